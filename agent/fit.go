@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -299,6 +300,7 @@ func (p *compactionPass) lines() fit.Lines {
 // goal is where to go.
 func (p *compactionPass) goal() compact.Goal {
 	goal := p.lines().Goal(p.in.Estimate)
+	goal.DropReasoning = reasoning.RuleFor(p.info.Provider, p.info.Name).Binding == reasoning.Prefix
 	goal.NoModel, goal.Strict = p.refused, p.window.Context < p.whole.Context
 	return goal
 }

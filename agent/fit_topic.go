@@ -15,6 +15,7 @@ func (p *compactionPass) between() error {
 		return nil
 	}
 	goal := lines.BoundaryGoal(p.in.Estimate, b.At, false)
+	goal.DropReasoning = p.goal().DropReasoning
 	goal.Strict = p.window.Context < p.whole.Context
 	if err := p.compact(goal); err != nil {
 		return err

@@ -50,6 +50,7 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 		LimitUsed{},
 		WindowRequest{},
 		WindowResponse{},
+		WindowStalled{},
 		WindowRepaired{},
 		WindowCompacted{},
 		WindowBreak{},

@@ -35,6 +35,7 @@ var events = []journal.Event{
 	journal.LimitUsed{},
 	journal.WindowRequest{},
 	journal.WindowResponse{},
+	journal.WindowStalled{},
 	journal.WindowRepaired{},
 	journal.WindowCompacted{},
 	journal.WindowBreak{},

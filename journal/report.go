@@ -109,6 +109,7 @@ type Window struct {
 	CutBytes           int64  `json:"cut_bytes"`
 	OverflowRecoveries int64  `json:"overflow_recoveries"`
 	Refused            int64  `json:"refused"`
+	Stalled            int64  `json:"stalled,omitempty"` // answers that stood still and were ended
 	SummaryTokens      int64  `json:"summary_tokens,omitempty"`
 	// SummariesFailed counts the summaries that a model was asked for and that could not be used; SummaryError is why, of the last.
 	SummariesFailed int64  `json:"summaries_failed,omitempty"`
@@ -154,6 +155,8 @@ func (w *Window) observe(e Event) {
 		if e.Action == "recovered" {
 			w.OverflowRecoveries++
 		}
+	case WindowStalled:
+		w.Stalled++
 	case WindowRefused:
 		w.Refused++
 	case WindowPassed:
@@ -235,7 +238,7 @@ func (r *Reporter) Observe(rec Record) {
 		if len(p.Warnings) < maxListed {
 			p.Warnings = append(p.Warnings, e.Text)
 		}
-	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowRefused, WindowPassed:
+	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowStalled, WindowRefused, WindowPassed:
 		p.Window.observe(e)
 	case ToolCalled, ToolsTallied:
 		p.MCP.observe(e)

@@ -47,7 +47,18 @@ type (
 		FirstByte time.Duration `json:"first_byte_ns"`
 		Duration  time.Duration `json:"duration_ns"`
 		Bytes     int64         `json:"bytes"`
-		// Ended is "complete", "client_gone", "upstream_cut" or "timeout".
+		// Ended is "complete", "client_gone", "upstream_cut" or "stalled".
+		Ended string `json:"ended"`
+	}
+	// WindowStalled says that a streamed answer was ended because its provider sent nothing but signs of life for too long.
+	WindowStalled struct {
+		Upstream  string        `json:"upstream"`
+		Dialect   string        `json:"dialect"`
+		Model     string        `json:"model"`
+		Request   uint64        `json:"request,omitempty"`
+		Quiet     time.Duration `json:"quiet_ns"`            // since the newest event
+		Reasoning bool          `json:"reasoning,omitempty"` // while the provider said that the model reasons
+		// Ended says how: "error" (in the provider's own words) or "cut" (the connection was).
 		Ended string `json:"ended"`
 	}
 	// WindowRepaired says that calls and results of one request were paired again.
@@ -192,6 +203,7 @@ var BreakCauses = []string{"trigger", "limit", "topic", "overflow", "cold", "cli
 // The kinds of the window plane.
 func (WindowRequest) Kind() string       { return "window.request" }
 func (WindowResponse) Kind() string      { return "window.response" }
+func (WindowStalled) Kind() string       { return "window.stalled" }
 func (WindowRepaired) Kind() string      { return "window.repaired" }
 func (WindowCompacted) Kind() string     { return "window.compacted" }
 func (WindowBreak) Kind() string         { return "window.prefix_break" }

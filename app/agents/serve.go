@@ -322,7 +322,9 @@ func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	meters := metrics.New(metrics.FromEnvironment(os.Getenv))
-	observers := []journal.Observer{meters}
+	told := core.NewLog(o.Stderr)
+	defer func() { _ = told.Close() }()
+	observers := []journal.Observer{meters, told}
 	if o.Events != nil {
 		log := core.NewEventLog(o.Events)
 		defer func() { err = errors.Join(err, log.Close()) }()

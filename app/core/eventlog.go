@@ -23,6 +23,7 @@ const (
 // all, never holds up a request: what finds no room is left out, and the gap shows in the
 // sequence numbers.
 type EventLog struct {
+	line  func(journal.Record) []byte // with its end; empty is none
 	lines chan []byte
 	end   chan struct{} // closed by Close
 	done  chan struct{} // closed when nothing is written any more
@@ -30,8 +31,10 @@ type EventLog struct {
 }
 
 // NewEventLog begins to write events to w. Its owner closes it.
-func NewEventLog(w io.Writer) *EventLog {
-	l := &EventLog{lines: make(chan []byte, logLines), end: make(chan struct{}), done: make(chan struct{})}
+func NewEventLog(w io.Writer) *EventLog { return newEventLog(w, eventLine) }
+
+func newEventLog(w io.Writer, line func(journal.Record) []byte) *EventLog {
+	l := &EventLog{line: line, lines: make(chan []byte, logLines), end: make(chan struct{}), done: make(chan struct{})}
 	go l.write(w)
 	return l
 }
@@ -66,14 +69,23 @@ func (l *EventLog) write(w io.Writer) {
 	}
 }
 
-// Observe takes one record.
-func (l *EventLog) Observe(r journal.Record) {
+// eventLine is a record in JSON.
+func eventLine(r journal.Record) []byte {
 	line, err := json.Marshal(r)
 	if err != nil {
+		return nil
+	}
+	return append(printable.EscapeJSON(line), '\n')
+}
+
+// Observe takes one record.
+func (l *EventLog) Observe(r journal.Record) {
+	line := l.line(r)
+	if len(line) == 0 {
 		return
 	}
 	select {
-	case l.lines <- append(printable.EscapeJSON(line), '\n'):
+	case l.lines <- line:
 	default:
 		l.lost.Add(1)
 	}

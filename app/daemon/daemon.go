@@ -62,7 +62,9 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	}
 	defer all.Close()
 	meters.Add(all)
-	observers := []journal.Observer{meters}
+	told := core.NewLog(o.Stderr)
+	defer func() { _ = told.Close() }()
+	observers := []journal.Observer{meters, told}
 	if o.Log != nil {
 		// Who reads the events may go: the requests under way are others'.
 		broken := make(chan os.Signal, 1)

@@ -30,6 +30,7 @@ type report struct {
 	journal  *journal.Journal // nil before begin
 	reporter *journal.Reporter
 	store    *runs.Writer // nil when nothing is kept of the run
+	told     *core.EventLog // nil where nothing is told meanwhile
 	notices  *core.OwnNotices
 	// container is what is written for whoever finds a dead container; nil outside of one.
 	container *termination.Watch
@@ -51,6 +52,10 @@ func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision
 		h := runs.Header{ID: r.id, Kind: runs.KindRun, Parent: core.InsideRun(), Decision: decided, Report: start}
 		r.notices = core.NotifyOf(settings, &h, r.say.warn)
 		observers = append(observers, r.notices.Observers()...)
+		if !r.opts.StderrIsTerminal && !r.opts.Quiet { // on a terminal the screen is the command's, and the report comes at the end
+			r.told = core.NewLog(r.say)
+			observers = append(observers, r.told)
+		}
 		if o, ok := c.RunStore(settings); ok {
 			r.store = runs.Begin(o, h)
 			observers = append(observers, r.store)
@@ -150,6 +155,10 @@ func (r *report) lastWords(limitNote string) string {
 
 // close ends the file that keeps the run.
 func (r *report) close() {
+	if r.told != nil {
+		_ = r.told.Close()
+		r.told = nil
+	}
 	if r.store == nil {
 		return
 	}

@@ -74,6 +74,14 @@ func (s *speaker) alert(text string) {
 	s.line(s.style(yellow, "plimsoll:") + " " + printable.Text(text))
 }
 
+// Write says whole lines.
+func (s *speaker) Write(lines []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line(strings.TrimSuffix(string(lines), "\n"))
+	return len(lines), nil
+}
+
 // fail says why there was no run.
 func (s *speaker) fail(err error) {
 	s.mu.Lock()

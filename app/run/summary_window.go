@@ -34,6 +34,9 @@ func windowRow(w journal.Window) string {
 	if w.OverflowRecoveries > 0 {
 		parts = append(parts, fmt.Sprintf("recovered %s from “too long”", times(w.OverflowRecoveries)))
 	}
+	if w.Stalled > 0 {
+		parts = append(parts, fmt.Sprintf("%s stood still and %s ended", counted(w.Stalled, "answer"), map[bool]string{true: "was", false: "were"}[w.Stalled == 1]))
+	}
 	if w.Refused > 0 {
 		parts = append(parts, fmt.Sprintf("%d refused", w.Refused))
 	}

@@ -36,7 +36,9 @@ type Answer struct {
 
 	IncludeUsage bool // Chat Completions: a stream ends with the usage
 	Compaction   bool // Responses: the text is a compaction item
-	Array        bool // Gemini: a stream without alt=sse is one JSON array
+	// Compacted is the encrypted content of a compaction item ahead of the answer (Responses).
+	Compacted string
+	Array     bool // Gemini: a stream without alt=sse is one JSON array
 }
 
 // Call is a call of a tool.

@@ -55,8 +55,14 @@ func (s *Stream) Responses(a *Answer) {
 func (a *Answer) items() []any {
 	list := []any{}
 	if a.Compaction {
-		content := base64.StdEncoding.EncodeToString([]byte(a.Text))
+		content := a.Signature
+		if content == "" {
+			content = base64.StdEncoding.EncodeToString([]byte(a.Text))
+		}
 		return append(list, m{"id": a.NewID("cmp_"), "type": "compaction", "encrypted_content": content})
+	}
+	if a.Compacted != "" {
+		list = append(list, m{"id": a.NewID("cmp_"), "type": "compaction", "encrypted_content": a.Compacted})
 	}
 	if a.Thinking != "" {
 		encrypted := a.Signature

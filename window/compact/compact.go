@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -42,6 +43,11 @@ type Goal struct {
 	// SummaryTarget is how far turns are summarised, and what the room for a summary goes by, where that is more than Target: a summary
 	// loses more than what is left of results does.
 	SummaryTarget int
+	// DropReasoning takes all of the model's thoughts out with the cut: for a model whose reasoning is valid only behind what it was made
+	// behind (see package reasoning). What is made afterwards stays valid, because what a cut leaves is not changed again.
+	DropReasoning bool
+	// Summary is what a model wrote ahead of the cut, see Assign: it stands for the turns that go.
+	Summary string
 	// NoModel leaves the model out, as it must be left out while somebody waits for a
 	// request that was refused already.
 	NoModel bool
@@ -159,6 +165,7 @@ const (
 	RungThinking = "thinking" // the model's thoughts went, which are valid behind the old beginning only
 	RungCut      = "cut"      // tool results keep their head and tail
 	RungMask     = "mask"     // tool results and media are named, not kept
+	RungProvider = "provider" // the provider summarised what came before
 	RungModel    = "model"    // old turns were summarised by a model
 	RungExtract  = "extract"  // old turns were summarised by choosing lines
 	RungDrop     = "drop"     // old turns are gone, a line says so
@@ -179,6 +186,7 @@ type Result struct {
 	Messages int      // of the view that were changed, replaced or dropped
 	CutBytes int64    // by which the body got shorter
 	Cut      []byte   // those messages as they were, one JSON value a line
+	Thoughts int      // parts of the model's reasoning that went because of Goal.DropReasoning
 	// SummaryIn and SummaryOut are what a model summary cost, in tokens; also when it could
 	// not be used.
 	SummaryIn, SummaryOut int
@@ -195,6 +203,37 @@ func (r *Result) Changed() bool { return r.Patches != nil }
 // then is the view as it was, with what a summary cost.
 func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	goal = goal.settled()
+	if !goal.DropReasoning || v.Request.Bypass != wire.BypassNone {
+		return c.climb(ctx, v, measure, goal)
+	}
+	next, thoughts, err := reasoning.Without(v.Request, 0)
+	if err != nil || thoughts == 0 {
+		return c.climb(ctx, v, measure, goal)
+	}
+	before := measure(v.Request).Total
+	if before <= goal.Target {
+		return Result{Request: v.Request, Before: before, After: before}, ctx.Err()
+	}
+	bare := v.Cut(next)
+	res, err := c.climb(ctx, bare, measure, goal)
+	unchanged := Result{Request: v.Request, Before: before, After: before, SummaryIn: res.SummaryIn, SummaryOut: res.SummaryOut, SummaryError: res.SummaryError}
+	if err != nil {
+		return unchanged, err
+	}
+	if !res.Changed() { // the thoughts were enough, or all that can go
+		res.Request, res.Patches, res.Covers = bare.Request, bare.Patches, bare.covers
+	}
+	// One that nothing forces and that does not come below the trigger is none: with the thoughts of each turn there would be another in the next.
+	if before <= goal.Limit && (res.After > goal.Trigger || before-res.After < goal.MinGain) || len(res.Request.Body) >= len(v.Request.Body) {
+		return unchanged, nil
+	}
+	res.Before, res.Thoughts, res.Rungs = before, thoughts, append([]string{RungThinking}, res.Rungs...)
+	res.CutBytes = int64(len(v.Request.Body) - len(res.Request.Body))
+	return res, nil
+}
+
+// climb climbs the ladder.
+func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	before := measure(v.Request)
 	unchanged := Result{Request: v.Request, Before: before.Total, After: before.Total}
 	if before.Total <= goal.Target || v.Request.Bypass != wire.BypassNone {

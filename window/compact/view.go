@@ -222,7 +222,7 @@ func (v *View) After(res *Result) *View {
 	return &View{Client: v.Client, Request: res.Request, Patches: res.Patches, Recalled: v.Recalled, covers: res.Covers, generation: v.generation + 1}
 }
 
-// Result is what the view itself comes to, where a cut took reasoning out and nothing else.
+// Result is what a view that [View.Cut] made comes to by itself.
 func (v *View) Result(before, after int) Result {
 	return Result{Request: v.Request, Patches: v.Patches, Covers: v.covers, Before: before, After: after}
 }

@@ -31,11 +31,16 @@ const (
 	fullShare = 0.95
 )
 
+// Full says that a cut is necessary in a request that counts in.
+func (l Lines) Full(in tokens.Estimate) bool {
+	return in.High > max(l.TriggerTokens(), int(fullShare*float64(l.Room)))
+}
+
 // Judge says whether room is made in a request that counts in; over says that it is over the trigger. A cut that is necessary never waits. One
 // that is only advisable waits while the cache is warm, for the first request of a turn or until it is necessary.
 func (l Lines) Judge(in tokens.Estimate, over bool, m Moment) Verdict {
 	switch {
-	case over && (!m.Warm || m.First || in.High > max(l.TriggerTokens(), int(fullShare*float64(l.Room)))):
+	case over && (!m.Warm || m.First || l.Full(in)):
 		return Due
 	case over:
 		return Waits

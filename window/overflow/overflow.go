@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"mime"
 	"slices"
+
+	"github.com/plimsoll/plimsoll/window/refusal"
 )
 
 // An Overflow is what a refusal says.
@@ -22,17 +24,14 @@ type Overflow struct {
 	LowerOutput bool
 }
 
-// maxBody bounds how much of an error body is read. The longest real ones are a few KiB.
-const maxBody = 64 << 10
-
 // Classify tells whether a response refuses a request as too long. The body must be
 // decoded (no gzip); its first 64 KiB are read. A 429 and a 5xx never are such a refusal,
 // except for the 500 of servers that use it for this. A 200 is one only when it carries an
 // error; its events are looked at one by one when contentType is text/event-stream.
 func Classify(status int, contentType string, body []byte) (Overflow, bool) {
-	body = body[:min(len(body), maxBody)]
+	body = body[:min(len(body), refusal.MaxBody)]
 	if kind, _, err := mime.ParseMediaType(contentType); err == nil && kind == "text/event-stream" {
-		for data := range events(body) {
+		for data := range refusal.Events(body) {
 			if o, ok := classify(status, data); ok {
 				return o, true
 			}
@@ -45,7 +44,7 @@ func Classify(status int, contentType string, body []byte) (Overflow, bool) {
 // Event tells whether one event of a stream refuses the request as too long. Data is what
 // follows "data:"; the first 64 KiB are read.
 func Event(data []byte) (Overflow, bool) {
-	return classify(200, data[:min(len(data), maxBody)])
+	return classify(200, data)
 }
 
 func classify(status int, body []byte) (Overflow, bool) {
@@ -54,17 +53,17 @@ func classify(status int, body []byte) (Overflow, bool) {
 	default:
 		return Overflow{}, false
 	}
-	w := read(body, status == 200)
-	if w.status != 0 && w.status != status {
+	w := refusal.Read(body, status == 200)
+	if w.Status != 0 && w.Status != status {
 		// A gateway that answers 200, or 400 for everything, names the real status inside.
-		if w.status == 429 || w.status >= 500 {
+		if w.Status == 429 || w.Status >= 500 {
 			return Overflow{}, false
 		}
-		if status == 200 && w.status >= 400 && w.status < 500 {
-			status = w.status
+		if status == 200 && w.Status >= 400 && w.Status < 500 {
+			status = w.Status
 		}
 	}
-	if len(w.texts) == 0 && len(w.codes) == 0 {
+	if len(w.Texts) == 0 && len(w.Codes) == 0 {
 		return silent(status, body)
 	}
 	if slices.ContainsFunc(others[:], func(o other) bool { return o.matches(w) }) {

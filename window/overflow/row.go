@@ -2,6 +2,8 @@ package overflow
 
 import (
 	"slices"
+
+	"github.com/plimsoll/plimsoll/window/refusal"
 )
 
 // A row is one form of refusal. It matches when the status is among its statuses and one
@@ -20,19 +22,19 @@ type row struct {
 	limitMember, actualMember string
 }
 
-func (r *row) match(status int, w words) (Overflow, bool) {
+func (r *row) match(status int, w refusal.Words) (Overflow, bool) {
 	if status == 500 && !r.servers {
 		return Overflow{}, false
 	}
 	n, found := r.words(w)
-	if !found && !slices.ContainsFunc(r.codes, func(code string) bool { return slices.Contains(w.codes, code) }) {
+	if !found && !slices.ContainsFunc(r.codes, func(code string) bool { return slices.Contains(w.Codes, code) }) {
 		return Overflow{}, false
 	}
 	if r.limitMember != "" {
-		if limit := w.counts[r.limitMember]; limit > 0 {
+		if limit := w.Counts[r.limitMember]; limit > 0 {
 			n.limit = limit
 		}
-		if actual := w.counts[r.actualMember]; actual > 0 {
+		if actual := w.Counts[r.actualMember]; actual > 0 {
 			n.actual = actual
 		}
 	}
@@ -42,9 +44,9 @@ func (r *row) match(status int, w words) (Overflow, bool) {
 	return o, true
 }
 
-func (r *row) words(w words) (numbers, bool) {
+func (r *row) words(w refusal.Words) (numbers, bool) {
 	for _, p := range r.phrases {
-		for _, text := range w.texts {
+		for _, text := range w.Texts {
 			if n, ok := p.find(text); ok {
 				return n, true
 			}
@@ -60,11 +62,11 @@ type other struct {
 	all   []phrase // every one of them is in one and the same text
 }
 
-func (o other) matches(w words) bool {
-	if slices.ContainsFunc(o.codes, func(code string) bool { return slices.Contains(w.codes, code) }) {
+func (o other) matches(w refusal.Words) bool {
+	if slices.ContainsFunc(o.codes, func(code string) bool { return slices.Contains(w.Codes, code) }) {
 		return true
 	}
-	return len(o.all) > 0 && slices.ContainsFunc(w.texts, func(text string) bool {
+	return len(o.all) > 0 && slices.ContainsFunc(w.Texts, func(text string) bool {
 		return !slices.ContainsFunc(o.all, func(p phrase) bool { _, ok := p.find(text); return !ok })
 	})
 }

@@ -1,7 +1,7 @@
 package overflow
 
 // The table of forms. Rows with more words come before those whose words they contain;
-// the general ones are last. Texts are as [normal] leaves them.
+// the general ones are last. Texts are as [refusal.Normal] leaves them.
 var table = [...]row{
 	// OpenAI's sentence, which DeepSeek, Azure, vLLM and many gateways share word for word.
 	{

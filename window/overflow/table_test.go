@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/window/refusal"
 )
 
 // A seen is a literal refusal, as a provider or server sent it, and what is in it.
@@ -284,7 +286,7 @@ func TestPhrasesAreWellFormed(t *testing.T) {
 				}
 				literal = literal[:i] + "1" + rest
 			}
-			if n := normal("." + literal + "."); n != "."+literal+"." {
+			if n := refusal.Normal("." + literal + "."); n != "."+literal+"." {
 				t.Errorf("%s: %q is not in normal form", where, p)
 			}
 		}

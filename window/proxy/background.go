@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"slices"
 
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/client"
@@ -26,11 +28,14 @@ func (m budgeted) Give(n int64)      { m.b.sem.Release(n) }
 // summaryKey names the conversation and whose it is.
 func (t *conversation) summaryKey() string { return t.log.String() + t.name }
 
-// startSummary has the provider compact what was sent just now, where that is wanted, it has such a thing, and the window fills. It does
-// not wait, and reports whether something was begun. The request's body is still held.
+// startSummary has what was sent just now summarised, by the provider or by the model that was set for it, where that is wanted and the window
+// fills. It does not wait, and reports whether something was begun. The request's body is still held.
 func (t *conversation) startSummary() bool {
-	rule, ok := t.nativeRule()
-	if !ok || t.in.Best < int(askAhead*t.p.o.Trigger*float64(t.room())) || t.p.summaries.Running(t.summaryKey()) || t.p.summaries.Refused(t.ledger) {
+	if t.in.Best < int(askAhead*float64(t.lines().TriggerTokens())) || t.p.summaries.Running(t.summaryKey()) {
+		return false
+	}
+	job, ok := t.summaryJob()
+	if !ok || t.p.summaries.Refused(job.Whom) {
 		return false
 	}
 	if r, ready := t.p.summaries.Ready(t.summaryKey()); ready {
@@ -39,22 +44,66 @@ func (t *conversation) startSummary() bool {
 		}
 		t.p.summaries.Take(t.summaryKey()) // of a conversation that has gone another way
 	}
+	job.Key, job.Covers, job.Client, job.Sent = t.summaryKey(), len(t.chain), t.chain[len(t.chain)-1], t.tally.Chain[len(t.tally.Chain)-1]
+	return t.p.summaries.Start(job)
+}
+
+// summaryJob is how the conversation is summarised in the background; ok is false where that is not wanted, or cannot be.
+func (t *conversation) summaryJob() (background.Job, bool) {
+	if rule, ok := t.nativeRule(); ok {
+		return t.nativeJob(rule)
+	}
+	if !t.asksModel() {
+		return background.Job{}, false
+	}
+	a, ok := t.p.o.Compactor.Assign(t.view, summaryTokens)
+	if !ok {
+		return background.Job{}, false
+	}
+	p, event := t.p, journal.WindowSummary{By: "model", Upstream: t.rt.up.Name, Model: clip(t.model, 128), Conversation: t.name, Messages: len(t.chain)}
+	return background.Job{
+		Whom: "model", Size: int64(len(a.Transcript)) + 12*summaryTokens,
+		Ask: func(ctx context.Context) (background.Answer, error) {
+			written, err := p.o.Compactor.Write(ctx, a)
+			return background.Answer{Text: written.Text, Usage: wire.Usage{Input: written.In, Output: written.Out}}, err
+		},
+		Told: func(o background.Outcome) { p.summarised(event, o) },
+	}, true
+}
+
+// summaryTokens is how long a summary by a model may be.
+const summaryTokens = 4000
+
+// asksModel tells whether a model with a key of its own writes summaries of the conversation.
+func (t *conversation) asksModel() bool {
+	return t.p.o.Mode == Enforce && !t.p.o.NoPreflight && t.received.Bypass == wire.BypassNone && len(t.chain) > 0 && t.p.o.Compactor.AsksModel()
+}
+
+// summaryComing tells whether a cut that is not necessary yet is better made later, with a summary that is being written.
+func (t *conversation) summaryComing() bool {
+	if _, ready := t.summaryReady(); ready {
+		return false
+	}
+	return t.p.summaries.Running(t.summaryKey())
+}
+
+// nativeJob has the provider itself compact the conversation.
+func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 	call, err := rule.Request(t.rt.below, t.r.Header, t.request)
 	if err != nil {
-		return false // this request cannot be; the next one may
+		return background.Job{}, false // this request cannot be; the next one may
 	}
 	rt, r := *t.rt, t.r.WithContext(context.Background())
 	rt.below, r.Header = call.Path, call.Header
 	req, err := t.p.outgoing(r, &rt)
 	if err != nil {
-		return false
+		return background.Job{}, false
 	}
 	ownBody(req, call.Body)
 	// The job outlives the request, whose body is given back: nothing of it is kept but copies.
 	p, event := t.p, journal.WindowSummary{By: "provider", Upstream: rt.up.Name, Model: clip(t.model, 128), Conversation: t.name, Messages: len(t.chain)}
-	return p.summaries.Start(background.Job{
-		Key: t.summaryKey(), Whom: t.ledger, Covers: len(t.chain), Client: t.chain[len(t.chain)-1], Sent: t.tally.Chain[len(t.tally.Chain)-1],
-		Size: int64(len(call.Body)) + native.MaxAnswer,
+	return background.Job{
+		Whom: t.ledger, Size: int64(len(call.Body)) + native.MaxAnswer,
 		Ask: func(ctx context.Context) (background.Answer, error) {
 			req := req.WithContext(ctx)
 			if err := p.sign(req, &rt, call.Body); err != nil {
@@ -73,7 +122,57 @@ func (t *conversation) startSummary() bool {
 			return background.Answer{Messages: block.Messages, Usage: block.Usage}, err
 		},
 		Told: func(o background.Outcome) { p.summarised(event, o) },
-	})
+	}, true
+}
+
+// carried makes of a request that has the provider's summary in front what the provider takes: header and body. Both come back as they are
+// where there is none of ours.
+func (t *conversation) carried(body []byte) (http.Header, []byte) {
+	if !startsWithSummary(t.request) || startsWithSummary(t.received) {
+		return nil, body
+	}
+	rule, ok := native.RuleFor(string(t.rt.up.Provider), t.rt.dialect, t.model)
+	if !ok {
+		return nil, body
+	}
+	header, next, err := rule.Carry(t.r.Header, t.request)
+	if err != nil {
+		return nil, body
+	}
+	return header, next
+}
+
+// startsWithSummary tells whether a request begins with what a provider wrote of the messages before.
+func startsWithSummary(r *wire.Request) bool {
+	return len(r.Messages) > 0 && slices.ContainsFunc(r.Messages[0].Parts, func(p wire.Part) bool { return p.Type == "compaction" })
+}
+
+// useNative makes the cut with what the provider wrote, where it is there and frees enough: it stands in place of the messages it covers, and those
+// behind it keep their reasoning.
+func (t *conversation) useNative(goal compact.Goal) (compact.Result, bool) {
+	r, ok := t.summaryReady()
+	if !ok || len(r.Messages) == 0 {
+		return compact.Result{}, false
+	}
+	n := t.view.Frozen(r.Covers)
+	d := t.view.Request.Draft()
+	d.ReplaceMessages(0, n, r.Messages...)
+	next, err := d.Build()
+	t.p.summaries.Take(t.summaryKey())
+	if err != nil || len(next.Body) >= len(t.request.Body) {
+		return compact.Result{}, false
+	}
+	before := max(t.in.Best, 1)
+	after := t.p.o.Counter.Tally(next, t.family).Total.Best * before / max(t.tally.Total.Best, 1)
+	if after > goal.Trigger {
+		return compact.Result{}, false
+	}
+	res := t.view.Cut(next).Result(before, after)
+	res.Rungs, res.Messages, res.CutBytes = []string{compact.RungProvider}, n, int64(len(t.request.Body)-len(next.Body))
+	for i := range n {
+		res.Cut = append(append(res.Cut, t.view.Request.Raw(t.view.Request.Messages[i].Span)...), '\n')
+	}
+	return res, true
 }
 
 // errNoAnswer says that a provider that was asked for a summary gave no answer, or not all of it.

@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ type conversation struct {
 	content []byte        // request's body, packed as the client packed it
 	packed  *wire.Request // that content was made of, when it was edited
 	edited  bool
+	header  http.Header // to send in place of the client's; nil for that
 
 	before     sentAs // the last request of the conversation; zero where none is known
 	cut        bool   // what was sent before was changed
@@ -44,6 +46,7 @@ type conversation struct {
 	frozen     int    // of the view's messages, those that stand for them
 	lost       bool   // what was decided about them is gone
 	strange    int    // the first of the client's messages with reasoning that cannot be of this conversation; 0 for none
+	rehead     bool   // the system prompt or the tools are others, and the provider minds
 	fresh      bool   // something was decided now
 
 	tally  tokens.Tally    // of request
@@ -163,6 +166,7 @@ func (t *conversation) replay() error {
 			t.sentBefore, t.frozen = 0, 0
 		} else {
 			t.strange = t.foreignThoughts()
+			t.rehead = t.changedHead()
 		}
 	}
 	if view.Replayed() {
@@ -188,6 +192,17 @@ func (t *conversation) foreignThoughts() int {
 		}
 	}
 	return 0
+}
+
+// changedHead tells whether system prompt or tools are others than before, in a conversation in which the provider has refused reasoning: it is
+// bound to them too. Before the first refusal they may change: tools that are loaded on demand count for nothing, and which they are only the
+// provider knows.
+func (t *conversation) changedHead() bool {
+	if t.before.head == t.tally.HeadDigest || !t.boundReasoning() {
+		return false
+	}
+	_, refused := t.p.refusing.get(t.scope.String() + t.name)
+	return refused
 }
 
 // use makes request, which comes of view, what is sent.
@@ -252,6 +267,9 @@ func (t *conversation) fit() error {
 	}
 	boundary, found := t.boundary(over)
 	verdict := t.lines().Judge(t.in, over, t.moment())
+	if verdict == fit.Due && !found && !t.lines().Full(t.in) && t.summaryComing() {
+		verdict = fit.Waits
+	}
 	if verdict < fit.Due && !found || t.p.o.NoPreflight {
 		if verdict == fit.Waits {
 			t.actions = append(t.actions, "waits")
@@ -337,8 +355,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	}
 	room := &t.body.room
 	size := giantSize(int64(len(t.request.Body)), lookCost(t.request.Body))
-	alone := goal.NoModel || !t.p.o.Compactor.AsksModel()
-	if !room.grow(ctx, room.n+2*int64(len(t.request.Body))) || alone && !room.takeTurn(ctx, size) {
+	if !room.grow(ctx, room.n+2*int64(len(t.request.Body))) || !room.takeTurn(ctx, size) {
 		err := t.p.noRoom(ctx, size)
 		if errors.Is(err, errGiants) { // it goes on as large as it is
 			t.p.passed(t.rt, "giants", "no memory to make room in it")
@@ -348,10 +365,18 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	}
 	defer room.endTurn()
 	began := time.Now()
-	view, thoughts := t.withoutThoughts()
-	res, err := t.p.o.Compactor.Compact(ctx, view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
-	if thoughts > 0 && err == nil {
-		res = t.withThoughts(view, res, goal)
+	goal.DropReasoning = t.boundReasoning()
+	if summary, ready := t.summaryReady(); ready && summary.Text != "" && !goal.NoModel {
+		goal.Summary = summary.Text
+		t.p.summaries.Take(t.summaryKey())
+	}
+	goal.NoModel = true // nobody waits for a model: what it wrote is there, or not
+	res, written := compact.Result{}, false
+	if reason != "overflow" {
+		res, written = t.useNative(goal)
+	}
+	if !written {
+		res, err = t.p.o.Compactor.Compact(ctx, t.view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
 	}
 	gained := err == nil && res.Changed() && len(res.Request.Body) < len(t.request.Body)
 	if !gained {
@@ -367,8 +392,8 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		return errNoGain
 	}
 	t.result = &res
-	c := compact.Checkpoint(view, &res, t.chain)
-	t.use(view, res.Request)
+	c := compact.Checkpoint(t.view, &res, t.chain)
+	t.use(t.view, res.Request)
 	if err := t.pack(); err != nil {
 		return err
 	}
@@ -383,7 +408,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	t.keepCut(&res)
 	t.recount()
 	if t.sentBefore > 0 {
-		t.broke(reason, res.Patches[0].From, thoughts)
+		t.broke(reason, res.Patches[0].From, res.Thoughts)
 	}
 	t.actions = append(t.actions, "compacted:"+strings.Join(res.Rungs, "+"))
 	id := ""
@@ -430,6 +455,7 @@ func (t *conversation) pack() error {
 		}
 		t.p.approved.put(replay, struct{}{})
 	}
+	t.header, body = t.carried(body)
 	encoding := t.r.Header.Get("Content-Encoding")
 	packed, err := wire.Encode(encoding, body)
 	if err != nil {

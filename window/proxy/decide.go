@@ -28,6 +28,8 @@ func (t *conversation) decide() {
 	switch {
 	case t.lost:
 		d.cut(causeLog)
+	case t.rehead:
+		d.cut(causeClient)
 	case t.strange > 0:
 		// Reasoning behind what the client changed was made behind something else.
 		d.think(t.strange - t.sentBefore + t.frozen)

@@ -63,8 +63,10 @@
 // turn or memory do not come within half a second stream through, counted as passed for giants. A body above
 // MaxHeld (64 MiB) streams through in constant memory, counted as passed for its size, so
 // a 200 MB body reaches the provider, which refuses it in its own words; above MaxBody
-// (1 GiB) the answer is 413. An answer has no time limit unless IdleTimeout sets one. An
-// answer that breaks off is cut off for the client too.
+// (1 GiB) the answer is 413. An answer may take as long as it
+// likes, but one that is streamed and stands still (no event but pings for 5 minutes, longer where the model was seen to pause longer, 30
+// minutes while its provider says that it reasons) ends in the provider's own error, so that the client tries again. An answer that
+// breaks off is cut off for the client too.
 //
 // # Who may ask
 //

@@ -63,6 +63,7 @@ func (t *exchange) run(w http.ResponseWriter) {
 		}
 		if a.res.StatusCode == http.StatusOK {
 			t.taken(nil)
+			t.startSummary()
 		}
 		t.relay(w, a)
 		return
@@ -75,6 +76,9 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	req, err := t.p.outgoing(t.r, t.rt)
 	if err != nil {
 		return nil, err
+	}
+	if beta := t.header["Anthropic-Beta"]; beta != nil {
+		req.Header["Anthropic-Beta"] = beta
 	}
 	t.body.attach(req, t.content, t.r.ContentLength < 0 && !t.edited)
 	if t.edited {
@@ -110,13 +114,15 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	encoding := a.res.Header.Get("Content-Encoding")
 	kind := mediaType(a.res.Header)
 	var along *tap
+	watch := t.p.watchStall(t.rt, a.res, a.body, t.upstream+"\x00"+t.model, readable(encoding, kind), t.received != nil && t.received.Thinking)
+	defer watch.stop()
 	if a.res.StatusCode == http.StatusOK && readable(encoding, kind) {
 		if a.reader == nil || !isIdentity(encoding) {
 			a.reader = wire.NewAnswer(t.rt.dialect, kind == "text/event-stream")
-			along = newTap(encoding, a.reader, t.skims(kind))
+			along = newTap(encoding, a.reader, t.skims(kind), watch)
 			along.see(a.held)
 		} else {
-			along = newTap(encoding, a.reader, t.skims(kind))
+			along = newTap(encoding, a.reader, t.skims(kind), watch)
 		}
 	}
 	t.headers(w.Header())
@@ -125,7 +131,14 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	res := *a.res
 	res.Body = a.body
 	seen := int64(len(a.held))
-	e := relayBody(w, &res, a.held, t.p.o.IdleTimeout, func(p []byte) {
+	e := relayBody(w, &res, a.held, watch, func(p []byte) {
+		switch {
+		case watch == nil:
+		case along != nil && along.pipe != nil:
+			watch.passed(p)
+		default:
+			watch.see(p)
+		}
 		if seen > 0 { // the held bytes were shown before
 			seen -= int64(len(p))
 			return
@@ -136,6 +149,9 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	})
 	if along != nil {
 		along.close()
+	}
+	if errors.Is(e.err, errStalled) {
+		watch.end(t.p, w, a.res, t.rt, &e)
 	}
 	t.finish(a, e, first)
 	endRelay(e)
@@ -247,10 +263,11 @@ func (t *exchange) unbind(a *answer) bool {
 		return false
 	}
 	t.unbound = true
-	if a.refusal.Bound {
+	t.p.refusing.put(t.scope.String()+t.name, struct{}{})
+	if a.refusal.Bound() {
 		t.p.bound.put(t.upstream+"\x00"+t.model, struct{}{})
 	}
-	next, n, err := reasoning.Without(t.request, max(a.refusal.Message, 0))
+	next, n, err := reasoning.Mend(t.request, a.refusal)
 	if err != nil || n == 0 {
 		return false
 	}

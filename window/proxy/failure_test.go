@@ -275,33 +275,6 @@ func TestFullBudgetIsToldApart(t *testing.T) {
 	}
 }
 
-func TestSilentProviderIsLeftOnlyWhenAsked(t *testing.T) {
-	hold := make(chan struct{})
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
-		w.(http.Flusher).Flush()
-		select {
-		case <-hold:
-		case <-r.Context().Done():
-		}
-	}))
-	defer upstream.Close()
-	defer close(hold)
-	_, root, j := start(t, upstream.URL, Options{IdleTimeout: 20 * time.Millisecond})
-	res, err := http.Post(root+"/openai/v1/chat/completions", "application/json", strings.NewReader(`{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"hi"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if text, err := io.ReadAll(res.Body); err == nil {
-		t.Errorf("%q is taken for a whole answer", text)
-	}
-	if found := events[journal.WindowResponse](j); len(found) != 1 || found[0].Ended != "timeout" {
-		t.Errorf("the journal has %+v, want one that ended by timeout", found)
-	}
-}
-
 func TestWebSocketIsSentBackToHTTP(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "websocket" {

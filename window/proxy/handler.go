@@ -156,10 +156,20 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, rt *route, req *ht
 	}
 	writeHead(w, res)
 	if list == nil {
-		endRelay(relayBody(w, res, nil, p.o.IdleTimeout, nil))
+		var see func([]byte)
+		watch := p.watchStall(rt, res, res.Body, rt.up.known(), false, false)
+		defer watch.stop()
+		if watch != nil {
+			see = watch.see
+		}
+		e := relayBody(w, res, nil, watch, see)
+		if errors.Is(e.err, errStalled) {
+			watch.end(p, w, res, rt, &e)
+		}
+		endRelay(e)
 		return
 	}
-	e := relayBody(w, res, nil, p.o.IdleTimeout, list.see)
+	e := relayBody(w, res, nil, nil, list.see)
 	if e.how == "complete" {
 		p.o.Resolver.Tell(rt.up.known(), readList(list.text()))
 	}

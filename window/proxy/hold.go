@@ -156,6 +156,9 @@ func (a *answer) look(d wire.Dialect) {
 		}
 		return
 	}
+	if a.reader == nil {
+		return // its head came and nothing else in that time
+	}
 	if !a.reader.Begun && len(a.reader.ErrorBody) > 0 {
 		if a.over, a.refused = overflow.Event(a.reader.ErrorBody); !a.refused {
 			a.refusal, a.thoughts = reasoning.Event(a.reader.ErrorBody)

@@ -51,7 +51,7 @@ func held(t *testing.T, test func(upstream *io.PipeWriter, arrived <-chan string
 			t.Fatal(err)
 		}
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/anthropic/v1/messages",
-			strings.NewReader(`{"model":"claude-sonnet-4-5","max_tokens":10,"stream":true,"messages":[{"role":"user","content":"hi"}]}`))
+			strings.NewReader(`{"model":"claude-sonnet-4-5","max_tokens":10,"stream":true,"thinking":{"type":"adaptive"},"messages":[{"role":"user","content":"hi"}]}`))
 		client := &arriving{httptest.NewRecorder(), make(chan string, 100)}
 		done := make(chan struct{})
 		go func() {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
-	"github.com/plimsoll/plimsoll/window/reasoning"
 )
 
 // adopt uses a cut that somebody else stored while this request waited.
@@ -62,35 +61,4 @@ func (t *conversation) recovered() {
 			unlock()
 		}
 	}
-}
-
-// withoutThoughts is the view that a cut begins with: where reasoning is valid only behind what it was made behind, it goes with the
-// cut, all of it, once. What is made afterwards stays valid, because what the cut leaves is frozen.
-func (t *conversation) withoutThoughts() (view *compact.View, thoughts int) {
-	if !t.boundReasoning() {
-		return t.view, 0
-	}
-	next, n, err := reasoning.Without(t.view.Request, 0)
-	if err != nil || n == 0 {
-		return t.view, 0
-	}
-	return t.view.Cut(next), n
-}
-
-// withThoughts completes the result of a cut that took reasoning out before it began. Where that was all, it is a result by itself. One that
-// nothing forces and that does not come below the trigger is none: with the reasoning of each turn there would be another one in the next.
-func (t *conversation) withThoughts(view *compact.View, res compact.Result, goal compact.Goal) compact.Result {
-	before := max(t.in.Best, res.Before)
-	if !res.Changed() {
-		out := view.Result(before, res.After)
-		out.SummaryIn, out.SummaryOut, out.SummaryError = res.SummaryIn, res.SummaryOut, res.SummaryError
-		out.CutBytes = max(0, int64(len(t.request.Body)-len(out.Request.Body)))
-		res = out
-	}
-	forced := goal.MinGain == 0 && t.in.High > t.room()
-	if !forced && (res.After > goal.Trigger || before-res.After < goal.MinGain) {
-		return compact.Result{Request: t.view.Request, Before: before, After: before, SummaryIn: res.SummaryIn, SummaryOut: res.SummaryOut, SummaryError: res.SummaryError}
-	}
-	res.Before, res.Rungs = before, append([]string{compact.RungThinking}, res.Rungs...)
-	return res
 }

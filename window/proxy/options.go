@@ -119,9 +119,6 @@ type Options struct {
 
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper
-	// IdleTimeout ends an answer when its provider has sent nothing for that long. Zero
-	// waits as long as the client does: models think for minutes.
-	IdleTimeout time.Duration
 
 	// Journal takes the events; nil drops them.
 	Journal *journal.Journal
@@ -143,10 +140,12 @@ type Proxy struct {
 	kept       knownPrefixes               // of conversations whose turns the Keeper has
 	unrecalled knownPrefixes               // of prompts for which nothing was recalled
 	bound      recentMap[string, struct{}] // upstreams and models that have refused reasoning behind another beginning
+	refusing   recentMap[string, struct{}] // conversations in which reasoning was refused
 	caches     promptcache.Lifetimes       // of the providers
 	summaries  *background.Jobs
 	now        func() time.Time
 	requests   atomic.Uint64 // to models, so far
+	pauses     pauses        // in answers
 	bodyIdle   time.Duration
 }
 
@@ -167,7 +166,7 @@ func New(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{
-		sent: recentMap[prefixOf, sentAs]{max: maxPrefixes}, bound: recentMap[string, struct{}]{max: maxBound},
+		sent: recentMap[prefixOf, sentAs]{max: maxPrefixes}, bound: recentMap[string, struct{}]{max: maxBound}, refusing: recentMap[string, struct{}]{max: maxBound},
 		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now,
 	}
 	p.kept.max, p.unrecalled.max, p.approved.max = maxPrefixes, maxPrefixes, maxApproved

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // silent drops what the standard library would log: only the journal speaks.
@@ -21,9 +20,6 @@ type ending struct {
 	how   string // of journal.WindowResponse.Ended
 	err   error
 }
-
-// errIdle says that the upstream was silent for longer than the configured limit.
-var errIdle = errors.New("the upstream was silent for too long")
 
 // writeHead sends status and headers as they came, less what belongs to the connection.
 // What is set in w's header already is kept beside them.
@@ -53,8 +49,8 @@ var relayBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // relayBody sends the body on as it arrives, first what was read of it before. Each read
 // is flushed, so that an event of a stream never waits for the next. See, when not nil,
-// is shown every byte after it was written.
-func relayBody(w http.ResponseWriter, res *http.Response, before []byte, idle time.Duration, see func([]byte)) ending {
+// is shown every byte after it was written. Watch, when not nil, reads the body.
+func relayBody(w http.ResponseWriter, res *http.Response, before []byte, watch *stallWatch, see func([]byte)) ending {
 	e := ending{how: "complete"}
 	flusher, _ := w.(http.Flusher)
 	left := res.ContentLength // -1 when unknown
@@ -80,10 +76,8 @@ func relayBody(w http.ResponseWriter, res *http.Response, before []byte, idle ti
 		return e
 	}
 	body := io.Reader(res.Body)
-	if idle > 0 {
-		watched := newIdleReader(res.Body, idle)
-		defer watched.stop()
-		body = watched
+	if watch != nil {
+		body = watch
 	}
 	if left < 0 && len(before) == 0 && flusher != nil {
 		flusher.Flush() // the head of a stream is news by itself
@@ -101,8 +95,8 @@ func relayBody(w http.ResponseWriter, res *http.Response, before []byte, idle ti
 		case errors.Is(err, io.EOF):
 			sendTrailers(w.Header(), res.Trailer)
 			return e
-		case errors.Is(err, errIdle):
-			e.how, e.err = "timeout", err
+		case errors.Is(err, errStalled):
+			e.how, e.err = "stalled", err
 		case res.Request != nil && res.Request.Context().Err() != nil:
 			e.how, e.err = "client_gone", err
 		default:
@@ -131,43 +125,3 @@ func endRelay(e ending) {
 		panic(http.ErrAbortHandler)
 	}
 }
-
-// An idleReader closes the body when one read takes longer than the limit. The time that
-// writing takes does not count: that is the client's.
-type idleReader struct {
-	body  io.Reader
-	limit time.Duration
-	timer *time.Timer
-	fired chan struct{}
-}
-
-func newIdleReader(body io.ReadCloser, limit time.Duration) *idleReader {
-	connection := body
-	if held, ok := body.(*heldReads); ok {
-		connection = held.ReadCloser // held's own Close is for the one who reads it
-	}
-	r := &idleReader{body: body, limit: limit, fired: make(chan struct{})}
-	r.timer = time.AfterFunc(limit, func() {
-		close(r.fired)
-		_ = connection.Close()
-	})
-	r.timer.Stop()
-	return r
-}
-
-func (r *idleReader) Read(p []byte) (int, error) {
-	select {
-	case <-r.fired:
-		return 0, errIdle
-	default:
-	}
-	r.timer.Reset(r.limit)
-	n, err := r.body.Read(p)
-	if !r.timer.Stop() {
-		<-r.fired
-		return n, errIdle
-	}
-	return n, err
-}
-
-func (r *idleReader) stop() { r.timer.Stop() }

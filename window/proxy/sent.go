@@ -52,6 +52,7 @@ const maxPrefixes = 1 << 13
 // sentAs is how a request was sent whose answer was good: what the provider has read and the model has thought about.
 type sentAs struct {
 	digest   tokens.Digest // of all its messages
+	head     tokens.Digest // of the system prompt and the tools
 	messages int32
 	edited   bool      // they were not the client's
 	at       time.Time // when
@@ -77,7 +78,7 @@ func (t *conversation) taken(u *wire.Usage) {
 	if t.request == nil || len(t.chain) == 0 || n == 0 || n != len(t.request.Messages) {
 		return
 	}
-	s := sentAs{digest: t.tally.Chain[n-1], messages: int32(n), edited: t.edited, at: t.p.now(), tokens: t.in.Best}
+	s := sentAs{digest: t.tally.Chain[n-1], head: t.tally.HeadDigest, messages: int32(n), edited: t.edited, at: t.p.now(), tokens: t.in.Best}
 	if u != nil && u.Input > 0 {
 		s.tokens, s.cached = u.Input, u.CacheRead+u.CacheWrite > 0
 		if !t.cut {

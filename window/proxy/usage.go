@@ -24,8 +24,8 @@ type tap struct {
 
 // newTap reads along from the first byte that see is given on. In an answer that is packed
 // the bytes held before must be given again. Skim says that it is an event stream of which
-// most events can be left unread once the content has begun.
-func newTap(encoding string, reader *wire.Answer, skim bool) *tap {
+// most events can be left unread once the content has begun. Watch, when not nil, is shown what was unpacked.
+func newTap(encoding string, reader *wire.Answer, skim bool, watch *stallWatch) *tap {
 	t := &tap{reader: reader, inLine: true}
 	if isIdentity(encoding) {
 		t.skim = skim
@@ -36,12 +36,28 @@ func newTap(encoding string, reader *wire.Answer, skim bool) *tap {
 	go func() {
 		defer close(t.done)
 		if plain, err := unpacker(encoding, r); err == nil {
-			_, _ = io.Copy(reader, io.LimitReader(plain, tapLimit))
+			_, _ = io.Copy(shown{reader, watch}, io.LimitReader(plain, tapLimit))
 			_ = plain.Close()
+		}
+		if watch != nil {
+			watch.blind()
 		}
 		_, _ = io.Copy(io.Discard, r) // the rest streams by unseen
 	}()
 	return t
+}
+
+// shown is what is shown the unpacked bytes of an answer.
+type shown struct {
+	reader *wire.Answer
+	watch  *stallWatch
+}
+
+func (s shown) Write(p []byte) (int, error) {
+	if s.watch != nil {
+		s.watch.see(p)
+	}
+	return s.reader.Write(p)
 }
 
 func (t *tap) see(p []byte) {

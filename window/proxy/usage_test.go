@@ -53,7 +53,7 @@ func TestSkimmingFindsWhatReadingFinds(t *testing.T) {
 			for _, size := range []int{1, 2, 3, 7, 50, 113, 400, 1000, len(text)} {
 				for offset := range min(size, 9) {
 					got := wire.NewAnswer(d, true)
-					along := newTap("", got, true)
+					along := newTap("", got, true, nil)
 					rest := text
 					for cut := offset + 1; len(rest) > 0; cut = size {
 						cut = min(cut, len(rest))
@@ -81,7 +81,7 @@ func TestPackedAnswersAreReadAlong(t *testing.T) {
 			}
 			whole, got := wire.NewAnswer(d, true), wire.NewAnswer(d, true)
 			_, _ = whole.Write([]byte(list[0]))
-			along := newTap(encoding, got, true)
+			along := newTap(encoding, got, true, nil)
 			for _, b := range packed {
 				along.see([]byte{b})
 			}
@@ -90,7 +90,7 @@ func TestPackedAnswersAreReadAlong(t *testing.T) {
 				t.Errorf("%v, %s: %+v, want %+v", d, encoding, got.Usage, whole.Usage)
 			}
 			for cut := range packed {
-				broken := newTap(encoding, wire.NewAnswer(d, true), true)
+				broken := newTap(encoding, wire.NewAnswer(d, true), true, nil)
 				broken.see(packed[:cut])
 				broken.see([]byte("and then something else"))
 				broken.close()
@@ -137,7 +137,7 @@ func FuzzTap(f *testing.F) {
 		encoding := []string{"", "gzip", "zstd"}[uint(packing)%3]
 		size = 1 + int(uint(size)%4096)
 		for _, d := range everyDialect {
-			along := newTap(encoding, wire.NewAnswer(d, true), true)
+			along := newTap(encoding, wire.NewAnswer(d, true), true, nil)
 			for rest := text; len(rest) > 0; {
 				n := min(size, len(rest))
 				along.see(rest[:n])

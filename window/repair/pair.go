@@ -35,6 +35,7 @@ type pairing struct {
 	results []result
 	// open is the group of the open last turn, none when there is none.
 	open    int
+	frozen  int             // so many of the first messages were sent before
 	asked   map[string]bool // Gemini: ids of calls
 	told    map[string]bool // Gemini: ids of results
 	count   map[string]int  // calls by id

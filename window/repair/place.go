@@ -156,7 +156,6 @@ func (p *pairing) settle(kept []bool) {
 // into one of their own when that has none of them: its words stay as they are.
 func (p *pairing) messages() {
 	p.rename()
-	p.serve()
 	kept := make([]bool, len(p.results))
 	for calls := range p.groups {
 		host := calls[0].msg + 1
@@ -186,6 +185,7 @@ func (p *pairing) messages() {
 			p.draft.InsertMessages(host, together(`{"role":"user","content":[`, put))
 		}
 	}
+	p.serve()
 	p.settle(kept)
 }
 

@@ -98,6 +98,7 @@ func bypasses(r *wire.Request) bool {
 // walk repairs a request whatever the quick check says of it.
 func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	p := pair(r)
+	p.frozen = o.Frozen
 	p.name(o)
 	p.join()
 	d := r.Draft()

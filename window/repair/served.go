@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -13,6 +14,7 @@ type spot struct{ msg, part int }
 type asked struct {
 	spot
 	id    string
+	end   int  // message with which the turn ended
 	done  bool // it has what it found
 	found bool // or that came late, in another turn
 	late  spot
@@ -54,7 +56,7 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 		m := &r.Messages[i]
 		if r.Dialect == wire.Messages && m.Role != wire.RoleAssistant {
 			if len(turn) > 0 && m.Role == wire.RoleUser && speaks(m) {
-				ended = endTurn(ended, turn, seen)
+				ended = endTurn(i, ended, turn, seen)
 				turn = turn[:0]
 			}
 			continue
@@ -89,7 +91,7 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 }
 
 // endTurn adds what was asked in a turn without an answer to what ended before.
-func endTurn(ended, turn []asked, seen map[string]asking) []asked {
+func endTurn(end int, ended, turn []asked, seen map[string]asking) []asked {
 	for n, a := range turn {
 		switch {
 		case seen[a.id] != asking{running, n}: // asked again
@@ -97,6 +99,7 @@ func endTurn(ended, turn []asked, seen map[string]asking) []asked {
 			seen[a.id] = asking{phase: settled}
 		default:
 			seen[a.id] = asking{waiting, len(ended)}
+			a.end = end
 			ended = append(ended, a)
 		}
 	}
@@ -121,36 +124,53 @@ func served(r *wire.Request) bool {
 
 // serve mends the pairs that no client answers. What was asked gets what was found for it, where that came too late, or
 // an error as the provider writes it; it goes where nobody knows how to write one. What was found for nobody goes.
-// gone are the messages that leave as a whole.
+// Messages that were sent before stay as they were sent: what they ask is answered in a message of the model's own, before
+// the one that ends the turn. It returns the messages that leave.
 func (p *pairing) serve() (gone []int) {
 	ended, strays := unserved(p.r)
 	drops := map[int][]int{}
+	drop := func(at spot, kind string) {
+		if part := &p.r.Messages[at.msg].Parts[at.part]; at.msg >= p.frozen {
+			drops[at.msg] = append(drops[at.msg], at.part)
+			p.did(kind, at.msg, part.CallID, part.Span.Len())
+		}
+	}
+	closing := map[int][][]byte{} // by message that ends a turn
 	for i := range ended {
 		a := &ended[i]
 		part := &p.r.Messages[a.msg].Parts[a.part]
 		raw := unavailable(part)
 		switch {
+		case a.end < p.frozen: // it was sent like that
+			if a.found {
+				drop(a.late, Dropped)
+			}
+			continue
 		case a.found:
-			late := &p.r.Messages[a.late.msg].Parts[a.late.part]
-			p.draft.InsertPart(a.msg, a.part+1, append([]byte(nil), p.r.Raw(late.Span)...))
+			raw = slices.Clone(p.r.Raw(p.r.Messages[a.late.msg].Parts[a.late.part].Span))
 			drops[a.late.msg] = append(drops[a.late.msg], a.late.part)
-			p.did(Moved, a.late.msg, part.CallID, 0)
+			p.did(Moved, a.late.msg, a.id, 0)
 		case raw != nil:
-			p.draft.InsertPart(a.msg, a.part+1, raw)
-			p.did(Synthesised, a.msg, part.CallID, 0)
+			p.did(Synthesised, a.msg, a.id, 0)
 		default:
-			drops[a.msg] = append(drops[a.msg], a.part)
-			p.did(Dropped, a.msg, part.CallID, part.Span.Len())
+			drop(a.spot, Dropped)
+			continue
+		}
+		if a.msg < p.frozen && !hasResult(&p.r.Messages[a.end]) {
+			closing[a.end] = append(closing[a.end], raw)
+		} else {
+			p.draft.InsertPart(a.msg, a.part+1, raw)
 		}
 	}
+	for end, raw := range closing {
+		p.draft.InsertMessages(end, together(`{"role":"assistant","content":[`, raw))
+	}
 	for _, at := range strays {
-		part := &p.r.Messages[at.msg].Parts[at.part]
-		drops[at.msg] = append(drops[at.msg], at.part)
 		kind := Dropped
 		if at.second {
 			kind = Duplicate
 		}
-		p.did(kind, at.msg, part.CallID, part.Span.Len())
+		drop(at.spot, kind)
 	}
 	for msg, parts := range drops {
 		p.dropServed(msg, parts)

@@ -1,6 +1,7 @@
 package repair_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -102,6 +103,39 @@ func TestServedPairs(t *testing.T) {
 	}
 }
 
+// What was sent before is not changed: what it asked is answered behind it.
+func TestServedPairsOfWhatWasSent(t *testing.T) {
+	const lost = `{"type":"web_search_tool_result","tool_use_id":"a","content":{"type":"web_search_tool_result_error","error_code":"unavailable"}}`
+	u := block("user", "u")
+	for _, c := range []struct {
+		name              string
+		sent, more, after []string
+		actions           string
+	}{
+		{"a turn that was paused", []string{u, block("assistant", "~", "+a")}, []string{u}, []string{block("assistant", lost), u}, "synthesised"},
+		{"a script that was left", []string{u, block("assistant", "+a", "!1"), block("user", "=1")}, []string{u}, []string{block("assistant", lost), u}, "synthesised"},
+		{"a script and its call that were left", []string{u, block("assistant", "+a", "!1")}, []string{u}, []string{block("user", `{"type":"tool_result","tool_use_id":"1","content":"`+repair.Note+`","is_error":true}`), block("assistant", lost), u}, "synthesised synthesised"},
+		{"found too late", []string{u, block("assistant", "+a")}, []string{u, block("assistant", "-a", "so"), u}, []string{block("assistant", "-a"), u, block("assistant", "so"), u}, "moved"},
+		{"found after it was told that there is nothing", []string{u, block("assistant", "+a"), block("assistant", lost), u}, []string{block("assistant", "-a", "so"), u}, []string{block("assistant", "so"), u}, "duplicate"},
+		{"sent with a hole", []string{u, block("assistant", "+a", "so"), u, block("assistant", "-b", "so")}, []string{u}, []string{u}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := body(wire.Messages, strings.Join(append(slices.Clone(c.sent), c.more...), ","))
+			next, actions := fix(t, wire.Messages, text, repair.Options{Frozen: len(c.sent)})
+			want := body(wire.Messages, strings.Join(append(slices.Clone(c.sent), c.after...), ","))
+			if got, want := compact(t, next.Body), compact(t, want); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+			if got := kinds(actions); got != c.actions {
+				t.Errorf("actions %q, want %q", got, c.actions)
+			}
+			if c.actions != "" {
+				valid(t, wire.Messages, next, text)
+			}
+		})
+	}
+}
+
 // conversation makes a valid history with scripts at the provider.
 func conversation(rng *rand.Rand) []string {
 	list := []string{block("user", "start")}
@@ -155,5 +189,20 @@ func servedPairs(t *testing.T, seed uint64) {
 	valid(t, wire.Messages, next, text)
 	if t.Failed() {
 		t.Fatalf("seed %d\nbefore %s\nafter  %s", seed, text, next.Body)
+	}
+	// A part of it was sent, the rest is harmed.
+	sent := 1 + rng.IntN(len(list)-1)
+	text = body(wire.Messages, strings.Join(append(slices.Clone(list[:sent]), harm(rng, slices.Clone(list[sent:]))...), ","))
+	r := parse(t, wire.Messages, text)
+	next, _, err := repair.Repair(r, repair.Options{Frozen: sent})
+	if errors.Is(err, repair.ErrFrozen) {
+		return
+	}
+	if err != nil || !strings.HasPrefix(string(next.Body), strings.TrimSuffix(string(body(wire.Messages, strings.Join(list[:sent], ","))), "]}")) {
+		t.Fatalf("seed %d: %v\nbefore %s\nafter  %s", seed, err, text, next.Body)
+	}
+	valid(t, wire.Messages, next, text)
+	if t.Failed() {
+		t.Fatalf("seed %d, %d were sent\nbefore %s\nafter  %s", seed, sent, text, next.Body)
 	}
 }

@@ -28,6 +28,7 @@ type Options struct {
 type Counter struct {
 	mu    sync.Mutex
 	memo  generations[wire.Key, item]
+	pool  sync.Pool // of *lookup
 	stats Stats
 }
 
@@ -44,7 +45,7 @@ type Digest [16]byte
 // item is what is remembered of a message, a system block or a tool.
 type item struct {
 	digest    Digest
-	counted   bool   // else only the digests are known
+	known     level
 	chain     Digest // of the messages up to this one, when those before had the digest prev
 	prev      Digest
 	low, high int32
@@ -53,6 +54,15 @@ type item struct {
 	most      int32 // what no estimate may be above: a token for each byte, and what is around the text
 	class     class
 }
+
+// level is how much is known of an item.
+type level uint8
+
+const (
+	byName   level = iota // its digests
+	bySample              // what it costs, by a sample of its texts
+	counted
+)
 
 // NewCounter returns a counter with an empty memo.
 func NewCounter(o Options) *Counter {
@@ -110,39 +120,39 @@ const (
 // this or another request, is only looked up.
 func (c *Counter) Tally(r *wire.Request, f Family) Tally { return c.TallyBelow(r, f, 0) }
 
-// TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens: where a bound that
-// costs nothing says that it does, the texts of messages that were not counted before are not counted now. Their estimates are wide,
-// with a High that no text can be above. System and tools are always counted, and so is what would take less than a millisecond.
+// TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens: where a
+// sample says that it does, with a tenth to spare, the texts of messages that were not counted before are not counted now. Their
+// estimates are wider. System and tools are always counted, and so is what would take less than a millisecond.
 func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 	n := len(r.Messages)
 	t := newTally(r, f)
 	var head Estimate
 	sum := sha256.New()
-	var parts [8]item
-	list := c.items(r, f, aSystem, len(r.System), parts[:0], nil)
-	list = c.items(r, f, aTool, len(r.Tools), list, nil)
-	for i := range list {
-		head = head.Plus(list[i].estimate())
-		sum.Write(list[i].digest[:])
+	l := c.lookup()
+	defer c.done(l)
+	add := func(list []item) {
+		for i := range list {
+			head = head.Plus(list[i].estimate())
+			sum.Write(list[i].digest[:])
+		}
 	}
+	add(c.items(r, f, aSystem, len(r.System), l, count))
+	add(c.items(r, f, aTool, len(r.Tools), l, count))
 	copy(t.HeadDigest[:], sum.Sum(nil))
 	t.Head = head.Plus(everyRequest(r, f))
-	for _, it := range c.items(r, f, anExtra, len(r.Extra), parts[:0], nil) {
-		t.Extra = t.Extra.Plus(it.estimate())
+	extra := c.items(r, f, anExtra, len(r.Extra), l, count)
+	for i := range extra {
+		t.Extra = t.Extra.Plus(extra[i].estimate())
 	}
 	t.Total = t.Head.Plus(t.Extra)
-	need := all
+	find := count
 	if line > 0 {
-		need = below{r: r, f: f, line: line - t.Total.High}.need
+		find = below(line - t.Total.High)
 	}
-	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n), need) {
-		t.Chain[i] = it.chain
-		if !it.counted {
-			digest := it.digest
-			it, _ = bound(r, f, i)
-			it.digest = digest
-		}
-		t.set(i, &it)
+	list := c.items(r, f, aMessage, n, l, find)
+	for i := range list {
+		t.Chain[i] = list[i].chain
+		t.set(i, &list[i])
 		t.Total = t.Total.Plus(t.Messages[i])
 	}
 	return t
@@ -150,10 +160,12 @@ func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 
 // Chain names the messages up to and with each: the same as Chain of a [Tally], without a count.
 func (c *Counter) Chain(r *wire.Request, f Family) []Digest {
-	n := len(r.Messages)
-	out := make([]Digest, n)
-	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n), none) {
-		out[i] = it.chain
+	out := make([]Digest, len(r.Messages))
+	l := c.lookup()
+	defer c.done(l)
+	list := c.items(r, f, aMessage, len(out), l, name)
+	for i := range list {
+		out[i] = list[i].chain
 	}
 	return out
 }
@@ -177,74 +189,132 @@ func (i *item) estimate() Estimate {
 	return Estimate{int(i.low), int(i.best), int(i.high)}
 }
 
-// choice says of items that were not counted yet, by their indices, whether they are to be.
-type choice func(list []item, uncounted []int) bool
+// finder finds out what is to be known of items, of which list has what is known already and less those that were not counted, by
+// their indices. It returns the indices of those of which it found something out.
+type finder func(r *wire.Request, f Family, w what, list []item, less []int) []int
 
-func all([]item, []int) bool  { return true }
-func none([]item, []int) bool { return false }
+// name leaves it at the names.
+func name(*wire.Request, Family, what, []item, []int) []int { return nil }
 
-// items returns n items of a request: from the memo, or counted and put there, where they are needed. Messages
-// come with their chain.
-func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item, need choice) []item {
-	if n == 0 {
-		return list
+// count counts.
+func count(r *wire.Request, f Family, w what, list []item, less []int) []int {
+	for _, i := range less {
+		list[i] = list[i].with(countItem(r, f, w, i))
 	}
-	from, v := len(list), newViews()
-	keys := make([]wire.Key, n)
+	return less
+}
+
+// below takes samples, and counts where the sum of them is over line.
+func below(line int) finder {
+	return func(r *wire.Request, f Family, w what, list []item, less []int) (found []int) {
+		text, high := 0, 0
+		for _, i := range less {
+			text += textBytes(r, i)
+		}
+		if text <= quickBytes {
+			return count(r, f, w, list, less)
+		}
+		for _, i := range less {
+			if list[i].known < bySample {
+				list[i] = list[i].with(sampled(r, f, i))
+				found = append(found, i)
+			}
+		}
+		for i := range list {
+			high += int(list[i].high)
+		}
+		if high > line {
+			return count(r, f, w, list, less)
+		}
+		return found
+	}
+}
+
+// with is what is known of an item by its name, and what it costs.
+func (i item) with(cost item) item {
+	cost.digest, cost.chain, cost.prev = i.digest, i.chain, i.prev
+	return cost
+}
+
+// lookup is what looking items up needs.
+type lookup struct {
+	list    []item
+	keys    []wire.Key
+	changed []bool
+	views   *views
+}
+
+// keepItems is how many items of a lookup outlive it.
+const keepItems = 4096
+
+func (c *Counter) lookup() *lookup {
+	if l, ok := c.pool.Get().(*lookup); ok {
+		return l
+	}
+	return &lookup{views: newViews()}
+}
+
+func (c *Counter) done(l *lookup) {
+	if cap(l.list) <= keepItems {
+		clear(l.views.list[:cap(l.views.list)]) // it holds no body
+		c.pool.Put(l)
+	}
+}
+
+// items returns n items of a request: from the memo, or found out and put there. Messages
+// come with their chain. They are valid until the next call with l.
+func (c *Counter) items(r *wire.Request, f Family, w what, n int, l *lookup, find finder) []item {
+	if n == 0 {
+		return nil
+	}
+	v := l.views
+	l.keys, l.list = slices.Grow(l.keys[:0], n)[:n], slices.Grow(l.list[:0], n)[:n]
+	l.changed = slices.Grow(l.changed[:0], n)[:n]
+	clear(l.changed)
+	list, keys, changed := l.list, l.keys, l.changed
 	for i := range keys {
 		keys[i] = c.key(r, f, w, i, v)
 	}
-	var missing, uncounted []int
+	var missing, less []int
 	c.mu.Lock()
 	for i := range keys {
 		it, ok := c.memo.get(keys[i])
 		if !ok {
 			missing = append(missing, i)
 		}
-		if !it.counted {
-			uncounted = append(uncounted, i)
+		if it.known < counted {
+			less = append(less, i)
 		}
-		list = append(list, it)
+		list[i] = it
 	}
 	c.stats.Hits += int64(n - len(missing))
 	c.stats.Misses += int64(len(missing))
 	c.mu.Unlock()
 	for _, i := range missing {
-		list[from+i].digest = digest(r, w, i, v)
+		list[i].digest = digest(r, w, i, v)
+		changed[i] = true
 	}
-	if need == nil || need(list[from:], uncounted) {
-		for _, i := range uncounted {
-			it := count(r, f, w, i)
-			it.digest, it.chain, it.prev = list[from+i].digest, list[from+i].chain, list[from+i].prev
-			list[from+i] = it
-		}
-		missing = uncounted // which has them all
+	for _, i := range find(r, f, w, list, less) {
+		changed[i] = true
 	}
 	if w == aMessage {
 		// Where a message follows other messages than last time, its chain is new.
 		prev := Digest{byte(r.Dialect)}
-		at := 0 // in missing
-		var moved []int
 		for i := range n {
-			it := &list[from+i]
-			known := it.prev == prev && it.chain != (Digest{})
-			if !known {
+			it := &list[i]
+			if it.prev != prev || it.chain == (Digest{}) {
 				it.prev, it.chain = prev, follow(prev, it.digest)
-			}
-			for at < len(missing) && missing[at] < i {
-				at++
-			}
-			if !known && (at == len(missing) || missing[at] != i) {
-				moved = append(moved, i)
+				changed[i] = true
 			}
 			prev = it.chain
 		}
-		missing = append(missing, moved...)
 	}
-	if len(missing) > 0 {
+	if slices.Contains(changed, true) {
 		c.mu.Lock()
-		for _, i := range missing {
-			c.memo.put(keys[i], list[from+i])
+		for i := range changed {
+			if changed[i] {
+				c.memo.put(keys[i], list[i])
+			}
 		}
 		c.mu.Unlock()
 	}

@@ -31,11 +31,24 @@ func (e *Encoding) countLiteral(s *scratch, literal []byte, m *mix) int {
 		return e.countText(s, literal, m)
 	}
 	st := stream{e: e, s: s, m: m}
+	valid := utf8.Valid(literal) // then so is what stands between two escapes
 	for at >= 0 {
-		st.writeText(literal[:at])
-		r, size := unescape(literal[at:])
-		s.text = utf8.AppendRune(s.text, r)
-		st.settle()
+		if valid && at < chunkBytes {
+			s.text = append(s.text, literal[:at]...)
+		} else {
+			st.writeText(literal[:at])
+		}
+		size := 2
+		if at+1 < len(literal) && shortEscapes[literal[at+1]] != 0 {
+			s.text = append(s.text, shortEscapes[literal[at+1]])
+		} else {
+			var r rune
+			r, size = unescape(literal[at:])
+			s.text = utf8.AppendRune(s.text, r)
+		}
+		if len(s.text) >= chunkBytes {
+			st.settle()
+		}
 		literal = literal[at+size:]
 		at = bytes.IndexByte(literal, '\\')
 	}
@@ -43,26 +56,19 @@ func (e *Encoding) countLiteral(s *scratch, literal []byte, m *mix) int {
 	return st.close()
 }
 
+// shortEscapes are what the escapes of two characters stand for, by the second.
+var shortEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
 // unescape reads the escape b begins with and returns its character and length. What is no
 // escape is a backslash.
 func unescape(b []byte) (r rune, size int) {
 	if len(b) < 2 {
 		return '\\', 1
 	}
-	switch b[1] {
-	case '"', '\\', '/':
-		return rune(b[1]), 2
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'n':
-		return '\n', 2
-	case 'r':
-		return '\r', 2
-	case 't':
-		return '\t', 2
-	case 'u':
+	if c := shortEscapes[b[1]]; c != 0 {
+		return rune(c), 2
+	}
+	if b[1] == 'u' {
 		r, ok := rawjson.Escape(b)
 		if !ok {
 			return '\\', 1

@@ -3,9 +3,9 @@ package tokens
 import "github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
 
 const (
-	// knownBits sets the size of the cache of short pieces: 2,048 entries of 24 bytes
+	// knownBits sets the size of the cache of short pieces: 4,096 entries of 24 bytes
 	// stay in a core's second-level cache beside the tables' hot lines.
-	knownBits = 11
+	knownBits = 12
 	// apartBits and shorterBits set the sizes of the caches of what was found out about
 	// tokens: 4,096 and 1,024 entries of 8 bytes.
 	apartBits, shorterBits = 12, 10

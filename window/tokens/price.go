@@ -69,13 +69,12 @@ type price struct {
 	mix  mix
 	// thought is what of sum.Best is reasoning.
 	thought int
-	// unread leaves texts unread: their length alone is priced, which size adds up.
-	unread bool
-	size   int
+	// sampled leaves long texts unread but for a sample.
+	sampled bool
 }
 
-// count counts one item afresh.
-func count(r *wire.Request, f Family, w what, i int) item {
+// countItem counts one item afresh.
+func countItem(r *wire.Request, f Family, w what, i int) item {
 	p := price{r: r, f: f, enc: f.encoding()}
 	p.s = p.enc.scratch()
 	defer p.enc.release(p.s)
@@ -92,8 +91,8 @@ func count(r *wire.Request, f Family, w what, i int) item {
 		p.sum = Estimate{0, e.Best, e.High + 32}
 	}
 	return item{
-		counted: true,
-		low:     clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
+		known: counted,
+		low:   clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
 		most: clamp(max(p.most, p.sum.High)), class: p.mix.class(), thought: clamp(p.thought),
 	}
 }
@@ -110,8 +109,8 @@ func (p *price) message(i int) {
 
 // text estimates one text and notes its mix. A literal is unescaped.
 func (p *price) text(b []byte, literal bool) Estimate {
-	if p.unread {
-		return p.length(len(b))
+	if p.sampled && len(b) >= sampleFrom {
+		return p.sample(b, literal)
 	}
 	var m mix
 	if literal {
@@ -132,8 +131,8 @@ func (p *price) settle(m *mix) Estimate {
 // raw estimates JSON as it stands, without the cache marks in it: providers do not show
 // them to the model, and what is remembered must not depend on where they were.
 func (p *price) raw(s wire.Span) Estimate {
-	if p.unread {
-		return p.length(s.Len())
+	if p.sampled && s.Len() >= sampleFrom {
+		return p.sample(p.r.Raw(s), false)
 	}
 	var m mix
 	st := stream{e: p.enc, s: p.s, m: &m}

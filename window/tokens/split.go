@@ -88,6 +88,9 @@ func splitCL100K(text []byte, i int) int {
 
 // splitO200K returns the end of the piece of o200k_base that begins at i < len(text).
 func splitO200K(text []byte, i int) int {
+	if end := asciiPiece(text, i); end > 0 {
+		return end
+	}
 	class, size := classAt(text, i)
 	word := i
 	switch class {
@@ -115,6 +118,56 @@ func splitO200K(text []byte, i int) int {
 		}
 	}
 	end = run(text, word, vocab.Other|vocab.Mark)
+	for end < len(text) && (text[end] == '\n' || text[end] == '\r' || text[end] == '/') {
+		end++
+	}
+	return end
+}
+
+// asciiPiece is splitO200K for what most of a text is: ASCII letters with at most one other character before them, digits, and
+// punctuation. It returns 0 where the piece is, or may be, something else.
+func asciiPiece(text []byte, i int) int {
+	class, word := vocab.ASCII[text[i]], i
+	switch class {
+	case vocab.Number:
+		end := i + 1
+		for end < len(text) && end < i+3 && vocab.ASCII[text[end]] == vocab.Number {
+			end++
+		}
+		if end < len(text) && end < i+3 && text[end] >= utf8.RuneSelf {
+			return 0
+		}
+		return end
+	case vocab.Space, vocab.Other:
+		word++
+	case vocab.Newline, 0:
+		return 0
+	}
+	end := word
+	for end < len(text) && vocab.ASCII[text[end]] == vocab.Upper {
+		end++
+	}
+	for end < len(text) && vocab.ASCII[text[end]] == vocab.Lower {
+		end++
+	}
+	if end == len(text) || text[end] >= utf8.RuneSelf {
+		return 0
+	}
+	if end > word {
+		if text[end] == '\'' {
+			return 0
+		}
+		return end
+	}
+	if class == vocab.Space && (text[i] != ' ' || vocab.ASCII[text[word]] != vocab.Other) {
+		return 0
+	}
+	for end < len(text) && vocab.ASCII[text[end]] == vocab.Other {
+		end++
+	}
+	if end < len(text) && text[end] >= utf8.RuneSelf {
+		return 0
+	}
 	for end < len(text) && (text[end] == '\n' || text[end] == '\r' || text[end] == '/') {
 		end++
 	}

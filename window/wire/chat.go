@@ -73,6 +73,9 @@ func (p *parser) chatMessage() {
 		case "reasoning_details":
 			p.once(&seen, 8)
 			p.memberPart(Reasoning, "reasoning_details")
+		case "thinking_blocks": // LiteLLM's, of Claude
+			p.once(&seen, 12)
+			p.memberPart(Reasoning, "thinking_blocks")
 		case "function_call":
 			p.once(&seen, 9)
 			p.memberPart(Other, "function_call")

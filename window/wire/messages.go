@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // messagesMember reads one member of an Anthropic Messages request.
 func (p *parser) messagesMember(k []byte, seen *set) {
@@ -28,6 +31,8 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 		if !m.Content.IsZero() {
 			p.r.System, p.r.SystemSpan, p.r.systemLone = p.take(), m.Content, lone
 		}
+	case "thinking":
+		p.r.Thinking = !bytes.Contains(p.r.Raw(p.Skip()), []byte(`"disabled"`))
 	case "context_management":
 		p.once(seen, 6)
 		p.contextManagement()

@@ -173,6 +173,7 @@ type Request struct {
 	Model     string
 	ModelSpan Span // the literal; zero when the model is not in the body
 	Stream    bool
+	Thinking  bool // Messages: reasoning is asked for
 	// MaxOutput is the output asked for, in tokens; 0 when it is absent or no plain number.
 	MaxOutput     int
 	MaxOutputSpan Span

@@ -63,6 +63,9 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 		title("window")
 		add("%s of %s tokens, %d requests, %s in, %s out; model %s", limit.Tokens(row.WindowTokens), limit.Tokens(row.WindowLimit),
 			r.Requests(), limit.Tokens(r.Window.TokensIn), limit.Tokens(r.Window.TokensOut), printable.Name(cmp.Or(r.Model, "-")))
+		if n := r.Window.Stalled; n > 0 {
+			add("answers that stood still and were ended, so that the client tries again: %d", n)
+		}
 		if row.Cost != nil {
 			add("cost %.4g, by the prices of your configuration", *row.Cost)
 		}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // The betas of Messages that are known here.
@@ -26,9 +24,11 @@ type Reasoning struct {
 
 // A Transformation is one entry of input_transformations.
 type Transformation struct {
-	Type   string `json:"type"` // "thinking_dropped", "thinking_mismatch_allowed", "reasoning_dropped"
-	Path   string `json:"path"`
-	Reason string `json:"reason"` // "prefix_binding_mismatch", "model_binding_mismatch", "prefix_mismatch"
+	Type string `json:"type"` // "thinking_dropped", "thinking_mismatch_allowed", "reasoning_dropped"
+	Path string `json:"path"`
+	// Reason is "organization_binding_mismatch", "model_binding_mismatch" or
+	// "prefix_binding_mismatch" in Messages, "prefix_mismatch" and so on in Responses.
+	Reason string `json:"reason"`
 }
 
 // binding is what a walk over a request found out, which its answer is bound to.
@@ -168,11 +168,14 @@ func (p *Provider) judge(r *Request, i, j int, block piece, behaviour string, la
 	}
 	t, ok := unseal(block.sealed, kind)
 	switch {
-	case ok && kind == "thinking" && t.Text != textDigest(block.text) && block.text != "" && latest:
+	case ok && kind == "thinking" && t.Text != textDigest(block.text) && latest:
 		return deny(CauseSignature, path+": `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.")
 	case !ok, kind == "thinking" && t.Text != textDigest(block.text):
 		return deny(CauseSignature, invalid)
-	case t.Account != b.account, !b.rule.reads(t):
+	case t.Account != b.account:
+		b.drop(r, i, j, "thinking_dropped", path, "organization_binding_mismatch")
+		return nil
+	case !b.rule.reads(t):
 		b.drop(r, i, j, "thinking_dropped", path, "model_binding_mismatch")
 		return nil
 	case b.rule.Bound != ToPrefix || t.Prefix == digest{}:
@@ -235,9 +238,4 @@ func (b *binding) seal(kind, text string) string {
 		b.before = made.id
 	}
 	return sealed
-}
-
-// reasons tells whether requests of a dialect are held to Options.Reasoning.
-func (p *Provider) reasons(d wire.Dialect) bool {
-	return p.o.Reasoning != nil && (d == wire.Messages || d == wire.Responses)
 }

@@ -91,6 +91,11 @@ func (c *talk) refused(words string) string {
 	return got
 }
 
+// served is a server without a connection: [do] calls its handler.
+func served(p *Provider) *httptest.Server {
+	return &httptest.Server{Config: &http.Server{Handler: p}}
+}
+
 func do(t *testing.T, server *httptest.Server, r *http.Request) (int, string) {
 	t.Helper()
 	w := httptest.NewRecorder()

@@ -161,6 +161,7 @@ func parsePiece(raw json.RawMessage) piece {
 	}
 	switch p.kind {
 	case "input_text", "output_text": // a plain text is either
+		p.kind = "text"
 		v["type"] = "text"
 		delete(v, "annotations")
 		delete(v, "logprobs")

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -138,10 +139,10 @@ func (b *binding) compaction(text string) string {
 	return t.seal()
 }
 
-// begins tells whether a Messages request begins with a signed compaction block in a message of
-// its own. The validator, which wants a message of the user there, is shown one.
+// validated is the body that the validators are shown. They want a message of the user first: one
+// stands there for a signed compaction block that is a message of its own.
 func (p *Provider) validated(r *Request) []byte {
-	if r.Dialect != wire.Messages || len(r.list) == 0 {
+	if r.Dialect != wire.Messages || len(r.list) == 0 || !bytes.Contains(r.list[0], []byte(`"compaction"`)) {
 		return r.Body
 	}
 	first := p.parser.message(r.list[0])

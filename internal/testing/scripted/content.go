@@ -88,17 +88,17 @@ func pictures(list []json.RawMessage) error {
 		}
 		for j, b := range blocksOf(message.Content) {
 			place := fmt.Sprintf("messages.%d.content.%d", i, j)
-			inner := []block{b}
+			inner, within := []block{b}, ""
 			if b.Type == "tool_result" {
-				inner = blocksOf(b.Content)
+				inner, within = blocksOf(b.Content), ".tool_result.content."
 			}
 			for k, b := range inner {
-				at := place
-				if len(inner) > 1 || k > 0 {
-					at = fmt.Sprintf("%s.content.%d", place, k)
-				}
 				if b.Type != "image" {
 					continue
+				}
+				at := place
+				if within != "" {
+					at += within + fmt.Sprint(k)
 				}
 				one, err := b.picture(at)
 				if err != nil {

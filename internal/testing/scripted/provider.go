@@ -273,6 +273,8 @@ func (p *Provider) judged(r *Request) error {
 			r.Summarize, r.Compaction, r.Side = true, true, true
 		}
 		return err
+	case r.Dialect == wire.Responses:
+		return p.bindItems(r)
 	}
 	return nil
 }
@@ -303,6 +305,10 @@ func (p *Provider) refuse(w http.ResponseWriter, d wire.Dialect, kept *Recorded,
 		cause = denied.cause
 	}
 	kept.refuse(http.StatusBadRequest, cause, err.Error())
+	if ok && denied.code != "" && d == wire.Responses {
+		writeJSON(w, http.StatusBadRequest, m{"error": m{"message": denied.words, "type": "invalid_request_error", "param": "input", "code": denied.code}})
+		return
+	}
 	if ok && denied.code != "" {
 		w.Header().Set("request-id", p.id("req_"))
 		writeJSON(w, http.StatusBadRequest, m{

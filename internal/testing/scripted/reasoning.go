@@ -32,6 +32,8 @@ func (p *Provider) reason(r *Request, reply Reply, a *modelserver.Answer) {
 		return
 	}
 	switch r.Dialect {
+	case wire.Responses:
+		p.items(r, a)
 	case wire.Messages:
 		if b.has(BetaBinding) {
 			a.Transformations = r.transformations()

@@ -83,7 +83,9 @@ func (p *Provider) Dump(dir string) error {
 		return fmt.Errorf("dump requests: %w", err)
 	}
 	type row struct {
-		File, Method, Path, Query, Digest, Kind, Note, Model string
+		File, Method, Path, Query, Digest, Kind, Note, Cause string
+		Model                                                string
+		Reasoning                                            Reasoning
 		Header                                               http.Header
 		Bytes, Turn, Input, Cached, Status, Messages         int
 		Side                                                 bool
@@ -92,13 +94,14 @@ func (p *Provider) Dump(dir string) error {
 	var index []row
 	for i, k := range p.Requests() {
 		name := fmt.Sprintf("%03d-%s.json", i, strings.NewReplacer("/", "_", ":", "_").Replace(strings.Trim(k.Path, "/")))
-		e := row{File: name, Method: k.Method, Path: k.Path, Query: k.Query, Digest: k.Digest, Kind: k.Kind, Note: k.Note, Header: k.Header.Clone(), Bytes: len(k.Body), Turn: k.Turn, Input: k.Input, Status: k.Status}
+		e := row{File: name, Method: k.Method, Path: k.Path, Query: k.Query, Digest: k.Digest, Kind: k.Kind, Note: k.Note, Cause: k.Cause, Header: k.Header.Clone(), Bytes: len(k.Body), Turn: k.Turn, Input: k.Input, Status: k.Status}
 		for _, secret := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"} {
 			if e.Header.Get(secret) != "" {
 				e.Header.Set(secret, "(removed)")
 			}
 		}
 		if k.Request != nil {
+			e.Reasoning = k.Request.Reasoning
 			e.Model, e.Messages, e.Side, e.Cached = k.Request.Model, k.Request.Messages, k.Request.Side, k.Request.Cached
 			for _, t := range k.Request.Tools {
 				e.Tools = append(e.Tools, t.Name)

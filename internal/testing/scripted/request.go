@@ -62,6 +62,7 @@ type place struct {
 	model   string // when the path names it
 	stream  bool   // when the path says it
 	array   bool   // Gemini: a stream without alt=sse is one JSON array
+	compact bool   // Responses: /responses/compact
 }
 
 // route reads method and path. The base may be any prefix.
@@ -74,7 +75,7 @@ func route(r *http.Request) place {
 		p.dialect = wire.Gemini
 	case r.Header.Get("anthropic-version") != "" || strings.Contains(path, "/messages"):
 		p.dialect = wire.Messages
-	case last == "responses":
+	case last == "responses", strings.HasSuffix(path, "/responses/compact"):
 		p.dialect = wire.Responses
 	}
 	if r.Method == http.MethodGet && (last == "models" || strings.Contains(path, "/models/")) {
@@ -90,6 +91,8 @@ func route(r *http.Request) place {
 		p.kind = "model"
 	case last == "messages":
 		p.kind = "model"
+	case strings.HasSuffix(path, "/responses/compact"):
+		p.kind, p.compact = "model", true
 	case last == "count_tokens":
 		p.kind = "count"
 	case verb == "countTokens":
@@ -161,7 +164,8 @@ func readRequest(p place, hr *http.Request, body []byte) (*Request, error) {
 	r.maxOutput()
 	r.Tools = r.readTools()
 	r.LastUser = r.lastUser()
-	r.Compaction = asksForSummary(r)
+	r.Summarize = p.compact || r.compactionItem()
+	r.Compaction = r.Summarize || asksForSummary(r)
 	r.Side = len(r.Tools) == 0 || r.Compaction
 	return r, nil
 }
@@ -232,9 +236,6 @@ func asksForSummary(r *Request) bool {
 		return false
 	}
 	last := r.list[len(r.list)-1]
-	if r.compactionItem() {
-		return true
-	}
 	text := userText(last)
 	for _, words := range summaries {
 		if strings.Contains(text, words) {

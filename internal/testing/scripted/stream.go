@@ -64,6 +64,10 @@ func (s *stream) answer(p *Provider, r *Request, reply Reply) {
 	case wire.Chat:
 		s.Chat(a)
 	case wire.Responses:
+		if r.place.compact {
+			p.compact(s, r, a)
+			break
+		}
 		s.Responses(a)
 	case wire.Messages:
 		s.Messages(a)

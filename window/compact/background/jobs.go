@@ -315,19 +315,3 @@ func (m *remembered[V]) remove(key string) (V, bool) {
 	}
 	return v, ok
 }
-
-// Written has a model with a key of its own write the summary of an assignment, as an Ask of a [Job]. What it writes is looked at by
-// whoever puts it in: usable says why it is no summary, nil that it is one.
-func Written(s compact.Summarizer, a compact.Assignment, usable func(text string) error) func(context.Context) (Answer, error) {
-	return func(ctx context.Context) (Answer, error) {
-		w, err := s.Summarize(ctx, a)
-		answer := Answer{Text: w.Text, Usage: wire.Usage{Input: w.In, Output: w.Out}}
-		if err == nil && usable != nil {
-			err = usable(w.Text)
-		}
-		if err != nil {
-			answer.Text = ""
-		}
-		return answer, err
-	}
-}

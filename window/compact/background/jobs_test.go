@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -219,36 +218,6 @@ func TestClose(t *testing.T) {
 		b.Start(background.Job{Key: "a", Whom: "w", Size: 9, Ask: after(time.Hour, "x")})
 		b.Close()
 		if b.last() != "skipped" || b.mem.held.Load() != 0 || b.Start(background.Job{Key: "b", Ask: says("x", nil)}) {
-			t.Errorf("%+v", b.told)
-		}
-	})
-}
-
-type summarizer func(compact.Assignment) (compact.Written, error)
-
-func (s summarizer) Summarize(_ context.Context, a compact.Assignment) (compact.Written, error) {
-	return s(a)
-}
-
-// A model's summary runs by the same machinery, and what is none is not kept.
-func TestWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(background.Options{})
-		defer b.Close()
-		s := summarizer(func(a compact.Assignment) (compact.Written, error) {
-			return compact.Written{Text: "of " + a.Transcript, In: 11, Out: 2}, nil
-		})
-		b.Start(background.Job{Key: "a", Ask: background.Written(s, compact.Assignment{Transcript: "t"}, nil)})
-		b.Start(background.Job{Key: "b", Ask: background.Written(s, compact.Assignment{}, func(string) error { return errors.New("no") })})
-		synctest.Wait()
-		if r, ok := b.Take("a"); !ok || r.Text != "of t" || r.Usage.Input != 11 {
-			t.Errorf("%+v", r)
-		}
-		if _, ok := b.Ready("b"); ok {
-			t.Error("what is no summary is kept")
-		}
-		outcomes := []string{b.told[0].Outcome, b.told[1].Outcome}
-		if slices.Sort(outcomes); !slices.Equal(outcomes, []string{"failed", "written"}) || b.told[1].Usage.Output != 2 {
 			t.Errorf("%+v", b.told)
 		}
 	})

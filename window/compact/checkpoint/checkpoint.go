@@ -71,7 +71,7 @@ const (
 	maxCovers  = 1 << 30
 )
 
-const magic = "plimsoll-ck2\n"
+const magic = "plimsoll-ck1\n"
 
 // errDamaged is why a file is set aside.
 var errDamaged = errors.New("checkpoint: the file is damaged")
@@ -125,7 +125,9 @@ func (c *Checkpoint) encode() []byte {
 			b = append(binary.AppendUvarint(b, uint64(len(w))), w...)
 		}
 	}
-	b = binary.AppendUvarint(b, uint64(len(c.Recalled)))
+	if len(c.Recalled) > 0 { // most have none
+		b = binary.AppendUvarint(b, uint64(len(c.Recalled)))
+	}
 	for _, text := range c.Recalled {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
@@ -176,7 +178,12 @@ func decode(file []byte) (*Checkpoint, error) {
 		}
 		c.Patches = append(c.Patches, p)
 	}
-	for range number(maxPatches) {
+	recalled := 0
+	if ok && len(b) > 0 {
+		recalled = number(maxPatches)
+		ok = ok && recalled > 0
+	}
+	for range recalled {
 		n := number(len(b))
 		if !ok || n > len(b) {
 			return nil, fmt.Errorf("%w: it ends early", errDamaged)

@@ -6,10 +6,18 @@
 // The base URL for Anthropic and Gemini clients is http://127.0.0.1:8099, for OpenAI
 // clients http://127.0.0.1:8099/v1. On an interrupt it writes the requests it got into
 // --record and ends. With --ready-file it writes its base URL there once it listens.
+//
+//	go run ./internal/testing/scripted/serve --bound --strict --marked --turns 40
+//
+// plays what reasoning is bound to by the published table, for the model that a request names:
+// claude-fable-5-1 is bound to everything before it, claude-opus-5 to the model, any other name to
+// nothing. GET /scripted/stats tells the totals so far, and --record keeps of every request what
+// became of its reasoning and why it was refused.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"net"
@@ -42,6 +50,11 @@ func run() error {
 	ready := flag.String("ready-file", "", "file for the base URL")
 	tokenizer := flag.String("tokenizer", "simple", "simple, o200k, or claude: o200k with factors that depend on the content")
 	think := flag.Bool("think", false, "think ahead of every answer, and refuse thinking that comes back changed")
+	bound := flag.Bool("bound", false, "--think, with reasoning bound as the table of models has it: see scripted.RuleOf; compaction on demand")
+	old := flag.Bool("old-account", false, "with --bound: an account for which a changed prefix is only recorded")
+	strict := flag.Bool("strict", false, "refuse empty content, images out of bounds, prefill and the like")
+	marked := flag.Bool("marked", false, "Messages: cache only what cache_control marks")
+	cacheTTL := flag.Duration("cache-ttl", scripted.DefaultCacheTTL, "how long a prefix stays in the cache after it was read")
 	lenient := flag.Bool("lenient", false, "accept orphaned calls and results")
 	flag.Parse()
 
@@ -57,12 +70,16 @@ func run() error {
 		commands = append(commands, strings.ReplaceAll(*shell, "%d", fmt.Sprint(i)))
 	}
 	script := scripted.Shells(*end, commands...)
-	if *think {
-		script = thoughtful(script)
+	if *think || *bound {
+		script = scripted.Thoughtful(script)
 	}
 	o := scripted.Options{
 		Window: *window, Form: *form, Lenient: *lenient, Script: script, CheckSignatures: *think,
-		Fault: func(*scripted.Request) scripted.Fault { return f },
+		Fault:  func(*scripted.Request) scripted.Fault { return f },
+		Strict: *strict, OldAccount: *old, Marked: *marked, CacheTTL: *cacheTTL,
+	}
+	if *bound {
+		o.Reasoning = scripted.RuleOf
 	}
 	switch *tokenizer {
 	case "simple":
@@ -87,7 +104,15 @@ func run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	server := &http.Server{Handler: p}
+	mux := http.NewServeMux()
+	mux.Handle("/", p)
+	mux.HandleFunc("GET /scripted/stats", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(p.Stats()); err != nil {
+			fmt.Fprintln(os.Stderr, "serve:", err)
+		}
+	})
+	server := &http.Server{Handler: mux}
 	go func() {
 		<-ctx.Done()
 		server.Close()
@@ -98,17 +123,9 @@ func run() error {
 	for i, k := range p.Requests() {
 		fmt.Fprintf(os.Stderr, "%3d %-4s %-40s %3d turn %2d input %7d %7d bytes %s\n", i, k.Method, k.Path, k.Status, k.Turn, k.Input, len(k.Body), k.Note)
 	}
+	fmt.Fprintf(os.Stderr, "%+v\n", p.Stats())
 	if *record != "" {
 		return p.Dump(*record)
 	}
 	return nil
-}
-
-// thoughtful puts thinking ahead of every reply.
-func thoughtful(script scripted.Script) scripted.Script {
-	return func(turn int, r *scripted.Request) scripted.Reply {
-		reply := script(turn, r)
-		reply.Thinking = fmt.Sprintf("This is turn %d; the next command follows.", turn)
-		return reply
-	}
 }

@@ -1,4 +1,4 @@
-package overflow
+package refusal
 
 import (
 	"bytes"
@@ -11,14 +11,16 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sse"
 )
 
-// words are the parts of a body in which a provider speaks.
-type words struct {
-	texts []string // normalised
-	codes []string // values of code, type, status, … in lower case
-	// status is the HTTP status that the body names, 0 when it names none.
-	status int
-	// counts are numeric members by name: llama.cpp's n_ctx and n_prompt_tokens.
-	counts map[string]int
+// Words are the parts of a body in which a provider speaks.
+type Words struct {
+	Texts []string // as [Normal] leaves them
+	Codes []string // values of code, type, status, … in lower case
+	Param string   // the member of the request that is at fault, where OpenAI names it
+	// Status is the HTTP status that the body names, 0 when it names none.
+	Status int
+	// Counts are numeric members by name: llama.cpp's n_ctx and n_prompt_tokens. An absurd
+	// number (over 10^12) is 0.
+	Counts map[string]int
 }
 
 // Members that hold words, and members that hold a code. Everything else, such as the
@@ -36,11 +38,15 @@ const (
 	maxDepth = 64
 )
 
-// read collects the words of a body. With errorsOnly it takes only what lies under an
+// MaxBody bounds how much of an error body is read, in bytes. The longest real ones are a few KiB.
+const MaxBody = 64 << 10
+
+// Read collects the words of a body, of which the first [MaxBody] bytes are read. With errorsOnly it takes only what lies under an
 // error member, or all of an object whose type is "error". What is no JSON is one text;
 // of JSON that breaks off, what came before is kept.
-func read(body []byte, errorsOnly bool) words {
-	w := words{counts: map[string]int{}}
+func Read(body []byte, errorsOnly bool) Words {
+	body = body[:min(len(body), MaxBody)]
+	w := Words{Counts: map[string]int{}}
 	trimmed := bytes.TrimSpace(body)
 	if len(trimmed) == 0 {
 		return w
@@ -55,9 +61,9 @@ func read(body []byte, errorsOnly bool) words {
 	return w
 }
 
-func (w *words) text(s string) {
-	if s = normal(s); s != "" && len(w.texts) < maxTexts {
-		w.texts = append(w.texts, s)
+func (w *Words) text(s string) {
+	if s = Normal(s); s != "" && len(w.Texts) < maxTexts {
+		w.Texts = append(w.Texts, s)
 	}
 }
 
@@ -70,7 +76,7 @@ type frame struct {
 	inError  bool
 }
 
-func (w *words) json(body []byte, errorsOnly bool) {
+func (w *Words) json(body []byte, errorsOnly bool) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	var open []frame
@@ -123,47 +129,57 @@ func (w *words) json(body []byte, errorsOnly bool) {
 	}
 }
 
-func (w *words) value(name, v string) {
+func (w *Words) value(name, v string) {
 	switch {
 	case name == "" || slices.Contains(textMembers, name):
 		w.text(v)
-	case slices.Contains(codeMembers, name) && len(w.codes) < maxTexts && len(v) <= 128:
-		w.codes = append(w.codes, strings.ToLower(v))
+	case name == "param" && w.Param == "":
+		w.Param = v[:min(len(v), 128)]
+	case slices.Contains(codeMembers, name) && len(w.Codes) < maxTexts && len(v) <= 128:
+		w.Codes = append(w.Codes, strings.ToLower(v))
 		w.named(name, v)
 	}
 }
 
-func (w *words) number(name, digits string) {
-	value, size := number(digits)
-	if size != len(digits) {
+func (w *Words) number(name, digits string) {
+	value, err := strconv.Atoi(digits)
+	if err != nil {
 		return
 	}
 	switch {
 	case slices.Contains(codeMembers, name):
-		if len(w.codes) < maxTexts {
-			w.codes = append(w.codes, digits)
+		if len(w.Codes) < maxTexts {
+			w.Codes = append(w.Codes, digits)
 		}
 		w.named(name, digits)
-	case len(w.counts) < maxTexts:
-		w.counts[name] = value
+	case len(w.Counts) < maxTexts:
+		w.Counts[name] = plausible(value)
 	}
 }
 
 // named keeps the HTTP status that a body names. A code such as 1261 is none.
-func (w *words) named(name, v string) {
+func (w *Words) named(name, v string) {
 	if n, err := strconv.Atoi(v); err == nil && n >= 400 && n < 600 && name != "type" {
-		w.status = n
+		w.Status = n
 	}
 }
 
-// events yields the data of each event in a stream, as far as it has come. It is valid until the next.
-func events(stream []byte) iter.Seq[[]byte] {
+// Events yields the data of each event in a stream, as far as it has come. It is valid until the next.
+func Events(stream []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		for r := sse.NewReader(bytes.NewReader(stream), maxBody); ; {
+		for r := sse.NewReader(bytes.NewReader(stream), MaxBody); ; {
 			_, data, _, err := r.Next()
 			if err != nil || len(data) > 0 && !yield(data) {
 				return
 			}
 		}
 	}
+}
+
+// plausible is a count of tokens, 0 when it is absurd.
+func plausible(n int) int {
+	if n < 0 || n > 1_000_000_000_000 {
+		return 0
+	}
+	return n
 }

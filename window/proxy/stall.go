@@ -1,0 +1,265 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// How long an answer may stand still that comes in events. Anthropic sends a ping every few seconds and OpenAI and its like comments, so
+// that a connection over which nothing comes any more looks alive: people report 25 to 109 minutes of it.
+const (
+	// stallAfter is the rule. Where a model was seen to go on after a longer pause it is twice that.
+	stallAfter = 5 * time.Minute
+	// stallMost is the most, and what reasoning gets while the provider says that it goes on.
+	stallMost = 30 * time.Minute
+	// maxPauses bounds the models of which pauses are known.
+	maxPauses = 256
+)
+
+// errStalled says that no event came for too long.
+var errStalled = errors.New("the answer stood still for too long")
+
+// pauses are how long models paused in the middle of answers that went on then, by upstream and model.
+type pauses struct {
+	mu    sync.Mutex
+	known map[string]pause
+}
+
+type pause struct {
+	longest time.Duration
+	at      time.Time // last seen
+}
+
+// allowed is how long the next pause may be.
+func (x *pauses) allowed(of string) time.Duration {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return min(max(stallAfter, 2*x.known[of].longest), stallMost)
+}
+
+// saw takes in a pause that ended. One that changes nothing is not kept.
+func (x *pauses) saw(of string, length time.Duration) {
+	if 2*length <= stallAfter {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.known == nil {
+		x.known = map[string]pause{}
+	}
+	if _, ok := x.known[of]; !ok && len(x.known) >= maxPauses {
+		oldest := ""
+		for name, p := range x.known {
+			if oldest == "" || p.at.Before(x.known[oldest].at) {
+				oldest = name
+			}
+		}
+		delete(x.known, oldest)
+	}
+	x.known[of] = pause{max(length, x.known[of].longest), time.Now()}
+}
+
+// A stallWatch reads an answer that comes in events, and ends it when none has come for too long. What counts is the time in which it
+// waits for the provider: a client that takes its time is no stall.
+type stallWatch struct {
+	body       io.Reader
+	connection io.Closer // ends a read of body
+	pauses     *pauses
+	of         string // upstream and model
+	slowStart  bool   // before its first event it gets all the time there is
+	packed     bool
+
+	timer *time.Timer
+	mu    sync.Mutex
+	pulse *wire.Pulse   // nil: nobody can look into the answer, and each byte is of it
+	heard bool          // an event has come
+	since time.Time     // of the read under way; zero between two
+	quiet time.Duration // gone by in reads before that one since the newest event
+	late  bool
+	over  bool
+	// What there was to say of the stall when it was one.
+	stood     time.Duration
+	reasoning bool
+}
+
+// watchStall makes a watch over an answer to a request to a model; nil where there is none: it comes in one piece, is no answer of a
+// model, or nothing is to be changed. Whoever has it ends it, and shows it what comes: unpacked says that he can unpack that; thinks,
+// that reasoning was asked for.
+func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of string, unpacked, thinks bool) *stallWatch {
+	events := mediaType(res.Header) == "text/event-stream"
+	array := rt.dialect == wire.Gemini && rt.stream && mediaType(res.Header) == "application/json"
+	if p.o.Mode != Enforce || !rt.model || res.StatusCode != http.StatusOK || !events && !array {
+		return nil
+	}
+	s := &stallWatch{
+		body: body, connection: body, pauses: &p.pauses, of: of, packed: !isIdentity(res.Header.Get("Content-Encoding")),
+		slowStart: models.CutsSilently(rt.up.known(), rt.asked), // a server of one's own may read a long input for long
+	}
+	if held, ok := body.(*heldReads); ok {
+		s.connection = held.ReadCloser // held's own Close is for the one who reads it
+	}
+	if !s.packed || unpacked {
+		s.pulse = wire.NewPulse(rt.dialect, events, thinks)
+	}
+	s.timer = time.AfterFunc(stallAfter, s.look)
+	return s
+}
+
+// allowed is how long nothing may come now. The caller has the lock.
+func (s *stallWatch) allowed() time.Duration {
+	if s.slowStart && !s.heard || s.pulse != nil && s.pulse.Reasoning {
+		return stallMost
+	}
+	return s.pauses.allowed(s.of)
+}
+
+// waited is how long nothing has come. The caller has the lock.
+func (s *stallWatch) waited() time.Duration {
+	if s.since.IsZero() {
+		return s.quiet
+	}
+	return s.quiet + time.Since(s.since)
+}
+
+// look is called when the answer may stand still for too long.
+func (s *stallWatch) look() {
+	s.mu.Lock()
+	if s.over {
+		s.mu.Unlock()
+		return
+	}
+	left := s.allowed() - s.waited()
+	late := left <= 0 && !s.since.IsZero()
+	if late {
+		s.late, s.stood, s.reasoning = true, s.waited(), s.pulse != nil && s.pulse.Reasoning
+	} else {
+		s.timer.Reset(max(left, time.Second)) // not below that: between two reads no time goes by
+	}
+	s.mu.Unlock()
+	if late {
+		_ = s.connection.Close()
+	}
+}
+
+// Read reads from the provider. It gives errStalled once the answer stands still for too long.
+func (s *stallWatch) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	s.since = time.Now()
+	s.mu.Unlock()
+	n, err := s.body.Read(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quiet, s.since = s.waited(), time.Time{}
+	if s.late {
+		err = errStalled
+	}
+	return n, err
+}
+
+// passed is shown what came of a packed answer, as it came. It counts where nobody unpacks it any more.
+func (s *stallWatch) passed(p []byte) {
+	s.mu.Lock()
+	blind := s.pulse == nil
+	s.mu.Unlock()
+	if blind {
+		s.see(p)
+	}
+}
+
+// blind says that the answer could not be unpacked any further.
+func (s *stallWatch) blind() {
+	s.mu.Lock()
+	s.pulse = nil
+	s.mu.Unlock()
+}
+
+// see is shown what came of the answer, unpacked.
+func (s *stallWatch) see(p []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reasoning := s.pulse != nil && s.pulse.Reasoning
+	if s.pulse != nil && !s.pulse.Alive(p) {
+		return
+	}
+	if s.heard && !reasoning {
+		s.pauses.saw(s.of, s.waited())
+	}
+	s.heard, s.quiet = true, 0
+	if !s.since.IsZero() {
+		s.since = time.Now()
+	}
+}
+
+// stop ends the watch.
+func (s *stallWatch) stop() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	s.timer.Stop()
+}
+
+// end ends an answer that stood still as its provider ends one that failed and may be asked for again, and writes that down. The client
+// gets that as an event where it can read it as one, else its connection is cut.
+func (s *stallWatch) end(p *Proxy, w http.ResponseWriter, res *http.Response, rt *route, e *ending) {
+	s.mu.Lock()
+	ev := journal.WindowStalled{
+		Upstream: rt.up.Name, Dialect: rt.dialect.String(), Model: rt.asked, Request: rt.request,
+		Quiet: s.stood, Reasoning: s.reasoning, Ended: "cut",
+	}
+	between, comma, retried := false, false, true
+	if s.pulse != nil {
+		between, comma = s.pulse.Between()
+		retried = rt.dialect != wire.Messages || !s.pulse.BlockEnded
+	}
+	s.mu.Unlock()
+	if between && retried && !s.packed && res.ContentLength < 0 {
+		text := stallError(rt, mediaType(res.Header) == "text/event-stream", comma, ev.Quiet)
+		n, err := w.Write(text)
+		e.bytes += int64(n)
+		if err == nil {
+			ev.Ended, e.err = "error", nil
+		}
+	}
+	p.event(ev)
+}
+
+// stallError is the error that the provider's own clients answer with another try. Measured on 2026-11-26 with answers that broke off in
+// the middle, once by this error, once by a cut connection, once by an end without more (requests counted at the provider):
+//
+//   - Claude Code 2.1.197 asks again after overloaded_error, streamed or in one piece, also when a text or its thinking had begun. Once a
+//     block has ended it gives up after an error; after a cut it asks again as long as that was thinking. So it is cut then. Without
+//     either it takes half an answer for a whole one.
+//   - Codex 0.169.0 asks again after response.failed with server_error, an error event, or a cut. It reads to the end of the connection
+//     first (openai/codex#43140), so that has to come. After server_is_overloaded it gives up.
+//   - Gemini CLI 0.61.0 asks again after an error object; a cut kills it.
+//   - opencode 1.18.33 asks again after all of these, in Chat, Messages and Responses.
+//
+// The official SDKs raise what they read as an error and leave the rest to their caller.
+func stallError(rt *route, events, comma bool, quiet time.Duration) []byte {
+	failure := &refusal{status: http.StatusServiceUnavailable, text: fmt.Sprintf(
+		"Nothing but signs of life came from the provider for %s, so Plimsoll ended the answer here. Try again.", quiet.Round(time.Second))}
+	body := errorBody(rt, failure)
+	switch {
+	case !events && comma:
+		return fmt.Appendf(nil, ",\n%s\n]\n", body)
+	case !events:
+		return fmt.Appendf(nil, "[%s\n]\n", body)
+	case rt.dialect == wire.Messages:
+		return fmt.Appendf(nil, "event: error\ndata: %s\n\n", body)
+	case rt.dialect == wire.Responses:
+		return fmt.Appendf(nil, "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"object\":\"response\",\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":%s}}}\n\n",
+			wire.Quote(nil, failure.text))
+	}
+	return fmt.Appendf(nil, "data: %s\n\n", body)
+}

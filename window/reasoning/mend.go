@@ -1,0 +1,136 @@
+package reasoning
+
+import (
+	"bytes"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// unsigned stands in place of a signature of Gemini's that is not there or not valid: the provider then
+// takes the call without looking (ai.google.dev, thought-signatures, 2026-11-26).
+const unsigned = `"skip_thought_signature_validator"`
+
+// Mend makes of a request that was refused for its reasoning one that is worth a second try, and returns
+// how many parts it changed; the same request and 0 where nothing is known to help. Most causes are
+// answered by [Without], from the message on that the provider named: what stands before it was taken.
+func Mend(r *wire.Request, no Refusal) (*wire.Request, int, error) {
+	switch {
+	case r.Dialect == wire.Gemini:
+		return mendGemini(r, no)
+	case no.Form == "anthropic.first" && r.Dialect == wire.Messages && budgeted(r):
+		next, err := set(r, "thinking", []byte(`{"type":"disabled"}`))
+		if err != nil {
+			return r, 0, err
+		}
+		return next, 1, nil
+	case no.Cause == Wanted:
+		return r, 0, nil // it is not ours to make up
+	case r.Dialect == wire.Responses && no.Cause == Missing:
+		// Of the provider's own copies one is not there: then none is. Items with their content may stay.
+		return without(r, 0, func(_ *wire.Message, p *wire.Part) bool { return p.Sealed.IsZero() })
+	case r.Dialect == wire.Responses && no.Form == "openai.alone":
+		return without(r, 0, func(*wire.Message, *wire.Part) bool { return true })
+	case r.Dialect == wire.Responses:
+		return Without(r, 0) // items are encrypted for an account: what goes for one goes for all
+	}
+	if no.Message >= len(r.Messages) { // a gateway may number otherwise
+		no.Message = 0
+	}
+	return Without(r, no.Message)
+}
+
+// mendGemini puts the provider's own stand-in in place of signatures: of all that are there when one is not
+// valid, in the running turn where one is missing.
+func mendGemini(r *wire.Request, no Refusal) (*wire.Request, int, error) {
+	from := 0
+	if no.Cause == Wanted {
+		from = lastPrompt(r)
+	}
+	var edits []wire.Edit
+	for i := from; i < len(r.Messages); i++ {
+		m := &r.Messages[i]
+		called := false
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			first := p.Kind == wire.Call && !called
+			called = called || first
+			switch {
+			case no.Cause != Wanted && !p.Sealed.IsZero() && !bytes.Equal(r.Raw(p.Sealed), []byte(unsigned)):
+				edits = append(edits, wire.Edit{Span: p.Sealed, With: []byte(unsigned)})
+			case no.Cause == Wanted && first && p.Sealed.IsZero() && m.Role == wire.RoleAssistant:
+				edits = append(edits, signatureFor(r, p))
+			}
+		}
+	}
+	if len(edits) == 0 {
+		return r, 0, nil
+	}
+	body, err := wire.Splice(r.Body, edits)
+	if err != nil {
+		return r, 0, err
+	}
+	next, err := wire.Parse(r.Dialect, body)
+	if err != nil {
+		return r, 0, err
+	}
+	next.Model, next.Stream = r.Model, r.Stream
+	return next, len(edits), nil
+}
+
+// signatureFor adds the stand-in to a part that calls, or puts it in place of a null.
+func signatureFor(r *wire.Request, p *wire.Part) wire.Edit {
+	for m, err := range rawjson.Members(r.Body, p.Span.Start) {
+		if err != nil {
+			break
+		}
+		if name := string(m.Key); name == "thoughtSignature" || name == "thought_signature" {
+			return wire.Edit{Span: m.Value, With: []byte(unsigned)}
+		}
+	}
+	at := wire.Span{Start: p.Span.Start + 1, End: p.Span.Start + 1} // a part that calls is not empty
+	return wire.Edit{Span: at, With: []byte(`"thoughtSignature":` + unsigned + `,`)}
+}
+
+// lastPrompt is the newest content of the user's that is more than results: the running turn begins there.
+func lastPrompt(r *wire.Request) int {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		m := &r.Messages[i]
+		if m.Role != wire.RoleUser {
+			continue
+		}
+		for j := range m.Parts {
+			if m.Parts[j].Kind != wire.Result {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// AskToDrop returns a Messages request that asks the provider to drop thinking that does not fit, in place of
+// refusing it; it needs the header of [Rule.Beta] beside it. The provider does not remember the wish: it goes
+// with every request of the conversation. The same request where it says so already, where it turns thinking
+// off (then [Without] is the way), and in other dialects.
+func AskToDrop(r *wire.Request) (*wire.Request, error) {
+	if r.Dialect != wire.Messages {
+		return r, nil
+	}
+	const wish = `{"prefix_mismatch_behavior":"drop_block"}`
+	thinking := r.Raw(rawjson.Get(r.Body, "thinking"))
+	if len(thinking) == 0 || string(thinking) == "null" {
+		// These models think adaptively when nothing is said.
+		return set(r, "thinking", []byte(`{"type":"adaptive","block_binding":`+wish+`}`))
+	}
+	if kind, _ := rawjson.Text(thinking, "type"); kind == "disabled" {
+		return r, nil
+	}
+	if said := rawjson.Get(thinking, "block_binding", "prefix_mismatch_behavior"); !said.IsZero() {
+		return r, nil
+	}
+	with, err := rawjson.Set(thinking, "block_binding", []byte(wish))
+	if err != nil {
+		return r, err
+	}
+	return set(r, "thinking", with)
+}

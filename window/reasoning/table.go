@@ -1,0 +1,106 @@
+package reasoning
+
+// Binding says what a model's reasoning is held to.
+type Binding uint8
+
+// The bindings.
+const (
+	Free   Binding = iota // reasoning is plain text, or is not looked at when it comes back
+	Model                 // only the model that made it, or one of its kin, takes it back
+	Prefix                // and only behind exactly what stood before it when it was made
+)
+
+// String returns "free", "model" or "prefix".
+func (b Binding) String() string { return [...]string{"free", "model", "prefix"}[min(int(b), 2)] }
+
+// Rule is what a provider does with the reasoning of a model that comes back to it.
+type Rule struct {
+	Family  string // whose rule it is: "claude", "gpt", …; "" where the model is not known
+	Binding Binding
+	// Refuses says that reasoning behind a changed prefix is refused with a 400, for some accounts at
+	// least. Where it is false the provider drops it without an error and names it in
+	// input_transformations.
+	Refuses bool
+	// Beta is the value of the anthropic-beta header with which a request may ask for dropping in place
+	// of a refusal (see [AskToDrop]); "" where it cannot be asked for.
+	Beta string
+	// Source is the page that says so, Date the day it was read, as 2006-01-02.
+	Source, Date string
+}
+
+// DropBeta goes with a request that asks for thinking to be dropped where it does not fit
+// (platform.claude.com, fix-bound-to-a-different-conversation, 2026-11-26).
+const DropBeta = "thinking-binding-controls-2026-08-01"
+
+const (
+	prefixChecks   = "platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
+	preserved      = "platform.claude.com/docs/en/build-with-claude/preserved-thinking"
+	keepPrefix     = "developers.openai.com/api/docs/guides/keep-prefix-unchanged"
+	openaiThinking = "developers.openai.com/api/docs/guides/reasoning"
+	geminiThinking = "ai.google.dev/gemini-api/docs/thought-signatures"
+	xaiThinking    = "docs.x.ai/docs/guides/reasoning"
+	deepseek       = "api-docs.deepseek.com/guides/thinking_mode"
+	openrouter     = "openrouter.ai/docs/use-cases/reasoning-tokens"
+)
+
+// A line of the table is for the models of one family from a version on.
+type line struct {
+	family string // the word in a model's name that says whose it is
+	since  version
+	rule   Rule
+}
+
+// table is searched from the top: of one family the newest comes first.
+var table = [...]line{
+	// Claude Fable 5.1, Mythos 5.1, Opus 5.5, Sonnet 5.5, Haiku 5.5, and what came after them: the page
+	// lists them as those that run the check. On by default for accounts made from 2026-08-31 on, on
+	// Bedrock, and for everybody from Fable 5.2 on. (Early in September the page left Mythos 5.1 out:
+	// opencode#46848. The present one has it.)
+	{"claude", version{5, 1}, Rule{Binding: Prefix, Refuses: true, Beta: DropBeta, Source: prefixChecks, Date: "2026-11-26"}},
+	// A model reads its own thinking and that of some others; the rest is dropped without an error.
+	{"claude", version{}, Rule{Binding: Model, Source: preserved, Date: "2026-11-26"}},
+	// From GPT-6.2 (2026-11-18) on: dropped behind an edit of the prefix, at a change to a smaller model,
+	// and for another end user or organization. Never refused for that.
+	{"gpt", version{6, 2}, Rule{Binding: Prefix, Source: keepPrefix, Date: "2026-11-26"}},
+	{"gpt", version{}, Rule{Binding: Model, Source: openaiThinking, Date: "2026-11-26"}},
+	{"chatgpt", version{}, Rule{Binding: Model, Source: openaiThinking, Date: "2026-11-26"}},
+	{"o", version{}, Rule{Binding: Model, Source: openaiThinking, Date: "2026-11-26"}}, // o1, o3, o4-mini
+	// A signature has to come back in the part it came in; what stands before it is not looked at.
+	{"gemini", version{}, Rule{Binding: Model, Source: geminiThinking, Date: "2026-11-26"}},
+	{"grok", version{}, Rule{Binding: Model, Source: xaiThinking, Date: "2026-11-26"}}, // encrypted where it is asked for
+	// Words in a member of the message, signed by nobody.
+	{"deepseek", version{}, Rule{Source: deepseek, Date: "2026-11-26"}},
+	{"kimi", version{}, Rule{Source: openrouter, Date: "2026-11-26"}},
+	{"glm", version{}, Rule{Source: openrouter, Date: "2026-11-26"}},
+	{"qwen", version{}, Rule{Source: openrouter, Date: "2026-11-26"}},
+	{"minimax", version{}, Rule{Source: openrouter, Date: "2026-11-26"}},
+}
+
+// open are words in the names of models whose weights anybody has: "gpt-oss-120b" is no GPT of
+// OpenAI's service, and a distilled Claude no Claude.
+var open = []string{"oss", "distill", "distilled", "gguf"}
+
+// RuleFor finds the rule for a model by its name as any platform spells it: "claude-opus-5-5",
+// "us.anthropic.claude-opus-5-5-v1:0", "claude-opus-5-5@20260901", "anthropic/claude-fable-5.1". A name of
+// a family without a version is an alias for the newest. Provider is the catalogue's name ("anthropic",
+// "openai", "bedrock"; see package models) or ""; it decides where the model's name says nothing: Anthropic
+// serves nothing but Claude, and a server of the user's own has no bound model. A model that is not known
+// at all has the zero rule, with no Family.
+func RuleFor(provider, model string) Rule {
+	switch provider {
+	case "ollama", "lmstudio", "llama.cpp", "vllm", "sglang":
+		return Rule{}
+	}
+	family, v := parse(model)
+	if family == "" && provider == "anthropic" && model != "" {
+		family, v = "claude", newest
+	}
+	for i := range table {
+		if l := &table[i]; l.family == family && !v.before(l.since) {
+			rule := l.rule
+			rule.Family = family
+			return rule
+		}
+	}
+	return Rule{}
+}

@@ -1,0 +1,103 @@
+package reasoning
+
+import (
+	"errors"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Without takes the reasoning out of the messages from an index on, and returns how many parts went. A
+// message that was nothing but reasoning goes as a whole. The same request and 0 when there was none.
+//
+//   - Messages: thinking and redacted_thinking. Where a turn that still runs would then begin without
+//     thinking and the request gives thinking a budget, thinking is turned off for this request: the
+//     models that have budgets refuse such a turn.
+//   - Responses: reasoning items that came with their content, and all where the provider keeps nothing
+//     ("store": false). One that is only named is the provider's own copy and fits.
+//   - Chat: what is signed (reasoning_details, thinking_blocks), and beside it the same in plain words.
+//     Words that nobody signed stay: some providers demand them back.
+//   - Gemini: nothing. A signature there is bound to its part alone, and a call without one is refused.
+//
+// The error is of the edit itself; the request is then as it was.
+func Without(r *wire.Request, from int) (*wire.Request, int, error) {
+	unkept := r.Dialect == wire.Responses && isFalse(r, "store")
+	return without(r, from, func(m *wire.Message, p *wire.Part) bool {
+		switch r.Dialect {
+		case wire.Messages:
+			return true
+		case wire.Responses:
+			return unkept || !p.Sealed.IsZero()
+		case wire.Chat:
+			return signed(m)
+		}
+		return false
+	})
+}
+
+// without takes out the parts of reasoning that a choice is true for.
+func without(r *wire.Request, from int, choice func(*wire.Message, *wire.Part) bool) (*wire.Request, int, error) {
+	d, n := r.Draft(), 0
+	for i := max(from, 0); i < len(r.Messages); i++ {
+		m := &r.Messages[i]
+		for j := range m.Parts {
+			if p := &m.Parts[j]; p.Kind == wire.Reasoning && choice(m, p) {
+				d.DropPart(i, j)
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return r, 0, nil
+	}
+	next, err := d.Build()
+	if err != nil {
+		return r, 0, err
+	}
+	if len(next.Messages) == 0 {
+		return r, 0, nil // there was nothing else: no request is left
+	}
+	if r.Dialect == wire.Messages && budgeted(next) {
+		if broken, ok := errors.AsType[*wire.Invalid](wire.ValidateEdit(r.Dialect, r.Body, next.Body)); ok && broken.Rule == wire.RuleThinkingFirst {
+			if next, err = set(next, "thinking", []byte(`{"type":"disabled"}`)); err != nil {
+				return r, 0, err
+			}
+		}
+	}
+	return next, n, nil
+}
+
+// signed tells whether a message of Chat has thoughts that a provider sealed.
+func signed(m *wire.Message) bool {
+	for j := range m.Parts {
+		if p := &m.Parts[j]; p.Kind == wire.Reasoning && (p.Type == "reasoning_details" || p.Type == "thinking_blocks") {
+			return true
+		}
+	}
+	return false
+}
+
+// budgeted tells whether a Messages request gives thinking a budget, as models before Claude 4.7 want it.
+func budgeted(r *wire.Request) bool {
+	kind, _ := rawjson.Text(r.Body, "thinking", "type")
+	return kind == "enabled"
+}
+
+func isFalse(r *wire.Request, name string) bool {
+	value := rawjson.Get(r.Body, name)
+	return string(r.Raw(value)) == "false"
+}
+
+// set gives a request another value of a member of its own.
+func set(r *wire.Request, name string, value []byte) (*wire.Request, error) {
+	body, err := rawjson.Set(r.Body, name, value)
+	if err != nil {
+		return r, err
+	}
+	next, err := wire.Parse(r.Dialect, body)
+	if err != nil {
+		return r, err
+	}
+	next.Model, next.Stream = r.Model, r.Stream // the caller may have them from the path
+	return next, nil
+}

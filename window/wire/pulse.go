@@ -1,0 +1,204 @@
+package wire
+
+import (
+	"bytes"
+	"slices"
+)
+
+const (
+	// pulseHeld is how much of an event is looked at; what tells of it stands near its beginning.
+	pulseHeld = 8 << 10
+	// pulsePing bounds an event that only keeps a connection open, in bytes. A longer one is of the answer, also before its end has come.
+	pulsePing = 256
+	// progressHead is where OpenAI names the kind of an event; behind it comes the response, as far as it is.
+	progressHead = 64
+)
+
+// Pulse tells in a streamed answer what is of the answer from what only keeps its connection open: comments, and events that are called
+// ping or keepalive. It reads event streams and Gemini's array of JSON values in pieces cut anywhere, never fails, and keeps at most
+// 8 KiB of an event. It does not parse: it looks for words with their quotes, which inside of a text would be escaped.
+type Pulse struct {
+	// Reasoning tells that the newest event is of reasoning, as the provider itself calls it: models are silent there for long.
+	Reasoning bool
+	// BlockEnded tells that a content block of Anthropic's has come whole.
+	BlockEnded bool
+
+	dialect Dialect
+	events  bool
+	thinks  bool
+	held    []byte // of the line or value at hand
+	within  bool   // an event of which a line has come
+
+	depth           int // in the array
+	quoted, escaped bool
+	counted         int // values of the array
+}
+
+// NewPulse makes one for an answer. Stream says that it is an event stream, else it is an array; thinks, that the request asked for
+// reasoning: then what comes first is of it, whether or not it is shown.
+func NewPulse(d Dialect, stream, thinks bool) *Pulse {
+	return &Pulse{dialect: d, events: stream, thinks: thinks}
+}
+
+// Alive takes the next bytes, and tells whether any of them are of the answer.
+func (p *Pulse) Alive(b []byte) bool {
+	if !p.events {
+		return p.values(b)
+	}
+	alive := false
+	var newest []byte // of the events: it lies in b, or in held, which is not written again before it is sorted
+	for len(b) > 0 {
+		end := bytes.IndexByte(b, '\n')
+		if end < 0 {
+			if newest != nil {
+				p.sort(newest)
+				newest = nil
+			}
+			p.hold(b)
+			break
+		}
+		line := b[:end]
+		b = b[end+1:]
+		if len(p.held) > 0 {
+			p.hold(line)
+			line = p.held
+		}
+		of, phase := p.line(line[:min(len(line), pulseHeld)])
+		alive = alive || of
+		if phase {
+			newest = line[:min(len(line), pulseHeld)]
+		}
+		p.held = p.held[:0]
+	}
+	if newest != nil {
+		p.sort(newest)
+	}
+	if data, ok := bytes.CutPrefix(p.held, dataField); ok && len(data) > pulsePing {
+		alive = alive || len(bytes.TrimSpace(data)) > pulsePing
+	}
+	return alive
+}
+
+// hold keeps the beginning of what is not whole yet.
+func (p *Pulse) hold(b []byte) {
+	room := pulseHeld - len(p.held)
+	p.held = append(p.held, b[:min(len(b), room)]...)
+}
+
+// line takes a whole line of an event stream, and tells whether it is of the answer, and whether it may change what phase that is in.
+func (p *Pulse) line(line []byte) (alive, phase bool) {
+	line = bytes.TrimSuffix(line, carriage)
+	switch {
+	case len(line) == 0:
+		p.within = false
+		return false, false
+	case line[0] == ':':
+		return false, false
+	}
+	p.within = true
+	data, ok := bytes.CutPrefix(line, dataField)
+	data = bytes.TrimSpace(data)
+	if !ok || len(data) == 0 || len(data) <= pulsePing && hasAny(data, pings) {
+		return false, false
+	}
+	if !p.BlockEnded && p.dialect == Messages {
+		p.BlockEnded = hasAny(data, blockEnds)
+	}
+	return true, p.dialect != Responses || !hasAny(data[:min(len(data), progressHead)], progress)
+}
+
+// sort finds out whether the newest event is of reasoning.
+func (p *Pulse) sort(event []byte) {
+	switch p.dialect {
+	case Messages:
+		p.Reasoning = hasAny(event, thinkings) || p.thinks && hasAny(event, messageStarts)
+	case Responses:
+		p.Reasoning = hasAny(event, reasonings) || hasAny(event, itemsAdded) && hasAny(event, reasoningItems)
+	case Gemini:
+		p.Reasoning = hasAny(event, thoughts)
+	default:
+		p.Reasoning = hasAny(event, reasoned) && !hasAny(event, unreasoned)
+	}
+}
+
+// values takes bytes of an array.
+func (p *Pulse) values(b []byte) bool {
+	alive := false
+	from := 0
+	for i, c := range b {
+		switch {
+		case p.quoted:
+			switch {
+			case p.escaped:
+				p.escaped = false
+			case c == '\\':
+				p.escaped = true
+			case c == '"':
+				p.quoted = false
+			}
+		case c == '"':
+			p.quoted = true
+		case c == '{' || c == '[' && p.depth > 0:
+			if p.depth == 0 {
+				from = i
+			}
+			p.depth++
+		case (c == '}' || c == ']') && p.depth > 0:
+			if p.depth--; p.depth == 0 {
+				p.hold(b[from : i+1])
+				p.sort(p.held)
+				p.held = p.held[:0]
+				p.counted++
+			}
+			alive = true
+		}
+		alive = alive || p.depth > 0 && c > ' '
+	}
+	if p.depth > 0 {
+		p.hold(b[from:])
+	}
+	return alive
+}
+
+// Between tells that an event has just ended and none begun, so that another can follow; comma, that it must be parted from one before it
+// in an array.
+func (p *Pulse) Between() (ok, comma bool) {
+	if p.events {
+		return len(p.held) == 0 && !p.within, false
+	}
+	return p.depth == 0 && !p.quoted, p.counted > 0
+}
+
+func hasAny(event []byte, words [][]byte) bool {
+	return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(event, word) })
+}
+
+// spelled are the spellings of a member whose value is one of some words, or begins with them where the last quote is left out.
+func spelled(key string, values ...string) (words [][]byte) {
+	for _, v := range values {
+		words = append(words, []byte(`"`+key+`":`+v), []byte(`"`+key+`": `+v))
+	}
+	return words
+}
+
+// The words that tell, looked up in the schemas of the official SDKs on 2026-11-26 and, for Chat, at those who serve reasoning there
+// (DeepSeek and vLLM: reasoning_content; OpenRouter, Groq and Ollama: reasoning).
+var (
+	carriage = []byte{'\r'}
+
+	pings = spelled("type", `"ping"`, `"keepalive"`, `"keep-alive"`, `"heartbeat"`)
+
+	thinkings     = spelled("type", `"thinking`, `"redacted_thinking"`, `"signature_delta"`)
+	messageStarts = spelled("type", `"message_start"`)
+	blockEnds     = spelled("type", `"content_block_stop"`)
+
+	progress       = spelled("type", `"response.in_progress"`, `"response.queued"`)
+	itemsAdded     = spelled("type", `"response.output_item.added"`)
+	reasoningItems = spelled("type", `"reasoning"`)
+	reasonings     = spelled("type", `"response.reasoning`)
+
+	thoughts = spelled("thought", "true")
+
+	reasoned   = slices.Concat(spelled("reasoning_content", `"`), spelled("reasoning", `"`))
+	unreasoned = slices.Concat(spelled("reasoning_content", `""`), spelled("reasoning", `""`))
+)
