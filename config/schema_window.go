@@ -53,7 +53,7 @@ var windowKeys = append([]*Key{
 	},
 	{
 		Name: "trigger", Type: TypeRatio, Default: "0.8", PerTool: true, Project: ProjectStricter, min: 10, max: 99, example: "0.8",
-		Doc: "Part of the window at which room is made; tools that compact by themselves get 0.95 unless it is set.",
+		Doc: "Part of the window at which room is made; tools that compact by themselves get 0.95, and at most 9,000 tokens less than all, unless it is set.",
 		set: func(s *Settings, v any) { s.Window.Trigger = v.(float64) },
 	},
 	{

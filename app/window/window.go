@@ -86,10 +86,13 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
 	}
 	// A client that compacts by itself gets the chance, unless somebody said otherwise.
-	if !o.Own || s.Source("window.trigger").Origin != config.OriginDefault {
-		po.Trigger = w.Trigger
+	trigger := w.Trigger
+	if s.Source("window.trigger").Origin != config.OriginDefault {
+		po.Trigger = trigger
+	} else if o.Own {
+		trigger = proxy.OwnTrigger
 	}
-	po.Target = targetOf(s, po.Trigger)
+	po.Target = targetOf(s, trigger)
 	if w.Topics {
 		po.Topic = w.TopicTrigger
 	}
@@ -131,13 +134,9 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	return plane, nil
 }
 
-// targetOf is the target for a trigger, 0 for the proxy's default; a trigger of 0 is that of a client that compacts by
-// itself. Where a project's file had a hand in it, a target that is not below is the default: a repository must not be able to
+// targetOf is the target for a trigger, 0 for the proxy's default. Where a project's file had a hand in it, a target that is not below is the default: a repository must not be able to
 // switch the proxy off. What the user has set to contradict itself is left to proxy.New, which says so.
 func targetOf(s config.Settings, trigger float64) float64 {
-	if trigger == 0 {
-		trigger = proxy.OwnTrigger
-	}
 	project := s.Source("window.target").Origin == config.OriginProject || s.Source("window.trigger").Origin == config.OriginProject
 	if s.Window.Target >= trigger && project {
 		return 0

@@ -12,6 +12,8 @@ type Lines struct {
 	Room int // what fits beside the answer
 	// Trigger is the part of Room above which room is made, Target what it is made down to.
 	Trigger, Target float64
+	// Late says that the client makes room by itself: the trigger is at most lateShort tokens below Room, whatever its part.
+	Late bool
 	// Topic is the part of Room above which room is made between two tasks (package topic); 0 is nowhere but at the trigger.
 	Topic float64
 }
@@ -39,8 +41,19 @@ const DefaultReserve = 20_000
 // lies above the trigger is left for the answer.
 func Reserve(asked, most int, w models.Window) int { return max(0, min(asked, most, w.Context/4)) }
 
+// lateShort is how many tokens below the room the trigger is at most for clients that make room by themselves. Claude Code does so at the window
+// less the answer (at most 20,000) less 13,000, in a window of a million as in one of 200,000 (2.1.296; claude-code#31806), and
+// opencode at the window less 32,000 (opencode.ai/v2/docs/compaction, 2026-11-26): a part of a million would come before them.
+const lateShort = 9000
+
 // TriggerTokens is the line above which room is made.
-func (l Lines) TriggerTokens() int { return int(l.Trigger * float64(l.Room)) }
+func (l Lines) TriggerTokens() int {
+	n := int(l.Trigger * float64(l.Room))
+	if l.Late {
+		n = max(n, l.Room-lateShort)
+	}
+	return n
+}
 
 // Nearest is the lowest line at which something is done: below it a request need not be counted exactly.
 func (l Lines) Nearest() int {

@@ -49,6 +49,30 @@ func TestReserve(t *testing.T) {
 	}
 }
 
+// Clients that make room by themselves do so first, at every size of window. Theirs: Claude Code 2.1.296, the window less the answer (at most
+// 20,000) less 13,000 (claude-code#31806); Codex, 90 % of the window (codex#40095), with no number for the answer; opencode 2, the window less
+// 32,000; Copilot CLI, 80 % (InfiniteSessionConfig). Read 2026-11-26.
+func TestClientsThatCompactComeFirst(t *testing.T) {
+	for _, window := range []int{128_000, 200_000, 272_000, 400_000, 500_000, 1_000_000, 2_000_000} {
+		for name, c := range map[string]struct{ asked, theirs int }{
+			"Claude Code": {32_000, window - 33_000},
+			"Codex":       {0, window * 9 / 10},
+			"opencode":    {32_000, window - 32_000},
+			"Copilot CLI": {16_000, window * 8 / 10},
+		} {
+			w := models.Window{Context: window}
+			l := fit.Lines{Room: w.ForInput(fit.Reserve(c.asked, fit.DefaultReserve, w)), Trigger: 0.95, Late: true}
+			// What their counts and ours differ by, and the words of the request for a summary.
+			if ours := l.TriggerTokens(); ours < c.theirs+2500 || ours >= l.Room {
+				t.Errorf("%s in a window of %d: it compacts at %d, and the proxy at %d of %d", name, window, c.theirs, ours, l.Room)
+			}
+		}
+	}
+	if n := (fit.Lines{Room: 5000, Trigger: 0.95, Late: true}).TriggerTokens(); n != 4750 {
+		t.Errorf("of 5000 it is %d", n)
+	}
+}
+
 func TestEnforced(t *testing.T) {
 	for source, want := range map[string]bool{
 		models.SourceConfig: true, models.SourceLearned: true, models.SourceCatalogue: true, models.SourceFamily: false, models.SourceDefault: false,

@@ -34,15 +34,15 @@ func (t *conversation) startSummary() bool {
 	if t.in.Best < int(askAhead*float64(t.lines().TriggerTokens())) || t.p.summaries.Running(t.summaryKey()) {
 		return false
 	}
-	job, ok := t.summaryJob()
-	if !ok || t.p.summaries.Refused(job.Whom) {
-		return false
-	}
 	if r, ready := t.p.summaries.Ready(t.summaryKey()); ready {
 		if r.Covers <= len(t.chain) && t.chain[r.Covers-1] == r.Client {
 			return false
 		}
 		t.p.summaries.Take(t.summaryKey()) // of a conversation that has gone another way
+	}
+	job, ok := t.summaryJob()
+	if !ok {
+		return false
 	}
 	job.Key, job.Covers, job.Client, job.Sent = t.summaryKey(), len(t.chain), t.chain[len(t.chain)-1], t.tally.Chain[len(t.tally.Chain)-1]
 	return t.p.summaries.Start(job)
@@ -50,7 +50,7 @@ func (t *conversation) startSummary() bool {
 
 // summaryJob is how the conversation is summarised in the background; ok is false where that is not wanted, or cannot be.
 func (t *conversation) summaryJob() (background.Job, bool) {
-	if rule, ok := t.nativeRule(); ok {
+	if rule, ok := t.nativeRule(); ok && !t.p.summaries.Refused(t.ledger) {
 		return t.nativeJob(rule)
 	}
 	if !t.asksModel() {
@@ -188,14 +188,17 @@ func (t *conversation) nativeRule() (native.Rule, bool) {
 		return rule, false
 	}
 	ok, _ = native.Wanted(t.p.o.Summaries, native.Case{
-		OwnCompaction: t.p.o.OwnCompaction || t.compactsItself(), Bound: t.boundReasoning(),
+		OwnCompaction: t.compactsItself(), Bound: t.boundReasoning(),
 		Subscription: t.rt.up.key == "" && client.Subscription(t.r.Header),
 	})
 	return rule, ok
 }
 
-// compactsItself tells whether the client is known to make room in its history.
+// compactsItself tells whether the client makes room in its history: it was started as one that does, or its requests say who it is.
 func (t *conversation) compactsItself() bool {
+	if t.p.o.OwnCompaction {
+		return true
+	}
 	profile, ok := client.For(t.speak().Client)
 	return ok && profile.Compacts
 }

@@ -99,7 +99,7 @@ func thinkingProvider(t *testing.T) (*scripted.Provider, string) {
 	for i := range commands {
 		commands[i] = "make"
 	}
-	provider := scripted.New(scripted.Options{Reasoning: scripted.RuleOf, Script: scripted.Thoughtful(scripted.Shells("done", commands...)), Strict: true})
+	provider := scripted.New(scripted.Options{Reasoning: scripted.RuleOf, Script: scripted.Thoughtful(scripted.Shells("done", commands...)), Strict: true, Marked: true})
 	upstream := httptest.NewServer(provider)
 	t.Cleanup(upstream.Close)
 	return provider, upstream.URL
@@ -206,6 +206,24 @@ func TestSummariesThatAreNotWanted(t *testing.T) {
 				t.Errorf("asked %d times, want %d", asked.Load(), c.asked)
 			}
 		})
+	}
+}
+
+// In a daemon for many, a client that compacts by itself is known by its requests, and has the chance to.
+func TestTheDaemonLetsClientsCompactFirst(t *testing.T) {
+	for agent, want := range map[string]bool{"": true, "claude-cli/2.1.197 (external, cli)": false, "opencode/1.18.33": false} {
+		_, upstream := thinkingProvider(t)
+		_, root, j := start(t, upstream, Options{Resolver: windowOf(20_000), Store: memoryStore(t)})
+		c := newThinker(t, root+"/anthropic")
+		if agent != "" {
+			c.header.Set("User-Agent", agent)
+		}
+		for range 18 { // to 0.86 of the room
+			c.turn()
+		}
+		if got := len(events[journal.WindowCompacted](j)) > 0; got != want {
+			t.Errorf("%q: room was made: %v", agent, got)
+		}
 	}
 }
 

@@ -313,7 +313,11 @@ func (t *conversation) reasonFor(room int) string {
 
 // lines are those of the request in hand.
 func (t *conversation) lines() fit.Lines {
-	return fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target, Topic: t.p.o.Topic}
+	l := fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target, Topic: t.p.o.Topic}
+	if t.p.ownLine && t.compactsItself() {
+		l.Trigger, l.Late = OwnTrigger, true
+	}
+	return l
 }
 
 // goal is where a compaction goes.

@@ -79,8 +79,8 @@ type Options struct {
 
 	// Trigger is the part of (window − reserve) above which room is made, Target what it is
 	// brought down to, RetryTarget what a second try aims at. OwnCompaction says that the
-	// client compacts by itself: the default of Trigger then is OwnTrigger, so that the
-	// client gets the chance. That of Target is [fit.AutoTarget].
+	// client compacts by itself: the default of Trigger then is OwnTrigger or later ([fit.Lines]), so that the
+	// client gets the chance. So it is for requests that say that they are of such a client. That of Target is [fit.AutoTarget].
 	Trigger, Target, RetryTarget float64
 	OwnCompaction                bool
 	// Topic is the part of (window − reserve) above which room is made where one task of a conversation ends and another begins
@@ -143,6 +143,7 @@ type Proxy struct {
 	refusing   recentMap[string, struct{}] // conversations in which reasoning was refused
 	caches     promptcache.Lifetimes       // of the providers
 	summaries  *background.Jobs
+	ownLine    bool // no trigger was set: clients that compact by themselves have one of their own
 	now        func() time.Time
 	requests   atomic.Uint64 // to models, so far
 	pauses     pauses        // in answers
@@ -161,13 +162,14 @@ func New(o Options) (*Proxy, error) {
 	default:
 		return nil, fmt.Errorf("the mode of the window plane is %q; use enforce, observe or off", o.Mode)
 	}
+	ownLine := o.Trigger == 0
 	defaults(&o)
 	if err := checkLines(o); err != nil {
 		return nil, err
 	}
 	p := &Proxy{
 		sent: recentMap[prefixOf, sentAs]{max: maxPrefixes}, bound: recentMap[string, struct{}]{max: maxBound}, refusing: recentMap[string, struct{}]{max: maxBound},
-		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now,
+		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
 	}
 	p.kept.max, p.unrecalled.max, p.approved.max = maxPrefixes, maxPrefixes, maxApproved
 	for _, u := range o.Upstreams {

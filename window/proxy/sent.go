@@ -86,9 +86,6 @@ func (t *conversation) taken(u *wire.Usage) {
 		}
 	}
 	t.p.sent.put(prefixOf{t.log, t.chain[len(t.chain)-1]}, s)
-	if u == nil { // the body is still held
-		t.startSummary()
-	}
 }
 
 // cacheKey names whose prompts are kept together.
@@ -102,7 +99,7 @@ func (t *conversation) moment() fit.Moment {
 	}
 	asked := t.askedToKeep()
 	m.Warm = t.before.cached && t.p.caches.Warm(t.cacheKey(), t.idle, asked)
-	m.Cold = !t.p.o.OwnCompaction && t.before.cached && t.p.caches.Cold(t.cacheKey(), t.idle, asked)
+	m.Cold = !t.compactsItself() && t.before.cached && t.p.caches.Cold(t.cacheKey(), t.idle, asked)
 	return m
 }
 
