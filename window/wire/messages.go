@@ -36,6 +36,9 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 	case "context_management":
 		p.once(seen, 6)
 		p.contextManagement()
+	case "thinking":
+		p.once(seen, 7)
+		p.r.Thinking = p.Skip()
 	case "output_config", "output_format":
 		p.extra()
 	default:

@@ -177,6 +177,7 @@ type Request struct {
 	// MaxOutput is the output asked for, in tokens; 0 when it is absent or no plain number.
 	MaxOutput     int
 	MaxOutputSpan Span
+	Thinking      Span   // Messages: what is asked for of reasoning, an object as a rule; zero when it is absent
 	System        []Part // top-level system, instructions, systemInstruction
 	SystemSpan    Span
 	Tools         []Tool
