@@ -5,12 +5,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"image"
+	"image/color"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
 	"io"
 
-	"golang.org/x/image/draw"
 	"golang.org/x/image/webp"
 )
 
@@ -22,8 +22,6 @@ const (
 	// smallSide is what an image is made smaller to: within Anthropic's limit for many images, so that it has to be done once, and no less
 	// than its models look at (2,576 pixels from 4.7 on, 1,568 before; platform.claude.com "vision", 2026-11).
 	smallSide = claudeCrowdSide
-	// stripBytes is what the scaler may take for itself at a time.
-	stripBytes = 16 << 20
 	// quality is that of JPEG, in which all is written: letters on a screen stay readable, and a writer of PNG would be 0.1 MB of the program.
 	quality = 90
 )
@@ -84,8 +82,9 @@ func decodeImage(kind string, r io.Reader) (image.Image, error) {
 	return nil, errNoFormat
 }
 
-// fitted scales an image down to a longest side, on white where it is transparent. It goes in strips of lines: what the scaler holds between
-// its two passes grows with the height of what it is given.
+// fitted scales an image down to a longest side, on white where it is transparent. Each pixel is the mean of what lies under it. It is done
+// in whole numbers, so that the same image gives the same bytes on every machine (the scalers of golang.org/x/image/draw do not, and are
+// 0.1 MB of the program).
 func fitted(src image.Image, side int) image.Image {
 	from := src.Bounds()
 	w, h := from.Dx(), from.Dy()
@@ -94,15 +93,54 @@ func fitted(src image.Image, side int) image.Image {
 		dw, dh = max(w*side/long, 1), max(h*side/long, 1)
 	}
 	dst := image.NewRGBA(image.Rect(0, 0, dw, dh))
-	for i := range dst.Pix {
+	// A pixel of the source is dw wide and dh high, one of the result w and h: so all weights are whole.
+	line, sum := make([]uint64, 3*dw), make([]uint64, 3*dw)
+	out, left := 0, h // the line of the result that is being summed up, and how much of its height is missing
+	for y := range h {
+		clear(line)
+		addLine(line, src, from.Min.X, from.Min.Y+y, w, dw)
+		for rest := dh; rest > 0; {
+			part := min(rest, left)
+			for i, v := range line {
+				sum[i] += v * uint64(part)
+			}
+			rest, left = rest-part, left-part
+			if left == 0 {
+				for i, v := range sum {
+					dst.Pix[out*dst.Stride+i/3*4+i%3] = uint8(v / uint64(w*h) >> 8)
+				}
+				clear(sum)
+				out, left = out+1, h
+			}
+		}
+	}
+	for i := 3; i < len(dst.Pix); i += 4 {
 		dst.Pix[i] = 0xff
 	}
-	lines := max(stripBytes/(dw*32), 64) // of the source
-	for top := 0; top < dh; {
-		bottom := min(top+max(lines*dh/h, 1), dh)
-		sr := image.Rect(from.Min.X, from.Min.Y+top*h/dh, from.Max.X, from.Min.Y+bottom*h/dh)
-		draw.BiLinear.NewScaler(dw, bottom-top, sr.Dx(), sr.Dy()).Scale(dst, image.Rect(0, top, dw, bottom), src, sr, draw.Over, nil)
-		top = bottom
-	}
 	return dst
+}
+
+// addLine adds one line of an image to the pixels of a narrower one.
+func addLine(line []uint64, src image.Image, x0, y, w, dw int) {
+	fast, _ := src.(image.RGBA64Image)
+	at, left := 0, w
+	for x := range w {
+		var c color.RGBA64
+		if fast != nil {
+			c = fast.RGBA64At(x0+x, y)
+		} else {
+			r, g, b, a := src.At(x0+x, y).RGBA()
+			c = color.RGBA64{R: uint16(r), G: uint16(g), B: uint16(b), A: uint16(a)}
+		}
+		white := 0xffff - uint64(c.A)
+		for rest := dw; rest > 0; {
+			part := min(rest, left)
+			line[at] += (uint64(c.R) + white) * uint64(part)
+			line[at+1] += (uint64(c.G) + white) * uint64(part)
+			line[at+2] += (uint64(c.B) + white) * uint64(part)
+			if rest, left = rest-part, left-part; left == 0 {
+				at, left = at+3, w
+			}
+		}
+	}
 }
