@@ -22,8 +22,13 @@ func isBase64(text []byte) bool {
 	if len(text) == 0 || len(text)%4 == 1 {
 		return false
 	}
+	var is [256]bool
+	for i := range 256 {
+		c := byte(i)
+		is[i] = plain(c) && c != '-' && c != '_' || c == '+' || c == '/' || c == '='
+	}
 	for _, c := range text {
-		if !plain(c) && c != '+' && c != '/' && c != '=' || c == '-' || c == '_' {
+		if !is[c] {
 			return false
 		}
 	}

@@ -69,11 +69,13 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 		o.Model = r.Model
 	}
 	next, actions, err := once(r, o)
+	rounds := 0
 	// What was mended may show something else: a mark too many in a list that was written anew.
-	for before, more := r, []Action(nil); err == nil && next != before && len(actions) < maxActions; actions = append(actions, more...) {
+	for before := r; err == nil && next != before && rounds < maxRounds; rounds++ {
+		var more []Action
 		before = next
 		next, more, err = once(before, o)
-		more = slices.DeleteFunc(more, func(a Action) bool { return a.Kind == Cut })
+		actions = append(actions, slices.DeleteFunc(more, func(a Action) bool { return a.Kind == Cut })...)
 	}
 	if err != nil {
 		return r, nil, fmt.Errorf("mending a %s request of %d messages: %w", r.Dialect, len(r.Messages), err)
@@ -82,8 +84,8 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return next, actions, nil
 }
 
-// maxActions ends the rounds. No request needs more than two, and one that did would be made by somebody who wants to see them.
-const maxActions = 1 << 20
+// maxRounds is how often what was mended is looked at again. One round finds something in a request that was odd in many ways at once.
+const maxRounds = 3
 
 // once mends a request in one round.
 func once(r *wire.Request, o Options) (*wire.Request, []Action, error) {

@@ -39,6 +39,12 @@ func (m *mending) result(i, j int, p *wire.Part) {
 			m.draft().ReplaceResult(i, j, lines(line, string(wire.Unquote(nil, m.r.Raw(p.Content)))))
 		}
 	case '[':
+		if m.rules.openai && len(p.Texts) == 0 && len(p.Media) == 0 && len(m.list(p.Content).at) == 0 {
+			// "Invalid 'messages[2].content': empty array. Expected an array with minimum length 1, but got an empty array instead."
+			m.draft().ReplaceResult(i, j, line)
+			m.did(Emptied, i, p.CallID, 0)
+			return
+		}
 		if line == "" && len(p.Media) == 0 && !(m.rules.anthropic && m.hasEmpty(p)) {
 			return
 		}

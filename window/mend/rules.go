@@ -65,7 +65,7 @@ var (
 
 func rulesOf(d wire.Dialect, o Options) rules {
 	family := tokens.FamilyOf(models.Provider(o.Provider), o.Model)
-	claude := family == tokens.FamilyClaude || family == tokens.FamilyClaude47
+	claude := d != wire.Gemini && (family == tokens.FamilyClaude || family == tokens.FamilyClaude47)
 	u := rules{
 		anthropic: d == wire.Messages, google: d == wire.Gemini, claude: claude,
 		openai:  (d == wire.Chat || d == wire.Responses) && (family == tokens.FamilyO200K || family == tokens.FamilyCL100K) && !strings.Contains(o.Model, "gpt-oss"),
