@@ -32,6 +32,9 @@ func (m *mending) ending() {
 	if m.r.Dialect == wire.Chat && string(rawjson.Get(m.r.Raw(msg.Span), "prefix").Of(m.r.Raw(msg.Span))) == "true" {
 		return // Mistral's way to say that it is meant
 	}
+	if m.rules.anthropic && !rawjson.Get(m.r.Body, "compaction").IsZero() {
+		return // a request for a summary may end with the model's words (platform.claude.com "compaction-on-demand", 2026-11)
+	}
 	m.draft().InsertMessages(len(m.r.Messages), wire.TextMessage(m.r.Dialect, wire.RoleUser, goOn))
 	m.did(Prompted, i, "", 0)
 }
@@ -60,10 +63,10 @@ func (m *mending) trailing(i int, msg *wire.Message) {
 
 // thinks tells whether thinking with a budget is asked for.
 func (m *mending) thinks() bool {
-	if m.r.Thinking.IsZero() || m.r.Body[m.r.Thinking.Start] != '{' {
+	if m.r.ThinkingSpan.IsZero() || m.r.Body[m.r.ThinkingSpan.Start] != '{' {
 		return false
 	}
-	kind, _ := rawjson.Text(m.r.Raw(m.r.Thinking), "type")
+	kind, _ := rawjson.Text(m.r.Raw(m.r.ThinkingSpan), "type")
 	return kind == "enabled"
 }
 
@@ -77,11 +80,11 @@ func (m *mending) thinking() {
 	}
 	if m.thoughtless() {
 		// "When `thinking` is enabled, a final `assistant` message must start with a thinking block … To avoid this requirement, disable `thinking`."
-		m.draft().Replace(m.r.Thinking, []byte(`{"type":"disabled"}`))
+		m.draft().Replace(m.r.ThinkingSpan, []byte(`{"type":"disabled"}`))
 		m.did(Budgeted, -1, "", 0)
 		return
 	}
-	raw := m.r.Raw(m.r.Thinking)
+	raw := m.r.Raw(m.r.ThinkingSpan)
 	at := rawjson.Get(raw, "budget_tokens")
 	budget, err := strconv.Atoi(string(at.Of(raw)))
 	most := m.r.MaxOutput
@@ -96,7 +99,7 @@ func (m *mending) thinking() {
 		m.draft().SetMaxOutput(leastBudget + most)
 		budget = leastBudget
 	}
-	m.draft().Replace(wire.Span{Start: m.r.Thinking.Start + at.Start, End: m.r.Thinking.Start + at.End}, fmt.Append(nil, budget))
+	m.draft().Replace(wire.Span{Start: m.r.ThinkingSpan.Start + at.Start, End: m.r.ThinkingSpan.Start + at.End}, fmt.Append(nil, budget))
 	m.did(Budgeted, -1, "", 0)
 }
 

@@ -151,7 +151,7 @@ func look(d wire.Dialect, claude bool, kind, data string) (string, int) {
 	case err != nil || bad != nil || !strings.HasPrefix(kind, "image/"):
 		return "The image data you provided does not represent a valid image.", side
 	case claude && kind != "image/"+format:
-		return "Image does not match the provided media type " + kind, side
+		return "The image was specified using the " + kind + " media type, but the image appears to be a image/" + format + " image", side
 	case claude && len(data) > 5<<20:
 		return fmt.Sprintf("image exceeds 5 MB maximum: %d bytes > 5242880 bytes", len(data)), side
 	}

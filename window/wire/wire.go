@@ -174,10 +174,11 @@ type Request struct {
 	ModelSpan Span // the literal; zero when the model is not in the body
 	Stream    bool
 	Thinking  bool // Messages: reasoning is asked for
+	// ThinkingSpan is the value that asks for it, or says that none is wanted; zero when it is absent.
+	ThinkingSpan Span
 	// MaxOutput is the output asked for, in tokens; 0 when it is absent or no plain number.
 	MaxOutput     int
 	MaxOutputSpan Span
-	Thinking      Span   // Messages: what is asked for of reasoning, an object as a rule; zero when it is absent
 	System        []Part // top-level system, instructions, systemInstruction
 	SystemSpan    Span
 	Tools         []Tool
