@@ -296,7 +296,7 @@ func TestPrefill(t *testing.T) {
 	}
 	for model, prompted := range map[string]bool{
 		"claude-haiku-4-5": false, "claude-3-5-sonnet-20241022": false, "claude-opus-4-20250514": false, "anthropic.claude-sonnet-4-5-20250929-v1:0": false,
-		"claude-opus-4-6": true, "us.anthropic.claude-opus-4-6-v1": true, "anthropic--claude-4-8-opus": true, "claude-sonnet-5": true, "claude-fable-5-1": true,
+		"claude-opus-4-6": true, "us.anthropic.claude-opus-4-6-v1": true, "anthropic--claude-4-8-opus": true, "claude-sonnet-5": true, "claude-fable-5-1": true, "claude-mythos-preview": true, "claude-next": false,
 	} {
 		body := strings.Replace(messages(hello, said), "claude-opus-4-8", model, 1)
 		if _, actions := fix(t, wire.Messages, body, mend.Options{Provider: "anthropic"}); (kinds(actions) == "prompted") != prompted {

@@ -118,7 +118,7 @@ func isKimi(model string) bool {
 
 // noPrefill are the versions of Claude from which on a last message of the model is refused: "This model does not support assistant message
 // prefill. The conversation must end with a user message." (platform.claude.com, migration guides: removed with 4.6, 2026-02; nothing
-// newer has it again, 2026-11). Haiku 4.5 is the newest with it.
+// newer has it again, 2026-11; Mythos, which came without a number at first, never had it). Haiku 4.5 is the newest with it.
 const noPrefillMajor, noPrefillMinor = 4, 6
 
 // goesOn tells whether a model goes on from a last message of its own.
@@ -126,7 +126,7 @@ func goesOn(d wire.Dialect, family tokens.Family, model string) bool {
 	switch family {
 	case tokens.FamilyClaude, tokens.FamilyClaude47:
 		major, minor, ok := claudeVersion(model)
-		return !ok || major < noPrefillMajor || major == noPrefillMajor && minor < noPrefillMinor
+		return !ok && !strings.Contains(strings.ToLower(model), "mythos") || ok && major < noPrefillMajor || major == noPrefillMajor && minor < noPrefillMinor
 	case tokens.FamilyMistral:
 		// "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant" (smolagents#757, autogen#5044).
 		return d != wire.Chat

@@ -61,7 +61,7 @@ func strict(d wire.Dialect, model string, body []byte) string {
 				o := v["inlineData"].(map[string]any)
 				kind, _ = o["mimeType"].(string)
 				data, _ = o["data"].(string)
-				found = strings.HasPrefix(kind, "image/")
+				found = !strings.HasPrefix(kind, "audio/")
 			}
 			if found {
 				pictures++
@@ -77,6 +77,9 @@ func strict(d wire.Dialect, model string, body []byte) string {
 				if text, _ := json.Marshal(v["content"]); v["content"] == nil || slices.Contains([]string{`""`, `[]`}, string(text)) {
 					said = append(said, "content cannot be empty if `is_error` is true")
 				}
+			}
+			if v["type"] == "text" && v["text"] == "" && d == wire.Messages {
+				said = append(said, "messages: text content blocks must be non-empty")
 			}
 			if v["type"] == "tool_use" && len(fmt.Sprint(v["name"])) > 200 {
 				said = append(said, "tool_use.name: String should have at most 200 characters")
