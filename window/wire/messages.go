@@ -32,7 +32,8 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 			p.r.System, p.r.SystemSpan, p.r.systemLone = p.take(), m.Content, lone
 		}
 	case "thinking":
-		p.r.Thinking = !bytes.Contains(p.r.Raw(p.Skip()), []byte(`"disabled"`))
+		p.r.ThinkingSpan = p.Skip()
+		p.r.Thinking = !bytes.Contains(p.r.Raw(p.r.ThinkingSpan), []byte(`"disabled"`))
 	case "context_management":
 		p.once(seen, 6)
 		p.contextManagement()

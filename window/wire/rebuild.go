@@ -59,6 +59,7 @@ func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
 	next.List.End += by
 	next.ModelSpan = moved(r.ModelSpan, behind(r.ModelSpan))
 	next.MaxOutputSpan = moved(r.MaxOutputSpan, behind(r.MaxOutputSpan))
+	next.ThinkingSpan = moved(r.ThinkingSpan, behind(r.ThinkingSpan))
 	next.System = p.movedParts(r.System, behind(r.SystemSpan))
 	next.SystemSpan, next.systemLone = moved(r.SystemSpan, behind(r.SystemSpan)), moved(r.systemLone, behind(r.SystemSpan))
 	if behind(r.ToolsSpan) != 0 {

@@ -236,6 +236,7 @@ func (w *blocks) user(place string, list []object) {
 			continue
 		}
 		w.id(at(here, "tool_use_id"), id)
+		w.silentError(here, id, b)
 		switch {
 		case w.settled[id]:
 			w.add(RuleDuplicateResult, here, id, "")

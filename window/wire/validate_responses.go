@@ -184,6 +184,7 @@ func (s *items) call(place, kind string, item object) {
 		if !item.isText("arguments") {
 			s.add(RuleShape, at(place, "arguments"), id, "not a string")
 		}
+		s.arguments(at(place, "arguments"), id, item["arguments"])
 	case "custom_tool_call":
 		if !item.isText("input") {
 			s.add(RuleShape, at(place, "input"), id, "not a string")

@@ -174,6 +174,8 @@ type Request struct {
 	ModelSpan Span // the literal; zero when the model is not in the body
 	Stream    bool
 	Thinking  bool // Messages: reasoning is asked for
+	// ThinkingSpan is the value that asks for it, or says that none is wanted; zero when it is absent.
+	ThinkingSpan Span
 	// MaxOutput is the output asked for, in tokens; 0 when it is absent or no plain number.
 	MaxOutput     int
 	MaxOutputSpan Span
