@@ -31,7 +31,7 @@ func (t *conversation) summaryKey() string { return t.log.String() + t.name }
 // startSummary has what was sent just now summarised, by the provider or by the model that was set for it, where that is wanted and the window
 // fills. It does not wait, and reports whether something was begun. The request's body is still held.
 func (t *conversation) startSummary() bool {
-	if t.in.Best < int(askAhead*float64(t.lines().TriggerTokens())) || t.p.summaries.Running(t.summaryKey()) {
+	if t.request == nil || len(t.chain) == 0 || t.in.Best < int(askAhead*float64(t.lines().TriggerTokens())) || t.p.summaries.Running(t.summaryKey()) {
 		return false
 	}
 	job, ok := t.summaryJob()

@@ -427,6 +427,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 // the edit broke a rule, what came goes on and the journal says so. A replay that broke none
 // before is not validated again.
 func (t *conversation) pack() error {
+	t.mendParameters()
 	switch {
 	case !t.edited:
 		t.content = t.body.bytes
