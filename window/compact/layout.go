@@ -15,6 +15,7 @@ const (
 	newest                   // among the newest messages: spared on the first level
 	preamble                 // before the task, or the system's word between messages: spared up to the last level
 	open                     // still running: only its results may be cut, at last
+	covered                  // what a compaction of the provider's stands for, and itself: never edited
 	sacred                   // the system's word before the model's first, the task, the newest user message
 )
 
@@ -27,6 +28,7 @@ type layout struct {
 	first    int        // message with the task; -1 when the user said nothing
 	latest   int        // newest message of the user's own
 	at       int        // where a summary goes: before this message
+	edge     int        // first message behind a compaction of the provider's; 0 where there is none
 }
 
 // layOut reads where the parts of a conversation are.
@@ -72,6 +74,7 @@ func layOut(r *wire.Request, minMessages int) *layout {
 			l.standing[u] = newest
 		}
 	}
+	l.cover(r)
 	l.declare(r)
 	if l.first < 0 {
 		for l.at < len(r.Messages) && r.Messages[l.at].Role == wire.RoleSystem {
@@ -79,6 +82,21 @@ func layOut(r *wire.Request, minMessages int) *layout {
 		}
 	}
 	return l
+}
+
+// cover finds the units that a compaction of the provider's stands for, up to the one that it is in.
+func (l *layout) cover(r *wire.Request) {
+	edge, part := r.Edge()
+	if part == 0 {
+		return
+	}
+	l.edge = edge + 1
+	for u, unit := range l.units {
+		if unit.From <= edge {
+			l.standing[u] = covered
+			l.at = max(l.at, unit.To)
+		}
+	}
 }
 
 func holds(m *wire.Message, kind wire.PartKind) bool {

@@ -74,8 +74,8 @@ type conversation struct {
 // over. The error is the answer when it cannot be made to fit.
 func (t *conversation) prepare() error {
 	t.upTo()
-	enforce := t.p.o.Mode == Enforce && t.received.Bypass == wire.BypassNone
-	if t.received.Bypass != wire.BypassNone {
+	enforce := t.p.o.Mode == Enforce && t.received.Bypass.Room() != wire.RoomNever
+	if t.received.Bypass.Room() == wire.RoomNever {
 		t.p.passed(t.rt, "aside", t.received.Bypass.String())
 	}
 	if err := t.replay(); err != nil {
@@ -141,7 +141,7 @@ func (t *conversation) replay() error {
 		t.idle = max(0, t.p.now().Sub(before.at))
 	}
 	var log []*checkpoint.Checkpoint
-	if t.p.o.Mode == Enforce && (t.received.Bypass == wire.BypassNone || t.received.Bypass == wire.BypassOwnCompaction) {
+	if t.p.o.Mode == Enforce {
 		untouched := 0
 		if !before.edited {
 			untouched = known
@@ -255,6 +255,10 @@ func (t *conversation) room() int {
 func (t *conversation) fit() error {
 	room := t.room()
 	if room <= 0 || !t.enforced() {
+		return nil
+	}
+	if t.received.Bypass.Room() == wire.RoomAtLimit && t.in.Best <= room {
+		t.fitOutput()
 		return nil
 	}
 	trigger := t.lines().TriggerTokens()
