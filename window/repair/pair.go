@@ -121,24 +121,25 @@ func (p *pairing) cover(part *wire.Part) {
 }
 
 // keptElsewhere tells whether the call of a result that no call was found for may be kept by the provider. Behind a compaction of
-// Responses that is a result that comes at once: what follows it could not be waiting for one any more. A compaction of Messages is a
-// text, which holds no call.
+// Responses that is a result that comes at once, since what follows it could not be waiting for one any more, and the result of a call that
+// stands before it. A compaction of Messages is a text, which holds no call, and what stands before it is not read.
 func (p *pairing) keptElsewhere(res *result) bool {
-	if p.r.Dialect == wire.Gemini { // responses stand right behind their calls, so only the first can have them in a cache
+	switch p.r.Dialect {
+	case wire.Gemini: // responses stand right behind their calls, so only the first can have them in a cache
 		return p.r.Bypass.Partial() && res.msg == 0
+	case wire.Responses:
+	default:
+		return false
 	}
 	if p.r.Bypass&(wire.Stored|wire.Referenced) != 0 || p.covered[p.resultPart(res).CallID] {
 		return true
-	}
-	if p.edgePart == 0 || p.r.Dialect != wire.Responses {
-		return false
 	}
 	for i := p.edge + 1; i < res.msg; i++ {
 		if !hasResult(&p.r.Messages[i]) {
 			return false
 		}
 	}
-	return true
+	return p.edgePart > 0
 }
 
 func (p *pairing) partOf(c *call) *wire.Part       { return &p.r.Messages[c.msg].Parts[c.part] }

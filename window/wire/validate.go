@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -137,6 +138,17 @@ func (c *checker) add(rule, place, id, detail string) *Invalid {
 		c.found = append(c.found, i)
 	}
 	return i
+}
+
+// forgive drops what was found of the order of messages: a compaction stands for them.
+func (c *checker) forgive() {
+	c.found = slices.DeleteFunc(c.found, func(i *Invalid) bool {
+		switch i.Rule {
+		case RuleOrphanCall, RuleOrphanResult, RuleAdjacency, RuleDuplicateCall, RuleDuplicateResult, RuleResultsFirst, RuleReasoningFollow, RuleRoleFirst:
+			return true
+		}
+		return false
+	})
 }
 
 func (c *checker) orphans(place string, ids []string, detail string) {

@@ -117,6 +117,7 @@ func isCompaction(b object) bool {
 
 // forget begins anew behind a compaction: the provider drops what stands before it.
 func (w *blocks) forget() {
+	w.forgive()
 	w.group = group{place: w.group.place}
 	clear(w.seen)
 	clear(w.settled)

@@ -85,6 +85,7 @@ type compacted struct {
 
 // compact begins anew behind a compaction item.
 func (s *items) compact() {
+	s.forgive()
 	calls := s.compacted.calls
 	if calls == nil {
 		calls = map[string]bool{}
