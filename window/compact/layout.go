@@ -29,6 +29,7 @@ type layout struct {
 	latest   int        // newest message of the user's own
 	at       int        // where a summary goes: before this message
 	edge     int        // first message behind a compaction of the provider's; 0 where there is none
+	covered  int        // how many units there are up to that
 }
 
 // layOut reads where the parts of a conversation are.
@@ -36,7 +37,8 @@ func layOut(r *wire.Request, minMessages int) *layout {
 	l := &layout{units: r.Units(), first: -1, latest: -1}
 	l.standing = make([]standing, len(l.units))
 	some := -1 // the first user message, whoever wrote it
-	for i := range r.Messages {
+	l.cover(r)
+	for i := l.edge; i < len(r.Messages); i++ {
 		switch spoken(r, i) {
 		case byUser:
 			if l.first < 0 {
@@ -57,6 +59,9 @@ func layOut(r *wire.Request, minMessages int) *layout {
 	for u, unit := range l.units {
 		began = began || assistants(r, unit)
 		switch {
+		case u < l.covered:
+			l.standing[u] = covered
+			l.at = max(l.at, unit.To)
 		case l.holds(u, l.first) || l.holds(u, l.latest):
 			l.standing[u] = sacred
 			if l.holds(u, l.first) {
@@ -74,7 +79,6 @@ func layOut(r *wire.Request, minMessages int) *layout {
 			l.standing[u] = newest
 		}
 	}
-	l.cover(r)
 	l.declare(r)
 	if l.first < 0 {
 		for l.at < len(r.Messages) && r.Messages[l.at].Role == wire.RoleSystem {
@@ -91,11 +95,8 @@ func (l *layout) cover(r *wire.Request) {
 		return
 	}
 	l.edge = edge + 1
-	for u, unit := range l.units {
-		if unit.From <= edge {
-			l.standing[u] = covered
-			l.at = max(l.at, unit.To)
-		}
+	for l.covered < len(l.units) && l.units[l.covered].From <= edge {
+		l.covered++
 	}
 }
 
@@ -228,6 +229,7 @@ func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
 // messages of a role one.
 func (l *layout) running(r *wire.Request, gone map[int]bool) (turn int) {
 	answering := false
+	turn = l.covered // behind the provider's compaction a turn begins
 	for u, unit := range l.units {
 		for i := unit.From; i < unit.To && !gone[u]; i++ {
 			switch m := &r.Messages[i]; {

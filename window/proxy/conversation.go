@@ -257,17 +257,20 @@ func (t *conversation) fit() error {
 	if room <= 0 || !t.enforced() {
 		return nil
 	}
-	if t.received.Bypass.Room() == wire.RoomAtLimit && t.in.Best <= room {
-		t.fitOutput()
-		return nil
+	trigger, late := t.lines().TriggerTokens(), t.received.Bypass.Room() == wire.RoomAtLimit
+	if late {
+		trigger = room
 	}
-	trigger := t.lines().TriggerTokens()
 	// Under the trigger nothing is touched, over the room nothing is sent. Only a band that
 	// spans both lines leaves no answer that keeps both.
 	over, sure := t.in.Over(trigger, room)
 	if over && (!sure || t.cleared()) {
 		t.ask()
 		over, _ = t.in.Over(trigger, room)
+	}
+	if late && t.in.Best <= room { // where that is wrong, the refusal is recovered from
+		t.fitOutput()
+		return nil
 	}
 	boundary, found := t.boundary(over)
 	verdict := t.lines().Judge(t.in, over, t.moment())
