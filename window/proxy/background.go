@@ -76,7 +76,7 @@ const summaryTokens = 4000
 
 // asksModel tells whether a model with a key of its own writes summaries of the conversation.
 func (t *conversation) asksModel() bool {
-	return t.p.o.Mode == Enforce && !t.p.o.NoPreflight && t.received.Bypass == wire.BypassNone && len(t.chain) > 0 && t.p.o.Compactor.AsksModel()
+	return t.p.o.Mode == Enforce && !t.p.o.NoPreflight && t.received.Bypass.Room() == wire.RoomAtTrigger && len(t.chain) > 0 && t.p.o.Compactor.AsksModel()
 }
 
 // summaryComing tells whether a cut that is not necessary yet is better made later, with a summary that is being written.
@@ -180,7 +180,7 @@ var errNoAnswer = errors.New("the provider gave no answer")
 
 // nativeRule is how the provider compacts the conversation, where it is wanted.
 func (t *conversation) nativeRule() (native.Rule, bool) {
-	if t.p.o.Mode != Enforce || t.p.o.NoPreflight || t.received.Bypass != wire.BypassNone || len(t.chain) == 0 || !t.enforced() {
+	if t.p.o.Mode != Enforce || t.p.o.NoPreflight || t.received.Bypass.Room() != wire.RoomAtTrigger || len(t.chain) == 0 || !t.enforced() {
 		return native.Rule{}, false
 	}
 	rule, ok := native.RuleFor(string(t.rt.up.Provider), t.rt.dialect, t.model)

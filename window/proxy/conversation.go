@@ -74,8 +74,8 @@ type conversation struct {
 // over. The error is the answer when it cannot be made to fit.
 func (t *conversation) prepare() error {
 	t.upTo()
-	enforce := t.p.o.Mode == Enforce && t.received.Bypass == wire.BypassNone
-	if t.received.Bypass != wire.BypassNone {
+	enforce := t.p.o.Mode == Enforce && t.received.Bypass.Room() != wire.RoomNever
+	if t.received.Bypass.Room() == wire.RoomNever {
 		t.p.passed(t.rt, "aside", t.received.Bypass.String())
 	}
 	if err := t.replay(); err != nil {
@@ -141,7 +141,7 @@ func (t *conversation) replay() error {
 		t.idle = max(0, t.p.now().Sub(before.at))
 	}
 	var log []*checkpoint.Checkpoint
-	if t.p.o.Mode == Enforce && (t.received.Bypass == wire.BypassNone || t.received.Bypass == wire.BypassOwnCompaction) {
+	if t.p.o.Mode == Enforce {
 		untouched := 0
 		if !before.edited {
 			untouched = known
@@ -257,13 +257,20 @@ func (t *conversation) fit() error {
 	if room <= 0 || !t.enforced() {
 		return nil
 	}
-	trigger := t.lines().TriggerTokens()
+	trigger, late := t.lines().TriggerTokens(), t.received.Bypass.Room() == wire.RoomAtLimit
+	if late {
+		trigger = room
+	}
 	// Under the trigger nothing is touched, over the room nothing is sent. Only a band that
 	// spans both lines leaves no answer that keeps both.
 	over, sure := t.in.Over(trigger, room)
 	if over && (!sure || t.cleared()) {
 		t.ask()
 		over, _ = t.in.Over(trigger, room)
+	}
+	if late && t.in.Best <= room { // where that is wrong, the refusal is recovered from
+		t.fitOutput()
+		return nil
 	}
 	boundary, found := t.boundary(over)
 	verdict := t.lines().Judge(t.in, over, t.moment())

@@ -164,7 +164,7 @@ func (t *conversation) mendParameters() {
 
 // bound cuts results that are larger than the user allows.
 func (d *decision) bound() {
-	if d.received.Bypass != wire.BypassNone {
+	if d.received.Bypass.Room() == wire.RoomNever {
 		return
 	}
 	next, shown := d.p.o.Compactor.Bound(d.next, d.kept())

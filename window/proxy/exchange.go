@@ -230,7 +230,7 @@ func (t *exchange) learnLimit(limit int) bool {
 
 // mayRecover tells whether a refusal could be answered with a smaller request.
 func (t *exchange) mayRecover() bool {
-	return t.p.o.Mode == Enforce && t.view != nil && t.view.Client.Bypass == wire.BypassNone
+	return t.p.o.Mode == Enforce && t.view != nil
 }
 
 // recover makes the request smaller after a refusal. False means that the provider's own
@@ -332,7 +332,7 @@ func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
 // keptElsewhere tells that the provider read more than the request holds: what it keeps of
 // the conversation itself. Its numbers then say nothing about our counts.
 func (t *exchange) keptElsewhere() bool {
-	return t.received != nil && t.received.Bypass != wire.BypassNone && t.received.Bypass != wire.BypassOwnCompaction
+	return t.received != nil && !t.received.Bypass.Whole()
 }
 
 // learnUsage takes in what the provider counted.

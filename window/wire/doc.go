@@ -12,8 +12,8 @@
 //	if err != nil {
 //		// *wire.SyntaxError: forward the body as it came
 //	}
-//	if r.Bypass != wire.BypassNone {
-//		// count if you like, edit nothing
+//	if r.Bypass.Room() == wire.RoomNever {
+//		// somebody else makes room in it
 //	}
 //	d := r.Draft()
 //	d.DropMessages(1, 3)

@@ -40,7 +40,7 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 	case "output_config", "output_format":
 		p.extra()
 	default:
-		p.Skip()
+		p.compaction(k)
 	}
 }
 
@@ -57,7 +57,7 @@ func (p *parser) contextManagement() {
 	for _, lit := range p.literals(nil) {
 		switch word := p.decoded(lit); {
 		case strings.HasPrefix(word, "compact"):
-			p.r.Bypass = max(p.r.Bypass, BypassCompaction)
+			p.r.outer |= Compacting
 		case strings.HasPrefix(word, "clear_"):
 			p.r.Clears = v
 		}
@@ -221,7 +221,11 @@ func (p *parser) block() (lone Span) {
 			p.media = append(p.media, MediaSource{FileID: true})
 		}
 	case "compaction":
-		p.r.Bypass = max(p.r.Bypass, BypassCompaction)
+		// One without a summary failed, and stands for nothing (Anthropic's schema, beta_compaction_block).
+		if !part.Content.IsZero() && p.Text[part.Content.Start] == '"' {
+			part.Kind, part.Content = Compaction, Span{}
+			p.brings |= Compacted
+		}
 	}
 	if part.Kind == Other {
 		p.texts, p.media = p.texts[:0], p.media[:0]

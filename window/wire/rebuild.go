@@ -11,7 +11,7 @@ var elements = [...]func(*parser){
 //
 // A message is read the same way wherever it stands, so one that ends where it should leaves what follows as it was.
 func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
-	if r.Bypass != BypassNone || len(edits) == 0 || r.Body[r.List.Start] != '[' || int(r.Dialect) >= len(elements) {
+	if len(edits) == 0 || r.Body[r.List.Start] != '[' || int(r.Dialect) >= len(elements) {
 		return nil
 	}
 	next := *r
@@ -75,7 +75,7 @@ func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
 		next.Extra = append(next.Extra, moved(s, behind(s)))
 	}
 	next.nparts, next.ntexts = p.nparts, p.ntexts
-	next.Bypass = max(next.Bypass, ownCompaction(&next))
+	next.Bypass = next.reasons()
 	return &next
 }
 
