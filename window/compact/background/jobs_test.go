@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/background"
 	"github.com/plimsoll/plimsoll/window/compact/native"
 	"github.com/plimsoll/plimsoll/window/wire"
