@@ -121,7 +121,8 @@ func (d *decision) mend() {
 	if d.p.o.NoRepair {
 		return
 	}
-	o := mend.Options{From: d.kept(), Provider: d.upstream, Model: d.model, Betas: d.betas}
+	o := d.mendOptions()
+	o.From = d.kept()
 	next, done, err := mend.Mend(d.next, o)
 	if _, before := mend.First(done); before && err == nil {
 		d.cut(causeContent)
@@ -150,13 +151,22 @@ func (d *decision) mend() {
 	}
 }
 
+// mendOptions say what the provider takes, with what it has taught in this conversation.
+func (t *conversation) mendOptions() mend.Options {
+	o, _ := t.p.lessons.get(t.scope.String() + t.name)
+	o.Provider, o.Model, o.Betas = t.upstream, t.model, t.betas
+	return o
+}
+
 // mendParameters changes what is no message and would be refused: cache marks that are too many, a budget that does not fit. It is no decision: it
 // follows from what the client asks for in each request.
 func (t *conversation) mendParameters() {
 	if t.p.o.Mode != Enforce || t.p.o.NoRepair || t.packed == t.request && t.packed != nil {
 		return
 	}
-	next, _, err := mend.Mend(t.request, mend.Options{From: len(t.request.Messages), Provider: t.upstream, Model: t.model, Betas: t.betas})
+	o := t.mendOptions()
+	o.From = len(t.request.Messages)
+	next, _, err := mend.Mend(t.request, o)
 	if err == nil && next != t.request {
 		t.request, t.edited, t.body.pooled = next, true, false
 	}
