@@ -34,7 +34,9 @@ type sentences struct {
 // of tells of one event; nil is nothing. A repair is told once, though a conversation that is sent again is repaired again.
 func (s *sentences) of(r journal.Record) []byte {
 	var lines []string
-	say := func(form string, args ...any) { lines = append(lines, "plimsoll: "+printable.Name(fmt.Sprintf(form, args...))+"\n") }
+	say := func(form string, args ...any) {
+		lines = append(lines, "plimsoll: "+printable.Name(fmt.Sprintf(form, args...))+"\n")
+	}
 	switch e := r.Event.(type) {
 	case journal.WindowCompacted:
 		of := conversationOf(e.Conversation, e.Model)

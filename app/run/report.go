@@ -29,7 +29,7 @@ type report struct {
 	early    []journal.Warned // before there is a journal
 	journal  *journal.Journal // nil before begin
 	reporter *journal.Reporter
-	store    *runs.Writer // nil when nothing is kept of the run
+	store    *runs.Writer   // nil when nothing is kept of the run
 	told     *core.EventLog // nil where nothing is told meanwhile
 	notices  *core.OwnNotices
 	// container is what is written for whoever finds a dead container; nil outside of one.

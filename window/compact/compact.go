@@ -68,6 +68,9 @@ func (g Goal) settled() Goal {
 	return g
 }
 
+// leaves tells whether a request is to be left alone: somebody compacts in it, and it was not refused yet.
+func (g Goal) leaves(r *wire.Request) bool { return !g.NoModel && r.Bypass.Room() == wire.RoomNever }
+
 // enough is what is good enough when the target cannot be reached.
 func (g Goal) enough() int {
 	return max(g.Target, g.Trigger-int(minGain*float64(g.Limit)))
@@ -163,6 +166,7 @@ func (c *Compactor) Spent() (tokens, budget int) {
 // The rungs, as they are named in [Result].Rungs.
 const (
 	RungThinking = "thinking" // the model's thoughts went, which are valid behind the old beginning only
+	RungUnread   = "unread"   // messages that a compaction of the provider's stands for are gone; it did not read them
 	RungCut      = "cut"      // tool results keep their head and tail
 	RungMask     = "mask"     // tool results and media are named, not kept
 	RungProvider = "provider" // the provider summarised what came before
@@ -203,7 +207,7 @@ func (r *Result) Changed() bool { return r.Patches != nil }
 // then is the view as it was, with what a summary cost.
 func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	goal = goal.settled()
-	if !goal.DropReasoning || v.Request.Bypass != wire.BypassNone {
+	if !goal.DropReasoning || goal.leaves(v.Request) {
 		return c.climb(ctx, v, measure, goal)
 	}
 	next, thoughts, err := reasoning.Without(v.Request, 0)
@@ -236,7 +240,7 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	before := measure(v.Request)
 	unchanged := Result{Request: v.Request, Before: before.Total, After: before.Total}
-	if before.Total <= goal.Target || v.Request.Bypass != wire.BypassNone {
+	if before.Total <= goal.Target || goal.leaves(v.Request) {
 		return unchanged, ctx.Err()
 	}
 	w := newWork(ctx, c, v, measure, before, goal)
@@ -277,10 +281,28 @@ func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Go
 // ladder is the order in which the rungs are climbed. Each does as little as brings the request to
 // the aim, oldest messages first, and leaves the rest to the next.
 var ladder = []func(*work, level){
+	(*work).leaveUnread,
 	(*work).cutResults,
 	(*work).maskResults,
 	(*work).summarise,
 	(*work).drop,
+}
+
+// leaveUnread leaves out what the provider does not read.
+func (w *work) leaveUnread(at level) {
+	n := w.base.Unread()
+	if at != levelSpare || n == 0 {
+		return
+	}
+	before := w.state()
+	for i := range n {
+		w.dropped[i] = true
+	}
+	if !w.build() || w.sizes.Total >= before.sizes.Total {
+		w.restore(before)
+		return
+	}
+	w.did(RungUnread)
 }
 
 // A level says what may be touched.

@@ -15,6 +15,7 @@ const (
 	newest                   // among the newest messages: spared on the first level
 	preamble                 // before the task, or the system's word between messages: spared up to the last level
 	open                     // still running: only its results may be cut, at last
+	covered                  // what a compaction of the provider's stands for, and itself: never edited
 	sacred                   // the system's word before the model's first, the task, the newest user message
 )
 
@@ -27,6 +28,8 @@ type layout struct {
 	first    int        // message with the task; -1 when the user said nothing
 	latest   int        // newest message of the user's own
 	at       int        // where a summary goes: before this message
+	edge     int        // first message behind a compaction of the provider's; 0 where there is none
+	covered  int        // how many units there are up to that
 }
 
 // layOut reads where the parts of a conversation are.
@@ -34,7 +37,8 @@ func layOut(r *wire.Request, minMessages int) *layout {
 	l := &layout{units: r.Units(), first: -1, latest: -1}
 	l.standing = make([]standing, len(l.units))
 	some := -1 // the first user message, whoever wrote it
-	for i := range r.Messages {
+	l.cover(r)
+	for i := l.edge; i < len(r.Messages); i++ {
 		switch spoken(r, i) {
 		case byUser:
 			if l.first < 0 {
@@ -55,6 +59,9 @@ func layOut(r *wire.Request, minMessages int) *layout {
 	for u, unit := range l.units {
 		began = began || assistants(r, unit)
 		switch {
+		case u < l.covered:
+			l.standing[u] = covered
+			l.at = max(l.at, unit.To)
 		case l.holds(u, l.first) || l.holds(u, l.latest):
 			l.standing[u] = sacred
 			if l.holds(u, l.first) {
@@ -79,6 +86,18 @@ func layOut(r *wire.Request, minMessages int) *layout {
 		}
 	}
 	return l
+}
+
+// cover finds the units that a compaction of the provider's stands for, up to the one that it is in.
+func (l *layout) cover(r *wire.Request) {
+	edge, part := r.Edge()
+	if part == 0 {
+		return
+	}
+	l.edge = edge + 1
+	for l.covered < len(l.units) && l.units[l.covered].From <= edge {
+		l.covered++
+	}
 }
 
 func holds(m *wire.Message, kind wire.PartKind) bool {
@@ -210,6 +229,7 @@ func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
 // messages of a role one.
 func (l *layout) running(r *wire.Request, gone map[int]bool) (turn int) {
 	answering := false
+	turn = l.covered // behind the provider's compaction a turn begins
 	for u, unit := range l.units {
 		for i := unit.From; i < unit.To && !gone[u]; i++ {
 			switch m := &r.Messages[i]; {

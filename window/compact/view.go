@@ -75,7 +75,7 @@ func (v *View) Covers() int { return v.covers }
 func (v *View) Frozen(messages int) int {
 	n := messages
 	for _, p := range v.Patches {
-		if p.To > messages || p.From == messages {
+		if p.To > messages || p.From == messages && messages != v.covers { // at the end of what the log covers it was sent too
 			break
 		}
 		n += len(p.With) - (p.To - p.From)

@@ -181,8 +181,8 @@ func (w *work) share(message, bytes int) int {
 // touchable yields the messages whose results a level may cut or mask, oldest first.
 func (w *work) touchable(at level, f func(message int)) {
 	for u, s := range w.lay.standing {
-		if s == free || s == newest && at >= levelRelax || (s == open || s == sacred || s == preamble) && at >= levelOpen {
-			for i := w.lay.units[u].From; i < w.lay.units[u].To; i++ {
+		if s == free || s == newest && at >= levelRelax || (s == open || s == sacred || s == preamble || s == covered) && at >= levelOpen {
+			for i := max(w.lay.units[u].From, w.lay.edge); i < w.lay.units[u].To; i++ {
 				if !w.dropped[i] {
 					f(i)
 				}

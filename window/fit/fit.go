@@ -55,9 +55,10 @@ func (l Lines) TriggerTokens() int {
 	return n
 }
 
-// Nearest is the lowest line at which something is done: below it a request need not be counted exactly.
+// Nearest is the lowest line at which something has to be done: below it a request need not be counted exactly. A cut that is nearly due
+// in a cold cache goes by a rougher count.
 func (l Lines) Nearest() int {
-	n := int(nearShare * float64(l.TriggerTokens()))
+	n := l.TriggerTokens()
 	if l.Topic > 0 {
 		n = min(n, int(l.Topic*float64(l.Room)))
 	}

@@ -24,7 +24,12 @@ var table = [...]row{
 	},
 	{
 		form: "openai.window", provider: "openai",
-		phrases: []phrase{"your input exceeds the context window of this model"},
+		phrases: []phrase{
+			"your input exceeds the context window of this model",
+			// Since September 2026 (senpi#1466, 2026-09-07).
+			"exceeds the model's context window",
+			"exceeds this model's context window",
+		},
 	},
 	{
 		form: "openrouter.endpoint", provider: "openrouter",
@@ -128,6 +133,19 @@ var table = [...]row{
 		// 32 MB by the API's front door, less on Vertex. The numbers are bytes.
 		form: "anthropic.bytes", provider: "anthropic",
 		codes: []string{"request_too_large"},
+	},
+	{
+		// Bedrock's address that speaks OpenAI, and OpenAI for a customer's model; never said of the requested output
+		// (strands-agents/harness-sdk#3718 and #3722, litellm#37862, 2026-08).
+		form: "bedrock.mantle", provider: "bedrock",
+		phrases: []phrase{
+			"prompt tokens ({actual}) exceed model maximum ({limit})",
+			"prompt tokens ({actual}) exceed customer model maximum ({limit})",
+			"input tokens ({actual}) exceed model maximum ({limit})",
+			"prompt tokens*exceed model maximum",
+			"prompt tokens*exceed customer model maximum",
+			"input tokens*exceed model maximum",
+		},
 	},
 	{
 		form: "bedrock.input", provider: "bedrock",

@@ -57,10 +57,7 @@ func (l *Lifetimes) lives(model string, asked time.Duration) time.Duration {
 	l.mu.Lock()
 	k := l.get(model)
 	l.mu.Unlock()
-	lives := max(Usual, asked)
-	if k.alive > lives {
-		lives = k.alive
-	}
+	lives := max(k.alive, max(Usual, asked))
 	if k.dead > 0 && k.dead < lives && asked == 0 {
 		lives = max(k.dead, k.alive)
 	}

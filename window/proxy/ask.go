@@ -162,6 +162,9 @@ func (t *conversation) askProvider(below string, body []byte) (n int, silent boo
 	query.Del("alt") // of the stream
 	req.URL.RawQuery = query.Encode()
 	ownBody(req, body)
+	if carried, _ := t.carried(nil); carried["Anthropic-Beta"] != nil { // a summary of the provider's is not known to it without
+		req.Header["Anthropic-Beta"] = carried["Anthropic-Beta"]
+	}
 	res, err := t.p.transport.RoundTrip(req)
 	if err != nil {
 		return 0, t.r.Context().Err() == nil

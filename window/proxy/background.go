@@ -31,7 +31,7 @@ func (t *conversation) summaryKey() string { return t.log.String() + t.name }
 // startSummary has what was sent just now summarised, by the provider or by the model that was set for it, where that is wanted and the window
 // fills. It does not wait, and reports whether something was begun. The request's body is still held.
 func (t *conversation) startSummary() bool {
-	if t.in.Best < int(askAhead*float64(t.lines().TriggerTokens())) || t.p.summaries.Running(t.summaryKey()) {
+	if t.request == nil || len(t.chain) == 0 || t.in.Best < int(askAhead*float64(t.lines().TriggerTokens())) || t.p.summaries.Running(t.summaryKey()) {
 		return false
 	}
 	if r, ready := t.p.summaries.Ready(t.summaryKey()); ready {
@@ -76,7 +76,7 @@ const summaryTokens = 4000
 
 // asksModel tells whether a model with a key of its own writes summaries of the conversation.
 func (t *conversation) asksModel() bool {
-	return t.p.o.Mode == Enforce && !t.p.o.NoPreflight && t.received.Bypass == wire.BypassNone && len(t.chain) > 0 && t.p.o.Compactor.AsksModel()
+	return t.p.o.Mode == Enforce && !t.p.o.NoPreflight && t.received.Bypass.Room() == wire.RoomAtTrigger && len(t.chain) > 0 && t.p.o.Compactor.AsksModel()
 }
 
 // summaryComing tells whether a cut that is not necessary yet is better made later, with a summary that is being written.
@@ -180,7 +180,7 @@ var errNoAnswer = errors.New("the provider gave no answer")
 
 // nativeRule is how the provider compacts the conversation, where it is wanted.
 func (t *conversation) nativeRule() (native.Rule, bool) {
-	if t.p.o.Mode != Enforce || t.p.o.NoPreflight || t.received.Bypass != wire.BypassNone || len(t.chain) == 0 || !t.enforced() {
+	if t.p.o.Mode != Enforce || t.p.o.NoPreflight || t.received.Bypass.Room() != wire.RoomAtTrigger || len(t.chain) == 0 || !t.enforced() {
 		return native.Rule{}, false
 	}
 	rule, ok := native.RuleFor(string(t.rt.up.Provider), t.rt.dialect, t.model)

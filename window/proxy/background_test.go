@@ -25,7 +25,6 @@ type thinker struct {
 	model    string
 	header   http.Header
 	messages []any
-	calls    []string
 }
 
 func newThinker(t *testing.T, root string) *thinker {

@@ -26,7 +26,6 @@ func TestBrokenFromOutside(t *testing.T) {
 		root  string
 		j     *journal.Journal
 		start func(*checkpoint.Store)
-		tools string
 	}
 	for name, c := range map[string]struct {
 		model    string

@@ -334,13 +334,13 @@ func TestWhatCannotFitIsRefusedInTheDialectsForm(t *testing.T) {
 
 func TestRequestsToStandAsideFrom(t *testing.T) {
 	provider, p, root, j := scripting(t, scripted.Options{Lenient: true}, Options{Resolver: windowOf(1024)})
-	body := `{"model":"gpt-5.1","previous_response_id":"resp_1","input":[{"type":"message","role":"user","content":"` + strings.Repeat("word ", 5000) + `"}]}`
+	body := `{"model":"gpt-5.1","context_management":[{"type":"compaction","compact_threshold":900}],"input":[{"type":"message","role":"user","content":"` + strings.Repeat("word ", 5000) + `"}]}`
 	post(t, root+"/openai/v1/responses", body)
 	list := asked(provider)
 	if len(list) != 1 || string(list[0].Body) != body {
 		t.Errorf("%d requests arrived, or another body", len(list))
 	}
-	if passed := events[journal.WindowPassed](j); len(passed) != 1 || passed[0].Reason != "aside" || passed[0].Detail != "previous_response" {
+	if passed := events[journal.WindowPassed](j); len(passed) != 1 || passed[0].Reason != "aside" || passed[0].Detail != "compacting" {
 		t.Errorf("passed is %+v", passed)
 	}
 	// What the provider reports is of more than the request holds, and teaches nothing.

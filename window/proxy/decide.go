@@ -3,10 +3,12 @@ package proxy
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/mend"
 	"github.com/plimsoll/plimsoll/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -17,6 +19,7 @@ const (
 	causeClient  = "client"  // the client sends other messages than it did
 	causeLog     = "log"     // what was decided about the conversation is gone
 	causeBinding = "binding" // the provider refused reasoning that was made behind another beginning
+	causeContent = "content" // an image or a text that was sent before dooms the session now
 	causeRepair  = "repair"  // calls and results could not be paired otherwise
 )
 
@@ -36,6 +39,7 @@ func (t *conversation) decide() {
 		t.broke(causeClient, t.sentBefore, d.thoughts)
 	}
 	d.repair()
+	d.mend()
 	d.bound()
 	next, at, text := t.recall(d.next)
 	d.next = next
@@ -112,9 +116,65 @@ func (d *decision) repair() {
 	d.actions = append(d.actions, fmt.Sprintf("repaired:%d", len(done)))
 }
 
+// mend changes contents that the provider would refuse. Where only something that was sent before can be changed, that is a cut.
+func (d *decision) mend() {
+	if d.p.o.NoRepair {
+		return
+	}
+	o := d.mendOptions()
+	o.From = d.kept()
+	next, done, err := mend.Mend(d.next, o)
+	if _, before := mend.First(done); before && err == nil {
+		d.cut(causeContent)
+		o.From = 0
+		next, done, err = mend.Mend(d.next, o)
+	}
+	if err != nil || next == d.next {
+		return
+	}
+	d.next = next
+	d.actions = append(d.actions, fmt.Sprintf("mended:%d", len(done)))
+	for i, a := range done {
+		same := func(b mend.Action) bool { return b.Kind == a.Kind }
+		if slices.ContainsFunc(done[:i], same) {
+			continue
+		}
+		count := 0
+		for _, b := range done[i:] {
+			if same(b) {
+				count++
+			}
+		}
+		d.p.event(journal.WindowRepaired{
+			Upstream: d.rt.up.Name, Model: d.model, Conversation: d.name, What: a.Kind, Count: count, CallID: clip(a.CallID, 64),
+		})
+	}
+}
+
+// mendOptions say what the provider takes, with what it has taught in this conversation.
+func (t *conversation) mendOptions() mend.Options {
+	o, _ := t.p.lessons.get(t.scope.String() + t.name)
+	o.Provider, o.Model, o.Betas = t.upstream, t.model, t.betas
+	return o
+}
+
+// mendParameters changes what is no message and would be refused: cache marks that are too many, a budget that does not fit. It is no decision: it
+// follows from what the client asks for in each request.
+func (t *conversation) mendParameters() {
+	if t.p.o.Mode != Enforce || t.p.o.NoRepair || t.packed == t.request && t.packed != nil {
+		return
+	}
+	o := t.mendOptions()
+	o.From = len(t.request.Messages)
+	next, _, err := mend.Mend(t.request, o)
+	if err == nil && next != t.request {
+		t.request, t.edited, t.body.pooled = next, true, false
+	}
+}
+
 // bound cuts results that are larger than the user allows.
 func (d *decision) bound() {
-	if d.received.Bypass != wire.BypassNone {
+	if d.received.Bypass.Room() == wire.RoomNever {
 		return
 	}
 	next, shown := d.p.o.Compactor.Bound(d.next, d.kept())

@@ -50,7 +50,8 @@
 // only teaches. 429 and 5xx are the client's to retry. When nothing helps, the provider's
 // own answer goes down.
 //
-// Requests that must not be edited ([wire.Bypass]) or cannot be read go on as they came.
+// Requests that cannot be read go on as they came. What is done with those that are not the whole history, or in which
+// somebody compacts, is the table of [wire.Bypass].
 // Mode Observe counts and reports, Off relays only.
 //
 // # Bounds

@@ -2,17 +2,14 @@ package proxy
 
 import (
 	"errors"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/overflow"
-	"github.com/plimsoll/plimsoll/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -35,6 +32,7 @@ type exchange struct {
 	refusedSize int    // of what was refused last
 	unnamed     bool   // without naming a limit
 	unbound     bool   // reasoning was taken out after a refusal
+	mended      bool   // contents were mended after a refusal
 	form        string // of the last refusal
 }
 
@@ -55,7 +53,11 @@ func (t *exchange) run(w http.ResponseWriter) {
 			a.close()
 			try--
 			continue
-		} else if try > 1 || t.unbound {
+		} else if len(a.failure) > 0 && t.mendRefused(a) {
+			a.close()
+			try--
+			continue
+		} else if try > 1 || t.unbound || t.mended {
 			if try > 1 {
 				t.overflowed(t.form, 0, try-1, "recovered")
 			}
@@ -228,111 +230,10 @@ func (t *exchange) learnLimit(limit int) bool {
 	return ok
 }
 
-// mayRecover tells whether a refusal could be answered with a smaller request.
-func (t *exchange) mayRecover() bool {
-	return t.p.o.Mode == Enforce && t.view != nil && t.view.Client.Bypass == wire.BypassNone
-}
-
-// recover makes the request smaller after a refusal. False means that the provider's own
-// answer goes down.
-func (t *exchange) recover(a *answer, try int) bool {
-	o := a.over
-	named := 0
-	if o.Limit > 0 && t.learnLimit(o.Limit) {
-		named = o.Limit
-	}
-	t.form = o.Form
-	t.breaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
-	tries := maxTries
-	if named > 0 {
-		tries = 1
-	}
-	if !t.mayRecover() || try > tries || t.r.Context().Err() != nil || !t.shrink(o, named, try) {
-		t.overflowed(o.Form, named, try, "given_up")
-		return false
-	}
-	t.overflowed(o.Form, named, try, "retried")
-	return true
-}
-
-// unbind takes reasoning out of a request that was refused because of it: the client has changed what stood before, or what was decided
-// about the conversation is gone, or the model is one of those that mind and nobody knew. From the place that the provider names all of it
-// goes, once, and what is sent then stays. False means that the provider's own answer goes down.
-func (t *exchange) unbind(a *answer) bool {
-	if t.unbound || !t.mayRecover() || t.r.Context().Err() != nil {
-		return false
-	}
-	t.unbound = true
-	t.p.refusing.put(t.scope.String()+t.name, struct{}{})
-	if a.refusal.Bound() {
-		t.p.bound.put(t.upstream+"\x00"+t.model, struct{}{})
-	}
-	next, n, err := reasoning.Mend(t.request, a.refusal)
-	if err != nil || n == 0 {
-		return false
-	}
-	before := t.in.Best
-	view := t.view
-	if t.result != nil { // room was made: that is what was refused
-		view = view.After(t.result)
-	}
-	view = view.Cut(next)
-	res := view.Result(before, before)
-	res.Rungs = []string{compact.RungThinking}
-	t.result = &res
-	t.use(view, next)
-	t.recount()
-	if t.pack() != nil || t.result == nil {
-		return false
-	}
-	t.result.After = t.in.Best
-	t.actions = append(t.actions, "thinking-out")
-	t.broke(causeBinding, max(a.refusal.Message, 0), n)
-	return true
-}
-
-// shrink finds a smaller request. Lowering the output that was asked for is enough when the
-// provider says so; else room is made, to the target of a limit that was named, or to a
-// part of what was refused.
-func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
-	size := max(t.in.Best, 1) // of what was refused, by our count
-	t.refusedSize, t.unnamed = size, named == 0
-	theirs := o.Actual
-	if o.Actual <= 0 || o.AtLeast {
-		theirs = max(o.Actual, size)
-	}
-	if o.LowerOutput {
-		limit := max(named, o.Limit)
-		if t.lowerOutput(limit-theirs) == nil {
-			return true
-		}
-	}
-	goal := t.goal()
-	if named > 0 {
-		if o.Actual == 0 || o.AtLeast {
-			theirs = max(theirs, named+1)
-		}
-		t.window.Context, t.window.Input, t.window.Source = named, 0, models.SourceLearned
-		t.whole = t.window
-		room := t.room()
-		ours := float64(size) / float64(theirs)
-		goal.Target, goal.Limit, goal.Trigger = int(float64(room)*t.p.o.Target*ours), int(float64(room)*ours), 0
-	} else {
-		part := math.Pow(t.p.o.RetryTarget, float64(try))
-		if t.firstSize == 0 {
-			t.firstSize = size
-		}
-		goal.Target = int(float64(t.firstSize) * part)
-		goal.Limit, goal.Trigger = goal.Target, goal.Target
-	}
-	goal.NoModel = true
-	return t.compact(goal, "overflow") == nil
-}
-
 // keptElsewhere tells that the provider read more than the request holds: what it keeps of
 // the conversation itself. Its numbers then say nothing about our counts.
 func (t *exchange) keptElsewhere() bool {
-	return t.received != nil && t.received.Bypass != wire.BypassNone && t.received.Bypass != wire.BypassOwnCompaction
+	return t.received != nil && !t.received.Bypass.Whole()
 }
 
 // learnUsage takes in what the provider counted.

@@ -37,6 +37,8 @@ type answer struct {
 	// refusal says which reasoning the provider refused, when thoughts is true.
 	refusal  reasoning.Refusal
 	thoughts bool
+	// failure is the text of a refusal for some other reason.
+	failure []byte
 }
 
 // A readResult is what one read of a body gave.
@@ -152,7 +154,9 @@ func (a *answer) look(d wire.Dialect) {
 		text := unpacked(encoding, a.held)
 		kind := a.res.Header.Get("Content-Type")
 		if a.over, a.refused = overflow.Classify(a.res.StatusCode, kind, text); !a.refused {
-			a.refusal, a.thoughts = reasoning.Refused(a.res.StatusCode, kind, text)
+			if a.refusal, a.thoughts = reasoning.Refused(a.res.StatusCode, kind, text); !a.thoughts && a.res.StatusCode == http.StatusBadRequest {
+				a.failure = text
+			}
 		}
 		return
 	}

@@ -96,7 +96,7 @@ func (t *conversation) keepCut(res *compact.Result) {
 
 // keepTurn gives what is new in the conversation.
 func (t *conversation) keepTurn() {
-	if t.p.o.Keeper == nil || !t.p.o.KeepTurns || t.received.Bypass == wire.BypassOwnCompaction || t.speak().Side {
+	if t.p.o.Keeper == nil || !t.p.o.KeepTurns || t.received.Bypass&wire.Summarising != 0 || t.speak().Side {
 		return
 	}
 	t.turnsKept = true

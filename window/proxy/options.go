@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/compact/native"
 	"github.com/plimsoll/plimsoll/window/fit"
+	"github.com/plimsoll/plimsoll/window/mend"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/promptcache"
 	"github.com/plimsoll/plimsoll/window/tokens"
@@ -136,12 +137,13 @@ type Proxy struct {
 	counts     counts
 	approved   recentMap[replayed, struct{}] // replays that broke no rule
 	views      *wire.Views
-	sent       recentMap[prefixOf, sentAs] // requests that were taken, by their client's messages
-	kept       knownPrefixes               // of conversations whose turns the Keeper has
-	unrecalled knownPrefixes               // of prompts for which nothing was recalled
-	bound      recentMap[string, struct{}] // upstreams and models that have refused reasoning behind another beginning
-	refusing   recentMap[string, struct{}] // conversations in which reasoning was refused
-	caches     promptcache.Lifetimes       // of the providers
+	sent       recentMap[prefixOf, sentAs]     // requests that were taken, by their client's messages
+	kept       knownPrefixes                   // of conversations whose turns the Keeper has
+	unrecalled knownPrefixes                   // of prompts for which nothing was recalled
+	bound      recentMap[string, struct{}]     // upstreams and models that have refused reasoning behind another beginning
+	refusing   recentMap[string, struct{}]     // conversations in which reasoning was refused
+	lessons    recentMap[string, mend.Options] // what providers have taught of contents, by conversation
+	caches     promptcache.Lifetimes           // of the providers
 	summaries  *background.Jobs
 	ownLine    bool // no trigger was set: clients that compact by themselves have one of their own
 	now        func() time.Time
@@ -168,7 +170,7 @@ func New(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{
-		sent: recentMap[prefixOf, sentAs]{max: maxPrefixes}, bound: recentMap[string, struct{}]{max: maxBound}, refusing: recentMap[string, struct{}]{max: maxBound},
+		sent: recentMap[prefixOf, sentAs]{max: maxPrefixes}, bound: recentMap[string, struct{}]{max: maxBound}, refusing: recentMap[string, struct{}]{max: maxBound}, lessons: recentMap[string, mend.Options]{max: maxBound},
 		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
 	}
 	p.kept.max, p.unrecalled.max, p.approved.max = maxPrefixes, maxPrefixes, maxApproved

@@ -13,7 +13,7 @@ import (
 // own blocks, never in the system prompt, the tools or a result. r is the request that is about to be sent, of which the first frozen
 // messages were sent before. It returns the client's message that something was added to, and what.
 func (t *conversation) recall(r *wire.Request) (next *wire.Request, at int, text string) {
-	if t.p.o.Recaller == nil || t.p.o.Store == nil || r.Bypass != wire.BypassNone || t.speak().Side {
+	if t.p.o.Recaller == nil || t.p.o.Store == nil || r.Bypass.Room() == wire.RoomNever || t.speak().Side {
 		return r, 0, ""
 	}
 	at, here := topic.FreshPrompt(t.received), topic.FreshPrompt(r)

@@ -134,8 +134,9 @@ func TestResponsesForms(t *testing.T) {
 	untouched(t, "a search by the provider", wire.Responses, ask+`,{"type":"tool_search_call","call_id":"q1","execution":"server","arguments":{}},`+ask)
 	repaired(t, "a search by the client", wire.Responses, ask+`,{"type":"tool_search_call","call_id":"q1","execution":"client","arguments":{}},`+ask,
 		ask+`,{"type":"tool_search_call","call_id":"q1","execution":"client","arguments":{}},{"type":"tool_search_output","call_id":"q1","status":"completed","execution":"client","tools":[]},`+ask, "synthesised")
-	// Codex asks the provider to compact: nothing is touched, whatever it is.
-	untouched(t, "compaction", wire.Responses, ask+","+custom+`,{"type":"compaction_trigger"}`)
+	// Codex asks the provider to compact, which refuses what is not paired.
+	repaired(t, "compaction", wire.Responses, ask+","+custom+`,{"type":"compaction_trigger"}`,
+		ask+","+custom+","+note("custom_tool_call_output", "p1")+`,{"type":"compaction_trigger"}`, "synthesised")
 	r := parse(t, wire.Responses, []byte(`{"previous_response_id":"resp_1","input":[{"type":"function_call_output","call_id":"c9","output":"r"}]}`))
 	if next, actions, err := repair.Repair(r, repair.Options{}); err != nil || next != r || actions != nil {
 		t.Errorf("calls that the provider keeps: %+v, %v", actions, err)
@@ -143,7 +144,7 @@ func TestResponsesForms(t *testing.T) {
 	// An agent's own request for a summary has the same hole as the requests before it.
 	own := list(wire.Messages, "u:x c:1 u:y") + `,{"role":"user","content":"Your task is to create a detailed summary of the conversation so far."}`
 	r = parse(t, wire.Messages, body(wire.Messages, own))
-	if next, actions, err := repair.Repair(r, repair.Options{}); r.Bypass != wire.BypassOwnCompaction || err != nil || next == r || kinds(actions) != "synthesised" {
+	if next, actions, err := repair.Repair(r, repair.Options{}); r.Bypass != wire.Summarising || err != nil || next == r || kinds(actions) != "synthesised" {
 		t.Errorf("own compaction (%s): %+v, %v", r.Bypass, actions, err)
 	}
 	plain := parse(t, wire.Responses, []byte(`{"input":"x"}`))

@@ -41,9 +41,11 @@
 //
 // # What to expect
 //
-// The same input gives the same output, and the output gives itself: the same pointer. A
-// request with a reason to stand aside ([wire.Request.Bypass]) is returned as it is, apart
-// from an agent's own request for a summary, which would be refused for the same hole. A
+// The same input gives the same output, and the output gives itself: the same pointer.
+//
+// Where the provider keeps a part of the history ([wire.Bypass]) what is visible is mended: a result whose call may be
+// kept is left alone, and so is all that a compaction of the provider's stands for (see [wire.Request.Edge]). Who compacts
+// in a request, the provider or the agent, makes no difference: with a hole in it it would be refused. A
 // request that is in order costs some microseconds and no memory to speak of. Time grows
 // linearly with the history. Repair is a pure function and may be called from any
 // goroutine.

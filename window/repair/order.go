@@ -73,7 +73,7 @@ func inOrder(r *wire.Request, o Options) bool {
 	}
 	if r.Dialect == wire.Messages {
 		i := firstSpeaker(r)
-		return i == len(r.Messages) || r.Messages[i].Role != wire.RoleAssistant
+		return i == len(r.Messages) || r.Messages[i].Role != wire.RoleAssistant || r.Bypass.Partial()
 	}
 	return true
 }

@@ -24,8 +24,9 @@ type result struct {
 	msg, part int
 	call      int // index in calls
 	// second is the call that it would belong to, had that not got another result.
-	second int
-	added  bool // what it says is in that other result now
+	second    int
+	added     bool // what it says is in that other result now
+	elsewhere bool // its call is kept by the provider, as far as one can see: it is left alone
 }
 
 // A pairing is which results belong to which calls.
@@ -43,6 +44,9 @@ type pairing struct {
 	run     [2]int          // the calls that were made together, of whom was last asked
 	draft   *wire.Draft
 	actions []Action
+	// What stands before the edge, a part of a message, is compacted: it is left alone (see [wire.Request.Edge]).
+	edge, edgePart int
+	covered        map[string]bool // ids of calls before it
 }
 
 // pair walks the history once and matches each result with a call.
@@ -54,6 +58,7 @@ func pair(r *wire.Request) *pairing {
 		p.census()
 	}
 	group, fresh := none, true
+	p.edge, p.edgePart = r.Edge()
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		if r.Dialect != wire.Responses || m.Role != wire.RoleAssistant {
@@ -62,6 +67,8 @@ func pair(r *wire.Request) *pairing {
 		for j := range m.Parts {
 			part := &m.Parts[j]
 			switch {
+			case p.compacted(i, j):
+				p.cover(part)
 			case part.Kind == wire.Result:
 				res := result{msg: i, part: j, call: p.match(part, byID, byName), second: none}
 				if res.call != none {
@@ -90,7 +97,49 @@ func pair(r *wire.Request) *pairing {
 	p.findOpen()
 	p.early(seen)
 	p.count = seen
+	for s := range p.results {
+		res := &p.results[s]
+		res.elsewhere = res.call == none && res.second == none && p.keptElsewhere(res)
+	}
 	return p
+}
+
+// compacted tells whether a part stands before the edge.
+func (p *pairing) compacted(msg, part int) bool {
+	return msg < p.edge || msg == p.edge && part < p.edgePart
+}
+
+// cover notes a call that stands before the edge.
+func (p *pairing) cover(part *wire.Part) {
+	if part.Kind != wire.Call || part.CallID == "" {
+		return
+	}
+	if p.covered == nil {
+		p.covered = map[string]bool{}
+	}
+	p.covered[part.CallID] = true
+}
+
+// keptElsewhere tells whether the call of a result that no call was found for may be kept by the provider. Behind a compaction of
+// Responses that is a result that comes at once, since what follows it could not be waiting for one any more, and the result of a call that
+// stands before it. A compaction of Messages is a text, which holds no call, and what stands before it is not read.
+func (p *pairing) keptElsewhere(res *result) bool {
+	switch p.r.Dialect {
+	case wire.Gemini: // responses stand right behind their calls, so only the first can have them in a cache
+		return p.r.Bypass.Partial() && res.msg == 0
+	case wire.Responses:
+	default:
+		return false
+	}
+	if p.r.Bypass&(wire.Stored|wire.Referenced) != 0 || p.covered[p.resultPart(res).CallID] {
+		return true
+	}
+	for i := p.edge + 1; i < res.msg; i++ {
+		if !hasResult(&p.r.Messages[i]) {
+			return false
+		}
+	}
+	return p.edgePart > 0
 }
 
 func (p *pairing) partOf(c *call) *wire.Part       { return &p.r.Messages[c.msg].Parts[c.part] }

@@ -144,9 +144,10 @@ func (p *pairing) chat() {
 // settle lets the results that were found in their place stay, and takes the others out.
 func (p *pairing) settle(kept []bool) {
 	for s := range p.results {
-		if kept[s] {
+		switch {
+		case kept[s]:
 			p.stays(&p.results[s])
-		} else {
+		case !p.results[s].elsewhere:
 			p.leaves(&p.results[s])
 		}
 	}

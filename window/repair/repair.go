@@ -63,7 +63,7 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if o.MaxID > 0 {
 		o.MaxID = max(o.MaxID, minMaxID)
 	}
-	if bypasses(r) || inOrder(r, o) {
+	if inOrder(r, o) {
 		return r, nil, nil
 	}
 	if o.Frozen == 0 {
@@ -86,14 +86,6 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 
 // ErrFrozen says that calls and results can only be paired by changing what was sent before.
 var ErrFrozen = errors.New("repair: a message that was sent before would have to be changed")
-
-// bypasses tells whether a request is none of ours: parts of its history are kept by the
-// provider, or it compacts. An agent's own request for a summary is repaired all the same:
-// its history has the hole that was mended in every request before, nothing of it is lost
-// by mending, and refused the agent would end.
-func bypasses(r *wire.Request) bool {
-	return r.Bypass != wire.BypassNone && r.Bypass != wire.BypassOwnCompaction
-}
 
 // walk repairs a request whatever the quick check says of it.
 func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
@@ -136,13 +128,13 @@ func (p *pairing) complete(r *wire.Request) (*wire.Request, error) {
 	}
 	switch r.Dialect {
 	case wire.Messages:
-		if i := firstSpeaker(r); i < len(r.Messages) && r.Messages[i].Role == wire.RoleAssistant {
+		if i := firstSpeaker(r); i < len(r.Messages) && r.Messages[i].Role == wire.RoleAssistant && !r.Bypass.Partial() {
 			return p.insert(r, i, beginning)
 		}
 	case wire.Gemini:
 		d := r.Draft()
 		for i := range r.Messages {
-			if !callTurn(r, i) {
+			if !callTurn(r, i) || i == 0 && r.Bypass.Partial() {
 				continue
 			}
 			text := between

@@ -32,7 +32,7 @@ func (p *pairing) responses() {
 		}
 	}
 	for s := range p.results {
-		gone[p.results[s].msg] = gone[p.results[s].msg] || !kept[s]
+		gone[p.results[s].msg] = gone[p.results[s].msg] || !kept[s] && !p.results[s].elsewhere
 	}
 	p.settle(kept)
 	p.thoughts(gone)
@@ -43,7 +43,7 @@ func (p *pairing) responses() {
 // reasoning.
 func (p *pairing) thoughts(gone map[int]bool) {
 	follows := true // what comes next is the model's, or the end
-	for i := len(p.r.Messages) - 1; i >= 0; i-- {
+	for i := len(p.r.Messages) - 1; i >= p.edge; i-- {
 		if gone[i] {
 			continue
 		}

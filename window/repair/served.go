@@ -52,7 +52,8 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 	}
 	var turn []asked // what was asked in the turn that runs
 	var seen map[string]asking
-	for i := range r.Messages {
+	edge, edgePart := r.Edge()
+	for i := edge; i < len(r.Messages); i++ {
 		m := &r.Messages[i]
 		if r.Dialect == wire.Messages && m.Role != wire.RoleAssistant {
 			if len(turn) > 0 && m.Role == wire.RoleUser && speaks(m) {
@@ -63,6 +64,9 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 		}
 		for j := range m.Parts {
 			p := &m.Parts[j]
+			if i == edge && j < edgePart {
+				continue
+			}
 			if p.End == wire.Opens {
 				if seen == nil {
 					seen = map[string]asking{}
@@ -84,7 +88,7 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 			}
 		}
 	}
-	if bypasses(r) {
+	if r.Bypass.Partial() {
 		strays = nil
 	}
 	return ended, strays

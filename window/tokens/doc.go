@@ -25,7 +25,7 @@
 // A [Counter] adds up a request, [Counter.Tally]: text, calls, results, tools, media by
 // the providers' formulas, and what is added around every message. It remembers messages
 // by a hash of their content within a budget of bytes, so a conversation that goes on
-// costs its new tail. A [Tally] also names every prefix of the conversation, [Tally.Chain],
+// costs its new tail; and where it only matters that a request is below a line, it takes a sample ([Counter.TallyBelow]). A [Tally] also names every prefix of the conversation, [Tally.Chain],
 // with digests that are the same in every process and do not depend on cache marks.
 //
 // # Usage

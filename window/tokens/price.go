@@ -199,6 +199,10 @@ func (p *price) part(part *wire.Part) {
 		return
 	case wire.Other:
 		e.Low = 0
+	case wire.Compaction:
+		// A summary in words counts as words. One that is sealed has some 5 characters of base64 for a token of it.
+		sealed := part.Sealed.Len()
+		e = Estimate{e.Low, e.Best + sealed/6, e.High + sealed/4}
 	}
 	for i := range part.Media {
 		m := &part.Media[i]

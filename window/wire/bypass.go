@@ -1,63 +1,119 @@
 package wire
 
-import "bytes"
+import "strings"
 
-// requests are the words with which agents ask a model for a summary of their own
-// history, as the clients have them (Claude Code 2.1, Codex 0.169, Gemini CLI 0.61 and the
-// older words that Qwen Code still has, opencode 1.18). They stand near the beginning of
-// the system prompt or of a text of the last message. None has a character that a client
-// might write as an escape.
-var requests = [...][]byte{
-	[]byte("Your task is to create a detailed summary of "),
-	[]byte("You are a helpful AI assistant tasked with summarizing conversations"),
-	[]byte("You are performing a CONTEXT CHECKPOINT COMPACTION"),
-	[]byte("specialized system component responsible for distilling chat history"),
-	[]byte("component that summarizes internal chat history into a given structure"),
-	[]byte("You are a context summarization agent"),
-	[]byte("Create a new anchored summary from the conversation history"),
-	[]byte("anchored context summarization assistant"),
-}
+// Bypass is why a request is not the whole history of a conversation, or why its length is not ours to care for. Several
+// reasons may hold at once; 0 is none. What follows from each is one table:
+//
+//	             pairs are mended among       room is made  after "too long"  the provider reads
+//	none         all messages                 at a trigger  yes               what is sent
+//	Stored       what is sent; a result may   at the limit  yes               more than that
+//	             answer a call that is kept
+//	Referenced   as above                     at the limit  yes               more than that
+//	Compacted    what stands behind the       at the limit  yes               less: what stands before may
+//	             compaction; as above                                         not be looked at
+//	Compacting   all messages                 never         yes               what is sent
+//	Summarising  all messages                 never         yes               what is sent
+//
+// Calls and results are mended in any case, see package repair: a request with a hole in it is refused whoever compacts. Room before
+// sending is another matter. What is to be summarised now must not be cut before. What is compacted once is short as a rule; it is cut
+// where the provider would refuse it, and the client is left to compact by itself until then. And after a refusal anything that makes it
+// shorter is better than the refusal.
+type Bypass uint8
 
+// The reasons.
 const (
-	// Claude Code puts some 600 bytes of warnings before its request.
-	requestBytes = 2 << 10
-	// A request stands in one of the last texts of a message: reminders may follow it.
-	requestParts = 8
+	Stored      Bypass = 1 << iota // previous_response_id, conversation: what was said before is kept by the provider
+	Referenced                     // item_reference, cachedContent: parts of what was said are
+	Compacted                      // a compaction of the provider's stands among the messages, see [Compaction]
+	Compacting                     // this request lets the provider compact: a trigger, a parameter, a compact_* edit
+	Summarising                    // this request is the agent's own for a summary of its history
 )
 
-// ownCompaction tells whether the agent compacts: cutting the history it wants summarised
-// would lose what it is about to keep.
-func ownCompaction(r *Request) Bypass {
-	if n := len(r.Messages); n > 0 {
-		if first := &r.Messages[0]; first.Role == RoleSystem && r.asks(first.Parts[:min(len(first.Parts), requestParts)]) {
-			return BypassOwnCompaction
-		}
-		for n > 1 && r.Messages[n-1].Role == RoleSystem {
-			n-- // reminders of Claude Code
-		}
-		last := &r.Messages[n-1]
-		if last.Role == RoleUser && r.asks(last.Parts[max(0, len(last.Parts)-requestParts):]) {
-			return BypassOwnCompaction
+var bypassNames = [...]string{"stored", "referenced", "compacted", "compacting", "summarising"}
+
+// String returns the reasons as short stable words, joined with commas; "" for none.
+func (b Bypass) String() string {
+	var words []string
+	for i, name := range bypassNames {
+		if b>>i&1 == 1 {
+			words = append(words, name)
 		}
 	}
-	if r.asks(r.System[:min(len(r.System), requestParts)]) {
-		return BypassOwnCompaction
-	}
-	return BypassNone
+	return strings.Join(words, ",")
 }
 
-func (r *Request) asks(parts []Part) bool {
-	for i := range parts {
-		if parts[i].Kind != Text || len(parts[i].Texts) != 1 {
-			continue
-		}
-		lit := parts[i].Texts[0]
-		head := r.Body[lit.Start:min(lit.End, lit.Start+requestBytes)]
-		for _, words := range requests {
-			if bytes.Contains(head, words) {
-				return true
+// Partial tells whether the messages go on from what is not among them, so that a result may answer a call that is not there.
+func (b Bypass) Partial() bool { return b&(Stored|Referenced|Compacted) != 0 }
+
+// Whole tells whether the provider reads just what is sent: its count of the input can then be held against ours.
+func (b Bypass) Whole() bool { return b&(Stored|Referenced|Compacted|Compacting) == 0 }
+
+// Room says when a request may be made shorter before it is sent. After a refusal for its length it may in any case.
+type Room uint8
+
+// When there may be room made.
+const (
+	RoomAtTrigger Room = iota // as early as is set
+	RoomAtLimit               // only where the provider would refuse it
+	RoomNever                 // not before it has refused it
+)
+
+// Room is the latest of what the reasons say.
+func (b Bypass) Room() Room {
+	switch {
+	case b&(Compacting|Summarising) != 0:
+		return RoomNever
+	case b.Partial():
+		return RoomAtLimit
+	}
+	return RoomAtTrigger
+}
+
+// reasons gathers why a request that was read is no whole history.
+func (r *Request) reasons() Bypass {
+	b := r.outer | summarising(r)
+	for i := range r.Messages {
+		b |= r.Messages[i].bypass
+	}
+	return b
+}
+
+// compaction reads a member of a request that nobody asked for by its name. One that is there and begins with "compact" lets the provider
+// compact: "compaction" of Messages (platform.claude.com, compaction-on-demand, 2026-11-26), and what will be called alike.
+func (p *parser) compaction(name []byte) {
+	if !strings.HasPrefix(string(name), "compact") {
+		p.Skip()
+	} else if p.given() {
+		p.r.outer |= Compacting
+	}
+}
+
+// Edge is where the messages begin that no compaction of the provider's stands for: behind the newest one, at a part of a message. It is
+// (0, 0) where nothing is compacted, and else part is at least 1. What stands before it is not to be edited.
+func (r *Request) Edge() (msg, part int) {
+	if r.Bypass&Compacted == 0 {
+		return 0, 0
+	}
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		parts := r.Messages[i].Parts
+		for j := len(parts) - 1; j >= 0; j-- {
+			if parts[j].Kind == Compaction {
+				return i, j + 1
 			}
 		}
 	}
-	return false
+	return 0, 0
+}
+
+// Unread is how many of the first messages the provider does not read, because a compaction behind them stands for them: they may be
+// left out. Anthropic drops what stands before the block (platform.claude.com, compaction, 2026-11-26). OpenAI's compaction stands for
+// what came before it too, but the window that /responses/compact returns is to come back as it is, with the messages of the user that it
+// kept before the item (developers.openai.com, compaction, 2026-11-26): there it is 0.
+func (r *Request) Unread() int {
+	if r.Dialect != Messages {
+		return 0
+	}
+	msg, _ := r.Edge()
+	return msg
 }

@@ -12,15 +12,16 @@
 //	if err != nil {
 //		// *wire.SyntaxError: forward the body as it came
 //	}
-//	if r.Bypass != wire.BypassNone {
-//		// count if you like, edit nothing
+//	if r.Bypass.Room() == wire.RoomNever {
+//		// somebody else makes room in it
 //	}
 //	d := r.Draft()
 //	d.DropMessages(1, 3)
 //	d.InsertMessages(1, wire.TextMessage(r.Dialect, wire.RoleUser, "What came before: …"))
 //	next, err := d.Build() // a new body, parsed again
 //
-// [Parse] reads Chat Completions, Responses, Messages and generateContent bodies.
+// [Parse] reads Chat Completions, Responses, Messages and generateContent bodies. [Views] does the same for many requests of
+// conversations that go on: what it has read before it only hashes.
 // [Decode] unpacks compressed ones. [Request.Units] groups messages that must stay or go
 // together. [Request.Fingerprint] names a message for hash chains, cache marks left out.
 // [Answer] reads usage, stop reason and errors off a response that streams by.
@@ -31,7 +32,7 @@
 // slices that grow; a 300 KB body takes about 0.2 ms. It checks what it looks at, and of
 // everything else only that strings end and brackets match. Keys with escapes are decoded
 // before they are compared. Bytes that are no UTF-8 stay. A null is as good as absent.
-// Images and files are measured, never decoded. Every view is bounded ([MaxMessages],
+// Images and files are measured, never decoded; so is long base64 in a block that nobody knows, which is one thing and no text. Every view is bounded ([MaxMessages],
 // [MaxParts], [MaxTexts], [MaxDepth]); a request beyond is a [SyntaxError].
 //
 // # Concurrency

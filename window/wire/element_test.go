@@ -99,7 +99,7 @@ func TestNames(t *testing.T) {
 	if _, ok := ParseDialect("unknown"); ok || Dialect(0).String() != "unknown" || Dialect(9).String() != "unknown" {
 		t.Error("a dialect that is none has a name")
 	}
-	if got := Role(99).String() + PartKind(99).String() + BypassReference.String(); got != "toolmediareference" {
+	if got := Role(99).String() + PartKind(99).String() + (Referenced | Summarising).String(); got != "toolcompactionreferenced,summarising" {
 		t.Errorf("names %s", got)
 	}
 }
@@ -111,12 +111,12 @@ func TestOwnCompaction(t *testing.T) {
 		body    string
 		want    Bypass
 	}{
-		{Gemini, `{"systemInstruction":{"parts":[{"text":"\nYou are a specialized system component responsible for distilling chat history into XML"}]},"contents":[]}`, BypassOwnCompaction},
-		{Chat, `{"messages":[{"role":"system","content":"You are a context summarization agent. You"},{"role":"user","content":"x"}]}`, BypassOwnCompaction},
-		{Responses, `{"instructions":"You are Codex","input":[{"role":"user","content":"x"},{"role":"user","content":[{"type":"input_text","text":"You are performing a CONTEXT CHECKPOINT COMPACTION. Create"}]}]}`, BypassOwnCompaction},
+		{Gemini, `{"systemInstruction":{"parts":[{"text":"\nYou are a specialized system component responsible for distilling chat history into XML"}]},"contents":[]}`, Summarising},
+		{Chat, `{"messages":[{"role":"system","content":"You are a context summarization agent. You"},{"role":"user","content":"x"}]}`, Summarising},
+		{Responses, `{"instructions":"You are Codex","input":[{"role":"user","content":"x"},{"role":"user","content":[{"type":"input_text","text":"You are performing a CONTEXT CHECKPOINT COMPACTION. Create"}]}]}`, Summarising},
 		// Once the summary is there, the request for it is an old message like any other.
-		{Responses, `{"input":[{"role":"user","content":"You are performing a CONTEXT CHECKPOINT COMPACTION. Create"},{"role":"user","content":"x"}]}`, BypassNone},
-		{Chat, `{"messages":[{"role":"user","content":"` + strings.Repeat("word ", 1000) + `You are a context summarization agent"}]}`, BypassNone},
+		{Responses, `{"input":[{"role":"user","content":"You are performing a CONTEXT CHECKPOINT COMPACTION. Create"},{"role":"user","content":"x"}]}`, 0},
+		{Chat, `{"messages":[{"role":"user","content":"` + strings.Repeat("word ", 1000) + `You are a context summarization agent"}]}`, 0},
 	} {
 		r, err := Parse(c.dialect, []byte(c.body))
 		if err != nil {

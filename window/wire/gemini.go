@@ -29,7 +29,7 @@ func (p *parser) geminiMember(k []byte, seen *set) {
 	case "cachedContent", "cached_content":
 		p.once(seen, 5)
 		if p.given() {
-			p.r.Bypass = max(p.r.Bypass, BypassReference)
+			p.r.outer |= Referenced
 		}
 	default:
 		p.Skip()

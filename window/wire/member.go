@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -87,11 +88,20 @@ func (d *Draft) setMember(object Span, name string, value []byte) {
 	if len(all) > 0 {
 		last := all[len(all)-1].span.End
 		end = Span{Start: last, End: last}
-		with = join(",", with, "")
+	}
+	others := false // are added to the same object
+	for a := range d.added {
+		others = others || a.object == object && a.name != name
 	}
 	if i, again := d.added[at]; again {
+		if bytes.HasPrefix(d.edits[i].With, comma) {
+			with = join(",", with, "")
+		}
 		d.edits[i].With = with
 		return
+	}
+	if len(all) > 0 || others {
+		with = join(",", with, "")
 	}
 	if d.added == nil {
 		d.added = map[addition]int{}

@@ -32,14 +32,15 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 			p.r.System, p.r.SystemSpan, p.r.systemLone = p.take(), m.Content, lone
 		}
 	case "thinking":
-		p.r.Thinking = !bytes.Contains(p.r.Raw(p.Skip()), []byte(`"disabled"`))
+		p.r.ThinkingSpan = p.Skip()
+		p.r.Thinking = !bytes.Contains(p.r.Raw(p.r.ThinkingSpan), []byte(`"disabled"`))
 	case "context_management":
 		p.once(seen, 6)
 		p.contextManagement()
 	case "output_config", "output_format":
 		p.extra()
 	default:
-		p.Skip()
+		p.compaction(k)
 	}
 }
 
@@ -56,7 +57,7 @@ func (p *parser) contextManagement() {
 	for _, lit := range p.literals(nil) {
 		switch word := p.decoded(lit); {
 		case strings.HasPrefix(word, "compact"):
-			p.r.Bypass = max(p.r.Bypass, BypassCompaction)
+			p.r.outer |= Compacting
 		case strings.HasPrefix(word, "clear_"):
 			p.r.Clears = v
 		}
@@ -220,7 +221,11 @@ func (p *parser) block() (lone Span) {
 			p.media = append(p.media, MediaSource{FileID: true})
 		}
 	case "compaction":
-		p.r.Bypass = max(p.r.Bypass, BypassCompaction)
+		// One without a summary failed, and stands for nothing (Anthropic's schema, beta_compaction_block).
+		if !part.Content.IsZero() && p.Text[part.Content.Start] == '"' {
+			part.Kind, part.Content = Compaction, Span{}
+			p.brings |= Compacted
+		}
 	}
 	if part.Kind == Other {
 		p.texts, p.media = p.texts[:0], p.media[:0]

@@ -55,7 +55,7 @@ func (p *parser) end() (*Request, error) {
 	if p.Err != nil {
 		return nil, p.Err
 	}
-	p.r.Bypass = max(p.r.Bypass, ownCompaction(p.r))
+	p.r.Bypass = p.r.reasons()
 	p.r.nparts, p.r.ntexts = p.nparts, p.ntexts
 	return p.r, nil
 }
@@ -81,7 +81,7 @@ type parser struct {
 	declares bool // the part at hand does: a tool_reference was met in it
 
 	seen   set    // the members of the request that were read
-	passed Bypass // what the request said before the message at hand
+	brings Bypass // reasons in the message at hand
 	start  *start // what was read before the messages, where [Views] wants to know it
 	names  hasher
 }
@@ -175,7 +175,6 @@ func (p *parser) list(element func(*parser)) {
 	if p.Begin('[', "the messages are no array") {
 		// A guess that spares most of the growing: half of what coding agents have.
 		p.r.Messages = make([]Message, 0, min(4+len(p.Text)/4096, 4096))
-		p.passed = p.r.Bypass
 		if p.start != nil {
 			*p.start = start{r: *p.r, seen: p.seen, nparts: p.nparts, ntexts: p.ntexts}
 		}
@@ -197,9 +196,7 @@ func (p *parser) elements(element func(*parser)) {
 // message files the message at hand.
 func (p *parser) message(m Message) {
 	m.Parts = p.take()
-	if p.r.Bypass > p.passed {
-		m.bypass, p.passed = p.r.Bypass, p.r.Bypass
-	}
+	m.bypass, p.brings = p.brings, 0
 	if p.Err == nil {
 		m.Key = p.names.key(p.r, &m)
 	}

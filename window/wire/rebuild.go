@@ -11,7 +11,7 @@ var elements = [...]func(*parser){
 //
 // A message is read the same way wherever it stands, so one that ends where it should leaves what follows as it was.
 func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
-	if r.Bypass != BypassNone || len(edits) == 0 || r.Body[r.List.Start] != '[' || int(r.Dialect) >= len(elements) {
+	if len(edits) == 0 || r.Body[r.List.Start] != '[' || int(r.Dialect) >= len(elements) {
 		return nil
 	}
 	next := *r
@@ -59,6 +59,7 @@ func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
 	next.List.End += by
 	next.ModelSpan = moved(r.ModelSpan, behind(r.ModelSpan))
 	next.MaxOutputSpan = moved(r.MaxOutputSpan, behind(r.MaxOutputSpan))
+	next.ThinkingSpan = moved(r.ThinkingSpan, behind(r.ThinkingSpan))
 	next.System = p.movedParts(r.System, behind(r.SystemSpan))
 	next.SystemSpan, next.systemLone = moved(r.SystemSpan, behind(r.SystemSpan)), moved(r.systemLone, behind(r.SystemSpan))
 	if behind(r.ToolsSpan) != 0 {
@@ -74,7 +75,7 @@ func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
 		next.Extra = append(next.Extra, moved(s, behind(s)))
 	}
 	next.nparts, next.ntexts = p.nparts, p.ntexts
-	next.Bypass = max(next.Bypass, ownCompaction(&next))
+	next.Bypass = next.reasons()
 	return &next
 }
 

@@ -37,7 +37,7 @@ func (p *parser) responsesMember(k []byte, seen *set) {
 		}
 	case "previous_response_id", "conversation":
 		if p.given() {
-			p.r.Bypass = max(p.r.Bypass, BypassPreviousResponse)
+			p.r.outer |= Stored
 		}
 	case "context_management":
 		p.once(seen, 6)
@@ -45,7 +45,7 @@ func (p *parser) responsesMember(k []byte, seen *set) {
 	case "text", "prompt":
 		p.extra()
 	default:
-		p.Skip()
+		p.compaction(k)
 	}
 }
 
@@ -223,9 +223,14 @@ func (p *parser) wholeItem(it *item) Role {
 	case kind == "reasoning":
 		part.Kind, role = Reasoning, RoleAssistant
 	case kind == "item_reference":
-		p.r.Bypass = max(p.r.Bypass, BypassReference)
+		p.brings |= Referenced
 	case strings.Contains(kind, "compaction"):
-		p.r.Bypass = max(p.r.Bypass, BypassCompaction)
+		if strings.HasSuffix(kind, "_trigger") { // a wish
+			p.brings |= Compacting
+			break
+		}
+		p.brings |= Compacted
+		part.Kind = Compaction
 	case strings.HasSuffix(kind, "_call_output"), kind == "tool_search_output":
 		if part.IDSpan.IsZero() && kind == "local_shell_call_output" {
 			part.CallID, part.IDSpan = p.decoded(it.id), it.id
@@ -255,6 +260,8 @@ func (p *parser) wholeItem(it *item) Role {
 	case w.Kind == Other:
 		w.Texts, w.Raw = nil, w.Span
 		w.Media = slices.Clone(p.blobs(w.Span))
+	case w.Kind == Compaction && w.Sealed.IsZero() && len(w.Texts) == 0:
+		w.Raw = w.Span
 	case w.Kind == Call && len(w.Texts) == 0:
 		w.Raw = it.action
 		if w.Raw.IsZero() {

@@ -9,7 +9,7 @@ import (
 func sketch(r *Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model=%s output=%d stream=%t", r.Model, r.MaxOutput, r.Stream)
-	if r.Bypass != BypassNone {
+	if r.Bypass != 0 {
 		fmt.Fprintf(&b, " aside=%v", r.Bypass)
 	}
 	for i, t := range r.Tools {

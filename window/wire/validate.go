@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -76,7 +77,7 @@ func (i *Invalid) ids() []string { return append([]string{i.ID}, i.others...) }
 // dialect's provider enforces, and returns an *Invalid for the first that is broken. It
 // shares nothing with Parse but the Dialect, so that it can judge edits. A call at the very end without its result is an orphan here, as it is for every
 // provider. What lies outside the body cannot be judged: results that may belong to a
-// previous_response_id, conversation or item_reference are let pass.
+// previous_response_id, conversation, item_reference, cachedContent or to what a compaction item stands for are let pass.
 func Validate(d Dialect, body []byte) error {
 	return first(inspect(d, body))
 }
@@ -137,6 +138,17 @@ func (c *checker) add(rule, place, id, detail string) *Invalid {
 		c.found = append(c.found, i)
 	}
 	return i
+}
+
+// forgive drops what was found of the order of messages: a compaction stands for them.
+func (c *checker) forgive() {
+	c.found = slices.DeleteFunc(c.found, func(i *Invalid) bool {
+		switch i.Rule {
+		case RuleOrphanCall, RuleOrphanResult, RuleAdjacency, RuleDuplicateCall, RuleDuplicateResult, RuleResultsFirst, RuleReasoningFollow, RuleRoleFirst:
+			return true
+		}
+		return false
+	})
 }
 
 func (c *checker) orphans(place string, ids []string, detail string) {

@@ -137,8 +137,11 @@ func (c *checker) chatCall(place, id string, call object) {
 	if name, ok := f.text("name"); !ok || name == "" {
 		c.add(RuleShape, at(place, body, "name"), id, "required")
 	}
-	if !f.isText(argument) {
+	switch {
+	case !f.isText(argument):
 		c.add(RuleShape, at(place, body, argument), id, "not a string")
+	case body == "function":
+		c.arguments(at(place, body, argument), id, f[argument])
 	}
 }
 

@@ -3,7 +3,7 @@ package wire
 // gemini holds a generateContent body to its rules: a turn with function calls is followed
 // directly by one turn with as many function responses, and follows a user turn or such a
 // turn of responses itself. Ids are optional there, and clients send response ids that no
-// call has: then order and name decide.
+// call has: then order and name decide. Behind a cachedContent the first turn may go on from what is kept there.
 func (c *checker) gemini(top object) {
 	list, ok := c.array("contents", top["contents"])
 	if !ok {
@@ -14,6 +14,7 @@ func (c *checker) gemini(top object) {
 		return
 	}
 	var calls []part
+	kept := top.has("cachedContent") || top.has("cached_content")
 	callPlace, last := "", "" // of the call turn that waits; role of the turn before
 	for i, raw := range list {
 		place := at("contents", i)
@@ -22,6 +23,7 @@ func (c *checker) gemini(top object) {
 			continue
 		}
 		switch {
+		case len(turn.responses) > 0 && callPlace == "" && kept && i == 0:
 		case len(turn.responses) > 0 && callPlace == "":
 			c.add(RuleOrphanResult, place, turn.responses[0].id, turn.responses[0].name)
 		case len(turn.responses) == 0 && callPlace != "":
@@ -31,7 +33,7 @@ func (c *checker) gemini(top object) {
 		}
 		calls, callPlace = nil, ""
 		if len(turn.calls) > 0 {
-			if last != "user" {
+			if last != "user" && !(kept && i == 0) {
 				c.add(RuleCallTurn, place, turn.calls[0].id, turn.calls[0].name)
 			}
 			calls, callPlace = turn.calls, place

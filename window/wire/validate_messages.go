@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -104,14 +105,24 @@ func (w *blocks) expect() {
 	w.group = group{}
 }
 
-// compacted says that a message begins with the provider's summary of what came before, which may come first in either role
+// comesFirst says that a message begins with the provider's summary of what came before, which may come first in either role
 // (platform.claude.com, compaction-on-demand, 2026-11-26).
-func compacted(list []object) bool {
-	if len(list) == 0 {
-		return false
-	}
-	kind, _ := list[0].text("type")
-	return kind == "compaction"
+func comesFirst(list []object) bool { return len(list) > 0 && isCompaction(list[0]) }
+
+// isCompaction tells whether a block is a summary of the provider's. One without words failed, and stands for nothing.
+func isCompaction(b object) bool {
+	kind, _ := b.text("type")
+	return kind == "compaction" && b.isText("content")
+}
+
+// forget begins anew behind a compaction: the provider drops what stands before it.
+func (w *blocks) forget() {
+	w.forgive()
+	w.group = group{place: w.group.place}
+	clear(w.seen)
+	clear(w.settled)
+	w.served = served{}
+	w.turnPlace = ""
 }
 
 func (w *blocks) message(place string, m object, last bool) {
@@ -119,13 +130,16 @@ func (w *blocks) message(place string, m object, last bool) {
 	list, plain := w.content(place, role, m, last)
 	switch role {
 	case "user", "assistant":
-		if !w.started && role != "user" && !compacted(list) {
+		if !w.started && role != "user" && !comesFirst(list) {
 			w.add(RuleRoleFirst, place, "", role)
 		}
 		w.started = true
 	case "system":
 	default:
 		w.add(RuleRole, at(place, "role"), "", role)
+	}
+	if slices.ContainsFunc(list, isCompaction) {
+		w.forget()
 	}
 	switch {
 	case role != "user":
@@ -236,6 +250,7 @@ func (w *blocks) user(place string, list []object) {
 			continue
 		}
 		w.id(at(here, "tool_use_id"), id)
+		w.silentError(here, id, b)
 		switch {
 		case w.settled[id]:
 			w.add(RuleDuplicateResult, here, id, "")
@@ -289,7 +304,9 @@ func (w *blocks) assistant(place string, list []object, plain bool) {
 			}
 		}
 		w.serve(here, kind, b)
-		if w.turnPlace == "" {
+		if isCompaction(b) {
+			w.forget()
+		} else if w.turnPlace == "" {
 			w.turnPlace, w.turnKind, w.turnCalls = here, kind, false
 		}
 	}

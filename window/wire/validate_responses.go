@@ -73,6 +73,31 @@ type items struct {
 	reasoning string              // place of a reasoning item that waits for what follows
 	rsID      string
 	elsewhere bool // part of the history lies outside the body
+	compacted
+}
+
+// compacted is what stands before the newest compaction item: nothing is owed there any more, and a call in it may wait
+// for an output still, which then comes at once.
+type compacted struct {
+	calls map[string]bool // ids of calls before it
+	fresh bool            // nothing but outputs stands behind it so far
+}
+
+// compact begins anew behind a compaction item.
+func (s *items) compact() {
+	s.forgive()
+	calls := s.compacted.calls
+	if calls == nil {
+		calls = map[string]bool{}
+	}
+	for id := range s.seen {
+		calls[id] = true
+	}
+	clear(s.open)
+	clear(s.seen)
+	clear(s.closed)
+	s.order = s.order[:0]
+	s.compacted = compacted{calls: calls, fresh: true}
 }
 
 func (s *items) item(place string, item object) {
@@ -92,7 +117,10 @@ func (s *items) item(place string, item object) {
 		s.ids[id] = true
 	}
 	s.settleReasoning(followKind(kind, role))
+	s.fresh = s.fresh && strings.HasSuffix(kind, "_output")
 	switch {
+	case strings.Contains(kind, "compaction") && !strings.HasSuffix(kind, "_trigger"):
+		s.compact()
 	case kind == "item_reference":
 		s.elsewhere = true
 	case kind == "message":
@@ -184,6 +212,7 @@ func (s *items) call(place, kind string, item object) {
 		if !item.isText("arguments") {
 			s.add(RuleShape, at(place, "arguments"), id, "not a string")
 		}
+		s.arguments(at(place, "arguments"), id, item["arguments"])
 	case "custom_tool_call":
 		if !item.isText("input") {
 			s.add(RuleShape, at(place, "input"), id, "not a string")
@@ -225,7 +254,7 @@ func (s *items) output(place, kind string, item object) {
 	case s.seen[id] && (owed(kind) || kind == "tool_search_output"):
 		s.add(RuleDuplicateResult, place, id, kind)
 	case s.seen[id]: // what a second one of another kind would do is not known
-	case !s.elsewhere:
+	case !s.elsewhere && !s.fresh && !s.calls[id]:
 		s.add(RuleOrphanResult, place, id, kind)
 	}
 }

@@ -119,6 +119,8 @@ func TestChatRules(t *testing.T) {
 		{Chat, "no messages", m(), RuleEmptyHistory, "messages", "", "empty array"},
 		{Chat, "role", m(`{"role":"model","content":"x"}`), RuleRole, "messages.0.role", "", "'model'"},
 		{Chat, "arguments are an object", m(chatUser, `{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":{}}}]}`, chatTool("a")), RuleShape, "messages.1.tool_calls.0.function.arguments", "a", ""},
+		{Chat, "half a call", m(chatUser, strings.Replace(chatCalls("a"), `"{}"`, `"{\"x\":"`, 1), chatTool("a")), RuleArguments, "messages.1.tool_calls.0.function.arguments", "a", "valid JSON"},
+		{Chat, "no arguments", m(chatUser, strings.Replace(chatCalls("a"), `"{}"`, `""`, 1), chatTool("a")), "", "", "", ""},
 		{Chat, "not JSON", `{"messages":[}`, RuleJSON, "body", "", "parse"},
 		{Chat, "case of a name", `{"Messages":[` + chatUser + `]}`, RuleShape, "messages", "", ""},
 	})
@@ -156,6 +158,7 @@ func TestResponsesRules(t *testing.T) {
 		{Responses, "reasoning before a user", in(itemUser, itemRS, itemUser), RuleReasoningFollow, "input.1", "rs_1", "Item 'rs_1' of type 'reasoning' was provided without its required following item."},
 		{Responses, "reasoning before an output", in(itemUser, itemCall("a"), itemRS, itemOut("a")), RuleReasoningFollow, "input.2", "rs_1", ""},
 		{Responses, "reasoning at the end", in(itemUser, itemRS), RuleReasoningFollow, "input.1", "rs_1", ""},
+		{Responses, "half a call", in(itemUser, strings.Replace(itemCall("a"), `"{}"`, `"{"`, 1), itemOut("a")), RuleArguments, "input.1.arguments", "a", "valid JSON"},
 		{Responses, "empty", in(), RuleEmptyHistory, "input", "", ""},
 	})
 }
@@ -204,6 +207,8 @@ func TestMessagesRules(t *testing.T) {
 		{Messages, "white text", m(claude("user", `{"type":"text","text":" \n"}`)), RuleEmptyText, "messages.0.content.0", "", "non-whitespace"},
 		{Messages, "empty content", m(claude("user"), claudeDone), RuleEmptyContent, "messages.0", "", "non-empty content"},
 		{Messages, "prefill with space", m(claudeUser, `{"role":"assistant","content":"so "}`), RuleTrailingSpace, "messages.1", "", "trailing whitespace"},
+		{Messages, "failed in silence", m(claudeUser, claude("assistant", use("a")), claude("user", `{"type":"tool_result","tool_use_id":"a","content":[],"is_error":true}`)), RuleSilentError, "messages.2.content.0", "a", "content cannot be empty"},
+		{Messages, "failed with words", m(claudeUser, claude("assistant", use("a")), claude("user", `{"type":"tool_result","tool_use_id":"a","content":"no","is_error":true}`)), "", "", "", ""},
 		{Messages, "five marks", m(claude("user", mark, mark, mark, mark, mark)), RuleCacheMarks, "messages", "", "maximum of 4"},
 		{Messages, "id pattern", m(claudeUser, claude("assistant", use("a.b")), claude("user", result("a.b"))), RuleID, "messages.1.content.0.tool_use.id", "a.b", "should match pattern"},
 		{Messages, "input is a string", m(claudeUser, claude("assistant", `{"type":"tool_use","id":"a","name":"ls","input":"x"}`), claude("user", result("a"))), RuleShape, "messages.1.content.0.tool_use.input", "a", ""},

@@ -58,6 +58,8 @@ func (i *Invalid) chatText() string {
 		return fmt.Sprintf("Invalid value for 'content': expected a string, got null. (%s)", brackets(i.Place))
 	case RuleRole:
 		return fmt.Sprintf("Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'. (%s)", i.Detail, brackets(i.Place))
+	case RuleArguments:
+		return fmt.Sprintf("Invalid request: %s: arguments must be a valid JSON object string", i.Place) // no words of OpenAI's own are known
 	case RuleJSON:
 		return "We could not parse the JSON body of your request."
 	}
@@ -126,6 +128,8 @@ func (i *Invalid) messagesText() string {
 			"To avoid this requirement, disable `thinking`.", i.Place, i.Detail)
 	case RuleThinkingLast:
 		return i.Place + ": The final block in an assistant message cannot be `thinking`."
+	case RuleSilentError:
+		return i.Place + ".tool_result: content cannot be empty if `is_error` is true"
 	case RuleCacheMarks:
 		return "A maximum of 4 blocks with cache_control may be provided."
 	case RuleID:

@@ -115,12 +115,10 @@ func (p *parser) resume(v *view, same int) int {
 	p.seen, p.nparts, p.ntexts = v.start.seen, v.start.nparts, v.start.ntexts
 	for i := range p.r.Messages {
 		m := &p.r.Messages[i]
-		p.r.Bypass = max(p.r.Bypass, m.bypass)
 		for j := range m.Parts {
 			p.nparts, p.ntexts = p.nparts+1, p.ntexts+len(m.Parts[j].Texts)
 		}
 	}
-	p.passed = p.r.Bypass
 	// A slab is kept for as long as anything in it, so what little follows gets little room.
 	p.partSlab, p.textSlab = make([]Part, 0, 4), make([]Span, 0, 4)
 	return n

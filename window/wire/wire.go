@@ -65,11 +65,14 @@ const (
 	Result                    // what that tool returned
 	Reasoning                 // the model's thoughts, open or sealed
 	Media                     // image, audio, document
+	// Compaction is what the provider made of all that stands before it. It is never changed or left out: nobody but the
+	// provider can make it again.
+	Compaction
 )
 
 // String returns the kind in lower case.
 func (k PartKind) String() string {
-	return [...]string{"other", "text", "call", "result", "reasoning", "media"}[min(int(k), 5)]
+	return [...]string{"other", "text", "call", "result", "reasoning", "media", "compaction"}[min(int(k), 6)]
 }
 
 // Part is the smallest thing that is counted, cut or dropped by itself.
@@ -137,31 +140,13 @@ type Message struct {
 	// Content is the content (parts, output, …) value; zero when absent or null.
 	Content Span
 	Key     Key    // names the message in this process
-	bypass  Bypass // that it raised the request's to
+	bypass  Bypass // reasons that it brings
 }
 
 // Tool is one declared tool.
 type Tool struct {
 	Name string
 	Span Span
-}
-
-// Bypass says why a request must not be edited.
-type Bypass uint8
-
-// The reasons to leave a request as it is.
-const (
-	BypassNone             Bypass = iota
-	BypassPreviousResponse        // the conversation goes on from one the provider keeps
-	BypassReference               // parts of the conversation are kept by the provider
-	BypassCompaction              // the provider compacts: an item, a trigger, a compact_* edit
-	BypassOwnCompaction           // the agent asks for a summary of its own history
-)
-
-// String returns the reason as a short stable word: "", "previous_response",
-// "reference", "compaction" or "own_compaction".
-func (a Bypass) String() string {
-	return [...]string{"", "previous_response", "reference", "compaction", "own_compaction"}[min(int(a), 4)]
 }
 
 // Request is a body and the view of it. Strings in it may share the body's memory: clone
@@ -174,6 +159,8 @@ type Request struct {
 	ModelSpan Span // the literal; zero when the model is not in the body
 	Stream    bool
 	Thinking  bool // Messages: reasoning is asked for
+	// ThinkingSpan is the value that asks for it, or says that none is wanted; zero when it is absent.
+	ThinkingSpan Span
 	// MaxOutput is the output asked for, in tokens; 0 when it is absent or no plain number.
 	MaxOutput     int
 	MaxOutputSpan Span
@@ -187,13 +174,14 @@ type Request struct {
 	// that is a string, or the object of a single Gemini content.
 	List     Span
 	Messages []Message
-	Bypass   Bypass
+	Bypass   Bypass // why it is no whole history, or not ours to shorten; 0 mostly
 	// Clears is the context_management with which the provider is asked to blank old results itself (clear_* edits of Messages); what it
 	// counts is then less than what is sent. Zero where there is none.
 	Clears Span
 	// Marks are the cache_control members, each with one of its commas, by position.
 	Marks      []Span
-	systemLone Span // as Message.lone
+	systemLone Span   // as Message.lone
+	outer      Bypass // reasons outside the messages
 
 	nparts, ntexts int // at most as many were read: for the bounds of a view that is made of this one
 }

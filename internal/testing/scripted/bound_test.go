@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -27,12 +28,8 @@ func newTalk(t *testing.T, server *httptest.Server, model string) *talk {
 func (c *talk) request(extra m) (int, m) {
 	c.t.Helper()
 	body := m{"model": c.model, "max_tokens": 1000, "tools": []any{m{"name": "Bash", "input_schema": json.RawMessage(shellSchema)}}, "messages": c.messages, "stream": c.stream}
-	for name, v := range c.body {
-		body[name] = v
-	}
-	for name, v := range extra {
-		body[name] = v
-	}
+	maps.Copy(body, c.body)
+	maps.Copy(body, extra)
 	raw, err := json.Marshal(body)
 	if err != nil {
 		c.t.Fatal(err)

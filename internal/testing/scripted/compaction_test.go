@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -114,9 +115,7 @@ func TestCompactionRefusals(t *testing.T) {
 	history := c.messages
 	inside := func() m {
 		b := m{}
-		for k, v := range at(block, "content", 0).(m) {
-			b[k] = v
-		}
+		maps.Copy(b, at(block, "content", 0).(m))
 		return b
 	}
 	for _, e := range []struct {

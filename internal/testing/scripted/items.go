@@ -3,6 +3,7 @@ package scripted
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/modelserver"
 )
@@ -89,10 +90,8 @@ func (p *Provider) judgeItem(r *Request, i int, item piece) error {
 
 // holds tells whether the prefix is the one that a token names.
 func (b *binding) holds(t *token) bool {
-	for _, s := range b.states {
-		if s == t.Prefix {
-			return t.Tools == b.tools
-		}
+	if slices.Contains(b.states, t.Prefix) {
+		return t.Tools == b.tools
 	}
 	return false
 }

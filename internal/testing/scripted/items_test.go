@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,9 +25,7 @@ func newChat(t *testing.T, server *httptest.Server, model string) *chat {
 func (c *chat) post(path string) (int, m) {
 	c.t.Helper()
 	body := m{"model": c.model, "input": c.input, "store": false, "tools": []any{m{"type": "function", "name": "shell", "parameters": json.RawMessage(shellSchema)}}}
-	for name, v := range c.body {
-		body[name] = v
-	}
+	maps.Copy(body, c.body)
 	raw, err := json.Marshal(body)
 	if err != nil {
 		c.t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"slices"
 )
 
 // A token is what the provider puts into the signature of a block, or into its encrypted
@@ -60,10 +61,8 @@ func unseal(sealed string, kinds ...string) (*token, bool) {
 	if json.Unmarshal(data[16:], t) != nil {
 		return nil, false
 	}
-	for _, kind := range kinds {
-		if t.Kind == kind {
-			return t, true
-		}
+	if slices.Contains(kinds, t.Kind) {
+		return t, true
 	}
 	return nil, false
 }

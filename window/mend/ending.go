@@ -1,0 +1,211 @@
+package mend
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// ending sees to it that the last message is one that the model can answer.
+func (m *mending) ending() {
+	i := m.last()
+	if i < 0 {
+		return
+	}
+	msg := &m.r.Messages[i]
+	if msg.Role != wire.RoleAssistant || m.rules.google || m.r.Dialect == wire.Responses {
+		return
+	}
+	for j := range msg.Parts {
+		if msg.Parts[j].Kind == wire.Call || msg.Parts[j].Kind == wire.Other {
+			return // an open call: the client knows what it does, or the provider goes on with a tool of its own
+		}
+	}
+	if m.rules.prefill && !(m.rules.anthropic && m.thinks() && !startsWithThinking(msg)) {
+		m.trailing(i, msg)
+		return
+	}
+	if m.r.Dialect == wire.Chat && string(rawjson.Get(m.r.Raw(msg.Span), "prefix").Of(m.r.Raw(msg.Span))) == "true" {
+		return // Mistral's way to say that it is meant
+	}
+	if m.rules.anthropic && !rawjson.Get(m.r.Body, "compaction").IsZero() {
+		return // a request for a summary may end with the model's words (platform.claude.com "compaction-on-demand", 2026-11)
+	}
+	m.draft().InsertMessages(len(m.r.Messages), wire.TextMessage(m.r.Dialect, wire.RoleUser, goOn))
+	m.did(Prompted, i, "", 0)
+}
+
+func startsWithThinking(msg *wire.Message) bool {
+	return len(msg.Parts) > 0 && msg.Parts[0].Kind == wire.Reasoning
+}
+
+// trailing takes the white space from the end of words that the model is to go on from ("final assistant content cannot end with trailing
+// whitespace").
+func (m *mending) trailing(i int, msg *wire.Message) {
+	if !m.rules.anthropic && !m.rules.claude || i < m.from || len(msg.Parts) == 0 {
+		return
+	}
+	j := len(msg.Parts) - 1
+	p := &msg.Parts[j]
+	if p.Kind != wire.Text || len(p.Texts) != 1 || m.white(p.Texts[0]) {
+		return
+	}
+	text := string(wire.Unquote(nil, m.r.Raw(p.Texts[0])))
+	if short := trimmed(text); short != text {
+		m.draft().ReplaceText(i, j, 0, short)
+		m.did(Trimmed, i, "", len(text)-len(short))
+	}
+}
+
+// thinks tells whether thinking with a budget is asked for.
+func (m *mending) thinks() bool {
+	if m.r.ThinkingSpan.IsZero() || m.r.Body[m.r.ThinkingSpan.Start] != '{' {
+		return false
+	}
+	kind, _ := rawjson.Text(m.r.Raw(m.r.ThinkingSpan), "type")
+	return kind == "enabled"
+}
+
+// leastBudget is the smallest thinking budget that is taken, in tokens.
+const leastBudget = 1024
+
+// thinking makes the budget and max_tokens fit, and switches thinking off where the turn under way has lost the block it began with.
+func (m *mending) thinking() {
+	if !m.rules.anthropic || !m.thinks() {
+		return
+	}
+	if m.thoughtless() {
+		// "When `thinking` is enabled, a final `assistant` message must start with a thinking block … To avoid this requirement, disable `thinking`."
+		m.draft().Replace(m.r.ThinkingSpan, []byte(`{"type":"disabled"}`))
+		m.did(Budgeted, -1, "", 0)
+		return
+	}
+	raw := m.r.Raw(m.r.ThinkingSpan)
+	at := rawjson.Get(raw, "budget_tokens")
+	budget, err := strconv.Atoi(string(at.Of(raw)))
+	most := m.r.MaxOutput
+	if at.IsZero() || err != nil || m.r.MaxOutputSpan.IsZero() || most > budget || budget > 1<<30 || m.interleaved() {
+		return
+	}
+	// A bound that somebody has set, or that the window leaves, stays where it can: the budget is halved. Where that would go below the
+	// least one, the answer gets what was asked for beside it.
+	if most >= 2*leastBudget {
+		budget = most / 2
+	} else {
+		m.draft().SetMaxOutput(leastBudget + most)
+		budget = leastBudget
+	}
+	m.draft().Replace(wire.Span{Start: m.r.ThinkingSpan.Start + at.Start, End: m.r.ThinkingSpan.Start + at.End}, fmt.Append(nil, budget))
+	m.did(Budgeted, -1, "", 0)
+}
+
+// interleaved tells whether thinking may stand between calls: then its budget is that of a whole turn, and may be over max_tokens
+// (platform.claude.com "extended-thinking", 2026-11).
+func (m *mending) interleaved() bool {
+	const beta = "interleaved-thinking"
+	if len(m.r.Tools) == 0 {
+		return false
+	}
+	if slices.ContainsFunc(m.o.Betas, func(v string) bool { return strings.Contains(v, beta) }) {
+		return true
+	}
+	return strings.Contains(string(rawjson.Get(m.r.Body, "anthropic_beta").Of(m.r.Body)), beta) // as it is given to Bedrock
+}
+
+// thoughtless tells whether the turn under way has calls and does not begin with thinking.
+func (m *mending) thoughtless() bool {
+	first, calls := -1, false
+	for i := len(m.r.Messages) - 1; i >= 0; i-- {
+		msg := &m.r.Messages[i]
+		switch {
+		case m.dropped[i] || msg.Role == wire.RoleSystem:
+		case msg.Role == wire.RoleAssistant:
+			first = i
+			calls = calls || has(msg, wire.Call)
+		case !has(msg, wire.Result) && !m.behindResults(i):
+			i = 0 // the user's words that the turn began with
+		}
+	}
+	if first < 0 || !calls {
+		return false
+	}
+	for j := range m.r.Messages[first].Parts {
+		p := &m.r.Messages[first].Parts[j]
+		if p.Kind == wire.Reasoning && p.Sealed.Len() > 2 || first < m.from && p.Kind == wire.Reasoning {
+			return false
+		}
+		if empty, _ := m.blank(p); p.Kind == wire.Text && empty || p.Kind == wire.Reasoning {
+			continue
+		}
+		return p.Kind != wire.Other
+	}
+	return false
+}
+
+// behindResults tells whether a message of the user comes right after one with results: the provider takes them as one.
+func (m *mending) behindResults(i int) bool {
+	for i--; i >= 0 && m.r.Messages[i].Role == wire.RoleUser; i-- {
+		if has(&m.r.Messages[i], wire.Result) {
+			return true
+		}
+	}
+	return false
+}
+
+func has(msg *wire.Message, kind wire.PartKind) bool {
+	for j := range msg.Parts {
+		if msg.Parts[j].Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// marks takes out the oldest cache marks of too many: first those in messages, from the front; then those before the messages.
+func (m *mending) marks() {
+	limit := m.rules.marks
+	if limit == 0 || len(m.r.Marks) < limit {
+		return
+	}
+	if m.rules.anthropic && rawjson.Get(m.r.Body, "cache_control").Len() > 4 {
+		limit-- // one for the whole request takes a place (platform.claude.com "prompt-caching", 2026-11)
+	}
+	var count []int // that count, those in messages first
+	var before []int
+	for n, mark := range m.r.Marks {
+		if slices.ContainsFunc(m.gone, func(s wire.Span) bool { return s.Contains(mark) }) || m.markIn(mark) == nil {
+			continue
+		}
+		if m.r.List.Contains(mark) {
+			count = append(count, n)
+		} else {
+			before = append(before, n)
+		}
+	}
+	count = append(count, before...)
+	for _, n := range count[:max(0, len(count)-limit)] {
+		m.draft().DropMark(n)
+		m.did(Unmarked, m.messageAt(m.r.Marks[n]), "", 0)
+	}
+}
+
+// messageAt is the message that a span lies in, -1 when it is in none.
+func (m *mending) messageAt(s wire.Span) int {
+	i, ok := slices.BinarySearchFunc(m.r.Messages, s.Start, func(msg wire.Message, at int) int {
+		switch {
+		case msg.Span.End <= at:
+			return -1
+		case msg.Span.Start > at:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return -1
+	}
+	return i
+}

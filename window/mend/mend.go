@@ -1,0 +1,173 @@
+package mend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Options say which rules hold, and what may be changed.
+type Options struct {
+	// From is the first message that may be changed: those before it were sent as they are.
+	From int
+	// Provider is its name or address, as package models knows it; Model is the model's name in the request or its path.
+	Provider, Model string
+	// Betas are the values of the header anthropic-beta, each with one name or several with commas.
+	Betas []string
+
+	// What a provider has said in a refusal, and what counts from then on: see [Learn].
+
+	MaxImages int  // most images in a request; 0 goes by the model
+	NoPrefill bool // it takes no last message of the model
+	NoBlank   bool // it takes no text of white space, also beside other content
+	Decode    bool // one of the images cannot be read though its header can: decode all
+}
+
+// Kinds of an [Action].
+const (
+	Emptied   = "emptied"   // an empty text, or a message of nothing else, went or was filled
+	Unmarked  = "unmarked"  // a cache mark of too many went
+	Unsigned  = "unsigned"  // thinking without a signature, or at the end of a message, went
+	Scaled    = "scaled"    // an image was made smaller
+	Retyped   = "retyped"   // an image got the media type that it has
+	Described = "described" // a line took the place of an image
+	Closed    = "closed"    // arguments that ended too early were closed
+	Wrapped   = "wrapped"   // arguments or a result of the wrong kind of JSON were put into the right one
+	Renamed   = "renamed"   // the name of a tool in a call
+	Filled    = "filled"    // a failed result that said nothing says so
+	Prompted  = "prompted"  // a line of the user behind the model's last words
+	Trimmed   = "trimmed"   // white space at the end of the model's last words went
+	Budgeted  = "budgeted"  // max_tokens and the thinking budget were made to fit, or thinking was switched off
+	Cut       = "cut"       // nothing was done: a message before Options.From has to change
+)
+
+// An Action is one thing that was done, or with Cut one that only the caller can do.
+type Action struct {
+	Kind    string
+	Message int    // index in the request before; -1 when it was in none
+	CallID  string // of the call concerned; "" when none is
+	Bytes   int    // of what went
+}
+
+// First is the first message that has to change before [Options.From]; false when there is none. A caller who may change it calls again
+// with From 0.
+func First(actions []Action) (message int, ok bool) {
+	for _, a := range actions {
+		if a.Kind == Cut && (!ok || a.Message < message) {
+			message, ok = a.Message, true
+		}
+	}
+	return message, ok
+}
+
+// Mend returns a request without what its provider refuses, and what was done for that; the same request when there was nothing to do, which
+// costs next to nothing. The error is of the edit itself; the request is then as it was.
+func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
+	if o.Model == "" {
+		o.Model = r.Model
+	}
+	next, actions, err := once(r, o)
+	rounds := 0
+	// What was mended may show something else: a mark too many in a list that was written anew.
+	for before := r; err == nil && next != before && rounds < maxRounds; rounds++ {
+		var more []Action
+		before = next
+		next, more, err = once(before, o)
+		actions = append(actions, slices.DeleteFunc(more, func(a Action) bool { return a.Kind == Cut })...)
+	}
+	if err != nil {
+		return r, nil, fmt.Errorf("mending a %s request of %d messages: %w", r.Dialect, len(r.Messages), err)
+	}
+	slices.SortStableFunc(actions, func(a, b Action) int { return cmp.Compare(a.Message, b.Message) })
+	return next, actions, nil
+}
+
+// maxRounds is how often what was mended is looked at again. One round finds something in a request that was odd in many ways at once.
+const maxRounds = 3
+
+// once mends a request in one round.
+func once(r *wire.Request, o Options) (*wire.Request, []Action, error) {
+	m := &mending{r: r, o: o, rules: rulesOf(r.Dialect, o), from: min(max(o.From, 0), len(r.Messages))}
+	m.system()
+	m.images()
+	for i := m.from; i < len(r.Messages); i++ {
+		m.message(i)
+	}
+	m.thinking()
+	m.ending()
+	m.marks()
+	if m.d == nil {
+		return r, m.actions, nil
+	}
+	next, err := m.d.Build()
+	return next, m.actions, err
+}
+
+// A mending is one request in hand.
+type mending struct {
+	r       *wire.Request
+	o       Options
+	rules   rules
+	from    int
+	d       *wire.Draft // nil until something is to be done
+	actions []Action
+
+	dropped map[int]bool      // messages that go
+	gone    []wire.Span       // bytes that go or are replaced, for the marks in them
+	notes   map[string]string // what is to be said in the result of a call, by its id or name
+	scratch []byte
+	pixels  int  // that were decoded
+	surplus int  // oldest images that are too many
+	crowd   bool // there are so many images that each has to be small
+}
+
+func (m *mending) draft() *wire.Draft {
+	if m.d == nil {
+		m.d = m.r.Draft()
+	}
+	return m.d
+}
+
+func (m *mending) did(kind string, message int, id string, bytes int) {
+	m.actions = append(m.actions, Action{Kind: kind, Message: message, CallID: id, Bytes: bytes})
+}
+
+// message mends one message.
+func (m *mending) message(i int) {
+	msg := &m.r.Messages[i]
+	if !m.texts(i, msg) {
+		return
+	}
+	for j := range msg.Parts {
+		switch p := &msg.Parts[j]; p.Kind {
+		case wire.Call:
+			m.call(i, p)
+		case wire.Result:
+			m.result(i, j, p)
+		case wire.Media:
+			m.media(i, j, p)
+		}
+	}
+}
+
+// drop takes a whole message out.
+func (m *mending) drop(i int) {
+	if m.dropped == nil {
+		m.dropped = map[int]bool{}
+	}
+	m.dropped[i] = true
+	m.gone = append(m.gone, m.r.Messages[i].Span)
+	m.draft().DropMessages(i, i+1)
+	m.did(Emptied, i, "", m.r.Messages[i].Span.Len())
+}
+
+// last is the last message that stays, -1 when none does.
+func (m *mending) last() int {
+	i := len(m.r.Messages) - 1
+	for i >= 0 && m.dropped[i] {
+		i--
+	}
+	return i
+}

@@ -1,0 +1,306 @@
+package mend
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A picture is one block with an image in it.
+type picture struct {
+	block    wire.Span
+	data     wire.Span // the base64 text, without quotes; zero when the bytes are elsewhere
+	kind     string    // the media type that it says
+	declared wire.Span // where it says that: a literal, or within a data URL
+	url      string    // an address
+	line     bool      // what mendPicture returned is a text
+}
+
+// images counts all images, and finds out how many of the oldest are too many and whether each has to be small.
+func (m *mending) images() {
+	u := &m.rules.pictures
+	if len(u.types) == 0 || u.crowd == 0 && m.o.MaxImages == 0 {
+		return
+	}
+	n := 0
+	for i := range m.r.Messages {
+		n += m.imagesIn(&m.r.Messages[i], nil)
+	}
+	if n == 0 {
+		return
+	}
+	if limit := m.mostImages(n); limit > 0 && n > limit {
+		// Some more go than have to: else the next image would change the beginning of the conversation again.
+		m.surplus = n - limit*4/5
+		n -= m.surplus
+	}
+	m.crowd = u.crowd > 0 && n > u.crowd
+	if m.surplus == 0 && !m.crowd {
+		return
+	}
+	// What was sent before is the caller's to change.
+	left := m.surplus
+	for i := range m.from {
+		wrong, before := left > 0, left
+		left -= m.imagesIn(&m.r.Messages[i], func(s *wire.MediaSource) {
+			if m.crowd && s.Base64 > 0 {
+				h := headerOf(m.r.Body[s.Head.Start : s.Head.Start+s.Base64])
+				wrong = wrong || max(h.width, h.height) > u.crowdSide
+			}
+		})
+		if wrong && (left < before || m.crowd) {
+			m.did(Cut, i, "", 0)
+			m.surplus = 0 // without that nothing that is new has to go
+			return
+		}
+	}
+}
+
+// imagesIn counts the images of a message.
+func (m *mending) imagesIn(msg *wire.Message, each func(*wire.MediaSource)) (n int) {
+	for j := range msg.Parts {
+		p := &msg.Parts[j]
+		for k := range p.Media {
+			s := &p.Media[k]
+			image := p.Type == "image" || strings.HasPrefix(s.Type, "image/") || s.Type == "" && (s.URL || s.FileID) && strings.Contains(p.Type, "image")
+			if !image && p.Kind == wire.Result && s.Base64 > 0 && s.Type == "" {
+				image = headerOf(m.r.Body[s.Head.Start:s.Head.Start+min(s.Base64, 64)]).kind != ""
+			}
+			if image {
+				n++
+				if each != nil {
+					each(s)
+				}
+			}
+		}
+	}
+	return n
+}
+
+// media mends an image that is a part of a message.
+func (m *mending) media(i, j int, p *wire.Part) {
+	pic, ok := m.picture(p.Span)
+	if !ok {
+		return
+	}
+	if with := m.mendPicture(i, p, &pic); with != nil {
+		m.draft().ReplacePart(i, j, with)
+	}
+}
+
+// picture reads a block; false when it is no image.
+func (m *mending) picture(block wire.Span) (pic picture, ok bool) {
+	if len(m.rules.pictures.types) == 0 || m.r.Body[block.Start] != '{' {
+		return pic, false
+	}
+	pic.block = block
+	for f, err := range rawjson.Members(m.r.Body[:block.End], block.Start) {
+		if err != nil {
+			return pic, false
+		}
+		switch string(f.Key) {
+		case "source":
+			if m.rules.anthropic {
+				m.base64Source(&pic, f.Value, "media_type")
+			}
+		case "image_url":
+			m.dataURL(&pic, f.Value)
+		case "inlineData", "inline_data":
+			if m.rules.google {
+				m.base64Source(&pic, f.Value, "mimeType")
+			}
+		case "type":
+			if kind := string(f.Value.Of(m.r.Body)); m.rules.anthropic && kind != `"image"` || kind == `"computer_screenshot"` {
+				return pic, false // a document is none; and a screen can be nothing but a screen
+			}
+		}
+	}
+	if m.rules.google && !strings.HasPrefix(pic.kind, "image/") && !pic.data.IsZero() && headerOf(m.r.Raw(pic.data)).kind == "" {
+		return pic, false // sound, a document
+	}
+	return pic, !pic.data.IsZero() || pic.url != ""
+}
+
+// base64Source reads an object with a media type and base64.
+func (m *mending) base64Source(pic *picture, source wire.Span, typed string) {
+	if m.r.Body[source.Start] != '{' {
+		return
+	}
+	for f, err := range rawjson.Members(m.r.Body[:source.End], source.Start) {
+		if err != nil {
+			return
+		}
+		lit := f.Value.Of(m.r.Body)
+		if lit[0] != '"' {
+			continue
+		}
+		switch string(f.Key) {
+		case typed, "mime_type":
+			pic.kind, pic.declared = string(wire.Unquote(nil, lit)), f.Value
+		case "data":
+			pic.data = wire.Span{Start: f.Value.Start + 1, End: f.Value.End - 1}
+			if pic.data.Len() == 0 {
+				pic.data.Start-- // an empty image is one that cannot be read
+			}
+		case "url":
+			pic.url = string(wire.Unquote(nil, lit))
+		case "file_id":
+			pic.url = "" // the provider has it
+		}
+	}
+}
+
+// dataURL reads an address, or an object with one.
+func (m *mending) dataURL(pic *picture, value wire.Span) {
+	if m.r.Body[value.Start] == '{' {
+		url := rawjson.Get(m.r.Raw(value), "url")
+		if url.IsZero() {
+			return
+		}
+		value = wire.Span{Start: value.Start + url.Start, End: value.Start + url.End}
+	}
+	lit := m.r.Raw(value)
+	if len(lit) < 2 || lit[0] != '"' {
+		return
+	}
+	if !bytes.HasPrefix(lit[1:], []byte("data:")) {
+		pic.url = string(wire.Unquote(nil, lit))
+		return
+	}
+	comma := bytes.IndexByte(lit[:min(len(lit), 256)], ',')
+	if comma < 0 {
+		return
+	}
+	kind, _, _ := bytes.Cut(lit[6:comma], []byte(";"))
+	pic.declared = wire.Span{Start: value.Start + 6, End: value.Start + 6 + len(kind)}
+	pic.kind = strings.ReplaceAll(string(kind), `\/`, "/")
+	pic.data = wire.Span{Start: value.Start + comma + 1, End: value.End - 1}
+}
+
+// mendPicture returns the block that takes the place of one with an image in it; nil when it stays.
+func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
+	u := &m.rules.pictures
+	tooMany := m.surplus > 0
+	if tooMany {
+		m.surplus--
+	}
+	text := m.r.Raw(pic.data)
+	switch {
+	case m.rules.anthropic && p.Failed:
+		// "all content must be type 'text' if 'is_error' is true" (vellum-assistant#18387)
+		return m.describe(i, p, pic, "[An image stood here; a result that says it failed may have none.]")
+	case tooMany:
+		return m.describe(i, p, pic, "[An image stood here; the request had too many.]")
+	case pic.data.IsZero():
+		if u.fetched {
+			return nil
+		}
+		return m.describe(i, p, pic, "[An image at "+pic.url+" stood here; the provider does not fetch any.]")
+	}
+	if bytes.IndexByte(text, '\\') >= 0 {
+		text = wire.Unquote(nil, append(append([]byte{'"'}, text...), '"'))
+	}
+	h := headerOf(text)
+	switch {
+	case !isBase64(text), h.kind == "" && strings.HasPrefix(pic.kind, "image/"), h.kind != "" && h.kind != "image/heic" && !h.late && min(h.width, h.height) == 0:
+		return m.describe(i, p, pic, "[An image that could not be read stood here.]")
+	case h.kind == "":
+		return m.describe(i, p, pic, "[A file of the type "+clean(pic.kind)+" stood here, where only images may.]")
+	}
+	side := u.side
+	if m.crowd {
+		side = u.crowdSide
+	}
+	tooLarge := side > 0 && max(h.width, h.height) > side || u.base64 > 0 && len(text) > u.base64
+	known := slices.Contains(u.types, h.kind)
+	if tooLarge || !known || m.o.Decode {
+		small, err := m.scaled(text, h, tooLarge || !known)
+		switch {
+		case err != nil && tooLarge:
+			why := "the provider takes at most " + grouped(side) + " on a side"
+			if max(h.width, h.height) <= side {
+				why = "the provider takes at most 5 MB for one"
+			}
+			return m.describe(i, p, pic, fmt.Sprintf("[An image of %s x %s pixels stood here; %s.]", grouped(h.width), grouped(h.height), why))
+		case err != nil && !known:
+			return m.describe(i, p, pic, "[An image of the type "+h.kind+" stood here, which the provider does not take.]")
+		case err != nil:
+			return m.describe(i, p, pic, "[An image that could not be read stood here.]")
+		case small.base64 != nil:
+			m.did(Scaled, i, p.CallID, max(0, len(text)-len(small.base64)))
+			return m.rewrite(pic, small.kind, small.base64)
+		}
+	}
+	if !pic.declared.IsZero() && pic.kind != h.kind && (u.exact || !slices.Contains(u.types, pic.kind)) {
+		m.did(Retyped, i, p.CallID, 0)
+		return m.rewrite(pic, h.kind, nil)
+	}
+	return nil
+}
+
+// describe puts a line in the place of an image. A cache mark stays.
+func (m *mending) describe(i int, p *wire.Part, pic *picture, line string) []byte {
+	m.did(Described, i, p.CallID, pic.block.Len())
+	pic.line = true
+	role := m.r.Messages[i].Role
+	if role == wire.RoleTool {
+		role = wire.RoleUser
+	}
+	with := wire.TextElement(m.r.Dialect, role, line)
+	if mark := m.markIn(pic.block); mark != nil {
+		with = append(append(with[:len(with)-1], `,"cache_control":`...), mark...)
+		with = append(with, '}')
+	}
+	return with
+}
+
+// rewrite is the block with another media type, and other bytes where there are some.
+func (m *mending) rewrite(pic *picture, kind string, data []byte) []byte {
+	edits := []wire.Edit{}
+	move := func(s wire.Span) wire.Span {
+		return wire.Span{Start: s.Start - pic.block.Start, End: s.End - pic.block.Start}
+	}
+	switch {
+	case pic.declared.IsZero(): // it says none
+	case m.r.Body[pic.declared.Start] == '"':
+		edits = append(edits, wire.Edit{Span: move(pic.declared), With: wire.Quote(nil, kind)})
+	default:
+		edits = append(edits, wire.Edit{Span: move(pic.declared), With: []byte(kind)})
+	}
+	if data != nil {
+		edits = append(edits, wire.Edit{Span: move(pic.data), With: data})
+	}
+	slices.SortFunc(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
+	out, err := wire.Splice(m.r.Raw(pic.block), edits)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// grouped is a number with its thousands apart.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// clean is a media type that fits into a line.
+func clean(kind string) string {
+	if kind == "" {
+		return "(none)"
+	}
+	return strings.Map(func(c rune) rune {
+		if c < ' ' || c == ']' {
+			return -1
+		}
+		return c
+	}, kind[:min(len(kind), 64)])
+}

@@ -1,0 +1,190 @@
+package mend
+
+import (
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// result mends what a tool returned: empty texts and images in it, no words in one that says it failed, and the line about its call.
+func (m *mending) result(i, j int, p *wire.Part) {
+	line := m.note(p)
+	switch m.r.Dialect {
+	case wire.Gemini:
+		m.response(i, p, line)
+		return
+	case wire.Responses:
+		if p.Content.IsZero() && p.Type != "tool_search_output" && p.Type != "apply_patch_call_output" && m.r.TakesText(p) {
+			// "Missing required parameter: 'input[2].output'."
+			m.draft().ReplaceResult(i, j, line)
+			m.did(Filled, i, p.CallID, 0)
+			return
+		}
+	case wire.Messages:
+		if p.Failed && m.silent(p) {
+			// "content cannot be empty if `is_error` is true" (oh-my-pi#2250, trae-agent#231)
+			m.draft().ReplaceResult(i, j, lines(line, failedSilently))
+			m.did(Filled, i, p.CallID, 0)
+			return
+		}
+	}
+	if p.Content.IsZero() {
+		if line != "" {
+			m.draft().ReplaceResult(i, j, line)
+		}
+		return
+	}
+	switch m.r.Body[p.Content.Start] {
+	case '"':
+		if line != "" && m.r.TakesText(p) {
+			m.draft().ReplaceResult(i, j, lines(line, string(wire.Unquote(nil, m.r.Raw(p.Content)))))
+		}
+	case '[':
+		if m.rules.openai && len(p.Texts) == 0 && len(p.Media) == 0 && len(m.list(p.Content).at) == 0 {
+			// "Invalid 'messages[2].content': empty array. Expected an array with minimum length 1, but got an empty array instead."
+			m.draft().ReplaceResult(i, j, line)
+			m.did(Emptied, i, p.CallID, 0)
+			return
+		}
+		if line == "" && len(p.Media) == 0 && !(m.rules.anthropic && m.hasEmpty(p)) {
+			return
+		}
+		m.blocks(i, p, line)
+	}
+}
+
+// blocks mends a result that is a list of blocks.
+func (m *mending) blocks(i int, p *wire.Part, line string) {
+	l := m.list(p.Content)
+	if line != "" && m.r.TakesText(p) {
+		l.first = wire.TextElement(m.r.Dialect, wire.RoleUser, line)
+	}
+	for k, at := range l.at {
+		if m.r.Body[at.Start] != '{' {
+			continue
+		}
+		raw := m.r.Raw(at)
+		if m.rules.anthropic {
+			if text := rawjson.Get(raw, "text"); text.Len() == 2 && raw[text.Start] == '"' && kindOf(raw) == "text" {
+				l.drop(k)
+				m.gone = append(m.gone, at)
+				m.did(Emptied, i, p.CallID, at.Len())
+				continue
+			}
+		}
+		if len(p.Media) > 0 {
+			if pic, ok := m.picture(at); ok {
+				if with := m.mendPicture(i, p, &pic); with != nil {
+					l.replace(k, with)
+				}
+			}
+		}
+	}
+	if l.left() == 0 && l.first == nil && len(l.gone) > 0 {
+		m.draft().Replace(p.Content, []byte(`""`))
+		return
+	}
+	l.done()
+}
+
+// hasEmpty tells whether one of the texts of a result is "".
+func (m *mending) hasEmpty(p *wire.Part) bool {
+	for _, lit := range p.Texts {
+		if lit.Len() == 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// silent tells whether a result has neither words nor anything else.
+func (m *mending) silent(p *wire.Part) bool {
+	if len(p.Media) > 0 {
+		return false
+	}
+	for _, lit := range p.Texts {
+		if lit.Len() > 2 && !m.white(lit) {
+			return false
+		}
+	}
+	if p.Content.IsZero() || m.r.Body[p.Content.Start] != '[' {
+		return true
+	}
+	for _, at := range m.list(p.Content).at {
+		if m.r.Body[at.Start] != '{' || kindOf(m.r.Raw(at)) != "text" {
+			return false
+		}
+	}
+	return true
+}
+
+// response mends a functionResponse of Gemini: what is said has to be an object, and media stand in parts beside it.
+func (m *mending) response(i int, p *wire.Part, line string) {
+	holder := m.member(p.Span, "functionResponse")
+	if holder.IsZero() {
+		if holder = m.member(p.Span, "function_response"); holder.IsZero() {
+			return
+		}
+	}
+	said := p.Content
+	switch {
+	case said.IsZero() || string(m.r.Raw(said)) == "null":
+		if line != "" {
+			m.draft().SetMember(holder, "response", noted("{}", line))
+		}
+	case m.r.Body[said.Start] != '{':
+		// "Invalid value at 'contents[2].parts[0].function_response.response'"
+		with := append(append([]byte(`{"output":`), m.r.Raw(said)...), '}')
+		if line != "" {
+			with = noted(string(with), line)
+		}
+		m.draft().Replace(said, with)
+		m.did(Wrapped, i, p.CallID, 0)
+	case line != "":
+		m.draft().SetMember(said, "note", wire.Quote(nil, line))
+	}
+	if len(p.Media) == 0 || len(m.rules.pictures.types) == 0 {
+		return
+	}
+	parts := rawjson.Get(m.r.Raw(holder), "parts")
+	if parts.IsZero() || m.r.Body[holder.Start+parts.Start] != '[' {
+		return
+	}
+	l := m.list(wire.Span{Start: holder.Start + parts.Start, End: holder.Start + parts.End})
+	for k, at := range l.at {
+		pic, ok := m.picture(at)
+		if !ok {
+			continue
+		}
+		if with := m.mendPicture(i, p, &pic); with != nil {
+			if pic.line {
+				l.drop(k) // no text may stand here
+				continue
+			}
+			l.replace(k, with)
+		}
+	}
+	l.done()
+}
+
+// noted adds the line to an object.
+func noted(object, line string) []byte {
+	out := []byte(object[:len(object)-1])
+	if len(out) > 1 {
+		out = append(out, ',')
+	}
+	return append(wire.Quote(append(out, `"note":`...), line), '}')
+}
+
+// lines joins what is not empty.
+func lines(first, rest string) string {
+	if first == "" || rest == "" {
+		return first + rest
+	}
+	return first + "\n" + rest
+}
+
+// kindOf is the type of a block.
+func kindOf(raw []byte) string {
+	kind, _ := rawjson.Text(raw, "type")
+	return kind
+}

@@ -1,0 +1,222 @@
+package mend
+
+import (
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// rules are what a provider holds the contents of a request to. docs/refusals.md has their words and where they are from.
+type rules struct {
+	anthropic bool // the Messages dialect, whoever speaks it
+	claude    bool // a Claude, in whatever dialect: gateways hand the blocks on
+	openai    bool // a model of OpenAI's
+	google    bool // the dialect of Gemini
+
+	noEmpty      bool // no text of "", and no message without content
+	noEmptyInput bool // "" as arguments are refused
+	marks        int  // most cache marks; 0 is any number
+	prefill      bool // the model goes on from a last message of its own
+	nameBytes    int  // longest name of a tool in a call; 0 is any
+	plainName    bool // and only letters, digits, '_' and '-' in it
+
+	pictures pictureRules
+}
+
+// pictureRules are what images are held to.
+type pictureRules struct {
+	types     []string // media types that are taken; none: images are not looked at
+	exact     bool     // the type that is said must be that of the bytes
+	fetched   bool     // the provider fetches images by their address
+	side      int      // most pixels on a side; 0 is any
+	crowd     int      // with more images than this…
+	crowdSide int      // …each has at most these pixels on a side
+	base64    int      // most characters of base64 of one image; 0 is any
+}
+
+// Anthropic's limits for images (platform.claude.com "vision", as of 2026-11; the size is that of the base64 text, as refusals name it:
+// claude-code#19631, lobehub#14711).
+const (
+	claudeSide      = 8000
+	claudeCrowd     = 20
+	claudeCrowdSide = 2000
+	claudeBase64    = 5 << 20
+	claudeImages    = 100 // for models with a window of 200,000 tokens
+	claudeImagesBig = 600 // for all others
+	claudeMarks     = 4
+	bigWindow       = 200_000 // tokens
+)
+
+// Longest names of a tool in a call. Messages: "tool_use.name: String should have at most 200 characters" (pi#1643, goose#10807).
+// OpenAI's reference for both of its dialects (2026-11).
+const (
+	messagesName  = 200
+	chatName      = 64
+	responsesName = 128
+	maxArguments  = 1 << 20 // characters of arguments that the Responses API takes back (inspect_ai#4683, 2026-07)
+)
+
+var (
+	webTypes    = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}                // Anthropic, OpenAI
+	geminiTypes = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"} // ai.google.dev "image-understanding"
+)
+
+func rulesOf(d wire.Dialect, o Options) rules {
+	family := tokens.FamilyOf(models.Provider(o.Provider), o.Model)
+	claude := d != wire.Gemini && (family == tokens.FamilyClaude || family == tokens.FamilyClaude47)
+	u := rules{
+		anthropic: d == wire.Messages, google: d == wire.Gemini, claude: claude,
+		openai:  (d == wire.Chat || d == wire.Responses) && (family == tokens.FamilyO200K || family == tokens.FamilyCL100K) && !strings.Contains(o.Model, "gpt-oss"),
+		prefill: !o.NoPrefill && goesOn(d, family, o.Model),
+	}
+	u.noEmpty = u.anthropic || u.google || claude || family == tokens.FamilyMistral || isKimi(o.Model)
+	u.noEmptyInput = !u.openai
+	if u.anthropic || claude {
+		u.marks, u.nameBytes = claudeMarks, messagesName
+	}
+	switch {
+	case u.openai && d == wire.Chat:
+		u.nameBytes, u.plainName = chatName, true
+	case u.openai:
+		u.nameBytes, u.plainName = responsesName, true
+	}
+	switch {
+	case claude:
+		u.pictures = pictureRules{
+			types: webTypes, exact: true, fetched: !onlyBase64(models.Provider(o.Provider)),
+			side: claudeSide, crowd: claudeCrowd, crowdSide: claudeCrowdSide, base64: claudeBase64,
+		}
+	case u.openai:
+		u.pictures = pictureRules{types: webTypes, fetched: true}
+	case u.google:
+		u.pictures = pictureRules{types: geminiTypes, fetched: true}
+	}
+	return u
+}
+
+// onlyBase64 tells the platforms on which a Claude takes no address of an image (platform.claude.com "vision", 2026-11).
+func onlyBase64(provider string) bool { return provider == "bedrock" || provider == "vertex" }
+
+// mostImages is how many images a request may have; 0 is any number.
+func (m *mending) mostImages(images int) int {
+	if m.o.MaxImages > 0 || !m.rules.claude || images <= claudeImages {
+		return m.o.MaxImages
+	}
+	if window, ok := models.Lookup(m.o.Provider, m.o.Model, m.o.Betas); ok && window.Context > bigWindow {
+		return claudeImagesBig
+	}
+	return claudeImages
+}
+
+// isKimi tells a model whose maker refuses empty messages: "the message at position 8 with role 'assistant' must not be empty" (AstrBot#7200, kimi-code#1985).
+func isKimi(model string) bool {
+	model = strings.ToLower(model)
+	return strings.Contains(model, "kimi") || strings.Contains(model, "moonshot")
+}
+
+// noPrefill are the versions of Claude from which on a last message of the model is refused: "This model does not support assistant message
+// prefill. The conversation must end with a user message." (platform.claude.com, migration guides: removed with 4.6, 2026-02; nothing
+// newer has it again, 2026-11; Mythos, which came without a number at first, never had it). Haiku 4.5 is the newest with it.
+const noPrefillMajor, noPrefillMinor = 4, 6
+
+// goesOn tells whether a model goes on from a last message of its own.
+func goesOn(d wire.Dialect, family tokens.Family, model string) bool {
+	switch family {
+	case tokens.FamilyClaude, tokens.FamilyClaude47:
+		major, minor, ok := claudeVersion(model)
+		return !ok && !strings.Contains(strings.ToLower(model), "mythos") || ok && major < noPrefillMajor || major == noPrefillMajor && minor < noPrefillMinor
+	case tokens.FamilyMistral:
+		// "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant" (smolagents#757, autogen#5044).
+		return d != wire.Chat
+	}
+	return true
+}
+
+// claudeVersion is the first two numbers of one or two digits behind "claude".
+func claudeVersion(model string) (major, minor int, ok bool) {
+	model = strings.ToLower(model)
+	at := strings.LastIndex(model, "claude")
+	if at < 0 {
+		return 0, 0, false
+	}
+	var seen int
+	for part := range strings.FieldsFuncSeq(model[at:], func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'z') }) {
+		n, digits := 0, len(part) <= 2
+		for _, c := range []byte(part) {
+			digits = digits && c >= '0' && c <= '9'
+			n = n*10 + int(c-'0')
+		}
+		switch {
+		case !digits && seen > 0:
+			return major, minor, true // a date, or Bedrock's own version
+		case !digits:
+		case seen == 0:
+			major, seen = n, 1
+		default:
+			return major, n, true
+		}
+	}
+	return major, minor, seen > 0
+}
+
+// learned are pieces of refusals, in lower case, and what they teach.
+var learned = []struct {
+	words string
+	learn func(o *Options, refusal string) bool
+}{
+	{"does not support assistant message prefill", noPrefill},
+	{"prefilling assistant messages is not supported", noPrefill},
+	{"conversation must end with a user message", noPrefill},
+	{"for serving but got assistant", noPrefill},
+	{"non-whitespace text", func(o *Options, _ string) bool { return !set(&o.NoBlank) }},
+	{"could not process image", decode},
+	{"does not represent a valid image", decode},
+	{"unable to process input image", decode},
+	{"provided image is not valid", decode},
+	{"too many images", images},
+	{"too much media", images},
+}
+
+// Learn adds to options what a provider said in refusing the request that was made with them; false when it taught nothing new. The caller
+// mends again and keeps the options for the conversation.
+func Learn(o Options, refusal string) (Options, bool) {
+	refusal = strings.ToLower(refusal)
+	for _, l := range learned {
+		if strings.Contains(refusal, l.words) && l.learn(&o, refusal) {
+			return o, true
+		}
+	}
+	return o, false
+}
+
+func noPrefill(o *Options, _ string) bool { return !set(&o.NoPrefill) }
+func decode(o *Options, _ string) bool    { return !set(&o.Decode) }
+
+// set sets a flag and returns what it was.
+func set(flag *bool) (was bool) {
+	was, *flag = *flag, true
+	return was
+}
+
+// images learns the number behind the last "> ", as in "too much media: 0 document pages + 101 images > 100"; without one, 100.
+func images(o *Options, refusal string) bool {
+	n := 0
+	if _, rest, ok := strings.Cut(refusal, "> "); ok {
+		for _, c := range []byte(rest) {
+			if c < '0' || c > '9' || n > 1<<16 {
+				break
+			}
+			n = n*10 + int(c-'0')
+		}
+	}
+	if n == 0 {
+		n = claudeImages
+	}
+	if o.MaxImages > 0 && o.MaxImages <= n {
+		return false
+	}
+	o.MaxImages = n
+	return true
+}

@@ -1,0 +1,252 @@
+package mend
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Lines that take the place of what cannot go.
+const (
+	userSaidNothing  = "[The user sent an empty message here.]"
+	modelSaidNothing = "[Nothing was said here.]"
+	failedSilently   = "[The tool failed and said nothing.]"
+	goOn             = "[Go on from where the last message ends.]"
+)
+
+// blank tells whether a text is empty, or all white space.
+func (m *mending) blank(p *wire.Part) (empty, white bool) {
+	if len(p.Texts) == 0 {
+		return true, true
+	}
+	for _, lit := range p.Texts {
+		if lit.Len() > 2 {
+			empty = false
+			if !m.white(lit) {
+				return false, false
+			}
+			white = true
+		}
+	}
+	return !white, true
+}
+
+// white tells whether a literal is all white space. It looks at the first byte of most, and decodes the rest.
+func (m *mending) white(lit wire.Span) bool {
+	if c := m.r.Body[lit.Start+1]; c > ' ' && c < utf8.RuneSelf && c != '\\' {
+		return false
+	}
+	return len(bytes.TrimSpace(wire.Unquote(nil, m.r.Raw(lit)))) == 0
+}
+
+// texts takes out what is empty in a message. It returns false when nothing of the message is left to look at.
+func (m *mending) texts(i int, msg *wire.Message) bool {
+	if wordless(m.r.Dialect, msg) {
+		return true
+	}
+	if !m.rules.noEmpty {
+		m.content(i, msg)
+		return true
+	}
+	left, some := 0, false // parts that say something; and whether there are others
+	for j := range msg.Parts {
+		switch keep, _ := m.judge(&msg.Parts[j]); {
+		case !keep:
+			some = true
+		case msg.Parts[j].Kind != wire.Reasoning:
+			left++
+		}
+	}
+	if left == 0 || m.onlyWhite(msg) {
+		if !m.takesEmpty(i, msg) {
+			m.hollow(i, msg)
+			return false
+		}
+		return true
+	}
+	if !some && (!m.rules.anthropic || msg.Role != wire.RoleAssistant) {
+		return true
+	}
+	behind := true // nothing that says something comes later
+	for j := len(msg.Parts) - 1; j >= 0; j-- {
+		p := &msg.Parts[j]
+		keep, kind := m.judge(p)
+		if keep && p.Kind == wire.Reasoning && behind && m.rules.anthropic && left > 0 {
+			keep, kind = false, Unsigned // "The final block in an assistant message cannot be `thinking`."
+		}
+		if keep {
+			behind = behind && p.Kind == wire.Reasoning
+			continue
+		}
+		m.carry(msg, j)
+		m.gone = append(m.gone, p.Span)
+		m.draft().DropPart(i, j)
+		m.did(kind, i, "", p.Span.Len())
+	}
+	return true
+}
+
+// wordless tells the items of Responses that are no messages: they have no content to be empty.
+func wordless(d wire.Dialect, msg *wire.Message) bool {
+	return d == wire.Responses && msg.Role != wire.RoleUser && len(msg.Parts) == 1 && msg.Parts[0].Kind != wire.Text && msg.Parts[0].Kind != wire.Media || msg.Role == wire.RoleTool && d != wire.Gemini || msg.Role == wire.RoleOther
+}
+
+// judge tells whether a part stays.
+func (m *mending) judge(p *wire.Part) (keep bool, kind string) {
+	switch p.Kind {
+	case wire.Text:
+		empty, white := m.blank(p)
+		switch {
+		case m.rules.google && !p.Sealed.IsZero():
+			return true, "" // a signature comes in a part of its own, without words
+		case empty || white && m.o.NoBlank:
+			return false, Emptied
+		}
+	case wire.Reasoning:
+		// "messages.1.content.0.thinking.signature: Field required"
+		if m.rules.anthropic && p.Sealed.Len() <= 2 {
+			return false, Unsigned
+		}
+	case wire.Other:
+		hollow := m.rules.google && len(bytes.TrimSpace(m.r.Body[p.Span.Start+1:p.Span.End-1])) == 0
+		return !hollow, Emptied // {}: "required oneof field 'data' must have one initialized field"
+	}
+	return true, ""
+}
+
+// onlyWhite tells whether a message says nothing but white space.
+func (m *mending) onlyWhite(msg *wire.Message) bool {
+	for j := range msg.Parts {
+		p := &msg.Parts[j]
+		if p.Kind == wire.Reasoning {
+			continue
+		}
+		if _, white := m.blank(p); p.Kind != wire.Text || !white || m.rules.google && !p.Sealed.IsZero() {
+			return false
+		}
+	}
+	return len(msg.Parts) > 0
+}
+
+// takesEmpty: a last message of the model may be empty where the model goes on from it ("all messages must have non-empty content except
+// for the optional final assistant message").
+func (m *mending) takesEmpty(i int, msg *wire.Message) bool {
+	return m.rules.anthropic && m.rules.prefill && i == len(m.r.Messages)-1 && msg.Role == wire.RoleAssistant && (len(msg.Parts) == 0 || msg.Plain && msg.Parts[0].Span.Len() == 2)
+}
+
+// hollow takes out a message that says nothing, or puts a line into it: the first message has to be the user's, and so has the last; in
+// Gemini calls follow a content of the user's.
+func (m *mending) hollow(i int, msg *wire.Message) {
+	before, after := m.neighbour(i, -1), m.neighbour(i, 1)
+	switch {
+	case msg.Role == wire.RoleSystem && !m.rules.google:
+		m.drop(i)
+		return
+	case before >= 0 && msg.Role == wire.RoleAssistant && (!m.rules.google || m.is(before, wire.RoleUser) && (after < 0 || m.is(after, wire.RoleUser))):
+		m.drop(i)
+		return
+	case after >= 0 && msg.Role == wire.RoleUser && !m.rules.google && (before >= 0 || m.is(after, wire.RoleUser)):
+		m.drop(i)
+		return
+	}
+	line, role := userSaidNothing, wire.RoleUser
+	if msg.Role == wire.RoleAssistant {
+		line, role = modelSaidNothing, wire.RoleAssistant
+	}
+	m.gone = append(m.gone, msg.Span)
+	m.draft().ReplaceMessages(i, i+1, wire.TextMessage(m.r.Dialect, role, line))
+	m.did(Emptied, i, "", msg.Span.Len())
+}
+
+// neighbour is the next message in a direction that stays, -1 when there is none. Those of the system do not count.
+func (m *mending) neighbour(i, by int) int {
+	for i += by; i >= 0 && i < len(m.r.Messages); i += by {
+		if !m.dropped[i] && m.r.Messages[i].Role != wire.RoleSystem {
+			return i
+		}
+	}
+	return -1
+}
+
+func (m *mending) is(i int, role wire.Role) bool { return m.r.Messages[i].Role == role }
+
+// content puts an empty text where a message has none at all, or an empty list, for those who take the text but not its absence
+// ("Invalid value for 'content': expected a string, got null.").
+func (m *mending) content(i int, msg *wire.Message) {
+	if m.rules.google || msg.Role == wire.RoleOther || len(msg.Parts) > 0 {
+		return
+	}
+	if m.r.Body[msg.Span.Start] == '{' {
+		m.draft().SetMember(msg.Span, "content", []byte(`""`))
+		m.did(Emptied, i, "", 0)
+	}
+}
+
+// carry moves the cache mark of a block that goes to the block before it, so that the provider's cache ends where the client meant it to.
+func (m *mending) carry(msg *wire.Message, j int) {
+	mark := m.markIn(msg.Parts[j].Span)
+	if mark == nil || len(m.r.Marks) > claudeMarks {
+		return
+	}
+	for j--; j >= 0; j-- {
+		p := &msg.Parts[j]
+		if keep, _ := m.judge(p); !keep {
+			continue
+		}
+		if p.Kind != wire.Reasoning && m.r.Body[p.Span.Start] == '{' && m.markIn(p.Span) == nil {
+			m.draft().SetMember(p.Span, "cache_control", mark)
+		}
+		return
+	}
+}
+
+// markIn is the value of the first cache mark in a span, nil when there is none.
+func (m *mending) markIn(at wire.Span) []byte {
+	for _, mark := range m.r.Marks {
+		if at.Contains(mark) {
+			raw := bytes.Trim(m.r.Raw(mark), ", \t\r\n")
+			if _, value, ok := bytes.Cut(raw, []byte(":")); ok {
+				if value = bytes.TrimSpace(value); string(value) != "null" {
+					return value
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// system takes empty blocks out of the top-level system prompt.
+func (m *mending) system() {
+	if !m.rules.anthropic || len(m.r.System) == 0 {
+		return
+	}
+	if m.r.Body[m.r.SystemSpan.Start] == '"' {
+		if lit := m.r.SystemSpan; lit.Len() > 2 && m.white(lit) {
+			m.draft().Replace(lit, []byte(`""`))
+			m.did(Emptied, -1, "", lit.Len())
+		}
+		return
+	}
+	l := m.list(m.r.SystemSpan)
+	all := true
+	for i := range m.r.System {
+		p := &m.r.System[i]
+		if empty, white := m.blank(p); p.Kind == wire.Text && (empty || white) && i < len(l.at) {
+			l.drop(i)
+			m.gone = append(m.gone, p.Span)
+			m.did(Emptied, -1, "", p.Span.Len())
+		} else {
+			all = false
+		}
+	}
+	if all {
+		m.draft().Replace(m.r.SystemSpan, []byte(`""`))
+		return
+	}
+	l.done()
+}
+
+// trimmed is a text without the white space at its end.
+func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }
