@@ -137,7 +137,7 @@ func TestFitLeavesAloneWhatIsInOrder(t *testing.T) {
 	f := newFitter(fitModel(0), Limits{}, nil)
 	ms := []Message{
 		userSays("list all \xff applications"),
-		{Role: RoleAssistant, Text: "I'll look.", Calls: []Call{{ID: "a", Name: "get", Arguments: "{not json"}}, Opaque: json.RawMessage(`{"thought":"sealed"}`)},
+		{Role: RoleAssistant, Text: "I'll look.", Calls: []Call{{ID: "a", Name: "get", Arguments: "{\"not\":\"json\"}"}}, Opaque: json.RawMessage(`{"thought":"sealed"}`)},
 		{Role: RoleTool, CallID: "a", Name: "get", Text: "", Failed: true},
 		modelSays("None."), userSays("and now?"),
 	}

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/window/mend"
 	"github.com/plimsoll/plimsoll/window/repair"
 )
 
@@ -81,13 +83,20 @@ func complete(ms []Message, strict bool) (out []Message, n int) {
 // nameBytes is the longest name of a tool that all providers take.
 const nameBytes = 64
 
-// callable replaces names in calls that providers do not take: a model may have called a tool that does not exist, by a name that
-// is not allowed, and every later request would be refused for it. The adapter maps the names of known tools itself.
+// callable replaces names and arguments in calls that providers do not take: a model may have called a tool that does not exist, by a name that
+// is not allowed, or its answer may have ended within the arguments, and every later request would be refused for it. The adapter maps the names of
+// known tools itself.
 func callable(ms []Message, known func(string) bool) (out []Message, n int) {
 	out = ms
 	for i := range ms {
 		for k, call := range ms[i].Calls {
-			if known(call.Name) || call.Name != "" && len(call.Name) <= nameBytes && plain(call.Name) {
+			fit := call
+			fit.Arguments = mend.Arguments(call.Arguments)
+			if !known(call.Name) && (call.Name == "" || len(call.Name) > nameBytes || !plain(call.Name)) {
+				fit.Name = cmp.Or(plainly(call.Name), "unknown")
+				fit.Name = fit.Name[:min(len(fit.Name), nameBytes)]
+			}
+			if fit == call {
 				continue
 			}
 			if n == 0 {
@@ -96,11 +105,7 @@ func callable(ms []Message, known func(string) bool) (out []Message, n int) {
 			if &out[i].Calls[0] == &ms[i].Calls[0] {
 				out[i].Calls = slices.Clone(ms[i].Calls)
 			}
-			name := plainly(call.Name)
-			if name == "" {
-				name = "unknown"
-			}
-			out[i].Calls[k].Name = name[:min(len(name), nameBytes)]
+			out[i].Calls[k] = fit
 			n++
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
@@ -74,6 +75,12 @@ func (s sent) rungs(t *testing.T) string {
 // through posts a body to a daemon with this configuration, in front of a scripted provider.
 func through(t *testing.T, body []byte, o scripted.Options, environ ...string) sent {
 	t.Helper()
+	return throughBoth(t, nil, "", body, o, environ...)
+}
+
+// throughBoth is through with a request before, and waits until an event of a kind is told before the second one is sent.
+func throughBoth(t *testing.T, first []byte, event string, body []byte, o scripted.Options, environ ...string) sent {
+	t.Helper()
 	o.Lenient, o.Tokenizer = true, scripted.O200K
 	model := scripted.New(o)
 	provider := httptest.NewServer(model)
@@ -82,6 +89,17 @@ func through(t *testing.T, body []byte, o scripted.Options, environ ...string) s
 	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{Log: log}, append(environ, "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")...)
 	if url == "" {
 		t.Fatal(end())
+	}
+	if first != nil {
+		res, err := http.Post(url+"/openai/v1/chat/completions", "application/json", bytes.NewReader(first))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		_ = res.Body.Close()
+		for wait := time.Now().Add(20 * time.Second); len(log.events(t, event)) == 0 && time.Now().Before(wait); {
+			time.Sleep(5 * time.Millisecond)
+		}
 	}
 	res, err := http.Post(url+"/openai/v1/chat/completions", "application/json", bytes.NewReader(body))
 	if err != nil {
@@ -283,7 +301,7 @@ func TestWindowWithoutAStateDirectoryKeepsInMemory(t *testing.T) {
 // A model writes summaries with a key of its own, and what it costs is told; without a
 // model's name, or with an empty key, the daemon does not start.
 func TestWindowSummariesByAModel(t *testing.T) {
-	body := turns(240_000)
+	first, body := turns(150_000), turns(240_000) // below the trigger and over it
 	var asked struct {
 		sync.Mutex
 		key, model, text string
@@ -310,25 +328,24 @@ func TestWindowSummariesByAModel(t *testing.T) {
 		"MAX_CONTEXT_TOKENS=40000", "SUMMARIZE_TOOL_OUTPUTS=false", "PLIMSOLL_WINDOW_SUMMARIZER=model", "PLIMSOLL_WINDOW_SUMMARY_MODEL=small",
 		"PLIMSOLL_WINDOW_SUMMARY_URL=" + writer.URL + "/v1", "PLIMSOLL_WINDOW_SUMMARY_KEY=TEST_SUMMARY_KEY",
 	}
-	got := through(t, body, scripted.Options{}, environ...)
-	made := got.log.events(t, "window.compacted")
-	if got.rungs(t) != "model" || !strings.Contains(string(got.forwarded), "two files were changed") || len(made) != 1 || made[0]["summary_tokens_in"] != 1234.0 {
-		t.Errorf("rungs %q, %v", got.rungs(t), made)
+	got := throughBoth(t, first, "window.summary", body, scripted.Options{}, environ...)
+	told := got.log.events(t, "window.summary")
+	if got.rungs(t) != "model" || !strings.Contains(string(got.forwarded), "two files were changed") || len(told) != 1 || told[0]["summary_tokens_in"] != 1234.0 || told[0]["outcome"] != "written" {
+		t.Errorf("rungs %q, %v", got.rungs(t), told)
 	}
 	if asked.key != "Bearer summary-secret" || asked.model != "small" || !strings.Contains(asked.text, "AGENT: ") {
 		t.Errorf("asked with %q for %q: %.200s", asked.key, asked.model, asked.text)
 	}
 	// With a budget that one summary would pass the model is not asked, nor with none at all.
 	for _, budget := range []string{"10", "0"} {
-		if got := through(t, body, scripted.Options{}, append(environ, "PLIMSOLL_WINDOW_SUMMARY_TOKENS="+budget)...); got.rungs(t) != "extract" {
+		if got := throughBoth(t, first, "window.summary", body, scripted.Options{}, append(environ, "PLIMSOLL_WINDOW_SUMMARY_TOKENS="+budget)...); got.rungs(t) != "extract" {
 			t.Errorf("a budget of %s: rungs %q", budget, got.rungs(t))
 		}
 	}
 	writer.Close()
-	got = through(t, body, scripted.Options{}, environ...)
-	made = got.log.events(t, "window.compacted")
-	if got.rungs(t) != "extract" || got.status != 200 || len(made) != 1 || !strings.Contains(fmt.Sprint(made[0]["summary_error"]), "gave no answer") {
-		t.Errorf("without the service: status %d, rungs %q, %v", got.status, got.rungs(t), made)
+	got = throughBoth(t, first, "window.summary", body, scripted.Options{}, environ...)
+	if got.rungs(t) != "extract" || got.status != 200 {
+		t.Errorf("without the service: status %d, rungs %q", got.status, got.rungs(t))
 	}
 	if told := got.log.events(t, "window.summary"); len(told) != 1 || told[0]["outcome"] != "failed" || !strings.Contains(fmt.Sprint(told[0]["error"]), "gave no answer") {
 		t.Errorf("without the service: %v", told)

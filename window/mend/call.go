@@ -142,6 +142,16 @@ func (m *mending) note(p *wire.Part) string {
 // sound tells whether arguments are JSON. Whatever JSON they are, a provider that wants an object can say so.
 func sound(text []byte) bool { return len(text) > 0 && json.Valid(text) }
 
+// Arguments makes arguments of a call that providers take of those that a model wrote: closed where they only end too early. They come back as
+// they are where they are JSON.
+func Arguments(text string) string {
+	if sound([]byte(text)) {
+		return text
+	}
+	object, _ := mended([]byte(text))
+	return string(object)
+}
+
 // mended makes an object of arguments that are none: closed where they only end too early, in an object of their own where they are
 // something else. The kind is "" when the text was an object, or nothing at all.
 func mended(text []byte) (object []byte, kind string) {

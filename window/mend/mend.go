@@ -10,7 +10,8 @@ import (
 
 // Options say which rules hold, and what may be changed.
 type Options struct {
-	// From is the first message that may be changed: those before it were sent as they are.
+	// From is the first message that may be changed: those before it were sent as they are. With the number of messages only what stands
+	// outside them is mended (marks, the system prompt, the thinking budget), and a line of the user comes behind the last one where it must.
 	From int
 	// Provider is its name or address, as package models knows it; Model is the model's name in the request or its path.
 	Provider, Model string
