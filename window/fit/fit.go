@@ -81,16 +81,20 @@ func (l Lines) Near(in tokens.Estimate) bool {
 // are done are all masked.
 const boundaryTarget = 0.1
 
+// boundaryGain is the part of the room that it frees at least where a cut at the trigger would free more: half of what lies above a low
+// target is reason enough to make one where a task ends.
+const boundaryGain = 0.3
+
 // BoundaryGoal is where a compaction goes from a request that counts in and stands at a boundary: since is the client's message with
-// which the new task begins. It frees at least as much as one at the trigger, or nothing is done, so that a conversation is
-// never compacted more often than without boundaries. Results go deeper than at the trigger, a summary does not.
+// which the new task begins. It frees at least a good part of the room, or nothing is done, so that a conversation is
+// not compacted often. Results go deeper than at the trigger, a summary does not.
 // over says that room has to be made in any case.
 func (l Lines) BoundaryGoal(in tokens.Estimate, since int, over bool) compact.Goal {
 	g := l.Goal(in)
 	g.Since, g.SummaryTarget = since, g.Target
 	g.Target = min(g.Target, int(boundaryTarget*float64(l.Room)+0.5))
 	if !over {
-		g.MinGain = max(1, int((l.Trigger-l.Target)*float64(l.Room)+0.5))
+		g.MinGain = max(1, int(min(l.Trigger-l.Target, boundaryGain)*float64(l.Room)+0.5))
 	}
 	return g
 }

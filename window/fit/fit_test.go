@@ -136,7 +136,7 @@ func TestBoundaryGoal(t *testing.T) {
 	if got := l.BoundaryGoal(exact(9000), 12, true); got.MinGain != 0 || got.Target != 1000 || got.SummaryTarget != 5000 {
 		t.Errorf("over the trigger: %+v", got)
 	}
-	if got := (fit.Lines{Room: 10_000, Trigger: 0.95, Target: 0.5, Topic: 0.5}).BoundaryGoal(exact(6000), 1, false); got.Target != 1000 || got.MinGain != 4500 {
+	if got := (fit.Lines{Room: 10_000, Trigger: 0.95, Target: 0.5, Topic: 0.5}).BoundaryGoal(exact(6000), 1, false); got.Target != 1000 || got.MinGain != 3000 {
 		t.Errorf("for a client that compacts by itself: %+v", got)
 	}
 	l.Topic = 0
