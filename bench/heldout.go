@@ -23,6 +23,9 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 		{"held out, third set", heldout.Third()},
 		{"held out, fourth set (looked at since)", heldout.Fourth()},
 		{"held out, fifth set", heldout.Fifth()},
+		{"prose, Turkish (looked at)", heldout.Turkish()},
+		{"prose, Chinese (looked at)", heldout.Chinese()},
+		{"prose, Japanese", heldout.Japanese()},
 	} {
 		if err := heldoutSet(ctx, o, measure, set.name, set.sessions); err != nil {
 			return err

@@ -32,7 +32,7 @@ type call struct {
 type turn struct {
 	user   string // or
 	say    string
-	call   call
+	call   call // without a name it is only said
 	result string
 	failed bool
 }
@@ -62,6 +62,8 @@ func (w *writer) plan(say string, done []string, through int, todo []string) {
 	w.turns = append(w.turns, turn{say: say, call: w.agent.plan(done, through, todo), result: "OK"})
 }
 
+func (w *writer) say(text string) { w.turns = append(w.turns, turn{say: text}) }
+
 type object = map[string]any
 
 // body writes the session as a request.
@@ -83,6 +85,10 @@ func (w *writer) body(d wire.Dialect) []byte {
 			if t.say != "" {
 				content = append(content, object{"type": "text", "text": t.say})
 			}
+			if t.call.name == "" {
+				list = append(list, object{"role": "assistant", "content": content})
+				continue
+			}
 			content = append(content, object{"type": "tool_use", "id": id, "name": t.call.name, "input": json.RawMessage(arguments)})
 			result := object{"type": "tool_result", "tool_use_id": id, "content": t.result}
 			if t.failed {
@@ -94,6 +100,10 @@ func (w *writer) body(d wire.Dialect) []byte {
 				list = append(list, object{"role": "user", "content": t.user})
 				continue
 			}
+			if t.call.name == "" {
+				list = append(list, object{"role": "assistant", "content": t.say})
+				continue
+			}
 			list = append(list, object{"role": "assistant", "content": t.say, "tool_calls": []any{object{"id": id, "type": "function", "function": object{"name": t.call.name, "arguments": string(arguments)}}}},
 				object{"role": "tool", "tool_call_id": id, "content": t.result})
 		case wire.Responses:
@@ -103,6 +113,9 @@ func (w *writer) body(d wire.Dialect) []byte {
 			}
 			if t.say != "" {
 				list = append(list, object{"type": "message", "role": "assistant", "content": []any{object{"type": "output_text", "text": t.say}}})
+			}
+			if t.call.name == "" {
+				continue
 			}
 			if t.call.text != "" {
 				list = append(list, object{"type": "custom_tool_call", "call_id": id, "name": t.call.name, "input": t.call.text}, object{"type": "custom_tool_call_output", "call_id": id, "output": t.result})
@@ -117,6 +130,10 @@ func (w *writer) body(d wire.Dialect) []byte {
 			var parts []any
 			if t.say != "" {
 				parts = append(parts, object{"text": t.say})
+			}
+			if t.call.name == "" {
+				list = append(list, object{"role": "model", "parts": parts})
+				continue
 			}
 			parts = append(parts, object{"functionCall": object{"name": t.call.name, "args": json.RawMessage(arguments)}})
 			list = append(list, object{"role": "model", "parts": parts}, object{"role": "user", "parts": []any{object{"functionResponse": object{"name": t.call.name, "response": object{"output": t.result}}}}})
