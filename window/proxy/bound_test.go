@@ -19,7 +19,7 @@ import (
 // TestBrokenFromOutside: what a client, a person or a disk does to a conversation whose model binds its reasoning costs thoughts, and now and then a
 // refusal that only the proxy sees, but never the session.
 func TestBrokenFromOutside(t *testing.T) {
-	const turns, window = 60, 20_000
+	const turns, window = 40, 12_000
 	type world struct {
 		a     *appender
 		store *checkpoint.Store

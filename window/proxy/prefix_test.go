@@ -282,7 +282,7 @@ func slicesOf(s string, n int) []string {
 // TestSentOnceSentAgain: random conversations in four dialects, with interrupted calls, results that come late, results over the bound, restarts
 // and kills: each request begins with the one before it to the byte, cache marks apart, but for cuts, which are told with their cause.
 func TestSentOnceSentAgain(t *testing.T) {
-	seeds := 6
+	seeds := 3
 	if testing.Short() {
 		seeds = 2
 	}
