@@ -144,17 +144,18 @@ func (s *story) session(seed uint64) Session {
 				w.read(one.text, files[r.IntN(len(files))], code.snippet(r, 20))
 			}
 		}
-		end := s.ends[task%len(s.ends)]
+		var end strings.Builder
+		end.WriteString(s.ends[task%len(s.ends)])
 		for _, one := range late {
-			end += " " + one.text
+			end.WriteString(" " + one.text)
 		}
 		if items := hand(s.openItems); len(items) > 0 {
-			end += "\n\n" + s.rest
+			end.WriteString("\n\n" + s.rest)
 			for _, one := range items {
-				end += "\n- " + one.text
+				end.WriteString("\n- " + one.text)
 			}
 		}
-		w.say(end)
+		w.say(end.String())
 	}
 	w.user("OK.")
 	out.Body = w.body(s.dialect)
