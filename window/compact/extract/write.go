@@ -13,7 +13,8 @@ const (
 	sectionNone section = iota
 	sectionUser
 	sectionPlan
-	sectionConstraints
+	sectionEnds
+	sectionCauses
 	sectionDecisions
 	sectionChanged
 	sectionFiles
@@ -23,6 +24,11 @@ const (
 	sectionNext
 	sections
 )
+
+// spoken tells whether a section holds what the agent said in prose.
+func (s section) spoken() bool {
+	return s == sectionEnds || s == sectionCauses || s == sectionDecisions || s == sectionNext
+}
 
 // recorded tells whether a section holds blocks of [records] and not lines.
 func (s section) recorded() bool {
@@ -46,7 +52,8 @@ const (
 var titles = [sections]string{
 	sectionUser:        "## What the user said, in the user's own words",
 	sectionPlan:        "## Plans and lists of things to do, in their last state",
-	sectionConstraints: "## Constraints",
+	sectionEnds:        "## Said at the end of tasks: what came of them, what is left",
+	sectionCauses:      "## Said between a failure and the next change: causes",
 	sectionDecisions:   "## Decisions and findings",
 	sectionChanged:     "## Files that were written, changed or moved",
 	sectionFiles:       "## Files, identifiers and values",

@@ -1,0 +1,228 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What an agent says in prose is told apart by its shape and its place, in whatever language: what was left open, what the cause was and
+// what was decided stands in sentences whose words are new in the conversation; what is announced is said in the same few words again and
+// again, right before the call that it announces, and names what the call names.
+//
+// A sentence's news is how many words it has that are new, each counted by how rare it is in what the agent said. Names and numbers are no
+// words here: a sentence that says the same of another file says nothing new. Ten sentences of one form are ten, as long as what fills the form is new.
+
+const (
+	// leastNews is how many new words a sentence needs to come before identifiers, and leastNewsEnd one of the last words of a task.
+	leastNews    = 2.5
+	leastNewsEnd = 1.0
+	// mostNews is how many count: a longer sentence is no better one.
+	mostNews = 8.0
+	// pairNews is what two neighbouring letters count in scripts that write without spaces, as parts of a word.
+	pairNews = 0.4
+	// A sentence counts more when it has clauses, when it is among the last words of a task, and when something has failed and
+	// nothing was changed since; less when it stands right before a call, and when it names what the call names.
+	newsOfClauses  = 1.25
+	newsAtEnd      = 1.6
+	newsOfTrouble  = 1.3
+	newsBeforeCall = 0.75
+	newsOfPrior    = 1.3
+	newsOfCall     = 0.4
+	// callHead is how much of a call is searched for what the sentence before it names, in bytes.
+	callHead = 2048
+	// troubled is how many calls after a failure a sentence may still be about it.
+	troubled = 12
+	// fewest is how many sentences a conversation is taken to have at least: in a short one nothing is repeated yet.
+	fewest = 20
+)
+
+// A lexicon counts the words of what an agent says. Words that fall on one place count together: that is rare, and bounds the size.
+type lexicon struct {
+	count     [1 << 16]int32
+	sentences int
+}
+
+// add counts the words of a sentence.
+func (x *lexicon) add(text string) {
+	x.sentences++
+	words(text, func(hash uint64, _ float64) { x.count[hash%uint64(len(x.count))]++ })
+}
+
+// news is how many new words a sentence has.
+func (x *lexicon) news(text string) (sum float64) {
+	n := max(x.sentences, fewest)
+	words(text, func(hash uint64, share float64) {
+		rare := max(0, rarity(x.count[hash%uint64(len(x.count))], n))
+		sum += share * rare * rare
+	})
+	return min(sum, mostNews)
+}
+
+// unspaced are scripts that write without spaces between words.
+var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
+// words calls f with the hash of every word of a text, in small letters, and with how much of a word it is. Identifiers, paths and numbers are left out.
+func words(text string, f func(hash uint64, share float64)) {
+	for i := 0; i < len(text); {
+		if class[text[i]] == 0 {
+			i++
+			continue
+		}
+		end := i
+		for end < len(text) && class[text[end]] != 0 {
+			end++
+		}
+		run(text[i:end], f)
+		i = end
+	}
+}
+
+// run reads what stands between spaces and signs.
+func run(text string, f func(hash uint64, share float64)) {
+	hash, n, name, before := uint64(fnvOffset), 0, false, rune(0)
+	small := false
+	flush := func() {
+		if n > 1 && !name {
+			f(hash, 1)
+		}
+		hash, n, name, small = fnvOffset, 0, false, false
+	}
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			before = 0
+			i++
+			switch class[c] {
+			case 'd':
+				name = true
+			case 'p':
+				if c == '-' || c == ':' || i == len(text) { // a word with a dash is two
+					flush()
+				} else {
+					name = true
+				}
+				continue
+			case 'U':
+				if small {
+					name = true
+				}
+				c += 'a' - 'A'
+			default:
+				small = true
+			}
+			hash, n = (hash^uint64(c))*fnvPrime, n+1
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		switch {
+		case r >= 0xE00 && unicode.In(r, unspaced...):
+			flush()
+			if before != 0 {
+				f((fnvOffset^uint64(before)<<24^uint64(r))*fnvPrime, pairNews)
+			}
+			before = r
+			continue
+		case !unicode.IsLetter(r) && !unicode.Is(unicode.M, r):
+			flush()
+		default:
+			hash, n, small = (hash^uint64(unicode.ToLower(r)))*fnvPrime, n+1, true
+		}
+		before = 0
+	}
+	flush()
+}
+
+// prose finds what is news in what an agent said.
+func prose(all []line, turns []Turn, known *records) {
+	x := &lexicon{}
+	for i := range all {
+		if all[i].said() {
+			x.add(all[i].text)
+		}
+	}
+	for i := range all {
+		l := &all[i]
+		if l.kind == Result && known.answers[l.turn] {
+			l.news, l.section = mostNews, sectionDecisions
+		}
+		if !l.said() {
+			continue
+		}
+		l.news = x.news(l.text)
+		if clauses(l.text) {
+			l.news *= newsOfClauses
+		}
+		switch {
+		case l.kind == Prior:
+			l.news *= newsOfPrior
+		case known.ends[l.turn]:
+			l.news *= newsAtEnd
+		case l.last:
+			l.news *= newsBeforeCall
+			if l.announces(turns) {
+				l.news *= newsOfCall
+			}
+		}
+		if known.trouble[l.turn] {
+			l.news *= newsOfTrouble
+		}
+		if l.kind != Prior {
+			switch {
+			case l.turn == known.stood:
+				l.section = sectionNext
+			case known.ends[l.turn]:
+				l.section = sectionEnds
+			case known.trouble[l.turn]:
+				l.section = sectionCauses
+			default:
+				l.section = sectionDecisions
+			}
+		}
+	}
+}
+
+// said tells whether a line is prose of the agent's, or was in an earlier summary.
+func (l *line) said() bool {
+	return l.kind == Assistant || l.kind == Prior && l.section.spoken()
+}
+
+// tells whether a line's news are enough to come before identifiers.
+func (l *line) tells() bool {
+	if l.kind == Prior || l.section == sectionEnds || l.section == sectionNext {
+		return l.news >= leastNewsEnd
+	}
+	return l.news >= leastNews
+}
+
+// announces tells whether a sentence names what the next call names.
+func (l *line) announces(turns []Turn) bool {
+	if int(l.turn)+1 >= len(turns) {
+		return false
+	}
+	next := &turns[l.turn+1]
+	if next.Kind != Call {
+		return false
+	}
+	call := next.Text[:min(len(next.Text), callHead)]
+	for _, t := range l.tokens {
+		if t.weight >= weightIdentifier && strings.Contains(call, l.text[t.from:t.to]) {
+			return true
+		}
+	}
+	return false
+}
+
+// clauses tells whether a sentence has more than one part: what it says and why, or what it says and over what.
+func clauses(text string) bool {
+	for i, r := range text {
+		switch r {
+		case ',', ';', ':', '(', '—', '–', '、', '，', '；', '：', '（', '،', '؛':
+			if i > 3 && i+4 < len(text) {
+				return true
+			}
+		}
+	}
+	return false
+}
