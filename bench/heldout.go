@@ -25,6 +25,7 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 		{"held out, fifth set", heldout.Fifth()},
 		{"prose, Turkish (looked at)", heldout.Turkish()},
 		{"prose, Chinese (looked at)", heldout.Chinese()},
+		{"prose, Spanish (looked at)", heldout.Spanish()},
 		{"prose, Japanese", heldout.Japanese()},
 	} {
 		if err := heldoutSet(ctx, o, measure, set.name, set.sessions); err != nil {

@@ -34,10 +34,10 @@ const (
 	failuresShare = 0.20
 	retiredShare  = 0.15
 	// What the agent said has a share for each place where it was said, and what is left before any line of a tool's.
-	endsShare      = 0.12
-	causesShare    = 0.12
-	decisionsShare = 0.15
-	stoodShare     = 0.05
+	endsShare      = 0.08
+	causesShare    = 0.08
+	decisionsShare = 0.10
+	stoodShare     = 0.03
 	// longest a line may be in a summary, in bytes; the user's and decisions are quoted whole.
 	longestSpoken = 280
 	longestTool   = 170
