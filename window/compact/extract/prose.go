@@ -20,15 +20,13 @@ const (
 	// mostNews is how many count: a longer sentence is no better one.
 	mostNews = 8.0
 	// pairNews is what two neighbouring letters count in scripts that write without spaces, as parts of a word.
-	pairNews = 0.4
-	// A sentence counts more when it has clauses, when it is among the last words of a task, and when something has failed and
-	// nothing was changed since; less when it stands right before a call, and when it names what the call names.
-	newsOfClauses  = 1.25
+	pairNews = 0.5
+	// A sentence counts more when it is among the last words of a task, and when an earlier summary has kept it; less when it stands right
+	// before a call, and when it names what the call names.
 	newsAtEnd      = 1.6
-	newsOfTrouble  = 1.3
-	newsBeforeCall = 0.75
+	newsBeforeCall = 0.8
 	newsOfPrior    = 1.3
-	newsOfCall     = 0.4
+	newsOfCall     = 0.6
 	// callHead is how much of a call is searched for what the sentence before it names, in bytes.
 	callHead = 2048
 	// troubled is how many calls after a failure a sentence may still be about it.
@@ -151,9 +149,6 @@ func prose(all []line, turns []Turn, known *records) {
 			continue
 		}
 		l.news = x.news(l.text)
-		if clauses(l.text) {
-			l.news *= newsOfClauses
-		}
 		switch {
 		case l.kind == Prior:
 			l.news *= newsOfPrior
@@ -164,9 +159,6 @@ func prose(all []line, turns []Turn, known *records) {
 			if l.announces(turns) {
 				l.news *= newsOfCall
 			}
-		}
-		if known.trouble[l.turn] {
-			l.news *= newsOfTrouble
 		}
 		if l.kind != Prior {
 			switch {
@@ -209,19 +201,6 @@ func (l *line) announces(turns []Turn) bool {
 	for _, t := range l.tokens {
 		if t.weight >= weightIdentifier && strings.Contains(call, l.text[t.from:t.to]) {
 			return true
-		}
-	}
-	return false
-}
-
-// clauses tells whether a sentence has more than one part: what it says and why, or what it says and over what.
-func clauses(text string) bool {
-	for i, r := range text {
-		switch r {
-		case ',', ';', ':', '(', '—', '–', '、', '，', '；', '：', '（', '،', '؛':
-			if i > 3 && i+4 < len(text) {
-				return true
-			}
 		}
 	}
 	return false

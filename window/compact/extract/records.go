@@ -38,7 +38,7 @@ const (
 // said before.
 func gather(turns []Turn) *records {
 	r := &records{changed: map[string]int32{}, answers: map[int32]bool{}, ends: map[int32]bool{}, trouble: map[int32]bool{}, stood: -1}
-	trouble := 0 // calls for which what failed may still be spoken of
+	trouble := 0                  // calls for which what failed may still be spoken of
 	calls := map[string]pending{} // by id
 	var unnamed []pending         // of dialects without ids, oldest first
 	for i := range turns {

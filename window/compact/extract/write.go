@@ -50,17 +50,17 @@ const (
 )
 
 var titles = [sections]string{
-	sectionUser:        "## What the user said, in the user's own words",
-	sectionPlan:        "## Plans and lists of things to do, in their last state",
-	sectionEnds:        "## Said at the end of tasks: what came of them, what is left",
-	sectionCauses:      "## Said between a failure and the next change: causes",
-	sectionDecisions:   "## Decisions and findings",
-	sectionChanged:     "## Files that were written, changed or moved",
-	sectionFiles:       "## Files, identifiers and values",
-	sectionFailures:    "## What commands that failed printed last",
-	sectionErrors:      "## Errors",
-	sectionRetired:     "## What failed before the same command was run again",
-	sectionNext:        "## Where it stood",
+	sectionUser:      "## What the user said, in the user's own words",
+	sectionPlan:      "## Plans and lists of things to do, in their last state",
+	sectionEnds:      "## Said at the end of tasks: what came of them, what is left",
+	sectionCauses:    "## Said between a failure and the next change: causes",
+	sectionDecisions: "## Decisions and findings",
+	sectionChanged:   "## Files that were written, changed or moved",
+	sectionFiles:     "## Files, identifiers and values",
+	sectionFailures:  "## What commands that failed printed last",
+	sectionErrors:    "## Errors",
+	sectionRetired:   "## What failed before the same command was run again",
+	sectionNext:      "## Where it stood",
 }
 
 // A writer puts a summary together within a number of bytes.
