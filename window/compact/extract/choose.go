@@ -33,11 +33,11 @@ const (
 	changedShare  = 0.20
 	failuresShare = 0.20
 	retiredShare  = 0.15
-	// What the agent said has a share for each place where it was said, and what is left before any line of a tool's.
-	endsShare      = 0.08
-	causesShare    = 0.08
-	decisionsShare = 0.10
-	stoodShare     = 0.03
+	// proseShare is for what the agent said, placeShare of it for each place where it was said and stoodShare for where the work stands;
+	// what is left of the room goes to it before any line of a tool's.
+	proseShare = 0.26
+	placeShare = 0.08
+	stoodShare = 0.03
 	// longest a line may be in a summary, in bytes; the user's and decisions are quoted whole.
 	longestSpoken = 280
 	longestTool   = 170
@@ -148,16 +148,18 @@ func (c *chooser) users(room int) int {
 // in the order of their worth. user is what the user's words left of their share.
 func (c *chooser) agents(known *records, user int) {
 	told := c.told()
-	p := packer{known: known, next: map[section][]block{}, held: c.held}
+	p := packer{known: known, next: map[section][]block{}, held: c.held, said: c.said}
 	pack := func(s section, room int) { c.left -= p.pack(s, min(room, c.left-c.names)) }
 
 	pack(sectionPlan, c.part(planShare))
 	pack(sectionChanged, c.part(changedShare))
 	pack(sectionFailures, c.part(failuresShare))
-	c.sentences(told, c.part(stoodShare), sectionNext)
-	c.sentences(told, c.part(endsShare), sectionEnds)
-	c.sentences(told, c.part(causesShare), sectionCauses)
-	c.sentences(told, c.part(decisionsShare), sectionDecisions)
+	prose := c.part(proseShare)
+	prose -= c.sentences(told, c.part(stoodShare), sectionNext)
+	for _, s := range []section{sectionEnds, sectionCauses, sectionDecisions} {
+		prose -= c.sentences(told, c.part(placeShare), s)
+	}
+	c.sentences(told, prose, sectionNone)
 	most := userMost
 	if c.whole < roomy {
 		most = userSmall
@@ -190,18 +192,19 @@ func (c *chooser) told() (list []int) {
 }
 
 // sentences takes what the agent said into room, what stands in one section or, for sectionNone, all of it. An item of a list brings
-// the heading of the list along.
-func (c *chooser) sentences(list []int, room int, s section) {
+// the heading of the list along. It returns what they cost.
+func (c *chooser) sentences(list []int, room int, s section) (cost int) {
 	for _, i := range list {
 		if s != sectionNone && c.all[i].section != s {
 			continue
 		}
-		used := c.take(i, min(room, c.left-c.names))
+		used := c.take(i, min(room-cost, c.left-c.names))
 		if head := i - int(c.all[i].head); used > 0 && head < i {
-			used += c.take(head, min(room-used, c.left-c.names))
+			used += c.take(head, min(room-cost-used, c.left-c.names))
 		}
-		room -= used
+		cost += used
 	}
+	return cost
 }
 
 // A packer takes blocks while there is room for them.
@@ -209,6 +212,7 @@ type packer struct {
 	known *records
 	next  map[section][]block // what is left of each section
 	held  map[uint64]bool
+	said  map[string]bool
 	taken []block
 }
 
@@ -237,6 +241,9 @@ func (p *packer) pack(s section, room int) (cost int) {
 		cost += used
 		for _, l := range one.lines {
 			p.hold(l)
+			if _, item, ok := strings.Cut(l, "] "); ok && s == sectionPlan {
+				p.said[item] = true
+			}
 		}
 		p.taken = append(p.taken, one)
 		if len(b.lines) > 0 {

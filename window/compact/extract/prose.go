@@ -24,9 +24,13 @@ const (
 	// A sentence counts more when it is among the last words of a task, and when an earlier summary has kept it; less when it stands right
 	// before a call, and when it names what the call names.
 	newsAtEnd      = 1.6
+	newsOfLabel    = 3.0
 	newsBeforeCall = 0.8
 	newsOfPrior    = 1.3
 	newsOfCall     = 0.6
+	// maxNames is how many names of a sentence count, and maxLabel how long a label is, in bytes.
+	maxNames = 2
+	maxLabel = 36
 	// callHead is how much of a call is searched for what the sentence before it names, in bytes.
 	callHead = 2048
 	// troubled is how many calls after a failure a sentence may still be about it.
@@ -95,7 +99,7 @@ func run(text string, f func(hash uint64, share float64)) {
 			case 'd':
 				name = true
 			case 'p':
-				if c == '-' || c == ':' || i == len(text) { // a word with a dash is two
+				if c == '-' || c == ':' || i == len(text) || class[text[i]] == 'p' { // a word with a dash is two
 					flush()
 				} else {
 					name = true
@@ -125,7 +129,7 @@ func run(text string, f func(hash uint64, share float64)) {
 		case !unicode.IsLetter(r) && !unicode.Is(unicode.M, r):
 			flush()
 		default:
-			hash, n, small = (hash^uint64(unicode.ToLower(r)))*fnvPrime, n+1, true
+			hash, n, small = (hash^uint64(unicode.ToLower(r)))*fnvPrime, n+1, small || !unicode.IsUpper(r)
 		}
 		before = 0
 	}
@@ -133,7 +137,7 @@ func run(text string, f func(hash uint64, share float64)) {
 }
 
 // prose finds what is news in what an agent said.
-func prose(all []line, turns []Turn, known *records) {
+func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 	x := &lexicon{}
 	for i := range all {
 		if all[i].said() {
@@ -148,7 +152,10 @@ func prose(all []line, turns []Turn, known *records) {
 		if !l.said() {
 			continue
 		}
-		l.news = x.news(l.text)
+		l.news = x.news(l.text) + l.names(occurs)
+		if labelled(l.text) {
+			l.news *= newsOfLabel
+		}
 		switch {
 		case l.kind == Prior:
 			l.news *= newsOfPrior
@@ -173,6 +180,31 @@ func prose(all []line, turns []Turn, known *records) {
 			}
 		}
 	}
+}
+
+// names counts the names that stand nowhere else in the conversation: each is as good as a new word.
+func (l *line) names(occurs map[uint64]int32) float64 {
+	n := 0
+	for _, t := range l.tokens {
+		if t.weight >= weightIdentifier && occurs[t.hash] == 1 {
+			n++
+		}
+	}
+	return float64(min(n, maxNames))
+}
+
+// labelled tells whether a sentence begins by saying what it is: "Decision: …", "待办：…".
+func labelled(text string) bool {
+	at := strings.IndexAny(text[:min(len(text), maxLabel)], ":：")
+	if at < 3 || at+4 > len(text) || text[at] == ':' && text[at+1] != ' ' && text[at+1] != '*' {
+		return false
+	}
+	for i := range at {
+		if c := class[text[i]]; c == 'd' || c == 'p' || c == 0 && text[i] != ' ' && text[i] != '*' {
+			return false
+		}
+	}
+	return strings.Count(text[:at], " ") < 3
 }
 
 // said tells whether a line is prose of the agent's, or was in an earlier summary.

@@ -50,7 +50,7 @@ func weigh(all []line, turns []Turn, known *records) {
 		newest = max(newest, float64(all[i].turn)+1)
 	}
 	if known != nil {
-		prose(all, turns, known)
+		prose(all, turns, known, occurs)
 	}
 	for i := range all {
 		l := &all[i]
@@ -107,7 +107,7 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 		// An agent repeats itself in much fewer lines than its tools do.
 		score /= math.Sqrt(math.Sqrt(float64(alike)))
 	}
-	if l.kind == Assistant && !l.tells() {
+	if l.kind == Assistant && words == 0 && !l.tells() {
 		score *= narrated
 	}
 	return score

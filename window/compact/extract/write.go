@@ -110,20 +110,25 @@ func (w *writer) write(all []line, c choice) string {
 		if len(by[s]) == 0 && (s != sectionFiles || len(c.also) == 0) {
 			continue
 		}
-		b.WriteString("\n" + titles[s] + "\n")
-		mark := "- "
+		b.WriteString("\n" + titles[s])
+		mark := "\n- "
 		if s == sectionUser {
-			mark = "> "
+			mark = "\n> "
 		}
-		for _, i := range by[s] {
+		for k, i := range by[s] {
 			text, ok := c.text[i]
 			if !ok {
 				text = all[i].text
 			}
-			b.WriteString(mark)
+			switch {
+			case k == 0 || by[s][k-1] != i-1 || !all[i].joins:
+				b.WriteString(mark)
+			case !strings.HasSuffix(all[i-1].text, "。"): // sentences that stood side by side
+				b.WriteByte(' ')
+			}
 			b.WriteString(text)
-			b.WriteByte('\n')
 		}
+		b.WriteByte('\n')
 		if s == sectionFiles && len(c.also) > 0 {
 			b.WriteString(alsoMark)
 			b.WriteString(strings.Join(c.also, ", "))
