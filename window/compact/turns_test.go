@@ -24,8 +24,8 @@ func TestNoSummaryQuotesThoughts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := measure(r).Total
-		res, err := compact.New(compact.Options{}).Compact(context.Background(), v, measure, compact.Goal{Target: all / 10, Limit: all / 5})
+		all := quarter(r).Total
+		res, err := compact.New(compact.Options{}).Compact(context.Background(), v, quarter, compact.Goal{Target: all / 10, Limit: all / 5})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -122,7 +122,7 @@ func run(text string, f func(hash uint64, share float64)) {
 		case r >= 0xE00 && unicode.In(r, unspaced...):
 			flush()
 			if before != 0 {
-				f((fnvOffset^uint64(before)<<24^uint64(r))*fnvPrime, pairNews)
+				f(((fnvOffset^uint64(before))*fnvPrime^uint64(r))*fnvPrime, pairNews)
 			}
 			before = r
 			continue
