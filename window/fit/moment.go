@@ -36,6 +36,11 @@ func (l Lines) Full(in tokens.Estimate) bool {
 	return in.High > max(l.TriggerTokens(), int(fullShare*float64(l.Room)))
 }
 
+// Close says that a cut is nearly due in a request that counts in.
+func (l Lines) Close(in tokens.Estimate) bool {
+	return in.Low > int(nearShare*float64(l.TriggerTokens()))
+}
+
 // Judge says whether room is made in a request that counts in; over says that it is over the trigger. A cut that is necessary never waits. One
 // that is only advisable waits while the cache is warm, for the first request of a turn or until it is necessary.
 func (l Lines) Judge(in tokens.Estimate, over bool, m Moment) Verdict {
@@ -44,7 +49,7 @@ func (l Lines) Judge(in tokens.Estimate, over bool, m Moment) Verdict {
 		return Due
 	case over:
 		return Waits
-	case m.Cold && in.Low > int(nearShare*float64(l.TriggerTokens())):
+	case m.Cold && l.Close(in):
 		return DueCold
 	}
 	return NotDue

@@ -25,26 +25,23 @@ type budgeted struct{ b *budget }
 func (m budgeted) Take(n int64) bool { return m.b.sem.TryAcquire(n) }
 func (m budgeted) Give(n int64)      { m.b.sem.Release(n) }
 
-// summaryKey names the conversation and whose it is.
-func (t *conversation) summaryKey() string { return t.log.String() + t.name }
-
 // startSummary has what was sent just now summarised, by the provider or by the model that was set for it, where that is wanted and the window
 // fills. It does not wait, and reports whether something was begun. The request's body is still held.
 func (t *conversation) startSummary() bool {
-	if t.request == nil || len(t.chain) == 0 || t.in.Best < int(askAhead*float64(t.lines().TriggerTokens())) || t.p.summaries.Running(t.summaryKey()) {
+	if t.request == nil || len(t.chain) == 0 || t.in.Best < int(askAhead*float64(t.lines().TriggerTokens())) || t.p.summaries.Running(t.key()) {
 		return false
 	}
-	if r, ready := t.p.summaries.Ready(t.summaryKey()); ready {
+	if r, ready := t.p.summaries.Ready(t.key()); ready {
 		if r.Covers <= len(t.chain) && t.chain[r.Covers-1] == r.Client {
 			return false
 		}
-		t.p.summaries.Take(t.summaryKey()) // of a conversation that has gone another way
+		t.p.summaries.Take(t.key()) // of a conversation that has gone another way
 	}
 	job, ok := t.summaryJob()
 	if !ok {
 		return false
 	}
-	job.Key, job.Covers, job.Client, job.Sent = t.summaryKey(), len(t.chain), t.chain[len(t.chain)-1], t.tally.Chain[len(t.tally.Chain)-1]
+	job.Key, job.Covers, job.Client, job.Sent = t.key(), len(t.chain), t.chain[len(t.chain)-1], t.tally.Chain[len(t.tally.Chain)-1]
 	return t.p.summaries.Start(job)
 }
 
@@ -84,7 +81,7 @@ func (t *conversation) summaryComing() bool {
 	if _, ready := t.summaryReady(); ready {
 		return false
 	}
-	return t.p.summaries.Running(t.summaryKey())
+	return t.p.summaries.Running(t.key())
 }
 
 // nativeJob has the provider itself compact the conversation.
@@ -158,7 +155,7 @@ func (t *conversation) useNative(goal compact.Goal) (compact.Result, bool) {
 	d := t.view.Request.Draft()
 	d.ReplaceMessages(0, n, r.Messages...)
 	next, err := d.Build()
-	t.p.summaries.Take(t.summaryKey())
+	t.p.summaries.Take(t.key())
 	if err != nil || len(next.Body) >= len(t.request.Body) {
 		return compact.Result{}, false
 	}
@@ -206,7 +203,7 @@ func (t *conversation) compactsItself() bool {
 // summaryReady is a summary that was written in the background and fits the conversation: it covers messages that the client still sends,
 // as they were sent to the provider. The caller takes it when it has put it in.
 func (t *conversation) summaryReady() (background.Result, bool) {
-	r, ok := t.p.summaries.Ready(t.summaryKey())
+	r, ok := t.p.summaries.Ready(t.key())
 	if !ok || r.Covers > len(t.chain) || t.chain[r.Covers-1] != r.Client {
 		return background.Result{}, false
 	}

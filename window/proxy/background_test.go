@@ -131,7 +131,7 @@ func TestASummaryInTheBackground(t *testing.T) {
 	}
 	// What waits is found by a request of the conversation.
 	tc := &conversation{modelRequest: &modelRequest{p: p, rt: &route{up: p.upstreams["anthropic"]}}, log: p.scope("anthropic\x00" + credential(c.header, "")), name: told[0].Conversation}
-	r, ok := p.summaries.Take(tc.summaryKey())
+	r, ok := p.summaries.Take(tc.key())
 	if !ok || r.Covers != covered || len(r.Messages) != 1 {
 		t.Fatalf("%v %+v", ok, r)
 	}

@@ -14,14 +14,11 @@ import (
 // up, so it goes the way the tool itself writes it when it makes no such claim. It also
 // changes with every turn, and without it the bodies between two compactions begin alike.
 func withoutChecksum(r *wire.Request) []byte {
-	if r.Dialect != wire.Messages || len(r.System) == 0 || len(r.System[0].Texts) == 0 {
+	if !summedUp(r) {
 		return r.Body
 	}
 	span := r.System[0].Texts[0]
 	literal := r.Raw(span)
-	if !bytes.HasPrefix(literal, []byte(`"x-anthropic-billing-header:`)) {
-		return r.Body
-	}
 	at := bytes.Index(literal, []byte(" cch="))
 	if at < 0 {
 		return r.Body
@@ -35,4 +32,10 @@ func withoutChecksum(r *wire.Request) []byte {
 		return r.Body
 	}
 	return body
+}
+
+// summedUp tells whether the first block of the system prompt is the one with the checksum: it is another one in every request.
+func summedUp(r *wire.Request) bool {
+	return r.Dialect == wire.Messages && len(r.System) > 0 && len(r.System[0].Texts) > 0 &&
+		bytes.HasPrefix(r.Raw(r.System[0].Texts[0]), []byte(`"x-anthropic-billing-header:`))
 }

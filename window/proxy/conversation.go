@@ -69,6 +69,9 @@ type conversation struct {
 	actions    []string
 }
 
+// key names the conversation and whose it is.
+func (t *conversation) key() string { return t.log.String() + t.name }
+
 // prepare makes of what came what is sent: the conversation's log put in, what is new decided, counted, and brought under the line where it is
 // over. The error is the answer when it cannot be made to fit.
 func (t *conversation) prepare() error {
@@ -195,12 +198,12 @@ func (t *conversation) foreignThoughts() int {
 
 // changedHead tells whether system prompt or tools are others than before, in a conversation in which the provider has refused reasoning: it is
 // bound to them too. Before the first refusal they may change: tools that are loaded on demand count for nothing, and which they are only the
-// provider knows.
+// provider knows. A client that writes a checksum there changes it with every request: its refusals are recovered from as they come.
 func (t *conversation) changedHead() bool {
-	if t.before.head == t.tally.HeadDigest || !t.boundReasoning() {
+	if t.before.head == t.tally.HeadDigest || summedUp(t.received) || !t.boundReasoning() {
 		return false
 	}
-	_, refused := t.p.refusing.get(t.scope.String() + t.name)
+	_, refused := t.p.refusing.get(t.key())
 	return refused
 }
 

@@ -86,7 +86,7 @@ func (d *decision) think(from int) {
 	}
 }
 
-// frozen is how many messages must stay as they are.
+// kept is how many messages must stay as they are.
 func (d *decision) kept() int {
 	if d.cuts {
 		return 0
@@ -153,7 +153,7 @@ func (d *decision) mend() {
 
 // mendOptions say what the provider takes, with what it has taught in this conversation.
 func (t *conversation) mendOptions() mend.Options {
-	o, _ := t.p.lessons.get(t.scope.String() + t.name)
+	o, _ := t.p.lessons.get(t.key())
 	o.Provider, o.Model, o.Betas = t.upstream, t.model, t.betas
 	return o
 }

@@ -68,7 +68,7 @@ func (t *exchange) mendRefused(a *answer) bool {
 	if !ok {
 		return false
 	}
-	t.p.lessons.put(t.scope.String()+t.name, o)
+	t.p.lessons.put(t.key(), o)
 	next, done, err := mend.Mend(t.request, o)
 	if err != nil || next == t.request {
 		return false
@@ -95,7 +95,7 @@ func (t *exchange) unbind(a *answer) bool {
 		return false
 	}
 	t.unbound = true
-	t.p.refusing.put(t.scope.String()+t.name, struct{}{})
+	t.p.refusing.put(t.key(), struct{}{})
 	if a.refusal.Bound() {
 		t.p.bound.put(t.upstream+"\x00"+t.model, struct{}{})
 	}

@@ -36,7 +36,10 @@ func (t *conversation) fit() error {
 		return nil
 	}
 	boundary, found := t.boundary(over)
-	verdict := t.lines().Judge(t.in, over, t.moment())
+	verdict := fit.NotDue
+	if over || t.lines().Close(t.in) {
+		verdict = t.lines().Judge(t.in, over, t.moment())
+	}
 	if verdict == fit.Due && !found && !t.lines().Full(t.in) && t.summaryComing() {
 		verdict = fit.Waits
 	}
@@ -142,7 +145,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	goal.DropReasoning = t.boundReasoning()
 	if summary, ready := t.summaryReady(); ready && summary.Text != "" && !goal.NoModel {
 		goal.Summary = summary.Text
-		t.p.summaries.Take(t.summaryKey())
+		t.p.summaries.Take(t.key())
 	}
 	goal.NoModel = true // nobody waits for a model: what it wrote is there, or not
 	res, written := compact.Result{}, false

@@ -1,5 +1,6 @@
 // Package checkpoint keeps what was done to a conversation, so that the next request of it
-// gets the same bytes again.
+// gets the same bytes again: a log of cuts, each made of all messages up to one, and of decisions, each about a message that was sent
+// for the first time.
 //
 // Agents send their whole history with every turn. Once a part of it was cut or summarised,
 // that must not be done anew each time: a model would be paid for each summary, and any
@@ -10,7 +11,8 @@
 //	store, err := checkpoint.Open(checkpoint.Options{Dir: dir, Journal: j})
 //	scope := store.Scope(credential)
 //	unlock, err := store.Lock(ctx, scope, conversation) // one compaction of it at a time
-//	c := checkpoint.Lookup(store, scope, chain)          // chain[i] is the digest of messages 0..i
+//	log := checkpoint.Log(store, scope, chain, 0)        // chain[i] is the digest of messages 0..i
+//	d, err := store.Freeze(scope, decision, nil)
 //	…
 //	c, err = store.Put(scope, made, cut)
 //	unlock()
