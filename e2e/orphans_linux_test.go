@@ -216,7 +216,9 @@ func orphansAreToldOf(t *testing.T, m mode) {
 
 func orphansAreEnded(t *testing.T, m mode) {
 	o := startOrphaning(t, m, "end")
-	o.until("the end of three", func() bool { return o.told("ended when asked") == 3 })
+	o.until("the end of three, and that the daemon is left alone", func() bool {
+		return o.told("ended when asked") == 3 && o.told("are left alone") == 1
+	})
 	if n := o.idlers(); n != 1 {
 		t.Errorf("%d children live, want the daemon", n)
 	}

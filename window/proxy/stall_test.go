@@ -218,8 +218,9 @@ func TestStalledAnswerEndsInTheProvidersOwnError(t *testing.T) {
 			stillTest(t, Options{}, func(s *still) {
 				s.asked(s.Context(), c.path, c.ask, c.header)
 				s.write(c.sent)
-				began, pings := time.Now(), ""
+				began, pings, pinged := time.Now(), "", make(chan struct{})
 				go func() {
+					defer close(pinged)
 					for c.ping != "" && time.Since(began) < c.after-20*time.Second {
 						time.Sleep(15 * time.Second)
 						s.write(c.ping)
@@ -228,6 +229,7 @@ func TestStalledAnswerEndsInTheProvidersOwnError(t *testing.T) {
 				}()
 				text, cut := s.over()
 				quiet := time.Since(began)
+				<-pinged
 				if quiet < c.after || quiet > c.after+holdTime {
 					t.Errorf("it ended after %s, want %s", quiet, c.after)
 				}
