@@ -3,5 +3,7 @@
 // what is claimed. Whoever changes the extractor after a look at them has to have others written.
 //
 // The talk (what users ask and say in passing, what agents decide, what is to be done, what fails) is written by hand, in four
-// languages; what agents read is made by a seeded generator, and most of the bytes.
+// languages; what agents read is made by a seeded generator, and most of the bytes. Four sessions more are of the extractor's own author:
+// they say in prose what is open, what the cause was and what was decided. Three of them were looked at while its rules for prose were made, the
+// Japanese one was not.
 package heldout

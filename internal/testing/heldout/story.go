@@ -15,6 +15,9 @@ func Turkish() []Session { return []Session{turkish.session(500)} }
 // Chinese returns a session of the same kind in Chinese. It was looked at too.
 func Chinese() []Session { return []Session{chinese.session(501)} }
 
+// Spanish returns one in Spanish, whose announcements have many words. It was looked at too.
+func Spanish() []Session { return []Session{spanish.session(503)} }
+
 // Japanese returns a session of the same kind in Japanese, written before the rules for prose were and never looked at while they were made.
 func Japanese() []Session { return []Session{japanese.session(502)} }
 
@@ -34,20 +37,21 @@ type story struct {
 	agent   agent
 	said    []string // by the user; each begins a task
 	user    []string // facts in it
-	// chat announces the next call and notes are what an agent says besides; {file} and {name} are of the session.
-	chat, notes []string
-	open        []said
-	openItems   []said // stand in lists at the end of a task
-	openForm    form
-	causes      []said
-	causeForm   form
-	decided     []said
-	ends        []string // begin the last answer of a task
-	rest        string   // stands above the list of a last answer
-	failing     map[string][]string
-	dirs, stems []string
-	suffix      string
-	code        []string
+	// chat announces the next call and notes are what an agent says besides; {file} and {name} are of the session, {thing} is one of
+	// things.
+	chat, notes, things []string
+	open                []said
+	openItems           []said // stand in lists at the end of a task
+	openForm            form
+	causes              []said
+	causeForm           form
+	decided             []said
+	ends                []string // begin the last answer of a task
+	rest                string   // stands above the list of a last answer
+	failing             map[string][]string
+	dirs, stems         []string
+	suffix              string
+	code                []string
 }
 
 // taskSteps is how many calls a task of a story has.
@@ -89,6 +93,9 @@ func (s *story) session(seed uint64) Session {
 	fill := func(list []string) string {
 		text := list[r.IntN(len(list))]
 		text = strings.ReplaceAll(text, "{file}", files[r.IntN(len(files))])
+		for strings.Contains(text, "{thing}") {
+			text = strings.Replace(text, "{thing}", s.things[r.IntN(len(s.things))], 1)
+		}
 		for strings.Contains(text, "{name}") {
 			text = strings.Replace(text, "{name}", identifier(r), 1)
 		}

@@ -26,19 +26,18 @@ const (
 	userMost  = 0.80
 	userSmall = 0.50
 	roomy     = 12_000 // bytes
-	alsoShare = 0.08
+	alsoShare = 0.04
 	// What a coding agent needs has a part of its own too; the rest of it comes before all other
 	// lines.
 	planShare     = 0.15
 	changedShare  = 0.20
 	failuresShare = 0.20
-	decisionShare = 0.25
-	decisionMost  = 0.35
 	retiredShare  = 0.15
-	// spokenShare is for what else the agent said, where it was not said in the same way many times: its
-	// words say what was found and meant, in whatever language.
-	spokenShare = 0.15
-	spokenAlike = 3
+	// proseShare is for what the agent said, placeShare of it for each place where it was said and stoodShare for where the work stands;
+	// what is left of the room goes to it before any line of a tool's.
+	proseShare = 0.26
+	placeShare = 0.08
+	stoodShare = 0.03
 	// longest a line may be in a summary, in bytes; the user's and decisions are quoted whole.
 	longestSpoken = 280
 	longestTool   = 170
@@ -148,17 +147,19 @@ func (c *chooser) users(room int) int {
 // agents takes what a coding agent needs: each kind its share, then what is left of the room
 // in the order of their worth. user is what the user's words left of their share.
 func (c *chooser) agents(known *records, user int) {
-	decisions := slices.DeleteFunc(slices.Clone(c.order), func(i int) bool {
-		return c.all[i].decision < decisive || c.all[i].section == sectionUser
-	})
-	slices.SortStableFunc(decisions, func(a, b int) int { return cmp.Compare(c.all[b].decision, c.all[a].decision) })
-	p := packer{known: known, next: map[section][]block{}, held: c.held}
+	told := c.told()
+	p := packer{known: known, next: map[section][]block{}, held: c.held, said: c.said}
 	pack := func(s section, room int) { c.left -= p.pack(s, min(room, c.left-c.names)) }
 
 	pack(sectionPlan, c.part(planShare))
 	pack(sectionChanged, c.part(changedShare))
 	pack(sectionFailures, c.part(failuresShare))
-	c.decisions(decisions, c.part(decisionShare))
+	prose := c.part(proseShare)
+	prose -= c.sentences(told, c.part(stoodShare), sectionNext)
+	for _, s := range []section{sectionEnds, sectionCauses, sectionDecisions} {
+		prose -= c.sentences(told, c.part(placeShare), s)
+	}
+	c.sentences(told, prose, sectionNone)
 	most := userMost
 	if c.whole < roomy {
 		most = userSmall
@@ -167,8 +168,7 @@ func (c *chooser) agents(known *records, user int) {
 	pack(sectionPlan, c.left)
 	pack(sectionChanged, c.left)
 	pack(sectionFailures, c.left)
-	c.decisions(decisions, c.part(decisionMost-decisionShare))
-	c.decisions(otherWords(c.all, c.order), int(spokenShare*float64(c.left)))
+	c.sentences(told, c.left, sectionNone)
 	p.next[sectionFailures] = known.blocks(sectionFailures, true)
 	pack(sectionFailures, c.part(retiredShare))
 	pack(sectionRetired, c.part(retiredShare))
@@ -178,22 +178,33 @@ func (c *chooser) agents(known *records, user int) {
 	}
 }
 
-// decisions takes lines in their order into room.
-func (c *chooser) decisions(list []int, room int) {
-	for _, i := range list {
-		room -= c.take(i, min(room, c.left-c.names))
-	}
-}
-
-// otherWords lists what the agent said but did not announce or repeat, what sounds most like a decision first.
-func otherWords(all []line, order []int) (list []int) {
-	for _, i := range order {
-		if l := &all[i]; l.kind == Assistant && l.section != sectionUser && l.alike <= spokenAlike && l.words > 3 && !narrates(l.text) {
+// told lists what the agent said that is news, the most first.
+func (c *chooser) told() (list []int) {
+	for _, i := range c.order {
+		if l := &c.all[i]; l.news > 0 && l.tells() {
 			list = append(list, i)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(all[b].decision, all[a].decision) })
+	slices.SortFunc(list, func(a, b int) int {
+		return cmp.Or(cmp.Compare(c.all[b].news, c.all[a].news), cmp.Compare(b, a))
+	})
 	return list
+}
+
+// sentences takes what the agent said into room, what stands in one section or, for sectionNone, all of it. An item of a list brings
+// the heading of the list along. It returns what they cost.
+func (c *chooser) sentences(list []int, room int, s section) (cost int) {
+	for _, i := range list {
+		if s != sectionNone && c.all[i].section != s {
+			continue
+		}
+		used := c.take(i, min(room-cost, c.left-c.names))
+		if head := i - int(c.all[i].head); used > 0 && head < i {
+			used += c.take(head, min(room-cost-used, c.left-c.names))
+		}
+		cost += used
+	}
+	return cost
 }
 
 // A packer takes blocks while there is room for them.
@@ -201,6 +212,7 @@ type packer struct {
 	known *records
 	next  map[section][]block // what is left of each section
 	held  map[uint64]bool
+	said  map[string]bool
 	taken []block
 }
 
@@ -229,6 +241,9 @@ func (p *packer) pack(s section, room int) (cost int) {
 		cost += used
 		for _, l := range one.lines {
 			p.hold(l)
+			if _, item, ok := strings.Cut(l, "] "); ok && s == sectionPlan {
+				p.said[item] = true
+			}
 		}
 		p.taken = append(p.taken, one)
 		if len(b.lines) > 0 {
@@ -252,10 +267,10 @@ func (p *packer) hold(text string) {
 
 // addsNothing tells that everything a line could be needed for is there already.
 func (l *line) addsNothing(held map[uint64]bool) bool {
-	if l.decision >= decisive {
-		return false // that names are known says nothing of what was decided
+	if l.news > 0 {
+		return false // that names are known says nothing of what was said of them
 	}
-	if l.section == sectionUser || l.section == sectionConstraints || l.section == sectionNext || len(l.tokens) == 0 {
+	if l.section == sectionUser || len(l.tokens) == 0 {
 		return l.kind == Result || l.kind == Call
 	}
 	for _, t := range l.tokens {
@@ -292,7 +307,7 @@ func remaining(all []line, order []int, held map[uint64]bool, room int) (also []
 func (l *line) shortened() string {
 	most := longestTool
 	switch {
-	case l.kind == User, l.kind == Prior, l.decision >= decisive:
+	case l.kind == User, l.kind == Prior, l.news > 0:
 		most = longSpoken
 	case l.kind == Assistant:
 		most = longestSpoken

@@ -13,11 +13,11 @@ type failures struct {
 	by   map[string]int // of the newest of a command
 }
 
-// ran notes the result of a command. A later run of the same command retires what an earlier
-// one said.
-func (f *failures) ran(command string, turn int32, text string, isError, reads bool) {
+// ran notes the result of a command, and tells whether it failed. A later run of the same command retires what an
+// earlier one said.
+func (f *failures) ran(command string, turn int32, text string, isError, reads bool) (found bool) {
 	if reads && !isError {
-		return // a file that speaks of errors
+		return false // a file that speaks of errors
 	}
 	one, found := failed(unwrapped(text), isError)
 	command = oneLine(command, maxCommand)
@@ -26,6 +26,7 @@ func (f *failures) ran(command string, turn int32, text string, isError, reads b
 		one.command, one.turn = command, turn
 		f.add(one)
 	}
+	return found
 }
 
 // retire notes that a command was run again.

@@ -95,7 +95,7 @@ func Summarize(turns []Turn, o Options) Summary {
 	turns = newest(turns, o.Scan)
 	known := gather(turns)
 	all := append(lines(turns), known.prose...)
-	weigh(all, known)
+	weigh(all, turns, known)
 	chosen := choose(all, known, w.room(known), o.Verbatim)
 	text := w.write(all, chosen)
 	return Summary{Text: text, Messages: messages, Lines: chosen.count}

@@ -139,6 +139,7 @@ type failReader struct {
 	told  bool // by what ran the command
 	near  int  // how many lines more stand near one that names a failure
 	trace bool // a traceback of Python has begun
+	colon bool // the line before names a failure and ends with a colon
 }
 
 const maxFailScan = 4000 // lines that are held
@@ -156,6 +157,7 @@ func (f *failReader) read(text string) {
 		if trimmed == "" {
 			continue
 		}
+		trimmed = strings.TrimPrefix(trimmed, "Output: ") // Gemini CLI's, before the first line
 		lower := strings.ToLower(trimmed)
 		f.seen++
 		if code, ok := exitCode(lower); ok {
@@ -203,6 +205,10 @@ func (f *failReader) read(text string) {
 				worth = max(worth, failDetail)
 			}
 		}
+		if f.colon && readable(trimmed) { // "thread 'main' panicked at src/main.rs:3:5:", and what it said on the next line
+			worth = max(worth, failDetail)
+		}
+		f.colon = worth >= failNamed && strings.HasSuffix(trimmed, ":")
 		f.near--
 		if worth >= failNamed {
 			f.named++

@@ -22,7 +22,9 @@ type line struct {
 	words    int
 	score    float64
 	alike    int32   // how many lines have its template or shape
-	decision float64 // how much it is a decision of the agent's
+	news     float64 // of a sentence of the agent's: how many new words it has, and how it stands
+	head     int32   // of an item of a list: how many lines before it the list's heading stands; 0 for none
+	joins    bool    // it goes on with the row of the line before it
 }
 
 const (
@@ -33,7 +35,7 @@ const (
 	piece = 180
 	// longSentence is where an agent's line is taken apart into sentences: announcements and
 	// findings stand side by side.
-	longSentence = 110
+	longSentence = 40
 	// longSpoken is how long one sentence of the user's or the agent's may be: half of a
 	// decision is none.
 	longSpoken = 640
@@ -80,8 +82,16 @@ func lines(turns []Turn) []line {
 		case User:
 			most = longSpoken
 		}
+		row, head := 0, -1 // where the row began, and which line is the heading of a list
 		for at, part := range pieces(text, longest, most) {
 			l := line{text: part, turn: int32(i), kind: t.Kind, first: len(found) == start}
+			if t.Kind == Assistant {
+				l.joins = !l.first && strings.IndexByte(text[row:at], '\n') < 0
+				row = at
+				if !l.joins {
+					head = l.listed(head, len(found))
+				}
+			}
 			if t.Kind == User && at > pasted && at < len(text)-pastedEnd {
 				l.kind = Result
 			}
@@ -181,4 +191,22 @@ func worth(text string) bool {
 		}
 	}
 	return false
+}
+
+// listed takes the mark of a list off a line, and notes where the list's heading stands. head is the last line that may be one, -1 for none, and at
+// where the line itself will stand; it returns the head of the lines that follow.
+func (l *line) listed(head, at int) int {
+	rest := strings.TrimLeft(l.text, "-*+•·–0123456789.)、 ")
+	marked := len(rest) < len(l.text) && worth(rest) && strings.ContainsAny(l.text[:len(l.text)-len(rest)], " 、") && !strings.HasPrefix(l.text, "**")
+	switch {
+	case marked:
+		l.text = rest
+		if head >= 0 {
+			l.head = int32(at - head)
+		}
+		return head
+	case strings.HasSuffix(l.text, ":"), strings.HasSuffix(l.text, "："), strings.HasPrefix(l.text, "#"), strings.HasPrefix(l.text, "**") && strings.HasSuffix(l.text, "**"):
+		return at
+	}
+	return -1
 }

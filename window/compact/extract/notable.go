@@ -18,7 +18,7 @@ const (
 func Notable(turns []Turn, n, most int) []string {
 	turns = newest(turns, DefaultScan)
 	all := lines(turns)
-	weigh(all, nil)
+	weigh(all, turns, nil)
 	found := make([]string, len(turns))
 	var scores []float64
 	var best []int // the heaviest first

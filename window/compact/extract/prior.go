@@ -49,6 +49,9 @@ func priorLines(found []line, text string, turn int32) []line {
 			continue
 		}
 		l := line{turn: turn, kind: Prior, section: at}
+		if at == sectionNext {
+			l.section = sectionDecisions // it stands elsewhere now
+		}
 		rest := strings.TrimPrefix(strings.TrimPrefix(row, "- "), "> ")
 		if list, ok := strings.CutPrefix(row, alsoMark); ok {
 			for word := range strings.SplitSeq(list, ", ") {

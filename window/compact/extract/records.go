@@ -17,6 +17,9 @@ type records struct {
 	failures failures
 	prose    []line         // of arguments that say why something is done
 	answers  map[int32]bool // results that are the user's answers to a question
+	ends     map[int32]bool // what the agent said last before the user spoke
+	trouble  map[int32]bool // what it said when something had failed and no file was changed since
+	stood    int32          // what it said last of all
 }
 
 // A call that has no result yet, or the one that a result belongs to.
@@ -34,7 +37,8 @@ const (
 // gather reads the structure of turns. What is in turns that stay (Kept) only replaces what was
 // said before.
 func gather(turns []Turn) *records {
-	r := &records{changed: map[string]int32{}, answers: map[int32]bool{}}
+	r := &records{changed: map[string]int32{}, answers: map[int32]bool{}, ends: map[int32]bool{}, trouble: map[int32]bool{}, stood: -1}
+	trouble := 0                  // calls for which what failed may still be spoken of
 	calls := map[string]pending{} // by id
 	var unnamed []pending         // of dialects without ids, oldest first
 	for i := range turns {
@@ -46,6 +50,10 @@ func gather(turns []Turn) *records {
 		case Assistant:
 			r.plans.spoken(t.Text, turn)
 			if !t.Kept {
+				r.stood = turn
+				if trouble > 0 {
+					r.trouble[turn] = true
+				}
 				for _, path := range editedInText(t.Text) {
 					r.change(path)
 				}
@@ -53,6 +61,9 @@ func gather(turns []Turn) *records {
 		case Call:
 			v := parseArguments(t.Text)
 			paths := edited(t.Tool, &v)
+			if trouble--; len(paths) > 0 {
+				trouble = 0
+			}
 			if !t.Kept {
 				for _, path := range paths {
 					r.change(path)
@@ -101,7 +112,20 @@ func gather(turns []Turn) *records {
 			if p.writes && !t.Failed && !marks(strings.TrimSpace(t.Text[:min(len(t.Text), 80)])) {
 				continue // an edit shows what it has written
 			}
-			r.failures.ran(p.command, turn, t.Text, t.Failed, p.reads)
+			if r.failures.ran(p.command, turn, t.Text, t.Failed, p.reads) {
+				trouble = troubled
+			}
+		}
+	}
+	speaks := User
+	for i, t := range slices.Backward(turns) {
+		switch {
+		case t.Kind == Assistant && speaks == User:
+			r.ends[int32(i)] = true
+		case t.Kind == Call, t.Kind == Result:
+			speaks = t.Kind
+		case t.Kind == User && Own(t.Text) != "":
+			speaks = User
 		}
 	}
 	r.plans.list = slices.DeleteFunc(r.plans.list, func(p plan) bool { return turns[p.turn].Kept })
@@ -117,7 +141,7 @@ func (r *records) change(path string) {
 }
 
 // reasonKeys hold what an agent says of a call and not what the call does.
-var reasonKeys = []string{"explanation", "reason", "reasoning", "rationale", "thought", "thoughts", "thinking", "message", "summary", "decision", "note", "notes", "comment", "why", "description", "justification", "commitmessage", "title", "body"}
+var reasonKeys = []string{"explanation", "reason", "reasoning", "rationale", "thought", "thoughts", "thinking", "message", "summary", "decision", "note", "notes", "comment", "why", "justification", "commitmessage", "body"}
 
 // reasons takes what an agent says of a call as words of the agent's, and the message of a commit.
 func (r *records) reasons(v *value, turn int32) {
@@ -126,8 +150,8 @@ func (r *records) reasons(v *value, turn int32) {
 			return
 		}
 		for _, part := range pieces(text[:min(len(text), pasted)], longSentence, longSpoken) {
-			if len(r.prose) < maxChanged && decides(part) >= decisive {
-				r.prose = append(r.prose, line{text: part, turn: turn, kind: Assistant})
+			if len(r.prose) < maxChanged {
+				r.prose = append(r.prose, line{text: part, turn: turn, kind: Assistant, last: true})
 			}
 		}
 	}

@@ -9,26 +9,18 @@ var baseWeight = [...]float64{User: 8, Assistant: 2.5, Call: 0.8, Result: 0.5, P
 const (
 	weightFirst      = 4.0 // the first line of what the user said
 	weightConstraint = 6.0
-	weightDecision   = 4.0
 	weightError      = 2.0
-	weightNext       = 1.0
 	// tokenCap bounds what the tokens of one line add: a line of forty identifiers is a
 	// listing.
 	tokenCap = 12.0
 	// mute is for a tool's line without words: a number without what it counts, a dump.
 	mute = 0.1
-	// narrated is for an agent's words about what it is about to do: the call that follows
-	// says it better.
+	// narrated is for an agent's words that are no news: the call that follows says them better.
 	narrated = 0.3
-	// routine is how many sentences of one shape are no decisions but a way of speaking, unless
-	// they are called decisions.
-	routine = 6
-	// answered is what a user's answer to a question counts as a decision.
-	answered = 8.0
 )
 
 // weigh scores every line, and puts it into a section.
-func weigh(all []line, known *records) {
+func weigh(all []line, turns []Turn, known *records) {
 	templates := make(map[uint64]int32, len(all))
 	shapes := make(map[uint64]int32, len(all))
 	occurs := make(map[uint64]int32, len(all))
@@ -57,18 +49,12 @@ func weigh(all []line, known *records) {
 	for i := range all {
 		newest = max(newest, float64(all[i].turn)+1)
 	}
+	if known != nil {
+		prose(all, turns, known, occurs)
+	}
 	for i := range all {
 		l := &all[i]
 		l.alike = max(templates[l.template], shapes[l.shape])
-		switch {
-		case known == nil:
-		case l.kind == Assistant, l.kind == Prior && (l.section == sectionDecisions || l.section == sectionConstraints):
-			if l.decision = decides(l.text); l.alike > routine && l.decision < countLabel {
-				l.decision *= narrated
-			}
-		case l.kind == Result && known.answers[l.turn]:
-			l.decision, l.section = answered, sectionDecisions
-		}
 		l.score = l.weight(l.alike, occurs, spoken, len(all), scratch[:])
 		l.score *= 0.75 + 0.5*float64(l.turn+1)/newest
 	}
@@ -76,7 +62,7 @@ func weigh(all []line, known *records) {
 
 func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bool, n int, scratch []byte) float64 {
 	score := baseWeight[l.kind]
-	strength, ask := 1.0, cueConstraint|cueDecision|cueError|cueNext
+	strength, ask := 1.0, cueConstraint|cueError
 	switch l.kind {
 	case Result, Call:
 		strength, ask = 0.5, cueError // code and logs are full of the other words
@@ -87,14 +73,8 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 	if is&cueConstraint != 0 {
 		score += weightConstraint * strength
 	}
-	if is&cueDecision != 0 || l.decision >= decisive {
-		score += weightDecision * strength
-	}
 	if is&cueError != 0 {
 		score += weightError * strength
-	}
-	if is&cueNext != 0 {
-		score += weightNext * strength
 	}
 	if l.kind == User && l.first {
 		score += weightFirst
@@ -127,7 +107,7 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 		// An agent repeats itself in much fewer lines than its tools do.
 		score /= math.Sqrt(math.Sqrt(float64(alike)))
 	}
-	if l.kind == Assistant && is&^cueNext == 0 && l.decision < decisive && narrates(l.text) {
+	if l.kind == Assistant && words == 0 && !l.tells() {
 		score *= narrated
 	}
 	return score
@@ -139,18 +119,6 @@ func (l *line) place(is cue) section {
 	case User:
 		return sectionUser
 	case Assistant:
-		switch {
-		case l.decision >= decisive:
-			return sectionDecisions
-		case is&cueNext != 0 && l.last:
-			return sectionNext
-		case is&cueConstraint != 0:
-			return sectionConstraints
-		case is&cueDecision != 0:
-			return sectionDecisions
-		case is&cueError != 0:
-			return sectionErrors
-		}
 		return sectionDecisions
 	}
 	if is&cueError != 0 || l.section == sectionErrors {

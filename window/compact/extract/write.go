@@ -13,7 +13,8 @@ const (
 	sectionNone section = iota
 	sectionUser
 	sectionPlan
-	sectionConstraints
+	sectionEnds
+	sectionCauses
 	sectionDecisions
 	sectionChanged
 	sectionFiles
@@ -23,6 +24,11 @@ const (
 	sectionNext
 	sections
 )
+
+// spoken tells whether a section holds what the agent said in prose.
+func (s section) spoken() bool {
+	return s == sectionEnds || s == sectionCauses || s == sectionDecisions || s == sectionNext
+}
 
 // recorded tells whether a section holds blocks of [records] and not lines.
 func (s section) recorded() bool {
@@ -44,16 +50,17 @@ const (
 )
 
 var titles = [sections]string{
-	sectionUser:        "## What the user said, in the user's own words",
-	sectionPlan:        "## Plans and lists of things to do, in their last state",
-	sectionConstraints: "## Constraints",
-	sectionDecisions:   "## Decisions and findings",
-	sectionChanged:     "## Files that were written, changed or moved",
-	sectionFiles:       "## Files, identifiers and values",
-	sectionFailures:    "## What commands that failed printed last",
-	sectionErrors:      "## Errors",
-	sectionRetired:     "## What failed before the same command was run again",
-	sectionNext:        "## Where it stood",
+	sectionUser:      "## What the user said, in the user's own words",
+	sectionPlan:      "## Plans and lists of things to do, in their last state",
+	sectionEnds:      "## Said at the end of tasks: what came of them, what is left",
+	sectionCauses:    "## Said between a failure and the next change: causes",
+	sectionDecisions: "## Decisions and findings",
+	sectionChanged:   "## Files that were written, changed or moved",
+	sectionFiles:     "## Files, identifiers and values",
+	sectionFailures:  "## What commands that failed printed last",
+	sectionErrors:    "## Errors",
+	sectionRetired:   "## What failed before the same command was run again",
+	sectionNext:      "## Where it stood",
 }
 
 // A writer puts a summary together within a number of bytes.
@@ -103,20 +110,25 @@ func (w *writer) write(all []line, c choice) string {
 		if len(by[s]) == 0 && (s != sectionFiles || len(c.also) == 0) {
 			continue
 		}
-		b.WriteString("\n" + titles[s] + "\n")
-		mark := "- "
+		b.WriteString("\n" + titles[s])
+		mark := "\n- "
 		if s == sectionUser {
-			mark = "> "
+			mark = "\n> "
 		}
-		for _, i := range by[s] {
+		for k, i := range by[s] {
 			text, ok := c.text[i]
 			if !ok {
 				text = all[i].text
 			}
-			b.WriteString(mark)
+			switch {
+			case k == 0 || by[s][k-1] != i-1 || !all[i].joins:
+				b.WriteString(mark)
+			case !strings.HasSuffix(all[i-1].text, "。"): // sentences that stood side by side
+				b.WriteByte(' ')
+			}
 			b.WriteString(text)
-			b.WriteByte('\n')
 		}
+		b.WriteByte('\n')
 		if s == sectionFiles && len(c.also) > 0 {
 			b.WriteString(alsoMark)
 			b.WriteString(strings.Join(c.also, ", "))

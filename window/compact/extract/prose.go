@@ -1,0 +1,239 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What an agent says in prose is told apart by its shape and its place, in whatever language: what was left open, what the cause was and
+// what was decided stands in sentences whose words are new in the conversation; what is announced is said in the same few words again and
+// again, right before the call that it announces, and names what the call names.
+//
+// A sentence's news is how many words it has that are new, each counted by how rare it is in what the agent said. Names and numbers are no
+// words here: a sentence that says the same of another file says nothing new. Ten sentences of one form are ten, as long as what fills the form is new.
+
+const (
+	// leastNews is how many new words a sentence needs to come before identifiers, and leastNewsEnd one of the last words of a task.
+	leastNews    = 2.5
+	leastNewsEnd = 1.0
+	// mostNews is how many count: a longer sentence is no better one.
+	mostNews = 8.0
+	// pairNews is what two neighbouring letters count in scripts that write without spaces, as parts of a word.
+	pairNews = 0.5
+	// A sentence counts more when it is among the last words of a task, and when an earlier summary has kept it; less when it stands right
+	// before a call, and when it names what the call names.
+	newsAtEnd      = 1.6
+	newsOfLabel    = 3.0
+	newsBeforeCall = 0.8
+	newsOfPrior    = 1.3
+	newsOfCall     = 0.6
+	// maxNames is how many names of a sentence count, and maxLabel how long a label is, in bytes.
+	maxNames = 2
+	maxLabel = 36
+	// callHead is how much of a call is searched for what the sentence before it names, in bytes.
+	callHead = 2048
+	// troubled is how many calls after a failure a sentence may still be about it.
+	troubled = 12
+	// fewest is how many sentences a conversation is taken to have at least: in a short one nothing is repeated yet.
+	fewest = 20
+)
+
+// A lexicon counts the words of what an agent says. Words that fall on one place count together: that is rare, and bounds the size.
+type lexicon struct {
+	count     [1 << 16]int32
+	sentences int
+}
+
+// add counts the words of a sentence.
+func (x *lexicon) add(text string) {
+	x.sentences++
+	words(text, func(hash uint64, _ float64) { x.count[hash%uint64(len(x.count))]++ })
+}
+
+// news is how many new words a sentence has.
+func (x *lexicon) news(text string) (sum float64) {
+	n := max(x.sentences, fewest)
+	words(text, func(hash uint64, share float64) {
+		rare := max(0, rarity(x.count[hash%uint64(len(x.count))], n))
+		sum += share * rare * rare
+	})
+	return min(sum, mostNews)
+}
+
+// unspaced are scripts that write without spaces between words.
+var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
+// words calls f with the hash of every word of a text, in small letters, and with how much of a word it is. Identifiers, paths and numbers are left out.
+func words(text string, f func(hash uint64, share float64)) {
+	for i := 0; i < len(text); {
+		if class[text[i]] == 0 {
+			i++
+			continue
+		}
+		end := i
+		for end < len(text) && class[text[end]] != 0 {
+			end++
+		}
+		run(text[i:end], f)
+		i = end
+	}
+}
+
+// run reads what stands between spaces and signs.
+func run(text string, f func(hash uint64, share float64)) {
+	hash, n, name, before := uint64(fnvOffset), 0, false, rune(0)
+	small := false
+	flush := func() {
+		if n > 1 && !name {
+			f(hash, 1)
+		}
+		hash, n, name, small = fnvOffset, 0, false, false
+	}
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			before = 0
+			i++
+			switch class[c] {
+			case 'd':
+				name = true
+			case 'p':
+				if c == '-' || c == ':' || i == len(text) || class[text[i]] == 'p' { // a word with a dash is two
+					flush()
+				} else {
+					name = true
+				}
+				continue
+			case 'U':
+				if small {
+					name = true
+				}
+				c += 'a' - 'A'
+			default:
+				small = true
+			}
+			hash, n = (hash^uint64(c))*fnvPrime, n+1
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		switch {
+		case r >= 0xE00 && unicode.In(r, unspaced...):
+			flush()
+			if before != 0 {
+				f(((fnvOffset^uint64(before))*fnvPrime^uint64(r))*fnvPrime, pairNews)
+			}
+			before = r
+			continue
+		case !unicode.IsLetter(r) && !unicode.Is(unicode.M, r):
+			flush()
+		default:
+			hash, n, small = (hash^uint64(unicode.ToLower(r)))*fnvPrime, n+1, small || !unicode.IsUpper(r)
+		}
+		before = 0
+	}
+	flush()
+}
+
+// prose finds what is news in what an agent said.
+func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
+	x := &lexicon{}
+	for i := range all {
+		if all[i].said() {
+			x.add(all[i].text)
+		}
+	}
+	for i := range all {
+		l := &all[i]
+		if l.kind == Result && known.answers[l.turn] {
+			l.news, l.section = mostNews, sectionDecisions
+		}
+		if !l.said() {
+			continue
+		}
+		l.news = x.news(l.text) + l.names(occurs)
+		if labelled(l.text) {
+			l.news *= newsOfLabel
+		}
+		switch {
+		case l.kind == Prior:
+			l.news *= newsOfPrior
+		case known.ends[l.turn]:
+			l.news *= newsAtEnd
+		case l.last:
+			l.news *= newsBeforeCall
+			if l.announces(turns) {
+				l.news *= newsOfCall
+			}
+		}
+		if l.kind != Prior {
+			switch {
+			case l.turn == known.stood:
+				l.section = sectionNext
+			case known.ends[l.turn]:
+				l.section = sectionEnds
+			case known.trouble[l.turn]:
+				l.section = sectionCauses
+			default:
+				l.section = sectionDecisions
+			}
+		}
+	}
+}
+
+// names counts the names that stand nowhere else in the conversation: each is as good as a new word.
+func (l *line) names(occurs map[uint64]int32) float64 {
+	n := 0
+	for _, t := range l.tokens {
+		if t.weight >= weightIdentifier && occurs[t.hash] == 1 {
+			n++
+		}
+	}
+	return float64(min(n, maxNames))
+}
+
+// labelled tells whether a sentence begins by saying what it is: "Decision: …", "待办：…".
+func labelled(text string) bool {
+	at := strings.IndexAny(text[:min(len(text), maxLabel)], ":：")
+	if at < 3 || at+4 > len(text) || text[at] == ':' && text[at+1] != ' ' && text[at+1] != '*' {
+		return false
+	}
+	for i := range at {
+		if c := class[text[i]]; c == 'd' || c == 'p' || c == 0 && text[i] != ' ' && text[i] != '*' {
+			return false
+		}
+	}
+	return strings.Count(text[:at], " ") < 3
+}
+
+// said tells whether a line is prose of the agent's, or was in an earlier summary.
+func (l *line) said() bool {
+	return l.kind == Assistant || l.kind == Prior && l.section.spoken()
+}
+
+// tells whether a line's news are enough to come before identifiers.
+func (l *line) tells() bool {
+	if l.kind == Prior || l.section == sectionEnds || l.section == sectionNext {
+		return l.news >= leastNewsEnd
+	}
+	return l.news >= leastNews
+}
+
+// announces tells whether a sentence names what the next call names.
+func (l *line) announces(turns []Turn) bool {
+	if int(l.turn)+1 >= len(turns) {
+		return false
+	}
+	next := &turns[l.turn+1]
+	if next.Kind != Call {
+		return false
+	}
+	call := next.Text[:min(len(next.Text), callHead)]
+	for _, t := range l.tokens {
+		if t.weight >= weightIdentifier && strings.Contains(call, l.text[t.from:t.to]) {
+			return true
+		}
+	}
+	return false
+}
