@@ -65,10 +65,15 @@ func (l Lines) Nearest() int {
 	return n
 }
 
-// Goal is where a compaction goes from a request that counts in.
+// Goal is where a compaction goes from a request that counts in. Where so little is known of the count that room has to be made below
+// the trigger, the target is as much lower: else the next few results would pass that line again.
 func (l Lines) Goal(in tokens.Estimate) compact.Goal {
 	limit := int(float64(l.Room) * float64(max(in.Best, 1)) / float64(max(in.High, 1)))
-	return compact.Goal{Target: int(l.Target * float64(l.Room)), Limit: limit, Trigger: min(l.TriggerTokens(), limit)}
+	target, trigger := l.Target*float64(l.Room), min(l.TriggerTokens(), limit)
+	if line := l.Trigger * float64(l.Room); float64(trigger) < line {
+		target *= float64(trigger) / line
+	}
+	return compact.Goal{Target: int(target), Limit: limit, Trigger: trigger}
 }
 
 // Near says that room is made in a request that counts in when it stands at a boundary between two tasks. Below the line nothing

@@ -86,7 +86,7 @@ func TestEnforced(t *testing.T) {
 	}
 }
 
-// The limit holds for the upper estimate, the target goes by the best.
+// The limit holds for the upper estimate, the target goes by the best; where the limit comes before the trigger, the target is as much lower.
 func TestGoal(t *testing.T) {
 	l := fit.Lines{Room: 10_000, Trigger: 0.8, Target: 0.5}
 	for _, c := range []struct {
@@ -94,7 +94,7 @@ func TestGoal(t *testing.T) {
 		want compact.Goal
 	}{
 		{tokens.Estimate{Low: 9000, Best: 9000, High: 9000}, compact.Goal{Target: 5000, Limit: 10_000, Trigger: 8000}},
-		{tokens.Estimate{Low: 8000, Best: 9000, High: 18_000}, compact.Goal{Target: 5000, Limit: 5000, Trigger: 5000}},
+		{tokens.Estimate{Low: 8000, Best: 9000, High: 18_000}, compact.Goal{Target: 3125, Limit: 5000, Trigger: 5000}},
 		{tokens.Estimate{}, compact.Goal{Target: 5000, Limit: 10_000, Trigger: 8000}},
 	} {
 		if got := l.Goal(c.in); got != c.want {

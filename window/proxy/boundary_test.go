@@ -41,7 +41,7 @@ func TestTopicsKeepThePrefix(t *testing.T) {
 }
 
 func playTopics(t *testing.T, d wire.Dialect, topic float64) (breaks int) {
-	provider, last := bodies(t)
+	provider, last := countingProvider(t)
 	dir := t.TempDir()
 	var root string
 	var j *journal.Journal
@@ -120,7 +120,7 @@ func countingProvider(t *testing.T) (string, func() []byte) {
 			mu.Unlock()
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","input_tokens":%d,"usage":{"input_tokens":%[1]d,"output_tokens":1}}`, len(body)/4)
+		_, _ = fmt.Fprintf(w, `{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","input_tokens":%d,"usage":{"input_tokens":%[1]d,"prompt_tokens":%[1]d,"output_tokens":1},"usageMetadata":{"promptTokenCount":%[1]d}}`, len(body)/4)
 	}))
 	t.Cleanup(s.Close)
 	return s.URL, func() []byte { mu.Lock(); defer mu.Unlock(); return last }
