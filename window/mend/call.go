@@ -28,11 +28,11 @@ func (m *mending) call(i int, p *wire.Part) {
 	switch m.r.Dialect {
 	case wire.Chat:
 		if p.Type == "function" {
-			m.arguments(i, p, m.member(p.Span, "function"))
+			m.arguments(i, p, "function")
 		}
 	case wire.Responses:
 		if p.Type == "function_call" {
-			m.arguments(i, p, p.Span)
+			m.arguments(i, p, "")
 		}
 	case wire.Messages:
 		m.input(i, p, true)
@@ -43,10 +43,12 @@ func (m *mending) call(i int, p *wire.Part) {
 	}
 }
 
-// arguments mends what Chat and Responses have as a text with JSON in it. holder is the object that it is a member of.
-func (m *mending) arguments(i int, p *wire.Part, holder wire.Span) {
+// arguments mends what Chat and Responses have as a text with JSON in it. holder names the member of the part with the object that has them; "" is
+// the part itself.
+func (m *mending) arguments(i int, p *wire.Part, holder string) {
 	switch {
 	case len(p.Texts) == 0 && (p.Raw.IsZero() || p.Raw == p.Span):
+		holder := m.member(p.Span, holder)
 		if !holder.IsZero() {
 			m.draft().SetMember(holder, "arguments", []byte(`"{}"`))
 			m.did(Wrapped, i, p.CallID, 0)
@@ -229,6 +231,9 @@ func plain(c byte) bool {
 
 // member is where the object lies that is a member of another one.
 func (m *mending) member(object wire.Span, name string) wire.Span {
+	if name == "" {
+		return object
+	}
 	v := rawjson.Get(m.r.Raw(object), name)
 	if v.IsZero() || m.r.Body[object.Start+v.Start] != '{' {
 		return wire.Span{}

@@ -31,6 +31,23 @@ func (m *recentMap[K, V]) get(k K) (V, bool) {
 	return v, ok
 }
 
+// last returns the value of the last of n keys that is remembered, and its index; -1 where none is.
+func (m *recentMap[K, V]) last(n int, key func(i int) K) (V, int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := n - 1; i >= 0; i-- {
+		k := key(i)
+		if v, ok := m.young[k]; ok {
+			return v, i
+		}
+		if v, ok := m.old[k]; ok {
+			return v, i
+		}
+	}
+	var none V
+	return none, -1
+}
+
 func (m *recentMap[K, V]) put(k K, v V) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,12 +80,8 @@ type sentAs struct {
 // lastSent finds the longest beginning of a conversation that was a request itself, and returns of how many of the client's messages it is;
 // 0 where none is known.
 func (p *Proxy) lastSent(scope checkpoint.Scope, chain []tokens.Digest) (sentAs, int) {
-	for i := len(chain) - 1; i >= 0; i-- {
-		if s, ok := p.sent.get(prefixOf{scope, chain[i]}); ok {
-			return s, i + 1
-		}
-	}
-	return sentAs{}, 0
+	s, i := p.sent.last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
+	return s, i + 1
 }
 
 // taken notes that the request was taken as it is: from now on its messages are sent like that. What the answer says of the provider's cache is
