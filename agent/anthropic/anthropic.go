@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // DefaultURL is the address of Anthropic's own service.
@@ -82,6 +83,7 @@ func New(o Options) (*Model, error) {
 	}
 	e, err := modelapi.New(modelapi.Options{
 		URL:     o.BaseURL,
+		Dialect: wire.Messages,
 		Info:    agent.ModelInfo{Provider: o.Provider, Name: o.Model, Window: o.Window, MaxOutput: o.MaxOutput, Standin: o.Standin},
 		Secrets: modelapi.Secrets(o.Key, o.Header), Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
 	})

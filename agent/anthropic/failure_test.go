@@ -143,6 +143,46 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestSignsOfLife: pings keep an answer open for as long as a model may say nothing at all, and for half an hour while it is said to think.
+func TestSignsOfLife(t *testing.T) {
+	t.Parallel()
+	const thinking = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}}\n\n"
+	for name, c := range map[string]struct {
+		first string
+		after time.Duration
+	}{
+		"after a word":    {begin + textBlock + oneWord, anthropicPatience},
+		"while it thinks": {begin + thinking, 30 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				m := cannedModel(t, canned{200, "text/event-stream", nil, func(r *http.Request) io.ReadCloser {
+					out, in := io.Pipe()
+					context.AfterFunc(r.Context(), func() { in.CloseWithError(r.Context().Err()) })
+					go func() {
+						_, err := io.WriteString(in, c.first)
+						for err == nil {
+							select {
+							case <-r.Context().Done():
+								return
+							case <-time.After(10 * time.Second):
+							}
+							_, err = io.WriteString(in, "event: ping\ndata: {\"type\": \"ping\"}\n\n")
+						}
+					}()
+					return out
+				}})
+				_, err := m.Generate(t.Context(), question, nothing)
+				if e := failure(t, err); e.Failure != agent.Broken || !strings.Contains(e.Text, "signs of life") || time.Since(begun).Truncate(time.Minute) != c.after {
+					t.Errorf("%+v after %v", e, time.Since(begun))
+				}
+			})
+		})
+	}
+}
+
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

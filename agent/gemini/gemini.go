@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // DefaultURL is the address of Google's own service.
@@ -91,6 +92,7 @@ func New(o Options) (*Model, error) {
 	var err error
 	m.endpoint, err = modelapi.New(modelapi.Options{
 		URL:     o.BaseURL,
+		Dialect: wire.Gemini,
 		Info:    agent.ModelInfo{Provider: o.Provider, Name: o.Model, Window: o.Window, MaxOutput: o.MaxOutput, Standin: o.Standin},
 		Secrets: modelapi.Secrets(o.Key, o.Header), Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
 	})

@@ -223,17 +223,17 @@ func TestSilence(t *testing.T) {
 		"after a word":     {func(w *io.PipeWriter) { io.WriteString(w, oneWord) }, time.Minute, agent.Broken},
 		"inside of a word": {func(w *io.PipeWriter) { io.WriteString(w, oneWord+"data: {\"cho") }, time.Minute, agent.Broken},
 		"after thinking on": {func(w *io.PipeWriter) {
-			for range 10 {
+			for range 7 {
 				time.Sleep(4 * time.Minute)
 				io.WriteString(w, ": still thinking\n\n")
 			}
 			io.WriteString(w, oneWord)
-			for range 10 {
+			for range 5 {
 				time.Sleep(50 * time.Second)
 				io.WriteString(w, ": keep-alive\n\n")
 			}
 			io.WriteString(w, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
-		}, 40*time.Minute + 500*time.Second, ""},
+		}, 28*time.Minute + 250*time.Second, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

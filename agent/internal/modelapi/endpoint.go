@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 const (
@@ -40,10 +41,13 @@ const (
 type Options struct {
 	URL  string          // with what the provider's client puts paths behind
 	Info agent.ModelInfo // URL is filled in
+	// Dialect is what its answers are written in.
+	Dialect wire.Dialect
 	// Secrets are texts that no error may hold, such as the key.
 	Secrets []string
 	Client  *http.Client // default: one of its own
-	// Patience is how long nothing may come before the first word, Silence how long after it.
+	// Patience is how long nothing may come before the first word, Silence how long after it. Signs of life without a word of the answer count as
+	// something for Patience, and for half an hour while the provider says that the model reasons.
 	Patience, Silence time.Duration
 }
 
@@ -54,6 +58,7 @@ type Endpoint struct {
 	secrets           *strings.Replacer
 	client            *http.Client
 	patience, silence time.Duration
+	dialect           wire.Dialect
 }
 
 // New checks the address. It makes no connection.
@@ -71,7 +76,7 @@ func New(o Options) (*Endpoint, error) {
 		return nil, fmt.Errorf("the base URL %s has a query or a fragment, which would not be sent; send what it says as a header", shown)
 	}
 	e := &Endpoint{
-		base: o.URL, patience: cmp.Or(max(o.Patience, 0), DefaultPatience), silence: cmp.Or(max(o.Silence, 0), DefaultSilence),
+		base: o.URL, patience: cmp.Or(max(o.Patience, 0), DefaultPatience), silence: cmp.Or(max(o.Silence, 0), DefaultSilence), dialect: o.Dialect,
 	}
 	secrets := o.Secrets
 	if password, ok := u.User.Password(); ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // drainTime and drainBytes bound the wait for the end of an answer whose last event is
@@ -21,6 +23,10 @@ const (
 	drainTime  = 250 * time.Millisecond
 	drainBytes = 64 << 10
 )
+
+// thoughtful is how long a model may send nothing but signs of life while its provider says that it reasons, as in window/proxy, and before it
+// sends anything else: it may be one's own that reads a long input.
+const thoughtful = 30 * time.Minute
 
 var errSilent = errors.New("nothing came for too long")
 
@@ -39,6 +45,10 @@ type Exchange struct {
 	heard  bool        // the head of an answer came
 	begun  bool        // and words of it
 	ended  bool        // its last event came
+	pulse  *wire.Pulse // what is of the answer and what only a sign of life; nil where each byte counts
+	since  time.Time   // when the newest of the answer came
+	spoken bool        // something of it came
+	pinged bool        // something else came since
 }
 
 // Begin begins an exchange that ends with ctx.
@@ -76,7 +86,11 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 	x.body = &countedBody{x: x, rc: res.Body}
 	res.Body = x.body
 	x.timer.Reset(x.wait)
+	x.since = time.Now()
 	if res.StatusCode >= 200 && res.StatusCode < 300 {
+		if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media == "text/event-stream" {
+			x.pulse = wire.NewPulse(x.e.dialect, true, false)
+		}
 		return res, nil
 	}
 	body, err := io.ReadAll(io.LimitReader(x.body, maxError))
@@ -145,7 +159,10 @@ func (x *Exchange) Failure(err error) error {
 }
 
 func (x *Exchange) silent() error {
-	if x.heard {
+	switch {
+	case x.heard && x.pinged:
+		return x.Broken(fmt.Sprintf("nothing but signs of life came for %s", time.Since(x.since).Round(time.Second)), errSilent)
+	case x.heard:
 		return x.Broken(fmt.Sprintf("nothing came for %s", x.wait), errSilent)
 	}
 	return x.fail(&agent.ModelError{Failure: agent.Unreachable, Text: fmt.Sprintf("no answer within %s", x.wait), Err: errSilent})
@@ -201,7 +218,24 @@ func (h *redactedError) Error() string { return h.text }
 // Is and As look below; Unwrap would let the text out.
 func (h *redactedError) Is(target error) bool { return errors.Is(h.err, target) }
 
-// countedBody is a body that counts its bytes. Each read puts the end of the wait off.
+// hear puts the end of the wait off when bytes have come. Pings and comments alone do it for as long only as a model may say nothing at all: people
+// report an hour of them.
+func (x *Exchange) hear(b []byte) {
+	now := time.Now()
+	x.pinged = x.pulse != nil && !x.pulse.Alive(b)
+	if !x.pinged {
+		x.since, x.spoken = now, true
+		x.timer.Reset(x.wait)
+		return
+	}
+	most := x.e.patience
+	if x.pulse.Reasoning || !x.spoken {
+		most = max(most, thoughtful)
+	}
+	x.timer.Reset(min(x.wait, max(0, most-now.Sub(x.since))))
+}
+
+// countedBody is a body that counts its bytes.
 type countedBody struct {
 	x  *Exchange
 	rc io.ReadCloser
@@ -210,7 +244,7 @@ type countedBody struct {
 func (w *countedBody) Read(p []byte) (int, error) {
 	n, err := w.rc.Read(p)
 	if n > 0 {
-		w.x.timer.Reset(w.x.wait)
+		w.x.hear(p[:n])
 		if w.x.came += limit.Bytes(n); w.x.came > MaxStream {
 			return n, w.x.Oversized(fmt.Sprintf("the stream of the answer is longer than %s", MaxStream))
 		}
