@@ -29,7 +29,8 @@
 // What to expect: an error is an *agent.ModelError, or the context's own. An answer is at most
 // 16 MiB of words in 512 MiB of stream; one event at most 8 MiB. Nothing for [Options].Patience
 // before the first word, or for [Options].Silence after it, ends the request and closes its
-// connection; so does the context. Redirects are not followed.
+// connection; so does the context. Pings and comments alone put that off until Patience, and for half an
+// hour before the first event and while the model is said to reason. Redirects are not followed.
 //
 // A Model may be used from any number of goroutines.
 //
