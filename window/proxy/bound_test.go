@@ -185,3 +185,35 @@ func TestProviderSummarises(t *testing.T) {
 		})
 	}
 }
+
+// TestTakenOutIsWhatDropBlockDrops: the same loop with a provider that binds reasoning, once with a model that is known for that, so that it is
+// taken out at a cut, and once with one that passes for free and a client that asks for drop_block, so that it stays in and the provider
+// drops it. What goes out at a cut would have been dropped in every request after it; as many count, but for cuts a request sooner or later.
+func TestTakenOutIsWhatDropBlockDrops(t *testing.T) {
+	const window, turns = 40_000, 120
+	play := func(model string, drops bool) (scripted.Stats, int) {
+		provider, _, root, j := scripting(t, scripted.Options{
+			Reasoning: func(string) scripted.Rule { return scripted.RuleOf("claude-fable-5-1") }, Window: window, Strict: true,
+			Script: scripted.Thoughtful(scripted.Shells("done", slicesOf("make", turns+10)...)),
+		}, Options{Store: memoryStore(t), Resolver: windowOf(window)})
+		r := rand.New(rand.NewPCG(1, 2))
+		a := &appender{dialect: wire.Messages, model: model, drops: drops}
+		a.says("Find out why the build of project Halcyon fails, and mend it.")
+		for range turns {
+			a.send(t, root)
+			a.results(a.open, func(string) string { return lines(r, 4000) }, "")
+		}
+		return provider.Stats(), len(events[journal.WindowBreak](j))
+	}
+	out, cuts := play("claude-fable-5-1", false)
+	dropped, others := play("claude-sonnet-4-5", true)
+	t.Logf("taken out: %d cuts, %+v", cuts, out)
+	t.Logf("drop_block: %d cuts, %+v", others, dropped)
+	if out.Refused+dropped.Refused+out.Dropped > 0 || dropped.Dropped == 0 || cuts < 2 || others < 2 {
+		t.Error("nothing was to be refused, and drop_block to drop")
+	}
+	near := func(a, b int) bool { return a*100 <= b*108 && b*100 <= a*108 }
+	if !near(out.Accepted, dropped.Accepted) || !near(out.Input, dropped.Input) || dropped.Sent < 2*out.Sent {
+		t.Errorf("with drop_block %d of %d blocks count in %d tokens, without it %d of %d in %d", dropped.Accepted, dropped.Sent, dropped.Input, out.Accepted, out.Sent, out.Input)
+	}
+}

@@ -25,6 +25,7 @@ type appender struct {
 	model   string
 	system  string
 	key     string
+	drops   bool // it asks for drop_block
 	history []json.RawMessage
 	open    []string // calls of the newest answer, by their names in the dialect
 	names   map[string]string
@@ -158,6 +159,9 @@ func (a *appender) body() []byte {
 	switch a.dialect {
 	case wire.Messages:
 		b["messages"], b["max_tokens"], b["thinking"] = a.history, 1000, m{"type": "adaptive"}
+		if a.drops {
+			b["thinking"] = m{"type": "adaptive", "block_binding": m{"prefix_mismatch_behavior": "drop_block"}}
+		}
 		b["system"] = cmp.Or(a.system, "You work in a shell.")
 		b["tools"] = []any{m{"name": "shell", "description": "runs a command in a shell", "input_schema": schema}}
 	case wire.Chat:
@@ -185,6 +189,9 @@ func (a *appender) send(t *testing.T, root string) *http.Response {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if a.drops {
+		req.Header.Set("Anthropic-Beta", scripted.BetaBinding)
+	}
 	if a.key != "" {
 		req.Header.Set("X-Api-Key", a.key)
 	}
