@@ -158,6 +158,16 @@ func (e *engine) imports(name string, paths ...string) {
 			e.t.Skipf("%s is not on this machine: no image of it can be made", path)
 		}
 		needs := []string{path}
+		if !strings.HasPrefix(path, "/usr/") && !strings.HasPrefix(path, "/bin/") { // one that was unpacked somewhere: no container would find it there
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(top, "usr/bin", filepath.Base(path)), text, 0o755)
+			}
+			if err != nil {
+				e.t.Fatal(err)
+			}
+			needs = nil
+		}
 		libraries, _ := exec.Command("ldd", path).Output() // a folder has none
 		for word := range strings.FieldsSeq(string(libraries)) {
 			if strings.HasPrefix(word, "/") {

@@ -22,7 +22,7 @@ func setUp(t *testing.T) (w *world, c *console, rc string) {
 // A person is asked three questions, may look at a change first, and the next shell runs the agent in its limits.
 func TestTerminalSetupAsks(t *testing.T) {
 	w, c, rc := setUp(t)
-	c.expect("1 of 3  When you type claude, run it in its limits?")
+	c.expect("1 of 3  When you type claude") // and what else is installed
 	c.press("?" + enter)
 	c.expect("+# >>> plimsoll setup >>>")
 	c.expect("1 of 3")
