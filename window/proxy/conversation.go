@@ -63,6 +63,9 @@ type conversation struct {
 	idle     time.Duration // for which the conversation was quiet before; 0 where that is not known
 	standing topic.Sign    // of the boundary that the request stands at
 
+	names  *tokens.Names // of the messages that came, until they are counted
+	silent bool          // the server cuts what is too long without a word
+
 	generation int      // of the cut that was put in
 	replayed   replayed // names the log that was put in, where nothing was decided now; else zero
 	repairs    []repair.Action
@@ -122,6 +125,7 @@ func (t *conversation) upTo() {
 	}
 	t.ledger = t.scope.String() + t.upstream + "\x00" + t.model
 	t.family = tokens.FamilyOf(string(t.rt.up.Provider), t.model)
+	t.silent = models.CutsSilently(t.upstream, t.model)
 	state, changes := t.p.o.Breaker.State(t.upstream, t.model)
 	t.breaker(changes)
 	t.whole, t.strict = t.p.o.Resolver.Window(t.upstream, t.model, t.betas), state.Strict
@@ -131,7 +135,8 @@ func (t *conversation) upTo() {
 		t.window.Input = int(float64(t.window.Input) * state.Factor)
 		t.window.Source = "breaker"
 	}
-	t.chain = t.p.o.Counter.Chain(t.received, t.family)
+	t.names = t.p.o.Counter.Name(t.received, t.family)
+	t.chain = t.names.Chain()
 	t.name = compact.Conversation(t.received, t.chain)
 }
 
@@ -229,7 +234,13 @@ func (t *conversation) measure() {
 // was found for the one before it: an exact count is not lost to a wide band.
 func (t *conversation) recount() {
 	before, total := t.in, t.tally.Total.Best
-	t.tally = t.p.o.Counter.TallyBelow(t.request, t.family, t.nearest())
+	if t.request == t.received && t.names != nil {
+		t.tally = t.names.TallyBelow(t.nearest())
+	} else {
+		t.tally = t.p.o.Counter.TallyBelow(t.request, t.family, t.nearest())
+	}
+	t.names.Done()
+	t.names = nil
 	t.measure()
 	if t.how == tokens.CountedEstimate && total > 0 {
 		part := float64(t.tally.Total.Best) / float64(total)

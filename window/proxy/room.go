@@ -9,7 +9,6 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/fit"
-	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -74,7 +73,7 @@ const reasonCold = "cold"
 
 // enforced reports that somebody has said what the window is, or that the provider has refused something lately.
 func (t *conversation) enforced() bool {
-	return fit.Enforced(t.window, models.CutsSilently(t.upstream, t.model))
+	return fit.Enforced(t.window, t.silent)
 }
 
 func (t *conversation) reasonFor(room int) string {

@@ -124,50 +124,9 @@ func (c *Counter) Tally(r *wire.Request, f Family) Tally { return c.TallyBelow(r
 // sample says that it does, with a tenth to spare, the texts of messages that were not counted before are not counted now. Their
 // estimates are wider. System and tools are always counted, and so is what would take less than a millisecond.
 func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
-	n := len(r.Messages)
-	t := newTally(r, f)
-	var head Estimate
-	sum := sha256.New()
-	l := c.lookup()
-	defer c.done(l)
-	add := func(list []item) {
-		for i := range list {
-			head = head.Plus(list[i].estimate())
-			sum.Write(list[i].digest[:])
-		}
-	}
-	add(c.items(r, f, aSystem, len(r.System), l, count))
-	add(c.items(r, f, aTool, len(r.Tools), l, count))
-	copy(t.HeadDigest[:], sum.Sum(nil))
-	t.Head = head.Plus(everyRequest(r, f))
-	extra := c.items(r, f, anExtra, len(r.Extra), l, count)
-	for i := range extra {
-		t.Extra = t.Extra.Plus(extra[i].estimate())
-	}
-	t.Total = t.Head.Plus(t.Extra)
-	find := count
-	if line > 0 {
-		find = below(line - t.Total.High)
-	}
-	list := c.items(r, f, aMessage, n, l, find)
-	for i := range list {
-		t.Chain[i] = list[i].chain
-		t.set(i, &list[i])
-		t.Total = t.Total.Plus(t.Messages[i])
-	}
-	return t
-}
-
-// Chain names the messages up to and with each: the same as Chain of a [Tally], without a count.
-func (c *Counter) Chain(r *wire.Request, f Family) []Digest {
-	out := make([]Digest, len(r.Messages))
-	l := c.lookup()
-	defer c.done(l)
-	list := c.items(r, f, aMessage, len(out), l, name)
-	for i := range list {
-		out[i] = list[i].chain
-	}
-	return out
+	names := c.Name(r, f)
+	defer names.Done()
+	return names.TallyBelow(line)
 }
 
 func newTally(r *wire.Request, f Family) Tally {
@@ -264,18 +223,22 @@ func (c *Counter) done(l *lookup) {
 // items returns n items of a request: from the memo, or found out and put there. Messages
 // come with their chain. They are valid until the next call with l.
 func (c *Counter) items(r *wire.Request, f Family, w what, n int, l *lookup, find finder) []item {
-	if n == 0 {
-		return nil
-	}
+	less := c.look(r, f, w, n, l)
+	return c.find(r, f, w, l, less, find)
+}
+
+// look takes n items of a request from the memo into l, those that are not there with their digests alone. It returns the indices of
+// those of which less is known than what they cost.
+func (c *Counter) look(r *wire.Request, f Family, w what, n int, l *lookup) (less []int) {
 	v := l.views
 	l.keys, l.list = slices.Grow(l.keys[:0], n)[:n], slices.Grow(l.list[:0], n)[:n]
 	l.changed = slices.Grow(l.changed[:0], n)[:n]
 	clear(l.changed)
-	list, keys, changed := l.list, l.keys, l.changed
+	list, keys := l.list, l.keys
 	for i := range keys {
 		keys[i] = c.key(r, f, w, i, v)
 	}
-	var missing, less []int
+	var missing []int
 	c.mu.Lock()
 	for i := range keys {
 		it, ok := c.memo.get(keys[i])
@@ -292,33 +255,40 @@ func (c *Counter) items(r *wire.Request, f Family, w what, n int, l *lookup, fin
 	c.mu.Unlock()
 	for _, i := range missing {
 		list[i].digest = digest(r, w, i, v)
-		changed[i] = true
+		l.changed[i] = true
 	}
-	for _, i := range find(r, f, w, list, less) {
-		changed[i] = true
+	if w != aMessage {
+		return less
 	}
-	if w == aMessage {
-		// Where a message follows other messages than last time, its chain is new.
-		prev := Digest{byte(r.Dialect)}
-		for i := range n {
-			it := &list[i]
-			if it.prev != prev || it.chain == (Digest{}) {
-				it.prev, it.chain = prev, follow(prev, it.digest)
-				changed[i] = true
-			}
-			prev = it.chain
+	// Where a message follows other messages than last time, its chain is new.
+	prev := Digest{byte(r.Dialect)}
+	for i := range list {
+		it := &list[i]
+		if it.prev != prev || it.chain == (Digest{}) {
+			it.prev, it.chain = prev, follow(prev, it.digest)
+			l.changed[i] = true
 		}
+		prev = it.chain
 	}
-	if slices.Contains(changed, true) {
+	return less
+}
+
+// find finds out what is wanted of the items in l, and puts into the memo what is new of them.
+func (c *Counter) find(r *wire.Request, f Family, w what, l *lookup, less []int, find finder) []item {
+	for _, i := range find(r, f, w, l.list, less) {
+		l.changed[i] = true
+	}
+	if slices.Contains(l.changed, true) {
 		c.mu.Lock()
-		for i := range changed {
-			if changed[i] {
-				c.memo.put(keys[i], list[i])
+		for i := range l.changed {
+			if l.changed[i] {
+				c.memo.put(l.keys[i], l.list[i])
 			}
 		}
 		c.mu.Unlock()
+		clear(l.changed)
 	}
-	return list
+	return l.list
 }
 
 // follow is the digest of a chain that goes on with one more message.

@@ -327,7 +327,7 @@ func TestTallyBelow(t *testing.T) {
 	for _, f := range []Family{FamilyClaude, FamilyClaude47, FamilyGemini, FamilyO200K} {
 		c := NewCounter(Options{})
 		want := NewCounter(Options{}).Tally(r, f)
-		if got := c.Chain(r, f); !slices.Equal(got, want.Chain) {
+		if got := c.Name(r, f).Chain(); !slices.Equal(got, want.Chain) {
 			t.Errorf("%v: the chain without a count is %x, with it %x", f, got, want.Chain)
 		}
 		far := c.TallyBelow(r, f, 1<<20)
