@@ -58,9 +58,13 @@ func (m *mending) arguments(i int, p *wire.Part, holder string) {
 		m.did(Wrapped, i, p.CallID, 0)
 	default:
 		lit := p.Texts[0]
+		bounded := m.rules.openai && m.r.Dialect == wire.Responses
+		if p.Sound && (!bounded || lit.Len() <= maxArguments) {
+			return
+		}
 		text := m.unquoted(lit)
-		long := m.rules.openai && m.r.Dialect == wire.Responses && len(text) > maxArguments
-		if !long && (sound(text) || len(text) == 0 && !m.rules.noEmptyInput) {
+		long := bounded && len(text) > maxArguments
+		if !long && (p.Sound || len(text) == 0 && !m.rules.noEmptyInput) {
 			return
 		}
 		object, kind := mended(text)

@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Bounds of a view, far above what any window holds. A request beyond them is a
 // [SyntaxError], so that a small body of tiny elements cannot become a large view.
@@ -78,6 +81,7 @@ type parser struct {
 
 	nparts, ntexts int
 
+	scratch  []byte
 	declares bool // the part at hand does: a tool_reference was met in it
 
 	seen   set    // the members of the request that were read
@@ -198,9 +202,26 @@ func (p *parser) message(m Message) {
 	m.Parts = p.take()
 	m.bypass, p.brings = p.brings, 0
 	if p.Err == nil {
+		p.sound(m.Parts)
 		m.Key = p.names.key(p.r, &m)
 	}
 	p.r.Messages = append(p.r.Messages, m)
+}
+
+// sound finds out which calls have arguments that are JSON.
+func (p *parser) sound(parts []Part) {
+	for i := range parts {
+		if c := &parts[i]; c.Kind == Call && len(c.Texts) > 0 {
+			text := p.Text[c.Texts[0].Start:c.Texts[0].End]
+			if bytes.IndexByte(text, '\\') >= 0 {
+				p.scratch = Unquote(p.scratch[:0], text)
+				text = p.scratch
+			} else {
+				text = text[1 : len(text)-1]
+			}
+			c.Sound = json.Valid(text)
+		}
+	}
 }
 
 // cacheControl reads the value of a cache mark whose key has just been read.

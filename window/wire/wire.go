@@ -83,7 +83,9 @@ type Part struct {
 	// Declares says that the part makes tools known, or settles how the model works from here on. Without it calls that
 	// come later, or the instructions they follow, are not to be understood: it is never masked, and carried past a cut.
 	Declares bool
-	place    place
+	// Sound says of a Call whose arguments stand in a text that they are JSON. It is found out once, as a message is read for the first time.
+	Sound bool
+	place place
 	// Span is the part as an element of the array it stands in: a content block, an
 	// element of tool_calls, a Gemini part. It is the literal (quotes included) when the
 	// content is one string, the whole message where the message is the part (a Chat tool
