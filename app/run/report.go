@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/plimsoll/plimsoll/app/core"
@@ -241,12 +242,23 @@ func ofSystem(name string) bool {
 	return err != nil || strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/")
 }
 
+// reportPatience is how long the reader of a pipe may take: the run has ended, and its exit status waits.
+const reportPatience = 5 * time.Second
+
+// appendTo writes to what is no regular file. The run's command may have made a pipe of it that nobody reads, so nothing here waits for long.
 func appendTo(file string, body []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o600)
+	if errors.Is(err, syscall.ENXIO) {
+		return fmt.Errorf("%s is a pipe or a socket that nobody reads", file)
+	}
 	if err != nil {
 		return err
 	}
+	_ = f.SetWriteDeadline(time.Now().Add(reportPatience)) // what has no deadline takes bytes without a reader
 	_, err = f.Write(body)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("the reader of %s did not take it within %s", file, reportPatience)
+	}
 	return errors.Join(err, f.Close())
 }
 

@@ -7,7 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // A report replaces a file, also behind a link, and never a device or the system's own link to
@@ -74,5 +77,30 @@ func TestPutReport(t *testing.T) {
 	}
 	if after, err := os.Stat(at("log")); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the redirected file was replaced: %v", err)
+	}
+}
+
+// TestAPipeThatNobodyReads: the run's command may make a pipe of the report's file; the exit status does not wait for a reader that never comes, or
+// that never reads.
+func TestAPipeThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "report.json")
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := putReport(file, []byte("{}\n")); err == nil || !strings.Contains(err.Error(), "nobody reads") {
+		t.Errorf("a pipe without a reader: %v", err)
+	}
+	reader, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if err := putReport(file, []byte("{}\n")); err != nil {
+		t.Errorf("a pipe with a reader: %v", err)
+	}
+	began := time.Now()
+	if err := putReport(file, make([]byte, 4<<20)); err == nil || !strings.Contains(err.Error(), "did not take it") || time.Since(began) < reportPatience {
+		t.Errorf("a reader that does not read: %v after %s", err, time.Since(began))
 	}
 }

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -272,50 +271,6 @@ func TestFullBudgetIsToldApart(t *testing.T) {
 	}
 	if !p.budget.sem.TryAcquire(p.budget.size) {
 		t.Error("the budget has not come back")
-	}
-}
-
-func TestWebSocketIsSentBackToHTTP(t *testing.T) {
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Upgrade") != "websocket" {
-			t.Errorf("upgrade did not arrive: %v", r.Header)
-		}
-		c, rw, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer c.Close()
-		fmt.Fprint(rw, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-		_ = rw.Flush()
-		line, _ := rw.ReadString('\n')
-		fmt.Fprint(rw, "echo "+line)
-		_ = rw.Flush()
-	}))
-	defer upstream.Close()
-	_, root, j := start(t, upstream.URL, Options{})
-	host := strings.TrimPrefix(root, "http://")
-	ask := "Host: " + host + "\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n"
-	if got := roundTrip(t, root, "GET /openai/v1/responses HTTP/1.1\r\n"+strings.Replace(ask, "keep-alive, Upgrade", "Upgrade, close", 1)); !strings.HasPrefix(got, "HTTP/1.1 426 ") {
-		t.Errorf("a WebSocket on /responses gets %q", got)
-	}
-	if refused := events[journal.WindowRefused](j); len(refused) != 1 || refused[0].Reason != "websocket" {
-		t.Errorf("refused is %+v", refused)
-	}
-	c, err := net.Dial("tcp", host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	fmt.Fprint(c, "GET /openai/v1/realtime HTTP/1.1\r\n"+ask)
-	in := bufio.NewReader(c)
-	res, err := http.ReadResponse(in, nil)
-	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("a WebSocket elsewhere gets %v (%v)", res, err)
-	}
-	fmt.Fprint(c, "hello\n")
-	if line, err := in.ReadString('\n'); err != nil || line != "echo hello\n" {
-		t.Errorf("the other end says %q (%v)", line, err)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/http/httputil"
 	"net/textproto"
 	"net/url"
 	"slices"
@@ -34,7 +33,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	rt := &route{up: up, below: below}
 	rt.classify(r.Method)
-	if upgrade := r.Header.Get("Upgrade"); upgrade != "" && hasToken(r.Header["Connection"], "upgrade") {
+	if wantsSocket(r.Header) {
 		p.upgrade(w, r, rt)
 		return
 	}
@@ -53,6 +52,12 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) admit(r *http.Request) (string, *refusal) {
 	if e := p.checkOutside(r); e != nil {
 		return "", e
+	}
+	if r.Method == http.MethodConnect {
+		return "", &refusal{
+			status: http.StatusMethodNotAllowed, reason: "path",
+			text: "this is no proxy for CONNECT: it takes requests to model providers at the addresses that it prints when it starts",
+		}
 	}
 	if hasDotSegment(path(r)) {
 		return "", &refusal{
@@ -309,39 +314,4 @@ func (b *boundedBody) Read(buf []byte) (int, error) {
 		return 0, errBodyTooLarge
 	}
 	return n, err
-}
-
-// upgrade answers requests to switch protocols. A model stream over a WebSocket cannot be
-// counted or cut, and its clients fall back to HTTP on 426; others go through as they are.
-func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, rt *route) {
-	if _, last := cutLast(strings.TrimSuffix(rt.below, "/")); last == "responses" && p.o.Mode != Off {
-		w.Header()["Upgrade"] = []string{"HTTP/2.0, HTTP/1.1"}
-		p.refuse(w, rt, &refusal{
-			status: http.StatusUpgradeRequired, reason: "websocket",
-			text: "this proxy takes responses over HTTP only: a WebSocket session could not be kept within its window",
-		})
-		return
-	}
-	p.passed(rt, "path", "upgrade")
-	target, err := rt.up.target(rt.below, r.URL.RawQuery, r.URL.ForceQuery)
-	if err != nil {
-		p.refuse(w, rt, badPath(err))
-		return
-	}
-	relay := &httputil.ReverseProxy{
-		Transport: p.transport,
-		Rewrite: func(pr *httputil.ProxyRequest) {
-			pr.Out.URL, pr.Out.Host = target, target.Host
-			for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded"} {
-				if v, ok := pr.In.Header[name]; ok {
-					pr.Out.Header[name] = v
-				}
-			}
-			p.dropToken(pr.Out.Header, target)
-			rt.up.injectKey(pr.Out.Header, target)
-		},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) { p.upstreamFailed(w, r, rt, err) },
-		ErrorLog:     silent,
-	}
-	relay.ServeHTTP(w, r)
 }

@@ -1,0 +1,84 @@
+package proxy
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"slices"
+	"strings"
+)
+
+// sockets are the paths below an upstream at which clients open WebSockets, by their last elements. Behind a switch of protocols nothing is
+// looked at any more, and the first request may carry a key that the client does not have: what no client opens stays closed.
+var sockets = []string{
+	"realtime",                          // OpenAI's, Azure's and Codex's (developers.openai.com/api/docs/guides/realtime-websocket, 2026-11-27)
+	"ws/speech_to_text/voice_stream",    // the voice of Claude Code 2.1.197
+	liveService + "BidiGenerateContent", // Gemini Live (ai.google.dev/gemini-api/docs/live-api/get-started-websocket, 2026-11-27)
+	liveService + "BidiGenerateContentConstrained",
+}
+
+// liveService stands with a version in front of it: ws/google.ai.generativelanguage.v1beta.GenerativeService.
+const liveService = ".GenerativeService."
+
+// wantsSocket tells whether a request asks for a WebSocket. A wish for another protocol (Java's clients ask for h2c with each request) may be passed
+// over (RFC 9110, section 7.8): the request is answered as it is.
+func wantsSocket(h http.Header) bool {
+	return hasToken(h["Connection"], "upgrade") && len(h["Upgrade"]) == 1 && strings.EqualFold(strings.TrimSpace(h["Upgrade"][0]), "websocket")
+}
+
+// isSocket tells whether clients open a WebSocket at a path below an upstream.
+func isSocket(below string) bool {
+	below = strings.TrimSuffix(below, "/")
+	return slices.ContainsFunc(sockets, func(s string) bool {
+		front, ok := strings.CutSuffix(below, s)
+		switch {
+		case !ok:
+			return false
+		case strings.HasPrefix(s, liveService):
+			_, service := cutLast(front)
+			return strings.HasPrefix(service, "google.ai.generativelanguage.")
+		}
+		return front == "" || strings.HasSuffix(front, "/")
+	})
+}
+
+// upgrade answers requests for a WebSocket. A model stream over one cannot be counted or cut, and its clients fall back to HTTP on 426; those of
+// other services that are known go through as they are.
+func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, rt *route) {
+	if _, last := cutLast(strings.TrimSuffix(rt.below, "/")); last == "responses" && p.o.Mode != Off {
+		w.Header()["Upgrade"] = []string{"HTTP/2.0, HTTP/1.1"}
+		p.refuse(w, rt, &refusal{
+			status: http.StatusUpgradeRequired, reason: "websocket",
+			text: "this proxy takes responses over HTTP only: a WebSocket session could not be kept within its window",
+		})
+		return
+	}
+	if !isSocket(rt.below) {
+		p.refuse(w, rt, &refusal{
+			status: http.StatusForbidden, reason: "websocket",
+			text: "no WebSocket is opened at this path: this proxy passes those of realtime, Gemini Live and Claude Code's voice; ask over HTTP, or ask the provider directly",
+		})
+		return
+	}
+	p.passed(rt, "path", "upgrade")
+	target, err := rt.up.target(rt.below, r.URL.RawQuery, r.URL.ForceQuery)
+	if err != nil {
+		p.refuse(w, rt, badPath(err))
+		return
+	}
+	relay := &httputil.ReverseProxy{
+		Transport: p.transport,
+		Rewrite: func(pr *httputil.ProxyRequest) {
+			pr.Out.URL, pr.Out.Host = target, target.Host
+			for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded"} {
+				if v, ok := pr.In.Header[name]; ok {
+					pr.Out.Header[name] = v
+				}
+			}
+			p.dropToken(pr.Out.Header, target)
+			rt.up.injectKey(pr.Out.Header, target)
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) { p.upstreamFailed(w, r, rt, err) },
+		ErrorLog:     silent,
+	}
+	relay.ServeHTTP(w, r)
+}
