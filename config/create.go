@@ -13,11 +13,13 @@ import (
 // Create writes a fresh configuration file: [WriteProjectInit] with mode 0644 when path is
 // named .plimsoll.toml, because it is checked in with the project, else [WriteInit] with
 // mode 0600. It creates the directory. A file that exists is an error that wraps
-// fs.ErrExist, or is replaced as a whole when force is set, also behind a symbolic link.
+// fs.ErrExist, or is replaced as a whole when force is set: your own also behind a symbolic link, a project's not, whose repository
+// would say which of your files that is.
 func Create(path string, force bool) error {
 	var b bytes.Buffer
 	write, mode := WriteInit, fs.FileMode(0o600)
-	if filepath.Base(path) == ProjectFile {
+	project := filepath.Base(path) == ProjectFile
+	if project {
 		write, mode = WriteProjectInit, 0o644
 	}
 	if err := write(&b); err != nil {
@@ -25,6 +27,9 @@ func Create(path string, force bool) error {
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
+	}
+	if link, err := os.Lstat(path); project && err == nil && link.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s is a symbolic link, and who wrote the project decides where it leads; remove the link first", path)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		if !force {

@@ -67,3 +67,23 @@ func TestAProjectsFileHoldsOnlyWhatItMaySet(t *testing.T) {
 		}
 	}
 }
+
+// A repository's link says which file of the user's would be replaced.
+func TestAProjectsLinkIsNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	victim, link := filepath.Join(dir, "victim"), filepath.Join(dir, config.ProjectFile)
+	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, link); err != nil {
+		t.Skip(err)
+	}
+	for _, force := range []bool{false, true} {
+		if err := config.Create(link, force); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+			t.Errorf("force %v: %v", force, err)
+		}
+	}
+	if data, _ := os.ReadFile(victim); string(data) != "mine" {
+		t.Errorf("the file behind the link holds %q", data)
+	}
+}
