@@ -125,6 +125,9 @@ main() {
 		esac
 		shift
 	done
+	# What stands before an @ is no host: http://127.0.0.1:x@elsewhere leads elsewhere.
+	authority=${from#*://}
+	case ${authority%%[/?#]*} in *@*) fail "--from $from is not fetched: it has a user name; write the address without" ;; esac
 	case $from in
 	https://* | http://127.0.0.1[:/]* | http://localhost[:/]* | 'http://[::1]'*) ;;
 	*) fail "--from $from is not fetched: only https:// is, and http:// on this machine" ;;

@@ -178,6 +178,7 @@ func TestActionInstalls(t *testing.T) {
 		"is no version":                  {"ACTION_VERSION=0.1.0/../..", from},
 		"is no SHA-256 sum":              {"ACTION_VERSION=0.1.0", "ACTION_SHA256=abc", from},
 		"only https:// is":               {"ACTION_VERSION=0.1.0", "ACTION_FROM=http://192.0.2.1"},
+		"it has a user name":             {"ACTION_VERSION=0.1.0", "ACTION_FROM=http://127.0.0.1:x@192.0.2.1"},
 		"there is such a release":        {"ACTION_VERSION=9.9.9", from},
 	} {
 		r := newActionRunner(t)

@@ -14,6 +14,9 @@ version=${ACTION_VERSION#v} sum=${ACTION_SHA256:-} from=${ACTION_FROM:-https://g
 from=${from%/}
 [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+([.-][0-9A-Za-z.-]+)?$ ]] || fail 'version is no version; write it as in 0.1.0'
 [[ -z $sum || $sum =~ ^[0-9a-f]{64}$ ]] || fail 'sha256 is no SHA-256 sum: 64 hexadecimal digits'
+# What stands before an @ is no host: http://127.0.0.1:x@elsewhere leads elsewhere.
+authority=${from#*://}
+case ${authority%%[/?#]*} in *@*) fail 'from is not fetched: it has a user name; write the address without' ;; esac
 case $from in
 https://*) protocol='=https' ;;
 http://127.0.0.1[:/]* | http://localhost[:/]*) protocol='=http,https' ;;

@@ -205,6 +205,7 @@ func TestInstallThatFails(t *testing.T) {
 		"another system":      {machine: "FreeBSD amd64", says: "there is no release for FreeBSD"},
 		"not in this release": {machine: "Darwin arm64", says: "names no archive for darwin-arm64"},
 		"without TLS":         {args: []string{"--from", "http://192.0.2.1/releases"}, says: "only https:// is"},
+		"a user name":         {args: []string{"--from", "http://127.0.0.1:x@192.0.2.1/releases"}, says: "it has a user name"},
 		"nobody there":        {args: []string{"--from", "http://127.0.0.1:1/releases"}, says: "cannot be fetched"},
 		"an unknown argument": {args: []string{"--nonsense"}, says: "unknown argument --nonsense"},
 		"an argument too few": {args: []string{"--to"}, says: "--to wants a value"},
