@@ -21,6 +21,12 @@ func Spanish() []Session { return []Session{spanish.session(503)} }
 // Japanese returns a session of the same kind in Japanese, written before the rules for prose were and never looked at while they were made.
 func Japanese() []Session { return []Session{japanese.session(502)} }
 
+// Portuguese returns a session of the same kind in Portuguese, written by somebody who had not read the extractor.
+func Portuguese() []Session { return []Session{portuguese.session(504)} }
+
+// Korean returns one in Korean, written by somebody who had not read the extractor.
+func Korean() []Session { return []Session{korean.session(505)} }
+
 // A said sentence, and the words of it that count.
 type said struct{ text, key string }
 
