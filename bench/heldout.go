@@ -31,6 +31,8 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 		{prose + ", Chinese (looked at)", heldout.Chinese()},
 		{prose + ", Spanish (looked at)", heldout.Spanish()},
 		{prose + ", Japanese", heldout.Japanese()},
+		{"held out, Portuguese (looked at once)", heldout.Portuguese()},
+		{"held out, Korean (looked at once)", heldout.Korean()},
 	} {
 		if err := heldoutSet(ctx, o, measure, set.name, set.sessions); err != nil {
 			return err

@@ -5,5 +5,5 @@
 // The talk (what users ask and say in passing, what agents decide, what is to be done, what fails) is written by hand, in four
 // languages; what agents read is made by a seeded generator, and most of the bytes. Four sessions more are of the extractor's own author:
 // they say in prose what is open, what the cause was and what was decided. Three of them were looked at while its rules for prose were made, the
-// Japanese one was not.
+// Japanese one was not. A Portuguese and a Korean one of the same kind are by somebody who had not read it.
 package heldout
