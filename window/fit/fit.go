@@ -70,8 +70,8 @@ func (l Lines) Nearest() int {
 func (l Lines) Goal(in tokens.Estimate) compact.Goal {
 	limit := int(float64(l.Room) * float64(max(in.Best, 1)) / float64(max(in.High, 1)))
 	target, trigger := l.Target*float64(l.Room), min(l.TriggerTokens(), limit)
-	if line := l.Trigger * float64(l.Room); float64(trigger) < line {
-		target *= float64(trigger) / line
+	if line := int(l.Trigger * float64(l.Room)); trigger < line {
+		target *= float64(trigger) / float64(line)
 	}
 	return compact.Goal{Target: int(target), Limit: limit, Trigger: trigger}
 }

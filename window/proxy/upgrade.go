@@ -3,21 +3,21 @@ package proxy
 import (
 	"net/http"
 	"net/http/httputil"
+	pathpkg "path"
 	"slices"
 	"strings"
 )
 
-// sockets are the paths below an upstream at which clients open WebSockets, by their last elements. Behind a switch of protocols nothing is
-// looked at any more, and the first request may carry a key that the client does not have: what no client opens stays closed.
+// sockets are the paths below an upstream at which clients open WebSockets, by their last elements, as patterns of [path.Match]. Behind a switch of
+// protocols nothing is looked at any more, and the first request may carry a key that the client does not have: what no client opens stays
+// closed.
 var sockets = []string{
-	"realtime",                          // OpenAI's, Azure's and Codex's (developers.openai.com/api/docs/guides/realtime-websocket, 2026-11-27)
-	"ws/speech_to_text/voice_stream",    // the voice of Claude Code 2.1.197
-	liveService + "BidiGenerateContent", // Gemini Live (ai.google.dev/gemini-api/docs/live-api/get-started-websocket, 2026-11-27)
-	liveService + "BidiGenerateContentConstrained",
+	"realtime",                       // OpenAI's, Azure's and Codex's (developers.openai.com/api/docs/guides/realtime-websocket, 2026-11-27)
+	"ws/speech_to_text/voice_stream", // the voice of Claude Code 2.1.197
+	// Gemini Live (ai.google.dev/gemini-api/docs/live-api/get-started-websocket, 2026-11-27)
+	"ws/google.ai.generativelanguage.*.GenerativeService.BidiGenerateContent",
+	"ws/google.ai.generativelanguage.*.GenerativeService.BidiGenerateContentConstrained",
 }
-
-// liveService stands with a version in front of it: ws/google.ai.generativelanguage.v1beta.GenerativeService.
-const liveService = ".GenerativeService."
 
 // wantsSocket tells whether a request asks for a WebSocket. A wish for another protocol (Java's clients ask for h2c with each request) may be passed
 // over (RFC 9110, section 7.8): the request is answered as it is.
@@ -27,17 +27,11 @@ func wantsSocket(h http.Header) bool {
 
 // isSocket tells whether clients open a WebSocket at a path below an upstream.
 func isSocket(below string) bool {
-	below = strings.TrimSuffix(below, "/")
-	return slices.ContainsFunc(sockets, func(s string) bool {
-		front, ok := strings.CutSuffix(below, s)
-		switch {
-		case !ok:
-			return false
-		case strings.HasPrefix(s, liveService):
-			_, service := cutLast(front)
-			return strings.HasPrefix(service, "google.ai.generativelanguage.")
-		}
-		return front == "" || strings.HasSuffix(front, "/")
+	elements := strings.Split(strings.TrimSuffix(below, "/"), "/")
+	return slices.ContainsFunc(sockets, func(pattern string) bool {
+		last := elements[max(0, len(elements)-1-strings.Count(pattern, "/")):]
+		ok, _ := pathpkg.Match(pattern, strings.Join(last, "/"))
+		return ok
 	})
 }
 

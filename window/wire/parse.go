@@ -208,10 +208,10 @@ func (p *parser) message(m Message) {
 	p.r.Messages = append(p.r.Messages, m)
 }
 
-// sound finds out which calls have arguments that are JSON.
+// sound finds out which calls have arguments that are JSON, where they stand in a text of their own: in Chat and Responses, and not in tools of free text.
 func (p *parser) sound(parts []Part) {
 	for i := range parts {
-		if c := &parts[i]; c.Kind == Call && len(c.Texts) > 0 {
+		if c := &parts[i]; c.Kind == Call && len(c.Texts) > 0 && (c.Type == "function" || c.Type == "function_call") {
 			text := p.Text[c.Texts[0].Start:c.Texts[0].End]
 			if bytes.IndexByte(text, '\\') >= 0 {
 				p.scratch = Unquote(p.scratch[:0], text)

@@ -46,8 +46,8 @@ type Options struct {
 	// Secrets are texts that no error may hold, such as the key.
 	Secrets []string
 	Client  *http.Client // default: one of its own
-	// Patience is how long nothing may come before the first word, Silence how long after it. Signs of life without a word of the answer count as
-	// something for Patience, and for half an hour while the provider says that the model reasons.
+	// Patience is how long nothing may come before the first word, Silence how long after it. Pings and comments alone put that off until
+	// Patience, and for half an hour before the first event and while the provider says that the model reasons.
 	Patience, Silence time.Duration
 }
 

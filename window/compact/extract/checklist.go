@@ -17,11 +17,25 @@ func (p *plans) spoken(text string, turn int32) {
 const ownList = "the agent's own list"
 
 // planHeads begin a list of things to do that has no boxes. All in lower case.
-var planHeads = vocabularyOf([]string{
+var planHeads = []string{
 	"plan", "todo", "to do", "to-do", "next steps", "remaining", "left to do", "still open", "still to do", "what is left", "what's left", "outstanding", "open items", "open points", "steps", "tasks", "backlog",
 	"offen", "aufgaben", "nächste schritte", "noch zu tun", "pendiente", "tareas", "próximos pasos", "falta", "étapes", "à faire", "reste", "tâches", "prochaines", "da fare", "prossimi", "tarefas", "próximos passos",
 	"te doen", "do zrobienia", "осталось", "план", "задачи", "计划", "待办", "剩余", "下一步", "残り", "やること", "タスク", "할 일", "남은",
-})
+}
+
+// isPlan tells whether a title, in lower case, has one of planHeads at the start of a word. Scripts that write without spaces have no such place.
+func isPlan(title string) bool {
+	for at := range len(title) {
+		c := title[at]
+		if c >= 'A' && c < 0xE0 && at > 0 && class[title[at-1]] != 0 && class[title[at-1]] != 'p' {
+			continue
+		}
+		if slices.ContainsFunc(planHeads, func(head string) bool { return strings.HasPrefix(title[at:], head) }) {
+			return true
+		}
+	}
+	return false
+}
 
 // headed reads the list under a line that calls it a plan.
 func headed(text string) (list []planItem) {
@@ -38,7 +52,7 @@ func headed(text string) (list []planItem) {
 		default:
 			head := strings.TrimRight(strings.Trim(row, "#* _"), "*_ ")
 			title := strings.HasPrefix(row, "#") || strings.HasSuffix(head, ":") || strings.HasSuffix(head, "：")
-			if under = title && len(head) < 90 && planHeads.begins(strings.ToLower(head)) > 0; under {
+			if under = title && len(head) < 90 && isPlan(strings.ToLower(head)); under {
 				list = nil
 			}
 		}
