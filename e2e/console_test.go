@@ -158,11 +158,11 @@ func (c *console) expect(text string) {
 	}
 }
 
-// shows is everything so far, without controls.
+// shows is everything so far, without controls: all of it, since tests look for words in it.
 func (c *console) shows() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return clip(controls.ReplaceAllString(string(c.output), " "))
+	return controls.ReplaceAllString(string(c.output), " ")
 }
 
 // press types keys.
