@@ -322,7 +322,7 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	var keeper agent.Keeper
 	if !g.o.forgets {
 		remembered := remember.Open(app, plane.Settings, remember.Options{
-			Journal: plane.Journal, Namespace: remember.AgentNamespace(c.Name), Client: c.Name, Inside: !g.o.typed || core.InsideRun() != "", Own: true, Turns: true, Warn: app.Warn,
+			Journal: plane.Journal, Namespace: remember.AgentNamespace(c.Name), Client: c.Name, Inside: !g.o.typed || app.Fence().Inside(), Own: true, Turns: true, Warn: app.Warn,
 		})
 		o.closes = append(o.closes, func() error { remembered.Close(); return nil })
 		keeper = remembered.AgentKeeper()

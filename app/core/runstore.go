@@ -80,7 +80,8 @@ func KeepRuns(s config.Settings) runs.Keep {
 	return runs.Keep{Age: s.Watch.RunsAge, Runs: s.Watch.RunsCount, Bytes: int64(s.Watch.RunsMax)}
 }
 
-// InsideRun is the ID of the run that this process is in, "" for none.
+// InsideRun is the ID of the run that this process is in by its own word, the environment, "" for none. It is for records and notices: who decides what
+// an agent may do asks [Core.Fence].
 func InsideRun() string {
 	if id := os.Getenv(sandbox.CookieName); admission.ValidID(id) {
 		return id

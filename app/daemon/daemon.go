@@ -100,7 +100,7 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	remembered := remember.Open(app, settings, remember.Options{Journal: events, Namespace: remember.ServeNamespace, Inside: core.InsideRun() != "", Warn: app.Warn})
+	remembered := remember.Open(app, settings, remember.Options{Journal: events, Namespace: remember.ServeNamespace, Inside: app.Fence().Inside(), Warn: app.Warn})
 	defer remembered.Close()
 	plane, err := window.Open(app, settings, window.Options{
 		Journal: events, Token: token, Upstreams: window.Upstreams(settings.Upstream), Warn: app.Warn,

@@ -9,8 +9,8 @@
 //
 // # Who writes
 //
-// What a person adds outside of a run has the origin "user". Inside a run, which is known by the run's cookie in the environment of this process or
-// of one of its parents (Linux), the same commands write as "agent", and pinning, confirming and forgetting what others said are
+// What a person adds outside of a run has the origin "user". Inside a run, which package fence
+// finds out whatever the process has shed, the same commands write as "agent", and pinning, confirming and forgetting what others said are
 // refused: whatever reads a web page there must not give orders to later sessions.
 //
 // # The profile

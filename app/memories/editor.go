@@ -16,8 +16,8 @@ import (
 
 // EditProfile opens the profile in the user's editor, and gives what it says then. Nothing of it is in force before [Memory.Confirm].
 func (m *Memory) EditProfile(ctx context.Context) (Pins, error) {
-	if m.run != "" {
-		return Pins{}, ErrInRun
+	if err := m.forPerson(); err != nil {
+		return Pins{}, err
 	}
 	path := m.Profile.Path()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -93,8 +93,8 @@ func (m *Memory) Forget(ctx context.Context, list []memory.Record) (memory.Forgo
 	var ids []string
 	pins := false
 	for _, r := range list {
-		if m.run != "" && (r.Kind != memory.KindNote || r.Origin != memory.OriginAgent) {
-			return memory.Forgotten{}, fmt.Errorf("%s is %s of origin %s: %w", r.ID, r.Kind, r.Origin, ErrInRun)
+		if m.fence.Inside() && (r.Kind != memory.KindNote || r.Origin != memory.OriginAgent) {
+			return memory.Forgotten{}, fmt.Errorf("%s is %s of origin %s: %w", r.ID, r.Kind, r.Origin, m.forPerson())
 		}
 		ids = append(ids, r.ID)
 		pins = pins || r.Kind == memory.KindPin

@@ -51,8 +51,8 @@ type Imported struct {
 
 // Import adds what a file of another program holds.
 func (m *Memory) Import(ctx context.Context, from io.Reader, o ImportOptions) (Imported, error) {
-	if o.Mine && m.run != "" {
-		return Imported{}, ErrInRun
+	if err := m.forPerson(); o.Mine && err != nil {
+		return Imported{}, err
 	}
 	text, err := io.ReadAll(io.LimitReader(from, int64(MaxImport)+1))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 	"github.com/plimsoll/plimsoll/memory/memtools"
 	"github.com/plimsoll/plimsoll/memory/notes"
-	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/process/fence"
 )
 
 // UserNamespace is what belongs to the user in any project.
@@ -38,7 +38,7 @@ type Memory struct {
 	core    *core.Core
 	state   string
 	journal *journal.Journal
-	run     string // the run that this process is in, "" outside
+	fence   fence.Finding // whether this process is inside a run
 	// onSearch says that a search makes the vectors first that are missing.
 	onSearch bool
 }
@@ -58,7 +58,7 @@ func Open(c *core.Core, o Options) (*Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the memory needs a directory: %w; set PLIMSOLL_STATE_DIR to one that is yours to write to", err)
 	}
-	m := &Memory{core: c, state: state, journal: o.Journal, run: insideRun()}
+	m := &Memory{core: c, state: state, journal: o.Journal, fence: c.Fence()}
 	m.Profile = notes.NewProfile(notes.ProfileOptions{Dir: filepath.Join(state, profileDir)})
 	options, err := StoreOptions(c, o.Journal)
 	if err != nil {
@@ -119,19 +119,27 @@ func ProfileOf(c *core.Core) (*notes.Profile, error) {
 // Close ends the use of the memory.
 func (m *Memory) Close() error { return m.Store.Close() }
 
-// Run is the id of the run that this process is in, "" outside of one.
-func (m *Memory) Run() string { return m.run }
+// Fence tells whether this process is inside a run, where an agent may be the one who acts.
+func (m *Memory) Fence() fence.Finding { return m.fence }
 
 // Origin is whose words those are that this process adds.
 func (m *Memory) Origin() memory.Origin {
-	if m.run != "" {
+	if m.fence.Inside() {
 		return memory.OriginAgent
 	}
 	return memory.OriginUser
 }
 
-// ErrInRun says that something is for a person, outside of runs.
+// ErrInRun is wrapped by the errors of what is for a person, outside of runs.
 var ErrInRun = errors.New("this is inside a run, where an agent may be the one who asks: do it in a shell of your own, outside of plimsoll run")
+
+// forPerson is the error of what an agent may not do, nil outside of runs.
+func (m *Memory) forPerson() error {
+	if !m.fence.Inside() {
+		return nil
+	}
+	return fmt.Errorf("%w (%s)", ErrInRun, m.fence.Why)
+}
 
 // ProjectNamespace is the namespace of the project of a directory; "" is the working directory.
 func ProjectNamespace(dir string) string {
@@ -139,14 +147,6 @@ func ProjectNamespace(dir string) string {
 		dir = "."
 	}
 	return "project/" + config.ProjectOf(dir).Key
-}
-
-// insideRun is the id of the run that this process is in, by the cookie that it or a parent of it has.
-func insideRun() string {
-	if id := os.Getenv(sandbox.CookieName); id != "" {
-		return id
-	}
-	return cookieOfParents()
 }
 
 // Notes are the files of agents in a namespace. What changes there is found by a search at once.
@@ -197,7 +197,7 @@ func (m *Memory) Tools(ctx context.Context, o ToolOptions) (*memtools.Toolset, e
 		return nil, err
 	}
 	return memtools.New(memtools.Options{
-		Store: m.Store, Notes: files, Namespace: o.Namespace, Search: o.Search, AllScopes: o.Own, Client: o.Client, Run: m.run,
+		Store: m.Store, Notes: files, Namespace: o.Namespace, Search: o.Search, AllScopes: o.Own, Client: o.Client, Run: m.fence.Run,
 		Conversation: o.Conversation, ReadOnly: o.ReadOnly,
 	})
 }

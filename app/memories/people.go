@@ -232,7 +232,7 @@ func (m *Memory) Add(ctx context.Context, namespace, text string) (memory.Record
 	}
 	added, err := m.Store.Add(ctx, memory.Record{
 		Kind: memory.KindNote, Origin: m.Origin(), Namespace: namespace, Text: strings.TrimSpace(text),
-		Source: memory.Source{Client: "plimsoll", Run: m.run, File: ""},
+		Source: memory.Source{Client: "plimsoll", Run: m.fence.Run, File: ""},
 	})
 	if err != nil {
 		return memory.Record{}, err
@@ -271,8 +271,8 @@ func (m *Memory) Editable(ctx context.Context, id string) (memory.Record, error)
 		return r, fmt.Errorf("%s is the file %s of an agent's notes: edit %s", id, r.Source.File, m.notesPath(r.Namespace)+strings.TrimPrefix(r.Source.File, "/memories"))
 	case r.Kind != memory.KindNote:
 		return r, fmt.Errorf("%s is %s, which is kept as it was said: add a note with plimsoll memory add, or remove it with plimsoll memory forget", id, r.Kind)
-	case m.run != "" && r.Origin == memory.OriginUser:
-		return r, fmt.Errorf("%s is of the user's own words: %w", id, ErrInRun)
+	case m.fence.Inside() && r.Origin == memory.OriginUser:
+		return r, fmt.Errorf("%s is of the user's own words: %w", id, m.forPerson())
 	default:
 		return r, nil
 	}

@@ -76,8 +76,8 @@ func (m *Memory) isID(ctx context.Context, word string) (memory.Record, bool, er
 
 // Pin puts words into the profile: a person's, or those of a record that are the user's own.
 func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
-	if m.run != "" {
-		return Pin{}, ErrInRun
+	if err := m.forPerson(); err != nil {
+		return Pin{}, err
 	}
 	r, is, err := m.isID(ctx, what)
 	if err != nil {
@@ -101,8 +101,8 @@ func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
 
 // Unpin takes an entry out of the profile.
 func (m *Memory) Unpin(ctx context.Context, id string) error {
-	if m.run != "" {
-		return ErrInRun
+	if err := m.forPerson(); err != nil {
+		return err
 	}
 	err := m.Profile.Unpin(ctx, id)
 	switch {
@@ -118,8 +118,8 @@ func (m *Memory) Unpin(ctx context.Context, id string) error {
 
 // Confirm puts the edited profile in force; draft is what the person saw.
 func (m *Memory) Confirm(ctx context.Context, draft string) error {
-	if m.run != "" {
-		return ErrInRun
+	if err := m.forPerson(); err != nil {
+		return err
 	}
 	if err := m.Profile.Confirm(ctx, notes.Digest(draft)); err != nil {
 		return err

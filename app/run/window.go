@@ -19,7 +19,6 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
 
-	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/app/remember"
 	"github.com/plimsoll/plimsoll/app/window"
@@ -249,7 +248,7 @@ func (x *process) serveWindow(ln net.Listener, token string, setting client.Sett
 // openMemory is where conversations of the run are kept. Inside another run nobody types, and without a terminal neither.
 func (x *process) openMemory() *remember.Plane {
 	p := x.decision
-	inside := x.nested || core.InsideRun() != "" || !term.IsTerminal(int(os.Stdin.Fd()))
+	inside := x.nested || x.app.Core.Fence().Inside() || !term.IsTerminal(int(os.Stdin.Fd()))
 	return remember.Open(x.app.Core, p.Settings, remember.Options{
 		Journal: x.report.journal, Namespace: remember.ProjectNamespace(p.Project.Key), Client: p.Tool, Run: x.id(), Inside: inside, Own: true,
 		Warn: func(text string) { x.report.warn("memory", text) },

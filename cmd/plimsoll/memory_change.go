@@ -130,7 +130,7 @@ confirmed it, outside of runs.`,
 func confirmPins(cmd *cobra.Command, m *app.Memory, p app.MemoryPins, yes bool) error {
 	errs := plain(cmd.ErrOrStderr())
 	switch {
-	case m.Run() != "":
+	case m.Fence().Inside():
 		return m.Confirm(cmd.Context(), p.Draft) // says why not
 	case p.Problem != "":
 		return errors.New(p.Problem)

@@ -1,0 +1,25 @@
+package core
+
+import (
+	"path/filepath"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/process/fence"
+)
+
+// Fence tells whether this process is inside a run. Whoever is there may have set any variable that says where our directories are, so the places
+// count where runs are registered without any, and beside the state in use, too.
+func (c *Core) Fence() fence.Finding {
+	var ledgers []string
+	add := func(dir string, err error) {
+		if err == nil {
+			ledgers = append(ledgers, dir)
+		}
+	}
+	add(c.Dirs.Runtime())
+	add(config.NewDirs(func(string) string { return "" }).Runtime())
+	if state, err := c.Dirs.State(); err == nil {
+		ledgers = append(ledgers, filepath.Join(state, "run"))
+	}
+	return fence.Find(ledgers)
+}

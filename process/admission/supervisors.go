@@ -1,0 +1,74 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+)
+
+// maxSupervisors bounds the claims that [Supervisors] reads: more than a host has processes by default.
+const maxSupervisors = 65536
+
+// Supervisor is the process that holds a claim.
+type Supervisor struct {
+	// Run is the claim's id.
+	Run string
+	Owner
+	dir *Ledger
+}
+
+// Alive reports whether it holds the claim now, which needs no look at the process: it may be of another PID namespace.
+func (s Supervisor) Alive() bool {
+	f, err := openRegular(s.dir.claimLock(s.Run), os.O_RDWR)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) // what cannot be read is not known to be dead
+	}
+	defer f.Close()
+	ok, err := filelock.Try(f, filelock.Shared)
+	return err != nil || !ok
+}
+
+// Here reports whether its process numbers mean something to this process: they are of the same PID namespace.
+func (s Supervisor) Here() bool { return s.PIDNamespace == pidNamespace() }
+
+// Supervisors lists the owners of all claims in a runtime directory, dead ones too, and takes no lock. An error says that some may be missing.
+func Supervisors(dir string) ([]Supervisor, error) {
+	l := peeked(dir)
+	f, err := os.Open(l.claims())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the claims of runs: %w", err)
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(4 * maxSupervisors) // a claim has up to three files
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("read the claims of runs: %w", err)
+	case len(names) == 4*maxSupervisors:
+		return nil, fmt.Errorf("read the claims of runs: %s holds too many files", l.claims())
+	}
+	var list []Supervisor
+	for _, name := range names {
+		id, is := strings.CutSuffix(name, ".json")
+		if !is || !ValidID(id) {
+			continue
+		}
+		s := Supervisor{Run: id, dir: l}
+		c, err := l.readClaimFile(id)
+		if err != nil && s.Alive() { // what was left damaged by a dead one says nothing of anybody
+			return nil, fmt.Errorf("read the claim of run %s: %w", id, err)
+		}
+		if err == nil {
+			s.Owner = c.Entry.Owner
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
