@@ -250,7 +250,7 @@ var resourceKeys = []*Key{
 		set: func(s *Settings, v any) { s.Grace = v.(time.Duration) },
 	},
 	{
-		Name: "cpu_weight", Type: TypeCount, Default: "30", PerTool: true, Project: ProjectStricter, min: 1, max: 10000, example: "100",
+		Name: "cpu_weight", Type: TypeCount, Default: "60", PerTool: true, Project: ProjectStricter, min: 1, max: 10000, example: "100",
 		Doc: "Share of a contended processor, where everything else has 100; what a run starts also gives way to the agent itself. 100 changes nothing.",
 		set: func(s *Settings, v any) { s.CPUWeight = v.(int) },
 	},

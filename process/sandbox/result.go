@@ -35,7 +35,7 @@ func (r *Run) finish() {
 	}
 	res.CommandOOM = res.ExitCode == 137 &&
 		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
-	res.Peak = r.peak()
+	res.Peak, res.Processor = r.peak(), r.watch.processor()
 	for _, l := range left {
 		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
 	}

@@ -204,6 +204,8 @@ type Result struct {
 	TimeUsed time.Duration
 	// CPU is user and system time of the command and the children it waited for.
 	CPU time.Duration
+	// Processor is what it had of the processors and what it would have taken (Linux).
+	Processor Processor
 }
 
 // ExecError is returned by [Start] when the command could not be executed. Status is 127

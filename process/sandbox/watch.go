@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,7 @@ type watcher struct {
 	lastSeen Sample
 	high     Sample
 	cpu      cpuUse
+	waits    processorWait
 	known    map[int]*member
 	pids     []int
 	round    uint32
@@ -331,8 +333,33 @@ func (w *watcher) take(s Sample) {
 	w.high.File = max(w.high.File, s.File)
 	w.high.Processes = max(w.high.Processes, s.Processes)
 	if w.run.spec.Observe != nil {
+		w.waits.look(w.sampled, s.CPU, w.alive)
 		w.run.spec.Observe(s)
 	}
+}
+
+func (w *watcher) processor() Processor {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	most := float64(runtime.NumCPU())
+	if quota := w.run.spec.limits().CPUs; quota > 0 {
+		most = min(most, quota)
+	}
+	return w.waits.processor(most)
+}
+
+// alive are the processes of the run that were there at the last look. What a tree knows of each is from when it appeared.
+func (w *watcher) alive() []int {
+	if w.tree == nil {
+		return w.pids
+	}
+	var list []int
+	for _, p := range w.tree.Members() {
+		if p.CPU >= 0 { // its processor time can be read on this system
+			list = append(list, p.PID)
+		}
+	}
+	return list
 }
 
 // sampleLocked takes the last sample; the caller holds the run's cage.

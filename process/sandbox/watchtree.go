@@ -55,7 +55,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	w.sampled = now
 	w.high.Working = max(w.high.Working, min(usage.HighWater, usage.RSS))
 	if w.run.spec.Observe != nil {
-		s.CPU = w.cpu.ofTree(w.tree.Members())
+		s.CPU = w.cpu.of(w.alive())
 	}
 	w.take(s)
 	if limits.Pids > 0 && usage.Processes > limits.Pids {
