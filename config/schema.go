@@ -151,6 +151,11 @@ var resourceKeys = []*Key{
 		set: func(s *Settings, v any) { s.MemoryMax = v.(limit.Bytes) },
 	},
 	{
+		Name: "memory_grow", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectNever, example: "false",
+		Doc: "Let the limit of a run grow before the kernel would end something in it, to twice its size at most, where memory_max is auto and no other run has set the room aside.",
+		set: func(s *Settings, v any) { s.MemoryGrow = v.(bool) },
+	},
+	{
 		Name: "swap_max", Type: TypeSize, Default: "0", Aliases: []Alias{{"memory_swap_max_mb", true}}, PerTool: true,
 		Project: ProjectCapped, max: maxMemory, example: `"1G"`,
 		Doc: "Swap a run may use on top of memory_max; 0 means none.",

@@ -30,6 +30,7 @@ type process struct {
 	ledger   *admission.Ledger // nil when runs are not coordinated
 	claim    *admission.Claim
 	notes    notebook // what the claim says about the run
+	growth   growth
 	result   sandbox.Result
 	cleanup  []func()
 	// closeProxy ends the run's proxy, nil when it has none.
@@ -188,9 +189,10 @@ func (x *process) execute(ctx, starting context.Context) error {
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
 	}
-	spec.Observe = observer(x.claim, x.report.store)
 	var run *sandbox.Run
 	started := make(chan struct{})
+	spec.OnNear = x.nearLimit
+	spec.Observe = x.observer(started, func(w admission.Wish) { x.fulfil(run, w) })
 	spec.OnStop = func(int) {
 		<-started
 		if terminal {
@@ -216,6 +218,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	unwatch := x.withDisk(run)
 	unsettle := settle(x.closeProxy != nil)
 	x.result, err = run.Wait()
+	x.growth.end(&x.decision.Limits)
 	unsettle()
 	unwatch()
 	adopt()
@@ -259,14 +262,21 @@ func (x *process) id() string {
 	return x.report.id
 }
 
-// observer takes what the run uses: others count with it, and it is kept. Both may be nil.
-func observer(claim *admission.Claim, store *runs.Writer) func(sandbox.Sample) {
+// observer takes what the run uses: others count with it, and it is kept. Whoever wishes something of the run is heard then, once it has started.
+func (x *process) observer(started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
+	claim, store := x.claim, x.report.store
 	if claim == nil && store == nil {
 		return nil
 	}
 	return func(s sandbox.Sample) {
 		if claim != nil {
 			_ = claim.Observe(s.Working)
+			if w, ok := claim.Wished(); ok {
+				go func() {
+					<-started
+					fulfil(w)
+				}()
+			}
 		}
 		if store != nil {
 			store.Sample(runs.Sample{Working: int64(s.Working), Charged: int64(s.Charged), CPUMS: s.CPU.Milliseconds(), Processes: s.Processes})

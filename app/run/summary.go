@@ -237,6 +237,9 @@ func Advice(r journal.Report) []string {
 	case r.LimitReached == "pids":
 		list = append(list, fmt.Sprintf("it reached the limit of %d processes: --pids-max %d", r.PidsLimit, 2*r.PidsLimit))
 	}
+	if r.Resume != "" && r.Outcome != journal.OutcomeRefused {
+		list = append(list, "to go on where it stopped, in the same directory: "+r.Resume)
+	}
 	return list
 }
 

@@ -57,6 +57,8 @@ type Run struct {
 	// endedFor is the limit for which [Run.End] ended the run.
 	endedFor atomic.Pointer[string]
 	timeUsed atomic.Int64 // nanoseconds, of a run with a limit of time
+	// memoryLimit is in bytes, 0 for none; [Run.Raise] changes it.
+	memoryLimit atomic.Int64
 }
 
 // exitStatus is how the command itself ended.
@@ -191,6 +193,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		ending:   make(chan struct{}),
 		stopWait: make(chan struct{}, 1),
 	}
+	r.memoryLimit.Store(int64(spec.limits().Memory))
 	preferOOMD(c, spec)
 	adopt := false
 	if _, known := c.members(nil); !known {

@@ -123,6 +123,9 @@ type Spec struct {
 	// OnTime is called when Limits.Time is nearly used up, and with ended when it was and the
 	// run was asked to end for it. used is what counted. It is called from a goroutine of its own.
 	OnTime func(used time.Duration, ended bool)
+	// OnNear is called when the run uses [Near] percent of its memory limit or more, once at a time, from a goroutine of its own. It may call
+	// [Run.Raise].
+	OnNear func(r *Run, used, memory limit.Bytes)
 	// Journal takes the events of the run; nil means none are kept.
 	Journal *journal.Journal
 

@@ -61,8 +61,10 @@ type watcher struct {
 	usedThen int64     // what the container held when it was looked at last, bytes
 	sampled  time.Time
 	listed   time.Time
-	charged  int64       // what the run held at the last look, bytes
-	alarm    atomic.Bool // the cage wakes us near the limit
+	charged  int64         // what the run held at the last look, bytes
+	alarm    atomic.Bool   // the cage wakes us near the limit
+	raised   chan struct{} // the limit has grown
+	telling  atomic.Bool   // somebody is told that the run is near its limit
 }
 
 // member is a process of the run as it was last seen.
@@ -100,7 +102,7 @@ func (m *member) rename(now time.Time) {
 const maxLost = 256
 
 func newWatcher(r *Run, adopts bool) *watcher {
-	w := &watcher{run: r, known: map[int]*member{}}
+	w := &watcher{run: r, known: map[int]*member{}, raised: make(chan struct{}, 1)}
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
@@ -131,8 +133,8 @@ func (w *watcher) loop(stop <-chan struct{}) {
 	var alarm sync.WaitGroup
 	defer alarm.Wait()
 	if c, ok := w.run.cage.(alarmed); ok {
-		if memory := w.run.spec.limits().Memory; memory > 0 {
-			alarm.Go(func() { c.setAlarm(int64(memory), wake, &w.alarm, stop) })
+		if w.run.memory() > 0 {
+			alarm.Go(func() { w.keepAlarm(c, wake, stop) })
 		}
 	}
 	t := time.NewTimer(w.look(true))
@@ -159,7 +161,7 @@ func (w *watcher) look(first bool) time.Duration {
 	if w.tree != nil {
 		return w.lookAtTreeWhenDue(now, first)
 	}
-	memory := int64(w.run.spec.limits().Memory)
+	memory := int64(w.run.memory())
 	charged, chargedThen := w.run.cage.charged(), w.charged
 	w.charged = charged
 	near := memory > 0 && charged >= memory/4
@@ -167,7 +169,7 @@ func (w *watcher) look(first bool) time.Duration {
 		w.listed = now
 		w.list(now)
 	}
-	if first || now.Sub(w.sampled) >= sampleEvery || memory > 0 && charged >= memory/8*7 && now.Sub(w.sampled) >= tick {
+	if first || now.Sub(w.sampled) >= sampleEvery || memory > 0 && charged >= memory/4*3 && now.Sub(w.sampled) >= tick {
 		w.sample(now)
 		w.noteKills()
 	}
@@ -313,7 +315,7 @@ func (w *watcher) sample(now time.Time) {
 		s.CPU = w.cpu.of(w.pids)
 	}
 	w.take(s)
-	if memory := w.run.spec.limits().Memory; memory > 0 && s.Charged >= memory/2 {
+	if memory := w.run.memory(); memory > 0 && s.Charged >= memory/2 {
 		for pid, m := range w.known {
 			held := resident(pid)
 			if held > 2*m.bytes { // it has grown: perhaps as another program
@@ -332,6 +334,7 @@ func (w *watcher) take(s Sample) {
 	w.high.Charged = max(w.high.Charged, s.Charged)
 	w.high.File = max(w.high.File, s.File)
 	w.high.Processes = max(w.high.Processes, s.Processes)
+	w.tellNear(s)
 	if w.run.spec.Observe != nil {
 		w.waits.look(w.sampled, s.CPU, w.alive)
 		w.run.spec.Observe(s)
