@@ -3,10 +3,11 @@ package config
 import (
 	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // maxScript bounds how much of a script or of a package.json is read, in bytes.
@@ -17,11 +18,7 @@ const maxCommands = 256
 
 // readHead reads the beginning of a regular file.
 func readHead(file string) string {
-	fi, err := os.Stat(file) // a FIFO would block the open
-	if err != nil || !fi.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(file)
+	f, err := statefile.OpenLinked(file)
 	if err != nil {
 		return ""
 	}

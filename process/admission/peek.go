@@ -1,10 +1,10 @@
 package admission
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -20,7 +20,12 @@ func peeked(dir string) *Ledger {
 // table: State may be one too old, and nobody looked whether the owners live. It is for who must be quick, a status line.
 func Peek(dir string) []Holder {
 	l := peeked(dir)
-	f, err := os.Open(l.claims())
+	root, err := statefile.OpenRoot(l.claims())
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	f, err := root.Open(".")
 	if err != nil {
 		return nil
 	}
