@@ -185,7 +185,7 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 					if format == "markdown" {
 						to = plain(to)
 					} else {
-						to = unplain(to) // JSON has no control characters
+						to = unplain(to) // it is escaped
 					}
 					_, err := m.Export(cmd.Context(), q, format, to)
 					return err

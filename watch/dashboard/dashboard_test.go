@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
@@ -200,6 +202,37 @@ func TestACookieIsShownToNobodyElse(t *testing.T) {
 		w := httptest.NewRecorder()
 		if again.ServeHTTP(w, q); w.Code != http.StatusUnauthorized || !again.Takes(path) {
 			t.Errorf("%s of another start: %d", path, w.Code)
+		}
+	}
+}
+
+// What a run is called turns no text and no title of a page, whatever its tool has put into it.
+func TestNoNameTurnsAPage(t *testing.T) {
+	t.Parallel()
+	s, base, dir := serving(t)
+	c, base := enter(t, s, base)
+	start := journal.Report{Tool: "cl\u202eaude\x1b[31m", Project: "p\u2066\u0085"}
+	w := runs.Begin(runs.Options{Dir: dir}, runs.Header{ID: "wputuqf627ll", Kind: runs.KindRun, Report: start})
+	if err := w.End(start); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/state", "/api/run/wputuqf627ll", "/api/events"} {
+		r, err := c.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(r.Body)
+		var text string
+		for !strings.Contains(text, "{") && err == nil {
+			text, err = lines.ReadString('\n')
+		}
+		_ = r.Body.Close()
+		var got any
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(text, "data: ")), &got); err != nil {
+			t.Fatalf("%s: %v in %q", path, err, text)
+		}
+		if shown := fmt.Sprint(got); !strings.Contains(shown, "cl�aude�[31m") || !strings.Contains(shown, "p��") || shown != printable.Text(shown) {
+			t.Errorf("%s shows %q", path, shown)
 		}
 	}
 }
