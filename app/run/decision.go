@@ -120,7 +120,7 @@ func findCommand(name string) (string, error) {
 		return path, nil
 	}
 	status := 127
-	if strings.ContainsRune(name, os.PathSeparator) {
+	if strings.ContainsAny(name, "/"+string(os.PathSeparator)) {
 		info, statErr := os.Stat(name)
 		switch {
 		case statErr == nil && info.IsDir():

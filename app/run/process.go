@@ -165,6 +165,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 		Attended:    true,
 		Subreaper:   true,
 		Launcher:    len(p.Match.Via) > 0,
+		Trials:      x.app.Trials(),
 		OnTime:      x.onTime,
 		Journal:     x.report.journal,
 	}

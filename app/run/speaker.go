@@ -111,6 +111,7 @@ func (s *speaker) progress(p admission.Progress) {
 		return
 	}
 	text := fmt.Sprintf("waiting for %s, %s, %d of %d in the queue%s (Ctrl-C gives up)", waitsFor(p), roughly(p.For), p.Position, p.Of, heldBy(p))
+	text = printable.Name(text) // it names the tool of another run
 	if s.person {
 		_, _ = fmt.Fprintf(s.w, "\r\x1b[K%s %s", s.style(dim, "plimsoll:"), text)
 		s.unclosed, s.waited = true, true

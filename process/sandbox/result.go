@@ -69,7 +69,9 @@ func (r *Run) peak() Peak {
 	if r.ended.maxRSS > p.Bytes && (p.Bytes == 0 || r.ended.maxRSS > ownPeak()) {
 		p.Bytes, p.Method = r.ended.maxRSS, maxRSSMethod
 	}
-	p.Bytes = max(p.Bytes, 1)
+	if p.Bytes == 0 { // neither the kernel nor a sample has seen any of it
+		p.Method = ""
+	}
 	if p.Working == 0 {
 		p.Working = p.Bytes
 	}

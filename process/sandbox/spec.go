@@ -129,6 +129,10 @@ type Spec struct {
 	// Journal takes the events of the run; nil means none are kept.
 	Journal *journal.Journal
 
+	// Trials remembers which limits were tried; nil forgets them with this process.
+	Trials Trials
+
+	isTrial    bool    // the command tries a limit
 	remembered Remains // what Remember was called with last
 	// starting is the context of Start: it ends the waits of the layers.
 	starting context.Context
@@ -154,7 +158,7 @@ type Sample struct {
 // Peak is the most memory a run used.
 type Peak struct {
 	// Bytes is the high-water mark: what the kernel kept where Exact, page cache included;
-	// else the highest sample, which is a lower bound. Never 0 for a run that started.
+	// else the highest sample, which is a lower bound. 0 where nothing was seen of it.
 	Bytes limit.Bytes
 	// Working is the highest working set; a lower bound always.
 	Working limit.Bytes
