@@ -44,6 +44,21 @@ func (v *Values) add(form []byte) {
 	}
 }
 
+// Text is [Text], and masks the values too.
+func (v *Values) Text(s string) string { return v.hide(Text(s)) }
+
+func (v *Values) hide(s string) string {
+	if v == nil {
+		return s
+	}
+	for _, form := range v.forms {
+		if strings.Contains(s, string(form)) {
+			return string(v.Hide([]byte(s)))
+		}
+	}
+	return s
+}
+
 // Hide masks the values in text, which may be JSON. It returns text itself where there are none.
 func (v *Values) Hide(text []byte) []byte {
 	if v == nil {
