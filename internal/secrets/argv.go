@@ -74,7 +74,7 @@ func (r *argvReader) next(word string) string {
 	if len(word) > 1 && word[0] == '-' {
 		return r.option(word)
 	}
-	if p, ok := programs[strings.TrimSuffix(strings.ToLower(path.Base(word)), ".exe")]; ok {
+	if p, ok := programOf(strings.TrimSuffix(strings.ToLower(path.Base(word)), ".exe")); ok {
 		r.program, r.signsIn = p, false
 	}
 	r.signsIn = r.signsIn || word == "login"
@@ -89,7 +89,7 @@ func (r *argvReader) option(word string) string {
 	name, value, assigned := strings.Cut(word, "=")
 	is := r.kind(name)
 	if !assigned {
-		for _, short := range r.program.attached {
+		for short := range strings.FieldsSeq(r.program.attached) {
 			if rest, ok := strings.CutPrefix(word, short); ok && rest != "" && rest[0] != '-' {
 				return short + Hidden
 			}
@@ -136,13 +136,15 @@ func (r *argvReader) kind(flag string) expected {
 		}
 	}
 	switch {
-	case slices.Contains(r.program.login, flag):
+	case listed(r.program.login, flag):
 		return login
-	case slices.Contains(r.program.password, flag) && (!r.program.withLogin || r.signsIn), Flag(flag) && !slices.Contains(r.program.names, flag):
+	case listed(r.program.password, flag) && (!r.program.withLogin || r.signsIn), Flag(flag) && !listed(r.program.names, flag):
 		return secretValue
 	}
 	return anything
 }
+
+func listed(flags, flag string) bool { return strings.Contains(flags, " "+flag+" ") }
 
 // shell reads a word as a command line for a shell, and masks in it what it would mask in that. ok is false when it is none.
 func (r *argvReader) shell(line string) (safe string, ok bool) {
@@ -228,7 +230,7 @@ func maskLogin(word string) string {
 // identifier tells whether a text may be the name of a variable, a property or a header.
 func identifier(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; !url.has(c) && c != '.' {
+		if c := s[i]; !urlSafe.has(c) && c != '.' {
 			return false
 		}
 	}

@@ -1,42 +1,45 @@
 package secrets
 
-// A program is one that takes a password under a flag that does not say so.
+// A program is one that takes a password under a flag that does not say so. Its lists are words with a space around each.
 type program struct {
-	http      bool     // -b takes cookies
-	login     []string // flags whose value is user:password
-	password  []string // flags whose value is a password
-	withLogin bool     // of the command login only
-	attached  []string // flags that a password follows in the same word
-	names     []string // flags that sound like a secret, and take the name of one
-	passWord  bool     // a word pass:… is a password
+	login     string // flags whose value is user:password
+	password  string // flags whose value is a password
+	attached  string // flags that a password follows in the same word
+	names     string // flags that sound like a secret, and take the name of one
+	http      bool   // -b takes cookies
+	withLogin bool   // password is for the command login only
+	passWord  bool   // a word pass:… is a password
 }
 
-var (
-	httpClient = program{http: true, login: []string{"-u", "--user", "-U", "--proxy-user", "-a"}}
-	mysql      = program{attached: []string{"-p"}}
-	ldap       = program{password: []string{"-w"}}
-	samba      = program{login: []string{"-U", "--user"}}
-	mongo      = program{password: []string{"-p"}}
-	registry   = program{password: []string{"-p"}, withLogin: true, names: []string{"--secret"}}
-	capitalP   = program{password: []string{"-P"}, attached: []string{"-P"}}
-	archive    = program{attached: []string{"-p", "-P"}, password: []string{"-P"}}
-)
-
-// programs are those that are known, by the last element of their path.
-var programs = map[string]program{
-	"curl": httpClient, "curlie": httpClient, "http": httpClient, "https": httpClient, "xh": httpClient, "xhs": httpClient, "wget": httpClient,
-	"ab":    {login: []string{"-A", "-P"}},
-	"mysql": mysql, "mysqldump": mysql, "mysqladmin": mysql, "mysqlimport": mysql, "mysqlcheck": mysql, "mysqlsh": mysql, "mariadb": mysql,
-	"mariadb-dump": mysql, "mariadb-admin": mysql,
-	"sshpass":   {password: []string{"-p"}, attached: []string{"-p"}},
-	"redis-cli": {password: []string{"-a"}}, "valkey-cli": {password: []string{"-a"}},
-	"ldapsearch": ldap, "ldapadd": ldap, "ldapmodify": ldap, "ldapdelete": ldap, "ldappasswd": ldap, "ldapwhoami": ldap,
-	"smbclient": samba, "rpcclient": samba, "smbget": samba, "winexe": samba, "net": samba,
-	"mongo": mongo, "mongosh": mongo, "mongodump": mongo, "mongorestore": mongo, "mongoexport": mongo, "mongoimport": mongo,
-	"docker": registry, "podman": registry, "helm": registry, "buildah": registry, "skopeo": registry, "oras": registry, "nerdctl": registry,
-	"crane": registry, "az": registry, "cf": registry, "oc": registry, "argocd": registry,
-	"sqlcmd": capitalP, "bcp": capitalP, "tsql": capitalP, "ipmitool": capitalP, "mosquitto_pub": capitalP, "mosquitto_sub": capitalP,
-	"zip": archive, "unzip": archive, "7z": archive, "7za": archive, "7zz": archive, "rar": archive, "unrar": archive,
-	"snmpwalk": {password: []string{"-A", "-X"}}, "snmpget": {password: []string{"-A", "-X"}},
-	"openssl": {passWord: true},
+// programOf is what is known of a program by the last element of its path; ok is false where it is none of these.
+func programOf(name string) (p program, ok bool) {
+	switch name {
+	case "curl", "curlie", "http", "https", "xh", "xhs", "wget":
+		return program{http: true, login: " -u --user -U --proxy-user -a "}, true
+	case "ab":
+		return program{login: " -A -P "}, true
+	case "mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlcheck", "mysqlsh", "mariadb", "mariadb-dump", "mariadb-admin":
+		return program{attached: " -p "}, true
+	case "sshpass":
+		return program{password: " -p ", attached: " -p "}, true
+	case "redis-cli", "valkey-cli":
+		return program{password: " -a "}, true
+	case "ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldappasswd", "ldapwhoami":
+		return program{password: " -w "}, true
+	case "smbclient", "rpcclient", "smbget", "winexe", "net":
+		return program{login: " -U --user "}, true
+	case "mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport":
+		return program{password: " -p "}, true
+	case "docker", "podman", "helm", "buildah", "skopeo", "oras", "nerdctl", "crane", "az", "cf", "oc":
+		return program{password: " -p ", withLogin: true, names: " --secret "}, true
+	case "sqlcmd", "bcp", "tsql", "ipmitool", "mosquitto_pub", "mosquitto_sub":
+		return program{password: " -P ", attached: " -P "}, true
+	case "zip", "unzip", "7z", "7za", "7zz", "rar", "unrar":
+		return program{password: " -P ", attached: " -p -P "}, true
+	case "snmpwalk", "snmpget":
+		return program{password: " -A -X "}, true
+	case "openssl":
+		return program{passWord: true}, true
+	}
+	return p, false
 }

@@ -11,7 +11,7 @@ import (
 var (
 	// RFC 3986: userinfo ends at the last @ before the path. A password with a slash in it
 	// is wrong and common: where a port would be and no number is, it is one.
-	userinfo = lazy.Regexp(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:([^\s/@:"'<>\\]*:[0-9]*[^0-9\s/@"'<>\\][^\s/"'<>\\]*/[^\s@"'<>\\]*)|([^\s/?#"'<>\\]+))@`)
+	userinfo = lazy.Regexp(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:([^\s/@:"'<>\\]*:[0-9]*[^0-9\s/@"'<>\\][^\s/"'<>\\]*/[^\s@"'<>\\]*(?:@[^\s/@"'<>\\]*)*)|([^\s/?#"'<>\\]+))@`)
 	jwt      = lazy.Regexp(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`)
 	header   = lazy.Regexp(`(?i)\b(bearer\s+|authorization["']?\s*[:=]\s*["']?(?:basic|token|apikey)\s+)([A-Za-z0-9._~+/=-]{8,})`)
 	keyBlock = lazy.Regexp(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|$)`)

@@ -2,7 +2,7 @@ package secrets
 
 import (
 	_ "embed" // the table
-	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -22,11 +22,11 @@ type format struct {
 type alphabet uint8
 
 const (
-	hex alphabet = iota
+	hexDigits alphabet = iota
 	alnum
-	url // and _ -
-	dot // and .
-	any // and what else stands in base64 and in URLs
+	urlSafe // and _ -
+	dotted  // and .
+	wide    // and what else stands in base64 and in URLs
 )
 
 func (a alphabet) has(c byte) bool {
@@ -36,11 +36,11 @@ func (a alphabet) has(c byte) bool {
 	case letter(c):
 		return a >= alnum
 	case c == '_' || c == '-':
-		return a >= url
+		return a >= urlSafe
 	case c == '.':
-		return a >= dot
+		return a >= dotted
 	}
-	return a == any && strings.IndexByte("+/=~@%:", c) >= 0
+	return a == wide && strings.IndexByte("+/=~@%:", c) >= 0
 }
 
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
@@ -52,28 +52,28 @@ type formats struct {
 	second [256][4]uint64
 }
 
-// tokenFormats reads the table when a text is first looked at. A line that is none is a fault of the generator.
-var tokenFormats = sync.OnceValue(func() *formats {
+// tokenFormats reads the table when a text is first looked at. That it is well formed is a matter of the tests.
+var tokenFormats = sync.OnceValue(readFormats)
+
+func readFormats() *formats {
 	var f formats
-	names := map[string]alphabet{"hex": hex, "alnum": alnum, "url": url, "dot": dot, "any": any}
+	names := map[string]alphabet{"hex": hexDigits, "alnum": alnum, "url": urlSafe, "dot": dotted, "any": wide}
 	for line := range strings.Lines(tokenTable) {
 		if line[0] == '#' {
 			continue
 		}
-		var one format
-		var name string
-		_, err := fmt.Sscan(line, &one.prefix, &name, &one.min, &one.max)
-		a, known := names[name]
-		if err != nil || !known || len(one.prefix) < 2 {
-			panic("the table of token formats has the line " + line)
-		}
-		one.alphabet = a
+		prefix, rest, _ := strings.Cut(line, " ")
+		name, rest, _ := strings.Cut(rest, " ")
+		least, most, _ := strings.Cut(strings.TrimSuffix(rest, "\n"), " ")
+		one := format{prefix: prefix, alphabet: names[name]}
+		one.min, _ = strconv.Atoi(least)
+		one.max, _ = strconv.Atoi(most)
 		first, second := one.prefix[0], one.prefix[1]
 		f.by[first] = append(f.by[first], one)
 		f.second[first][second>>6] |= 1 << (second & 63)
 	}
 	return &f
-})
+}
 
 // mayBegin tells whether text, or what it is after a quote, may begin with a token.
 func (f *formats) mayBegin(text []byte) bool {
@@ -123,7 +123,7 @@ func (f *formats) length(s string) int {
 		if n < one.min || one.max > 0 && (n > one.max || n < len(tail) && alnum.has(tail[n])) || !random(tail[:n]) {
 			continue
 		}
-		for n < len(tail) && (url.has(tail[n]) || tail[n] == '=') { // what is longer than it is known to be is a part of it
+		for n < len(tail) && (urlSafe.has(tail[n]) || tail[n] == '=') { // what is longer than it is known to be is a part of it
 			n++
 		}
 		return len(one.prefix) + n

@@ -23,7 +23,7 @@ func Environ(environ []string) *Values {
 	v := &Values{}
 	for _, e := range environ {
 		name, value, _ := strings.Cut(e, "=")
-		if len(value) < minValue || Harmless(value) || !PairNamed(name) || strings.HasPrefix(value, "/") {
+		if len(value) < minValue || !containsAny(strings.ToLower(name), nameParts) || Harmless(value) || !PairNamed(name) || strings.HasPrefix(value, "/") {
 			continue
 		}
 		if len(v.forms) >= 2*maxValues {
