@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -262,6 +263,12 @@ func (p *Proxy) send(w http.ResponseWriter, req *http.Request) (*http.Response, 
 	if err == nil && (res.StatusCode < 200 || res.StatusCode > 999) { // 101 to a request that asked for no other protocol
 		_ = res.Body.Close()
 		return nil, fmt.Errorf("its status is %d, which ends no request", res.StatusCode)
+	}
+	if err == nil {
+		if err = forwardproxy.Refused(req, res); err != nil {
+			_ = res.Body.Close()
+			return nil, err
+		}
 	}
 	return res, err
 }
