@@ -88,11 +88,14 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 			delete(req.Header, name) // they speak of the body that the client sent
 		}
 	}
+	if !t.edited && req.ContentLength < 0 {
+		req.Trailer = t.r.Trailer // which the server has filled in with the end of the body
+	}
 	if err := t.p.sign(req, t.rt, t.content); err != nil {
 		_ = req.Body.Close()
 		return nil, err
 	}
-	res, err := t.p.send(w, req)
+	res, err := t.p.sendSigned(w, req, t.rt, t.content)
 	if err != nil {
 		return nil, err
 	}

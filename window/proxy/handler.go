@@ -151,6 +151,11 @@ func (p *Proxy) passBody(w http.ResponseWriter, r *http.Request, rt *route, body
 // relay sends req and its answer on. It looks at neither, but at a list of models as it passes: that may say how much they take.
 func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, rt *route, req *http.Request) {
 	res, err := p.send(w, req)
+	p.relayAnswer(w, r, rt, res, err)
+}
+
+// relayAnswer sends the answer of an upstream down, or says why there is none.
+func (p *Proxy) relayAnswer(w http.ResponseWriter, r *http.Request, rt *route, res *http.Response, err error) {
 	if err != nil {
 		p.upstreamFailed(w, r, rt, err)
 		return
