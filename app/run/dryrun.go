@@ -109,12 +109,16 @@ func (x *process) dryRun(ctx context.Context) Status {
 	}
 	d.Window = x.decideWindow(ctx)
 	d.MCP = x.decideServers()
+	var err error
 	if x.opts.JSON {
-		_ = printable.WriteJSON(x.opts.Stdout, d, "  ")
+		err = printable.WriteJSON(x.opts.Stdout, d, "  ")
 	} else {
-		_, _ = fmt.Fprint(x.opts.Stdout, d.text(p))
+		_, err = fmt.Fprint(x.opts.Stdout, d.text(p))
 	}
-	if !d.Admitted {
+	if err != nil {
+		x.report.say.fail(err)
+	}
+	if !d.Admitted || err != nil {
 		return Status{Code: exitFailed}
 	}
 	return Status{}
