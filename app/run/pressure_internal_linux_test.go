@@ -110,7 +110,7 @@ func supervise(dir string) (*supervised, error) {
 		return nil, err
 	}
 	s := &supervised{process: &process{ledger: ledger, claim: claim, report: &report{journal: journal.New(journal.Options{})}}}
-	s.report.say = newSpeaker(&Options{Stderr: &s.words})
+	s.report.say = newSpeaker(&Options{Stderr: &s.words}, nil)
 	s.available.Store(int64(8 * limit.GiB))
 	agent := pressureChild("agent")
 	in, inW, err := os.Pipe()

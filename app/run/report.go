@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -38,6 +39,7 @@ type report struct {
 	container *termination.Watch
 	// folder is where the report's file is to be, as it was found before the run; "" before that.
 	folder  string
+	hidden  *secrets.Values
 	failed  string // why the command did not start
 	id      string // of the run
 	outcome journal.Outcome
@@ -45,11 +47,13 @@ type report struct {
 }
 
 func newReport(o *Options) *report {
-	return &report{opts: o, say: newSpeaker(o), id: admission.NewID()}
+	hidden := secrets.Environ(os.Environ())
+	return &report{opts: o, say: newSpeaker(o, hidden), hidden: hidden, id: admission.NewID()}
 }
 
 // begin opens the journal with what is known before the run, and the file that keeps it. A dry run leaves none.
 func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision) {
+	start.Command = r.hidden.Argv(start.Command)
 	r.reporter = journal.NewReporter(start)
 	observers := []journal.Observer{r.reporter}
 	if settings, err := c.Config.For(""); err == nil && !r.opts.DryRun {
@@ -85,7 +89,7 @@ func (r *report) alert(about, text string) {
 }
 
 func (r *report) note(about, text string) {
-	if w := (journal.Warned{About: about, Text: text}); r.journal != nil {
+	if w := (journal.Warned{About: about, Text: r.hidden.Text(text)}); r.journal != nil {
 		r.journal.Append(w)
 	} else if len(r.early) < maxSaid {
 		r.early = append(r.early, w)
@@ -123,11 +127,11 @@ func (r *report) fail(err error) Status {
 		r.say.clear()
 	} else {
 		r.say.fail(err)
-		r.failed = err.Error()
+		r.failed = r.hidden.Text(err.Error())
 	}
 	if r.journal != nil {
 		if r.outcome == journal.OutcomeRefused {
-			r.journal.Append(journal.Refused{Reason: err.Error(), By: refusedBy})
+			r.journal.Append(journal.Refused{Reason: r.hidden.Text(err.Error()), By: refusedBy})
 		} else {
 			if r.failed != "" { // or nobody would know it the next morning
 				r.journal.Append(journal.Warned{About: "start", Text: r.failed})

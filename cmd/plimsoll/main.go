@@ -22,7 +22,9 @@ func main() {
 		os.Exit(status)
 	}
 	root := newRootCommand()
-	err := root.ExecuteContext(context.Background())
+	out := &standardOutput{File: os.Stdout}
+	root.SetOut(plain(out))
+	err := out.check(root.ExecuteContext(context.Background()))
 	if err != nil {
 		showError(root.ErrOrStderr(), err)
 	}
