@@ -45,7 +45,7 @@ const (
 // name an estimator that there is none of.
 func Decide(s config.Settings, known estimate.Input, host Host) (n Numbers, err error) {
 	if s.Reservation > 0 {
-		n.Estimate = estimate.Estimate{Bytes: s.Reservation, Source: estimate.SourceReservation}
+		n.Estimate = estimate.Estimate{Bytes: s.Reservation, Source: estimate.SourceReservation, Stated: true}
 	} else if n.Estimate, err = WithSettings(known, s).Estimate(); err != nil {
 		return n, err
 	}
@@ -154,9 +154,10 @@ func DistrustedEstimate(s config.Settings, host Host) (wrong config.Problem, ok 
 // waits with, and how the host is read.
 func (n Numbers) Ask(s config.Settings) admission.Request {
 	r := admission.Request{
-		Reservation: n.Reservation, SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal, Wait: s.Wait,
+		Reservation: n.Reservation, Yields: !n.Estimate.Stated, SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal, Wait: s.Wait,
 		Required: s.Enforcement == config.EnforcementRequired, MinFree: n.MinFree, CountSwap: s.CountSwap,
 	}
+	r.Least = max(0, n.Reservation-n.Estimate.FromKills)
 	if s.Wait == config.Forever {
 		r.Wait = admission.Forever
 	}
