@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/runtimes"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/process/usage"
 	"github.com/plimsoll/plimsoll/watch/runs"
@@ -199,12 +200,16 @@ func (x *process) execute(ctx, starting context.Context) error {
 	if argv, environ = x.wrapServers(spec.ID, argv, environ); argv != nil {
 		spec.Args, spec.Env = argv, environ
 	}
+	if spec.Env == nil {
+		spec.Env = os.Environ()
+	}
 	if x.exhausted() { // Plimsoll's own agent searches before it lists then
-		if spec.Env == nil {
-			spec.Env = os.Environ()
-		}
 		spec.Env = append(spec.Env, agents.SearchFirstName+"=1")
 	}
+	if p.Settings.Enforcement != config.EnforcementOff {
+		spec.Env = runtimes.HandDown(spec.Env, p.Limits.Memory)
+	}
+	spec.Heap = runtimes.Heap(spec.Env, spec.Args)
 	if x.claim != nil {
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }

@@ -178,6 +178,7 @@ func (r *report) end(result *sandbox.Result) {
 		ExitCode:     result.ExitCode, Signal: sandbox.SignalName(result.Signal), Outcome: r.outcome, Duration: result.Duration,
 		PeakBytes: int64(result.Peak.Bytes), PeakAnonBytes: int64(result.Peak.Working),
 		PeakMethod: result.Peak.Method, PeakExact: result.Peak.Exact, OOMKills: result.OOMKills,
+		RanInto: string(result.RanInto), RanIntoBytes: int64(result.RanIntoBytes),
 	})
 }
 
