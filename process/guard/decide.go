@@ -30,6 +30,9 @@ type Numbers struct {
 	Memory limit.Bytes
 	// LimitNote says why the memory limit is not what was asked for, "" when it is.
 	LimitNote string
+	// Ceiling is the most that a memory limit could be here, 0 when that is not known, and CeilingOf what makes it so.
+	Ceiling   limit.Bytes
+	CeilingOf string
 }
 
 const (
@@ -68,6 +71,11 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 		if room := capacity - n.MinFree; capacity > 0 && memory > room {
 			memory = max(room, min(capacity/2, leastShare))
 		}
+	}
+	n.Ceiling, n.CeilingOf = capacity, "this machine"
+	if outer, path := host.enclosing(); outer > 0 && outer <= capacity {
+		n.Ceiling, _ = host.Below(0)
+		n.CeilingOf = "cgroup " + path
 	}
 	memory, n.LimitNote = host.Below(memory)
 	n.Memory = max(memory, limit.MiB) // the least that can be configured: never none at all
