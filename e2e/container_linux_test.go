@@ -30,7 +30,7 @@ func (w *world) container(memory int64) *container {
 		t.Skip("needs root, to make a control group as a kubelet does")
 	}
 	c := &container{w: w, log: filepath.Join(t.TempDir(), "termination-log")}
-	name := fmt.Sprintf("plimsoll-e2e-%s", w.cookie)
+	name := "e2e-" + w.cookie // a name that begins with plimsoll- is that of a run
 	put := func(file string, value any) error {
 		return os.WriteFile(filepath.Join(c.dir, file), fmt.Append(nil, value), 0)
 	}
@@ -199,5 +199,43 @@ func TestContainerOfTheDaemon(t *testing.T) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("serve ends with %v", err)
+	}
+}
+
+// An agent that has run out of a small container's memory is started again by whoever restarts containers: what was learned from its
+// death is more than the container will ever have, and keeps it out as little as a guess does. What somebody asked for still does.
+func TestContainerOfAnAgentThatDiedStartsItAgain(t *testing.T) {
+	for _, size := range []int64{64, 256} {
+		for _, layer := range []string{"cgroup1", "cgroup2", "rlimit"} {
+			t.Run(fmt.Sprintf("%d MiB, %s", size, layer), func(t *testing.T) {
+				w := newWorld(t)
+				c := w.container(size * mebibyte)
+				w.variables = slices.DeleteFunc(w.variables, func(v string) bool { return strings.HasPrefix(v, "PLIMSOLL_RESOURCES_") })
+				run := func(extra ...string) (status int, said string) {
+					argv := append([]string{plimsoll, "run", "--layer", layer}, extra...)
+					cmd := c.command(append(argv, "--", testtool, "thrash", strconv.FormatInt(2*size, 10))...)
+					body, err := cmd.CombinedOutput()
+					if cmd.ProcessState == nil {
+						t.Fatal(err)
+					}
+					return cmd.ProcessState.ExitCode(), string(body)
+				}
+				for i := range 3 {
+					status, said := run()
+					if strings.Contains(said, "layer "+layer+":") || strings.Contains(said, "  "+layer+" ") {
+						t.Skip(said)
+					}
+					if status != 137 {
+						t.Fatalf("start %d: status %d: %s", i+1, status, said)
+					}
+					if told := strings.Contains(said, "that are there for it, under a limit of"); told != (i > 0) {
+						t.Errorf("start %d: %s", i+1, said)
+					}
+				}
+				if status, said := run("--reserve", "2G"); status != 125 || !strings.Contains(said, "there will never be more than") {
+					t.Errorf("with a stated need: status %d: %s", status, said)
+				}
+			})
+		}
 	}
 }

@@ -53,6 +53,9 @@ type Report struct {
 	PeakExact     bool   `json:"peak_exact"`
 	OOMKills      int    `json:"oom_kills"`
 	OOMDKills     int    `json:"oomd_kills"`
+	// RanInto and RanIntoBytes are those of [RunEnded].
+	RanInto      string `json:"ran_into,omitempty"`
+	RanIntoBytes int64  `json:"ran_into_bytes,omitempty"`
 
 	KilledChildren []Process  `json:"killed_children"`
 	Leftovers      []Process  `json:"leftovers"`
@@ -258,6 +261,7 @@ func (r *Reporter) Observe(rec Record) {
 		if p.Outcome != OutcomeOOM && p.Outcome != OutcomeLimit && p.Signal == "" {
 			p.Resume = "" // it ended by itself
 		}
+		p.RanInto, p.RanIntoBytes = e.RanInto, e.RanIntoBytes
 	}
 }
 

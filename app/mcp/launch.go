@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/runtimes"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
 )
@@ -71,9 +72,13 @@ func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 		return nil, err
 	}
 	memory := l.memory()
+	if l.process.Enforcement != config.EnforcementOff {
+		environ = runtimes.HandDown(environ, memory)
+	}
 	spec := sandbox.Spec{
 		ID: admission.NewID(), Path: path, Args: l.server.Command, Env: environ, Dir: l.server.Dir,
 		Limits:      sandbox.Limits{Memory: memory, Pids: l.server.MCP.PidsMax},
+		Heap:        runtimes.Heap(environ, l.server.Command),
 		Enforcement: sandbox.Enforcement(l.process.Enforcement),
 		Nested:      os.Getenv(sandbox.CookieName) != "",
 		OnExit:      sandbox.KillLeftovers,

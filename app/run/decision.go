@@ -99,7 +99,7 @@ func (p *decision) report(command []string) journal.Report {
 
 // basis is what the decision rests on.
 func (p *decision) basis() runs.Decision {
-	d := runs.Decision{MinFreeBytes: int64(p.MinFree), LimitNote: p.LimitNote}
+	d := runs.Decision{MinFreeBytes: int64(p.MinFree), LimitNote: p.LimitNote, CeilingBytes: int64(p.Ceiling), CeilingOf: p.CeilingOf}
 	if p.ReadingErr == nil {
 		room := p.Reading.Available(p.Settings.CountSwap)
 		d.AvailableBytes, d.BoundBy = int64(room.Physical+room.Swap), room.BoundBy

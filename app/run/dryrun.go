@@ -91,6 +91,9 @@ func (x *process) dryRun(ctx context.Context) Status {
 			d.Admitted, d.Refusal = false, refused.Error()
 		}
 		d.ClaimedBytes = terms.Claimed
+		if d.Admitted {
+			d.ReservationBytes = terms.Estimate
+		}
 		d.Slots = Slots{terms.Tool, terms.ToolSlots, terms.Total, terms.TotalSlots}
 	} else {
 		x.report.say.warn("runs are not coordinated: " + err.Error())
@@ -161,9 +164,12 @@ func (d Decision) text(p *decision) string {
 	if m := d.MCP.words(); m != "" {
 		row("tools", "%s", printable.Name(m))
 	}
-	if d.Admitted {
+	switch {
+	case d.Admitted && d.ReservationBytes < p.Reservation:
+		row("decision", "would start now, with the %s that there are for it", d.ReservationBytes.Human())
+	case d.Admitted:
 		row("decision", "would start now")
-	} else {
+	default:
 		row("decision", "would be refused")
 		fmt.Fprintln(&b, d.Refusal)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/runtimes"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/process/usage"
 	"github.com/plimsoll/plimsoll/watch/runs"
@@ -87,14 +88,35 @@ func (x *process) admit(ctx context.Context) error {
 	_, nested := claim.Parent()
 	x.nested = nested // a cookie of a run that is over forbids nothing
 	x.report.journal.Append(journal.Admitted{
-		ReservationBytes: int64(x.decision.Reservation), Forced: claim.Forced(), Nested: nested, Waited: claim.Waited(),
+		ReservationBytes: int64(claim.Terms().Estimate), Forced: claim.Forced(), Nested: nested, Waited: claim.Waited(),
 		AvailableBytes: int64(claim.Terms().Available()), ClaimedBytes: int64(claim.Terms().Claimed), MinFreeBytes: int64(claim.Terms().Reserve),
 		ToolRuns: claim.Terms().Tool, ToolSlots: claim.Terms().ToolSlots, Runs: claim.Terms().Total, Slots: claim.Terms().TotalSlots,
 	})
+	x.noteLessRoom(claim.Terms())
 	if claim.Forced() {
 		x.report.warn("forced", "started by --force although it should not have been:\n"+claim.Terms().String())
 	}
 	return nil
+}
+
+// noteLessRoom says that the run starts with less than it is expected to need, because so much is not there.
+func (x *process) noteLessRoom(t admission.Terms) {
+	e := x.decision.Estimate
+	if x.decision.Reservation <= t.Estimate || x.nested || x.claim.Forced() {
+		return
+	}
+	why, next := "a guess", "end other programs, or count_swap = true"
+	switch {
+	case e.FromKills > 0:
+		why = "learned when it ran out of memory"
+	case e.Samples > 0:
+		why = sourceWords(journal.Estimate{Samples: e.Samples, Source: e.Source})
+	}
+	if t.BoundBy != "" && t.BoundBy != headroom.Host {
+		next = "raise the limit of cgroup " + t.BoundBy
+	}
+	x.report.warn("room", fmt.Sprintf("it may need %s (%s) and starts with the %s that are there for it, under a limit of %s; for more: %s",
+		x.decision.Reservation.Human(), why, t.Estimate.Human(), x.decision.Limits.Memory.Human(), next))
 }
 
 // uncoordinated decides whether the run may start without the ledger: only when nobody could coordinate with it, because the
@@ -180,12 +202,16 @@ func (x *process) execute(ctx, starting context.Context) error {
 	if argv, environ = x.wrapServers(spec.ID, argv, environ); argv != nil {
 		spec.Args, spec.Env = argv, environ
 	}
+	if spec.Env == nil {
+		spec.Env = os.Environ()
+	}
 	if x.exhausted() { // Plimsoll's own agent searches before it lists then
-		if spec.Env == nil {
-			spec.Env = os.Environ()
-		}
 		spec.Env = append(spec.Env, agents.SearchFirstName+"=1")
 	}
+	if p.Settings.Enforcement != config.EnforcementOff {
+		spec.Env = runtimes.HandDown(spec.Env, p.Limits.Memory)
+	}
+	spec.Heap = runtimes.Heap(spec.Env, spec.Args)
 	if x.claim != nil {
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }

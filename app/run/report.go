@@ -144,18 +144,14 @@ func (r *report) fail(err error) Status {
 	return r.status
 }
 
-// lastWords say why the run ended, where it was not the command's own doing: they are the container's termination message. limitNote is
-// what the limit was kept below, "" when it was not.
-func (r *report) lastWords(limitNote string) string {
+// lastWords say why the run ended, where it was not the command's own doing: they are the container's termination message.
+func (r *report) lastWords(basis runs.Decision) string {
 	switch {
 	case r.failed != "":
 		return r.failed
 	case r.outcome == journal.OutcomeOOM || r.outcome == journal.OutcomeLimit:
 		all := r.reporter.Report()
-		next := strings.Join(Advice(all), "; ")
-		if r.outcome == journal.OutcomeOOM && limitNote != "" {
-			next = "its limit is " + limitNote + ": that is what to raise"
-		}
+		next := strings.Join(Advice(all, basis), "; ")
 		return all.Tool + ": " + strings.TrimSuffix(inOneLine(all, next), "; ")
 	}
 	return ""
@@ -185,6 +181,7 @@ func (r *report) end(result *sandbox.Result) {
 		ExitCode:     result.ExitCode, Signal: sandbox.SignalName(result.Signal), Outcome: r.outcome, Duration: result.Duration,
 		PeakBytes: int64(result.Peak.Bytes), PeakAnonBytes: int64(result.Peak.Working),
 		PeakMethod: result.Peak.Method, PeakExact: result.Peak.Exact, OOMKills: result.OOMKills,
+		RanInto: string(result.RanInto), RanIntoBytes: int64(result.RanIntoBytes),
 	})
 }
 
@@ -194,10 +191,10 @@ func (r *report) finish(d *decision, used time.Duration) {
 	r.close()
 	all := r.reporter.Report()
 	if r.opts.StderrIsTerminal && !r.opts.Quiet {
-		r.say.report(all, d, used)
+		r.say.report(all, d.basis(), used)
 		return
 	}
-	if next := Advice(all); len(next) > 0 {
+	if next := Advice(all, d.basis()); len(next) > 0 {
 		r.say.warn(inOneLine(all, next[0]))
 	}
 }

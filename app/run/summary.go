@@ -10,17 +10,17 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/estimate"
-	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
 // Show writes the report of a run as [Run] does at its end.
 func Show(w io.Writer, colour bool, r journal.Report) {
 	s := &speaker{w: w, colour: colour, said: map[string]bool{}}
-	s.report(r, &decision{}, 0)
+	s.report(r, runs.Decision{}, 0)
 }
 
 // report shows the end of a run to a person: a few aligned lines.
-func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration) {
+func (s *speaker) report(r journal.Report, basis runs.Decision, cpu time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := [][2]string{
@@ -40,7 +40,7 @@ func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration) {
 	if row := leftoverRow(r); row != "" {
 		rows = append(rows, [2]string{"left over", row})
 	}
-	for _, text := range Advice(r) {
+	for _, text := range Advice(r, basis) {
 		rows = append(rows, [2]string{"next", text})
 	}
 	var b strings.Builder
@@ -208,58 +208,6 @@ func leftoverRow(r journal.Report) string {
 	}
 	return fmt.Sprintf("%d: %s", len(r.Leftovers), strings.Join(names, ", "))
 }
-
-// Advice is what to do when something was killed, for the user of the run.
-func Advice(r journal.Report) []string {
-	var list []string
-	more := limit.Bytes(r.LimitBytes) * 3 / 2
-	more -= more % (256 * limit.MiB)
-	if more <= limit.Bytes(r.LimitBytes) {
-		more = 2 * limit.Bytes(r.LimitBytes)
-	}
-	startUp := r.DurationMS < 5000 && r.LimitBytes > 0 && r.LimitBytes < int64(rlimitAdvice)
-	switch {
-	case r.OOMDKills > 0:
-		// Not the run's own limit: a higher one would make it worse.
-		list = append(list, fmt.Sprintf("systemd-oomd ended it because the machine was short of memory, at a limit of %s; run fewer at once (max_concurrent), "+
-			"set a lower --memory-max or add swap; what it saw: journalctl -u systemd-oomd", limit.Bytes(r.LimitBytes).Human()))
-	case r.Outcome == journal.OutcomeOOM && startUp && r.Estimate.Samples == 0:
-		list = append(list, fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; try --memory-max %s",
-			limit.Bytes(r.LimitBytes), r.Tool, max(more, limit.GiB)))
-	case r.Outcome == journal.OutcomeOOM:
-		list = append(list, fmt.Sprintf("give it more: --memory-max %s, or memory_max in [tools.%s]; the next estimate is higher by itself", more, r.Tool))
-	case r.OOMKills > 0 || len(r.KilledChildren) > 0:
-		list = append(list, fmt.Sprintf("the agent went on; for a larger build or test: --memory-max %s", more))
-	case r.Outcome == journal.OutcomeFailed && r.Layer == "rlimit" && startUp && r.PeakBytes >= r.LimitBytes/2:
-		list = append(list, fmt.Sprintf("if it failed for lack of memory: --memory-max %s", more))
-	case r.LimitReached == sandbox.LimitTime:
-		list = append(list, fmt.Sprintf("its time was up: --time-max %s, or time_max in [tools.%s]", time.Duration(2*limitOf(r, sandbox.LimitTime).Hard)*time.Millisecond, r.Tool))
-	case r.RefusedBy == journal.RefusedByEnforcement:
-		list = append(list, "plimsoll doctor shows what the kernel holds here and what it takes; --enforcement best-effort goes on with the strongest layer there is")
-	case r.Outcome == journal.OutcomeRefused && r.ReservationBytes > 0:
-		list = append(list, "plimsoll slots shows who holds the memory; --wait waits for it, --force starts nevertheless")
-	case r.LimitReached == "pids":
-		list = append(list, fmt.Sprintf("it reached the limit of %d processes: --pids-max %d", r.PidsLimit, 2*r.PidsLimit))
-	}
-	if r.Resume != "" && r.Outcome != journal.OutcomeRefused {
-		list = append(list, "to go on where it stopped, in the same directory: "+r.Resume)
-	}
-	return list
-}
-
-// limitOf finds a limit in the report by its name.
-func limitOf(r journal.Report, name string) journal.Limit {
-	for _, l := range r.Limits {
-		if l.Name == name {
-			return l
-		}
-	}
-	return journal.Limit{Name: name}
-}
-
-// rlimitAdvice is the limit under which failing early may mean too little memory to start:
-// the largest of the agent CLIs that were measured takes 869 MB for one turn.
-const rlimitAdvice = 1 * limit.GiB
 
 // roughly writes a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
 func roughly(d time.Duration) string { return printable.Duration(d) }

@@ -147,6 +147,21 @@ func swapIndex(countSwap bool) int {
 	return 0
 }
 
+// reservation is what e, which r asks for, is to reserve. What yields is lowered to what there is: else one death, or a host that has less
+// memory than it had, would keep a tool out for ever. Where that is less than half of what there could be, it is waited for, because
+// other programs and runs have the rest and may give it back.
+func (g *capacity) reservation(e *entry, r Request) limit.Bytes {
+	most := g.ceiling[swapIndex(e.CountSwap)].Total - e.MinFree
+	if !g.known || !r.Yields || most <= 0 {
+		return r.Reservation
+	}
+	least := r.Least
+	if least > most {
+		least = 0
+	}
+	return min(r.Reservation, max(least, g.availableTo(e), most/2))
+}
+
 // couldEverFit reports whether e could be admitted if it were alone.
 func (g *capacity) couldEverFit(e *entry) (Reason, bool) {
 	switch {

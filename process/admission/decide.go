@@ -72,11 +72,14 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	g := b.readCapacity(r, exact)
 	v.headroomErr, v.exact, v.machine = g.err, g.exact, g.machine
 	e.MinFree = g.minFree(r)
-	v.terms = g.terms(e)
 	if b.nested(e) {
-		v.admit = true
+		v.terms, v.admit = g.terms(e), true
 		return v
 	}
+	if reservation := g.reservation(e, r); reservation != e.Reservation {
+		e.Reservation, b.changed = reservation, true
+	}
+	v.terms = g.terms(e)
 	v.reaping = g.reaping
 	if reason, ok := g.couldEverFit(e); !ok {
 		v.reason, v.never = reason, true

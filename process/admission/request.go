@@ -24,6 +24,10 @@ type Request struct {
 	Variant string
 	// Reservation is what the run will need, in bytes (its estimate, not its limit).
 	Reservation limit.Bytes
+	// Yields says that nobody has asked for so much: it was learned or guessed, and is lowered to what there is, but not below Least,
+	// unless not even that could ever fit, nor below half of what could be there. [Claim.Terms] say what it became.
+	Yields bool
+	Least  limit.Bytes
 	// Parent is the claim of the run around this one, from PLIMSOLL_RUN_ID. When that
 	// claim is held, this one draws on it: it takes no slot and adds nothing to the sum. One
 	// that is unknown or dead is ignored.

@@ -343,3 +343,50 @@ func BenchmarkAcquireReleaseBeside1000(b *testing.B) {
 		}
 	}
 }
+
+// A reservation that yields is lowered to what there is, not below what was shown and could fit, nor below half of what could be there.
+func TestWhatYieldsIsLoweredAndNotKeptOut(t *testing.T) {
+	const free = 40 * limit.GiB // of 64, 1 of which is kept free
+	for name, c := range map[string]struct {
+		asks, least limit.Bytes
+		stated      bool
+		held, used  limit.Bytes // by another run
+		free        limit.Bytes
+		admitted    limit.Bytes // 0: refused
+		never       bool
+	}{
+		"what fits is not lowered":                     {asks: 30 * limit.GiB, admitted: 30 * limit.GiB},
+		"more than there ever is":                      {asks: 90 * limit.GiB, least: 90 * limit.GiB, admitted: 39 * limit.GiB},
+		"the same, and somebody asked for it":          {asks: 90 * limit.GiB, stated: true, never: true},
+		"more than there is now, all of it shown":      {asks: 50 * limit.GiB, least: 50 * limit.GiB},
+		"more than there is now, learned from a death": {asks: 50 * limit.GiB, least: 10 * limit.GiB, admitted: 39 * limit.GiB},
+		"never less than was shown":                    {asks: 60 * limit.GiB, least: 45 * limit.GiB},
+		"other programs have most of it: they may end": {asks: 90 * limit.GiB, free: 20 * limit.GiB},
+		"beside another run":                           {asks: 90 * limit.GiB, held: 10 * limit.GiB, used: 5 * limit.GiB, admitted: 34 * limit.GiB},
+		"another run has most of it: it is waited for": {asks: 90 * limit.GiB, held: 10 * limit.GiB},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := open(t, func(o *Options) { o.Current = func(Holder) limit.Bytes { return c.used } })
+			if c.held > 0 {
+				acquire(t, l, Request{Reservation: c.held})
+			}
+			if c.free == 0 {
+				c.free = free
+			}
+			r := Request{Tool: "codex", Reservation: c.asks, Least: c.least, Yields: !c.stated, MinFree: limit.GiB, Headroom: machine(c.free, 0)}
+			claim, err := l.Acquire(t.Context(), r)
+			if err == nil {
+				defer claim.Release()
+			}
+			refused, _ := errors.AsType[*Refused](err)
+			switch {
+			case c.admitted == 0 && (refused == nil || refused.Never != c.never):
+				t.Errorf("want a refusal, never %v; got %v", c.never, err)
+			case c.admitted > 0 && err != nil:
+				t.Error(err)
+			case c.admitted > 0 && claim.Terms().Estimate != c.admitted:
+				t.Errorf("admitted with %s, want %s", claim.Terms().Estimate.Human(), c.admitted.Human())
+			}
+		})
+	}
+}

@@ -25,9 +25,9 @@ type Lines struct {
 	// WriteMax bounds the growth that a run makes, in bytes. Its soft line is four fifths.
 	WriteMax limit.Bytes
 	// FreeMin is what must stay free on each file system; [Auto] is 5 % of it, between 256 MiB
-	// and 2 GiB. Its soft line is twice as much. Where less than twice of it was free at the
+	// and 2 GiB. Its soft line is twice as much. Where less than twice of [Auto] was free at the
 	// start the line is half of what was free then: a disk that is full already is no fault of
-	// this run.
+	// this run. A size that somebody asked for is held as it is.
 	FreeMin limit.Bytes
 }
 
@@ -36,11 +36,10 @@ const Auto limit.Bytes = -1
 
 // freeLine is the hard line of one file system that had so much free at first.
 func (l Lines) freeLine(total, first limit.Bytes) limit.Bytes {
-	line := l.FreeMin
-	if line == Auto {
-		line = min(max(total/20, 256*limit.MiB), 2*limit.GiB)
+	if l.FreeMin == Auto {
+		return min(max(total/20, 256*limit.MiB), 2*limit.GiB, first/2)
 	}
-	return min(line, first/2)
+	return l.FreeMin
 }
 
 // Process is one process of the run.

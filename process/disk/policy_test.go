@@ -71,3 +71,21 @@ func TestFreeMin(t *testing.T) {
 		t.Fatalf("a run that has written 1 MiB: %+v", e)
 	}
 }
+
+// Only the default gives way on a disk that is nearly full; what somebody asked for is held.
+func TestFreeMinIsHeldAsAsked(t *testing.T) {
+	hog := disk.Process{PID: 2, Recent: 900 * limit.MiB}
+	look := func(lines disk.Lines) []disk.Event {
+		p := disk.Policy{Lines: lines}
+		return p.Look(disk.Reading{
+			Spaces:  []disk.Space{{Path: "/", Total: 100 * gib, First: 3 * gib, Free: 2*gib - 1}},
+			Written: gib, Writers: []disk.Process{hog},
+		})
+	}
+	if e := look(disk.Lines{FreeMin: 2 * gib}); len(victims(e)) != 1 {
+		t.Errorf("2 GiB were asked for, of 3 that were free: %+v", e)
+	}
+	if e := look(disk.Lines{FreeMin: disk.Auto}); len(victims(e)) != 0 { // half of 3
+		t.Errorf("the default: %+v", e)
+	}
+}

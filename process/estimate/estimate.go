@@ -1,6 +1,8 @@
 package estimate
 
 import (
+	"slices"
+
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -27,6 +29,11 @@ type Estimate struct {
 	Source string
 	// Samples is how many earlier runs it rests on; 0 unless Source is a history.
 	Samples int
+	// Stated says that somebody has said so much, in a flag or a configuration.
+	Stated bool
+	// FromKills is how much of Bytes comes only from runs that ran out of memory. They needed more than they had, and nobody
+	// knows how much.
+	FromKills limit.Bytes
 }
 
 // Input is everything an estimate can come from; [Input.Estimate] takes the first that there is.
@@ -63,9 +70,13 @@ func (in Input) Estimate() (Estimate, error) {
 		known := evidence(samples, first.Bytes)
 		bytes := estimator.Bytes(known)
 		if len(samples) > 0 && without.Samples == 0 {
-			without = Estimate{first.Bytes, source, min(len(samples), estimator.Window)}
+			without = Estimate{Bytes: first.Bytes, Source: source, Samples: min(len(samples), estimator.Window), Stated: first.Stated}
 		}
-		return Estimate{bytes, source, min(len(known), estimator.Window)}, bytes > 0
+		ended := slices.DeleteFunc(slices.Clone(known), func(s Sample) bool { return s.Censored })
+		return Estimate{
+			Bytes: bytes, Source: source, Samples: min(len(known), estimator.Window),
+			FromKills: max(0, bytes-estimator.Bytes(ended)),
+		}, bytes > 0
 	}
 	if e, ok := from(in.Project, SourceProject); ok {
 		return e, nil
@@ -92,7 +103,7 @@ func (in Input) Estimate() (Estimate, error) {
 func (in Input) initial() Estimate {
 	switch {
 	case in.Configured > 0:
-		return Estimate{Bytes: in.Configured, Source: SourceConfigured}
+		return Estimate{Bytes: in.Configured, Source: SourceConfigured, Stated: true}
 	case in.Profile > 0:
 		return Estimate{Bytes: in.Profile, Source: SourceProfile}
 	}

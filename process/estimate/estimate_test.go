@@ -166,7 +166,7 @@ func TestBackOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (estimate.Estimate{Bytes: c.bytes, Source: c.source, Samples: c.samples}); got != want {
+		if want := (estimate.Estimate{Bytes: c.bytes, Source: c.source, Samples: c.samples, Stated: c.in.Configured > 0 && c.samples == 0}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}

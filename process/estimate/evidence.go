@@ -51,7 +51,7 @@ func (p Pool) estimate(estimator Estimator, first Estimate, source string) (Esti
 	if bare, only := p[""]; only && len(p) == 1 {
 		known := evidence(bare, first.Bytes)
 		bytes := estimator.Bytes(known)
-		return Estimate{bytes, source, min(len(known), estimator.Window)}, bytes > 0
+		return Estimate{Bytes: bytes, Source: source, Samples: min(len(known), estimator.Window)}, bytes > 0
 	}
 	votes := []limit.Bytes{first.Bytes}
 	count := 0
@@ -73,5 +73,5 @@ func (p Pool) estimate(estimator Estimator, first Estimate, source string) (Esti
 	if bytes <= first.Bytes {
 		return first, true
 	}
-	return Estimate{bytes, source, count}, true
+	return Estimate{Bytes: bytes, Source: source, Samples: count}, true
 }

@@ -101,6 +101,7 @@ func (g *Guard) request(r Request) (admission.Request, Decision) {
 		name = filepath.Base(project.Path)
 	}
 	ask := n.Ask(s)
+	ask.Yields = ask.Yields && r.Reservation == 0
 	ask.Tool, ask.Variant, ask.Project, ask.Parent = config.CanonicalTool(r.Tool), r.Variant, name, os.Getenv(sandbox.CookieName)
 	ask.Force, ask.Headroom, ask.Progress = r.Force, g.options.Headroom, r.Progress
 	return ask, Decision{Estimate: n.Estimate}

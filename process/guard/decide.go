@@ -30,6 +30,9 @@ type Numbers struct {
 	Memory limit.Bytes
 	// LimitNote says why the memory limit is not what was asked for, "" when it is.
 	LimitNote string
+	// Ceiling is the most that a memory limit could be here, 0 when that is not known, and CeilingOf what makes it so.
+	Ceiling   limit.Bytes
+	CeilingOf string
 }
 
 const (
@@ -45,7 +48,7 @@ const (
 // name an estimator that there is none of.
 func Decide(s config.Settings, known estimate.Input, host Host) (n Numbers, err error) {
 	if s.Reservation > 0 {
-		n.Estimate = estimate.Estimate{Bytes: s.Reservation, Source: estimate.SourceReservation}
+		n.Estimate = estimate.Estimate{Bytes: s.Reservation, Source: estimate.SourceReservation, Stated: true}
 	} else if n.Estimate, err = WithSettings(known, s).Estimate(); err != nil {
 		return n, err
 	}
@@ -68,6 +71,11 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 		if room := capacity - n.MinFree; capacity > 0 && memory > room {
 			memory = max(room, min(capacity/2, leastShare))
 		}
+	}
+	n.Ceiling, n.CeilingOf = capacity, "this machine"
+	if outer, path := host.enclosing(); outer > 0 && outer <= capacity {
+		n.Ceiling, _ = host.Below(0)
+		n.CeilingOf = "cgroup " + path
 	}
 	memory, n.LimitNote = host.Below(memory)
 	n.Memory = max(memory, limit.MiB) // the least that can be configured: never none at all
@@ -154,9 +162,10 @@ func DistrustedEstimate(s config.Settings, host Host) (wrong config.Problem, ok 
 // waits with, and how the host is read.
 func (n Numbers) Ask(s config.Settings) admission.Request {
 	r := admission.Request{
-		Reservation: n.Reservation, SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal, Wait: s.Wait,
+		Reservation: n.Reservation, Yields: !n.Estimate.Stated, SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal, Wait: s.Wait,
 		Required: s.Enforcement == config.EnforcementRequired, MinFree: n.MinFree, CountSwap: s.CountSwap,
 	}
+	r.Least = max(0, n.Reservation-n.Estimate.FromKills)
 	if s.Wait == config.Forever {
 		r.Wait = admission.Forever
 	}

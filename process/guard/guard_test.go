@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -176,8 +177,8 @@ func TestRunInsideARun(t *testing.T) {
 func TestInitialEstimates(t *testing.T) {
 	g, _ := open(t, t.TempDir(), guard.Options{InitialEstimates: map[string]limit.Bytes{"indexer": 3 * limit.GiB, "gemini-cli": 2 * limit.GiB}})
 	for tool, want := range map[string]estimate.Estimate{
-		"indexer":     {Bytes: 3 * limit.GiB, Source: estimate.SourceConfigured},
-		"gemini":      {Bytes: 2 * limit.GiB, Source: estimate.SourceConfigured},
+		"indexer":     {Bytes: 3 * limit.GiB, Source: estimate.SourceConfigured, Stated: true},
+		"gemini":      {Bytes: 2 * limit.GiB, Source: estimate.SourceConfigured, Stated: true},
 		"claude-code": {Bytes: 4 * limit.GiB, Source: estimate.SourceProfile},
 		"make":        {Bytes: estimate.FirstGuess, Source: estimate.SourceDefault},
 	} {
@@ -303,6 +304,36 @@ func TestRunOf(t *testing.T) {
 		got.Time = c.want.Time
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// What was learned when memory ran out keeps no tool out for ever, and neither does a host that has less memory than it had.
+func TestADeathDoesNotLockTheDoor(t *testing.T) {
+	died := usage.Run{Outcome: journal.OutcomeOOM, ExitCode: 137, OOMKills: 1, Exact: true, Peak: 4 * limit.GiB, Limit: 4 * limit.GiB}
+	ended := usage.Run{Outcome: journal.OutcomeOK, Exact: true, Peak: 7 * limit.GiB, PeakAnon: 7 * limit.GiB, Duration: time.Minute}
+	for name, c := range map[string]struct {
+		run      usage.Run
+		stated   limit.Bytes // in the request
+		admitted limit.Bytes // 0: refused
+	}{
+		"it died":                        {run: died, admitted: 6*limit.GiB - headroom.MinFree(8*limit.GiB)},
+		"it ended, and the host shrank":  {run: ended, admitted: 6*limit.GiB - headroom.MinFree(8*limit.GiB)},
+		"it died, and somebody asks for": {run: died, stated: 9 * limit.GiB},
+	} {
+		g, warnings := open(t, t.TempDir(), guard.Options{})
+		ask := guard.Request{Tool: "indexer", Project: project}
+		a := admit(t, g, ask)
+		if err := errors.Join(a.Record(c.run), a.Release()); err != nil {
+			t.Fatal(err)
+		}
+		ask.Reservation = c.stated
+		d := check(t, g, ask)
+		if d.Admitted != (c.admitted > 0) || d.Admitted && d.Terms.Estimate != c.admitted {
+			t.Errorf("%s: admitted %v with %s of %s, want %s", name, d.Admitted, d.Terms.Estimate.Human(), d.Estimate.Bytes.Human(), c.admitted.Human())
+		}
+		if len(*warnings) > 0 {
+			t.Errorf("%s: warned: %q", name, *warnings)
 		}
 	}
 }

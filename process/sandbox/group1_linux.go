@@ -28,7 +28,8 @@ type group1 struct {
 	unified      string   // v2 group without controllers, "" on a pure v1 host
 	unifiedDir   *os.File // for CLONE_INTO_CGROUP
 	held         Strength
-	maxPids      int // what pids.max is once the command runs; 0 for none
+	nested       bool // inside the group of another run
+	maxPids      int  // what pids.max is once the command runs; 0 for none
 	buf          []byte
 	// What is read at every look is kept open: memory.usage_in_bytes, memory.stat, memory.oom_control, and
 	// memory.kmem.usage_in_bytes, which is nil where the kernel does not count its own.
@@ -55,6 +56,7 @@ func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 		memory: filepath.Join(memory, name),
 		pids:   filepath.Join(pids, name),
 		held:   heldByNobody,
+		nested: spec.Nested,
 		kills:  map[string]int{},
 	}
 	for _, dir := range []string{memory, pids} {
@@ -274,57 +276,7 @@ func (g *group1) peak() (int64, string, bool) {
 	return parseNumber(body), "memory.max_usage_in_bytes", true
 }
 
-// endedPrefix begins the name of an inner run's group that is over and had OOM kills: v1
-// counts a kill only in the group of the process, so the inner supervisor leaves the group
-// to the outer one, which takes the count and removes it.
-const endedPrefix = "ended-"
-
-// oomKills sums over the subtree. Counts of inner groups that are gone are kept.
-func (g *group1) oomKills() int {
-	total := 0
-	seen := map[string]bool{}
-	for _, dir := range cgroupfs.Tree(g.memory) {
-		var text fieldReader
-		if dir == g.memory {
-			text = readFields(g.oom)
-		} else {
-			text, _ = sysfile.Read(filepath.Join(dir, "memory.oom_control"), sysfile.Small)
-		}
-		if len(text) == 0 {
-			continue
-		}
-		n := int(text.get("oom_kill"))
-		inner := strings.ReplaceAll(dir, "/"+endedPrefix, "/"+runPrefix)
-		if strings.HasPrefix(filepath.Base(dir), endedPrefix) && unix.Rmdir(dir) == nil {
-			g.kills[inner] = n // counted below, as of a group that is gone
-			continue
-		}
-		seen[inner] = true
-		if n > 0 {
-			g.kills[inner] = n
-		}
-		total += n
-	}
-	for inner, n := range g.kills {
-		if !seen[inner] {
-			g.killsGone += n
-			delete(g.kills, inner)
-		}
-	}
-	return total + g.killsGone
-}
-
 func (g *group1) forksRefused() int { return refusedIn(g.pids) }
-
-// inherit hands the group to the run around us when that run has kills to count in it.
-func (g *group1) inherit() bool {
-	outer, name := filepath.Split(g.memory)
-	if !strings.HasPrefix(filepath.Base(outer), runPrefix) || g.oomKills() == 0 {
-		return false
-	}
-	ended := filepath.Join(outer, endedPrefix+strings.TrimPrefix(name, runPrefix))
-	return unix.Rename(g.memory, ended) == nil
-}
 
 func (g *group1) freeze(on bool) error {
 	switch {

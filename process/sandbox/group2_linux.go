@@ -201,7 +201,20 @@ func (g *group2) peak() (int64, string, bool) {
 	return parseNumber(body), "memory.peak", true
 }
 
-func (g *group2) oomKills() int { return int(readFields(g.events).get("oom_kill")) }
+// oomKills counts over the subtree. Inner runs are siblings of the leaf, with limits of their own: what is killed in them is theirs, unless
+// this node's own limit was reached.
+func (g *group2) oomKills() int {
+	total := readFields(g.events).get("oom_kill")
+	if total == 0 {
+		return 0
+	}
+	leaf, err := sysfile.Read(filepath.Join(g.dir, agentLeaf, "memory.events"), sysfile.Small)
+	own, localErr := sysfile.Read(filepath.Join(g.dir, "memory.events.local"), sysfile.Small)
+	if err != nil || localErr != nil { // Linux before 5.2
+		return int(total)
+	}
+	return int(min(total, max(fieldReader(leaf).get("oom_kill"), fieldReader(own).get("oom"))))
+}
 
 // forksRefused counts how often the limit of processes held somebody back.
 func (g *group2) forksRefused() int { return refusedIn(g.dir) }

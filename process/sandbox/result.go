@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"syscall"
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
@@ -36,6 +37,10 @@ func (r *Run) finish() {
 	res.CommandOOM = res.ExitCode == 137 &&
 		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
 	res.Peak, res.Processor = r.peak(), r.watch.processor()
+	if res.Reached == "" && !res.CommandOOM && !r.killAsked.Load() {
+		res.RanInto, res.RanIntoBytes = r.ranInto(res.Peak)
+		res.CommandOOM = res.RanInto != ""
+	}
 	for _, l := range left {
 		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
 	}
@@ -51,6 +56,28 @@ func (r *Run) finish() {
 		return // the group stays for them; gc removes it when they have gone
 	}
 	r.failed = errors.Join(r.failed, r.cage.close())
+}
+
+// nearShare of a limit must have been used for a failure to be the limit's doing. Garbage collectors give up just below theirs.
+const nearShare = 0.9
+
+// ranInto finds the limit at which an allocation failed and ended the command. What the command wrote about it nobody has seen: its
+// streams are its own. So its status speaks, and how near it came.
+func (r *Run) ranInto(peak Peak) (RanInto, limit.Bytes) {
+	near := func(used, bound limit.Bytes) bool { return bound > 0 && float64(used) >= nearShare*float64(bound) }
+	crashed := false // of itself: V8, the JVM, C++ and Rust abort
+	switch syscall.Signal(r.ended.code - 128) {
+	case syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGBUS:
+		crashed = true
+	}
+	if heap := r.spec.Heap; crashed && near(max(peak.Working, r.ended.maxRSS), heap) {
+		return RanIntoHeap, heap
+	}
+	c, ok := r.cage.(interface{ dataLimit() limit.Bytes })
+	if failed := r.ended.code > 0 && r.ended.code < 126; ok && (failed || crashed) && near(r.watch.highestData(), c.dataLimit()) {
+		return RanIntoProcess, c.dataLimit()
+	}
+	return "", 0
 }
 
 // peak combines the kernel's high-water mark with what was sampled.

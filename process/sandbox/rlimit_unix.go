@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
 )
 
@@ -25,6 +26,9 @@ type rlimitCage struct {
 
 // fixed: nobody reaches the limits that the processes have set on themselves.
 func (r *rlimitCage) fixed() bool { return r.limits.Data > 0 }
+
+// dataLimit is what each process may have, 0 for no limit.
+func (r *rlimitCage) dataLimit() limit.Bytes { return limit.Bytes(r.limits.Data) }
 
 // launch executes the shim, which sets the limits on itself and becomes the command.
 func (r *rlimitCage) launch(c *command) (int, error) {

@@ -90,6 +90,9 @@ type Spec struct {
 
 	Limits      Limits
 	Enforcement Enforcement
+	// Heap is what a runtime in the run was told to keep of objects at most, in bytes; 0 where none was told. A command that aborts
+	// after coming near has run out of it.
+	Heap limit.Bytes
 	// Layers restricts and orders what is tried; nil means all.
 	Layers []Layer
 	// Nested says that the supervisor itself is inside another run.
@@ -194,6 +197,10 @@ type Result struct {
 	// itself was among them, or was ended by the monitor or by systemd-oomd for memory.
 	OOMKills   int
 	CommandOOM bool
+	// RanInto says whose limit an allocation failed at that ended the command, and RanIntoBytes how high that is; "" where none did.
+	// CommandOOM is set too.
+	RanInto      RanInto
+	RanIntoBytes limit.Bytes
 	// OOMDKills counts how often systemd-oomd killed the run's group, or one inside it, because the
 	// machine was short of memory.
 	OOMDKills int
@@ -214,6 +221,16 @@ type Result struct {
 	// Processor is what it had of the processors and what it would have taken (Linux).
 	Processor Processor
 }
+
+// RanInto names a limit at which an allocation fails, so that nothing is killed.
+type RanInto string
+
+const (
+	// RanIntoHeap is the limit of a runtime's heap, [Spec].Heap.
+	RanIntoHeap RanInto = "heap"
+	// RanIntoProcess is what the rlimit layer lets each process have.
+	RanIntoProcess RanInto = "process"
+)
 
 // ExecError is returned by [Start] when the command could not be executed. Status is 127
 // when it is not there and 126 when it can't be executed, as a shell has it.

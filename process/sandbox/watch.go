@@ -57,8 +57,9 @@ type watcher struct {
 	ended    int            // what we have ended over the limit and the kernel has not counted
 	largest  member         // of the tree, at the last look
 	gone     []proctree.Process
-	due      time.Time // when the tree is looked at next, in a container
-	usedThen int64     // what the container held when it was looked at last, bytes
+	due      time.Time   // when the tree is looked at next, in a container
+	usedThen int64       // what the container held when it was looked at last, bytes
+	data     limit.Bytes // the largest data segment of any process so far
 	sampled  time.Time
 	listed   time.Time
 	charged  int64         // what the run held at the last look, bytes
@@ -378,6 +379,13 @@ func (w *watcher) last() Sample {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lastSeen
+}
+
+// highestData is the largest data segment that a process of the tree was seen with.
+func (w *watcher) highestData() limit.Bytes {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.data
 }
 
 func (w *watcher) highest() Sample {

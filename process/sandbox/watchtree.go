@@ -44,6 +44,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	w.noteKillsAround()
 	_, _ = w.tree.RaiseOOMScore(childScore)
 	usage := w.tree.Measure()
+	w.data = usage.Data
 	s := Sample{Working: usage.Anon, Processes: usage.Processes}
 	if memory > 0 && usage.RSS >= memory/2 {
 		// Sums of resident pages count shared ones several times; near the limit the

@@ -53,6 +53,10 @@ type Decision struct {
 	BoundBy string `json:"bound_by,omitempty"`
 	// LimitNote says why the memory limit is not what was asked for.
 	LimitNote string `json:"limit_note,omitempty"`
+	// CeilingBytes is the most that a memory limit could be there, and CeilingOf what makes it so, in words: "this machine", or a
+	// control group.
+	CeilingBytes int64  `json:"ceiling_bytes,omitempty"`
+	CeilingOf    string `json:"ceiling_of,omitempty"`
 }
 
 // Sample is what a run used, as the highest values of an interval. Sizes are in bytes.

@@ -45,6 +45,7 @@ func (t *Tree) measureLocked() Usage {
 		}
 		m.private = limit.Bytes(pages.private()) * t.pageSize
 		m.resident = limit.Bytes(pages.resident) * t.pageSize
+		t.data = max(t.data, limit.Bytes(pages.data)*t.pageSize)
 		u.Processes++
 		u.Anon = addSaturating(u.Anon, m.private)
 		u.RSS = addSaturating(u.RSS, m.resident)
@@ -64,7 +65,7 @@ func (t *Tree) measureLocked() Usage {
 		u.Largest, u.LargestBytes = largest.Process, largest.private
 	}
 	t.highWater = max(t.highWater, u.LargestBytes)
-	u.HighWater = t.highWater
+	u.HighWater, u.Data = t.highWater, t.data
 	return u
 }
 

@@ -105,15 +105,15 @@ func number(b []byte) (value uint64, rest []byte, ok bool) {
 }
 
 // statm is what /proc/PID/statm says, in pages.
-type statm struct{ resident, shared uint64 }
+type statm struct{ resident, shared, data uint64 }
 
 // private is what is resident and not shared with a file or tmpfs, in pages.
 func (s statm) private() uint64 { return s.resident - min(s.resident, s.shared) }
 
-// parseStatm reads "size resident shared …" (proc_pid_statm(5)). It does not allocate
+// parseStatm reads "size resident shared text lib data dt" (proc_pid_statm(5)). It does not allocate
 // when it succeeds.
 func parseStatm(b []byte) (statm, error) {
-	var fields [3]uint64
+	var fields [6]uint64
 	rest := b
 	for i := range fields {
 		var ok bool
@@ -121,7 +121,7 @@ func parseStatm(b []byte) (statm, error) {
 			return statm{}, fmt.Errorf("%w: statm %.64q", errFormat, b)
 		}
 	}
-	return statm{fields[1], fields[2]}, nil
+	return statm{fields[1], fields[2], fields[5]}, nil
 }
 
 // maxPages is more than any process has: 64 TiB in pages of 4 KiB. Sums saturate (see

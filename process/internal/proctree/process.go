@@ -125,6 +125,8 @@ type Usage struct {
 	// HighWater is the largest resident size that the kernel recorded for any one member
 	// since New, file pages included: a lower bound of the tree's peak.
 	HighWater limit.Bytes
+	// Data is the largest data segment with stacks that any one member was seen with since New: what RLIMIT_DATA bounds, in use or not.
+	Data limit.Bytes
 	// Largest is the member with the most private memory, the root included, and
 	// LargestBytes what it holds; see [Tree.Largest] for the largest descendant.
 	Largest      Process

@@ -48,6 +48,7 @@ type Tree struct {
 	path    []byte
 
 	highWater limit.Bytes
+	data      limit.Bytes // see [Usage.Data]
 	hwmCursor int
 	counters  Counters
 }

@@ -1,0 +1,89 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+)
+
+// endedPrefix begins the name of an inner run's group that is over and had OOM kills: v1
+// counts a kill only in the group of the process, so the inner supervisor leaves the group
+// to the outer one, which takes the count and removes it.
+const endedPrefix = "ended-"
+
+// oomKills sums over the subtree. Counts of inner groups that are gone are kept. What an inner run's own limit has killed is that run's.
+func (g *group1) oomKills() int {
+	total := 0
+	seen := map[string]bool{}
+	tree := cgroupfs.Tree(g.memory)
+	bounded := map[string]bool{} // inner groups that have reached a limit of their own, and what is in them
+	for _, dir := range slices.Backward(tree) {
+		bounded[dir] = dir != g.memory && (bounded[filepath.Dir(dir)] || reachedLimit1(dir))
+	}
+	for _, dir := range tree {
+		var text fieldReader
+		if dir == g.memory {
+			text = readFields(g.oom)
+		} else {
+			text, _ = sysfile.Read(filepath.Join(dir, "memory.oom_control"), sysfile.Small)
+		}
+		if len(text) == 0 {
+			continue
+		}
+		n := int(text.get("oom_kill"))
+		if bounded[dir] {
+			n = 0
+		}
+		inner := strings.ReplaceAll(dir, "/"+endedPrefix, "/"+runPrefix)
+		if strings.HasPrefix(filepath.Base(dir), endedPrefix) && unix.Rmdir(dir) == nil {
+			g.kills[inner] = n // counted below, as of a group that is gone
+			continue
+		}
+		seen[inner] = true
+		if n > 0 {
+			g.kills[inner] = n
+		}
+		total += n
+	}
+	for inner, n := range g.kills {
+		if !seen[inner] {
+			g.killsGone += n
+			delete(g.kills, inner)
+		}
+	}
+	return total + g.killsGone
+}
+
+// reachedLimit1 says whether a group has met its own limit, of memory or of memory with swap, which is met first where no swap is allowed. It
+// may have met it for page cache alone, and lost somebody to the limit around it: then the kill counts as its own. The kernel's
+// count of failed charges is not kept for swap on Linux 6.13 and later, so the peaks are compared.
+func reachedLimit1(dir string) bool {
+	for _, kind := range []string{"memory.", "memory.memsw."} {
+		bound, err := sysfile.Read(filepath.Join(dir, kind+"limit_in_bytes"), sysfile.Small)
+		most := int64(0)
+		if err == nil {
+			most = parseNumber(bound)
+		}
+		peak, err := sysfile.Read(filepath.Join(dir, kind+"max_usage_in_bytes"), sysfile.Small)
+		if err == nil && most > 0 && parseNumber(peak) >= most-int64(os.Getpagesize()) {
+			return true
+		}
+	}
+	return false
+}
+
+// inherit hands the group to the run around us when that run has kills to count in it.
+func (g *group1) inherit() bool {
+	outer, name := filepath.Split(g.memory)
+	if !g.nested || !strings.HasPrefix(filepath.Base(outer), runPrefix) || g.oomKills() == 0 {
+		return false
+	}
+	ended := filepath.Join(outer, endedPrefix+strings.TrimPrefix(name, runPrefix))
+	return unix.Rename(g.memory, ended) == nil
+}
