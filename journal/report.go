@@ -41,7 +41,9 @@ type Report struct {
 	// LimitReached names the limit for which the run was ended or failed, as in Limits.
 	LimitReached string `json:"limit_reached,omitempty"`
 
-	LimitBytes       int64    `json:"limit_bytes"`
+	LimitBytes int64 `json:"limit_bytes"`
+	// FirstLimitBytes is the limit that it began with, where it has grown since; 0 where it has not.
+	FirstLimitBytes  int64    `json:"first_limit_bytes,omitempty"`
 	SwapLimitBytes   int64    `json:"swap_limit_bytes"`
 	PidsLimit        int      `json:"pids_limit"`
 	ReservationBytes int64    `json:"reservation_bytes"`
@@ -210,6 +212,9 @@ func (r *Reporter) Observe(rec Record) {
 		p.Enforcement = Enforcement{Memory: e.Memory, Swap: e.Swap, Pids: e.Pids, CPU: cmp.Or(e.CPU, "none"), CPUs: cmp.Or(e.CPUs, "none")}
 		p.layerLimits(e)
 	case MemoryRaised:
+		if p.FirstLimitBytes == 0 {
+			p.FirstLimitBytes = p.LimitBytes
+		}
 		p.LimitBytes = e.ToBytes
 		if i := p.limit("memory"); i >= 0 {
 			p.Limits[i].Hard = e.ToBytes

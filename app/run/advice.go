@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -46,7 +47,7 @@ func outOfMemory(r journal.Report, basis runs.Decision) string {
 	bound, own := limit.Bytes(r.RanIntoBytes).Human(), limit.Bytes(r.LimitBytes)
 	started := r.DurationMS < 5000 && own > 0 && own < startUpLimit && r.Estimate.Samples == 0
 	switch {
-	case r.RanInto == string(sandbox.RanIntoHeap) && limit.Bytes(r.RanIntoBytes) != runtimes.V8Heap(own):
+	case r.RanInto == string(sandbox.RanIntoHeap) && limit.Bytes(r.RanIntoBytes) != runtimes.V8Heap(limit.Bytes(cmp.Or(r.FirstLimitBytes, r.LimitBytes))):
 		return fmt.Sprintf("its heap was full at %s, as --max-old-space-size says: raise that, or leave it out for a heap that goes by the limit (%s)", bound, own.Human())
 	case r.RanInto == string(sandbox.RanIntoHeap):
 		return fmt.Sprintf("its heap was full at %s, which goes by the limit: %s", bound, moreMemory(r, basis))

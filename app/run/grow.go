@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/runtimes"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -81,7 +82,7 @@ func (x *process) nearLimit(run *sandbox.Run, used, now limit.Bytes) {
 		return
 	}
 	x.growth.raised = to
-	x.report.warn("memory", fmt.Sprintf("its memory limit grew from %s to %s: it uses %s, and there is room (memory_grow)%s", now.Human(), to.Human(), used.Human(), x.heapStays()))
+	x.report.warn("memory", fmt.Sprintf("its memory limit grew from %s to %s: it uses %s, and there is room (memory_grow)", now.Human(), to.Human(), used.Human()))
 }
 
 // fulfil does what a person has asked for with plimsoll raise.
@@ -128,4 +129,10 @@ func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) er
 }
 
 // heapStays says what of the run keeps the size that it was started with.
-func (x *process) heapStays() string { return "" }
+func (x *process) heapStays() string {
+	heap := runtimes.V8Heap(x.decision.Limits.Memory)
+	if heap == 0 {
+		return ""
+	}
+	return fmt.Sprintf("a Node.js that runs in it already keeps its heap of %s at most", heap.Human())
+}
