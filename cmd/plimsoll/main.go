@@ -21,6 +21,7 @@ func main() {
 	if status, is := app.Child(os.Args); is {
 		os.Exit(status)
 	}
+	app.ReapOrphans()
 	root := newRootCommand()
 	err := root.ExecuteContext(context.Background())
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -93,17 +92,9 @@ func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
 		}
 		return p, err
 	}
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", supervisor)) // by thread (proc_tid_children(5))
-	for _, list := range lists {
-		body, err := sysfile.Read(list, sysfile.Small)
-		if err != nil {
-			continue
-		}
-		for word := range strings.FieldsSeq(string(body)) {
-			pid, _ := strconv.Atoi(word)
-			if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() && (first.PID == 0 || p.Start < first.Start) {
-				first = p
-			}
+	for _, pid := range childrenOf(supervisor) {
+		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() && (first.PID == 0 || p.Start < first.Start) {
+			first = p
 		}
 	}
 	if first.PID == 0 {

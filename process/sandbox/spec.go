@@ -111,8 +111,9 @@ type Spec struct {
 	// for it from just before the command starts. Without it one that comes between would end
 	// the calling process and leave the command alone.
 	Attended bool
-	// Subreaper makes the calling process adopt orphans of the run while it lasts (Linux).
-	// A program that waits for other children of its own should know that it will meet theirs.
+	// Subreaper makes the calling process adopt orphans of the run while it lasts, where no group holds
+	// them, and take the exit statuses of all that it adopts, there and as the init of its PID namespace
+	// (Linux). Children that os/exec waits for are left to it; one that was started otherwise needs [Beside].
 	Subreaper bool
 
 	// Remember is called before anything outside of this process is made, with all it

@@ -102,7 +102,7 @@ func newWatcher(r *Run, adopts bool) *watcher {
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
-			Exclude: func(p proctree.Process) bool { return runningCommands.other(p.PID, r.pid) },
+			Exclude: func(p proctree.Process) bool { return p.PID != r.pid && startedHere(p) },
 		})
 		if err == nil {
 			w.tree = tree

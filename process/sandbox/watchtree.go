@@ -51,7 +51,6 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 		exact := w.tree.Precise()
 		s.Working = exact.Working()
 	}
-	w.reapAdopted()
 	w.sampled = now
 	w.high.Working = max(w.high.Working, min(usage.HighWater, usage.RSS))
 	if w.run.spec.Observe != nil {
@@ -242,8 +241,6 @@ func (w *watcher) othersLocked() []member {
 		if err := w.scan(); err != nil {
 			return nil
 		}
-		_ = w.tree.Measure() // tells the zombies
-		w.reapAdopted()
 		for _, p := range w.tree.Members() {
 			if p.PID == w.run.pid || !proctree.Alive(p.PID, p.Start) {
 				continue
@@ -327,8 +324,6 @@ func (w *watcher) endTree() ([]Leftover, error) {
 	for i, l := range ended {
 		list[i] = Leftover{PID: l.PID, Name: l.Name, Fate: string(l.Fate)}
 	}
-	_ = w.tree.Measure()
-	w.reapAdopted()
 	return list, errors.Join(err, w.closeTree())
 }
 
