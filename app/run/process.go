@@ -93,7 +93,7 @@ func (x *process) admit(ctx context.Context) error {
 	if claim.Forced() {
 		x.report.warn("forced", "started by --force although it should not have been:\n"+claim.Terms().String())
 	}
-	return nil
+	return x.checkNesting()
 }
 
 // uncoordinated decides whether the run may start without the ledger: only when nobody could coordinate with it, because the
@@ -185,6 +185,11 @@ func (x *process) execute(ctx, starting context.Context) error {
 		spec.Env = append(spec.Env, agents.SearchFirstName+"=1")
 	}
 	if x.claim != nil {
+		environ := spec.Env
+		if environ == nil {
+			environ = os.Environ()
+		}
+		x.notes.record.Nesting.Path, x.notes.record.Nesting.Given = spec.Path, given(spec.Args, environ)
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
 	}

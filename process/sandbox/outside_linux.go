@@ -83,6 +83,12 @@ func Paused(r Remains, supervisor int) bool {
 	return err == nil && p.State == 'T'
 }
 
+// IsCommand says whether pid is the command of a run, which supervisor has started.
+func (r Remains) IsCommand(pid, supervisor int) bool {
+	command, err := commandOf(r, supervisor)
+	return err == nil && command.PID == pid
+}
+
 // commandOf finds the command of a run: by what it left in the ledger, else as the first child of its supervisor.
 func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
 	if r.PID > 0 {
