@@ -193,7 +193,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
 	}
-	spec.Observe = observer(x.claim, x.report.store)
+	spec.Observe = observer(x.claim, x.report.store, screen)
 	var run *sandbox.Run
 	started := make(chan struct{})
 	spec.OnStop = func(int) {
@@ -232,9 +232,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	if err != nil {
 		x.report.warn("clean-up", "not everything could be cleaned up, the next command tries again: "+err.Error())
 	}
-	if x.result.Signal != 0 {
-		screen.Restore(x.result.Signal)
-	}
+	screen.Restore(x.result.Signal, x.result.ExitCode)
 	x.warnAboutPids()
 	if x.claim != nil && x.leftRunning() {
 		// The claim outlives us for what stays: it counts with its use only.
@@ -264,12 +262,13 @@ func (x *process) id() string {
 	return x.report.id
 }
 
-// observer takes what the run uses: others count with it, and it is kept. Both may be nil.
-func observer(claim *admission.Claim, store *runs.Writer) func(sandbox.Sample) {
+// observer takes what the run uses: others count with it, and it is kept. Both may be nil. The screen is looked at with it.
+func observer(claim *admission.Claim, store *runs.Writer, screen *sandbox.Screen) func(sandbox.Sample) {
 	if claim == nil && store == nil {
 		return nil
 	}
 	return func(s sandbox.Sample) {
+		screen.Look()
 		if claim != nil {
 			_ = claim.Observe(s.Working)
 		}
