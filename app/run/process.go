@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/app/agents"
@@ -40,6 +42,7 @@ type process struct {
 	settled func()
 	// nested says that this process runs inside another run.
 	nested bool
+	handed handed
 }
 
 // cleanUp undoes what was done for the run, last in first out.
@@ -132,9 +135,9 @@ func (x *process) release() {
 	x.claim = nil
 }
 
-// record appends the run to the history.
+// record appends the run to the history. One whose command had its work done elsewhere would teach what its client took.
 func (x *process) record() {
-	if x.history == nil {
+	if _, elsewhere := x.handed.over(&x.result); x.history == nil || elsewhere {
 		return
 	}
 	run := guard.RunOf(x.result, x.decision.Limits.Memory)
@@ -193,6 +196,10 @@ func (x *process) execute(ctx, starting context.Context) error {
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
 	}
+	x.handed.memory, x.handed.pids = p.Limits.Memory, p.Limits.Pids
+	x.handed.warn = func(text string) { x.report.warn("handed", text) }
+	x.handed.take(strings.TrimSuffix(filepath.Base(x.opts.Command[0]), ".exe"), x.opts.Command[1:], true)
+	spec.Meet = x.handed.meet
 	spec.Observe = observer(x.claim, x.report.store, screen)
 	var run *sandbox.Run
 	started := make(chan struct{})
@@ -234,6 +241,9 @@ func (x *process) execute(ctx, starting context.Context) error {
 	}
 	screen.Restore(x.result.Signal, x.result.ExitCode)
 	x.warnAboutPids()
+	if handed, _ := x.handed.over(&x.result); handed {
+		x.result.Peak.Exact = false
+	}
 	if x.claim != nil && x.leftRunning() {
 		// The claim outlives us for what stays: it counts with its use only.
 		x.claim = nil

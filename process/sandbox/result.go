@@ -20,7 +20,6 @@ func (r *Run) finish() {
 	r.failed = r.ended.err
 
 	left, err := r.watch.endLeftovers()
-	res.Leftovers = left
 	r.failed = errors.Join(r.failed, err)
 	r.watch.sampleLocked()
 	res.OOMKills = r.watch.countKills()
@@ -36,7 +35,10 @@ func (r *Run) finish() {
 	res.CommandOOM = res.ExitCode == 137 &&
 		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
 	res.Peak = r.peak()
-	for _, l := range left {
+	moved := r.watch.movedAtEnd(res)
+	res.Peak.Exact = res.Peak.Exact && len(res.Moved) == 0
+	res.Leftovers = append(left, moved...)
+	for _, l := range res.Leftovers {
 		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
 	}
 	if r.spec.OnExit == LeaveLeftovers && len(left) > 0 {

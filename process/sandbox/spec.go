@@ -121,6 +121,9 @@ type Spec struct {
 	Remember func(Remains) error
 	// Observe is called with a sample at most every half second, from one goroutine.
 	Observe func(Sample)
+	// Meet is called with a process of the run when it is seen first, when it has become another program, and in layers without groups at
+	// every look. It must not block, nor call the run. A process that lives shorter than half a second may be met by nobody.
+	Meet func(pid int, name string)
 	// OnTime is called when Limits.Time is nearly used up, and with ended when it was and the
 	// run was asked to end for it. used is what counted. It is called from a goroutine of its own.
 	OnTime func(used time.Duration, ended bool)
@@ -168,9 +171,13 @@ type Peak struct {
 type Leftover struct {
 	PID  int
 	Name string
-	// Fate is "terminated", "killed", "left", or "survived" when even SIGKILL did not end it in time.
+	// Fate is "terminated", "killed", "left", "survived" when even SIGKILL did not end it in time, or [FateMoved].
 	Fate string
 }
+
+// FateMoved is the [Leftover].Fate of a process that runs on in a control group outside of the run, where somebody has put it. It
+// is not ended: it may be meant to be there.
+const FateMoved = "moved"
 
 // Result is how a run ended.
 type Result struct {
@@ -198,6 +205,10 @@ type Result struct {
 	PidsKills    int
 	ForksRefused int
 	Leftovers    []Leftover
+	// Moved names the processes that left the run's groups, at most 64; CommandMoved says that the command is one of them. What they used
+	// since is in no number here.
+	Moved        []string
+	CommandMoved bool
 	// Reached names the limit for which the run was ended, or for which it failed after
 	// descendants were ended, as the configuration does ("time_max"); "" for none.
 	Reached string

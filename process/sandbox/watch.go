@@ -60,6 +60,7 @@ type watcher struct {
 	sampled  time.Time
 	listed   time.Time
 	charged  int64       // what the run held at the last look, bytes
+	moved    []member    // who left the run's group, within bounds
 	alarm    atomic.Bool // the cage wakes us near the limit
 }
 
@@ -91,6 +92,13 @@ func (m *member) rename(now time.Time) {
 	m.named = now
 	if p, err := proctree.Lookup(m.pid); err == nil && p.Start == m.started {
 		m.name = p.Name
+	}
+}
+
+// meet tells of a process, or of its new name. The caller holds the lock.
+func (w *watcher) meet(pid int, name string) {
+	if w.run.spec.Meet != nil {
+		w.run.spec.Meet(pid, name)
 	}
 }
 
@@ -196,9 +204,15 @@ func (w *watcher) list(now time.Time) {
 		if m == nil {
 			m = w.addMember(pid, now)
 		} else if now.Sub(m.met) < youngFor && now.Sub(m.named) >= nameEvery {
-			m.rename(now)
+			before := m.name
+			if m.rename(now); m.name != before {
+				w.meet(pid, m.name)
+			}
 		}
 		m.round = w.round
+	}
+	if w.known[w.run.pid] == nil { // it left before it was seen, or has ended
+		w.noteMoved(member{pid: w.run.pid, name: proctree.Name(w.run.pid), started: w.run.started})
 	}
 	if len(w.known) == len(w.pids) {
 		return
@@ -212,6 +226,7 @@ func (w *watcher) list(now time.Time) {
 }
 
 func (w *watcher) lose(m member) {
+	w.noteMoved(m)
 	if len(w.lost) >= maxLost {
 		w.lost = slices.Delete(w.lost, 0, maxLost/2)
 	}
@@ -234,6 +249,7 @@ func (w *watcher) addMember(pid int, now time.Time) *member {
 	if len(w.known) < maxKnown {
 		w.known[pid] = m
 	}
+	w.meet(pid, m.name)
 	return m
 }
 

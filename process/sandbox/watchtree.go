@@ -42,6 +42,11 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 		return sampleEvery
 	}
 	w.noteKillsAround()
+	if w.run.spec.Meet != nil {
+		for _, p := range w.tree.Members() {
+			w.meet(p.PID, p.Name)
+		}
+	}
 	_, _ = w.tree.RaiseOOMScore(childScore)
 	usage := w.tree.Measure()
 	s := Sample{Working: usage.Anon, Processes: usage.Processes}
