@@ -11,6 +11,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 )
 
 const (
@@ -64,8 +66,7 @@ func newTransport(o Options) (*http.Transport, error) {
 		}
 		conf.Certificates = []tls.Certificate{pair}
 	}
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
+	t := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
 		TLSClientConfig:     conf,
 		TLSHandshakeTimeout: dialTimeout,
@@ -79,7 +80,9 @@ func newTransport(o Options) (*http.Transport, error) {
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: o.Timeout / 2, PingTimeout: o.Timeout / 4},
 		MaxResponseHeaderBytes: maxHeader,
 		DisableCompression:     true, // unpacked in body.go, where it is bounded and counted
-	}, nil
+	}
+	forwardproxy.Use(t)
+	return t, nil
 }
 
 func pemOf(file string, data []byte) ([]byte, error) {

@@ -2,15 +2,15 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -80,21 +80,14 @@ func (a Agent) ReadPrompt() (string, error) {
 	fail := func(what, fix string) (string, error) {
 		return "", &Error{Problems: []Problem{{Where: a.From("prompt_file"), Key: agentsTable + "." + a.Name + ".prompt_file", What: what, Fix: fix}}}
 	}
-	// A pipe or a device would keep its reader waiting.
-	if fi, err := os.Stat(a.PromptFile); err == nil && !fi.Mode().IsRegular() {
-		return fail(a.PromptFile+" is not a regular file", "name a file with the prompt's text")
-	}
-	f, err := os.Open(a.PromptFile)
-	if err != nil {
-		return fail(err.Error(), "name a file that you can read")
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxPrompt+1))
+	data, err := statefile.ReadLinked(a.PromptFile, maxPrompt)
 	switch {
+	case errors.Is(err, statefile.ErrNotRegular):
+		return fail(a.PromptFile+" is not a regular file", "name a file with the prompt's text")
+	case errors.Is(err, statefile.ErrTooLarge):
+		return fail(a.PromptFile+" is larger than "+limit.Bytes(maxPrompt).String(), "shorten it: it is sent with every request")
 	case err != nil:
 		return fail(err.Error(), "name a file that you can read")
-	case len(data) > maxPrompt:
-		return fail(a.PromptFile+" is larger than "+limit.Bytes(maxPrompt).String(), "shorten it: it is sent with every request")
 	case !utf8.Valid(data):
 		return fail(a.PromptFile+" is not UTF-8 text", "save it as UTF-8")
 	}

@@ -3,14 +3,14 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"sort"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // maxFile bounds a configuration file, in bytes. A file with every key and a hundred tools
@@ -36,26 +36,14 @@ type document struct {
 
 // readFile reads a file of at most maxFile bytes.
 func readFile(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
-		return nil, fmt.Errorf("%s is no file that ends: a pipe or a socket", file)
+	if file == os.DevNull { // how one says that there is no file
+		return nil, nil
 	}
-	if err != nil {
-		return nil, err
+	data, err := statefile.ReadLinked(file, maxFile)
+	if errors.Is(err, statefile.ErrTooLarge) {
+		err = fmt.Errorf("%w, which no configuration is; name the right file", err)
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d KiB, which no configuration is; name the right file", file, maxFile>>10)
-	}
-	return data, nil
+	return data, err
 }
 
 // parseDocument reads one file's content into entries, adding to probs all that is wrong.

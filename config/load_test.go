@@ -84,7 +84,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	got := newWorld(t).settings("")
 	want := config.Settings{
 		Enforcement: config.EnforcementBestEffort, MemoryMax: config.Auto, PidsMax: 512, MinFree: config.Auto, FreeMin: config.Auto, CountSwap: true,
-		Estimator: config.EstimatorTail, OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, Grace: 2 * time.Second, CPUWeight: 30,
+		Estimator: config.EstimatorTail, OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, MemoryGrow: true, Grace: 2 * time.Second, CPUWeight: 60,
 		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"}, HistoryKeep: 200,
 		Window: config.WindowSettings{
 			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), RetryTarget: 0.6, MinMessages: 4, TopicTrigger: 0.6,

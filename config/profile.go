@@ -14,6 +14,8 @@ type Profile struct {
 	Packages        []string // packages that hold it, by launcher registry name
 	InitialEstimate limit.Bytes
 	MaxConcurrent   int // 0 means no bound
+	// Resume is the command that goes on with the newest session in the same directory, "" for none; each as its own documentation has it (November 2026).
+	Resume string
 }
 
 // The estimates of claude, codex, gemini and opencode, and the two bounds on concurrency,
@@ -27,16 +29,20 @@ var profiles = map[string]Profile{
 	"claude": {
 		Aliases: []string{"claude-code"}, Packages: []string{"@anthropic-ai/claude-code"},
 		InitialEstimate: 4096 * limit.MiB, MaxConcurrent: 3,
+		Resume: "claude --continue",
 	},
-	"codex":    {Packages: []string{"@openai/codex"}, InitialEstimate: 4096 * limit.MiB, MaxConcurrent: 5},
-	"gemini":   {Aliases: []string{"gemini-cli"}, Packages: []string{"@google/gemini-cli"}, InitialEstimate: 1024 * limit.MiB},
-	"opencode": {Packages: []string{"opencode-ai"}, InitialEstimate: 1536 * limit.MiB},
-	"qwen":     {Aliases: []string{"qwen-code"}, Packages: []string{"@qwen-code/qwen-code"}, InitialEstimate: 1792 * limit.MiB},
-	"copilot":  {Aliases: []string{"copilot-cli"}, Packages: []string{"@github/copilot"}, InitialEstimate: 1024 * limit.MiB},
+	"codex":    {Packages: []string{"@openai/codex"}, InitialEstimate: 4096 * limit.MiB, MaxConcurrent: 5, Resume: "codex resume --last"},
+	"gemini":   {Aliases: []string{"gemini-cli"}, Packages: []string{"@google/gemini-cli"}, InitialEstimate: 1024 * limit.MiB, Resume: "gemini --resume latest"},
+	"opencode": {Packages: []string{"opencode-ai"}, InitialEstimate: 1536 * limit.MiB, Resume: "opencode --continue"},
+	"qwen":     {Aliases: []string{"qwen-code"}, Packages: []string{"@qwen-code/qwen-code"}, InitialEstimate: 1792 * limit.MiB, Resume: "qwen --continue"},
+	"copilot":  {Aliases: []string{"copilot-cli"}, Packages: []string{"@github/copilot"}, InitialEstimate: 1024 * limit.MiB, Resume: "copilot --continue"},
 	"cline":    {Packages: []string{"cline"}, InitialEstimate: 1024 * limit.MiB},
-	"goose":    {Aliases: []string{"goose-cli"}, InitialEstimate: 1024 * limit.MiB},
-	"aider":    {Aliases: []string{"aider-chat"}, Packages: []string{"aider-chat"}, InitialEstimate: 1024 * limit.MiB},
+	"goose":    {Aliases: []string{"goose-cli"}, InitialEstimate: 1024 * limit.MiB, Resume: "goose session --resume"},
+	"aider":    {Aliases: []string{"aider-chat"}, Packages: []string{"aider-chat"}, InitialEstimate: 1024 * limit.MiB, Resume: "aider --restore-chat-history"},
 }
+
+// ResumeLine is how a tool is asked to go on with the session that ended last, "" where it cannot be.
+func ResumeLine(tool string) string { return profiles[tool].Resume }
 
 // Profiles returns the built-in profiles, sorted by name.
 func Profiles() []Profile {

@@ -19,12 +19,7 @@ type Project struct {
 // the working directory of the process. Symbolic links are followed, so that one project
 // has one history by whatever path it is entered.
 func ProjectOf(dir string) Project {
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
+	dir = realPath(dir)
 	root := dir
 	if top := nearestAbove(dir, ".git"); top != "" {
 		root = top

@@ -227,9 +227,9 @@ func WriteReference(w io.Writer) error {
 	}
 	writeAgentReference(&b)
 	writeModelReference(&b)
-	b.WriteString("\n### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent |\n|---|---|---|---|---|\n")
+	b.WriteString("\n### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent | goes on after a kill with |\n|---|---|---|---|---|---|\n")
 	for _, p := range Profiles() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d |\n", p.Name, codeList(p.Aliases), codeList(p.Packages), p.InitialEstimate.Human(), p.MaxConcurrent)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d | %s |\n", p.Name, codeList(p.Aliases), codeList(p.Packages), p.InitialEstimate.Human(), p.MaxConcurrent, codeList(strings.FieldsFunc(p.Resume, func(r rune) bool { return r == 0 })))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -151,6 +151,11 @@ var resourceKeys = []*Key{
 		set: func(s *Settings, v any) { s.MemoryMax = v.(limit.Bytes) },
 	},
 	{
+		Name: "memory_grow", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectNever, example: "false",
+		Doc: "Let the limit of a run grow before the kernel would end something in it, to twice its size at most, where memory_max is auto and no other run has set the room aside.",
+		set: func(s *Settings, v any) { s.MemoryGrow = v.(bool) },
+	},
+	{
 		Name: "swap_max", Type: TypeSize, Default: "0", Aliases: []Alias{{"memory_swap_max_mb", true}}, PerTool: true,
 		Project: ProjectCapped, max: maxMemory, example: `"1G"`,
 		Doc: "Swap a run may use on top of memory_max; 0 means none.",
@@ -250,7 +255,7 @@ var resourceKeys = []*Key{
 		set: func(s *Settings, v any) { s.Grace = v.(time.Duration) },
 	},
 	{
-		Name: "cpu_weight", Type: TypeCount, Default: "30", PerTool: true, Project: ProjectStricter, min: 1, max: 10000, example: "100",
+		Name: "cpu_weight", Type: TypeCount, Default: "60", PerTool: true, Project: ProjectStricter, min: 1, max: 10000, example: "100",
 		Doc: "Share of a contended processor, where everything else has 100; what a run starts also gives way to the agent itself. 100 changes nothing.",
 		set: func(s *Settings, v any) { s.CPUWeight = v.(int) },
 	},

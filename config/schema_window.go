@@ -240,7 +240,7 @@ var serveKeys = []*Key{
 	},
 	{
 		Name: "tls_cert", Type: TypeFile, Project: ProjectNever, example: `"/etc/plimsoll/cert.pem"`,
-		Doc: "Certificate chain in PEM.",
+		Doc: "Certificate chain in PEM; read again when the file has changed.",
 		set: func(s *Settings, v any) { s.Serve.TLSCert = v.(string) },
 	},
 	{

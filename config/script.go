@@ -3,10 +3,11 @@ package config
 import (
 	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // maxScript bounds how much of a script or of a package.json is read, in bytes.
@@ -17,11 +18,7 @@ const maxCommands = 256
 
 // readHead reads the beginning of a regular file.
 func readHead(file string) string {
-	fi, err := os.Stat(file) // a FIFO would block the open
-	if err != nil || !fi.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(file)
+	f, err := statefile.OpenLinked(file)
 	if err != nil {
 		return ""
 	}
@@ -109,11 +106,63 @@ var shellBuiltins = []string{
 }
 
 // windowsShell is cmd /c LINE.
-func windowsShell(_ *tracer, args []string) []inner {
+// windowsShell reads what cmd.exe runs: words, or one word with a line in it.
+func windowsShell(t *tracer, args []string) []inner {
 	for len(args) > 0 && strings.HasPrefix(args[0], "/") {
 		args = args[1:]
 	}
-	return []inner{{argv: args}}
+	if len(args) == 1 && t.find(args[0]) == "" {
+		args = windowsWords(args[0])
+	}
+	var out []inner
+	for len(args) > 0 && len(out) < maxCommands {
+		end := slices.IndexFunc(args, func(word string) bool { return word != "" && strings.Trim(word, "&|") == "" })
+		if end < 0 {
+			end = len(args)
+		}
+		if end > 0 {
+			out = append(out, inner{argv: args[:end:end], line: true})
+		}
+		args = args[min(end+1, len(args)):]
+	}
+	return out
+}
+
+// windowsWords splits a line as cmd.exe does: quotes keep blanks and operators together, a backslash is a letter of a path. &, && and | are
+// words of their own.
+func windowsWords(line string) (words []string) {
+	var word strings.Builder
+	open, quoted := false, false
+	end := func() {
+		if open {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		open = false
+	}
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == '"':
+			quoted, open = !quoted, true
+		case quoted:
+			word.WriteByte(c)
+		case c == ' ' || c == '\t':
+			end()
+		case c == '&' || c == '|':
+			end()
+			from := i
+			for i+1 < len(line) && line[i+1] == c {
+				i++
+			}
+			words = append(words, line[from:i+1])
+		case (c == '(' || c == ')' || c == '@') && !open: // groups, and what is not echoed
+		default:
+			word.WriteByte(c)
+			open = true
+		}
+	}
+	end()
+	return words
 }
 
 // shellCommands splits text into simple commands and these into words, with quotes

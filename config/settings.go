@@ -93,8 +93,9 @@ type Settings struct {
 
 	Enforcement Enforcement `json:"enforcement"`
 	MemoryMax   limit.Bytes `json:"memory_max"` // hard limit of the whole tree, or Auto
-	SwapMax     limit.Bytes `json:"swap_max"`   // swap on top of MemoryMax; 0 means none
-	PidsMax     int         `json:"pids_max"`   // processes and threads; "auto" is worked out already
+	MemoryGrow  bool        `json:"memory_grow"`
+	SwapMax     limit.Bytes `json:"swap_max"` // swap on top of MemoryMax; 0 means none
+	PidsMax     int         `json:"pids_max"` // processes and threads; "auto" is worked out already
 
 	MinFree         limit.Bytes `json:"min_free"`         // memory that admission leaves free on the host, or Auto
 	InitialEstimate limit.Bytes `json:"initial_estimate"` // need of a tool without history; 0 means none is configured

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,8 @@ func TestToolIsFoundBehindLaunchers(t *testing.T) {
 		"sh|-c|exec my-agent --x":                      {Tool: "my-agent", Via: []string{"sh"}},
 		"sh|-c|sleep 1":                                {Tool: "sleep", Via: []string{"sh"}},
 		"env|-S|node -r x /y/claude.js|arg":            {Tool: "claude", Profile: "claude", Via: []string{"env", "node"}},
+		"cmd /c echo hello & exit 3":                    {Tool: "cmd", Variant: "code-3d252530"},
+		"cmd /c npm test && claude -p x":                {Tool: "claude", Profile: "claude", Via: []string{"cmd"}},
 		"cmd /d /s /c claude.cmd":                      {Tool: "claude", Profile: "claude", Via: []string{"cmd"}},
 		"no/such/Thing with args":                      {Tool: "Thing"},
 		"..":                                           {Tool: "command"},
@@ -155,6 +158,23 @@ func TestTablesOfToolsMatchCommands(t *testing.T) {
 		}
 		if _, err := l.For(name); err == nil {
 			t.Errorf("For(%q) takes a name that is not safe", name)
+		}
+	}
+}
+
+// What cmd.exe runs may be one word with a line in it, as a program passes it on.
+func TestTheLineOfWindowsShell(t *testing.T) {
+	for line, want := range map[string]config.Match{
+		`echo hello & exit 3`:                       {Tool: "cmd", Variant: "code-"},
+		`"C:\Program Files\nodejs\claude.cmd" -p x`: {Tool: "claude", Profile: "claude", Via: []string{"cmd"}},
+		`cd C:\work&&codex exec "a & b"`:            {Tool: "codex", Profile: "codex", Via: []string{"cmd"}},
+		`@(claude|more)`:                            {Tool: "claude", Profile: "claude", Via: []string{"cmd"}},
+		`build.bat`:                                 {Tool: "build", Via: []string{"cmd"}},
+		``:                                          {Tool: "cmd", Variant: "code-"},
+	} {
+		got := config.Tool([]string{"cmd.exe", "/d", "/c", line})
+		if got.Tool != want.Tool || got.Profile != want.Profile || !slices.Equal(got.Via, want.Via) || !strings.HasPrefix(got.Variant, want.Variant) {
+			t.Errorf("%s is %+v, want %+v", line, got, want)
 		}
 	}
 }

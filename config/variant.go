@@ -75,7 +75,7 @@ var generics = func() map[string]generic {
 		"docker": containers, "podman": containers, "nerdctl": containers,
 		"terraform": {words: "init plan apply destroy validate"}, "tofu": {words: "init plan apply destroy validate"}, "helm": {words: "install upgrade template lint package"},
 		"nextflow": {words: "run pull"}, "dvc": {words: "repro run pull push"},
-		"sh": shell, "python": {code: "-c"}, "node": {code: "-e --eval -p --print -pe"}, "perl": {code: "-e -E"}, "ruby": {code: "-e"}, "php": {code: "-r"}, "r": {code: "-e"},
+		"sh": shell, "cmd": {code: "/c /C /k /K"}, "python": {code: "-c"}, "node": {code: "-e --eval -p --print -pe"}, "perl": {code: "-e -E"}, "ruby": {code: "-e"}, "php": {code: "-r"}, "r": {code: "-e"},
 	}
 	for name, same := range map[string]string{
 		"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh", "nodejs": "node", "gradlew": "gradle", "mvnw": "mvn", "pypy": "python", "rscript": "r", "remake": "make",
@@ -152,11 +152,14 @@ func isNumber(s string) bool {
 // codeIn finds the program text among the options at the front of args. Shells take letters together: -lc.
 func codeIn(args []string, options string) (string, bool) {
 	for i, arg := range args {
-		if options == "" || arg == "--" || !strings.HasPrefix(arg, "-") {
+		if options == "" || arg == "--" || arg == "" || arg[0] != options[0] { // "-", for cmd.exe "/"
 			return "", false
 		}
 		together := strings.HasSuffix(options, "-c") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, "c")
 		if (listed(options, arg) || together) && i+1 < len(args) {
+			if options[0] == '/' {
+				return strings.Join(args[i+1:], " "), true
+			}
 			return args[i+1], true
 		}
 	}

@@ -39,6 +39,7 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 		ChildKilled{},
 		OOMKills{},
 		OOMDKills{},
+		MemoryRaised{},
 		Pressure{},
 		Leftover{},
 		Orphan{},

@@ -24,6 +24,7 @@ var events = []journal.Event{
 	journal.ChildKilled{},
 	journal.OOMKills{},
 	journal.OOMDKills{},
+	journal.MemoryRaised{},
 	journal.Pressure{},
 	journal.Leftover{},
 	journal.Orphan{},

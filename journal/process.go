@@ -78,6 +78,12 @@ type (
 		Name   string `json:"name,omitempty"`
 		Reason string `json:"reason"`
 	}
+	// MemoryRaised says that the memory limit of a living run has grown.
+	MemoryRaised struct {
+		FromBytes int64  `json:"from_bytes"`
+		ToBytes   int64  `json:"to_bytes"`
+		Why       string `json:"why"`
+	}
 	// Leftover is a descendant that was still there when the command had ended.
 	Leftover struct {
 		PID  int    `json:"pid"`
@@ -124,18 +130,19 @@ type (
 	}
 )
 
-func (LayerChosen) Kind() string { return "process.layer_chosen" }
-func (LayerFailed) Kind() string { return "process.layer_failed" }
-func (Waiting) Kind() string     { return "process.waiting" }
-func (Admitted) Kind() string    { return "process.admitted" }
-func (Refused) Kind() string     { return "process.refused" }
-func (RunStarted) Kind() string  { return "process.run_started" }
-func (ChildKilled) Kind() string { return "process.child_killed" }
-func (OOMKills) Kind() string    { return "process.oom_kills" }
-func (OOMDKills) Kind() string   { return "process.oomd_kills" }
-func (Pressure) Kind() string    { return "process.pressure" }
-func (Leftover) Kind() string    { return "process.leftover" }
-func (Orphan) Kind() string      { return "process.orphan" }
-func (Warned) Kind() string      { return "process.warned" }
-func (CleanedUp) Kind() string   { return "process.cleaned_up" }
-func (RunEnded) Kind() string    { return "process.run_ended" }
+func (LayerChosen) Kind() string  { return "process.layer_chosen" }
+func (LayerFailed) Kind() string  { return "process.layer_failed" }
+func (Waiting) Kind() string      { return "process.waiting" }
+func (Admitted) Kind() string     { return "process.admitted" }
+func (Refused) Kind() string      { return "process.refused" }
+func (RunStarted) Kind() string   { return "process.run_started" }
+func (ChildKilled) Kind() string  { return "process.child_killed" }
+func (OOMKills) Kind() string     { return "process.oom_kills" }
+func (OOMDKills) Kind() string    { return "process.oomd_kills" }
+func (Pressure) Kind() string     { return "process.pressure" }
+func (MemoryRaised) Kind() string { return "process.memory_raised" }
+func (Leftover) Kind() string     { return "process.leftover" }
+func (Orphan) Kind() string       { return "process.orphan" }
+func (Warned) Kind() string       { return "process.warned" }
+func (CleanedUp) Kind() string    { return "process.cleaned_up" }
+func (RunEnded) Kind() string     { return "process.run_ended" }

@@ -60,6 +60,8 @@ type Report struct {
 	Window         Window     `json:"window"`
 	MCP            MCP        `json:"mcp"`
 	Warnings       []string   `json:"warnings,omitempty"`
+	// Resume is the command that goes on with the session of a tool that was ended, "" where there is none.
+	Resume string `json:"resume,omitempty"`
 	// RefusedBy is [Refused].By.
 	RefusedBy string `json:"refused_by,omitempty"`
 }
@@ -204,6 +206,11 @@ func (r *Reporter) Observe(rec Record) {
 		p.Layer = e.Layer
 		p.Enforcement = Enforcement{Memory: e.Memory, Swap: e.Swap, Pids: e.Pids, CPU: cmp.Or(e.CPU, "none"), CPUs: cmp.Or(e.CPUs, "none")}
 		p.layerLimits(e)
+	case MemoryRaised:
+		p.LimitBytes = e.ToBytes
+		if i := p.limit("memory"); i >= 0 {
+			p.Limits[i].Hard = e.ToBytes
+		}
 	case LimitSet:
 		p.setLimit(e.Limit)
 	case LimitReached:
@@ -248,6 +255,9 @@ func (r *Reporter) Observe(rec Record) {
 		p.PeakBytes, p.PeakAnonBytes = e.PeakBytes, e.PeakAnonBytes
 		p.PeakMethod, p.PeakExact, p.OOMKills = e.PeakMethod, e.PeakExact, e.OOMKills
 		p.LimitReached = e.LimitReached
+		if p.Outcome != OutcomeOOM && p.Outcome != OutcomeLimit && p.Signal == "" {
+			p.Resume = "" // it ended by itself
+		}
 	}
 }
 

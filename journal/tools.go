@@ -74,7 +74,7 @@ type (
 	// answer to nobody, a second answer. Bytes were dropped.
 	ToolNoise struct {
 		Server string `json:"server"`
-		What   string `json:"what"` // "text", "unknown_id", "second_answer", "too_large", "unread", "stderr"
+		What   string `json:"what"` // "text", "unknown_id", "second_answer", "too_large", "list", "unread", "stderr"
 		Bytes  int64  `json:"bytes"`
 	}
 	// ToolsTallied is what the gateways of a run did for one tool, added up at the run's end.

@@ -34,19 +34,28 @@ type (
 	// WindowResponse says that a provider answered a model request. Usage is as the provider
 	// reported it; 0 where it did not.
 	WindowResponse struct {
-		Upstream  string        `json:"upstream"`
-		Dialect   string        `json:"dialect"`
-		Model     string        `json:"model"`
-		Request   uint64        `json:"request,omitempty"`
-		Status    int           `json:"status"`
-		Stream    bool          `json:"stream"`
-		TokensIn  int64         `json:"tokens_in"` // cache reads and writes included
-		TokensOut int64         `json:"tokens_out"`
-		CacheRead int64         `json:"cache_read"`
-		Estimated int64         `json:"estimated"` // what was expected for TokensIn
-		FirstByte time.Duration `json:"first_byte_ns"`
-		Duration  time.Duration `json:"duration_ns"`
-		Bytes     int64         `json:"bytes"`
+		Upstream  string `json:"upstream"`
+		Dialect   string `json:"dialect"`
+		Model     string `json:"model"`
+		Request   uint64 `json:"request,omitempty"`
+		Status    int    `json:"status"`
+		Stream    bool   `json:"stream"`
+		TokensIn  int64  `json:"tokens_in"` // cache reads and writes included
+		TokensOut int64  `json:"tokens_out"`
+		CacheRead int64  `json:"cache_read"`
+		// CacheWrite and Reasoning are parts of TokensIn and TokensOut.
+		CacheWrite int64 `json:"cache_write,omitempty"`
+		Reasoning  int64 `json:"reasoning,omitempty"`
+		// Server is the provider's host, with its port where it names one. ID, AnsweredBy and Finish are its own words: the answer's
+		// name, the model where it is another than Model, and why it ended.
+		Server     string        `json:"server,omitempty"`
+		ID         string        `json:"id,omitempty"`
+		AnsweredBy string        `json:"answered_by,omitempty"`
+		Finish     string        `json:"finish,omitempty"`
+		Estimated  int64         `json:"estimated"` // what was expected for TokensIn
+		FirstByte  time.Duration `json:"first_byte_ns"`
+		Duration   time.Duration `json:"duration_ns"`
+		Bytes      int64         `json:"bytes"`
 		// Ended is "complete", "client_gone", "upstream_cut" or "stalled".
 		Ended string `json:"ended"`
 	}
@@ -167,7 +176,7 @@ type (
 	WindowPassed struct {
 		Upstream string `json:"upstream"`
 		Path     string `json:"path"`
-		Reason   string `json:"reason"` // "path", "mode", "aside", "unreadable", "encoding", "size", "giants" (another large body is being looked into); "invalid": an edit was taken back
+		Reason   string `json:"reason"` // "path", "mode", "aside", "unreadable", "size", "giants" (another large body is being looked into); "invalid": an edit was taken back
 		Detail   string `json:"detail,omitempty"`
 	}
 	// WindowBreaker says that the working limit of a model moved.

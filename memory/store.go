@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
@@ -37,7 +38,11 @@ func Open(o Options) (*Store, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	a, err := archive.Open(archive.Options{Dir: o.Dir})
+	tooLarge := func(file string, size, read limit.Bytes) {
+		o.Log.Warn("a file of the memory is larger than any that was written: only its beginning is read, and plimsoll gc cuts off the rest",
+			"file", file, "size", size.Human(), "read", read.Human())
+	}
+	a, err := archive.Open(archive.Options{Dir: o.Dir, TooLarge: tooLarge})
 	if err != nil {
 		return nil, err
 	}

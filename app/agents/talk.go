@@ -330,7 +330,12 @@ func (t *talking) save(path string) (err error) {
 			path = filepath.Join(home, rest)
 		}
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	folder, name, err := config.OpenFolder(path)
+	if err != nil {
+		return fmt.Errorf("write the conversation down: %w", err)
+	}
+	defer folder.Close()
+	f, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("there is a file %s already; name another: /save FILE", printable.Text(path))
 	}
@@ -340,7 +345,7 @@ func (t *talking) save(path string) (err error) {
 	text := t.chat.Markdown()
 	_, err = io.WriteString(f, text)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write the conversation down: %w", err), os.Remove(path))
+		return errors.Join(fmt.Errorf("write the conversation down: %w", err), folder.Remove(name))
 	}
 	fmt.Fprintf(t.out, "plimsoll: written to %s, %s\n", printable.Text(path), limit.Bytes(len(text)).Human())
 	return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 )
 
@@ -23,7 +24,7 @@ func CopyTo(dir string) (string, error) {
 		return "", fmt.Errorf("read this program's own file: %w", err)
 	}
 	defer program.Close()
-	root, err := os.OpenRoot(dir)
+	root, name, err := config.OpenFolder(filepath.Join(dir, "plimsoll"))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("copy plimsoll to %s: there is no such directory; mount the volume there", dir)
@@ -31,7 +32,6 @@ func CopyTo(dir string) (string, error) {
 		return "", fmt.Errorf("copy plimsoll to %s: %w; name a directory that this user may write to", dir, err)
 	}
 	defer root.Close()
-	name := "plimsoll"
 	if filepath.Ext(own) == ".exe" {
 		name += ".exe"
 	}

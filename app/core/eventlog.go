@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -31,7 +33,12 @@ type EventLog struct {
 }
 
 // NewEventLog begins to write events to w. Its owner closes it.
-func NewEventLog(w io.Writer) *EventLog { return newEventLog(w, eventLine) }
+//
+// Credentials in their texts are masked, as in the store of runs.
+func NewEventLog(w io.Writer) *EventLog {
+	values := secrets.Environ(os.Environ())
+	return newEventLog(w, func(r journal.Record) []byte { return eventLine(values, r) })
+}
 
 func newEventLog(w io.Writer, line func(journal.Record) []byte) *EventLog {
 	l := &EventLog{line: line, lines: make(chan []byte, logLines), end: make(chan struct{}), done: make(chan struct{})}
@@ -70,7 +77,8 @@ func (l *EventLog) write(w io.Writer) {
 }
 
 // eventLine is a record in JSON.
-func eventLine(r journal.Record) []byte {
+func eventLine(values *secrets.Values, r journal.Record) []byte {
+	r.Event = secrets.Masked(values, r.Event)
 	line, err := json.Marshal(r)
 	if err != nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 )
 
 // Log is a logger whose warnings and errors the user is told; the rest is dropped.
@@ -30,7 +31,7 @@ func (w warner) Handle(_ context.Context, r slog.Record) error {
 		add(a)
 	}
 	r.Attrs(add)
-	w.tell(printable.Text(b.String()))
+	w.tell(printable.Text(secrets.Text(b.String())))
 	return nil
 }
 

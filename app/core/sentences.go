@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/compact"
@@ -35,7 +36,7 @@ type sentences struct {
 func (s *sentences) of(r journal.Record) []byte {
 	var lines []string
 	say := func(form string, args ...any) {
-		lines = append(lines, "plimsoll: "+printable.Name(fmt.Sprintf(form, args...))+"\n")
+		lines = append(lines, "plimsoll: "+printable.Name(secrets.Text(fmt.Sprintf(form, args...)))+"\n")
 	}
 	switch e := r.Event.(type) {
 	case journal.WindowCompacted:

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/remember"
 	"github.com/plimsoll/plimsoll/app/watch"
 	"github.com/plimsoll/plimsoll/app/window"
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/metrics"
@@ -52,8 +53,16 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := forwardproxy.Check(); err != nil { // every request would end in it
+		return err
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// What asks for configuration to be read again, and what a terminal sends that is closed: neither ends what others use. Certificates are
+	// read again when they have changed.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 
 	meters := metrics.New(metrics.FromEnvironment(os.Getenv))
 	all, err := watch.Metrics(app)

@@ -2,7 +2,6 @@ package listen
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -44,7 +43,7 @@ type Options struct {
 // Until serves until ctx ends; then requests under way have [Drain]. It is an error when the
 // listener ends before.
 func Until(ctx context.Context, o Options) error {
-	secure, err := certificate(o.Serve)
+	secure, err := certificate(o.Serve, o.Warn)
 	if err != nil {
 		return err
 	}
@@ -120,21 +119,6 @@ func withNextStep(s config.ServeSettings, err error) error {
 		return fmt.Errorf("%w; set %s in [serve], or listen on 127.0.0.1", err, strings.Join(missing, ", "))
 	}
 	return err
-}
-
-// certificate reads the certificate; nil when none is configured.
-func certificate(s config.ServeSettings) (*tls.Config, error) {
-	switch {
-	case s.TLSCert == "" && s.TLSKey == "":
-		return nil, nil
-	case s.TLSCert == "" || s.TLSKey == "":
-		return nil, errors.New("[serve] tls_cert and tls_key go together; set both or none")
-	}
-	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
-	if err != nil {
-		return nil, fmt.Errorf("[serve] tls_cert %s with tls_key %s: %w; name a chain and its key, both in PEM", s.TLSCert, s.TLSKey, err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // Token reads the token that clients must have from the variable that the configuration names; "" is

@@ -3,9 +3,8 @@ package listen
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
+	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 )
 
@@ -16,16 +15,23 @@ func writeReady(file, address string) (remove func(), err error) {
 	if file == "" {
 		return func() {}, nil
 	}
-	fi, err := os.Stat(file)
-	switch {
-	case err == nil && !fi.Mode().IsRegular():
-		err = errors.New("is there, and is no regular file")
-	case err == nil || errors.Is(err, fs.ErrNotExist):
-		// After a power cut nobody listens at this address.
-		err = atomicfile.Write(file, []byte(address+"\n"), 0o600, atomicfile.Volatile)
+	folder, name, err := config.OpenFolder(file)
+	if err == nil {
+		if fi, lookErr := folder.Stat(name); lookErr == nil && !fi.Mode().IsRegular() {
+			err = errors.New("is there, and is no regular file")
+		} else {
+			// After a power cut nobody listens at this address.
+			err = atomicfile.Replacement{Root: folder, Name: name, Perm: 0o600, Kept: atomicfile.Volatile}.Write([]byte(address + "\n"))
+		}
+		if err != nil {
+			_ = folder.Close()
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--ready-file %s: %w; name a file in a directory that is yours to write to", file, err)
 	}
-	return func() { _ = os.Remove(file) }, nil
+	return func() {
+		_ = folder.Remove(name)
+		_ = folder.Close()
+	}, nil
 }

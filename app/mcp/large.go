@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/gateway"
 )
 
 // maxLargeTold bounds the lines about large results, and what a report lists of them.
@@ -32,6 +33,10 @@ type LargeResults struct {
 
 // Observe implements [journal.Observer].
 func (l *LargeResults) Observe(r journal.Record) {
+	if e, ok := r.Event.(journal.ToolNoise); ok && e.What == "list" {
+		l.tellOnce(LargeResult{Server: e.Server}, fmt.Sprintf("the list of tools of %s is larger than %s: what is behind that is left out; ask its operator for a list in pages",
+			printable.Text(e.Server), limit.Bytes(gateway.MaxListBytes).Human()))
+	}
 	e, ok := r.Event.(journal.ToolResultLarge)
 	if !ok {
 		return
@@ -40,7 +45,13 @@ func (l *LargeResults) Observe(r journal.Record) {
 	if len(l.list) < maxLargeTold {
 		l.list = append(l.list, LargeResult{e.Server, e.Tool, e.Bytes, e.Level})
 	}
-	kind := LargeResult{Server: e.Server, Tool: e.Tool, Level: e.Level}
+	l.mu.Unlock()
+	l.tellOnce(LargeResult{Server: e.Server, Tool: e.Tool, Level: e.Level}, fmt.Sprintf("%s: %s of %s answered with %s; a filter or a smaller page costs less (plimsoll stats --mcp)",
+		e.Level, printable.Text(e.Tool), printable.Text(e.Server), limit.Bytes(e.Bytes).Human()))
+}
+
+func (l *LargeResults) tellOnce(kind LargeResult, line string) {
+	l.mu.Lock()
 	tell := l.Tell != nil && !l.told[kind] && len(l.told) < maxLargeTold
 	if tell {
 		if l.told == nil {
@@ -50,8 +61,7 @@ func (l *LargeResults) Observe(r journal.Record) {
 	}
 	l.mu.Unlock()
 	if tell {
-		l.Tell(fmt.Sprintf("%s: %s of %s answered with %s; a filter or a smaller page costs less (plimsoll stats --mcp)",
-			e.Level, printable.Text(e.Tool), printable.Text(e.Server), limit.Bytes(e.Bytes).Human()))
+		l.Tell(line)
 	}
 }
 

@@ -81,6 +81,7 @@ func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 		Detach:      true,
 		Launcher:    true, // npx and uvx are how most servers are started
 		Subreaper:   true,
+		Trials:      l.app.Trials(),
 	}
 	for _, name := range l.process.Layers {
 		layer, err := sandbox.ParseLayer(name)
@@ -154,7 +155,7 @@ func release(c *admission.Claim) error {
 // lookPath finds a program as the server's own environment has it.
 func lookPath(name, dir, path string) (string, error) {
 	next := "write the whole path, or install it"
-	if strings.ContainsRune(name, filepath.Separator) {
+	if strings.ContainsAny(name, "/"+string(filepath.Separator)) { // Windows knows both
 		if !filepath.IsAbs(name) && dir != "" {
 			name = filepath.Join(dir, name)
 		}

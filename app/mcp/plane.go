@@ -117,21 +117,13 @@ func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err erro
 		p.cleanup = append(p.cleanup, func() error { closing(); return nil })
 		p.Journal = journal.New(journal.Options{Observers: append(observers, o.Observers...)})
 	}
-	cache, err := app.Dirs.EnsureCache()
-	if err != nil {
-		return p, fmt.Errorf("large results need a directory to be kept in: %w; set PLIMSOLL_CACHE_DIR to one that is yours to write to", err)
-	}
-	p.temp = cache
-	p.Spool, err = spool.Open(spool.Options{
-		Dir: filepath.Join(cache, ResultsDir), MaxBytes: s.MCP.SpoolMax, MaxResults: s.MCP.SpoolResults,
-		MaxAge: s.MCP.SpoolAge, MaxResult: s.MCP.MaxResult, FreeMin: spoolFree(s.FreeMin), Journal: p.Journal,
-	})
-	if err != nil {
-		return p, fmt.Errorf("keep results: %w", err)
-	}
-	p.cleanup = append(p.cleanup, p.Spool.Close)
-	if p.key, err = keyOf(filepath.Join(cache, "results.key")); err != nil {
-		return p, err
+	if err := p.openResults(); err != nil {
+		// A model's requests, and most results, need no disk.
+		app.Warn(fmt.Sprintf("large results of tools are not kept, and only their beginnings given: %v; make room there, "+
+			"or set PLIMSOLL_CACHE_DIR to a directory that is yours to write to, and start it again", err))
+		p.temp, p.Spool = "", spool.Unusable(errors.New("there is no directory for it (what is wrong was said at the start)"))
+		p.key = make([]byte, 32)
+		_, _ = rand.Read(p.key) // never fails
 	}
 	if p.ledger, err = app.OpenLedger(func(w admission.Warning) { app.Warn(w.Text) }); err != nil {
 		app.Warn("runs are not coordinated: " + err.Error())
@@ -153,6 +145,28 @@ func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err erro
 		p.Client = nil
 	}
 	return p, nil
+}
+
+// openResults opens what is in the cache directory: the spool, and the key of the digests.
+func (p *Plane) openResults() error {
+	cache, err := p.app.Dirs.EnsureCache()
+	if err != nil {
+		return err
+	}
+	m := p.Settings.MCP
+	results, err := spool.Open(spool.Options{
+		Dir: filepath.Join(cache, ResultsDir), MaxBytes: m.SpoolMax, MaxResults: m.SpoolResults,
+		MaxAge: m.SpoolAge, MaxResult: m.MaxResult, FreeMin: spoolFree(p.Settings.FreeMin), Journal: p.Journal,
+	})
+	if err != nil {
+		return err
+	}
+	if p.key, err = keyOf(filepath.Join(cache, "results.key")); err != nil {
+		return errors.Join(err, results.Close())
+	}
+	p.temp, p.Spool = cache, results
+	p.cleanup = append(p.cleanup, results.Close)
+	return nil
 }
 
 // Close ends the servers and what they are wired to, last in first out.

@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // maxServerLog bounds the log of a server, in bytes; as much again is kept of what was before.
@@ -49,7 +50,7 @@ func (l *serverLog) Write(p []byte) (int, error) {
 		if old, err := os.Stat(l.path); err == nil && old.Size()+int64(len(p)) > maxServerLog {
 			_ = os.Rename(l.path, l.path+".1")
 		}
-		f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		f, err := statefile.Open(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			return len(p), nil
 		}

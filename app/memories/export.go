@@ -2,6 +2,7 @@ package memories
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory"
 )
@@ -28,9 +30,17 @@ func (m *Memory) Export(ctx context.Context, q Query, format string, to io.Write
 	var write func(memory.Record) error
 	switch format {
 	case "", "jsonl":
-		lines := json.NewEncoder(out)
+		var line bytes.Buffer
+		lines := json.NewEncoder(&line)
 		lines.SetEscapeHTML(false)
-		write = func(r memory.Record) error { return lines.Encode(r) }
+		write = func(r memory.Record) error {
+			line.Reset()
+			if err := lines.Encode(r); err != nil {
+				return err
+			}
+			_, err := out.Write(printable.EscapeJSON(line.Bytes()))
+			return err
+		}
 	case "markdown":
 		day := ""
 		write = func(r memory.Record) error {

@@ -93,7 +93,7 @@ func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 	m := settings.Memory
 	return memory.Options{
 		Dir: filepath.Join(state, Dir), Journal: j, MaxNamespace: min(m.NamespaceMax, m.DiskMax), MaxRecords: m.Records, MaxBytes: m.DiskMax, MaxAge: m.Age,
-		MaxVectors: m.VectorsMax,
+		MaxVectors: m.VectorsMax, Log: c.Log(),
 	}, nil
 }
 

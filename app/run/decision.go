@@ -89,7 +89,7 @@ func (a *app) weigh(p *decision, history *usage.History) (err error) {
 // report is what a report says before the run.
 func (p *decision) report(command []string) journal.Report {
 	return journal.Report{
-		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, Command: command,
+		Tool: p.Tool, Resume: config.ResumeLine(p.Tool), Variant: p.Variant, Project: p.Project.Name, Command: command,
 		LimitBytes: int64(p.Limits.Memory), SwapLimitBytes: int64(p.Limits.Swap), PidsLimit: p.Limits.Pids,
 		ReservationBytes: int64(p.Reservation), Limits: p.limitRows(),
 		Estimate:    journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
@@ -120,7 +120,7 @@ func findCommand(name string) (string, error) {
 		return path, nil
 	}
 	status := 127
-	if strings.ContainsRune(name, os.PathSeparator) {
+	if strings.ContainsAny(name, "/"+string(os.PathSeparator)) {
 		info, statErr := os.Stat(name)
 		switch {
 		case statErr == nil && info.IsDir():

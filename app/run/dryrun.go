@@ -76,7 +76,7 @@ type Slots struct {
 func (x *process) dryRun(ctx context.Context) Status {
 	p := x.decision
 	d := Decision{
-		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, Command: x.opts.Command, Path: p.Path, Admitted: true,
+		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, Command: x.report.hidden.Argv(x.opts.Command), Path: p.Path, Admitted: true,
 		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
 		ReservationBytes: p.Reservation, LimitBytes: p.Limits.Memory, SwapLimitBytes: p.Limits.Swap,
 		PidsLimit: p.Limits.Pids, MinFreeBytes: p.MinFree, Limits: p.limitRows(),
@@ -109,12 +109,16 @@ func (x *process) dryRun(ctx context.Context) Status {
 	}
 	d.Window = x.decideWindow(ctx)
 	d.MCP = x.decideServers()
+	var err error
 	if x.opts.JSON {
-		_ = printable.WriteJSON(x.opts.Stdout, d, "  ")
+		err = printable.WriteJSON(x.opts.Stdout, d, "  ")
 	} else {
-		_, _ = fmt.Fprint(x.opts.Stdout, d.text(p))
+		_, err = fmt.Fprint(x.opts.Stdout, d.text(p))
 	}
-	if !d.Admitted {
+	if err != nil {
+		x.report.say.fail(err)
+	}
+	if !d.Admitted || err != nil {
 		return Status{Code: exitFailed}
 	}
 	return Status{}

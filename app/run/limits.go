@@ -71,6 +71,13 @@ func (x *process) noteUse() {
 	if r.Duration > 0 {
 		x.report.journal.Append(journal.LimitUsed{Name: "cpus", Used: int64(100 * r.CPU / r.Duration)})
 	}
+	if p := r.Processor; p.Starved() {
+		text := fmt.Sprintf("it had %.0f %% of a processor while it could use %.0f %%: other programs kept this machine busy", 100*p.Had, 100*p.Wanted)
+		if weight := x.decision.Limits.CPUWeight; weight > 0 && weight < sandbox.NormalWeight {
+			text += fmt.Sprintf("; --cpu-weight %d (cpu_weight) gives it as much as each of them", sandbox.NormalWeight)
+		}
+		x.report.warn("cpu_weight", text)
+	}
 	x.report.journal.Append(journal.LimitUsed{Name: sandbox.LimitTime, Used: r.TimeUsed.Milliseconds()})
 }
 

@@ -41,6 +41,20 @@ func init() {
 		}
 		_, _ = io.ReadAll(os.Stdin)
 		os.Exit(0)
+	case "growing": // one megabyte more every ten milliseconds
+		var size int
+		_, _ = fmt.Sscan(os.Args[1], &size)
+		memory, err := syscall.Mmap(-1, 0, size<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		if err != nil {
+			os.Exit(3)
+		}
+		for i := 0; i < len(memory); i += 4096 {
+			if i%(1<<20) == 0 {
+				time.Sleep(10 * time.Millisecond)
+			}
+			memory[i] = 1
+		}
+		os.Exit(0)
 	case "child":
 		var size int
 		_, _ = fmt.Sscan(os.Args[1], &size)
@@ -96,7 +110,7 @@ func supervise(dir string) (*supervised, error) {
 		return nil, err
 	}
 	s := &supervised{process: &process{ledger: ledger, claim: claim, report: &report{journal: journal.New(journal.Options{})}}}
-	s.report.say = newSpeaker(&Options{Stderr: &s.words})
+	s.report.say = newSpeaker(&Options{Stderr: &s.words}, nil)
 	s.available.Store(int64(8 * limit.GiB))
 	agent := pressureChild("agent")
 	in, inW, err := os.Pipe()

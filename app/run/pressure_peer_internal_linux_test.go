@@ -61,7 +61,7 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 		return false
 	})
 
-	peer := &process{report: &report{journal: journal.New(journal.Options{}), say: newSpeaker(&Options{Stderr: io.Discard})}}
+	peer := &process{report: &report{journal: journal.New(journal.Options{}), say: newSpeaker(&Options{Stderr: io.Discard}, nil)}}
 	if peer.ledger, err = admission.Open(admission.Options{Dir: dir, Current: guard.Current, Reap: guard.Reap}); err != nil {
 		t.Fatal(err)
 	}

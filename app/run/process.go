@@ -32,6 +32,7 @@ type process struct {
 	ledger   *admission.Ledger // nil when runs are not coordinated
 	claim    *admission.Claim
 	notes    notebook // what the claim says about the run
+	growth   growth
 	result   sandbox.Result
 	cleanup  []func()
 	// closeProxy ends the run's proxy, nil when it has none.
@@ -167,6 +168,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 		Attended:    true,
 		Subreaper:   true,
 		Launcher:    len(p.Match.Via) > 0,
+		Trials:      x.app.Trials(),
 		OnTime:      x.onTime,
 		Journal:     x.report.journal,
 	}
@@ -200,9 +202,10 @@ func (x *process) execute(ctx, starting context.Context) error {
 	x.handed.warn = func(text string) { x.report.warn("handed", text) }
 	x.handed.take(strings.TrimSuffix(filepath.Base(x.opts.Command[0]), ".exe"), x.opts.Command[1:], true)
 	spec.Meet = x.handed.meet
-	spec.Observe = observer(x.claim, x.report.store, screen)
 	var run *sandbox.Run
 	started := make(chan struct{})
+	spec.OnNear = x.nearLimit
+	spec.Observe = x.observer(screen, started, func(w admission.Wish) { x.fulfil(run, w) })
 	spec.OnStop = func(int) {
 		<-started
 		if terminal {
@@ -228,6 +231,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	unwatch := x.withDisk(run)
 	unsettle := settle(x.closeProxy != nil)
 	x.result, err = run.Wait()
+	x.growth.end(&x.decision.Limits)
 	unsettle()
 	unwatch()
 	adopt()
@@ -272,8 +276,10 @@ func (x *process) id() string {
 	return x.report.id
 }
 
-// observer takes what the run uses: others count with it, and it is kept. Both may be nil. The screen is looked at with it.
-func observer(claim *admission.Claim, store *runs.Writer, screen *sandbox.Screen) func(sandbox.Sample) {
+// observer takes what the run uses: others count with it, and it is kept. Whoever wishes something of the run is heard then, once it has started, and the
+// screen is looked at.
+func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
+	claim, store := x.claim, x.report.store
 	if claim == nil && store == nil {
 		return nil
 	}
@@ -281,6 +287,12 @@ func observer(claim *admission.Claim, store *runs.Writer, screen *sandbox.Screen
 		screen.Look()
 		if claim != nil {
 			_ = claim.Observe(s.Working)
+			if w, ok := claim.Wished(); ok {
+				go func() {
+					<-started
+					fulfil(w)
+				}()
+			}
 		}
 		if store != nil {
 			store.Sample(runs.Sample{Working: int64(s.Working), Charged: int64(s.Charged), CPUMS: s.CPU.Milliseconds(), Processes: s.Processes})

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -35,18 +37,23 @@ type report struct {
 	notices  *core.OwnNotices
 	// container is what is written for whoever finds a dead container; nil outside of one.
 	container *termination.Watch
-	failed    string // why the command did not start
-	id        string // of the run
-	outcome   journal.Outcome
-	status    Status
+	// folder is where the report's file is to be, as it was found before the run; "" before that.
+	folder  string
+	hidden  *secrets.Values
+	failed  string // why the command did not start
+	id      string // of the run
+	outcome journal.Outcome
+	status  Status
 }
 
 func newReport(o *Options) *report {
-	return &report{opts: o, say: newSpeaker(o), id: admission.NewID()}
+	hidden := secrets.Environ(os.Environ())
+	return &report{opts: o, say: newSpeaker(o, hidden), hidden: hidden, id: admission.NewID()}
 }
 
 // begin opens the journal with what is known before the run, and the file that keeps it. A dry run leaves none.
 func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision) {
+	start.Command = r.hidden.Argv(start.Command)
 	r.reporter = journal.NewReporter(start)
 	observers := []journal.Observer{r.reporter}
 	if settings, err := c.Config.For(""); err == nil && !r.opts.DryRun {
@@ -82,7 +89,7 @@ func (r *report) alert(about, text string) {
 }
 
 func (r *report) note(about, text string) {
-	if w := (journal.Warned{About: about, Text: text}); r.journal != nil {
+	if w := (journal.Warned{About: about, Text: r.hidden.Text(text)}); r.journal != nil {
 		r.journal.Append(w)
 	} else if len(r.early) < maxSaid {
 		r.early = append(r.early, w)
@@ -120,11 +127,11 @@ func (r *report) fail(err error) Status {
 		r.say.clear()
 	} else {
 		r.say.fail(err)
-		r.failed = err.Error()
+		r.failed = r.hidden.Text(err.Error())
 	}
 	if r.journal != nil {
 		if r.outcome == journal.OutcomeRefused {
-			r.journal.Append(journal.Refused{Reason: err.Error(), By: refusedBy})
+			r.journal.Append(journal.Refused{Reason: r.hidden.Text(err.Error()), By: refusedBy})
 		} else {
 			if r.failed != "" { // or nobody would know it the next morning
 				r.journal.Append(journal.Warned{About: "start", Text: r.failed})
@@ -206,14 +213,16 @@ func (r *report) write() {
 	}
 	body, err := json.MarshalIndent(r.reporter.Report(), "", "  ")
 	if err == nil {
-		err = putReport(file, append(printable.EscapeJSON(body), '\n'))
+		err = putReport(file, r.folder, append(printable.EscapeJSON(body), '\n'))
 	}
 	if err != nil {
 		r.say.warn("the report was not written: " + err.Error())
 	}
 }
 
-func putReport(file string, body []byte) error {
+// putReport writes into the folder that was found before the run. It is looked up again, since the run may have emptied and made it anew; one
+// that leads elsewhere now is refused.
+func putReport(file, folder string, body []byte) error {
 	// Opened again a stream would have an offset of its own, and write over what is there.
 	switch filepath.Clean(file) {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
@@ -223,16 +232,33 @@ func putReport(file string, body []byte) error {
 		_, err := os.Stderr.Write(body)
 		return err
 	}
-	info, err := os.Lstat(file)
-	switch {
-	case ofSystem(file):
-		return appendTo(file, body)
-	case err == nil && info.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("%s is a symbolic link, and who can write there decides where it leads; name the file itself", file)
-	case err == nil && !info.Mode().IsRegular():
-		return appendTo(file, body)
+	if ofSystem(file) {
+		return appendTo(file, body, func(flag int) (*os.File, error) { return os.OpenFile(file, flag, 0o600) })
 	}
-	return atomicfile.Write(file, body, 0o600, atomicfile.Durable)
+	if now, err := config.Destination(filepath.Dir(file)); err == nil && folder != "" && now != folder {
+		return fmt.Errorf("the folder of %s was %s before the run and leads to %s now: name a file that the run does not move", file, folder, now)
+	}
+	root, name, err := config.OpenFolder(file)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := root.Lstat(name)
+	switch {
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
+		return isLink(file)
+	case err == nil && !info.Mode().IsRegular():
+		return appendTo(file, body, func(flag int) (*os.File, error) { return root.OpenFile(name, flag, 0o600) })
+	}
+	return atomicfile.Replacement{Root: root, Name: name, Perm: 0o600, Kept: atomicfile.Durable}.Write(body)
+}
+
+func isLink(file string) error {
+	target, err := os.Readlink(file)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s is a symbolic link to %s, which is not followed, because who can write there decides where it leads; name the file itself", file, target)
 }
 
 // ofSystem says that a name is the system's (/dev/stdout, /proc/self/fd/3): it stands for an
@@ -246,8 +272,8 @@ func ofSystem(name string) bool {
 const reportPatience = 5 * time.Second
 
 // appendTo writes to what is no regular file. The run's command may have made a pipe of it that nobody reads, so nothing here waits for long.
-func appendTo(file string, body []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o600)
+func appendTo(file string, body []byte, open func(flag int) (*os.File, error)) error {
+	f, err := open(os.O_WRONLY | os.O_CREATE | os.O_APPEND | syscall.O_NONBLOCK)
 	if errors.Is(err, syscall.ENXIO) {
 		return fmt.Errorf("%s is a pipe or a socket that nobody reads", file)
 	}
@@ -262,21 +288,27 @@ func appendTo(file string, body []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// checkReportFile finds out before the run whether the report can be written after it.
-func checkReportFile(file string) error {
+// checkReportFile finds out before the run whether the report can be written after it, and the folder that it is to be written to.
+func checkReportFile(file string) (dir string, err error) {
 	if file == "" {
-		return nil
+		return "", nil
 	}
-	dir := filepath.Dir(file)
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a directory", dir)
+	if ofSystem(file) {
+		dir = filepath.Dir(file)
+	} else {
+		dir, err = config.Destination(filepath.Dir(file))
+	}
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = os.Stat(dir); err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is not a directory", dir)
+		}
 	}
 	if err == nil {
 		if into, statErr := os.Lstat(file); statErr == nil && into.IsDir() {
 			err = fmt.Errorf("%s is a directory", file)
 		} else if statErr == nil && into.Mode()&os.ModeSymlink != 0 && !ofSystem(file) {
-			err = fmt.Errorf("%s is a symbolic link, which is not followed", file)
+			err = isLink(file)
 		}
 	}
 	if err == nil && !exists(file) {
@@ -289,9 +321,12 @@ func checkReportFile(file string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("--report %s: %w; name a file in a directory that exists and is yours to write to", file, err)
+		if _, ok := errors.AsType[*config.LinkError](err); ok {
+			return "", fmt.Errorf("--report %s: %w", file, err)
+		}
+		return "", fmt.Errorf("--report %s: %w; name a file in a directory that exists and is yours to write to", file, err)
 	}
-	return nil
+	return dir, nil
 }
 
 func exists(file string) bool {

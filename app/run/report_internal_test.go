@@ -20,7 +20,7 @@ func TestPutReport(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	write := func(file, body string) {
 		t.Helper()
-		if err := putReport(file, []byte(body)); err != nil {
+		if err := putReport(file, "", []byte(body)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,10 +37,10 @@ func TestPutReport(t *testing.T) {
 	if err := os.Symlink("new", at("link")); err != nil {
 		t.Fatal(err)
 	}
-	if err := putReport(at("link"), []byte("three")); err == nil {
+	if err := putReport(at("link"), "", []byte("three")); err == nil {
 		t.Error("a link was followed or replaced")
 	}
-	if err := checkReportFile(at("link")); err == nil {
+	if _, err := checkReportFile(at("link")); err == nil {
 		t.Error("a link is not refused before the run")
 	}
 	holds(at("new"), "2")
@@ -88,7 +88,7 @@ func TestAPipeThatNobodyReads(t *testing.T) {
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := putReport(file, []byte("{}\n")); err == nil || !strings.Contains(err.Error(), "nobody reads") {
+	if err := putReport(file, "", []byte("{}\n")); err == nil || !strings.Contains(err.Error(), "nobody reads") {
 		t.Errorf("a pipe without a reader: %v", err)
 	}
 	reader, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -96,11 +96,11 @@ func TestAPipeThatNobodyReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	if err := putReport(file, []byte("{}\n")); err != nil {
+	if err := putReport(file, "", []byte("{}\n")); err != nil {
 		t.Errorf("a pipe with a reader: %v", err)
 	}
 	began := time.Now()
-	if err := putReport(file, make([]byte, 4<<20)); err == nil || !strings.Contains(err.Error(), "did not take it") || time.Since(began) < reportPatience {
+	if err := putReport(file, "", make([]byte, 4<<20)); err == nil || !strings.Contains(err.Error(), "did not take it") || time.Since(began) < reportPatience {
 		t.Errorf("a reader that does not read: %v after %s", err, time.Since(began))
 	}
 }

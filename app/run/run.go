@@ -75,7 +75,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	if o.DryRun {
 		return p.dryRun(starting)
 	}
-	if err := checkReportFile(o.ReportFile); err != nil {
+	if r.folder, err = checkReportFile(o.ReportFile); err != nil {
 		o.ReportFile = "" // said once
 		return r.fail(err)
 	}

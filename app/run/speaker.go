@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/process/admission"
 )
 
@@ -17,6 +18,7 @@ import (
 type speaker struct {
 	mu       sync.Mutex
 	w        io.Writer
+	hidden   *secrets.Values
 	person   bool
 	quiet    bool
 	colour   bool
@@ -26,10 +28,10 @@ type speaker struct {
 	waitLine time.Time // when a line about waiting was written last
 }
 
-func newSpeaker(o *Options) *speaker {
+func newSpeaker(o *Options, hidden *secrets.Values) *speaker {
 	terminal := o.StderrIsTerminal && drawsEscapes()
 	return &speaker{
-		w: printable.Undrawn(o.Stderr), person: terminal, quiet: o.Quiet,
+		w: printable.Undrawn(o.Stderr), hidden: hidden, person: terminal, quiet: o.Quiet,
 		colour: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		said:   map[string]bool{},
 	}
@@ -71,7 +73,7 @@ func (s *speaker) alert(text string) {
 	if len(s.said) < maxSaid {
 		s.said[text] = true
 	}
-	s.line(s.style(yellow, "plimsoll:") + " " + printable.Text(text))
+	s.line(s.style(yellow, "plimsoll:") + " " + printable.Text(s.hidden.Text(text)))
 }
 
 // Write says whole lines.
@@ -86,7 +88,7 @@ func (s *speaker) Write(lines []byte) (int, error) {
 func (s *speaker) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.line(s.style(red, "plimsoll:") + " " + printable.Text(err.Error()))
+	s.line(s.style(red, "plimsoll:") + " " + printable.Text(s.hidden.Text(err.Error())))
 }
 
 // line writes one or more whole lines; the caller holds the lock.
@@ -111,6 +113,7 @@ func (s *speaker) progress(p admission.Progress) {
 		return
 	}
 	text := fmt.Sprintf("waiting for %s, %s, %d of %d in the queue%s (Ctrl-C gives up)", waitsFor(p), roughly(p.For), p.Position, p.Of, heldBy(p))
+	text = printable.Name(text) // it names the tool of another run
 	if s.person {
 		_, _ = fmt.Fprintf(s.w, "\r\x1b[K%s %s", s.style(dim, "plimsoll:"), text)
 		s.unclosed, s.waited = true, true

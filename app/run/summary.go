@@ -35,7 +35,7 @@ func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration) {
 		rows = append(rows, [2]string{"tools", row})
 	}
 	if row := killedRow(r); row != "" {
-		rows = append(rows, [2]string{"killed", s.style(red, row)})
+		rows = append(rows, [2]string{"killed", row})
 	}
 	if row := leftoverRow(r); row != "" {
 		rows = append(rows, [2]string{"left over", row})
@@ -49,12 +49,16 @@ func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration) {
 	if r.Outcome != journal.OutcomeOK {
 		verdict = s.style(red, verdictOf(r))
 	}
-	fmt.Fprintf(&b, "\n%s %s · %s · %s", s.style(bold, "plimsoll"), printable.Text(head), verdict, roughly(time.Duration(r.DurationMS)*time.Millisecond))
+	fmt.Fprintf(&b, "\n%s %s · %s · %s", s.style(bold, "plimsoll"), printable.Name(head), verdict, roughly(time.Duration(r.DurationMS)*time.Millisecond))
 	if cpu >= 100*time.Millisecond {
 		fmt.Fprintf(&b, " · %s of CPU", roughly(cpu))
 	}
 	for _, row := range rows {
-		fmt.Fprintf(&b, "\n  %s %s", s.style(dim, fmt.Sprintf("%-9s", row[0])), row[1])
+		text := printable.Text(row[1]) // names of processes, tools and servers among it
+		if row[0] == "killed" {
+			text = s.style(red, text)
+		}
+		fmt.Fprintf(&b, "\n  %s %s", s.style(dim, fmt.Sprintf("%-9s", row[0])), text)
 	}
 	s.line(b.String())
 }
@@ -236,6 +240,9 @@ func Advice(r journal.Report) []string {
 		list = append(list, "plimsoll slots shows who holds the memory; --wait waits for it, --force starts nevertheless")
 	case r.LimitReached == "pids":
 		list = append(list, fmt.Sprintf("it reached the limit of %d processes: --pids-max %d", r.PidsLimit, 2*r.PidsLimit))
+	}
+	if r.Resume != "" && r.Outcome != journal.OutcomeRefused {
+		list = append(list, "to go on where it stopped, in the same directory: "+r.Resume)
 	}
 	return list
 }

@@ -12,7 +12,7 @@ import (
 
 func TestAlertsAreHeardUnderQuiet(t *testing.T) {
 	var out bytes.Buffer
-	s := newSpeaker(&Options{Quiet: true, Stderr: &out})
+	s := newSpeaker(&Options{Quiet: true, Stderr: &out}, nil)
 	s.warn("a warning")
 	s.alert("an alert")
 	s.alert("an alert")
@@ -25,7 +25,7 @@ func TestAlertsAreHeardUnderQuiet(t *testing.T) {
 func TestWaitingInALogIsOneLineAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		s := newSpeaker(&Options{Stderr: &out})
+		s := newSpeaker(&Options{Stderr: &out}, nil)
 		holder := admission.Holder{Tool: "claude", State: admission.Holding, Since: time.Now(), Owner: admission.Owner{PID: 4711}}
 		const minutes = 3
 		for i := range minutes * 60 {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/internal/printable"
 )
 
@@ -64,7 +65,7 @@ func Check(ctx context.Context, o Options) (Found, error) {
 	}
 	r.Header.Set("Accept", "application/vnd.github+json")
 	r.Header.Set("User-Agent", "plimsoll")
-	client := http.Client{CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	client := http.Client{Transport: forwardproxy.Transport(), CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) >= 5 {
 			return errors.New("it leads on and on")
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/diskspace"
 	"github.com/plimsoll/plimsoll/process/headroom"
@@ -46,7 +47,12 @@ func WriteMetricsFile(c *core.Core, file string) error {
 	if folder := filepath.Dir(file); !isFolder(folder) {
 		return fmt.Errorf("%s is no folder: make it, or name another place for the metrics", folder)
 	}
-	return atomicfile.Replacement{Name: file, Perm: 0o644, Kept: atomicfile.Volatile}.Stream(func(to io.Writer) error { return WriteMetrics(c, to) })
+	root, name, err := config.OpenFolder(file)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return atomicfile.Replacement{Root: root, Name: name, Perm: 0o644, Kept: atomicfile.Volatile}.Stream(func(to io.Writer) error { return WriteMetrics(c, to) })
 }
 
 func isFolder(path string) bool {

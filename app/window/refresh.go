@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -73,7 +74,7 @@ func readCatalogue(ctx context.Context, from string) ([]byte, error) {
 	if err := mayFetch(u); err != nil {
 		return nil, err
 	}
-	client := http.Client{Timeout: fetchTime, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	client := http.Client{Transport: forwardproxy.Transport(), Timeout: fetchTime, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) >= 5 {
 			return errors.New("it leads on and on")
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/window/compact"
 )
 
@@ -37,7 +38,7 @@ func newSummarizer(w config.WindowSettings) (*summarizer, error) {
 		s.key = os.Getenv(w.SummaryKey)
 	}
 	// A redirect would carry the conversation to a host that nobody configured.
-	s.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.client = &http.Client{Transport: forwardproxy.Transport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return s, nil
 }
 

@@ -23,7 +23,9 @@ func main() {
 	}
 	app.ReapOrphans()
 	root := newRootCommand()
-	err := root.ExecuteContext(context.Background())
+	out := &standardOutput{File: os.Stdout}
+	root.SetOut(plain(out))
+	err := out.check(root.ExecuteContext(context.Background()))
 	if err != nil {
 		showError(root.ErrOrStderr(), err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -184,12 +185,17 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 					if format == "markdown" {
 						to = plain(to)
 					} else {
-						to = unplain(to) // JSON has no control characters
+						to = unplain(to) // it is escaped
 					}
 					_, err := m.Export(cmd.Context(), q, format, to)
 					return err
 				}
-				file, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+				folder, name, err := config.OpenFolder(args[0])
+				if err != nil {
+					return fmt.Errorf("nothing was exported: %w", err)
+				}
+				defer folder.Close()
+				file, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 				if errors.Is(err, os.ErrExist) {
 					return fmt.Errorf("there is a file %s already; name another", app.Printable(args[0]))
 				}
@@ -198,7 +204,7 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 				}
 				n, err := m.Export(cmd.Context(), q, format, file)
 				if err = errors.Join(err, file.Close()); err != nil {
-					return errors.Join(err, os.Remove(args[0]))
+					return errors.Join(err, folder.Remove(name))
 				}
 				_, err = fmt.Fprintf(plain(cmd.OutOrStdout()), "%d records were written to %s\n", n, args[0])
 				return err

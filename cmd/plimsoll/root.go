@@ -71,6 +71,7 @@ agent needs no change:
 		newPredictCommand(open),
 		newSlotsCommand(anyway(open)),
 		newTopCommand(anyway(open)),
+		newRaiseCommand(anyway(open)),
 		newRunsCommand(anyway(open)),
 		newStatusCommand(),
 		newWatchCommand(),

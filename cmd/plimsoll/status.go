@@ -99,7 +99,7 @@ const (
 )
 
 func painting(when string, out io.Writer) (paint, error) {
-	f, ok := unplain(out).(*os.File)
+	f, ok := unplain(out).(interface{ Fd() uintptr })
 	on := ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	switch when {
 	case "auto":

@@ -22,7 +22,7 @@ func newTopCommand(open opener) *cobra.Command {
 		Long: "Shows the runs of this user on this host, once a second: state, memory now and at most against limit and\n" +
 			"reservation, processor, window, compactions, the largest result, kills and age; above them what the host has\n" +
 			"free and who waits. Runs that ended in the last minutes follow, faint. Keys: enter opens a run, t shows its\n" +
-			"processes, s sorts, / filters, p pauses, c continues, e ends (asks first), ? lists all, q leaves.\n\n" +
+			"processes, s sorts, / filters, p pauses, c continues, + gives more memory, e ends (asks first), ? lists all, q leaves.\n\n" +
 			"--replay shows the same screen as it was: from a time (15:04, 2006-01-02 15:04, or 20m for twenty minutes\n" +
 			"ago), or from the beginning of a run. Without a terminal, or on one that can't place a cursor (TERM=dumb), it\n" +
 			"prints one frame, as with --once.",

@@ -299,11 +299,11 @@ func TestCollector(t *testing.T) {
 	tool := filepath.Base(self)
 	run := r.find(t, "the run", func(s span) bool { return strings.HasPrefix(s.Name(), "invoke_agent ") })
 	chat := r.find(t, "its request to a model", func(s span) bool { return s.Name() == "chat gpt-4o" })
-	echo := r.find(t, "its call of a tool", func(s span) bool { return s.Name() == "execute_tool echo" })
+	echo := r.find(t, "its call of a tool", func(s span) bool { return s.Name() == "tools/call echo" })
 	daemonChat := r.find(t, "a request through the daemon", func(s span) bool { return s.Name() == "chat gpt-4o-mini" })
 	missing := r.find(t, "a failed request", func(s span) bool { return s.Name() == "chat no-such-model" })
-	structured := r.find(t, "a call with a parent", func(s span) bool { return s.Name() == "execute_tool structured" })
-	failed := r.find(t, "a failed call", func(s span) bool { return s.Name() == "execute_tool error" })
+	structured := r.find(t, "a call with a parent", func(s span) bool { return s.Name() == "tools/call structured" })
+	failed := r.find(t, "a failed call", func(s span) bool { return s.Name() == "tools/call error" })
 
 	if !run.ParentSpanID().IsEmpty() || run.Kind() != ptrace.SpanKindInternal {
 		t.Errorf("the run has the parent %s and is a %s", run.ParentSpanID(), run.Kind())

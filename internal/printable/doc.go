@@ -5,6 +5,7 @@
 //	fmt.Println(printable.Name(path))                  // a cell of a table
 //	w := printable.NewWriter(os.Stderr)                // whatever is written to it
 //	err := printable.WriteJSON(os.Stdout, report, "  ") // the same value, escaped
+//	text := printable.SafeJSON(answer)                 // for a browser, which shows the strings
 //
 // Functions keep no state; a [Writer] is safe for concurrent use. The tests hold that what comes
 // out is left alone by a second pass, and that JSON still means the same.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -68,6 +69,45 @@ func EscapeJSON(text []byte) []byte {
 		return text
 	}
 	return append(out, text[done:]...)
+}
+
+// SafeJSON makes JSON text fit for who decodes it and shows what its strings say, such as a browser: it is [Text] of every string, also of what
+// is written as an escape.
+func SafeJSON(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		r, n := rune(text[i]), 1
+		switch {
+		case r == '\\' && i+1 < len(text):
+			r, n = unescape(text[i:])
+		case r >= utf8.RuneSelf:
+			r, n = utf8.DecodeRune(text[i:])
+		case r < 0x20: // between strings
+			r = ' '
+		}
+		if moves(r) && r != '\n' && r != '\t' {
+			out = append(out, "\uFFFD"...)
+		} else {
+			out = append(out, text[i:i+n]...)
+		}
+		i += n
+	}
+	return out
+}
+
+// unescape is the character that an escape of JSON stands for, and the escape's length. Half of a surrogate pair is itself.
+func unescape(text []byte) (r rune, n int) {
+	switch c := text[1]; c {
+	case 'b', 'f', 'r':
+		return '\r', 2
+	case 'u':
+		if len(text) >= 6 {
+			if code, err := strconv.ParseUint(string(text[2:6]), 16, 16); err == nil {
+				return rune(code), 6
+			}
+		}
+	}
+	return ' ', 2
 }
 
 // WriteJSON writes v as JSON that is safe to show on a terminal, with a line end. indent "" puts

@@ -1,28 +1,310 @@
 package secrets
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
 
-// Argv is a command line fit to be kept: what follows a flag with the name of a secret is masked, and in every other word
-// what its shape gives away, as [Text] does.
-func Argv(argv []string) []string {
+	"github.com/plimsoll/plimsoll/internal/shellwords"
+)
+
+// maxShell bounds how often a command line is looked for in a word of another one: sh -c "su -c 'mysql -p…'".
+const maxShell = 3
+
+// Argv is [Values.Argv] where no values are known.
+func Argv(argv []string) []string { return (*Values)(nil).Argv(argv) }
+
+// Argv is a command line fit to be kept and shown: the values of flags and variables with the name of a secret are masked, headers
+// and cookies, what certain programs take as a password under a short flag, what the shape of a word gives away, as [Text] does, and
+// the values in v. A word that is a command line itself is read as one.
+func (v *Values) Argv(argv []string) []string { return v.argv(argv, maxShell) }
+
+func (v *Values) argv(argv []string, depth int) []string {
+	r := argvReader{values: v, depth: depth}
 	out := make([]string, len(argv))
-	hide := false
 	for i, word := range argv {
-		switch {
-		case hide && !Harmless(word):
-			out[i] = Hidden
-		default:
-			out[i] = Text(word)
-			if name, value, ok := strings.Cut(word, "="); ok && Flag(name) && !Harmless(value) {
-				out[i] = name + "=" + Hidden
-			}
-		}
-		hide = !hide && Flag(word)
-		if hide && i+1 < len(argv) && !NumbersToo(word) && isNumber(argv[i+1]) {
-			hide = false // --max-tokens 4096
-		}
+		out[i] = v.hide(r.next(word))
 	}
 	return out
 }
 
+// what the next word of a command line is.
+type expected uint8
+
+const (
+	anything expected = iota
+	secretValue
+	headerLine
+	cookies
+	login // user:password
+)
+
+// argvReader is what is known of a command line while its words are read.
+type argvReader struct {
+	values  *Values
+	depth   int
+	program program
+	signsIn bool // the word login was among them
+	expect  expected
+	flag    string // what said so
+}
+
+func (r *argvReader) next(word string) string {
+	expect := r.expect
+	r.expect = anything
+	switch expect {
+	case secretValue:
+		if !shown(r.flag, word) {
+			return Hidden
+		}
+	case headerLine:
+		return maskHeader(word)
+	case cookies:
+		if strings.Contains(word, "=") { // else it is the file that has them
+			return Hidden
+		}
+	case login:
+		return maskLogin(word)
+	}
+	if r.depth > 0 && strings.ContainsAny(word, " \t\n") {
+		if safe, ok := r.shell(word); ok {
+			return safe
+		}
+	}
+	if len(word) > 1 && word[0] == '-' {
+		return r.option(word)
+	}
+	if p, ok := programOf(strings.TrimSuffix(strings.ToLower(path.Base(word)), ".exe")); ok {
+		r.program, r.signsIn = p, false
+	}
+	r.signsIn = r.signsIn || word == "login"
+	if secret, ok := strings.CutPrefix(word, "pass:"); ok && r.program.passWord && secret != "" {
+		return "pass:" + Hidden
+	}
+	return maskWord(word)
+}
+
+// option reads a flag: its own value, or what the next word is.
+func (r *argvReader) option(word string) string {
+	name, value, assigned := strings.Cut(word, "=")
+	is := r.kind(name)
+	if !assigned {
+		for short := range strings.FieldsSeq(r.program.attached) {
+			if rest, ok := strings.CutPrefix(word, short); ok && rest != "" && rest[0] != '-' {
+				return short + Hidden
+			}
+		}
+		if rest, ok := strings.CutPrefix(word, "-H"); ok && strings.Contains(rest, ":") {
+			return "-H" + maskHeader(rest)
+		}
+		if r.expect, r.flag = is, name; is == anything {
+			return maskWord(word)
+		}
+		return word
+	}
+	switch is {
+	case secretValue:
+		if shown(name, value) {
+			return name + "=" + Text(value)
+		}
+		return name + "=" + Hidden
+	case headerLine:
+		return name + "=" + maskHeader(value)
+	case cookies:
+		if strings.Contains(value, "=") {
+			return name + "=" + Hidden
+		}
+	case login:
+		return name + "=" + maskLogin(value)
+	}
+	if inner, _, ok := strings.Cut(value, "="); ok && identifier(inner) { // --set=password=x, --env=API_KEY=x
+		return name + "=" + maskWord(value)
+	}
+	return maskWord(word)
+}
+
+// kind says what the value of a flag is.
+func (r *argvReader) kind(flag string) expected {
+	switch flag {
+	case "-H", "--header", "--headers", "--proxy-header", "-header":
+		return headerLine
+	case "--cookie", "--cookies":
+		return cookies
+	case "-b":
+		if r.program.http {
+			return cookies
+		}
+	}
+	switch {
+	case listed(r.program.login, flag):
+		return login
+	case listed(r.program.password, flag) && (!r.program.withLogin || r.signsIn), Flag(flag) && !listed(r.program.names, flag):
+		return secretValue
+	}
+	return anything
+}
+
+func listed(flags, flag string) bool { return strings.Contains(flags, " "+flag+" ") }
+
+// shell reads a word as a command line for a shell, and masks in it what it would mask in that. ok is false when it is none.
+func (r *argvReader) shell(line string) (safe string, ok bool) {
+	if len(line) > maxText {
+		return "", false
+	}
+	words, err := shellwords.Split(line)
+	if err != nil || len(words) < 2 {
+		return "", false
+	}
+	masked := r.values.argv(words, r.depth-1)
+	if slices.Equal(words, masked) {
+		return "", false
+	}
+	var b strings.Builder
+	rest := line
+	for i, word := range words {
+		at := strings.Index(rest, word)
+		if at < 0 { // it is quoted in pieces
+			if masked[i] != word {
+				return Hidden, true
+			}
+			continue
+		}
+		b.WriteString(rest[:at])
+		b.WriteString(masked[i])
+		rest = rest[at+len(word):]
+	}
+	b.WriteString(rest)
+	return Text(b.String()), true
+}
+
+// maxText is the longest word that is read as a command line, in bytes.
+const maxText = 64 << 10
+
+// maskWord masks what a word is, where that says itself that it is a secret: NAME=value, a header, or by its shape.
+func maskWord(word string) string {
+	name, value, ok := strings.Cut(word, "=")
+	if ok && identifier(strings.TrimLeft(name, "-")) {
+		switch named := Named(name); {
+		case named && shown(name, value):
+			return name + "=" + Text(value)
+		case named, PairNamed(name) && len(value) >= minRandom && random(value) && !strings.ContainsAny(value, "/ "):
+			return name + "=" + Hidden
+		}
+	}
+	if name, value, ok = strings.Cut(word, ":"); ok && len(value) >= minRandom && identifier(name) && strings.Contains(name, "-") && Named(name) {
+		return maskHeader(word) // X-API-Key:…, as HTTPie takes it
+	}
+	return Text(word)
+}
+
+// maskHeader masks the value of a header that holds a credential. Its first word stays where it is the name of a scheme.
+func maskHeader(line string) string {
+	name, value, ok := strings.Cut(line, ":")
+	lower := strings.ToLower(strings.TrimSpace(name))
+	if !ok || !PairNamed(lower) && lower != "cookie" && lower != "set-cookie" {
+		return Text(line)
+	}
+	bare := strings.TrimLeft(value, " ")
+	if shown(lower, bare) {
+		return line
+	}
+	head := name + ":" + value[:len(value)-len(bare)]
+	if scheme, credential, ok := strings.Cut(bare, " "); ok && lower != "cookie" && lower != "set-cookie" && identifier(scheme) && len(scheme) < minRandom {
+		if shown(lower, credential) {
+			return line
+		}
+		return head + scheme + " " + Hidden
+	}
+	return head + Hidden
+}
+
+// maskLogin masks the password of user:password, or user%password.
+func maskLogin(word string) string {
+	at := strings.IndexAny(word, ":%")
+	if at < 0 || at+1 == len(word) || reference(word[at+1:]) {
+		return maskWord(word)
+	}
+	return word[:at+1] + Hidden
+}
+
+// identifier tells whether a text may be the name of a variable, a property or a header.
+func identifier(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !urlSafe.has(c) && c != '.' {
+			return false
+		}
+	}
+	return s != "" && len(s) < maxName
+}
+
+// shown tells whether a value says what it is, and is no secret although its name is one's: a path, a variable, a number of tokens.
+func shown(name, value string) bool {
+	if Harmless(value) || reference(value) || isPath(value) || len(value) == 1 && digit(value[0]) || versioned(value) {
+		return true
+	}
+	list := words(name)
+	if len(list) == 0 {
+		return false
+	}
+	switch last := singular(list[len(list)-1]); {
+	case isNumber(value) && (!NumbersToo(name) || last == "token" && len(value) < minRandom/2):
+		return true // --max-tokens 4096
+	case last == "auth" && len(value) < minRandom && !strings.ContainsAny(value, ":0123456789"):
+		return true // --auth basic
+	}
+	return strings.HasPrefix(value, "id=") || strings.HasPrefix(value, "type=") // of a Secret, as docker build --secret takes it
+}
+
 func isNumber(word string) bool { return word != "" && strings.Trim(word, "0123456789") == "" }
+
+// reference tells whether a text stands for a value that is elsewhere: a variable, a command, a template, a file.
+func reference(s string) bool {
+	for _, form := range [][2]string{{"${", "}"}, {"$(", ")"}, {"{{", "}}"}, {"<", ">"}, {"%", "%"}} {
+		if len(s) > len(form[0])+len(form[1]) && strings.HasPrefix(s, form[0]) && strings.HasSuffix(s, form[1]) {
+			return true
+		}
+	}
+	if name, ok := strings.CutPrefix(s, "$"); ok {
+		return identifier(name)
+	}
+	for _, scheme := range []string{"env:", "file:", "op://", "@/", "@./", "keyring:", "secretsmanager:", "ref+"} {
+		if strings.HasPrefix(s, scheme) {
+			return true
+		}
+	}
+	return false
+}
+
+// versioned tells whether a value is what is installed under a name: the version of a package, the image of a container.
+func versioned(s string) bool {
+	if s[0] == '=' { // pip install token==1.2.3
+		return true
+	}
+	parts := strings.FieldsFunc(s, func(r rune) bool { return r == '.' || r == '-' || r == '+' || r == '~' })
+	if len(parts) > 2 && isNumber(parts[0]) && isNumber(parts[1]) && len(parts[0])+len(parts[1]) < 8 && strings.Contains(s, ".") {
+		return true
+	}
+	host, rest, ok := strings.Cut(s, "/")
+	return ok && rest != "" && strings.Contains(host, ".") && identifier(host) && strings.ToLower(host) == host && !mixed(host)
+}
+
+// isPath tells whether a value is the path of a file. Base64 may begin with a slash too, and is random between two.
+func isPath(s string) bool {
+	if i := strings.LastIndexByte(s, '.'); i > 0 && keyFiles[strings.ToLower(s[i+1:])] {
+		return true
+	}
+	if !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "./") && !strings.HasPrefix(s, "../") && !strings.HasPrefix(s, "~/") && !strings.HasPrefix(s, "$HOME/") {
+		return false
+	}
+	for part := range strings.SplitSeq(s, "/") {
+		if len(part) >= minRandom && random(part) && mixed(part) {
+			return false
+		}
+	}
+	return len(s) > 2
+}
+
+// minRandom is how long a value must be, in bytes, to be judged by its characters.
+const minRandom = 16
+
+var keyFiles = wordSet("pem key crt cer der p12 pfx jks json yaml yml txt toml ini conf env pub gpg asc keytab")

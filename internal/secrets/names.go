@@ -19,7 +19,9 @@ var (
 	aboutWords = wordSet("name ref file path dir mount namespace enabled enable create type kind class version length size " +
 		"ttl expiry expiration expire expires url uri endpoint policy count lifetime duration timeout interval refresh rotation store " +
 		"provider selector pattern template format required allowed issuer audience algorithm annotation label id suffix prefix " +
-		"review request reviewer projection permission scope mode")
+		"review request reviewer projection permission scope mode stdin prompt limit budget command cmd helper")
+	// With these before it a key is none that opens something.
+	openKeys = wordSet("public idempotency cache sort partition primary foreign routing object row hash group order")
 	certData = wordSet("cadata certdata keydata") // of a cluster's tlsClientConfig
 )
 
@@ -135,7 +137,7 @@ func PairNamed(name string) bool {
 		return true
 	}
 	list := words(name)
-	return len(list) > 1 && singular(list[len(list)-1]) == "key" && list[len(list)-2] != "public"
+	return len(list) > 1 && singular(list[len(list)-1]) == "key" && !openKeys[list[len(list)-2]]
 }
 
 // NumbersToo tells whether a number under this secret name is the secret, and not how
@@ -147,8 +149,13 @@ func NumbersToo(name string) bool {
 
 // Flag tells whether an argument of a command says that the next is a secret.
 func Flag(arg string) bool {
-	return len(arg) > 2 && len(arg) < maxName && arg[0] == '-' && !strings.ContainsAny(arg, "= \n") && Named(arg)
+	if len(arg) <= 2 || len(arg) >= maxName || arg[0] != '-' || strings.ContainsAny(arg, "=/: \n") || !Named(arg) {
+		return false
+	}
+	return !switches[words(arg)[0]] // --no-password, --ask-pass, --show-secrets take no value
 }
+
+var switches = wordSet("no skip without disable allow show hide list print require ignore ask prompt export import delete remove rotate revoke refresh create generate")
 
 // Harmless reports values that are shown even under a secret name: an empty text, a boolean, a mask.
 func Harmless(s string) bool {

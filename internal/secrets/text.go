@@ -11,15 +11,17 @@ import (
 var (
 	// RFC 3986: userinfo ends at the last @ before the path. A password with a slash in it
 	// is wrong and common: where a port would be and no number is, it is one.
-	userinfo  = lazy.Regexp(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:([^\s/@:"'<>\\]*:[0-9]*[^0-9\s/@"'<>\\][^\s/"'<>\\]*/[^\s@"'<>\\]*)|([^\s/?#"'<>\\]+))@`)
-	jwt       = lazy.Regexp(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`)
-	header    = lazy.Regexp(`(?i)\b(bearer\s+|authorization["']?\s*[:=]\s*["']?(?:basic|token|apikey)\s+)([A-Za-z0-9._~+/=-]{8,})`)
-	keyBlock  = lazy.Regexp(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|$)`)
-	wellKnown = lazy.Regexp(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|hv[sb]\.[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,}|dop_v1_[a-f0-9]{32,}|AIza[A-Za-z0-9_-]{30,}|sk-[A-Za-z0-9_-]{20,})`)
-	assigned  = lazy.Regexp(`([A-Za-z_][A-Za-z0-9_.-]{2,127})(\\*["']?)(\s{0,8}[=:]\s{0,8})("(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\\+"[^"\n]*"?|[^\s,;&"'(){}\[\]<>]+)`)
-	yamlKind  = lazy.Regexp(`(?m)^\s*(?:- +)?["']?kind["']?\s*:\s*["']?Secret["']?\s*,?\s*$`)
-	yamlData  = lazy.Regexp(`(?m)^\s*["']?(?:data|stringData)["']?\s*:`)
-	jsonKind  = lazy.Regexp(`\\*["']kind\\*["']\s*:\s*\\*["']Secret\\*["']`)
+	userinfo = lazy.Regexp(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:([^\s/@:"'<>\\]*:[0-9]*[^0-9\s/@"'<>\\][^\s/"'<>\\]*/[^\s@"'<>\\]*(?:@[^\s/@"'<>\\]*)*)|([^\s/?#"'<>\\]+))@`)
+	jwt      = lazy.Regexp(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`)
+	header   = lazy.Regexp(`(?i)\b(bearer\s+|authorization["']?\s*[:=]\s*["']?(?:basic|token|apikey)\s+)([A-Za-z0-9._~+/=-]{8,})`)
+	keyBlock = lazy.Regexp(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|$)`)
+	cookie   = lazy.Regexp(`(?i)\b((?:set-)?cookie["']?\s*:\s*["']?)([^\s"']+=[^\r\n"']+)`)
+	queried  = lazy.Regexp(`([?&;](?i:key|sig|code|appid|[a-z-]{0,20}signature|hmac|se?cret|passwd|auth)=)([^&#\s"'<>]{16,})`)
+	opaque   = lazy.Regexp(`(?i)\b((?:proxy-)?authorization["']?\s*[:=]\s*["']?)([A-Za-z0-9._~+/=-]{16,})`)
+	assigned = lazy.Regexp(`([A-Za-z_][A-Za-z0-9_.-]{2,127})(\\*["']?)(\s{0,8}[=:]\s{0,8})("(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\\+"[^"\n]*"?|[^\s,;&"'(){}\[\]<>]+)`)
+	yamlKind = lazy.Regexp(`(?m)^\s*(?:- +)?["']?kind["']?\s*:\s*["']?Secret["']?\s*,?\s*$`)
+	yamlData = lazy.Regexp(`(?m)^\s*["']?(?:data|stringData)["']?\s*:`)
+	jsonKind = lazy.Regexp(`\\*["']kind\\*["']\s*:\s*\\*["']Secret\\*["']`)
 )
 
 // Text returns s with the credentials masked that its shape gives away: userinfo of URLs,
@@ -49,7 +51,8 @@ func Suspicious(text []byte) bool {
 			}
 		}
 	}
-	return false
+	// A token without any of these signs has a prefix in capitals (AKIA).
+	return len(text) >= minRandom && tokenFormats().mayBegin(text)
 }
 
 // MaskText is [Text] that also tells in how many places something was masked.
@@ -78,7 +81,8 @@ func MaskText(s string) (safe string, masked int) {
 		s = replace(userinfo(), s, func(m []string) string {
 			who := m[2] + m[3]
 			// A user alone is a name, unless it is as long as a token.
-			if who == "git" || strings.IndexByte(who, ':') < 0 && strings.HasSuffix(strings.ToLower(m[1]), "ssh://") {
+			if who == "git" || strings.IndexByte(who, ':') < 0 && (strings.HasSuffix(strings.ToLower(m[1]), "ssh://") ||
+				len(who) < minRandom && !strings.HasPrefix(strings.ToLower(m[1]), "http")) {
 				return m[0]
 			}
 			return count(m[0], m[1]+Hidden+"@")
@@ -94,9 +98,30 @@ func MaskText(s string) (safe string, masked int) {
 			}
 			return count(m[0], m[1]+Hidden)
 		})
+		s = replace(opaque(), s, func(m []string) string {
+			if !random(m[2]) {
+				return m[0]
+			}
+			return count(m[0], m[1]+Hidden)
+		})
 	}
-	if containsAny(s, tokenStarts) {
-		s = wellKnown().ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
+	if strings.Contains(s, "ookie") || strings.Contains(s, "COOKIE") {
+		s = replace(cookie(), s, func(m []string) string { return count(m[0], m[1]+Hidden) })
+	}
+	if strings.ContainsAny(s, "?&;") && strings.IndexByte(s, '=') >= 0 {
+		s = replace(queried(), s, func(m []string) string {
+			if m[2] == Hidden || !random(m[2]) {
+				return m[0]
+			}
+			return count(m[0], m[1]+Hidden)
+		})
+	}
+	s, n := maskTokens(s)
+	masked += n
+	for i := range others {
+		if o := &others[i]; len(s) >= o.min && strings.Contains(s, o.part) {
+			s = o.expr().ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
+		}
 	}
 	if strings.ContainsAny(s, "=:") && containsAny(strings.ToLower(s), nameParts) {
 		var n int
@@ -106,12 +131,25 @@ func MaskText(s string) (safe string, masked int) {
 	return s, masked
 }
 
-// A part of every name that Named finds, and the start of every well-known token:
-// what has none of them needs no expression, and that is most texts.
+// others are tokens of well-known issuers that do not begin with a fixed text. part is in all of them.
+var others = []struct {
+	part string
+	min  int
+	expr func() *regexp.Regexp
+}{
+	{":AA", 42, lazy.Regexp(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,34}`)},                              // Telegram
+	{".", 58, lazy.Regexp(`\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38}`)}, // Discord
+	{"Q~", 38, lazy.Regexp(`[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}`)},                     // Microsoft Entra
+	{".atlasv1.", 80, lazy.Regexp(`[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}`)},             // Terraform
+	{"-us", 36, lazy.Regexp(`\b[0-9a-f]{32}-us[0-9]{1,2}\b`)},                                     // Mailchimp
+	{"_mmk", 40, lazy.Regexp(`\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b`)},                           // MaxMind
+	{"SSWS ", 40, lazy.Regexp(`\bSSWS [A-Za-z0-9_-]{30,}`)},                                       // Okta
+}
+
+// A part of every name that Named finds: what has none of them needs no expression, and that is most texts.
 var (
 	nameParts   = []string{"pass", "pwd", "secret", "token", "cred", "key", "auth", "jwt", "bearer", "docker", "data"}
 	headerParts = []string{"bearer", "authorization"}
-	tokenStarts = []string{"gh", "glpat-", "xox", "hv", "npm_", "dop_v1_", "AIza", "sk-"}
 )
 
 func containsAny(s string, parts []string) bool {
@@ -148,7 +186,7 @@ func maskAssigned(s string) (safe string, masked int) {
 }
 
 func hides(name, quote, sign, value string) bool {
-	if strings.HasPrefix(value, "//") || Harmless(strings.Trim(value, `"'\`)) || strings.Contains(value, Hidden) || !Named(name) {
+	if strings.HasPrefix(value, "//") || strings.HasPrefix(value, "=") || Harmless(strings.Trim(value, `"'\`)) || strings.Contains(value, Hidden) || !Named(name) {
 		return false
 	}
 	// "token: signature is invalid" is prose; "token=x", "\"token\":\"x\"" and

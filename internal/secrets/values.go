@@ -23,7 +23,7 @@ func Environ(environ []string) *Values {
 	v := &Values{}
 	for _, e := range environ {
 		name, value, _ := strings.Cut(e, "=")
-		if len(value) < minValue || Harmless(value) || !PairNamed(name) || strings.HasPrefix(value, "/") {
+		if len(value) < minValue || !containsAny(strings.ToLower(name), nameParts) || Harmless(value) || !PairNamed(name) || strings.HasPrefix(value, "/") {
 			continue
 		}
 		if len(v.forms) >= 2*maxValues {
@@ -42,6 +42,21 @@ func (v *Values) add(form []byte) {
 	if !slices.ContainsFunc(v.forms, func(f []byte) bool { return bytes.Equal(f, form) }) {
 		v.forms = append(v.forms, form)
 	}
+}
+
+// Text is [Text], and masks the values too.
+func (v *Values) Text(s string) string { return v.hide(Text(s)) }
+
+func (v *Values) hide(s string) string {
+	if v == nil {
+		return s
+	}
+	for _, form := range v.forms {
+		if strings.Contains(s, string(form)) {
+			return string(v.Hide([]byte(s)))
+		}
+	}
+	return s
 }
 
 // Hide masks the values in text, which may be JSON. It returns text itself where there are none.

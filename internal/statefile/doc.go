@@ -10,6 +10,8 @@
 // or waited for. Only the last element of a path is looked at in this way. The directories
 // above it may be links: people move their state directory with one.
 //
+// [ReadLinked] reads what others keep, such as the settings of a client: links are followed, and nothing else changes.
+//
 // [OpenIn] is the same within an [os.Root], and [OpenRoot] opens one.
 //
 // All functions may be called from any goroutine. The tests put pipes, links, directories and

@@ -16,6 +16,9 @@ var ErrNotRegular = errors.New("is no regular file")
 // ErrNotDirectory is what is wrong with a name that should stand for a directory.
 var ErrNotDirectory = errors.New("is no directory")
 
+// ErrTooLarge is what is wrong with a file that has more bytes than its reader takes.
+var ErrTooLarge = errors.New("is larger")
+
 // Open is [os.OpenFile] for regular files.
 func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return open(path, flag, place{
@@ -53,9 +56,47 @@ func Read(path string, maxBytes int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return upTo(f, path, maxBytes)
+}
+
+// ReadLinked is [Read] of a file that others made, whose links are followed: where they lead a regular file must be. Nothing waits
+// for the other end of a pipe, even of one that takes the place of the file meanwhile.
+func ReadLinked(path string, maxBytes int64) ([]byte, error) {
+	f, err := OpenLinked(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return upTo(f, path, maxBytes)
+}
+
+// OpenLinked opens such a file for reading.
+func OpenLinked(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = notRegular(path, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unwaiting, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = notRegular(path, info)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func upTo(f *os.File, path string, maxBytes int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err == nil && int64(len(text)) > maxBytes {
-		err = fmt.Errorf("%s is larger than %s", path, limit.Bytes(maxBytes).Human())
+		err = fmt.Errorf("%s %w than %s", path, ErrTooLarge, limit.Bytes(maxBytes).Human())
 	}
 	return text, err
 }

@@ -27,7 +27,13 @@ const DefaultSegmentBytes = 4 * limit.MiB
 type Options struct {
 	Dir          string      // made when it is missing, 0700
 	SegmentBytes limit.Bytes // (DefaultSegmentBytes)
+	// TooLarge is told, once for each, of segments that are larger than any that was written, and how much of them is read; nil drops it.
+	TooLarge func(file string, size, read limit.Bytes)
 }
+
+// readable is how much of a segment is read. A batch of lines may pass SegmentBytes by a line, and a segment that is rewritten may grow. What is
+// behind that, such as the hole of a file that somebody made longer, would take minutes; the next rewrite leaves it out.
+func (a *Archive) readable() int64 { return 4 * int64(max(a.o.SegmentBytes, DefaultSegmentBytes)) }
 
 // ErrClosed says that the archive was closed.
 var ErrClosed = errors.New("the archive is closed")
@@ -41,6 +47,7 @@ type Archive struct {
 	mu      sync.Mutex // guards what follows
 	closed  bool
 	folders map[string]*folder // by namespace
+	large   map[string]bool    // segments of which Options.TooLarge was told
 
 	torn atomic.Int64
 }
@@ -74,7 +81,7 @@ func Open(o Options) (*Archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("directory of memory: %w", err)
 	}
-	return &Archive{o: o, root: root, folders: map[string]*folder{}}, nil
+	return &Archive{o: o, root: root, folders: map[string]*folder{}, large: map[string]bool{}}, nil
 }
 
 // Root is the directory, for small files that belong to it. It is closed with the archive.

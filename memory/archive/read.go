@@ -90,7 +90,7 @@ func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, eac
 	}
 	defer file.Close()
 	start := c.at[name]
-	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, start, 1<<62), 64<<10), at: start, shared: map[ref][]byte{}}
+	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, start, max(a.readable()-start, 0)), 64<<10), at: start, shared: map[ref][]byte{}}
 	for {
 		place, l, err := r.next()
 		place.Segment = name
@@ -296,8 +296,9 @@ func (a *Archive) countLines(dir, name string, buf []byte) (total int64, err err
 		return 0, err
 	}
 	defer file.Close()
+	in := io.LimitReader(file, a.readable())
 	for {
-		n, err := file.Read(buf)
+		n, err := in.Read(buf)
 		total += int64(bytes.Count(buf[:n], []byte("\n")))
 		if errors.Is(err, io.EOF) {
 			return total, nil

@@ -69,7 +69,7 @@ func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, cl
 	if err != nil {
 		return a.failed("rewrite", err)
 	}
-	c, err := countLines(newLineReader(file), size, clean, edit)
+	c, err := countLines(a.newLineReader(file), size, clean, edit)
 	if err != nil {
 		return a.failed("rewrite", err)
 	}
@@ -79,7 +79,7 @@ func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, cl
 	base, generation, _ := split(name)
 	var left int64
 	if c.kept > 0 {
-		if left, err = a.writeGeneration(f, newLineReader(file), segmentName(base, generation+1), edit); err != nil {
+		if left, err = a.writeGeneration(f, a.newLineReader(file), segmentName(base, generation+1), edit); err != nil {
 			return a.failed("rewrite", err)
 		}
 	}
@@ -170,13 +170,13 @@ func (a *Archive) wouldRewriteSegment(f *folder, name string, clean bool, edit E
 	if err != nil {
 		return err
 	}
-	c, err := countLines(newLineReader(file), size, clean, edit)
+	c, err := countLines(a.newLineReader(file), size, clean, edit)
 	if err != nil || !c.changed {
 		return err
 	}
 	var left int64
 	if c.kept > 0 {
-		if left, err = writeKept(io.Discard, f.namespace, newLineReader(file), edit); err != nil {
+		if left, err = writeKept(io.Discard, f.namespace, a.newLineReader(file), edit); err != nil {
 			return err
 		}
 	}
@@ -184,8 +184,8 @@ func (a *Archive) wouldRewriteSegment(f *folder, name string, clean bool, edit E
 	return nil
 }
 
-func newLineReader(file *os.File) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, 1<<62), 64<<10), shared: map[ref][]byte{}}
+func (a *Archive) newLineReader(file *os.File) *lineReader {
+	return &lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, a.readable()), 64<<10), shared: map[ref][]byte{}}
 }
 
 // writeGeneration writes what edit keeps of a segment into a new one, and returns its size.

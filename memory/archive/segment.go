@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Segment is a file of lines.
@@ -125,10 +126,23 @@ func (a *Archive) scan(dir string) (current []Segment, left []string, err error)
 		if !info.Mode().IsRegular() {
 			continue
 		}
+		if info.Size() > a.readable() {
+			a.tooLarge(path.Join(dir, name), info.Size())
+		}
 		current = append(current, Segment{Name: name, Size: info.Size(), Modified: info.ModTime()})
 	}
 	slices.SortFunc(current, func(a, b Segment) int { return cmp.Compare(a.Name, b.Name) })
 	return current, left, nil
+}
+
+func (a *Archive) tooLarge(name string, size int64) {
+	a.mu.Lock()
+	told := a.large[name]
+	a.large[name] = true
+	a.mu.Unlock()
+	if !told && a.o.TooLarge != nil {
+		a.o.TooLarge(path.Join(a.o.Dir, name), limit.Bytes(size), limit.Bytes(a.readable()))
+	}
 }
 
 // Segments are the files of a namespace, the oldest first.

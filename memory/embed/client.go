@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -81,10 +82,12 @@ func NewClient(o ClientOptions) (*Client, error) {
 	if o.HTTP != nil {
 		own = *o.HTTP
 	} else {
-		own.Transport = &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, ForceAttemptHTTP2: true,
+		t := &http.Transport{
+			DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, ForceAttemptHTTP2: true,
 			TLSHandshakeTimeout: 10 * time.Second, MaxIdleConns: 2, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
 		}
+		forwardproxy.Use(t)
+		own.Transport = t
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http = &own

@@ -89,6 +89,17 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 		return fmt.Errorf("write vectors: %w", err)
 	}
 	end := size - (size-headSize)%int64(RecordSize(h.Dimensions)) // what a dead process has not finished goes
+	last := make([]byte, min(int64(RecordSize(h.Dimensions)), end-headSize))
+	if _, err := file.ReadAt(last, end-int64(len(last))); err != nil {
+		return fmt.Errorf("write vectors: %w", err)
+	}
+	if len(last) > 0 && !valid(last) { // behind a hole nobody would find what is added
+		seen, err := scan(ctx, io.NewSectionReader(file, 0, end), "", func(Entry, []byte) error { return nil })
+		if err != nil {
+			return err
+		}
+		end = seen.end
+	}
 	if end != size {
 		if err := file.Truncate(end); err != nil {
 			return fmt.Errorf("write vectors: %w", err)
@@ -209,4 +220,9 @@ func (f File) Size() int64 {
 		return 0
 	}
 	return info.Size()
+}
+
+func valid(record []byte) bool {
+	_, ok := parseEntry(record)
+	return ok
 }

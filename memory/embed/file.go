@@ -123,7 +123,12 @@ type Seen struct {
 	Entries int   // that were given
 	Damaged int   // records that are none
 	Bytes   int64 // of the file
+	end     int64 // of the last vector in it
 }
+
+// maxHole is how many records one after the other may be none before the rest of a file is passed over: the hole of a file that somebody made
+// longer has no end that is worth waiting for.
+const maxHole = 4096
 
 // Scan gives every vector of a file that is of a model, in the order in which they were written; model "" takes any. A vector is valid until the call of each ends.
 // A file that is not there, or is of another model, has none: then Seen.Head says which, where there is one.
@@ -162,7 +167,9 @@ func scan(ctx context.Context, file io.Reader, model string, each func(Entry, []
 	if model != "" && h.Model != modelName(model) {
 		return seen, nil
 	}
-	size := RecordSize(h.Dimensions)
+	size, hole := RecordSize(h.Dimensions), 0
+	at := int64(headSize)
+	seen.end = at
 	block := make([]byte, max(blockBytes/size, 1)*size)
 	for {
 		if ctx.Err() != nil {
@@ -172,11 +179,16 @@ func scan(ctx context.Context, file io.Reader, model string, each func(Entry, []
 		seen.Bytes += int64(n)
 		for b := block[:n]; len(b) >= size; b = b[size:] {
 			e, ok := parseEntry(b[:size])
+			at += int64(size)
 			if !ok {
 				seen.Damaged++
+				if hole++; hole == maxHole {
+					return seen, nil
+				}
 				continue
 			}
 			seen.Entries++
+			hole, seen.end = 0, at
 			if err := each(e, b[:size]); err != nil {
 				return seen, err
 			}

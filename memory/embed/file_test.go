@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/memory/embed"
 )
@@ -196,4 +197,42 @@ func TestTurn(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	release()
+}
+
+// A file with a hole is read as far as its vectors, takes what is added where it is found, and loses the hole.
+func TestAHole(t *testing.T) {
+	t.Parallel()
+	f, path := file(t)
+	all := entries(6, 12)
+	if err := f.Append(t.Context(), "m", all[:3], nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 20<<30); err != nil {
+		t.Skipf("no file with a hole can be made here: %v", err)
+	}
+	began := time.Now()
+	if keys, seen := read(t, f, "m"); len(keys) != 3 || seen.Damaged == 0 {
+		t.Errorf("%d vectors, %+v", len(keys), seen)
+	}
+	if err := f.Append(t.Context(), "m", all[3:5], nil); err != nil {
+		t.Fatal(err)
+	}
+	if keys, _ := read(t, f, "m"); len(keys) != 5 {
+		t.Errorf("%d vectors after more were added", len(keys))
+	}
+	if err := os.Truncate(path, 20<<30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Keep(t.Context(), func(embed.Key) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > 1<<20 {
+		t.Errorf("%v, %v after it was rewritten", info, err)
+	}
+	if keys, _ := read(t, f, "m"); len(keys) != 5 {
+		t.Errorf("%d vectors after it was rewritten", len(keys))
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
 }

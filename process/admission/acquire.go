@@ -242,7 +242,7 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	c.queued, c.headroom = false, a.request.Headroom
 	e.ID, e.Parent = c.id, strings.Clone(e.Parent)
 	c.entry, c.terms, c.waited = *e, v.terms, time.Since(a.began)
-	c.shared = b.share(e)
+	c.shared = b.share(e, v.machine)
 	if e.Parent != "" {
 		if above := b.find(e.Parent); above != nil {
 			c.parent = b.holder(above)

@@ -267,6 +267,8 @@ func (l *Ledger) removeFiles(id string) {
 	failpoint("card removed")
 	_ = os.Remove(l.usePath(id))
 	_ = os.Remove(l.notifierPath(id))
+	_ = os.Remove(l.wishPath(id))
+	_ = os.Remove(l.answerPath(id))
 	_ = os.Remove(l.claimLock(id))
 	failpoint("lock removed")
 }

@@ -23,6 +23,7 @@ type capacity struct {
 	available [2]headroom.Room
 	ceiling   [2]headroom.Room
 	capacity  limit.Bytes
+	machine   limit.Bytes // its memory and swap, whatever groups allow
 	claimed   limit.Bytes // Σ max(0, reservation − current), and what waiters before us get
 	tools     map[string]int
 	total     int
@@ -111,7 +112,7 @@ func (g *capacity) read(r Request) (cgroupsHash uint64) {
 	for i, swap := range [2]bool{false, true} {
 		g.available[i], g.ceiling[i] = reading.Available(swap), reading.Ceiling(swap)
 	}
-	g.capacity = reading.Capacity()
+	g.capacity, g.machine = reading.Capacity(), reading.MemTotal+reading.SwapTotal
 	h := fnv.New64a()
 	for _, c := range reading.Cgroups {
 		_, _ = h.Write([]byte(c.Dir + "\x00"))

@@ -34,6 +34,7 @@ type Claim struct {
 	queued bool
 
 	mu       sync.Mutex
+	remains  json.RawMessage // as it was recorded last
 	lock     *os.File
 	released bool
 	use      *os.File
@@ -72,6 +73,7 @@ func (c *Claim) Record(remains any) error {
 	if c.released {
 		return ErrReleased
 	}
+	c.remains = text
 	failpoint("record")
 	if err := c.ledger.writeClaimFile(claimFile{Entry: &c.entry, Remains: text}); err != nil {
 		return c.ledger.unavailable(err)

@@ -3,6 +3,8 @@ package admission
 import (
 	"slices"
 	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // MaxBypass is how often a waiting run may be overtaken to its cost. After that nobody
@@ -49,6 +51,7 @@ type verdict struct {
 	harmed      []*entry // waiters that are overtaken to their cost
 	terms       Terms
 	headroomErr error
+	machine     limit.Bytes // its memory and swap, 0 where that is not known
 }
 
 // decide tells whether e may hold now. It is the one place where the formula is:
@@ -67,7 +70,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 		at = len(waiting)
 	}
 	g := b.readCapacity(r, exact)
-	v.headroomErr, v.exact = g.err, g.exact
+	v.headroomErr, v.exact, v.machine = g.err, g.exact, g.machine
 	e.MinFree = g.minFree(r)
 	v.terms = g.terms(e)
 	if b.nested(e) {

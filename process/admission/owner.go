@@ -22,6 +22,9 @@ type Owner struct {
 }
 
 // self is the owner that this process is.
+// Boot names this start of the machine, where the system tells one from another, else the machine.
+func Boot() string { return strings.TrimSpace(bootID()) }
+
 func self() Owner {
 	pid := os.Getpid()
 	return Owner{Boot: fileName(bootID()), PIDNamespace: pidNamespace(), PID: pid, Start: startTime(pid)}

@@ -1,9 +1,7 @@
 package admission
 
 import (
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -20,18 +18,9 @@ func peeked(dir string) *Ledger {
 // table: State may be one too old, and nobody looked whether the owners live. It is for who must be quick, a status line.
 func Peek(dir string) []Holder {
 	l := peeked(dir)
-	f, err := os.Open(l.claims())
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	names, _ := f.Readdirnames(4 * maxPeeks) // a claim has up to three files
+	ids, _, _ := l.claimNames(maxPeeks)
 	var list []Holder
-	for _, name := range names {
-		id, is := strings.CutSuffix(name, ".json")
-		if !is || !ValidID(id) || len(list) >= maxPeeks {
-			continue
-		}
+	for _, id := range ids {
 		if c, err := l.readClaimFile(id); err == nil {
 			e := c.Entry
 			list = append(list, Holder{

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -248,8 +249,9 @@ func (l *Ledger) serialise(ctx context.Context) (leave func(), err error) {
 	return func() { turn.Close() }, err
 }
 
-// share shows a claim to other users; without that it is held all the same.
-func (b *book) share(e *entry) *sharedClaim {
+// share shows a claim to other users; without that it is held all the same. A run that was started by force may have reserved more than the
+// machine has; others see no more of that than could be used, and believe no more. machine is 0 where that is not known.
+func (b *book) share(e *entry, machine limit.Bytes) *sharedClaim {
 	dir := b.ledger.opts.Shared
 	if dir == "" || e.Parent != "" {
 		return nil
@@ -259,9 +261,10 @@ func (b *book) share(e *entry) *sharedClaim {
 		return nil
 	}
 	defer d.close()
+	most := cmp.Or(machine, maxReserved)
 	c, err := d.publish(note{
 		Schema: schema, Boot: b.ledger.owner.Boot, UID: os.Geteuid(), ID: e.ID,
-		Tool: cleanTool(e.Tool), Reservation: min(e.Reservation, maxReserved), Since: e.Since,
+		Tool: cleanTool(e.Tool), Reservation: min(e.Reservation, maxReserved, most), Since: e.Since,
 	})
 	if err != nil {
 		b.warn("shared", dir, "other users do not see this run: %v", err)
@@ -271,8 +274,9 @@ func (b *book) share(e *entry) *sharedClaim {
 	return c
 }
 
-// addOthers adds to the capacity what is reserved in other ledgers and not used yet. One user
-// counts for at most what the machine has, whatever that user's files say. Slots are each
+// addOthers adds to the capacity what is reserved in other ledgers and not used yet. A claim of more than the machine's memory and swap
+// is none that any Plimsoll has shared, and nothing that a process could come to use, so it holds back nothing; what its process uses
+// is missing from what is available anyway. The claims of one user together count for at most what the machine has. Slots are each
 // ledger's own. The run around r, when another ledger has it, is not held against r: it waits for r.
 func (b *book) addOthers(g *capacity, r Request) {
 	sums := map[string]limit.Bytes{}
@@ -281,6 +285,13 @@ func (b *book) addOthers(g *capacity, r Request) {
 			continue
 		}
 		g.holders = append(g.holders, h)
+		if g.known && h.Reservation > g.machine {
+			if b.ledger.sharing.first("beyond " + h.User) {
+				b.warn("shared", b.ledger.opts.Shared, "user %s claims %s for %s, more than the memory and swap of this machine (%s): no run can use that, so it holds nothing back",
+					h.User, h.Reservation.Human(), h.Tool, g.machine.Human())
+			}
+			continue
+		}
 		sums[h.User] = add(sums[h.User], max(0, h.Reservation-h.Current))
 	}
 	for name, sum := range sums {

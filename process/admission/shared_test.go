@@ -213,7 +213,7 @@ func TestOtherUsersCountUpToWhatTheMachineHasAndForceGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 { // each is possible, together they are not
-		name, text := aNote(t, fmt.Sprint("greedy", i), 900*limit.TiB)
+		name, text := aNote(t, fmt.Sprint("greedy", i), 60*limit.GiB)
 		plant(t, dir, name, text, userA)
 	}
 	for range 2 {
@@ -238,6 +238,42 @@ func TestOtherUsersCountUpToWhatTheMachineHasAndForceGoesOn(t *testing.T) {
 	r.Force = true
 	if c := acquire(t, l, r); !c.Forced() {
 		t.Error("not forced")
+	}
+}
+
+// A claim that no process of this machine could come to use holds nobody back, and is told once; what an honest run shares is believed whatever
+// it has reserved.
+func TestAClaimOfMoreThanTheMachineHasHoldsNobodyBack(t *testing.T) {
+	needRoot(t)
+	dir := commons(t)
+	var warnings []Warning
+	l := open(t, through(dir), hears(&warnings))
+	for i, reservation := range []limit.Bytes{maxReserved, 81 * limit.GiB} {
+		name, text := aNote(t, fmt.Sprint("greedy", i), reservation)
+		plant(t, dir, name, text, userA)
+	}
+	r := Request{Tool: "codex", Reservation: 2 * limit.GiB, MinFree: -1, Headroom: machine(5*limit.GiB, 0)}
+	for range 2 {
+		if err := acquire(t, l, r).Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0].Text, "user "+userName(userA)+" claims 1024 TiB for claude, more than the memory and swap of this machine (80 GiB)") {
+		t.Errorf("warnings: %v", warnings)
+	}
+	name, text := aNote(t, "credible", 4*limit.GiB)
+	plant(t, dir, name, text, userA)
+	if _, err := l.Acquire(t.Context(), r); err == nil {
+		t.Error("a claim beside them that may be true did not count")
+	}
+	forced := acquire(t, open(t, through(dir), hears(new([]Warning))), Request{Tool: "big", Reservation: limit.TiB, MinFree: -1, Force: true, Headroom: machine(5*limit.GiB, 0)})
+	others, _, err := Others(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := l.shared(false).own
+	if len(others) != 3 || len(own) != 1 || own[0].ID != forced.ID() || own[0].Reservation != 80*limit.GiB {
+		t.Errorf("a run that was forced is seen as %+v, beside %d of others", own, len(others))
 	}
 }
 

@@ -3,10 +3,8 @@ package admission
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
 )
@@ -39,27 +37,17 @@ func (s Supervisor) Here() bool { return s.PIDNamespace == pidNamespace() }
 // Supervisors lists the owners of all claims in a runtime directory, dead ones too, and takes no lock. An error says that some may be missing.
 func Supervisors(dir string) ([]Supervisor, error) {
 	l := peeked(dir)
-	f, err := os.Open(l.claims())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the claims of runs: %w", err)
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(4 * maxSupervisors) // a claim has up to three files
+	ids, all, err := l.claimNames(maxSupervisors)
 	switch {
-	case err != nil && !errors.Is(err, io.EOF):
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("read the claims of runs: %w", err)
-	case len(names) == 4*maxSupervisors:
+	case !all:
 		return nil, fmt.Errorf("read the claims of runs: %s holds too many files", l.claims())
 	}
 	var list []Supervisor
-	for _, name := range names {
-		id, is := strings.CutSuffix(name, ".json")
-		if !is || !ValidID(id) {
-			continue
-		}
+	for _, id := range ids {
 		s := Supervisor{Run: id, dir: l}
 		c, err := l.readClaimFile(id)
 		if err != nil && s.Alive() { // what was left damaged by a dead one says nothing of anybody

@@ -76,7 +76,7 @@ func TestWeightIsHeld(t *testing.T) {
 		switch held := r.Strength().CPU; held {
 		case sandbox.ByKernel:
 		case sandbox.ByProcess:
-			want += 5 // 1.25^-5 is a third
+			want += 2 // 1.25^-2 is 0.64
 		default:
 			t.Fatalf("the weight is held by %q", held)
 		}

@@ -27,17 +27,6 @@ func (c *cpuUse) of(pids []int) time.Duration {
 	return c.add(now)
 }
 
-// ofTree is the same for what a scan has read anyway.
-func (c *cpuUse) ofTree(members []proctree.Process) time.Duration {
-	now := make(map[int]time.Duration, len(members))
-	for _, p := range members {
-		if p.CPU >= 0 {
-			now[p.PID] = p.CPU
-		}
-	}
-	return c.add(now)
-}
-
 func (c *cpuUse) add(now map[int]time.Duration) time.Duration {
 	for pid, used := range c.last {
 		if again, here := now[pid]; !here || again < used { // less: the number is another process's now

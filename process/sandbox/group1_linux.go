@@ -127,7 +127,7 @@ func (g *group1) setLimits(l Limits) error {
 		if err := writeControl(g.memory, "memory.use_hierarchy", "1"); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EINVAL) {
 			return err
 		}
-		if err := writeControl(g.memory, "memory.limit_in_bytes", strconv.FormatInt(int64(l.Memory), 10)); err != nil {
+		if err := writeLimit(g.memory, "memory.limit_in_bytes", int64(l.Memory)); err != nil {
 			return err
 		}
 		g.held.Memory = ByKernel

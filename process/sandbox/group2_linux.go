@@ -54,7 +54,7 @@ func newGroup2(parent, name string, l Limits) (g *group2, err error) {
 		}
 	}()
 	if l.Memory > 0 {
-		if err := g.write("memory.max", int64(l.Memory)); err != nil {
+		if err := writeLimit(g.dir, "memory.max", int64(l.Memory)); err != nil {
 			return nil, err
 		}
 		g.held.Memory = ByKernel
@@ -127,6 +127,20 @@ func writeControl(dir, name, text string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("write %q to %s: %w", text, file, err)
+	}
+	return nil
+}
+
+// writeLimit is writeControl for a memory limit, and sees that it is in force: what only looks like a group's file may take any value and hold none.
+// The kernel holds whole pages.
+func writeLimit(dir, name string, n int64) error {
+	if err := writeControl(dir, name, strconv.FormatInt(n, 10)); err != nil {
+		return err
+	}
+	file := filepath.Join(dir, name)
+	text := readInto(file, make([]byte, 32))
+	if now := parseNumber(text); now > n || now <= n-int64(os.Getpagesize()) {
+		return fmt.Errorf("%s says %q after %d was written to it: the limit is not in force", file, strings.TrimSpace(string(text)), n)
 	}
 	return nil
 }

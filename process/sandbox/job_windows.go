@@ -20,6 +20,7 @@ import (
 // nothing is killed. A process that asks to break away from the job is refused.
 type jobCage struct {
 	job  windows.Handle
+	info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION // as it is set
 	held Strength
 	spec *Spec
 	list pidList // read into by members
@@ -37,7 +38,7 @@ func newJob(spec *Spec, l Limits) (cage, error) {
 		return nil, fmt.Errorf("create a job object: %w", err)
 	}
 	j := &jobCage{job: job, spec: spec, held: heldByNobody}
-	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	info := &j.info
 	basic := &info.BasicLimitInformation
 	if l.Memory > 0 {
 		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_JOB_MEMORY
@@ -53,13 +54,21 @@ func newJob(spec *Spec, l Limits) (cage, error) {
 		// Ours is the only handle: when we die, however, the kernel ends the run.
 		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
 	}
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
-		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
-	if err != nil {
+	if err := j.set(); err != nil {
 		return nil, errors.Join(fmt.Errorf("set the limits of the job object: %w", err), j.close())
 	}
 	j.limitCPU(l, runtime.NumCPU())
 	return j, nil
+}
+
+func (j *jobCage) set() error {
+	_, err := windows.SetInformationJobObject(j.job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&j.info)), uint32(unsafe.Sizeof(j.info)))
+	return err
+}
+
+func (j *jobCage) raise(memory, _ limit.Bytes) error {
+	j.info.JobMemoryLimit = uintptr(min(memory, maxJobMemory))
+	return j.set()
 }
 
 func (j *jobCage) strength() Strength { return j.held }

@@ -31,7 +31,7 @@ func trial(ctx context.Context, layer Layer, nested bool, what string, amount in
 		Limits: Limits{Memory: trialLimit, Pids: trialPids, CPUWeight: BackgroundWeight, CPUs: float64(runtime.NumCPU())},
 		Layers: []Layer{layer},
 		Nested: nested,
-		Detach: true,
+		Detach: true, isTrial: true,
 	})
 	if err != nil {
 		return Result{}, err

@@ -2,13 +2,11 @@ package sandbox
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
-	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
 )
 
 // The trial: a child takes twice what it is allowed.
@@ -16,6 +14,13 @@ const (
 	trialLimit = 32 * limit.MiB
 	trialPids  = 24
 )
+
+func trialTake(layer Layer) limit.Bytes {
+	if layer == Rlimit {
+		return rlimitFloor + 64*limit.MiB
+	}
+	return 2 * trialLimit
+}
 
 // Probe tries every layer of this operating system by doing the real thing once: a child
 // that takes more memory than it may must be stopped. It takes a fraction of a second. The
@@ -38,25 +43,15 @@ func Probe(ctx context.Context, nested bool) []Capability {
 
 func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
 	c := Capability{Name: layer, Strength: heldByNobody}
-	take := 2 * trialLimit
-	if layer == Rlimit {
-		take = rlimitFloor + 64*limit.MiB
-	}
-	res, err := trial(ctx, layer, nested, "memory", int64(take))
+	res, err := tryMemory(ctx, layer, nested)
 	if err != nil {
-		c.Why = reason(err)
-		return c
-	}
-	stopped := res.ExitCode == 137 || res.ExitCode == shim.Stopped
-	if !stopped {
-		c.Why = fmt.Sprintf("a child took %s under a limit of %s and was not stopped (exit %d)", take.Human(), trialLimit.Human(), res.ExitCode)
+		c.Why = err.Error()
 		return c
 	}
 	c.Available, c.Strength = true, res.Strength
 	var notes []string
 	if c.Pids == ByKernel {
-		pids, err := trial(ctx, layer, nested, "pids", 2*trialPids)
-		if err != nil || pids.ExitCode != shim.Stopped {
+		if tryPids(ctx, layer, nested) != nil {
 			c.Pids = ByNobody
 			notes = append(notes, "the limit of processes did not hold")
 		}

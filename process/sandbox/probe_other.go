@@ -4,11 +4,9 @@ package sandbox
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
 )
 
 // The trial: a child takes twice what it is allowed. The limits leave room for the child
@@ -17,6 +15,8 @@ const (
 	trialLimit = 128 * limit.MiB
 	trialPids  = 8
 )
+
+func trialTake(Layer) limit.Bytes { return 2 * trialLimit }
 
 // Probe tries every layer of this operating system by doing the real thing once: a child
 // that takes more memory than it may must be stopped. It takes a fraction of a second.
@@ -31,14 +31,9 @@ func Probe(ctx context.Context, nested bool) []Capability {
 
 func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
 	c := Capability{Name: layer, Strength: heldByNobody}
-	take := 2 * trialLimit
-	res, err := trial(ctx, layer, nested, "memory", int64(take))
+	res, err := tryMemory(ctx, layer, nested)
 	if err != nil {
-		c.Why = reason(err)
-		return c
-	}
-	if res.ExitCode != 137 && res.ExitCode != shim.Stopped {
-		c.Why = fmt.Sprintf("a child took %s under a limit of %s and was not stopped (exit %d)", take.Human(), trialLimit.Human(), res.ExitCode)
+		c.Why = err.Error()
 		return c
 	}
 	c.Available, c.Strength = true, res.Strength
@@ -47,8 +42,7 @@ func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
 		notes = append(notes, note)
 	}
 	if c.Pids == ByKernel {
-		pids, err := trial(ctx, layer, nested, "pids", 2*trialPids)
-		if err != nil || pids.ExitCode != shim.Stopped {
+		if tryPids(ctx, layer, nested) != nil {
 			c.Pids = ByNobody
 			notes = append(notes, "the limit of processes did not hold")
 		}

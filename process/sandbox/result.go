@@ -34,7 +34,7 @@ func (r *Run) finish() {
 	}
 	res.CommandOOM = res.ExitCode == 137 &&
 		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
-	res.Peak = r.peak()
+	res.Peak, res.Processor = r.peak(), r.watch.processor()
 	moved := r.watch.movedAtEnd(res)
 	res.Peak.Exact = res.Peak.Exact && len(res.Moved) == 0
 	res.Leftovers = append(left, moved...)
@@ -71,7 +71,9 @@ func (r *Run) peak() Peak {
 	if r.ended.maxRSS > p.Bytes && (p.Bytes == 0 || r.ended.maxRSS > ownPeak()) {
 		p.Bytes, p.Method = r.ended.maxRSS, maxRSSMethod
 	}
-	p.Bytes = max(p.Bytes, 1)
+	if p.Bytes == 0 { // neither the kernel nor a sample has seen any of it
+		p.Method = ""
+	}
 	if p.Working == 0 {
 		p.Working = p.Bytes
 	}

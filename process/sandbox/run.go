@@ -22,6 +22,7 @@ type Run struct {
 	layer   Layer
 	cage    cage
 	pid     int
+	anyPids bool // a trial has shown that the layer does not hold the limit of processes
 	nice    int  // of the command
 	byNice  bool // its nice value holds the weight
 	began   time.Time
@@ -57,6 +58,8 @@ type Run struct {
 	// endedFor is the limit for which [Run.End] ended the run.
 	endedFor atomic.Pointer[string]
 	timeUsed atomic.Int64 // nanoseconds, of a run with a limit of time
+	// memoryLimit is in bytes, 0 for none; [Run.Raise] changes it.
+	memoryLimit atomic.Int64
 }
 
 // exitStatus is how the command itself ended.
@@ -182,15 +185,21 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	if spec.Enforcement == Required && spec.Limits.Memory > 0 && c.strength().Memory != ByKernel {
 		return nil, errors.Join(errNotKernel, c.close())
 	}
+	unheldPids, err := spec.try(spec.starting, b.layer, c.strength())
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
 	r := &Run{
 		spec:     *spec,
 		layer:    b.layer,
 		cage:     c,
+		anyPids:  unheldPids,
 		exited:   make(chan struct{}),
 		done:     make(chan struct{}),
 		ending:   make(chan struct{}),
 		stopWait: make(chan struct{}, 1),
 	}
+	r.memoryLimit.Store(int64(spec.limits().Memory))
 	preferOOMD(c, spec)
 	adopt := false
 	if _, known := c.members(nil); !known {
@@ -279,6 +288,9 @@ func (r *Run) Layer() Layer { return r.layer }
 // Strength tells who holds each limit.
 func (r *Run) Strength() Strength {
 	held := r.cage.strength()
+	if r.anyPids {
+		held.Pids = ByNobody
+	}
 	if held.CPU != ByKernel && r.byNice {
 		held.CPU = ByProcess
 	}

@@ -127,9 +127,16 @@ type Spec struct {
 	// OnTime is called when Limits.Time is nearly used up, and with ended when it was and the
 	// run was asked to end for it. used is what counted. It is called from a goroutine of its own.
 	OnTime func(used time.Duration, ended bool)
+	// OnNear is called when the run uses [Near] percent of its memory limit or more, once at a time, from a goroutine of its own. It may call
+	// [Run.Raise].
+	OnNear func(r *Run, used, memory limit.Bytes)
 	// Journal takes the events of the run; nil means none are kept.
 	Journal *journal.Journal
 
+	// Trials remembers which limits were tried; nil forgets them with this process.
+	Trials Trials
+
+	isTrial    bool    // the command tries a limit
 	remembered Remains // what Remember was called with last
 	// starting is the context of Start: it ends the waits of the layers.
 	starting context.Context
@@ -155,7 +162,7 @@ type Sample struct {
 // Peak is the most memory a run used.
 type Peak struct {
 	// Bytes is the high-water mark: what the kernel kept where Exact, page cache included;
-	// else the highest sample, which is a lower bound. Never 0 for a run that started.
+	// else the highest sample, which is a lower bound. 0 where nothing was seen of it.
 	Bytes limit.Bytes
 	// Working is the highest working set; a lower bound always.
 	Working limit.Bytes
@@ -216,6 +223,8 @@ type Result struct {
 	TimeUsed time.Duration
 	// CPU is user and system time of the command and the children it waited for.
 	CPU time.Duration
+	// Processor is what it had of the processors and what it would have taken (Linux).
+	Processor Processor
 }
 
 // ExecError is returned by [Start] when the command could not be executed. Status is 127

@@ -16,6 +16,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 )
@@ -244,14 +245,14 @@ func hasManager(conn *dbus.Conn) error {
 
 // enterScope asks for the scope, waits until this process is in it, and returns its directory.
 func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit string, spec *Spec, cpuWeight int) (string, error) {
-	// systemd keeps it as a line of the unit's file: a prompt of several lines would become
+	// Everybody on this machine may read it, so it has no secrets. systemd keeps it as a line of the unit's file: a prompt of several lines would become
 	// several settings when the manager reloads its units.
 	description := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return ' '
 		}
 		return c
-	}, limit.Clip(strings.Join(spec.Args, " "), 200))
+	}, limit.Clip(strings.Join(secrets.Environ(spec.environ()).Argv(spec.Args), " "), 200))
 	properties := []property{
 		{"Description", dbus.MakeVariant("plimsoll run -- " + description)},
 		{"PIDs", dbus.MakeVariant([]uint32{uint32(os.Getpid())})},

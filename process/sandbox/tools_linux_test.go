@@ -47,6 +47,11 @@ func playTool(tool string, args []string) int {
 		}
 	case "sleep":
 		time.Sleep(time.Duration(number(0)) * time.Millisecond)
+	case "grow": // MB MS: holds one megabyte more each time, with a pause before it, and then ends
+		for range number(0) {
+			time.Sleep(time.Duration(number(1)) * time.Millisecond)
+			hold(1)
+		}
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,7 @@ type watcher struct {
 	lastSeen Sample
 	high     Sample
 	cpu      cpuUse
+	waits    processorWait
 	known    map[int]*member
 	pids     []int
 	round    uint32
@@ -59,9 +61,11 @@ type watcher struct {
 	usedThen int64     // what the container held when it was looked at last, bytes
 	sampled  time.Time
 	listed   time.Time
-	charged  int64       // what the run held at the last look, bytes
-	moved    []member    // who left the run's group, within bounds
-	alarm    atomic.Bool // the cage wakes us near the limit
+	moved    []member      // who left the run's group, within bounds
+	charged  int64         // what the run held at the last look, bytes
+	alarm    atomic.Bool   // the cage wakes us near the limit
+	raised   chan struct{} // the limit has grown
+	telling  atomic.Bool   // somebody is told that the run is near its limit
 }
 
 // member is a process of the run as it was last seen.
@@ -106,7 +110,7 @@ func (w *watcher) meet(pid int, name string) {
 const maxLost = 256
 
 func newWatcher(r *Run, adopts bool) *watcher {
-	w := &watcher{run: r, known: map[int]*member{}}
+	w := &watcher{run: r, known: map[int]*member{}, raised: make(chan struct{}, 1)}
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
@@ -137,8 +141,8 @@ func (w *watcher) loop(stop <-chan struct{}) {
 	var alarm sync.WaitGroup
 	defer alarm.Wait()
 	if c, ok := w.run.cage.(alarmed); ok {
-		if memory := w.run.spec.limits().Memory; memory > 0 {
-			alarm.Go(func() { c.setAlarm(int64(memory), wake, &w.alarm, stop) })
+		if w.run.memory() > 0 {
+			alarm.Go(func() { w.keepAlarm(c, wake, stop) })
 		}
 	}
 	t := time.NewTimer(w.look(true))
@@ -165,7 +169,7 @@ func (w *watcher) look(first bool) time.Duration {
 	if w.tree != nil {
 		return w.lookAtTreeWhenDue(now, first)
 	}
-	memory := int64(w.run.spec.limits().Memory)
+	memory := int64(w.run.memory())
 	charged, chargedThen := w.run.cage.charged(), w.charged
 	w.charged = charged
 	near := memory > 0 && charged >= memory/4
@@ -173,7 +177,7 @@ func (w *watcher) look(first bool) time.Duration {
 		w.listed = now
 		w.list(now)
 	}
-	if first || now.Sub(w.sampled) >= sampleEvery || memory > 0 && charged >= memory/8*7 && now.Sub(w.sampled) >= tick {
+	if first || now.Sub(w.sampled) >= sampleEvery || memory > 0 && charged >= memory/4*3 && now.Sub(w.sampled) >= tick {
 		w.sample(now)
 		w.noteKills()
 	}
@@ -327,7 +331,7 @@ func (w *watcher) sample(now time.Time) {
 		s.CPU = w.cpu.of(w.pids)
 	}
 	w.take(s)
-	if memory := w.run.spec.limits().Memory; memory > 0 && s.Charged >= memory/2 {
+	if memory := w.run.memory(); memory > 0 && s.Charged >= memory/2 {
 		for pid, m := range w.known {
 			held := resident(pid)
 			if held > 2*m.bytes { // it has grown: perhaps as another program
@@ -346,9 +350,35 @@ func (w *watcher) take(s Sample) {
 	w.high.Charged = max(w.high.Charged, s.Charged)
 	w.high.File = max(w.high.File, s.File)
 	w.high.Processes = max(w.high.Processes, s.Processes)
+	w.tellNear(s)
 	if w.run.spec.Observe != nil {
+		w.waits.look(w.sampled, s.CPU, w.alive)
 		w.run.spec.Observe(s)
 	}
+}
+
+func (w *watcher) processor() Processor {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	most := float64(runtime.NumCPU())
+	if quota := w.run.spec.limits().CPUs; quota > 0 {
+		most = min(most, quota)
+	}
+	return w.waits.processor(most)
+}
+
+// alive are the processes of the run that were there at the last look. What a tree knows of each is from when it appeared.
+func (w *watcher) alive() []int {
+	if w.tree == nil {
+		return w.pids
+	}
+	var list []int
+	for _, p := range w.tree.Members() {
+		if p.CPU >= 0 { // its processor time can be read on this system
+			list = append(list, p.PID)
+		}
+	}
+	return list
 }
 
 // sampleLocked takes the last sample; the caller holds the run's cage.

@@ -37,7 +37,7 @@ func (w *watcher) lookAtTreeWhenDue(now time.Time, first bool) time.Duration {
 // lookAtTree samples the process tree and acts where it is over a limit: the largest
 // descendant goes first, the command last.
 func (w *watcher) lookAtTree(now time.Time) time.Duration {
-	limits := w.run.spec.limits()
+	pids, memory := w.run.spec.limits().Pids, w.run.memory()
 	if err := w.scan(); err != nil {
 		return sampleEvery
 	}
@@ -50,7 +50,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	_, _ = w.tree.RaiseOOMScore(childScore)
 	usage := w.tree.Measure()
 	s := Sample{Working: usage.Anon, Processes: usage.Processes}
-	if limits.Memory > 0 && usage.RSS >= limits.Memory/2 {
+	if memory > 0 && usage.RSS >= memory/2 {
 		// Sums of resident pages count shared ones several times; near the limit the
 		// exact figure is worth its price.
 		exact := w.tree.Precise()
@@ -59,24 +59,24 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	w.sampled = now
 	w.high.Working = max(w.high.Working, min(usage.HighWater, usage.RSS))
 	if w.run.spec.Observe != nil {
-		s.CPU = w.cpu.ofTree(w.tree.Members())
+		s.CPU = w.cpu.of(w.alive())
 	}
 	w.take(s)
-	if limits.Pids > 0 && usage.Processes > limits.Pids {
-		w.endYoungest(usage.Processes - limits.Pids)
+	if pids > 0 && usage.Processes > pids {
+		w.endYoungest(usage.Processes - pids)
 		return time.Millisecond
 	}
-	if limits.Memory <= 0 {
+	if memory <= 0 {
 		return sampleEvery
 	}
-	if s.Working > limits.Memory {
+	if s.Working > memory {
 		w.endLargest()
 		return tick / 5 // look again soon: is it enough?
 	}
 	switch { // the nearer the limit, the closer the look
-	case s.Working > limits.Memory/2:
+	case s.Working > memory/2:
 		return tick
-	case s.Working > limits.Memory/4:
+	case s.Working > memory/4:
 		return sampleEvery / 4
 	}
 	return sampleEvery

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 const (
@@ -38,20 +40,15 @@ func Path(getenv func(string) string) (string, error) {
 // open opens the file, which is made where the directory is there. What is no regular file is refused: a link or a device would
 // lead elsewhere.
 func open(path string) (*os.File, error) {
-	info, err := os.Lstat(path)
-	if err == nil && !info.Mode().IsRegular() {
+	f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if errors.Is(err, statefile.ErrNotRegular) {
 		return nil, fmt.Errorf("%s is no regular file; name another with %s, or off", path, Variable)
 	}
-	f, openErr := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if openErr != nil {
-		reason := openErr
-		if e, ok := errors.AsType[*fs.PathError](openErr); ok {
-			reason = e.Err
+	if err != nil {
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err
 		}
-		return nil, fmt.Errorf("%s cannot be written to: %w; name another file with %s, or off", path, reason, Variable)
-	}
-	if opened, statErr := f.Stat(); err == nil && (statErr != nil || !os.SameFile(info, opened)) {
-		return nil, errors.Join(fmt.Errorf("%s was replaced while it was opened; start again", path), f.Close())
+		return nil, fmt.Errorf("%s cannot be written to: %w; name another file with %s, or off", path, err, Variable)
 	}
 	return f, nil
 }

@@ -91,7 +91,7 @@ func (c *call) Receive(f *transport.Frame) {
 	// A message with a method is not a response. The beginning of a long message is enough to tell.
 	if start := jsonrpc.ScanStart(f.Head); start.Head.Method != "" {
 		c.observeNotification(f, start.Head)
-		c.x.Receive(f)
+		c.s.pass(c.ctx, f, jsonrpc.Head{}, c.x)
 		return
 	}
 	c.mu.Lock()

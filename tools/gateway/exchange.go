@@ -2,11 +2,16 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"sync"
 
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/tools/result"
+	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
 // exchange is the receiver of one request: it tells the client Done once, whatever happens
@@ -89,17 +94,50 @@ func (x *exchange) recover() {
 	}
 }
 
-// watched wraps a receiver so that changes of the tools are noticed.
-func (s *Session) watched(to transport.Receiver) transport.Receiver { return &changeWatcher{s, to} }
+// watched wraps a receiver so that changes of the tools are noticed, and no message is too large. asked is the head of the request that is
+// answered, the zero value for none.
+func (s *Session) watched(ctx context.Context, asked jsonrpc.Head, to transport.Receiver) transport.Receiver {
+	return &changeWatcher{s, ctx, asked, to}
+}
 
 type changeWatcher struct {
-	s *Session
+	s     *Session
+	ctx   context.Context
+	asked jsonrpc.Head
 	transport.Receiver
 }
 
 func (w *changeWatcher) Receive(f *transport.Frame) {
 	w.s.notice(f)
-	w.Receiver.Receive(f)
+	w.s.pass(w.ctx, f, w.asked, w.Receiver)
+}
+
+// MaxPassed bounds a message that is neither the result of a tool or resource nor a list of tools, in bytes: a prompt with images in it has less.
+const MaxPassed = 16 << 20
+
+// pass hands on a message of any size within [MaxPassed]. In the place of a larger answer stands an error that says whose it is and how large it may
+// be; of the rest, what the server says of its own accord, nothing is left.
+func (s *Session) pass(ctx context.Context, f *transport.Frame, asked jsonrpc.Head, to transport.Receiver) {
+	switch asked.Method {
+	case "tools/list", "tools/call", "resources/read", "tasks/result": // bounded elsewhere
+		to.Receive(f)
+		return
+	}
+	if f.Rest == nil {
+		to.Receive(f)
+		return
+	}
+	event := f.Event
+	outcome := result.Bound(ctx, f, result.Options{
+		Method: cmp.Or(asked.Method, "notifications"), ID: asked.ID, MaxFrame: MaxPassed, TempDir: s.o.TempDir, Source: spool.Source{Server: s.o.Name},
+		Deliver: func(out *transport.Frame) {
+			out.Event = event
+			to.Receive(out)
+		},
+	})
+	if _, over := errors.AsType[*result.TooLarge](outcome.Cut); over {
+		s.event(journal.ToolNoise{Server: s.o.Name, What: "too_large", Bytes: outcome.Upstream})
+	}
 }
 
 var listChanged = []byte("notifications/tools/list_changed")

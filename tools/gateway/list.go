@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/result"
@@ -33,7 +34,7 @@ func (s *Session) list(ctx context.Context, m transport.Message, p params, x *ex
 	}
 	l := &lister{s: s, ctx: ctx, m: m, p: p, x: x, version: s.o.Catalogue.now()}
 	_, l.later = rawjson.Text(m.Raw, "params", "cursor")
-	s.o.Next.Send(ctx, m, s.watched(l))
+	s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, l))
 }
 
 // lister is the receiver of the first page of a list that a client asked for.
@@ -60,7 +61,7 @@ func (l *lister) Receive(f *transport.Frame) {
 		return
 	}
 	if err := f.ReadAll(MaxListBytes); err != nil {
-		l.tooLarge(f, err)
+		l.cut(f, err)
 		return
 	}
 	head, err := jsonrpc.Scan(f.Head)
@@ -129,15 +130,23 @@ func (l *lister) deliver(first []byte) {
 	l.x.Receive(&transport.Frame{Head: out, Event: l.event})
 }
 
-// tooLarge answers for a page that cannot be held. Without a policy it passes as it is.
-func (l *lister) tooLarge(f *transport.Frame, err error) {
-	l.s.event(journal.ToolNoise{Server: l.s.o.Name, What: "too_large", Bytes: int64(len(f.Head))})
-	if errors.Is(err, transport.ErrTooLarge) && !l.s.o.Settings.restrictsTools() {
-		l.x.Receive(f)
+// cut answers for a page that is too large to be held with the tools that came whole within the bound. The rest of it is read by nobody, and
+// where the server would go on is not known.
+func (l *lister) cut(f *transport.Frame, err error) {
+	tools := toolsBefore(f.Head)
+	if errors.Is(err, transport.ErrTooLarge) {
+		l.s.event(journal.ToolNoise{Server: l.s.o.Name, What: tooLargeList, Bytes: int64(len(f.Head))})
+	}
+	if !errors.Is(err, transport.ErrTooLarge) || len(tools) == 0 {
+		l.x.Receive(l.refused(fmt.Errorf("the list of tools of %s could not be read (at most %s are): %w", quoted(l.s.o.Name), limit.Bytes(MaxListBytes).Human(), err)))
 		return
 	}
-	l.x.Receive(l.refused(fmt.Errorf("the server's list of tools could not be read (at most %d bytes are): %w", MaxListBytes, err)))
+	l.pages.tools, l.event = tools, f.Event
+	l.deliver(jsonrpc.ResultResponse(l.m.Head.ID, []byte(`{"tools":[]}`)))
 }
+
+// tooLargeList is the noise of a server whose list of tools is larger than [MaxListBytes].
+const tooLargeList = "list"
 
 func (l *lister) refused(err error) *transport.Frame {
 	return &transport.Frame{Head: jsonrpc.ErrorResponse(l.m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil), Event: l.event}

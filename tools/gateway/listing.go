@@ -52,6 +52,37 @@ func toolsOf(result []byte) (tools []listed, next string, err error) {
 	return tools, next, nil
 }
 
+// toolsBefore reads the tools that stand whole in the beginning of an answer to tools/list.
+func toolsBefore(message []byte) (tools []listed) {
+	s := rawjson.Scanner{Text: message}
+	for _, container := range []string{`"result"`, `"tools"`} {
+		s.Begin('{', "an object is missing")
+		for s.Err == nil {
+			if !s.More('}') {
+				return nil
+			}
+			if name := s.Name(); s.Err == nil && string(name.Of(message)) == container {
+				break
+			}
+			s.Skip()
+		}
+	}
+	if s.Err != nil {
+		return nil
+	}
+	for v, err := range rawjson.Elements(message, s.At) {
+		if err != nil || len(tools) == MaxListTools {
+			break
+		}
+		raw := v.Of(message)
+		if raw[0] == '{' {
+			name, _ := rawjson.Text(raw, "name")
+			tools = append(tools, listed{name, raw})
+		}
+	}
+	return tools
+}
+
 // clientList is the list of tools that the client gets.
 type clientList struct {
 	array  []byte // a raw JSON array

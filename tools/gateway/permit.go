@@ -24,7 +24,7 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 		}
 	}
 	if s.o.through != nil {
-		s.o.Next.Send(ctx, m, s.watched(x))
+		s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, x))
 		return
 	}
 	set := &s.o.Settings

@@ -117,7 +117,7 @@ func (s *Session) End(ctx context.Context, header http.Header, to transport.Rece
 
 // Listen implements [transport.Peer]: it watches for changes of the server's tools.
 func (s *Session) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
-	s.o.Next.Listen(ctx, header, s.watched(to))
+	s.o.Next.Listen(ctx, header, s.watched(ctx, jsonrpc.Head{}, to))
 }
 
 func (s *Session) event(e journal.Event) {
@@ -152,14 +152,14 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 		s.handleInitialize(ctx, m, p, x)
 	case "logging/setLevel":
 		s.wantsLog(m)
-		s.o.Next.Send(ctx, m, s.watched(x))
+		s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, x))
 	case "tools/list":
 		s.list(ctx, m, p, x)
 	case "tools/call":
 		s.callTool(ctx, m, p, x)
 	case "resources/read":
 		if s.o.through != nil {
-			s.o.Next.Send(ctx, m, s.watched(x))
+			s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, x))
 			return
 		}
 		s.forward(ctx, m, p, x, &call{method: result.ReadResource, limits: s.o.Settings.limitsOf("")})
@@ -167,7 +167,7 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 		// What a task of 2025-11-25 answers with is the result of the tool.
 		s.forward(ctx, m, p, x, &call{method: result.CallTool, limits: s.o.Settings.limitsOf("")})
 	default:
-		s.o.Next.Send(ctx, m, s.watched(x))
+		s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, x))
 	}
 }
 

@@ -38,6 +38,8 @@ type block struct {
 	media     int64
 	mime, uri []byte
 	held      bool // some of it is in the hold
+	unknown   bool // it is of no kind that is known, so its media counted as text
+	broken    bool // a member that a model reads was too large to be kept
 	kept      int  // bytes of members
 
 	buf    []byte

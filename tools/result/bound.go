@@ -160,7 +160,7 @@ func (r *reading) take(p []byte, held bool) error {
 			return nil
 		}
 	}
-	if r.prescan.text > r.o.maxText() || r.prescan.other > r.o.maxMedia() && r.prescan.answers {
+	if r.prescan.text > r.o.maxText() || r.prescan.answers && (r.prescan.media > r.o.maxMedia() || r.prescan.meta > MaxMeta) || r.prescan.overhead(r.raw.size) {
 		return r.toSpool()
 	}
 	if r.lexerErr != nil && r.raw.size > r.o.textBudget() {
@@ -318,7 +318,7 @@ func (r *reading) finishPassing(err error) {
 		r.deliverRaw()
 	case !r.prescan.method && r.o.ID != "":
 		r.out.Failed = true
-		r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.o.ID, jsonrpc.CodeInternal, reason(err), nil)}}, nil)
+		r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.o.ID, jsonrpc.CodeInternal, r.reason(err), nil)}}, nil)
 	}
 }
 

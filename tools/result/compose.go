@@ -198,6 +198,9 @@ func (s *spoolWriter) mediaNote(c *composer, b *block, handle string) {
 	}
 	text := fmt.Sprintf("[plimsoll] %s of %s (as base64) is not delivered: a result may have %s of media.",
 		kind, limit.Bytes(b.media).Human(), limit.Bytes(s.o.maxMedia()).Human())
+	if b.unknown {
+		text = fmt.Sprintf("[plimsoll] A block of an unknown type with %s of data is not delivered.", limit.Bytes(b.media).Human())
+	}
 	if s.failed == nil {
 		text += fmt.Sprintf(" It is kept under the handle %s.", rawjson.Quote(nil, handle))
 	}

@@ -53,7 +53,7 @@ func (r *reading) hand(f *transport.Frame, size int64) {
 // cutOff answers for a response that did not come to its end. What came can be read.
 func (r *reading) cutOff(err error) {
 	r.out.Failed = true
-	why := reason(err)
+	why := r.reason(err)
 	var data []byte
 	if s := r.spoolWriter; s != nil && s.writer != nil {
 		r.lexer.Abandon()
@@ -73,8 +73,12 @@ func (r *reading) cutOff(err error) {
 }
 
 // reason says what became of an answer, for the model.
-func reason(err error) string {
-	return "[plimsoll] The server's answer did not arrive whole: " + shorten(err.Error(), 300) + "."
+func (r *reading) reason(err error) string {
+	who := "The server's answer"
+	if r.o.Source.Server != "" {
+		who = "The answer of " + shorten(r.o.Source.Server, 100)
+	}
+	return "[plimsoll] " + who + " did not arrive whole: " + shorten(err.Error(), 300) + "."
 }
 
 // unkept is the answer where a result is too large and the spool does not take it.

@@ -44,6 +44,9 @@ const (
 	// MaxMember how many of one.
 	MaxKept   = 32 << 10
 	MaxMember = 4 << 10
+	// MaxMeta is how many bytes of a result may describe it to the client and are read by no model: its _meta, annotations, and members of no known
+	// name. More of it counts as text.
+	MaxMeta = 64 << 10
 	// MaxDepth is how deep values may be nested; the same as in encoding/json.
 	MaxDepth = 10_000
 )

@@ -11,10 +11,15 @@ type prescan struct {
 	answers bool   // it is one: result or error began
 	failed  bool
 	isError []byte
-	// text and other are what counts against MaxText and MaxMedia, in bytes; items is the
+	// text, media and meta are what counts against MaxText, MaxMedia and MaxMeta, in bytes; items is the
 	// longest list, blocks how many text blocks there are.
-	text, other   int64
-	items, blocks int
+	text, media, meta int64
+	items, blocks     int
+	// kind is the literal of the type of the block under way, and data how much media it has: of a kind that is not known nobody
+	// can say what a client does with it, so its data count as text.
+	kind  []byte
+	typed bool // the value under way is that type
+	data  int64
 
 	field    field
 	in       place
@@ -33,13 +38,34 @@ func (s *prescan) open(p place, _ []byte) {
 	if p == inResult || p == inError {
 		s.answers = true
 	}
+	if p == inBlock {
+		s.kind, s.data = s.kind[:0], 0
+	}
 }
 
-func (s *prescan) close(place) {}
+func (s *prescan) close(p place) {
+	if p == inBlock && !s.knownKind() {
+		s.text += s.data
+		s.media -= s.data
+	}
+}
+
+// knownKind says that the data of the block under way are media.
+func (s *prescan) knownKind() bool {
+	switch string(s.kind) {
+	case `"image"`, `"audio"`, `"resource"`:
+		return true
+	}
+	return false
+}
+
+// overhead is what a message has beside its texts, media and descriptions: at most what it takes to write them, five bytes of an escape for each
+// byte of text, and the frames of a few blocks. More is no way to write a result, such as a name or a gap of megabytes.
+func (s *prescan) overhead(size int64) bool { return size > 6*s.text+s.media+s.meta+MaxMeta }
 
 func (s *prescan) begin(f field, in place, key []byte) {
 	s.field, s.in = f, in
-	s.counts = false
+	s.counts, s.typed = false, in == inBlock && string(key) == `"type"`
 	switch f {
 	case fieldID:
 		s.id = s.id[:0]
@@ -73,11 +99,19 @@ func (s *prescan) piece(p []byte) {
 		if s.counts {
 			s.list.Write(p)
 		}
-	case fieldMedia, fieldMeta:
-		s.other += n
+	case fieldMedia:
+		s.media += n
+		if s.in == inBlock {
+			s.data += n
+		}
+	case fieldMeta:
+		s.meta += n
 	default:
+		if s.typed {
+			s.kind = appendShort(s.kind, p)
+		}
 		if s.metadata {
-			s.other += n
+			s.meta += n
 		} else {
 			s.text += n
 		}

@@ -68,12 +68,17 @@ func (s *spoolWriter) open(p place, key []byte) {
 }
 
 func (s *spoolWriter) close(p place) {
+	defer s.prescan.close(p)
 	switch p {
 	case inResource:
 		s.block.closeObject()
 	case inBlock, inEntry:
 		s.block.closeObject()
 		s.block.cut()
+		if p == inBlock && s.block.held && !s.knownKind() && !s.capture(int(s.data)) {
+			s.mediaToSpool(s.from, s.kept.size)
+			s.block.media, s.block.segs, s.block.hole, s.block.unknown = s.data, nil, -1, true
+		}
 		s.keep(s.block)
 		s.block = nil
 	}
@@ -88,6 +93,9 @@ const perBlock = 256
 // keep takes a complete block among those that may be delivered. What has no room and is
 // not in the spool yet goes there.
 func (s *spoolWriter) keep(b *block) {
+	if b.broken && b.hole < 0 && b.media == 0 { // a client may refuse all of a result for a block that lacks, say, its address
+		return
+	}
 	size := b.kept + perBlock
 	if b.media > 0 {
 		s.notes++
@@ -233,7 +241,7 @@ func (s *spoolWriter) mediaPiece(p []byte) {
 		s.block.media += int64(len(p))
 		return
 	}
-	if s.other <= s.o.maxMedia() {
+	if s.prescan.media <= s.o.maxMedia() {
 		if err := s.kept.write(p); err != nil {
 			s.stop = err
 		}
@@ -241,19 +249,25 @@ func (s *spoolWriter) mediaPiece(p []byte) {
 	}
 	s.over = true
 	s.block.media = s.kept.size - s.from + int64(len(p))
+	s.mediaToSpool(s.from, s.kept.size)
+	s.kept.size = s.from
+	s.kept.mem = s.kept.mem[:min(int64(len(s.kept.mem)), s.from)]
+	s.putQuoted(p)
+}
+
+// mediaToSpool begins a part with media that was held for delivery.
+func (s *spoolWriter) mediaToSpool(from, to int64) {
 	s.startPart(spool.Media, s.mime())
 	s.quotes.Reset()
+	s.tooLarge = false
 	held := make([]byte, ChunkBytes)
-	for r := s.kept.reader(s.from, s.kept.size); ; {
+	for r := s.kept.reader(from, to); ; {
 		n, err := r.Read(held)
 		s.putQuoted(held[:n])
 		if err != nil {
 			break
 		}
 	}
-	s.kept.size = s.from
-	s.kept.mem = s.kept.mem[:min(int64(len(s.kept.mem)), s.from)]
-	s.putQuoted(p)
 }
 
 // putQuoted writes the inside of a string that begins with its quote.
@@ -280,6 +294,9 @@ func (s *spoolWriter) smallPiece(p []byte) {
 	if !s.tooLarge {
 		s.tooLarge = true
 		s.dropped++
+		if s.block != nil && !s.metadata {
+			s.block.broken = true
+		}
 		if read {
 			s.startPart(spool.Text, "")
 			s.put(s.small)

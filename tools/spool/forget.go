@@ -33,6 +33,9 @@ type Forgotten struct {
 // Forget removes the results that hold certain words, in their text or in the parameters of their call. Of a result that somebody reads or writes the
 // words are written over; one that is being written is also an error, because what comes of it later is not looked at. With dry nothing is changed.
 func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
+	if s.unusable != nil {
+		return nil, s.unusable
+	}
 	var all []id
 	if err := s.locked(func(l *ledger) error {
 		for _, a := range l.accounts {

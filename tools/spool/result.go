@@ -49,7 +49,7 @@ type view struct {
 // find it is *NotFound: unknown, somebody else's, expired, evicted.
 func (s *Spool) Read(principal, handle string) (*Result, error) {
 	handle = strings.TrimSpace(handle)
-	if len(handle) != handleLength || !strings.HasPrefix(handle, handleProlog) {
+	if s.unusable != nil || len(handle) != handleLength || !strings.HasPrefix(handle, handleProlog) {
 		return nil, &NotFound{}
 	}
 	full, owner := digest("handle", handle), digest("principal", principal)

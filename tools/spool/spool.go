@@ -21,6 +21,8 @@ import (
 type Spool struct {
 	o    Options
 	root *os.Root
+	// unusable is why there is no directory; nothing is kept then, and nothing found.
+	unusable error
 
 	mu       sync.Mutex
 	lock     *os.File
@@ -58,6 +60,9 @@ func Open(o Options) (*Spool, error) {
 	return s, nil
 }
 
+// Unusable is a spool for where none could be opened: it keeps nothing, and says err to everybody who wants something kept.
+func Unusable(err error) *Spool { return &Spool{unusable: err, closed: true} }
+
 // Dir is where the spool is.
 func (s *Spool) Dir() string { return s.o.Dir }
 
@@ -75,6 +80,9 @@ func (s *Spool) Close() error {
 // Sweep removes expired results, those of dead writers and unreadable ones, and makes the
 // ledger agree with the directories. Open and Create do it as far as they must.
 func (s *Spool) Sweep() error {
+	if s.unusable != nil {
+		return s.unusable
+	}
 	return s.locked(func(l *ledger) error {
 		known := map[id]bool{}
 		for _, a := range l.accounts {

@@ -79,6 +79,9 @@ func (p *part) size() int64 { return p.end - p.begin }
 // Create begins a result. It makes room for it by evicting what is expired, then what was
 // not used for longest. The error is *Full when that is not enough.
 func (s *Spool) Create(src Source) (*Writer, error) {
+	if s.unusable != nil {
+		return nil, s.unusable
+	}
 	src.defaults()
 	w := &Writer{s: s, handle: newHandle(), wake: make(chan struct{}), refs: 1, hash: sha256.New()}
 	full, owner := digest("handle", w.handle), digest("principal", src.Principal)

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // BackupSuffix is what the name of a file's backup ends with.
@@ -27,7 +28,7 @@ type file struct {
 func open(path string) (file, error) {
 	f := file{path: path}
 	var err error
-	if f.target, err = filepath.EvalSymlinks(path); err != nil {
+	if f.target, err = config.Destination(path); err != nil {
 		return f, err
 	}
 	info, err := os.Stat(f.target)
@@ -47,13 +48,8 @@ func open(path string) (file, error) {
 
 // limited reads a file of at most MaxFile bytes.
 func limited(path string) ([]byte, error) {
-	r, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
-	if err == nil && len(data) > MaxFile {
+	data, err := statefile.ReadLinked(path, MaxFile)
+	if errors.Is(err, statefile.ErrTooLarge) {
 		err = errors.New("the file is larger than 16 MiB: is it a configuration file?")
 	}
 	return data, err
@@ -68,10 +64,20 @@ func (f file) replace(after []byte) error {
 	if !bytes.Equal(now, f.data) {
 		return &Error{Path: f.path, Text: "the file was changed while it was being rewritten, so it was left alone: close the client that uses it and try again"}
 	}
-	if err := atomicfile.Write(f.target, after, f.mode, atomicfile.Durable); err != nil {
+	return f.put(f.target, after, f.mode)
+}
+
+// put writes into the folder of the file, which may be a project's: see [config.OpenFolder].
+func (f file) put(path string, body []byte, mode fs.FileMode) error {
+	folder, name, err := config.OpenFolder(path)
+	if err != nil {
 		return err
 	}
-	return os.Chmod(f.target, f.mode) // what the umask took
+	defer folder.Close()
+	if err := (atomicfile.Replacement{Root: folder, Name: name, Perm: mode, Kept: atomicfile.Durable}).Write(body); err != nil {
+		return err
+	}
+	return folder.Chmod(name, mode) // what the umask took
 }
 
 func (f file) backup() string { return f.target + BackupSuffix }
@@ -108,7 +114,7 @@ func Apply(path string, o Options) (Change, error) {
 	}
 	already := slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Action == Already })
 	if _, err := os.Stat(f.backup()); err != nil || !already {
-		if err := atomicfile.Write(f.backup(), f.data, 0o600, atomicfile.Durable); err != nil {
+		if err := f.put(f.backup(), f.data, 0o600); err != nil {
 			return c, fmt.Errorf("no backup could be written, so nothing was done: %w", err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
@@ -45,7 +47,7 @@ func thingsPage() Page {
 func TestAPageOfTables(t *testing.T) {
 	t.Parallel()
 	s, base, _ := serving(t)
-	c := enter(t, s, base)
+	c, base := enter(t, s, base)
 	get := func(path string) string {
 		r, err := c.Get(base + path)
 		if err != nil {
@@ -93,7 +95,8 @@ func TestPagesHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func enter(t *testing.T, s *Server, base string) *http.Client {
+// enter goes in as a browser does, and gives the address of what is there.
+func enter(t *testing.T, s *Server, base string) (*http.Client, string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -109,13 +112,14 @@ func enter(t *testing.T, s *Server, base string) *http.Client {
 	if r.StatusCode != http.StatusOK || !strings.Contains(string(body), "<title>Plimsoll") || r.Request.URL.RawQuery != "" {
 		t.Fatalf("%d at %s: %.200s", r.StatusCode, r.Request.URL, body)
 	}
-	return c
+	return c, strings.TrimSuffix(r.Request.URL.String(), "/")
 }
 
 func TestOnlyWhoHasTheTokenLooks(t *testing.T) {
 	t.Parallel()
 	s, base, _ := serving(t)
-	for _, path := range []string{"/", "/?token=", "/?token=wrong", "/assets/app.js", "/api/state", "/api/events", "/api/run/x", "/api/page/more"} {
+	below := s.base
+	for _, path := range []string{"/", "/?token=", "/?token=wrong", "/api/state", "/dashboard-other/", below, below + "?token=x", below + "assets/app.js", below + "api/state", below + "api/events", below + "api/run/x", below + "api/page/more"} {
 		r, err := http.Get(base + path)
 		if err != nil {
 			t.Fatal(err)
@@ -125,10 +129,10 @@ func TestOnlyWhoHasTheTokenLooks(t *testing.T) {
 			t.Errorf("%s: %d, %v", path, r.StatusCode, r.Cookies())
 		}
 	}
-	c := enter(t, s, base)
+	c, base := enter(t, s, base)
 	for path, want := range map[string]int{
 		"/": 200, "/assets/app.js": 200, "/assets/page/more.js": 200, "/api/state": 200, "/api/page/more": 200, "/assets/../server.go": 404,
-		"/assets/%2e%2e/server.go": 404, "/assets/none.js": 404, "/api/run/none": 404, "/api/cut/none": 404, "/api/none": 404, "/favicon.svg": 200,
+		"/assets/%2e%2e/server.go": 404, "/assets/none.js": 404, "/api/run/none": 404, "/api/cut/none": 404, "/api/none": 404, "/assets/favicon.svg": 200,
 	} {
 		r, err := c.Get(base + path)
 		if err != nil {
@@ -156,7 +160,7 @@ func TestOnlyWhoHasTheTokenLooks(t *testing.T) {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, s.URL("http://127.0.0.1:1"), nil))
 	set := w.Header().Get("Set-Cookie")
-	for _, want := range []string{"HttpOnly", "SameSite=Strict", "Path=/"} {
+	for _, want := range []string{"HttpOnly", "SameSite=Strict", "Path=" + s.base} {
 		if !strings.Contains(set, want) {
 			t.Errorf("the cookie is %s", set)
 		}
@@ -166,11 +170,78 @@ func TestOnlyWhoHasTheTokenLooks(t *testing.T) {
 	}
 }
 
+// Another server on this host, which another user may have put there, sees no cookie, whatever pages of it the browser opens; with what an earlier
+// start gave nobody looks.
+func TestACookieIsShownToNobodyElse(t *testing.T) {
+	t.Parallel()
+	var seen sync.Map
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { seen.Store(r.URL.Path, r.Header.Get("Cookie")) }))
+	t.Cleanup(other.Close)
+	s, base, dir := serving(t)
+	c, at := enter(t, s, base)
+	paths := []string{"/", "/api/state", "/assets/app.js", "/dashboard-", "/dashboard-other/api/state"}
+	for _, path := range paths {
+		r, err := c.Get(other.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if cookie, _ := seen.Load(path); cookie != "" {
+			t.Errorf("at %s it was shown %q", path, cookie)
+		}
+	}
+	again, err := New(Options{StateDir: dir, Token: s.o.Token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = again.Close() })
+	below, _ := url.Parse(at)
+	for _, path := range []string{below.Path + "/api/state", again.base + "api/state"} {
+		q := httptest.NewRequest(http.MethodGet, path, nil)
+		q.AddCookie(&http.Cookie{Name: cookieName, Value: s.cookie})
+		w := httptest.NewRecorder()
+		if again.ServeHTTP(w, q); w.Code != http.StatusUnauthorized || !again.Takes(path) {
+			t.Errorf("%s of another start: %d", path, w.Code)
+		}
+	}
+}
+
+// What a run is called turns no text and no title of a page, whatever its tool has put into it.
+func TestNoNameTurnsAPage(t *testing.T) {
+	t.Parallel()
+	s, base, dir := serving(t)
+	c, base := enter(t, s, base)
+	start := journal.Report{Tool: "cl\u202eaude\x1b[31m", Project: "p\u2066\u0085"}
+	w := runs.Begin(runs.Options{Dir: dir}, runs.Header{ID: "wputuqf627ll", Kind: runs.KindRun, Report: start})
+	if err := w.End(start); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/state", "/api/run/wputuqf627ll", "/api/events"} {
+		r, err := c.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(r.Body)
+		var text string
+		for !strings.Contains(text, "{") && err == nil {
+			text, err = lines.ReadString('\n')
+		}
+		_ = r.Body.Close()
+		var got any
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(text, "data: ")), &got); err != nil {
+			t.Fatalf("%s: %v in %q", path, err, text)
+		}
+		if shown := fmt.Sprint(got); !strings.Contains(shown, "cl�aude�[31m") || !strings.Contains(shown, "p��") || shown != printable.Text(shown) {
+			t.Errorf("%s shows %q", path, shown)
+		}
+	}
+}
+
 // Many look at once: all see a run that begins, and its end, and nothing is read once they have gone.
 func TestManyLookAtOnce(t *testing.T) {
 	t.Parallel()
 	s, base, dir := serving(t)
-	c := enter(t, s, base)
+	c, base := enter(t, s, base)
 	var all, ready sync.WaitGroup
 	for range 8 {
 		ready.Add(1)

@@ -5,15 +5,17 @@
 //	mux.Handle("/", d)      // behind checks of Host and Origin, which are the listener's
 //	fmt.Println(d.URL(base)) // with the token, for its user
 //
-// There is one HTML file, a few scripts and no build step. Everything else is JSON: /api/state and what follows from it over
-// /api/events (server-sent events: the rows that changed), /api/run/ID, /api/cut/ID and one address for each page. It only reads.
+// There is one HTML file, a few scripts and no build step. Everything else is JSON: api/state and what follows from it over
+// api/events (server-sent events: the rows that changed), api/run/ID, api/cut/ID and one address for each page. It only reads.
 //
 // # Who may look
 //
 // Whoever has the token, on loopback too: every user of the machine can connect there, and a run's command line is nobody
 // else's business. The token comes once, as /?token=…, is compared in constant time, and is exchanged for a cookie that scripts
-// cannot read and other sites cannot send (HttpOnly, SameSite=Strict). What agents have named is data everywhere: scripts set text
-// and never markup, and the Content-Security-Policy allows no script, style or image but the package's own files.
+// cannot read and other sites cannot send (HttpOnly, SameSite=Strict). Cookies know no ports, and what listens on another port of
+// the machine is the same site. So the cookie is for one path alone, which is random, as the cookie is, for each start: no browser shows it to
+// the server of another user, and no page of that server can name an address of ours. What agents have named is data everywhere: scripts set text
+// and never markup, without characters that would turn its direction, and the Content-Security-Policy allows no script, style or image but the package's own files.
 //
 // # A page of one's own
 //

@@ -263,7 +263,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request) {
 		s, next := h.current()
 		if s != nil {
 			if text, changed := s.since(seen, &restSeen, &order); changed {
-				if !send(append(append([]byte("data: "), printable.EscapeJSON(text)...), "\n\n"...)) {
+				if !send(append(append([]byte("data: "), printable.SafeJSON(text)...), "\n\n"...)) {
 					return
 				}
 				ping.Reset(pingEvery)

@@ -75,6 +75,7 @@ type Page struct {
 type Server struct {
 	o      Options
 	token  [sha256.Size]byte
+	base   string // the path of everything but the entrance
 	cookie string // the value that stands for the token
 	hub    *hub
 	pages  []Page
@@ -96,8 +97,7 @@ func New(o Options) (*Server, error) {
 		}
 		names[p.Name] = true
 	}
-	session := sha256.Sum256([]byte("plimsoll dashboard\x00" + o.Token))
-	s := &Server{o: o, token: sha256.Sum256([]byte(o.Token)), cookie: hex.EncodeToString(session[:]), pages: o.Pages}
+	s := &Server{o: o, token: sha256.Sum256([]byte(o.Token)), base: folder + rand.Text() + "/", cookie: rand.Text(), pages: o.Pages}
 	s.hub = &hub{dir: o.StateDir, host: o.Host}
 	return s, nil
 }
@@ -110,10 +110,11 @@ func (s *Server) URL(base string) string {
 	return strings.TrimSuffix(base, "/") + "/?token=" + url.QueryEscape(s.o.Token)
 }
 
-// Takes says whether a path is the dashboard's.
-func (s *Server) Takes(p string) bool {
-	return p == "/" || p == "/favicon.svg" || strings.HasPrefix(p, "/assets/") || strings.HasPrefix(p, "/api/")
-}
+// folder is what the path of every dashboard begins with. What follows is new with each start, and secret.
+const folder = "/dashboard-"
+
+// Takes says whether a path is the dashboard's, or that of an earlier start.
+func (s *Server) Takes(p string) bool { return p == "/" || strings.HasPrefix(p, folder) }
 
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -134,64 +135,51 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.enter(w, r, given[0])
 		return
 	}
-	if !s.allowed(r) {
+	p, here := strings.CutPrefix(r.URL.Path, s.base)
+	if !here || !s.allowed(r) {
 		http.Error(w, "this address needs its token: plimsoll watch --url prints the whole address", http.StatusUnauthorized)
 		return
 	}
-	switch p := r.URL.Path; {
-	case p == "/":
+	switch {
+	case p == "":
 		s.file(w, r, "index.html")
-	case p == "/favicon.svg":
-		s.file(w, r, "favicon.svg")
-	case strings.HasPrefix(p, "/assets/page/"):
-		s.script(w, r, strings.TrimSuffix(strings.TrimPrefix(p, "/assets/page/"), ".js"))
-	case strings.HasPrefix(p, "/assets/"):
-		s.file(w, r, strings.TrimPrefix(p, "/assets/"))
-	case p == "/api/state":
+	case strings.HasPrefix(p, "assets/page/"):
+		s.script(w, r, strings.TrimSuffix(strings.TrimPrefix(p, "assets/page/"), ".js"))
+	case strings.HasPrefix(p, "assets/"):
+		s.file(w, r, strings.TrimPrefix(p, "assets/"))
+	case p == "api/state":
 		s.state(w, r)
-	case p == "/api/events":
+	case p == "api/events":
 		s.hub.serve(w, r)
-	case strings.HasPrefix(p, "/api/run/"):
-		s.run(w, strings.TrimPrefix(p, "/api/run/"))
-	case strings.HasPrefix(p, "/api/cut/"):
-		s.cut(w, strings.TrimPrefix(p, "/api/cut/"))
-	case strings.HasPrefix(p, "/api/page/"):
-		s.page(w, r, strings.TrimPrefix(p, "/api/page/"))
+	case strings.HasPrefix(p, "api/run/"):
+		s.run(w, strings.TrimPrefix(p, "api/run/"))
+	case strings.HasPrefix(p, "api/cut/"):
+		s.cut(w, strings.TrimPrefix(p, "api/cut/"))
+	case strings.HasPrefix(p, "api/page/"):
+		s.page(w, r, strings.TrimPrefix(p, "api/page/"))
 	default:
 		http.NotFound(w, r)
 	}
 }
 
-// cookieName has the port: cookies of one host are those of all its ports.
-func cookieName(r *http.Request) string {
-	port := r.URL.Port()
-	if i := strings.LastIndexByte(r.Host, ':'); i >= 0 {
-		port = r.Host[i+1:]
-	}
-	if strings.Trim(port, "0123456789") != "" {
-		port = ""
-	}
-	return "plimsoll_" + port
-}
+const cookieName = "plimsoll"
 
-// enter exchanges the token for a cookie, and takes it out of the address.
+// enter exchanges the token for a cookie, and takes it out of the address. A browser sends a cookie to every port of a host, SameSite or not, so
+// also to what another user has put on a port of this machine, or on this one after our end. Hence the cookie is for a path that nobody else can
+// name, and neither outlives this start.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, given string) {
 	sum := sha256.Sum256([]byte(given))
 	if subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 {
 		http.Error(w, "the token in this address is not the one that is in force now: plimsoll watch --url prints the whole address", http.StatusUnauthorized)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.cookie, Path: "/", HttpOnly: true, Secure: s.o.Secure, SameSite: http.SameSiteStrictMode})
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: s.cookie, Path: s.base, HttpOnly: true, Secure: s.o.Secure, SameSite: http.SameSiteStrictMode})
+	http.Redirect(w, r, s.base, http.StatusSeeOther)
 }
 
-// allowed says whether a request has the cookie, or as a program sends it, the token.
+// allowed says whether a request has the cookie.
 func (s *Server) allowed(r *http.Request) bool {
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		sum := sha256.Sum256([]byte(bearer))
-		return subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
-	}
-	for _, c := range r.CookiesNamed(cookieName(r)) {
+	for _, c := range r.CookiesNamed(cookieName) {
 		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.cookie)) == 1 {
 			return true
 		}
@@ -254,7 +242,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(printable.EscapeJSON(text))
+	_, _ = w.Write(printable.SafeJSON(text))
 }
 
 type problem struct {

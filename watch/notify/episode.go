@@ -61,15 +61,23 @@ func (p *episode) see(now time.Time, r *runs.Run) []Notice {
 	}
 	switch r.Outcome {
 	case string(journal.OutcomeOOM):
-		tell(OOM, r.Reason, 0)
+		tell(OOM, r.Reason+goesOn(r), 0)
 	case string(journal.OutcomeLimit):
-		tell(Limit, cmp.Or(r.Reason, "ended at a limit"), 0)
+		tell(Limit, cmp.Or(r.Reason, "ended at a limit")+goesOn(r), 0)
 	case string(journal.OutcomeRefused):
 		tell(Refused, r.Reason, 0)
 	case runs.Died:
 		tell(Died, r.Reason, 0)
 	}
 	return out
+}
+
+// goesOn says how the session of a run that was ended is taken up, as far as its report is known.
+func goesOn(r *runs.Run) string {
+	if r.Report.Resume == "" {
+		return ""
+	}
+	return "; to go on: " + r.Report.Resume
 }
 
 // childKilled says which child was killed, once that is known.

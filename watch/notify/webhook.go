@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 )
 
 const (
@@ -38,13 +40,12 @@ func newWebhook(text string) (*webhook, error) {
 		return nil, errors.New("notices go to a URL with http or https and a host, without a user name: https://host/path")
 	}
 	w := &webhook{url: u}
-	w.client = &http.Client{
-		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: attemptTime}).DialContext, TLSHandshakeTimeout: attemptTime,
-			DisableKeepAlives: true, MaxResponseHeaderBytes: maxAnswer, ForceAttemptHTTP2: true,
-		},
-		CheckRedirect: w.redirect,
+	t := &http.Transport{
+		DialContext: (&net.Dialer{Timeout: attemptTime}).DialContext, TLSHandshakeTimeout: attemptTime,
+		DisableKeepAlives: true, MaxResponseHeaderBytes: maxAnswer, ForceAttemptHTTP2: true,
 	}
+	forwardproxy.Use(t)
+	w.client = &http.Client{Transport: t, CheckRedirect: w.redirect}
 	return w, nil
 }
 

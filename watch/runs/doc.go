@@ -31,7 +31,7 @@
 // highest values of its interval: the intervals double with time. Each tells what has been counted before it, so that [Look] can leave out
 // the middle of a file. [Prune] keeps 30 days, 10,000 runs and 256 MiB, and leaves what lives.
 //
-// Credentials do not get there: argv is masked by [secrets.Argv], texts of events by [secrets.Text], and the values of variables
+// Credentials do not get there: argv is masked by [secrets.Values.Argv], texts of events by [secrets.Text], and the values of variables
 // with the name of a secret wherever they stand.
 //
 // # Concurrency and tests

@@ -209,7 +209,7 @@ func (e encoder) line(key string, v any) []byte {
 }
 
 func (e encoder) record(r journal.Record) []byte {
-	r.Event = masked(r.Event)
+	r.Event = secrets.Masked(e.values, r.Event)
 	body, err := json.Marshal(r)
 	if err != nil {
 		return nil
@@ -217,10 +217,10 @@ func (e encoder) record(r journal.Record) []byte {
 	return e.values.Hide(append(body, '\n'))
 }
 
-// report masks what a report has of others' words. The argv of its command is masked already where the run began.
+// report masks what a report has of others' words. A run masks the argv of its command where it begins.
 func (e encoder) report(r journal.Report) journal.Report {
-	r.Command = secrets.Argv(r.Command)
-	r.Warnings = masked(r.Warnings)
+	r.Command = e.values.Argv(r.Command)
+	r.Warnings = secrets.Masked(e.values, r.Warnings)
 	r.Window.SummaryError = secrets.Text(r.Window.SummaryError)
 	return r
 }

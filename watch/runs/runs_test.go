@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -400,11 +401,11 @@ func TestDailyBeginsAFileADay(t *testing.T) {
 func TestMaskedChangesNothingElse(t *testing.T) {
 	t.Parallel()
 	in := journal.ToolServer{Server: "x", State: "ended", Reason: "exit: API_KEY=abcdef was refused"}
-	if got := masked[journal.Event](in).(journal.ToolServer); got.Reason != "exit: API_KEY=******** was refused" || got.Server != "x" || in.Reason == got.Reason {
+	if got := secrets.Masked[journal.Event](nil, in).(journal.ToolServer); got.Reason != "exit: API_KEY=******** was refused" || got.Server != "x" || in.Reason == got.Reason {
 		t.Errorf("%+v", got)
 	}
 	same := journal.WindowCompacted{Rungs: []string{"a"}, Model: "plain"}
-	if !reflect.DeepEqual(masked[journal.Event](same), journal.Event(same)) {
+	if !reflect.DeepEqual(secrets.Masked[journal.Event](nil, same), journal.Event(same)) {
 		t.Error("changed")
 	}
 }

@@ -51,7 +51,7 @@ const (
 var important = map[string]bool{
 	journal.LayerChosen{}.Kind(): true, journal.Waiting{}.Kind(): true, journal.Admitted{}.Kind(): true, journal.Refused{}.Kind(): true,
 	journal.RunStarted{}.Kind(): true, journal.ChildKilled{}.Kind(): true, journal.OOMKills{}.Kind(): true, journal.OOMDKills{}.Kind(): true,
-	journal.LimitReached{}.Kind(): true, journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true,
+	journal.LimitReached{}.Kind(): true, journal.MemoryRaised{}.Kind(): true, journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true,
 	journal.WindowCompacted{}.Kind(): true, journal.WindowOverflow{}.Kind(): true, journal.WindowBreaker{}.Kind(): true,
 	journal.ToolResultLarge{}.Kind(): true, journal.ToolsTallied{}.Kind(): true, journal.AgentQueryEnded{}.Kind(): true,
 	journal.AgentRoom{}.Kind(): true,

@@ -14,7 +14,7 @@
 //
 // Names and attributes are those of OpenTelemetry's conventions for generative AI and MCP; what these have no name for begins with
 // "plimsoll.". A run, a question and a conversation is a trace: `invoke_agent TOOL`, in it `chat MODEL` for each request to a model
-// that went through the proxy and `execute_tool TOOL` for each call of an MCP tool, whichever process of the run it went through.
+// that went through the proxy and `tools/call TOOL` for each call of an MCP tool, whichever process of the run it went through.
 // The daemon, and a gateway outside of a run, serve many: there each request is a trace of its own. Where the client of an MCP call
 // named its span (params._meta.traceparent), that is the parent, and the run's span is linked. Nothing is ever put into a call.
 //

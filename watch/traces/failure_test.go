@@ -274,7 +274,7 @@ func TestLookBack(t *testing.T) {
 	if len(c.taken()) != 2 || run.attribute("plimsoll.outcome") != runs.Died || run.attribute("error.type") != runs.Died || run.Start != now.Add(-3*time.Hour).UnixNano() {
 		t.Errorf("%d spans; %+v", len(c.taken()), run)
 	}
-	if c.one(t, "execute_tool new").ParentID != run.SpanID || s.Stats().Dropped != 0 {
+	if c.one(t, "tools/call new").ParentID != run.SpanID || s.Stats().Dropped != 0 {
 		t.Errorf("%+v", s.Stats())
 	}
 }

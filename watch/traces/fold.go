@@ -113,6 +113,11 @@ func (f *fold) record(r *journal.Record, give func(span)) {
 		a.text("plimsoll.limit.name", e.Name)
 		a.text("plimsoll.limit.action", e.Did)
 		f.note(r.Time, "plimsoll.limit_reached", a)
+	case journal.MemoryRaised:
+		var a attributes
+		a.some("plimsoll.memory.limit", e.ToBytes)
+		a.text("plimsoll.memory.raised_for", e.Why)
+		f.note(r.Time, "plimsoll.memory_raised", a)
 	case journal.OOMDKills:
 		f.note(r.Time, "plimsoll.oomd_kill", nil)
 	}

@@ -3,6 +3,7 @@ package traces
 import (
 	"bytes"
 	"encoding/json"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -50,6 +51,10 @@ type (
 		Number *string  `json:"intValue,omitempty"`
 		Real   *float64 `json:"doubleValue,omitempty"`
 		Truth  *bool    `json:"boolValue,omitempty"`
+		List   *values  `json:"arrayValue,omitempty"`
+	}
+	values struct {
+		Values []value `json:"values"`
 	}
 	attributes []attribute
 )
@@ -78,6 +83,28 @@ func (a *attributes) text(key, v string) {
 	}
 }
 
+// one adds a list of one text unless that is empty.
+func (a *attributes) one(key, v string) {
+	if v = clean(v); v != "" {
+		*a = append(*a, attribute{key, value{List: &values{[]value{{Text: &v}}}}})
+	}
+}
+
+// server adds a host, and its port: that of https where it names none.
+func (a *attributes) server(host string) {
+	if host == "" {
+		return
+	}
+	address, port := host, "443"
+	if h, p, err := net.SplitHostPort(host); err == nil {
+		address, port = h, p
+	}
+	a.text("server.address", strings.Trim(address, "[]"))
+	if n, err := strconv.ParseInt(port, 10, 32); err == nil {
+		a.number("server.port", n)
+	}
+}
+
 func (a *attributes) number(key string, v int64) {
 	*a = append(*a, attribute{key, value{Number: new(strconv.FormatInt(v, 10))}})
 }
@@ -103,6 +130,9 @@ func (a *attributes) truth(key string, v bool) {
 // envelope is what stands before and after the spans of a request.
 type envelope struct{ before, after []byte }
 
+// schema is the version of the conventions that the names are of: the last one that had those for generative AI and MCP in it.
+const schema = "https://opentelemetry.io/schemas/1.41.0"
+
 // scope names who makes the spans.
 const scope = "github.com/plimsoll/plimsoll/watch/traces"
 
@@ -113,9 +143,9 @@ func newEnvelope(version, host string) envelope {
 	resource.text("host.name", host)
 	const mark = `"SPANS"`
 	whole, err := json.Marshal(map[string]any{"resourceSpans": []any{map[string]any{
-		"resource": map[string]any{"attributes": resource},
+		"resource": map[string]any{"attributes": resource}, "schemaUrl": schema,
 		"scopeSpans": []any{map[string]any{
-			"scope": map[string]any{"name": scope, "version": clean(version)}, "spans": []any{json.RawMessage(mark)},
+			"scope": map[string]any{"name": scope, "version": clean(version)}, "schemaUrl": schema, "spans": []any{json.RawMessage(mark)},
 		}},
 	}}})
 	if err != nil {

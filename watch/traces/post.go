@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 )
 
 const (
@@ -42,13 +44,13 @@ func endpoint(base string) (string, error) {
 
 // newClient makes a client of one connection that waits for nothing longer than timeout and goes where it was told only.
 func newClient(timeout time.Duration) *http.Client {
+	t := &http.Transport{
+		DialContext: (&net.Dialer{Timeout: timeout}).DialContext, MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: 90 * time.Second,
+		ForceAttemptHTTP2: true, TLSHandshakeTimeout: timeout, MaxResponseHeaderBytes: maxAnswer,
+	}
+	forwardproxy.Use(t)
 	return &http.Client{
-		Timeout: timeout,
-		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: timeout}).DialContext,
-			MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true,
-			TLSHandshakeTimeout: timeout, MaxResponseHeaderBytes: maxAnswer,
-		},
+		Timeout: timeout, Transport: t,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

@@ -68,6 +68,14 @@ func (f *fold) chat(r *journal.Record, e *journal.WindowResponse) span {
 	a.some("gen_ai.usage.input_tokens", e.TokensIn)
 	a.some("gen_ai.usage.output_tokens", e.TokensOut)
 	a.some("gen_ai.usage.cache_read.input_tokens", e.CacheRead)
+	a.some("gen_ai.usage.cache_creation.input_tokens", e.CacheWrite)
+	a.some("gen_ai.usage.reasoning.output_tokens", e.Reasoning)
+	a.text("gen_ai.response.id", e.ID)
+	if e.ID != "" || e.AnsweredBy != "" {
+		a.text("gen_ai.response.model", cmp.Or(e.AnsweredBy, e.Model))
+	}
+	a.one("gen_ai.response.finish_reasons", e.Finish)
+	a.server(e.Server)
 	if e.Stream && e.FirstByte > 0 {
 		a.seconds("gen_ai.response.time_to_first_chunk", e.FirstByte)
 	}
@@ -104,9 +112,12 @@ func (f *fold) unanswered(q *request, at time.Time) span {
 	return s
 }
 
-// tool is the span of a call of an MCP tool, or of what reads a resource.
+// tool is the span of a call of an MCP tool, or of what reads a resource: that of a client of the server, unless the server was not asked.
 func (f *fold) tool(r *journal.Record, e *journal.ToolCalled) span {
 	s := f.toolSpan(r, e.Server, e.Tool, e.Method, r.Time.Add(-e.Duration))
+	if !e.Reused {
+		s.Kind = kindClient
+	}
 	f.calls++
 	a := &s.Attributes
 	a.text("mcp.protocol.version", e.Protocol)
@@ -133,9 +144,9 @@ func (f *fold) toolRefused(r *journal.Record, e *journal.ToolRefused) span {
 func (f *fold) toolSpan(r *journal.Record, server, tool, method string, start time.Time) span {
 	name := method
 	if method == callTool {
-		name = named(executeTool, tool)
+		name = named(callTool, tool)
 	}
-	s := f.span(r.Seq, r.Seq, cmp.Or(clean(name), executeTool), kindInternal, start, r.Time)
+	s := f.span(r.Seq, r.Seq, cmp.Or(clean(name), callTool), kindInternal, start, r.Time)
 	a := &s.Attributes
 	if method == callTool {
 		a.text("gen_ai.operation.name", executeTool)

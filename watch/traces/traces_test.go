@@ -188,10 +188,10 @@ func TestARunIsATrace(t *testing.T) {
 	run.Append(journal.WindowCompacted{Upstream: "anthropic", Model: "claude-opus", Request: 1, Reason: "trigger", Before: 160_000, After: 90_000, Rungs: []string{"mask"}})
 	run.Append(journal.WindowRequest{Upstream: "anthropic", Dialect: "messages", Model: "claude-opus", Request: 1, Conversation: "0123456789ab", Tokens: 90_000, LimitTokens: 200_000})
 	run.Append(journal.WindowRequest{Upstream: "anthropic", Dialect: "messages", Model: "claude-haiku", Request: 2, Tokens: 500, LimitTokens: 200_000})
-	run.Append(journal.WindowResponse{Upstream: "anthropic", Dialect: "messages", Model: "claude-haiku", Request: 2, Status: 429, Duration: 50 * time.Millisecond, Ended: "complete"})
+	run.Append(journal.WindowResponse{Upstream: "anthropic", Dialect: "messages", Model: "claude-haiku", Request: 2, Server: "[::1]:8080", Status: 429, Duration: 50 * time.Millisecond, Ended: "complete"})
 	run.Append(journal.WindowResponse{
 		Upstream: "anthropic", Dialect: "messages", Model: "claude-opus", Request: 1, Status: 200, Stream: true, TokensIn: 90_123, TokensOut: 456, CacheRead: 80_000,
-		FirstByte: 400 * time.Millisecond, Duration: 2 * time.Second, Ended: "complete",
+		FirstByte: 400 * time.Millisecond, Duration: 2 * time.Second, Ended: "complete", CacheWrite: 77, Reasoning: 33, Server: "api.anthropic.com", ID: "msg_1", AnsweredBy: "claude-opus-5-5", Finish: "end_turn",
 	})
 	run.Append(journal.WindowRequest{Upstream: "openai", Dialect: "responses", Model: "gpt-5", Request: 3, Tokens: 7})
 	run.Append(journal.ChildKilled{PID: 77, Name: "node", Bytes: 3 << 30, By: "kernel"})
@@ -227,7 +227,7 @@ func TestARunIsATrace(t *testing.T) {
 		}
 	}
 	opus, haiku, open := c.one(t, "chat claude-opus"), c.one(t, "chat claude-haiku"), c.one(t, "chat gpt-5")
-	read, write, list, del := c.one(t, "execute_tool read"), c.one(t, "execute_tool write"), c.one(t, "execute_tool list"), c.one(t, "execute_tool delete")
+	read, write, list, del := c.one(t, "tools/call read"), c.one(t, "tools/call write"), c.one(t, "tools/call list"), c.one(t, "tools/call delete")
 	for _, span := range []got{opus, haiku, open, read, list, del, inside} {
 		if span.TraceID != agent.TraceID || span.ParentID != agent.SpanID {
 			t.Errorf("%s is in trace %s below %s, not in %s below %s", span.Name, span.TraceID, span.ParentID, agent.TraceID, agent.SpanID)
@@ -269,6 +269,16 @@ func TestARunIsATrace(t *testing.T) {
 		{opus, "gen_ai.usage.cache_read.input_tokens", "80000"},
 		{opus, "gen_ai.response.time_to_first_chunk", "0.4"},
 		{opus, "gen_ai.conversation.compacted", "true"},
+		{opus, "gen_ai.usage.cache_creation.input_tokens", "77"},
+		{opus, "gen_ai.usage.reasoning.output_tokens", "33"},
+		{opus, "gen_ai.response.id", "msg_1"},
+		{opus, "gen_ai.response.model", "claude-opus-5-5"},
+		{opus, "gen_ai.response.finish_reasons", "map[values:[map[stringValue:end_turn]]]"},
+		{opus, "server.address", "api.anthropic.com"},
+		{opus, "server.port", "443"},
+		{haiku, "server.address", "::1"},
+		{haiku, "server.port", "8080"},
+		{haiku, "gen_ai.response.model", ""},
 		{opus, "plimsoll.window.tokens", "90000"},
 		{opus, "plimsoll.window.limit_tokens", "200000"},
 		{opus, "error.type", ""},
@@ -294,12 +304,15 @@ func TestARunIsATrace(t *testing.T) {
 	if len(opus.Events) != 1 || opus.Events[0].Name != "plimsoll.window.compacted" || len(haiku.Events) != 0 || len(agent.Events) != 1 {
 		t.Errorf("events: %v, %v, %v", opus.Events, haiku.Events, agent.Events)
 	}
-	if opus.Kind != 3 || read.Kind != 1 || haiku.Status.Code != 2 || opus.Status.Code != 0 {
+	if opus.Kind != 3 || read.Kind != 3 || agent.Kind != 1 || del.Kind != 1 || haiku.Status.Code != 2 || opus.Status.Code != 0 {
 		t.Errorf("kinds %d, %d; status %d, %d", opus.Kind, read.Kind, haiku.Status.Code, opus.Status.Code)
 	}
 	for _, text := range c.raw {
 		if strings.Contains(text, "secret plan") {
 			t.Error("words of a command line were sent")
+		}
+		if strings.Count(text, `"schemaUrl":"https://opentelemetry.io/schemas/`) != 2 {
+			t.Errorf("no schema: %.200s", text)
 		}
 		if !strings.Contains(text, `{"key":"service.name","value":{"stringValue":"plimsoll"}}`) {
 			t.Errorf("no resource: %.200s", text)

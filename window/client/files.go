@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // Settings files of people are a few kilobytes; these bounds are there for what is none.
@@ -47,19 +47,7 @@ func (w *planner) read(name string) ([]byte, error) {
 
 // readBounded reads a regular file: a pipe in its place would wait for ever.
 func readBounded(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", name)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
+	return statefile.ReadLinked(name, maxFile)
 }
 
 // readJSON decodes a settings file with comments into v. It tells whether there was one.

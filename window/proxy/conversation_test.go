@@ -352,6 +352,30 @@ func TestRequestsToStandAsideFrom(t *testing.T) {
 	}
 }
 
+// What nobody has looked into goes nowhere.
+func TestAnUnknownContentEncodingIsRefused(t *testing.T) {
+	_, root, j := start(t, "http://127.0.0.1:1", Options{})
+	for _, encoding := range []string{"br", "gzip, zstd", "compress"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, root+"/openai/v1/chat/completions", strings.NewReader("packed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Encoding", encoding)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusUnsupportedMediaType || res.Header.Get("Accept-Encoding") != "gzip, deflate, zstd" || !strings.Contains(string(body), encoding) {
+			t.Errorf("%s: %s %v %s", encoding, res.Status, res.Header, body)
+		}
+	}
+	if refused := events[journal.WindowRefused](j); len(refused) != 3 || refused[0].Reason != "encoding" {
+		t.Errorf("%+v", refused)
+	}
+}
+
 func TestUnreadableBodiesPass(t *testing.T) {
 	upstream, requests := rawUpstream(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 	_, root, j := start(t, upstream, Options{})
@@ -363,7 +387,7 @@ func TestUnreadableBodiesPass(t *testing.T) {
 		{`{"messages":` + strings.Repeat("[", 100_000), "", "unreadable"},
 		{"", "", "unreadable"},
 		{"not gzip", "gzip", "unreadable"},
-		{"whatever", "br", "encoding"},
+		{"not deflate", "deflate", "unreadable"},
 	} {
 		before := len(events[journal.WindowPassed](j))
 		extra := ""

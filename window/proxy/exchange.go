@@ -88,11 +88,14 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 			delete(req.Header, name) // they speak of the body that the client sent
 		}
 	}
+	if !t.edited && req.ContentLength < 0 {
+		req.Trailer = t.r.Trailer // which the server has filled in with the end of the body
+	}
 	if err := t.p.sign(req, t.rt, t.content); err != nil {
 		_ = req.Body.Close()
 		return nil, err
 	}
-	res, err := t.p.send(w, req)
+	res, err := t.p.sendSigned(w, req, t.rt, t.content)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +185,17 @@ func (t *exchange) headers(h http.Header) {
 func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 	ev := journal.WindowResponse{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Status: a.res.StatusCode, Stream: a.stream || t.stream,
-		FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how,
+		FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how, Server: t.rt.up.server(),
 	}
 	if !t.keptElsewhere() {
 		ev.Estimated = int64(t.in.Best)
 	}
 	if r := a.reader; r != nil && a.res.StatusCode == http.StatusOK {
 		ev.TokensIn, ev.TokensOut, ev.CacheRead = int64(r.Usage.Input), int64(r.Usage.Output), int64(r.Usage.CacheRead)
+		ev.CacheWrite, ev.Reasoning = int64(r.Usage.CacheWrite), int64(r.Usage.Reasoning)
+		if ev.ID, ev.Finish = r.ID, r.StopReason; r.Model != t.model {
+			ev.AnsweredBy = r.Model
+		}
 		if r.Usage.Input > 0 && !a.refused {
 			t.learnUsage(r.Usage.Input)
 			t.taken(&r.Usage)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -150,6 +151,11 @@ func (p *Proxy) passBody(w http.ResponseWriter, r *http.Request, rt *route, body
 // relay sends req and its answer on. It looks at neither, but at a list of models as it passes: that may say how much they take.
 func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, rt *route, req *http.Request) {
 	res, err := p.send(w, req)
+	p.relayAnswer(w, r, rt, res, err)
+}
+
+// relayAnswer sends the answer of an upstream down, or says why there is none.
+func (p *Proxy) relayAnswer(w http.ResponseWriter, r *http.Request, rt *route, res *http.Response, err error) {
 	if err != nil {
 		p.upstreamFailed(w, r, rt, err)
 		return
@@ -262,6 +268,12 @@ func (p *Proxy) send(w http.ResponseWriter, req *http.Request) (*http.Response, 
 	if err == nil && (res.StatusCode < 200 || res.StatusCode > 999) { // 101 to a request that asked for no other protocol
 		_ = res.Body.Close()
 		return nil, fmt.Errorf("its status is %d, which ends no request", res.StatusCode)
+	}
+	if err == nil {
+		if err = forwardproxy.Refused(req, res); err != nil {
+			_ = res.Body.Close()
+			return nil, err
+		}
 	}
 	return res, err
 }

@@ -164,7 +164,7 @@ func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 	return nil
 }
 
-// read decodes and parses the body. A body that cannot be read goes on as it came: the
+// read decodes and parses the body. A body that is broken goes on as it came: the
 // provider says what is wrong with it.
 func (t *modelRequest) read() error {
 	t.model = t.rt.name
@@ -182,8 +182,11 @@ func (t *modelRequest) read() error {
 			reason = "size"
 		} else if errors.Is(err, errGiants) {
 			reason = "giants"
-		} else if errors.Is(err, wire.ErrEncoding) {
-			reason = "encoding"
+		} else if errors.Is(err, wire.ErrEncoding) { // it would go on without any limit being held
+			return &refusal{
+				status: http.StatusUnsupportedMediaType, reason: "encoding",
+				text: fmt.Sprintf("the request's Content-Encoding is %q, which is not read here: send it with one of %s, or with none", clip(encoding, 40), wire.Encodings),
+			}
 		}
 		t.p.passed(t.rt, reason, "")
 		return nil

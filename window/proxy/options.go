@@ -148,6 +148,7 @@ type Proxy struct {
 	ownLine    bool // no trigger was set: clients that compact by themselves have one of their own
 	now        func() time.Time
 	requests   atomic.Uint64 // to models, so far
+	skew       atomic.Int64  // of the clock of AWS against ours, in nanoseconds
 	pauses     pauses        // in answers
 	bodyIdle   time.Duration
 }

@@ -36,7 +36,50 @@ func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 	if service == "" {
 		service = "bedrock"
 	}
-	return signer.SignHTTP(req.Context(), who, req, hexSum(body), service, a.Region, time.Now())
+	return signer.SignHTTP(req.Context(), who, req, hexSum(body), service, a.Region, time.Now().Add(time.Duration(p.skew.Load())))
+}
+
+// maxSkew is how far a clock may be from that of AWS, which refuses a signature at five minutes.
+const maxSkew = 4 * time.Minute
+
+// sendSigned sends a request that [Proxy.sign] has signed. Where it is refused by a clock that differs from ours by more than signatures
+// may, ours is corrected by what the answer says, for this request, which is sent once more, and for those that follow.
+func (p *Proxy) sendSigned(w http.ResponseWriter, req *http.Request, rt *route, body []byte) (*http.Response, error) {
+	res, err := p.send(w, req)
+	if err != nil || rt.up.AWS == nil || !p.correctClock(res) {
+		return res, err
+	}
+	again := req.Clone(req.Context())
+	if req.GetBody != nil {
+		if again.Body, err = req.GetBody(); err != nil {
+			return res, nil // the refusal is the answer then
+		}
+	}
+	if err := p.sign(again, rt, body); err != nil {
+		_ = again.Body.Close()
+		return res, nil
+	}
+	_ = res.Body.Close()
+	return p.send(w, again)
+}
+
+// correctClock takes over the clock of an answer that refuses a request, where it says another time than ours.
+func (p *Proxy) correctClock(res *http.Response) bool {
+	switch res.StatusCode {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
+	default:
+		return false
+	}
+	theirs, err := http.ParseTime(res.Header.Get("Date"))
+	if err != nil {
+		return false
+	}
+	skew := time.Until(theirs)
+	if off := skew - time.Duration(p.skew.Load()); off.Abs() <= maxSkew {
+		return false
+	}
+	p.skew.Store(int64(skew))
+	return true
 }
 
 func hexSum(body []byte) string {
@@ -72,5 +115,6 @@ func (p *Proxy) passSigned(w http.ResponseWriter, r *http.Request, rt *route) {
 		p.refuse(w, rt, &refusal{status: http.StatusBadGateway, reason: "upstream", text: err.Error()})
 		return
 	}
-	p.relay(w, r, rt, req)
+	res, err := p.sendSigned(w, req, rt, body.bytes)
+	p.relayAnswer(w, r, rt, res, err)
 }

@@ -3,10 +3,9 @@ package proxy
 import (
 	"net"
 	"net/http"
-	"net/url"
 	"time"
 
-	"golang.org/x/net/http/httpproxy"
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 )
 
 // Limits of [NewTransport].
@@ -21,14 +20,12 @@ const (
 )
 
 // NewTransport makes the way to the upstreams: HTTP/2 where they speak it, the proxy that
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY name (as they are now; never for loopback),
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY name (as they are now; see [forwardproxy.Use]),
 // connections kept for reuse. It adds nothing to a request and takes no content encoding
 // off an answer. Connecting and TLS have a time limit, an answer has none.
 func NewTransport() *http.Transport {
-	proxy := httpproxy.FromEnvironment().ProxyFunc()
 	dialer := &net.Dialer{Timeout: ConnectTimeout, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:                 func(r *http.Request) (*url.URL, error) { return proxy(r.URL) },
+	t := &http.Transport{
 		DialContext:           dialer.DialContext,
 		TLSHandshakeTimeout:   ConnectTimeout,
 		ExpectContinueTimeout: time.Second,
@@ -42,4 +39,6 @@ func NewTransport() *http.Transport {
 		// connection, over which all requests to that host would hang.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
+	forwardproxy.Use(t)
+	return t
 }

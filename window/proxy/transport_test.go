@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,6 +125,34 @@ func TestBedrockIsSignedAnew(t *testing.T) {
 	}
 }
 
+// What a client sends after a body reaches the provider, also where the body is looked into, unless it was changed.
+func TestTrailersOfARequestAreSent(t *testing.T) {
+	var got http.Header
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		got = r.Trailer
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer upstream.Close()
+	_, root, _ := start(t, upstream.URL, Options{Token: testToken})
+	for _, path := range []string{"/openai/v1/chat/completions", "/openai/v1/files"} {
+		body := struct{ io.Reader }{strings.NewReader(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`)} // of no known length
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, root+"/"+testToken+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Trailer = http.Header{"X-Checksum": {"42"}}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != 200 || got.Get("X-Checksum") != "42" {
+			t.Errorf("%s: %s with the trailers %v", path, res.Status, got)
+		}
+	}
+}
+
 // checkSignature signs what arrived at the time it says, and compares.
 func checkSignature(t *testing.T, r *http.Request, body []byte) {
 	t.Helper()
@@ -150,6 +179,58 @@ func checkSignature(t *testing.T, r *http.Request, body []byte) {
 	}
 	if want := again.Header.Get("Authorization"); authorization != want {
 		t.Errorf("the signature is\n%s, want\n%s", authorization, want)
+	}
+}
+
+// A provider whose clock is not ours gets a signature by its own, from the second try on.
+func TestTheClockOfASignatureIsCorrected(t *testing.T) {
+	var tries atomic.Int32
+	var off time.Duration
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tries.Add(1)
+		body, _ := io.ReadAll(r.Body)
+		theirs := time.Now().Add(off).UTC()
+		w.Header().Set("Date", theirs.Format(http.TimeFormat))
+		at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
+		if err != nil || at.Sub(theirs).Abs() > 5*time.Minute {
+			w.Header().Set("X-Amzn-Errortype", "InvalidSignatureException")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"message":"Signature expired"}`)
+			return
+		}
+		checkSignature(t, r, body)
+		if strings.Contains(string(body), "forbidden") {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	defer upstream.Close()
+	for _, off = range []time.Duration{3 * time.Hour, -20 * time.Minute} {
+		_, root, _ := start(t, upstream.URL, Options{
+			Token:     testToken,
+			Upstreams: []Upstream{{Name: "bedrock", URL: upstream.URL, AWS: &AWS{Credentials: keys{}, Region: "eu-west-1"}}},
+		})
+		ask := func(path, body string) (status, used int) {
+			before := tries.Load()
+			res, err := http.Post(root+"/"+testToken+"/bedrock"+path, "application/json", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			return res.StatusCode, int(tries.Load() - before)
+		}
+		const model = "/model/anthropic.claude-sonnet-4-v1%3A0/invoke"
+		const plain = `{"anthropic_version":"bedrock-2023-05-31","max_tokens":10,"messages":[{"role":"user","content":"hi"}]}`
+		for i, want := range []int{2, 1} {
+			if status, used := ask(model, plain); status != 200 || used != want {
+				t.Errorf("by %s off, request %d: %d after %d tries", off, i+1, status, used)
+			}
+		}
+		if status, used := ask("/other", "{}"); status != 200 || used != 1 {
+			t.Errorf("what is not looked into: %d after %d tries", status, used)
+		}
+		if status, used := ask("/other", "forbidden"); status != 403 || used != 1 {
+			t.Errorf("a refusal that is not the clock's: %d after %d tries", status, used)
+		}
 	}
 }
 

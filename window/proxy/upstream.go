@@ -189,3 +189,11 @@ func (u *upstream) injectKey(h http.Header, t *url.URL) {
 
 // known is the upstream as package models names it.
 func (up *upstream) known() string { return string(up.Provider) + "+" + up.base.String() }
+
+// server is the host, with its port unless that is the one of https.
+func (u *upstream) server() string {
+	if u.base.Scheme == "http" && u.base.Port() == "" {
+		return u.base.Host + ":80"
+	}
+	return u.base.Host
+}

@@ -38,6 +38,8 @@ type Answer struct {
 	// StopReason is the provider's own word ("stop", "max_tokens", "MAX_TOKENS",
 	// "model_context_window_exceeded", …), at most 64 bytes.
 	StopReason string
+	// ID is the provider's name for the answer, Model the one that gave it; "" where it does not say, or says more than 63 bytes.
+	ID, Model string
 	// Begun tells that content was seen: a client may have shown it. What only announces
 	// or ends it (response.created, message_start, ping, message_stop, a chunk without
 	// choices) does not count, and neither do errors.

@@ -20,11 +20,13 @@ const (
 	nameDelta
 	nameError
 	nameFinishReason
+	nameID
 	nameIncomplete
 	nameInputChanges
 	nameInputDetails
 	nameInputTokens
 	nameMessage
+	nameModel
 	nameOutput
 	nameOutputDetails
 	nameOutputTokens
@@ -48,6 +50,10 @@ func nameOf(key []byte) name {
 		return nameUsage
 	case "type":
 		return nameType
+	case "id", "responseId":
+		return nameID
+	case "model", "modelVersion":
+		return nameModel
 	case "response":
 		return nameResponse
 	case "message":
@@ -113,6 +119,12 @@ func nameOf(key []byte) name {
 // The places where something is said.
 const (
 	atType        = path(nameType)
+	atID          = path(nameID)
+	atStartID     = path(nameMessage)<<8 | atID
+	atFinalID     = path(nameResponse)<<8 | atID
+	atModel       = path(nameModel)
+	atStartModel  = path(nameMessage)<<8 | atModel
+	atFinalModel  = path(nameResponse)<<8 | atModel
 	atError       = path(nameError)
 	atFailure     = path(nameResponse)<<8 | path(nameError)
 	atChoice      = path(nameChoices)<<8 | path(nameElement)
@@ -168,6 +180,14 @@ func (a *Answer) value(at path, v []byte, text bool) {
 	case atType:
 		if text {
 			a.event(v)
+		}
+	case atID, atStartID, atFinalID:
+		if text && a.ID == "" && len(v) < maxWord {
+			a.ID = string(v)
+		}
+	case atModel, atStartModel, atFinalModel:
+		if text && a.Model == "" && len(v) < maxWord {
+			a.Model = string(v)
 		}
 	case atError, atFailure:
 		a.failed = a.failed || text

@@ -170,6 +170,31 @@ func same(a, b *Answer) bool {
 	return a.Usage == b.Usage && a.StopReason == b.StopReason && a.Begun == b.Begun && a.Done == b.Done && string(a.ErrorBody) == string(b.ErrorBody) && slices.Equal(a.Changes, b.Changes)
 }
 
+// Who answered, and under which name, in every dialect; the id of a call in it is none.
+func TestAnswerNamesItselfAndItsModel(t *testing.T) {
+	for body, dialect := range map[string]Dialect{
+		`{"id":"r-1","model":"m-1","choices":[{"message":{"tool_calls":[{"id":"call_9"}]}}]}`:                                               Chat,
+		events(`{"id":"r-1","model":"m-1","choices":[]}`, `{"id":"r-2","model":"m-2","choices":[]}`):                                       Chat,
+		events(`{"type":"message_start","message":{"id":"r-1","model":"m-1"}}`, `{"type":"content_block_start","content_block":{"id":"t"}}`): Messages,
+		events(`{"type":"response.created","response":{"id":"r-1","model":"m-1"}}`):                                                         Responses,
+		`{"candidates":[{"content":{"parts":[{"functionCall":{"id":"x"}}]}}],"modelVersion":"m-1","responseId":"r-1"}`:                      Gemini,
+		`{"id":"r-1","model":"m-1","content":[{"type":"tool_use","id":"toolu_1"}]}`:                                                         Messages,
+	} {
+		a := NewAnswer(dialect, strings.HasPrefix(body, "data:") || strings.HasPrefix(body, "event:"))
+		for i := range len(body) { // byte by byte
+			_, _ = a.Write([]byte(body[i : i+1]))
+		}
+		if a.ID != "r-1" || a.Model != "m-1" {
+			t.Errorf("%s: %q by %q", body, a.ID, a.Model)
+		}
+	}
+	long := NewAnswer(Chat, false)
+	_, _ = long.Write([]byte(`{"id":"` + strings.Repeat("x", 100) + `"}`))
+	if long.ID != "" {
+		t.Errorf("a part of an id: %s", long.ID)
+	}
+}
+
 func TestAnswer(t *testing.T) {
 	for _, c := range answers {
 		t.Run(c.name, func(t *testing.T) {

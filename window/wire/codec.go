@@ -2,6 +2,8 @@ package wire
 
 import (
 	"bytes"
+	"compress/flate"
+	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,8 +15,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrEncoding is returned for a content encoding that is not known here (br, deflate,
-// several at once). Such a body is forwarded as it came.
+// Encodings are the content encodings that are read, as Accept-Encoding has them. Brotli is none of them: its dictionary alone is 120 KB, and
+// no client is known to send it.
+const Encodings = "gzip, deflate, zstd"
+
+// ErrEncoding is returned for a content encoding that is not known here (br, several at once).
 var ErrEncoding = errors.New("a content encoding that is not known")
 
 // TooLargeError says that a body would be larger, decoded, than was allowed.
@@ -24,7 +29,7 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the body is larger than %d bytes when it is decoded", e.Max)
 }
 
-// Decode unpacks a body by its Content-Encoding: gzip, x-gzip or zstd; "" and identity
+// Decode unpacks a body by its Content-Encoding: gzip, x-gzip, deflate or zstd; "" and identity
 // return the body itself. No more than about max bytes of memory are taken (and 8 MB for
 // zstd), whatever the body claims; what would be larger is a [*TooLargeError].
 func Decode(encoding string, body []byte, max int64) ([]byte, error) {
@@ -36,6 +41,8 @@ func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 		return body, nil
 	case "gzip":
 		return gunzip(body, max)
+	case "deflate":
+		return inflate(body, max)
 	case "zstd":
 		return unzstd(body, max)
 	}
@@ -66,6 +73,17 @@ func Encode(encoding string, body []byte) ([]byte, error) {
 	case "gzip":
 		var out bytes.Buffer
 		w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(body); err != nil {
+			return nil, err
+		}
+		err = w.Close()
+		return out.Bytes(), err
+	case "deflate":
+		var out bytes.Buffer
+		w, err := zlib.NewWriterLevel(&out, zlib.BestSpeed)
 		if err != nil {
 			return nil, err
 		}
@@ -117,6 +135,24 @@ func gunzip(body []byte, limit int64) ([]byte, error) {
 	if n := len(body); n >= 18 {
 		size = max(size, int64(binary.LittleEndian.Uint32(body[n-4:]))+1)
 	}
+	return readAll("gzip", z, size, limit)
+}
+
+// inflate reads what RFC 9110 calls deflate (8.4.1.2): the form of RFC 1950. Some send the bare one of RFC 1951, which has no header.
+func inflate(body []byte, limit int64) ([]byte, error) {
+	size := int64(len(body)) * 5
+	if len(body) >= 2 && body[0]&0x0F == 8 && binary.BigEndian.Uint16(body)%31 == 0 {
+		z, err := zlib.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, fmt.Errorf("wire: deflate: %w", err)
+		}
+		return readAll("deflate", z, size, limit)
+	}
+	return readAll("deflate", flate.NewReader(bytes.NewReader(body)), size, limit)
+}
+
+// readAll reads to the end, within limit bytes; size is a guess.
+func readAll(encoding string, z io.Reader, size, limit int64) ([]byte, error) {
 	out := make([]byte, 0, max(512, min(limit+1, size)))
 	for {
 		if len(out) == cap(out) {
@@ -133,7 +169,7 @@ func gunzip(body []byte, limit int64) ([]byte, error) {
 			return out, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("wire: gzip: %w", err)
+			return nil, fmt.Errorf("wire: %s: %w", encoding, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"compress/flate"
 	"errors"
 	"runtime"
 	"testing"
@@ -10,7 +11,7 @@ import (
 func TestDecodeBombs(t *testing.T) {
 	const claimed, limit = 64 << 20, 1 << 20
 	zeros := make([]byte, claimed)
-	for _, encoding := range []string{"gzip", "zstd"} {
+	for _, encoding := range []string{"gzip", "deflate", "zstd"} {
 		packed, err := Encode(encoding, zeros)
 		if err != nil {
 			t.Fatal(err)
@@ -30,9 +31,27 @@ func TestDecodeBombs(t *testing.T) {
 	}
 }
 
+func TestDeflateWithoutItsHeader(t *testing.T) {
+	text := []byte(`{"model":"m","messages":[]}`)
+	var bare bytes.Buffer
+	w, err := flate.NewWriter(&bare, flate.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Decode("deflate", bare.Bytes(), 1<<10); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestDecode(t *testing.T) {
 	text := bytes.Repeat([]byte("the same words, "), 5000)
-	for _, encoding := range []string{"", "identity", "gzip", "GZIP ", "x-gzip", "zstd"} {
+	for _, encoding := range []string{"", "identity", "gzip", "GZIP ", "x-gzip", "deflate", "zstd"} {
 		packed, err := Encode(encoding, text)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +68,7 @@ func TestDecode(t *testing.T) {
 			}
 		}
 	}
-	for _, encoding := range []string{"br", "deflate", "gzip, gzip"} {
+	for _, encoding := range []string{"br", "gzip, gzip"} {
 		if _, err := Decode(encoding, text, 1<<20); !errors.Is(err, ErrEncoding) {
 			t.Errorf("%q: %v, want ErrEncoding", encoding, err)
 		}

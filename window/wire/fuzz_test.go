@@ -59,7 +59,7 @@ func FuzzUnquote(f *testing.F) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, encoding := range []string{"gzip", "zstd", "identity"} {
+	for _, encoding := range []string{"gzip", "deflate", "zstd", "identity"} {
 		packed, err := Encode(encoding, []byte(strings.Repeat("words ", 1000)))
 		if err != nil {
 			f.Fatal(err)

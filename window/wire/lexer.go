@@ -2,6 +2,9 @@ package wire
 
 import "bytes"
 
+// maxWord is how much of a string or number is looked at, in bytes.
+const maxWord = 64
+
 // lexer walks JSON that comes in pieces cut anywhere. It knows where it is by a path of
 // known names, and tells an Answer of what it meets there; it keeps a few words at most.
 type lexer struct {
@@ -19,7 +22,7 @@ type lexer struct {
 	from    int // where in the last piece the outermost object began or went on
 	nword   int
 	code    path // of the value that comes next in an object
-	word    [64]byte
+	word    [maxWord]byte
 	objects [lexerDepth / 64]uint64
 	codes   [pathLength]path
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -101,8 +102,7 @@ func New(o Options) (*Endpoint, error) {
 // transport gives up connections soon, and keeps few of them open.
 func transport() *http.Transport {
 	dialer := net.Dialer{Timeout: 15 * time.Second, KeepAlive: 15 * time.Second}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+	t := &http.Transport{
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    15 * time.Second,
@@ -112,6 +112,8 @@ func transport() *http.Transport {
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 	}
+	forwardproxy.Use(t)
+	return t
 }
 
 // Info returns the model and its address.

@@ -1,5 +1,5 @@
 // What is remembered, with its origin: the newest, or what a search finds. This page reads; what forgets is a command, which it gives.
-import tables from "/assets/tables.js";
+import tables from "./tables.js";
 
 export default function draw(box, data, tools) {
   const { el, clock, get, empty, facts } = tools;
@@ -26,7 +26,7 @@ export default function draw(box, data, tools) {
     if (!q.q && !q.origin && !q.kind && !offset) { asked = null; newest(); return; }
     said.textContent = "…";
     try {
-      const found = await get("/api/page/memory?" + new URLSearchParams({ ...q, offset }));
+      const found = await get("api/page/memory?" + new URLSearchParams({ ...q, offset }));
       if (mine !== turn) return;
       asked = q;
       if (!offset) list.replaceChildren();
@@ -56,7 +56,7 @@ export default function draw(box, data, tools) {
     details.addEventListener("toggle", async () => {
       if (!details.open || where.childElementCount) return;
       where.textContent = "…";
-      try { where.replaceChildren(...origins(await get("/api/page/memory?" + new URLSearchParams({ why: r.id })), r)); } catch (e) { where.textContent = e.message; }
+      try { where.replaceChildren(...origins(await get("api/page/memory?" + new URLSearchParams({ why: r.id })), r)); } catch (e) { where.textContent = e.message; }
     });
     return el("li", { class: "card", "data-record": r.id }, el("p", { class: "sub" }, head(r)), el("p", { class: "words" }, r.text), details);
   }

@@ -30,7 +30,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case m.asking != nil:
 		r := m.asking
 		if m.asking = nil; k == "y" || k == "Y" {
-			return m.control(r.ID, Controls.End, false)
+			return m.control(r.ID, Controls.End, goesOn)
 		}
 		m.note = r.ID + " was left alone"
 		return nil
@@ -53,9 +53,11 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		m.open, m.page = "", nil
 	case "p":
-		return m.act(Controls.Pause, true)
+		return m.act(Controls.Pause, pauses)
 	case "c":
-		return m.act(Controls.Continue, false)
+		return m.act(Controls.Continue, goesOn)
+	case "+":
+		return m.act(Controls.Raise, keepsState)
 	case "e", "delete":
 		if r := m.selected(); r != nil && m.controls() != nil {
 			if !r.Live() {
@@ -176,8 +178,17 @@ func (m *model) controls() Controls {
 	return c
 }
 
+// effect is what a control does to the state of a run.
+type effect int
+
+const (
+	keepsState effect = iota
+	pauses
+	goesOn
+)
+
 // act does something to the selected run.
-func (m *model) act(what func(Controls, string) (string, error), pauses bool) tea.Cmd {
+func (m *model) act(what func(Controls, string) (string, error), then effect) tea.Cmd {
 	r := m.selected()
 	switch {
 	case m.controls() == nil:
@@ -189,14 +200,14 @@ func (m *model) act(what func(Controls, string) (string, error), pauses bool) te
 		m.note = "it has ended"
 		return nil
 	}
-	return m.control(r.ID, what, pauses)
+	return m.control(r.ID, what, then)
 }
 
-func (m *model) control(id string, what func(Controls, string) (string, error), pauses bool) tea.Cmd {
+func (m *model) control(id string, what func(Controls, string) (string, error), then effect) tea.Cmd {
 	c := m.controls()
 	return func() tea.Msg {
 		note, err := what(c, id)
-		return doneMsg{note: note, err: err, id: id, paused: pauses}
+		return doneMsg{note: note, err: err, id: id, then: then}
 	}
 }
 

@@ -31,6 +31,7 @@ type Live struct {
 	holders  map[string]admission.Holder
 	cpu      map[string]cpuReading
 	now      func() time.Time
+	core     *core.Core
 	price    price
 }
 
@@ -63,7 +64,7 @@ func Open(c *core.Core) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{store: store, holders: map[string]admission.Holder{}, cpu: map[string]cpuReading{}, now: time.Now, price: priceOf(c)}
+	l := &Live{store: store, holders: map[string]admission.Holder{}, cpu: map[string]cpuReading{}, now: time.Now, core: c, price: priceOf(c)}
 	if l.ledger, l.noLedger = c.OpenLedger(nil); l.noLedger != nil {
 		l.ledger = nil
 	}
@@ -310,6 +311,30 @@ func (l *Live) End(id string) (note string, err error) {
 		return "", err
 	}
 	return "asked " + h.ID + " to end: SIGTERM, and SIGKILL if it does not", guard.End(h)
+}
+
+// Raise implements [Controls].
+func (l *Live) Raise(id string) (note string, err error) {
+	if f := l.core.Fence(); f.Inside() {
+		return "", fmt.Errorf("what is inside a run does not raise limits (%s)", f.Why)
+	}
+	h, err := l.claim(id)
+	if err != nil {
+		return "", err
+	}
+	r, err := l.Run(context.Background(), id)
+	if err != nil {
+		return "", err
+	}
+	now := limit.Bytes(r.Report.LimitBytes)
+	a, err := l.ledger.Ask(context.Background(), h.ID, admission.Wish{Memory: now + now/4})
+	if err != nil {
+		return "", err
+	}
+	if a.Refused != "" {
+		return "", errors.New(h.ID + " keeps its memory limit: " + a.Refused)
+	}
+	return joinWords(fmt.Sprintf("%s may use %s, before it was %s", h.ID, a.To.Human(), a.From.Human()), a.Note), nil
 }
 
 func joinWords(a, b string) string {

@@ -19,6 +19,8 @@ type Controls interface {
 	Pause(id string) (note string, err error)
 	Continue(id string) (note string, err error)
 	End(id string) (note string, err error)
+	// Raise gives it a quarter more memory than its limit is now.
+	Raise(id string) (note string, err error)
 }
 
 // Every is how often the screen is made anew.
@@ -67,10 +69,10 @@ type (
 		err error
 	}
 	doneMsg struct {
-		note   string
-		err    error
-		id     string
-		paused bool
+		note string
+		err  error
+		id   string
+		then effect
 	}
 )
 
@@ -188,10 +190,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.note = msg.note
 		if msg.err != nil {
 			m.note = errorText(msg.err)
-		} else if msg.id != "" {
-			if m.paused[msg.id] = msg.paused; !msg.paused {
-				delete(m.paused, msg.id)
-			}
+		} else if msg.then == pauses {
+			m.paused[msg.id] = true
+		} else if msg.then == goesOn {
+			delete(m.paused, msg.id)
 		}
 		return m, m.look()
 	case tea.KeyPressMsg:
@@ -366,6 +368,7 @@ func helpLines(replay bool) []string {
 		"  /                        filter by words of tool, project, state, id",
 		"  p                        pause: every process stops and keeps its memory",
 		"  c                        continue",
+		"  +                        a quarter more memory, within what is free",
 		"  e                        end (asks first)",
 		"  q                        quit",
 		"", "  MEM PEAK LIM RSVD  memory now, at most, allowed, reserved in the ledger",

@@ -67,6 +67,7 @@ func (s *scripted) do(what, id, state string) (string, error) {
 func (s *scripted) Pause(id string) (string, error)    { return s.do("pause", id, Paused) }
 func (s *scripted) Continue(id string) (string, error) { return s.do("continue", id, runs.Running) }
 func (s *scripted) End(id string) (string, error)      { return s.do("end", id, runs.Running) }
+func (s *scripted) Raise(id string) (string, error)    { return s.do("raise", id, Paused) }
 
 // person presses keys and sees what comes of them, without a terminal.
 type person struct {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
@@ -78,7 +79,7 @@ func HTTP(o HTTPOptions) (*Remote, error) {
 	if o.Client != nil {
 		client = *o.Client
 	} else {
-		t := http.DefaultTransport.(*http.Transport).Clone()
+		t := forwardproxy.Transport()
 		t.MaxIdleConnsPerHost = 64 // agents call tools in parallel
 		t.DisableCompression = true
 		client.Transport = t

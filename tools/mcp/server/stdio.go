@@ -74,6 +74,9 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, p transport.Peer, o
 	case err = <-read:
 		if err == nil {
 			s.drain()
+			if ctx.Err() == nil {
+				err = context.Cause(s.ctx) // an answer that could not be written
+			}
 		}
 	case <-s.ctx.Done():
 		if cause := context.Cause(s.ctx); ctx.Err() == nil {

@@ -1,8 +1,8 @@
 // The frame: which page is shown, and the state that the server keeps up to date.
-import * as tools from "/assets/tools.js";
-import runsPage from "/assets/runs.js";
-import runPage from "/assets/run.js";
-import alertsPage from "/assets/alerts.js";
+import * as tools from "./tools.js";
+import runsPage from "./runs.js";
+import runPage from "./run.js";
+import alertsPage from "./alerts.js";
 
 const { el, get } = tools;
 const main = document.getElementById("main");
@@ -61,7 +61,7 @@ async function route() {
       if (!page) { main.replaceChildren(tools.empty("There is no page of this name.")); return; }
       document.title = page.title + " · Plimsoll";
       main.replaceChildren(el("h1", {}, page.title), tools.empty("…"));
-      const [module, data] = await Promise.all([import("/assets/page/" + page.name + ".js"), get("/api/page/" + page.name)]);
+      const [module, data] = await Promise.all([import("./page/" + page.name + ".js"), get("api/page/" + page.name)]);
       if (mine !== turn) return;
       next = keepUp(page, module.default, data);
     }
@@ -82,7 +82,7 @@ function keepUp(page, draw, data) {
     if (busy || document.hidden) return;
     busy = true;
     try {
-      const now = await get("/api/page/" + page.name), text = JSON.stringify(now);
+      const now = await get("api/page/" + page.name), text = JSON.stringify(now);
       problem.textContent = "";
       if (text !== seen) {
         seen = text;
@@ -122,7 +122,7 @@ function tell(m) {
 }
 
 function connect() {
-  const source = new EventSource("/api/events");
+  const source = new EventSource("api/events");
   source.onopen = () => tell({ connected: true });
   source.onmessage = (e) => tell({ connected: true, now: JSON.parse(e.data) });
   source.onerror = () => {
@@ -137,7 +137,7 @@ function listen() {
 }
 
 try {
-  const first = await get("/api/state");
+  const first = await get("api/state");
   state.version = first.version;
   state.pages = first.pages;
   take(first.now);

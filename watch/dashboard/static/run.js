@@ -67,7 +67,7 @@ export default function runPage(main, state, tools, id) {
     box.replaceChildren("…");
     let text;
     try {
-      const cut = await get("/api/cut/" + encodeURIComponent(checkpoint));
+      const cut = await get("api/cut/" + encodeURIComponent(checkpoint));
       text = cut.text + (cut.incomplete ? "\n… the end was too large to be kept" : "");
     } catch (e) { text = e.message; }
     open.set(checkpoint, text);
@@ -129,7 +129,7 @@ export default function runPage(main, state, tools, id) {
     if (busy) return;
     busy = true;
     try {
-      const r = await get("/api/run/" + encodeURIComponent(id));
+      const r = await get("api/run/" + encodeURIComponent(id));
       if (!gone) draw(r);
     } catch (e) {
       if (!gone) main.replaceChildren(empty(e.message));

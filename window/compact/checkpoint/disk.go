@@ -80,7 +80,12 @@ func (s *Store) known(scope Scope) *listing {
 		return l
 	}
 	l = &listing{modified: info.ModTime(), read: time.Now(), names: map[Digest]bool{}}
-	dir, err := os.Open(s.scopeDir(scope))
+	root, err := statefile.OpenRoot(s.scopeDir(scope))
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	dir, err := root.Open(".")
 	if err != nil {
 		return nil
 	}

@@ -1,30 +1,27 @@
-package runs
+package secrets
 
-import (
-	"reflect"
+import "reflect"
 
-	"github.com/plimsoll/plimsoll/internal/secrets"
-)
-
-// masked is v with the credentials masked that the shape of its texts gives away, at any depth. It returns v itself where there
-// are none.
-func masked[T any](v T) T {
+// Masked is v with the credentials masked that the shape of its texts gives away, and the values, at any depth. It returns v itself
+// where there are none.
+func Masked[T any](values *Values, v T) T {
 	from := reflect.ValueOf(&v).Elem()
-	to, changed := maskValue(from)
+	to, changed := values.mask(from)
 	if !changed {
 		return v
 	}
 	return to.Interface().(T)
 }
 
-func maskValue(v reflect.Value) (reflect.Value, bool) {
+func (known *Values) mask(v reflect.Value) (reflect.Value, bool) {
 	switch v.Kind() {
 	case reflect.String:
 		text := v.String()
-		if !secrets.Suspicious([]byte(text)) {
-			return v, false
+		safe := text
+		if Suspicious([]byte(text)) {
+			safe = Text(text)
 		}
-		safe := secrets.Text(text)
+		safe = known.hide(safe)
 		if safe == text {
 			return v, false
 		}
@@ -35,7 +32,7 @@ func maskValue(v reflect.Value) (reflect.Value, bool) {
 		if v.IsNil() {
 			return v, false
 		}
-		inner, changed := maskValue(v.Elem())
+		inner, changed := known.mask(v.Elem())
 		if !changed {
 			return v, false
 		}
@@ -48,7 +45,7 @@ func maskValue(v reflect.Value) (reflect.Value, bool) {
 			if !v.Type().Field(i).IsExported() {
 				continue
 			}
-			inner, changed := maskValue(v.Field(i))
+			inner, changed := known.mask(v.Field(i))
 			if !changed {
 				continue
 			}
@@ -65,7 +62,7 @@ func maskValue(v reflect.Value) (reflect.Value, bool) {
 		}
 		var to reflect.Value
 		for i := range v.Len() {
-			inner, changed := maskValue(v.Index(i))
+			inner, changed := known.mask(v.Index(i))
 			if !changed {
 				continue
 			}

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
+)
+
+// Raised is what became of a run's memory limit. Sizes are in bytes.
+type Raised struct {
+	ID        string      `json:"id"`
+	Tool      string      `json:"tool"`
+	FromBytes limit.Bytes `json:"from_bytes"`
+	ToBytes   limit.Bytes `json:"to_bytes"`
+	Note      string      `json:"note,omitempty"`
+}
+
+// ErrRaiseInRun is wrapped where an agent would give itself more.
+var ErrRaiseInRun = errors.New("this is inside a run, and what is in a run does not raise limits: do it in a shell of your own")
+
+// Raise gives a living run of this user a higher memory limit. run is its id, the beginning of one, or the name of a tool of which one run lives.
+func (a *App) Raise(ctx context.Context, run string, to limit.Bytes, force bool) (Raised, error) {
+	if f := a.Fence(); f.Inside() {
+		return Raised{}, fmt.Errorf("%w (%s)", ErrRaiseInRun, f.Why)
+	}
+	ledger, err := a.OpenLedger(a.warnLedger)
+	if err != nil {
+		return Raised{}, err
+	}
+	h, err := living(ctx, ledger, run)
+	if err != nil {
+		return Raised{}, err
+	}
+	answer, err := ledger.Ask(ctx, h.ID, admission.Wish{Memory: to, Force: force})
+	if err == nil && answer.Refused != "" {
+		err = errors.New(answer.Refused)
+	}
+	if err != nil {
+		return Raised{}, fmt.Errorf("%s (%s) keeps its memory limit: %w", h.ID, h.Tool, err)
+	}
+	return Raised{h.ID, h.Tool, answer.From, answer.To, answer.Note}, nil
+}
+
+// LivingRuns are the ids of this user's runs that hold a claim, for shell completion.
+func (a *App) LivingRuns(ctx context.Context) []string {
+	slots, err := a.Slots(ctx, false)
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, s := range slots {
+		if s.User == "" && s.State == admission.Holding {
+			ids = append(ids, s.ID+"\t"+s.Tool+" in "+s.Project)
+		}
+	}
+	return ids
+}
+
+// living finds the run that a word means.
+func living(ctx context.Context, ledger *admission.Ledger, word string) (admission.Holder, error) {
+	all, err := ledger.Holders(ctx)
+	if err != nil {
+		return admission.Holder{}, err
+	}
+	var found, live []admission.Holder
+	for _, h := range all {
+		if h.User != "" || h.State != admission.Holding {
+			continue
+		}
+		if h.ID == word {
+			return h, nil
+		}
+		live = append(live, h)
+		if strings.HasPrefix(h.ID, word) || h.Tool == word {
+			found = append(found, h)
+		}
+	}
+	switch {
+	case len(found) == 1 && word != "":
+		return found[0], nil
+	case len(live) == 0:
+		return admission.Holder{}, fmt.Errorf("there is no run %q: nothing runs under plimsoll", limit.Short(word, 64))
+	case len(found) == 0:
+		return admission.Holder{}, fmt.Errorf("no run that lives is called %q; these do: %s", limit.Short(word, 64), namesOfRuns(live))
+	}
+	return admission.Holder{}, fmt.Errorf("%q may be several runs: %s; name one", limit.Short(word, 64), namesOfRuns(found))
+}
+
+// namesOfRuns lists runs for an error, the first of them.
+func namesOfRuns(list []admission.Holder) string {
+	const most = 5
+	var names []string
+	for _, h := range list[:min(len(list), most)] {
+		names = append(names, h.ID+" ("+h.Tool+")")
+	}
+	if more := len(list) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,131 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+const (
+	// mostGrowth is how many times its first limit a run is given by itself. More is for a person to decide: it may be a leak.
+	mostGrowth = 2
+	// growPause is how long nobody is asked again after there was no room.
+	growPause = 5 * time.Second
+	// growPatience bounds the wait for the ledger: the run is near its limit meanwhile.
+	growPatience = 2 * time.Second
+)
+
+// growth is what becomes of the memory limit of a run while it lives.
+type growth struct {
+	mu     sync.Mutex
+	after  time.Time // nobody is asked before
+	told   bool      // that there was no room
+	raised limit.Bytes
+	over   bool
+}
+
+// end has what comes after the run know the limit that it had in the end.
+func (g *growth) end(l *sandbox.Limits) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l.Memory, g.over = max(l.Memory, g.raised), true
+}
+
+// mayGrow says why the limit of this run does not grow by itself, "" when it may.
+func (x *process) mayGrow() string {
+	s := x.decision.Settings
+	switch {
+	case !s.MemoryGrow:
+		return "memory_grow is off"
+	case s.MemoryMax != config.Auto:
+		return "memory_max names its limit"
+	case x.nested:
+		return "it runs inside another run"
+	case x.claim == nil:
+		return "runs are not coordinated"
+	}
+	return ""
+}
+
+// nearLimit gives a run more memory before the kernel would end something in it, as far as the ledger has room.
+func (x *process) nearLimit(run *sandbox.Run, used, now limit.Bytes) {
+	x.growth.mu.Lock()
+	defer x.growth.mu.Unlock()
+	if x.growth.over || x.mayGrow() != "" {
+		return
+	}
+	first := x.decision.Limits.Memory
+	most := mostGrowth * first
+	if now >= most || time.Now().Before(x.growth.after) || run.Raisable() != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), growPatience)
+	defer cancel()
+	to, err := x.claim.Grow(ctx, min(now+first/8, most), min(now+first/2, most), false)
+	if err == nil {
+		err = run.Raise(to, "memory_grow")
+	}
+	if err != nil {
+		x.growth.after = time.Now().Add(growPause)
+		if !x.growth.told && !errors.Is(err, admission.ErrReleased) {
+			x.growth.told = true
+			x.report.warn("memory", fmt.Sprintf("it uses %s of the %s that it may, and the limit stays: %v", used.Human(), now.Human(), err))
+		}
+		return
+	}
+	x.growth.raised = to
+	x.report.warn("memory", fmt.Sprintf("its memory limit grew from %s to %s: it uses %s, and there is room (memory_grow)%s", now.Human(), to.Human(), used.Human(), x.heapStays()))
+}
+
+// fulfil does what a person has asked for with plimsoll raise.
+func (x *process) fulfil(run *sandbox.Run, w admission.Wish) {
+	x.growth.mu.Lock()
+	defer x.growth.mu.Unlock()
+	if x.growth.over {
+		return
+	}
+	from := x.decision.Limits.Memory
+	if x.growth.raised > 0 {
+		from = x.growth.raised
+	}
+	a := admission.Answer{Number: w.Number, From: from, To: w.Memory}
+	if err := x.raise(run, from, w); err != nil {
+		a.Refused = err.Error()
+	} else {
+		x.growth.raised, a.Note = w.Memory, x.heapStays()
+		x.report.warn("memory", fmt.Sprintf("its memory limit was raised from %s to %s (plimsoll raise)", from.Human(), w.Memory.Human()))
+	}
+	if err := x.claim.Answer(a); err != nil {
+		x.report.warn("memory", "who asked for more memory gets no answer: "+err.Error())
+	}
+}
+
+func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) error {
+	if w.Memory <= from {
+		return fmt.Errorf("its limit is %s already, and only grows", from.Human())
+	}
+	if err := run.Raisable(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), growPatience)
+	defer cancel()
+	if !x.nested { // one inside another run draws on that one's claim, and is held by that one's limit
+		if _, err := x.claim.Grow(ctx, w.Memory, w.Memory, w.Force); err != nil {
+			if _, no := errors.AsType[*admission.NoRoom](err); no {
+				err = fmt.Errorf("%w; --force gives it all the same", err)
+			}
+			return err
+		}
+	}
+	return run.Raise(w.Memory, "plimsoll raise")
+}
+
+// heapStays says what of the run keeps the size that it was started with.
+func (x *process) heapStays() string { return "" }

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+// A LinkError says that a path to be written to leads through a symbolic link of a project to a place outside of it.
+type LinkError struct {
+	Link    string // the link
+	Target  string // what it leads to
+	Project string // the folder that the link is in and leads out of
+	Instead string // the path that was asked for, without the link
+}
+
+func (e *LinkError) Error() string {
+	return fmt.Sprintf("%s is a symbolic link that leads out of the project %s, to %s: who wrote the project would choose what is written there. "+
+		"If you mean that place, name it: %s; or else remove the link", e.Link, e.Project, e.Target, e.Instead)
+}
+
+// Destination returns the place that a path to be written to names, with the links on the way and the last one followed. What is not there
+// yet stays as it is named.
+//
+// A link is followed when it is the user's own. One inside a project came with the project, as a repository is cloned or an archive
+// unpacked, so it may lead anywhere within the project, and out of it is a *[LinkError]. That holds for relative and absolute paths
+// alike: neither shows where its links lead. A project is the git repository that the link lies in, else what is below a .plimsoll.toml,
+// else the working directory. The home directory and the root of the file system are no projects.
+func Destination(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	separator := string(filepath.Separator)
+	at := filepath.VolumeName(abs) + separator
+	rest := strings.Split(strings.Trim(abs[len(filepath.VolumeName(abs)):], separator), separator)
+	for i, name := range rest {
+		next := filepath.Join(at, name)
+		info, err := os.Lstat(next)
+		if errors.Is(err, fs.ErrNotExist) {
+			return filepath.Join(append([]string{at}, rest[i:]...)...), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		target, err := filepath.EvalSymlinks(next)
+		if err != nil {
+			return "", fmt.Errorf("the symbolic link %s leads nowhere: %w; remove it, or make what it leads to", next, err)
+		}
+		if project := projectAround(at); project != "" && !isBelow(target, project) {
+			return "", &LinkError{Link: next, Target: target, Project: project, Instead: filepath.Join(append([]string{target}, rest[i+1:]...)...)}
+		}
+		at = target
+	}
+	return at, nil
+}
+
+// OpenFolder opens the folder that a file is to be written to, found as [Destination] says, and returns the file's name in it. Within a
+// project a link that takes the place of a folder meanwhile is not followed out of it either.
+func OpenFolder(file string) (root *os.Root, name string, err error) {
+	dir, err := Destination(filepath.Dir(file))
+	if err != nil {
+		return nil, "", err
+	}
+	project := projectAround(dir)
+	if project == "" {
+		root, err = statefile.OpenRoot(dir)
+		return root, filepath.Base(file), err
+	}
+	top, err := statefile.OpenRoot(project)
+	if err != nil {
+		return nil, "", err
+	}
+	defer top.Close()
+	below, err := filepath.Rel(project, dir)
+	if err == nil {
+		root, err = top.OpenRoot(below)
+	}
+	return root, filepath.Base(file), err
+}
+
+// projectAround is the project that a directory lies in, "" for none. dir has no links in it.
+func projectAround(dir string) string {
+	project := nearestAbove(dir, ".git")
+	if project == "" {
+		project = nearestAbove(dir, ProjectFile)
+	}
+	if here := realPath("."); project == "" && isBelow(dir, here) {
+		project = here
+	}
+	if home, err := os.UserHomeDir(); err == nil && project == realPath(home) || project == filepath.Dir(project) {
+		return ""
+	}
+	return project
+}
+
+func realPath(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return path
+}
+
+func isBelow(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}

@@ -1,0 +1,127 @@
+// Package forwardproxy sends requests through the proxy that the environment names, and says what is wrong with it.
+//
+//	t := &http.Transport{…}
+//	forwardproxy.Use(t)                        // in the place of Proxy: http.ProxyFromEnvironment
+//	err := forwardproxy.Check()                // HTTPS_PROXY that is no URL: before anything is asked
+//
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY count, in capitals or small letters, and never for loopback, as everywhere in Go. There a variable
+// that cannot be read counts as none, and requests go out directly, past the proxy that somebody meant them to take. Here they fail, with
+// the name of the variable and what it should look like. So does a request whose proxy refuses the password (407): its error names the
+// proxy, where net/http says "Proxy Authentication Required" of nobody. No error holds a password.
+//
+// The environment is read by Use. Everything may be called from any goroutine. It is tested with real proxies.
+package forwardproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"golang.org/x/net/http/httpproxy"
+)
+
+// unreadable stands for the address of a proxy that cannot be read, so that the rules of NO_PROXY are asked first.
+const unreadable = "http://unreadable.invalid"
+
+// Use makes a transport send its requests through the proxy of the environment.
+func Use(t *http.Transport) {
+	t.Proxy = choose(httpproxy.FromEnvironment())
+	t.OnProxyConnectResponse = func(_ context.Context, by *url.URL, _ *http.Request, answer *http.Response) error {
+		return refused(by, answer)
+	}
+}
+
+// Transport is net/http's own default with Use.
+func Transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	Use(t)
+	return t
+}
+
+// Check says which variable cannot be read; nil where both can, or are not set.
+func Check() error {
+	c := httpproxy.FromEnvironment()
+	return errors.Join(readable("HTTP_PROXY", c.HTTPProxy), readable("HTTPS_PROXY", c.HTTPSProxy))
+}
+
+// Refused is why the proxy of a request did not let it pass; nil for another answer. What goes by plain HTTP asks the proxy itself, and
+// only a proxy answers with 407.
+func Refused(r *http.Request, answer *http.Response) error {
+	if answer.StatusCode != http.StatusProxyAuthRequired {
+		return nil
+	}
+	if by, err := choose(httpproxy.FromEnvironment())(r); err == nil && by != nil {
+		return refused(by, answer)
+	}
+	return nil
+}
+
+func choose(c *httpproxy.Config) func(*http.Request) (*url.URL, error) {
+	wrong := map[string]error{"http": readable("HTTP_PROXY", c.HTTPProxy), "https": readable("HTTPS_PROXY", c.HTTPSProxy)}
+	if wrong["http"] != nil {
+		c.HTTPProxy = unreadable
+	}
+	if wrong["https"] != nil {
+		c.HTTPSProxy = unreadable
+	}
+	by := c.ProxyFunc()
+	return func(r *http.Request) (*url.URL, error) {
+		u, err := by(r.URL)
+		if u != nil && u.String() == unreadable {
+			return nil, wrong[r.URL.Scheme]
+		}
+		return u, err
+	}
+}
+
+// readable reads an address as net/http does, which takes a host and a port without a scheme for http.
+func readable(name, value string) error {
+	if value == "" {
+		return nil
+	}
+	if small := strings.ToLower(name); os.Getenv(name) == "" && os.Getenv(small) != "" {
+		name = small
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || !schemes[u.Scheme] {
+		if strings.Contains(value, "://") {
+			u = nil
+		} else {
+			u, err = url.Parse("http://" + value)
+		}
+	}
+	if err == nil && u != nil && u.Hostname() != "" {
+		return nil
+	}
+	return fmt.Errorf("%s is %q, which is no address of a proxy; write it as in %s=http://proxy.example.com:3128, or unset it", name, shown(value), name)
+}
+
+var schemes = map[string]bool{"http": true, "https": true, "socks5": true, "socks5h": true}
+
+// shown is a value without what may be a password.
+func shown(value string) string {
+	if at := strings.LastIndexByte(value, '@'); at >= 0 {
+		scheme, _, ok := strings.Cut(value[:at], "://")
+		if value = "********" + value[at:]; ok {
+			value = scheme + "://" + value
+		}
+	}
+	return value
+}
+
+// refused is why a proxy makes no way to a host; nil where it does.
+func refused(by *url.URL, answer *http.Response) error {
+	switch {
+	case answer.StatusCode == http.StatusOK:
+		return nil
+	case answer.StatusCode == http.StatusProxyAuthRequired && by.User == nil:
+		return fmt.Errorf("the proxy %s wants a user and a password (407); write them into the variable that names it: http://USER:PASSWORD@%s", by.Host, by.Host)
+	case answer.StatusCode == http.StatusProxyAuthRequired:
+		return fmt.Errorf("the proxy %s refuses the user or the password (407); correct them in the variable that names it", by.Host)
+	}
+	return fmt.Errorf("the proxy %s makes no way to it: %s", by.Host, answer.Status)
+}

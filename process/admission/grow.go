@@ -1,0 +1,111 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/headroom"
+)
+
+// NoRoom says why a claim was not given more, in terms of the sum. Sizes are in bytes.
+type NoRoom struct {
+	// Asked is the least that would have done, Most what the claim could have in all.
+	Asked, Most limit.Bytes
+	// Waiting is how many runs wait, which come first.
+	Waiting int
+}
+
+// Error says it in words.
+func (e *NoRoom) Error() string {
+	if e.Waiting > 0 {
+		return fmt.Sprintf("%d runs wait for room, and come first", e.Waiting)
+	}
+	return fmt.Sprintf("there is room for %s in all, beside what other runs have set aside and what must stay free, and %s were asked for", e.Most.Human(), e.Asked.Human())
+}
+
+// ErrNested is wrapped where a run inside another one asks for more: it draws on that one's claim.
+var ErrNested = errors.New("it runs inside another run, whose limit holds it")
+
+// Grow sets more aside for a claim that is held: want bytes in all, or what there is room for beside the claims of others and nobody waits for, but
+// least at the least. Less is a [*NoRoom], unless force is set. When the memory cannot be read, or other users may decide meanwhile, nothing is given.
+func (c *Claim) Grow(ctx context.Context, least, want limit.Bytes, force bool) (granted limit.Bytes, err error) {
+	l := c.ledger
+	leave, err := l.serialise(ctx)
+	defer leave()
+	if err != nil {
+		return 0, err
+	}
+	seen := l.shared(false)
+	c.mu.Lock() // not held while the ledger is waited for: whoever watches the run publishes what it uses meanwhile
+	mine, released := c.entry, c.released
+	c.mu.Unlock()
+	if released {
+		return 0, ErrReleased
+	}
+	err = l.locked(ctx, func(b *book) error {
+		b.seen = seen
+		b.reconcile(0, nil, everyLock)
+		e := b.find(c.id)
+		if e == nil || e.State != Holding {
+			return ErrReleased
+		}
+		if e.Parent != "" {
+			return ErrNested
+		}
+		if granted, err = b.roomFor(e, Request{Headroom: c.headroom}, least, want); err != nil && !force {
+			return err
+		} else if err != nil {
+			granted = want
+		}
+		e.Reservation = max(e.Reservation, granted)
+		b.changed = true
+		e.Tool, e.Project, e.Variant = mine.Tool, mine.Project, mine.Variant // a record has no project, and of a long name only the beginning
+		mine.Reservation = e.Reservation
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return granted, c.reserved(mine.Reservation)
+}
+
+// reserved has the claim's own file and other users see what is set aside for it.
+func (c *Claim) reserved(bytes limit.Bytes) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released {
+		return ErrReleased
+	}
+	c.entry.Reservation = bytes
+	err := c.ledger.writeClaimFile(claimFile{Entry: &c.entry, Remains: c.remains})
+	if c.shared != nil {
+		c.shared.note.Reservation = min(bytes, maxReserved)
+		err = errors.Join(err, c.shared.write())
+	}
+	return err
+}
+
+// roomFor is how much e may have in all, between least and want.
+func (b *book) roomFor(e *entry, r Request, least, want limit.Bytes) (limit.Bytes, error) {
+	g := b.readCapacity(r, true)
+	switch {
+	case g.err != nil:
+		return 0, fmt.Errorf("the memory of this host cannot be read: %w", g.err)
+	case !g.known:
+		return 0, errors.New("the memory of this host is not known")
+	}
+	waiting := 0
+	for _, w := range b.waiting() {
+		if !w.Missed {
+			waiting++
+		}
+	}
+	// What it holds above its reservation is missing from what is available already.
+	most := max(0, min(max(e.Reservation, b.holder(e).Current)+g.availableTo(e), g.ceiling[swapIndex(e.CountSwap)].Total-e.MinFree))
+	if waiting > 0 || most < least {
+		return 0, &NoRoom{Asked: least, Most: min(most, headroom.Unlimited), Waiting: waiting}
+	}
+	return min(want, most), nil
+}

@@ -1,0 +1,102 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Wish asks the plimsoll of a run for something while the run lives. It is a file beside the ledger, which the run looks for when it publishes what it
+// uses, and answers with another one.
+type Wish struct {
+	// Number tells two wishes apart.
+	Number string `json:"number"`
+	// Memory is the memory limit that the run is to have, in bytes.
+	Memory limit.Bytes `json:"memory_bytes"`
+	// Force gives it also where other runs have set the room aside.
+	Force bool `json:"force,omitempty"`
+}
+
+// Answer is what came of a [Wish].
+type Answer struct {
+	Number string `json:"number"`
+	// From and To are the memory limit before and after, in bytes.
+	From limit.Bytes `json:"from_bytes"`
+	To   limit.Bytes `json:"to_bytes"`
+	// Refused says why nothing was done, "" when it was.
+	Refused string `json:"refused,omitempty"`
+	// Note is what the person should know beside it.
+	Note string `json:"note,omitempty"`
+}
+
+// maxWish bounds the file of a wish or an answer, in bytes.
+const maxWish = 4096
+
+// wishPatience is how long a wish waits for its answer: a run looks at least every two seconds. wishPoll is how often that is looked for.
+const (
+	wishPatience = 10 * time.Second
+	wishPoll     = 50 * time.Millisecond
+)
+
+func (l *Ledger) wishPath(id string) string { return filepath.Join(l.dir, "wishes", id+".json") }
+func (l *Ledger) answerPath(id string) string {
+	return filepath.Join(l.dir, "wishes", id+".answer.json")
+}
+
+// Ask hands a wish to a run that holds a claim, and waits for the answer.
+func (l *Ledger) Ask(ctx context.Context, id string, w Wish) (Answer, error) {
+	if !ValidID(id) {
+		return Answer{}, fmt.Errorf("admission: %w: the id %q is not 1 to 64 letters, digits, - and _", ErrRequest, id)
+	}
+	w.Number = newID()
+	if err := os.MkdirAll(filepath.Dir(l.wishPath(id)), 0o700); err != nil {
+		return Answer{}, l.unavailable(err)
+	}
+	if err := writeWish(l.wishPath(id), w); err != nil {
+		return Answer{}, l.unavailable(err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, wishPatience, fmt.Errorf("the plimsoll of run %s does not answer: it is stopped, or has just ended", id))
+	defer cancel()
+	for {
+		var a Answer
+		if text, err := statefile.Read(l.answerPath(id), maxWish); err == nil && json.Unmarshal(text, &a) == nil && a.Number == w.Number {
+			_ = os.Remove(l.answerPath(id))
+			return a, nil
+		}
+		if err := sleep(ctx, wishPoll); err != nil {
+			_ = os.Remove(l.wishPath(id))
+			return Answer{}, err
+		}
+	}
+}
+
+// Wished takes the wish that somebody has left for this run, if there is one. It costs one look at a directory.
+func (c *Claim) Wished() (w Wish, ok bool) {
+	path := c.ledger.wishPath(c.id)
+	text, err := statefile.Read(path, maxWish)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w, false
+	}
+	_ = os.Remove(path)
+	return w, err == nil && json.Unmarshal(text, &w) == nil
+}
+
+// Answer tells who asked.
+func (c *Claim) Answer(a Answer) error { return writeWish(c.ledger.answerPath(c.id), a) }
+
+func writeWish(path string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Replacement{Name: path, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: path + ".tmp"}.Write(text)
+}

@@ -1,0 +1,103 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// ErrFixed is wrapped by the error of [Run.Raise] in a layer whose limit cannot grow while the run lives.
+var ErrFixed = errors.New("its limit cannot grow while it runs")
+
+// Near is the part of the memory limit at which [Spec.OnNear] is called, in percent. From there to the limit the fastest program that was
+// measured takes a tenth of a second.
+const Near = 80
+
+// raiser is a cage whose memory limit can grow. The caller holds the cage.
+type raiser interface {
+	raise(memory, swap limit.Bytes) error
+}
+
+// memory is the memory limit as it is now, 0 for none.
+func (r *Run) memory() limit.Bytes { return limit.Bytes(r.memoryLimit.Load()) }
+
+// Raisable is the error that [Run.Raise] would give for any size, nil when there is none.
+func (r *Run) Raisable() error {
+	if r.memory() <= 0 {
+		return errors.New("nothing limits its memory")
+	}
+	if c, ok := r.cage.(interface{ fixed() bool }); ok && c.fixed() {
+		return fmt.Errorf("%w: layer %s gives each process its limit when it starts", ErrFixed, r.layer)
+	}
+	if _, can := r.cage.(raiser); !can {
+		return fmt.Errorf("%w: layer %s", ErrFixed, r.layer)
+	}
+	return nil
+}
+
+// Raise gives a living run more memory: to is its new limit in bytes. It says nothing to admission. The error wraps [ErrFixed] where the layer holds
+// each process by itself, which was told its limit when it started.
+//
+// why is said by the event of it.
+func (r *Run) Raise(to limit.Bytes, why string) error {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	now := r.memory()
+	if err := r.Raisable(); err != nil {
+		return err
+	}
+	if to <= now {
+		return fmt.Errorf("its limit is %s already, and only grows", now.Human())
+	}
+	if err := r.cage.(raiser).raise(to, r.spec.Limits.Swap); err != nil {
+		return fmt.Errorf("raise the memory limit: %w", err)
+	}
+	r.memoryLimit.Store(int64(to))
+	r.spec.note(journal.MemoryRaised{FromBytes: int64(now), ToBytes: int64(to), Why: why})
+	select {
+	case r.watch.raised <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// raise of a watched cage has nothing to write: the watcher reads the limit at each look.
+func (w *watchedCage) raise(limit.Bytes, limit.Bytes) error { return nil }
+
+// keepAlarm sets the alarms of a limit, and sets them anew when it was raised, until stop is closed.
+func (w *watcher) keepAlarm(c alarmed, wake chan<- struct{}, stop <-chan struct{}) {
+	for {
+		until := make(chan struct{})
+		var set sync.WaitGroup
+		set.Go(func() { c.setAlarm(int64(w.run.memory()), wake, &w.alarm, until) })
+		select {
+		case <-w.raised:
+		case <-stop:
+			close(until)
+			set.Wait()
+			return
+		}
+		close(until)
+		set.Wait()
+	}
+}
+
+// near reports that a sample comes near the memory limit, or is over it.
+func (w *watcher) near(s Sample) bool {
+	memory := w.run.memory()
+	return memory > 0 && s.Working >= memory/100*Near
+}
+
+// tellNear calls [Spec.OnNear] for a sample near the limit, once at a time and beside the watch: it may wait for others.
+func (w *watcher) tellNear(s Sample) {
+	if w.run.spec.OnNear == nil || !w.near(s) || !w.telling.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer w.telling.Store(false)
+		w.run.spec.OnNear(w.run, s.Working, w.run.memory())
+	}()
+}
