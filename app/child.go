@@ -7,6 +7,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent/lab"
 	"github.com/plimsoll/plimsoll/app/agents"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/tools/spool/query"
 )
 
@@ -35,3 +36,7 @@ func hog(args []string) error {
 	}
 	return lab.Hog(args[0], os.Stdin, os.Stdout)
 }
+
+// ReapOrphans lets processes go that have lost their parent and ended, when this program is the first process of a container: there
+// they become its children.
+func ReapOrphans() { sandbox.ReapOrphans() }

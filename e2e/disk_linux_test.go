@@ -91,6 +91,29 @@ func TestDiskRunawayChild(t *testing.T) {
 	})
 }
 
+// A loop that starts one writer after the other is ended, not each of its writers, and an agent that is such a loop is ended as well: whether it
+// keeps their file open, or each has one of its own.
+func TestDiskLoopOfWriters(t *testing.T) {
+	const most, file, files = 64 << 20, "while :; do head -c 30M /dev/zero | tail -c 30M; done > output", "while :; do i=$((i+1)); head -c 20M /dev/zero > output$i; done"
+	everyLayer(t, func(t *testing.T, m mode) {
+		for _, loop := range []string{file, files} {
+			dir, w := diskDir(t), newWorld(t)
+			r, report := w.writing(m, dir, "("+loop+"); echo status $?; rm -f output*; echo goes on", "--write-max", strconv.Itoa(most))
+			if !strings.HasSuffix(r.stdout, "status 143\ngoes on\n") || report.Outcome != "ok" || !strings.Contains(r.stderr, "which starts writers such as") {
+				t.Errorf("%s: outcome %s, it said %q\n%s", loop, report.Outcome, r.stdout, r.stderr)
+			}
+			if n := strings.Count(r.stderr, "is ended: the run has written"); n > 3 {
+				t.Errorf("%s: %d were ended one after the other:\n%s", loop, n, r.stderr)
+			}
+			dir, w = diskDir(t), newWorld(t)
+			r, report = w.writing(m, dir, loop, "--write-max", strconv.Itoa(most))
+			if r.status != 143 || report.Outcome != "limit" || report.LimitReached != "write_max" {
+				t.Errorf("the agent, %s: status %d, outcome %s, limit %q\n%s", loop, r.status, report.Outcome, report.LimitReached, r.stderr)
+			}
+		}
+	})
+}
+
 // What fills a file system is ended before it is full, and when that is the command itself the run ends. The
 // file system is one of its own, which only root can mount.
 func TestDiskIsNeverFull(t *testing.T) {

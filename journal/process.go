@@ -88,7 +88,7 @@ type (
 	Leftover struct {
 		PID  int    `json:"pid"`
 		Name string `json:"name"`
-		// Fate is "terminated", "killed" or "left".
+		// Fate is "terminated", "killed", "left", or "moved" when it runs on outside of the run's control groups.
 		Fate string `json:"fate"`
 	}
 	// Orphan is a descendant whose parent has ended while the run goes on.

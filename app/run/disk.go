@@ -73,6 +73,10 @@ func (u *writeUse) end() {
 
 // noteDisk writes an event down, and tells a person in one line.
 func (x *process) noteDisk(e disk.Event) {
+	if e.Own {
+		x.report.warn("disk", ownWords(e, x.decision.Tool))
+		return
+	}
 	line := journal.LimitReached{Name: e.Limit, Line: journal.LineSoft}
 	where := fmt.Sprintf("the run has written %s, and at %s its largest writer is ended", e.Used.Human(), e.Line.Human())
 	if e.Limit == disk.FreeMin {
@@ -88,15 +92,36 @@ func (x *process) noteDisk(e disk.Event) {
 		where += "; but others write the most, so nothing is ended"
 	case e.Hard && e.Victim != nil:
 		line.Line, line.Did = journal.LineHard, fmt.Sprintf("ended %s (pid %d)", e.Victim.Name, e.Victim.PID)
-		where = fmt.Sprintf("%s (pid %d) is ended: the run has written %s of the %s that it may", printable.Text(e.Victim.Name), e.Victim.PID, e.Used.Human(), e.Line.Human())
+		where = fmt.Sprintf("%s is ended: the run has written %s of the %s that it may", victimWords(e), e.Used.Human(), e.Line.Human())
 		if e.Limit == disk.FreeMin {
-			where = fmt.Sprintf("%s (pid %d) is ended: only %s are free where %s lies, and this run wrote most of what has gone", printable.Text(e.Victim.Name), e.Victim.PID, e.Used.Human(), printable.Text(e.Path))
+			where = fmt.Sprintf("%s is ended: only %s are free where %s lies, and this run wrote most of what has gone", victimWords(e), e.Used.Human(), printable.Text(e.Path))
 		}
 	case e.Hard:
 		line.Line, line.Did = journal.LineHard, "warned"
 	}
 	x.report.journal.Append(line)
 	x.report.warn("disk", where+" ("+flag+")")
+}
+
+// victimWords names who is ended, and for whom.
+func victimWords(e disk.Event) string {
+	who := fmt.Sprintf("%s (pid %d)", printable.Text(e.Victim.Name), e.Victim.PID)
+	switch {
+	case e.Writer == nil:
+		return who + ", which starts one writer after the other,"
+	case e.Writer.PID != e.Victim.PID:
+		return who + ", which starts writers such as " + printable.Text(e.Writer.Name) + ","
+	}
+	return who
+}
+
+// ownWords tell of files that the agent itself lets grow, such as its log.
+func ownWords(e disk.Event, tool string) string {
+	text := fmt.Sprintf("%s itself has written %s in this run", tool, e.Used.Human())
+	if e.Path != "" {
+		text += ", most of it to " + printable.Text(e.Path)
+	}
+	return text + ": look whether that is meant (a log?); at write_max or free_min it is ended last, and the run with it"
 }
 
 // writingRun is the sandbox's run as the watch over the disks needs it.
@@ -109,14 +134,14 @@ func (r writingRun) Processes() []disk.Process {
 	children := r.Run.Processes()
 	list := make([]disk.Process, len(children))
 	for i, c := range children {
-		list[i] = disk.Process{PID: c.PID, Start: c.Start, Name: c.Name}
+		list[i] = disk.Process{PID: c.PID, Parent: c.Parent, Start: c.Start, Name: c.Name, Agent: c.Command}
 	}
 	return list
 }
 
-// End asks one process to end and kills it after the grace; the command takes the run with it.
+// End asks one process to end and kills it after the grace; the agent takes the run with it.
 func (r writingRun) End(p disk.Process, name string) {
-	if p.PID == r.PID() {
+	if p.Agent {
 		r.Run.End(name)
 		return
 	}

@@ -17,11 +17,12 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// claimRecord is what a run writes into its claim: what to clean up after it, and what its
-// pressure watch does, so that other supervisors can see it and undo it.
+// claimRecord is what a run writes into its claim: what to clean up after it, what its
+// pressure watch does, so that other supervisors can see it and undo it, and what a run inside of it must know.
 type claimRecord struct {
 	sandbox.Remains
 	Pressure watched `json:"pressure,omitzero"`
+	Nesting  nesting `json:"nesting,omitzero"`
 }
 
 // watched is the part of a [pressure.State] that is not in the remains.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/app/agents"
@@ -42,6 +44,7 @@ type process struct {
 	settled func()
 	// nested says that this process runs inside another run.
 	nested bool
+	handed handed
 }
 
 // cleanUp undoes what was done for the run, last in first out.
@@ -96,7 +99,7 @@ func (x *process) admit(ctx context.Context) error {
 	if claim.Forced() {
 		x.report.warn("forced", "started by --force although it should not have been:\n"+claim.Terms().String())
 	}
-	return nil
+	return x.checkNesting()
 }
 
 // noteLessRoom says that the run starts with less than it is expected to need, because so much is not there.
@@ -155,9 +158,9 @@ func (x *process) release() {
 	x.claim = nil
 }
 
-// record appends the run to the history.
+// record appends the run to the history. One whose command had its work done elsewhere would teach what its client took.
 func (x *process) record() {
-	if x.history == nil {
+	if _, elsewhere := x.handed.over(&x.result); x.history == nil || elsewhere {
 		return
 	}
 	run := guard.RunOf(x.result, x.decision.Limits.Memory)
@@ -213,13 +216,22 @@ func (x *process) execute(ctx, starting context.Context) error {
 	}
 	spec.Heap = runtimes.Heap(spec.Env, spec.Args)
 	if x.claim != nil {
+		environ := spec.Env
+		if environ == nil {
+			environ = os.Environ()
+		}
+		x.notes.record.Nesting.Path, x.notes.record.Nesting.Given = spec.Path, given(spec.Args, environ)
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
 	}
+	x.handed.memory, x.handed.pids = p.Limits.Memory, p.Limits.Pids
+	x.handed.warn = func(text string) { x.report.warn("handed", text) }
+	x.handed.take(strings.TrimSuffix(filepath.Base(x.opts.Command[0]), ".exe"), x.opts.Command[1:], true)
+	spec.Meet = x.handed.meet
 	var run *sandbox.Run
 	started := make(chan struct{})
 	spec.OnNear = x.nearLimit
-	spec.Observe = x.observer(started, func(w admission.Wish) { x.fulfil(run, w) })
+	spec.Observe = x.observer(screen, started, func(w admission.Wish) { x.fulfil(run, w) })
 	spec.OnStop = func(int) {
 		<-started
 		if terminal {
@@ -257,10 +269,11 @@ func (x *process) execute(ctx, starting context.Context) error {
 	if err != nil {
 		x.report.warn("clean-up", "not everything could be cleaned up, the next command tries again: "+err.Error())
 	}
-	if x.result.Signal != 0 {
-		screen.Restore(x.result.Signal)
-	}
+	screen.Restore(x.result.Signal, x.result.ExitCode)
 	x.warnAboutPids()
+	if handed, _ := x.handed.over(&x.result); handed {
+		x.result.Peak.Exact = false
+	}
 	if x.claim != nil && x.leftRunning() {
 		// The claim outlives us for what stays: it counts with its use only.
 		x.claim = nil
@@ -289,13 +302,15 @@ func (x *process) id() string {
 	return x.report.id
 }
 
-// observer takes what the run uses: others count with it, and it is kept. Whoever wishes something of the run is heard then, once it has started.
-func (x *process) observer(started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
+// observer takes what the run uses: others count with it, and it is kept. Whoever wishes something of the run is heard then, once it has started, and the
+// screen is looked at.
+func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
 	claim, store := x.claim, x.report.store
 	if claim == nil && store == nil {
 		return nil
 	}
 	return func(s sandbox.Sample) {
+		screen.Look()
 		if claim != nil {
 			_ = claim.Observe(s.Working)
 			if w, ok := claim.Wished(); ok {

@@ -21,6 +21,7 @@ func main() {
 	if status, is := app.Child(os.Args); is {
 		os.Exit(status)
 	}
+	app.ReapOrphans()
 	root := newRootCommand()
 	out := &standardOutput{File: os.Stdout}
 	root.SetOut(plain(out))

@@ -49,6 +49,7 @@ var verbs = map[string]func(args []string){
 	"suspended":   suspended,
 	"resized":     resized,
 	"fullscreen":  fullscreen,
+	"switchon":    switchOn,
 	"terminate":   terminate,
 	"stubborn":    stubborn,
 	"daemon":      daemon,
@@ -228,6 +229,28 @@ func fullscreen([]string) {
 	check(err)
 	fmt.Print("\x1b[?1049h\x1b[?25lfull screen")
 	raise(syscall.SIGKILL)
+}
+
+// switchOn SCREEN END N takes the terminal over as agents do, on the normal or the alternate screen, and ends in the row of "all is on" there:
+// "die" by a signal or "exit" with a status that is N, or "wait" for an end.
+func switchOn(args []string) {
+	_, err := term.MakeRaw(0)
+	check(err)
+	fmt.Print("one\r\ntwo\r\n")
+	if args[0] == "alternate" {
+		fmt.Print("\x1b[>1u\x1b[?1049h")
+	}
+	fmt.Print("\x1b[>1u\x1b[>7u\x1b[>4;2m\x1b[?1;1000;1002;1003;1004;1006h\x1b[?2004h\x1b[?2031h\x1b[?2026h\x1b[?25l\x1b[?7l\x1b=\x1b[3;20r\x1b(0\x1b[31m\x1b[12;5Hall is on")
+	time.Sleep(400 * time.Millisecond)
+	n, err := strconv.Atoi(args[2])
+	check(err)
+	switch args[1] {
+	case "die":
+		raise(syscall.Signal(n))
+	case "exit":
+		os.Exit(n)
+	}
+	time.Sleep(time.Minute)
 }
 
 // terminate ends with status 7 when asked.

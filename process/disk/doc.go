@@ -25,7 +25,9 @@
 //
 // At a soft line there is one [Event] to warn. At a hard line the process that writes the most is
 // ended, one at a time, as long as the run goes on writing; but only when the run's own writes
-// made at least half of the growth. Else there is one warning. Space that is taken without
+// made at least half of the growth. Else there is one warning. Writers that live shortly have one behind them
+// who starts them, and it is ended with them: it keeps their file open, or it has started one that was ended
+// before, or waits for writers look after look. The agent itself goes last, and what it writes itself is told long before. Space that is taken without
 // writing (fallocate) is seen as growth and counts as nobody's.
 //
 // # Cost

@@ -1,6 +1,8 @@
 package disk
 
 import (
+	"slices"
+
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -18,6 +20,10 @@ const (
 	trifle = 64 * limit.MiB
 	// recentLeast is what a process must have written since the last look to be a writer.
 	recentLeast = 256 * limit.KiB
+	// ownFirst is what the agent itself may write before that is told, where a quarter of WriteMax is not less, and each time that
+	// it is ownAgain times as much: the log of one grew to 219 GB.
+	ownFirst = 2 * limit.GiB
+	ownAgain = 4
 )
 
 // Lines are the hard lines; 0 is none.
@@ -44,11 +50,16 @@ func (l Lines) freeLine(total, first limit.Bytes) limit.Bytes {
 
 // Process is one process of the run.
 type Process struct {
-	PID   int
-	Start uint64
-	Name  string
-	// Recent is what it has written itself since the last look, in bytes.
-	Recent limit.Bytes
+	PID, Parent int
+	Start       uint64
+	Name        string
+	// Agent says that it is the run's command, or leads from that to the agent: it is ended last.
+	Agent bool
+	// Recent is what it has written itself since the last look, in bytes, and Collected what children had that it has waited
+	// for since then.
+	Recent, Collected limit.Bytes
+	// Keeper is the nearest of its ancestors that has a file open, for writing, which it makes grow; 0 for none.
+	Keeper int
 }
 
 // Space is one file system.
@@ -63,6 +74,20 @@ type Reading struct {
 	Files   limit.Bytes // growth of the files that the run has open for writing
 	Written limit.Bytes // by the run's processes since it began
 	Writers []Process
+	// Processes are all of the run, Writers among them.
+	Processes []Process
+	// Own is what the agent itself has written since the run began, and OwnFile its file that has grown the most.
+	Own     limit.Bytes
+	OwnFile string
+}
+
+// find is the process with this PID, nil without one.
+func (r *Reading) find(pid int) *Process {
+	i := slices.IndexFunc(r.Processes, func(p Process) bool { return p.PID == pid })
+	if i < 0 {
+		return nil
+	}
+	return &r.Processes[i]
 }
 
 // Growth sums what the file systems have grown.
@@ -83,7 +108,10 @@ type Event struct {
 	Path  string // of FreeMin
 	// Foreign says that a hard line was crossed and the run did not make most of the growth.
 	Foreign bool
-	Victim  *Process
+	// Victim is ended, and with it Writer where that is another one: what it has started, and is writing.
+	Victim, Writer *Process
+	// Own says that no limit is meant: the agent itself has written Used, most of it to Path.
+	Own bool
 }
 
 // Policy decides, look by look. It is not safe for concurrent use.
@@ -92,6 +120,8 @@ type Policy struct {
 	reported map[string]bool
 	extra    limit.Bytes // what is allowed above WriteMax since somebody was ended
 	rests    int         // looks to wait for the last victim to go
+	blame    blame
+	own      limit.Bytes // what the agent may write itself before it is told again
 }
 
 // Near says that a soft line is reached: look closely.
@@ -126,6 +156,18 @@ func (p *Policy) Look(r Reading) []Event {
 		p.rests--
 	}
 	growth := r.Growth()
+	if p.own == 0 {
+		p.own = ownFirst
+		if p.Lines.WriteMax > 0 {
+			p.own = min(p.own, max(trifle, p.Lines.WriteMax/4))
+		}
+	}
+	if r.Own >= p.own {
+		events = append(events, Event{Own: true, Used: r.Own, Path: r.OwnFile})
+		for p.own <= r.Own {
+			p.own *= ownAgain
+		}
+	}
 	if largest := p.Lines.WriteMax; largest > 0 {
 		e := Event{Limit: WriteMax, Used: growth, Line: largest}
 		events = p.judge(events, e, growth >= largest/5*4, growth >= largest+p.extra, r, growth)
@@ -148,6 +190,7 @@ func (p *Policy) Look(r Reading) []Event {
 func (p *Policy) judge(events []Event, e Event, soft, hard bool, r Reading, growth limit.Bytes) []Event {
 	key := e.Limit + e.Path
 	if !hard {
+		p.blame.calm(key)
 		if soft && p.first("soft "+key) {
 			events = append(events, e)
 		}
@@ -161,22 +204,19 @@ func (p *Policy) judge(events []Event, e Event, soft, hard bool, r Reading, grow
 		}
 		return events
 	}
+	p.blame.collect(key, r)
 	if p.rests > 0 {
 		return events
 	}
-	var largest *Process
-	for i, w := range r.Writers {
-		if w.Recent >= recentLeast && (largest == nil || w.Recent > largest.Recent) {
-			largest = &r.Writers[i]
-		}
-	}
-	if largest == nil {
+	victim, writer := p.blame.choose(key, r)
+	if victim == nil {
 		if p.first("hard " + key) {
 			events = append(events, e) // it has written, and nobody writes now
 		}
 		return events
 	}
-	e.Victim = largest
+	e.Victim, e.Writer = victim, writer
+	p.blame.ended(victim, r)
 	p.rests = 10
 	if e.Limit == WriteMax {
 		p.extra = growth - p.Lines.WriteMax + max(trifle, p.Lines.WriteMax/16)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,7 @@ type fileID struct{ dev, ino uint64 }
 // grown is one open file: its size on disk when it was first seen, and at the last look.
 type grown struct {
 	first, now limit.Bytes
+	before     limit.Bytes // at the look before the last
 	round      int
 }
 
@@ -41,11 +43,15 @@ type sampler struct {
 	written limit.Bytes
 	round   int
 	buf     []byte
+	agents  limit.Bytes         // what the agent has written itself
+	agent   map[int]limit.Bytes // what the living threads of its processes had
+	ownFile string              // the one of its files that has grown the most, by ownMost
+	ownMost limit.Bytes
 }
 
 func newSampler(dirs []string) *sampler {
 	s := &sampler{
-		spaces: map[string]*Space{}, files: map[fileID]*grown{}, last: map[int]limit.Bytes{}, buf: make([]byte, 4096),
+		spaces: map[string]*Space{}, files: map[fileID]*grown{}, last: map[int]limit.Bytes{}, agent: map[int]limit.Bytes{}, buf: make([]byte, 4096),
 	}
 	mounts := readMounts()
 	for _, dir := range dirs {
@@ -83,32 +89,36 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 	sum := limit.Bytes(0)
 	last, own := make(map[int]limit.Bytes, len(processes)), map[int]limit.Bytes{}
 	var mounts *mountTable
-	for _, p := range processes {
+	held := map[int][]fileID{} // what who writes has open
+	r.Processes = processes
+	for i := range processes {
+		p := &processes[i]
 		all, ok := s.writtenBy("/proc/" + strconv.Itoa(p.PID) + "/io")
 		if !ok {
 			continue
 		}
 		sum += all
 		last[p.PID] = all
-		if near {
+		before, known := s.last[p.PID]
+		writes := all > before
+		if near || p.Agent && writes {
 			own[p.PID] = s.ownOf(p.PID)
-			if before, known := s.own[p.PID]; known {
-				p.Recent = max(0, own[p.PID]-before)
-			}
+			s.attribute(p, all-before, own[p.PID], known)
 		}
-		if all > s.last[p.PID] {
-			if mounts == nil {
-				mounts = readMounts()
-			}
-			s.openFiles(p.PID, mounts)
-			if near {
-				r.Writers = append(r.Writers, p)
-			}
+		if !writes {
+			continue
 		}
+		if mounts == nil {
+			mounts = readMounts()
+		}
+		held[p.PID] = s.openFiles(p, mounts)
+	}
+	if near {
+		s.findKeepers(&r, held, mounts)
 	}
 	s.written += max(0, sum-s.sum)
 	s.sum, s.last, s.own = sum, last, own
-	r.Written = s.written
+	r.Written, r.Own, r.OwnFile = s.written, s.agents, s.ownFile
 	for id, f := range s.files {
 		if f.round < s.round-1 {
 			if mounts != nil { // somebody writes, and it is not open any more
@@ -125,6 +135,56 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 		r.Spaces = append(r.Spaces, *sp)
 	}
 	return r
+}
+
+// attribute says how much of what a process has more than at the last look, grown, it has written itself, and how much
+// children that it has waited for since. own is what its threads have written; known says that it was there at the last look.
+func (s *sampler) attribute(p *Process, grown, own limit.Bytes, known bool) {
+	before, counted := s.own[p.PID]
+	if p.Agent {
+		before, counted = s.agent[p.PID]
+		s.agent[p.PID] = own
+		if len(s.agent) > maxFiles {
+			clear(s.agent)
+		}
+	}
+	if !known || counted {
+		p.Recent = max(0, own-before)
+	}
+	if known && counted {
+		p.Collected = max(0, grown-p.Recent)
+	}
+	if p.Agent {
+		s.agents += p.Recent
+	}
+}
+
+// findKeepers tells the writers, and who of their ancestors has a file open that they make grow.
+func (s *sampler) findKeepers(r *Reading, held map[int][]fileID, mounts *mountTable) {
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		files, writes := held[p.PID]
+		if !writes {
+			continue
+		}
+		if p.Recent >= recentLeast {
+			for _, pid := range ancestors(p, *r) {
+				above, read := held[pid]
+				if !read {
+					above = s.openFiles(r.find(pid), mounts)
+					held[pid] = above
+				}
+				if slices.ContainsFunc(files, func(id fileID) bool {
+					f := s.files[id]
+					return f != nil && f.now-f.before >= recentLeast && slices.Contains(above, id)
+				}) {
+					p.Keeper = pid
+					break
+				}
+			}
+		}
+		r.Writers = append(r.Writers, *p)
+	}
 }
 
 // writtenBy reads write_bytes less cancelled_write_bytes (proc_pid_io(5)).
@@ -177,11 +237,11 @@ func (s *sampler) ownOf(pid int) limit.Bytes {
 }
 
 // openFiles takes in the files that a process has open for writing, and their file systems.
-func (s *sampler) openFiles(pid int, mounts *mountTable) {
-	root := "/proc/" + strconv.Itoa(pid)
+func (s *sampler) openFiles(p *Process, mounts *mountTable) (ids []fileID) {
+	root := "/proc/" + strconv.Itoa(p.PID)
 	d, err := os.Open(root + "/fdinfo")
 	if err != nil {
-		return
+		return nil
 	}
 	defer d.Close()
 	names, _ := d.Readdirnames(maxFDs)
@@ -204,13 +264,23 @@ func (s *sampler) openFiles(pid int, mounts *mountTable) {
 		key := fileID{uint64(st.Dev), st.Ino}
 		f := s.files[key]
 		if f == nil && len(s.files) < maxFiles {
-			f = &grown{first: size}
+			f = &grown{first: size, now: size}
 			s.files[key] = f
 		}
-		if f != nil {
-			f.now, f.round = size, s.round
+		if f == nil {
+			continue
+		}
+		if f.round != s.round {
+			f.before = f.now
+		}
+		f.now, f.round = size, s.round
+		ids = append(ids, key)
+		if more := f.now - f.first; p.Agent && more > s.ownMost {
+			s.ownMost = more
+			s.ownFile, _ = os.Readlink(root + "/fd/" + name)
 		}
 	}
+	return ids
 }
 
 // parseFDInfo reads flags (octal, as of open(2)) and mnt_id (proc_pid_fdinfo(5)).

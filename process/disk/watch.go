@@ -65,6 +65,9 @@ func watch(o Options, quit <-chan struct{}) {
 		for _, e := range policy.Look(reading) {
 			if e.Victim != nil {
 				o.Run.End(*e.Victim, e.Limit)
+				if e.Writer != nil && e.Writer.PID != e.Victim.PID && !e.Victim.Agent {
+					o.Run.End(*e.Writer, e.Limit)
+				}
 			}
 			o.Note(e)
 		}

@@ -11,8 +11,11 @@ const maxRSSMethod = "ru_maxrss"
 // maxRSSUnit is the unit of ru_maxrss: XNU gives bytes (calcru in kern_resource.c).
 const maxRSSUnit limit.Bytes = 1
 
-// becomeSubreaper does nothing: on macOS launchd adopts every orphan.
-func becomeSubreaper() (release func()) { return func() {} }
+// adoptOrphans does nothing: on macOS launchd adopts every orphan.
+func adoptOrphans(bool) (release func()) { return func() {} }
+
+// startedByGo is asked only of adopted processes, and there are none.
+func startedByGo(int) (started, sure bool) { return false, false }
 
 // resident is the physical footprint of a process.
 func resident(pid int) limit.Bytes { return proctree.Private(pid) }

@@ -3,9 +3,6 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"sync"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
@@ -17,27 +14,6 @@ const maxRSSMethod = "ru_maxrss"
 
 // maxRSSUnit is the unit of ru_maxrss (getrusage(2)).
 const maxRSSUnit = limit.KiB
-
-var adopting struct {
-	sync.Mutex
-	runs int
-}
-
-// becomeSubreaper makes this process the parent of the run's orphans until release.
-func becomeSubreaper() (release func()) {
-	adopting.Lock()
-	defer adopting.Unlock()
-	if adopting.runs++; adopting.runs == 1 {
-		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	}
-	return func() {
-		adopting.Lock()
-		defer adopting.Unlock()
-		if adopting.runs--; adopting.runs == 0 {
-			_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-		}
-	}
-}
 
 // resident reads how much memory a process holds, its anonymous part.
 func resident(pid int) limit.Bytes {

@@ -8,8 +8,11 @@ import (
 // maxRSSMethod names the source of exitStatus.maxRSS, a member of PROCESS_MEMORY_COUNTERS.
 const maxRSSMethod = "PeakPagefileUsage"
 
-// becomeSubreaper does nothing: Windows has no orphans to adopt.
-func becomeSubreaper() (release func()) { return func() {} }
+// adoptOrphans does nothing: Windows has no orphans to adopt.
+func adoptOrphans(bool) (release func()) { return func() {} }
+
+// startedByGo is asked only of adopted processes, and there are none.
+func startedByGo(int) (started, sure bool) { return false, false }
 
 // resident is the private commit charge of a process.
 func resident(pid int) limit.Bytes { return proctree.Private(pid) }

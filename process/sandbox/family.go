@@ -58,8 +58,8 @@ func (r *Run) Family() []Member {
 }
 
 // Processes lists the processes of the run as [Run.Family] does, the command included, in any order and without what takes more
-// than one file each to find out: a [Child] here has no Bytes.
-func (r *Run) Processes() []Child {
+// than one file each to find out: memory, age, and who is an orphan.
+func (r *Run) Processes() []Member {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
 	if r.over {
@@ -68,9 +68,11 @@ func (r *Run) Processes() []Child {
 	r.watch.mu.Lock()
 	defer r.watch.mu.Unlock()
 	family := r.watch.family()
-	list := make([]Child, min(len(family), maxFamily))
+	protected := r.watch.protectedFrom(family)
+	list := make([]Member, min(len(family), maxFamily))
 	for i := range list {
-		list[i] = Child{PID: family[i].PID, Start: family[i].Start, Name: family[i].Name}
+		p := family[i]
+		list[i] = Member{PID: p.PID, Parent: p.PPID, Start: p.Start, Name: p.Name, State: p.State, CPU: p.CPU, Command: protected[p.PID]}
 	}
 	return list
 }

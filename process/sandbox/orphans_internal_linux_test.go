@@ -112,3 +112,36 @@ func TestAGroupIsLostWhenItIsOldAndNobodySupervisesIt(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEmptyGroupIsFoundWhereverItIs: a run makes a group in each of these hierarchies, and one may be left alone when the others were removed.
+func TestAnEmptyGroupIsFoundWhereverItIs(t *testing.T) {
+	own, err := cgroupfs.Own()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, name := range []string{"memory", "pids", "cpu", "freezer"} {
+		parent := own.V1[name]
+		if parent == "" || unix.Access(parent, unix.W_OK) != nil {
+			continue
+		}
+		tried++
+		id := fmt.Sprintf("alone-%s-%d", name, os.Getpid())
+		dir := filepath.Join(parent, runPrefix+id)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = removeTree(dir) })
+		o, found := orphanOf(t, id)
+		if !found || o.Keep != "" {
+			t.Errorf("%s: %t, %+v", name, found, o)
+			continue
+		}
+		if err := Remove(o.Remains, time.Second); err != nil || exists(dir) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
+	if tried == 0 {
+		t.Skip("no cgroup v1 that is ours to write to")
+	}
+}

@@ -32,7 +32,7 @@ func Orphans(known func(id string) bool) ([]Orphan, error) {
 		return nil, err
 	}
 	found := map[string]*Remains{}
-	for _, name := range []string{"memory", "pids", "freezer"} {
+	for _, name := range []string{"memory", "pids", "cpu", "freezer"} { // all that newCgroup1 makes a group in
 		if mount := own.V1Mount[name]; mount != "" {
 			collect(found, mount, Cgroup1)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -84,6 +83,12 @@ func Paused(r Remains, supervisor int) bool {
 	return err == nil && p.State == 'T'
 }
 
+// IsCommand says whether pid is the command of a run, which supervisor has started.
+func (r Remains) IsCommand(pid, supervisor int) bool {
+	command, err := commandOf(r, supervisor)
+	return err == nil && command.PID == pid
+}
+
 // commandOf finds the command of a run: by what it left in the ledger, else as the first child of its supervisor.
 func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
 	if r.PID > 0 {
@@ -93,17 +98,9 @@ func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
 		}
 		return p, err
 	}
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", supervisor)) // by thread (proc_tid_children(5))
-	for _, list := range lists {
-		body, err := sysfile.Read(list, sysfile.Small)
-		if err != nil {
-			continue
-		}
-		for word := range strings.FieldsSeq(string(body)) {
-			pid, _ := strconv.Atoi(word)
-			if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() && (first.PID == 0 || p.Start < first.Start) {
-				first = p
-			}
+	for _, pid := range childrenOf(supervisor) {
+		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() && (first.PID == 0 || p.Start < first.Start) {
+			first = p
 		}
 	}
 	if first.PID == 0 {

@@ -12,3 +12,6 @@ func Paused(Remains, int) bool { return false }
 
 // CPUTime is not counted here; the run's own samples tell it.
 func CPUTime(Remains) (used time.Duration, ok bool) { return 0, false }
+
+// IsCommand says whether pid is the command of a run.
+func (r Remains) IsCommand(pid, _ int) bool { return r.PID > 0 && r.PID == pid }

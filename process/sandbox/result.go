@@ -21,7 +21,6 @@ func (r *Run) finish() {
 	r.failed = r.ended.err
 
 	left, err := r.watch.endLeftovers()
-	res.Leftovers = left
 	r.failed = errors.Join(r.failed, err)
 	r.watch.sampleLocked()
 	res.OOMKills = r.watch.countKills()
@@ -41,7 +40,10 @@ func (r *Run) finish() {
 		res.RanInto, res.RanIntoBytes = r.ranInto(res.Peak)
 		res.CommandOOM = res.RanInto != ""
 	}
-	for _, l := range left {
+	moved := r.watch.movedAtEnd(res)
+	res.Peak.Exact = res.Peak.Exact && len(res.Moved) == 0
+	res.Leftovers = append(left, moved...)
+	for _, l := range res.Leftovers {
 		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
 	}
 	if r.spec.OnExit == LeaveLeftovers && len(left) > 0 {

@@ -206,8 +206,8 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		adopt = spec.Subreaper
 	}
 	release := func() {}
-	if adopt {
-		release = becomeSubreaper()
+	if spec.Subreaper {
+		release = adoptOrphans(adopt)
 	}
 	if spec.Attended {
 		r.signals = catchSignals()

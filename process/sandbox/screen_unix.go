@@ -3,6 +3,14 @@
 package sandbox
 
 import (
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
@@ -11,42 +19,99 @@ import (
 type Screen struct {
 	fd    int
 	state *term.State
+	// taken says that a full-screen program had it before, such as the agent that this run is a part of.
+	taken bool
+	// drawn says that somebody took the terminal's keys as they are pressed, as full-screen programs do.
+	drawn atomic.Bool
+	quit  chan struct{}
+	early sync.WaitGroup
 }
+
+// earlyLooks are made in the first second, in which a program that does not find its settings has ended.
+const (
+	earlyLooks = 20
+	earlyEvery = 50 * time.Millisecond
+)
 
 // SaveScreen remembers how the controlling terminal is set, when there is one and it is
 // ours to set (we are in its foreground).
 func SaveScreen() *Screen {
+	s := &Screen{fd: -1, quit: make(chan struct{})}
 	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
-		return &Screen{fd: -1}
+		return s
 	}
-	s := &Screen{fd: fd}
-	if foreground(fd) {
-		s.state, _ = term.GetState(fd)
+	s.fd = fd
+	if !foreground(fd) {
+		return s
 	}
+	s.state, _ = term.GetState(fd)
+	if s.taken = raw(fd); s.taken {
+		return s
+	}
+	s.early.Go(func() {
+		for range earlyLooks {
+			select {
+			case <-s.quit:
+				return
+			case <-time.After(earlyEvery):
+				s.Look()
+			}
+		}
+	})
 	return s
 }
 
-func foreground(fd int) bool {
-	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
+// Look notices that the command uses the terminal as a full-screen program does. Call it now and then while the run lasts.
+func (s *Screen) Look() {
+	if s.state != nil && !s.taken && raw(s.fd) {
+		s.drawn.Store(true)
+	}
 }
 
-// Restore puts the terminal back after a command that was killed and could not do it
-// itself. What a command that ended by itself has changed is its own business.
-func (s *Screen) Restore(signal int) {
+func raw(fd int) bool {
+	now, err := unix.IoctlGetTermios(fd, getTermios)
+	return err == nil && now.Lflag&unix.ICANON == 0
+}
+
+// foreground says that the terminal is ours: we are in its foreground, or who was has gone.
+func foreground(fd int) bool {
+	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+	return err == nil && (group == unix.Getpgrp() || group > 1 && errors.Is(unix.Kill(-group, 0), unix.ESRCH))
+}
+
+// Restore puts the terminal back after a command that could not do it itself: how it is set, when a signal ended the command or it failed
+// and left the keys raw; and what it had switched on, when it was a full-screen program, or died. What another command has
+// changed is its own business. It is called once, whatever ended the run.
+func (s *Screen) Restore(signal, code int) {
 	if s.fd < 0 {
 		return
 	}
+	close(s.quit)
+	s.early.Wait()
 	defer func() { _ = unix.Close(s.fd); s.fd = -1 }()
 	if s.state == nil || !foreground(s.fd) {
 		return
 	}
-	_ = term.Restore(s.fd, s.state)
-	switch unix.Signal(signal) {
-	case unix.SIGKILL, unix.SIGSEGV, unix.SIGABRT, unix.SIGBUS, unix.SIGILL:
-		_, _ = unix.Write(s.fd, []byte(afterFullScreen))
+	s.Look()
+	defer withoutTTOU()()
+	if signal != 0 || code != 0 && raw(s.fd) {
+		_ = term.Restore(s.fd, s.state)
 	}
+	died := slices.Contains([]unix.Signal{unix.SIGKILL, unix.SIGSEGV, unix.SIGABRT, unix.SIGBUS, unix.SIGILL}, unix.Signal(signal))
+	// Where our output goes to a pipe, what is on the screen may be of who reads that, a pager.
+	if !s.taken && (died || s.drawn.Load() && term.IsTerminal(int(os.Stdout.Fd()))) {
+		_, _ = unix.Write(s.fd, []byte(afterFullScreen(os.Getenv)))
+	}
+}
+
+// withoutTTOU keeps the kernel from stopping us for using the terminal where a group that has gone is in its foreground.
+func withoutTTOU() (again func()) {
+	if signal.Ignored(unix.SIGTTOU) {
+		return func() {}
+	}
+	signal.Ignore(unix.SIGTTOU)
+	return func() { signal.Reset(unix.SIGTTOU) }
 }
 
 // SignalName is the name of a signal, "SIGKILL"; "" for 0.

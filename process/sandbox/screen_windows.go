@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/windows"
@@ -43,27 +44,40 @@ func consoleMode(name string) (windows.Handle, uint32) {
 	return console, mode
 }
 
-// Restore puts the console back after a command that was killed and could not do it
-// itself. What a command that ended by itself has changed is its own business.
-func (s *Screen) Restore(signal int) {
+// Look notices nothing: a console has no such state that others may read.
+func (s *Screen) Look() {}
+
+// Restore puts the console back after a command that a signal ended or that failed, and so may not have done it
+// itself. What another command has changed is its own business. It is called once, whatever ended the run.
+func (s *Screen) Restore(signal, code int) {
+	died := signal != 0 || code != 0
 	if s.out != 0 {
-		switch syscall.Signal(signal) {
-		case syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGILL:
-			var now uint32
-			if windows.GetConsoleMode(s.out, &now) == nil && now&windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING != 0 {
-				var n uint32
-				_ = windows.WriteFile(s.out, []byte(afterFullScreen), &n, nil)
-			}
+		var now uint32
+		if died && windows.GetConsoleMode(s.out, &now) == nil && now&windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING != 0 {
+			var n uint32
+			_ = windows.WriteFile(s.out, []byte(afterFullScreen(term)), &n, nil)
 		}
-		_ = windows.SetConsoleMode(s.out, s.outMode)
+		if died {
+			_ = windows.SetConsoleMode(s.out, s.outMode)
+		}
 		_ = windows.CloseHandle(s.out)
 		s.out = 0
 	}
 	if s.in != 0 {
-		_ = windows.SetConsoleMode(s.in, s.inMode)
+		if died {
+			_ = windows.SetConsoleMode(s.in, s.inMode)
+		}
 		_ = windows.CloseHandle(s.in)
 		s.in = 0
 	}
+}
+
+// term describes a console that takes control sequences, where the environment names no other terminal.
+func term(name string) string {
+	if v := os.Getenv(name); v != "" || name != "TERM" {
+		return v
+	}
+	return "xterm"
 }
 
 // SignalName is the name of a signal that [Result].Signal may have; "" for 0.

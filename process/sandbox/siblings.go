@@ -1,6 +1,11 @@
 package sandbox
 
-import "sync"
+import (
+	"os"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
 
 // runningCommands are the commands of the runs under way in this program. A run that adopts its
 // orphans must not take another run's command for one: both are our children.
@@ -32,16 +37,27 @@ func (s *siblings) ended(pid int) {
 	delete(s.pids, pid)
 }
 
-// other reports whether pid is the command of a run that is not own's.
-func (s *siblings) other(pid, own int) bool {
+func (s *siblings) has(pid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return pid != own && s.pids[pid]
+	return s.pids[pid]
+}
+
+// startedHere says that this process has started p itself, as the command of a run or otherwise, and so did not adopt it.
+func startedHere(p proctree.Process) bool {
+	if runningCommands.has(p.PID) {
+		return true
+	}
+	if p.PPID != os.Getpid() {
+		return false
+	}
+	started, _ := startedByGo(p.PID)
+	return started
 }
 
 // Beside starts a program that this process needs beside its runs and that is part of none, such as one that gives a notice. Where
 // no kernel group holds a run, its orphans are told by being this process's children, and such a program would be taken for one, and
-// ended with the run. The caller calls ended when it has waited for it.
+// ended with the run. What os/exec starts is known without this on Linux 5.4 and newer. The caller calls ended when it has waited for it.
 func Beside(start func() (pid int, err error)) (ended func(), err error) {
 	var started int
 	err = runningCommands.start(func() (pid int, err error) {
@@ -53,3 +69,7 @@ func Beside(start func() (pid int, err error)) (ended func(), err error) {
 	}
 	return func() { runningCommands.ended(started) }, nil
 }
+
+// ReapOrphans takes the exit statuses of the processes that this one adopts until release, where it adopts any: as the first of its
+// PID namespace, which a container's program is, or as a subreaper. A run with [Spec].Subreaper does so by itself while it lasts.
+func ReapOrphans() (release func()) { return adoptOrphans(false) }

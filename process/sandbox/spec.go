@@ -114,8 +114,9 @@ type Spec struct {
 	// for it from just before the command starts. Without it one that comes between would end
 	// the calling process and leave the command alone.
 	Attended bool
-	// Subreaper makes the calling process adopt orphans of the run while it lasts (Linux).
-	// A program that waits for other children of its own should know that it will meet theirs.
+	// Subreaper makes the calling process adopt orphans of the run while it lasts, where no group holds
+	// them, and take the exit statuses of all that it adopts, there and as the init of its PID namespace
+	// (Linux). Children that os/exec waits for are left to it; one that was started otherwise needs [Beside].
 	Subreaper bool
 
 	// Remember is called before anything outside of this process is made, with all it
@@ -123,6 +124,9 @@ type Spec struct {
 	Remember func(Remains) error
 	// Observe is called with a sample at most every half second, from one goroutine.
 	Observe func(Sample)
+	// Meet is called with a process of the run when it is seen first, when it has become another program, and in layers without groups at
+	// every look. It must not block, nor call the run. A process that lives shorter than half a second may be met by nobody.
+	Meet func(pid int, name string)
 	// OnTime is called when Limits.Time is nearly used up, and with ended when it was and the
 	// run was asked to end for it. used is what counted. It is called from a goroutine of its own.
 	OnTime func(used time.Duration, ended bool)
@@ -177,9 +181,13 @@ type Peak struct {
 type Leftover struct {
 	PID  int
 	Name string
-	// Fate is "terminated", "killed", "left", or "survived" when even SIGKILL did not end it in time.
+	// Fate is "terminated", "killed", "left", "survived" when even SIGKILL did not end it in time, or [FateMoved].
 	Fate string
 }
+
+// FateMoved is the [Leftover].Fate of a process that runs on in a control group outside of the run, where somebody has put it. It
+// is not ended: it may be meant to be there.
+const FateMoved = "moved"
 
 // Result is how a run ended.
 type Result struct {
@@ -211,6 +219,10 @@ type Result struct {
 	PidsKills    int
 	ForksRefused int
 	Leftovers    []Leftover
+	// Moved names the processes that left the run's groups, at most 64; CommandMoved says that the command is one of them. What they used
+	// since is in no number here.
+	Moved        []string
+	CommandMoved bool
 	// Reached names the limit for which the run was ended, or for which it failed after
 	// descendants were ended, as the configuration does ("time_max"); "" for none.
 	Reached string

@@ -160,6 +160,11 @@ func playTool(tool string, args []string) int {
 			return 2
 		}
 		_ = json.NewEncoder(os.Stdout).Encode(got)
+	case "supervise-as-init": // LAYER
+		if err := superviseAsInit(sandbox.Layer(args[0])); err != nil {
+			fmt.Println(err)
+			return 1
+		}
 	case "supervise-once": // LAYER: a supervisor of one short command
 		self, _ := os.Executable()
 		null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)

@@ -88,16 +88,6 @@ func signalAll(members []proctree.Process, stop bool) error {
 	return failed
 }
 
-// reapAdopted takes the exit status of orphans that ended as our children.
-func (w *watcher) reapAdopted() {
-	for _, p := range w.tree.Zombies(unix.Getpid()) {
-		if p.PID != w.run.pid {
-			var status unix.WaitStatus
-			_, _ = unix.Wait4(p.PID, &status, unix.WNOHANG, nil)
-		}
-	}
-}
-
 func startTime(pid int) uint64 {
 	start, err := proctree.StartTime(pid)
 	if err != nil {

@@ -79,9 +79,6 @@ func signalAll(members []proctree.Process, _ bool) error {
 	return fmt.Errorf("stop or continue a process: %w on Windows", errors.ErrUnsupported)
 }
 
-// reapAdopted does nothing: an exit status is kept for who holds a handle, and nobody does.
-func (w *watcher) reapAdopted() {}
-
 func startTime(pid int) uint64 {
 	start, err := proctree.StartTime(pid)
 	if err != nil {

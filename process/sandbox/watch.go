@@ -62,6 +62,7 @@ type watcher struct {
 	data     limit.Bytes // the largest data segment of any process so far
 	sampled  time.Time
 	listed   time.Time
+	moved    []member      // who left the run's group, within bounds
 	charged  int64         // what the run held at the last look, bytes
 	alarm    atomic.Bool   // the cage wakes us near the limit
 	raised   chan struct{} // the limit has grown
@@ -99,6 +100,13 @@ func (m *member) rename(now time.Time) {
 	}
 }
 
+// meet tells of a process, or of its new name. The caller holds the lock.
+func (w *watcher) meet(pid int, name string) {
+	if w.run.spec.Meet != nil {
+		w.run.spec.Meet(pid, name)
+	}
+}
+
 // maxLost bounds the processes remembered as candidates for an OOM kill.
 const maxLost = 256
 
@@ -107,7 +115,7 @@ func newWatcher(r *Run, adopts bool) *watcher {
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
-			Exclude: func(p proctree.Process) bool { return runningCommands.other(p.PID, r.pid) },
+			Exclude: func(p proctree.Process) bool { return p.PID != r.pid && startedHere(p) },
 		})
 		if err == nil {
 			w.tree = tree
@@ -201,9 +209,15 @@ func (w *watcher) list(now time.Time) {
 		if m == nil {
 			m = w.addMember(pid, now)
 		} else if now.Sub(m.met) < youngFor && now.Sub(m.named) >= nameEvery {
-			m.rename(now)
+			before := m.name
+			if m.rename(now); m.name != before {
+				w.meet(pid, m.name)
+			}
 		}
 		m.round = w.round
+	}
+	if w.known[w.run.pid] == nil { // it left before it was seen, or has ended
+		w.noteMoved(member{pid: w.run.pid, name: proctree.Name(w.run.pid), started: w.run.started})
 	}
 	if len(w.known) == len(w.pids) {
 		return
@@ -217,6 +231,7 @@ func (w *watcher) list(now time.Time) {
 }
 
 func (w *watcher) lose(m member) {
+	w.noteMoved(m)
 	if len(w.lost) >= maxLost {
 		w.lost = slices.Delete(w.lost, 0, maxLost/2)
 	}
@@ -239,6 +254,7 @@ func (w *watcher) addMember(pid int, now time.Time) *member {
 	if len(w.known) < maxKnown {
 		w.known[pid] = m
 	}
+	w.meet(pid, m.name)
 	return m
 }
 

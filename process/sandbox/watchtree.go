@@ -42,6 +42,11 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 		return sampleEvery
 	}
 	w.noteKillsAround()
+	if w.run.spec.Meet != nil {
+		for _, p := range w.tree.Members() {
+			w.meet(p.PID, p.Name)
+		}
+	}
 	_, _ = w.tree.RaiseOOMScore(childScore)
 	usage := w.tree.Measure()
 	w.data = usage.Data
@@ -52,7 +57,6 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 		exact := w.tree.Precise()
 		s.Working = exact.Working()
 	}
-	w.reapAdopted()
 	w.sampled = now
 	w.high.Working = max(w.high.Working, min(usage.HighWater, usage.RSS))
 	if w.run.spec.Observe != nil {
@@ -243,8 +247,6 @@ func (w *watcher) othersLocked() []member {
 		if err := w.scan(); err != nil {
 			return nil
 		}
-		_ = w.tree.Measure() // tells the zombies
-		w.reapAdopted()
 		for _, p := range w.tree.Members() {
 			if p.PID == w.run.pid || !proctree.Alive(p.PID, p.Start) {
 				continue
@@ -328,8 +330,6 @@ func (w *watcher) endTree() ([]Leftover, error) {
 	for i, l := range ended {
 		list[i] = Leftover{PID: l.PID, Name: l.Name, Fate: string(l.Fate)}
 	}
-	_ = w.tree.Measure()
-	w.reapAdopted()
 	return list, errors.Join(err, w.closeTree())
 }
 

@@ -99,19 +99,6 @@ func TestAnOrphanIsFoundAfterItsParentsDied(t *testing.T) {
 	})
 }
 
-func TestZombiesAreNamedWithTheirParent(t *testing.T) {
-	tree, c := start(t, "zombie", Options{})
-	scan(t, tree)
-	u := tree.Measure()
-	zombies := tree.Zombies(c.Process.Pid)
-	if u.Processes != 1 || len(zombies) != 1 || !zombies[0].Zombie() {
-		t.Errorf("measured %+v and found the zombies %v, want one of each", u, zombies)
-	}
-	if others := tree.Zombies(os.Getpid()); len(others) != 0 {
-		t.Errorf("zombies %v are said to be ours", others)
-	}
-}
-
 func TestACommMadeToConfuseIsReadWhole(t *testing.T) {
 	for _, name := range []string{") R 1 1", "((((", ")", "\xff\xfe) ", "a\nb) S 7 7", "  "} {
 		_, c := start(t, "named "+hex.EncodeToString([]byte(name)), Options{})

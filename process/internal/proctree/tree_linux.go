@@ -203,20 +203,6 @@ func (t *Tree) Contains(pid int) bool {
 	return e != nil && e.m != nil
 }
 
-// Zombies returns the members that have ended and wait for parent, a PID, to reap them, as
-// the last Measure saw them. It costs nothing while there are none.
-func (t *Tree) Zombies(parent int) []Process {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var out []Process
-	for _, m := range t.members {
-		if m.PPID == parent && m.Zombie() {
-			out = append(out, m.Process)
-		}
-	}
-	return out
-}
-
 // Counters returns what the bounds did so far.
 func (t *Tree) Counters() Counters {
 	t.mu.Lock()

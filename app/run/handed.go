@@ -1,0 +1,138 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// daemonClient is a program that hands work to a daemon outside of the run, which does it there.
+type daemonClient struct {
+	names []string
+	// verbs are the words of its command line that do so; none means that all do.
+	verbs []string
+	// bounds begin the words by which the work is bounded already.
+	bounds []string
+	// bound says how to, with {memory} in MiB, {pids}, and {name} for the client.
+	bound string
+}
+
+// clients are looked through from above: the first that fits counts.
+var clients = []daemonClient{
+	{
+		[]string{"docker", "docker-compose", "podman", "podman-compose", "nerdctl"},
+		[]string{"compose", "up"},
+		nil,
+		"mem_limit: {memory}m and pids_limit: {pids} for each service in the compose file",
+	},
+	{
+		[]string{"docker", "docker-buildx", "buildx", "buildctl", "nerdctl"},
+		[]string{"build", "buildx", "bake"},
+		nil,
+		"a builder of its own: docker buildx create --use --driver docker-container --driver-opt memory={memory}m",
+	},
+	{[]string{"podman"}, []string{"build"}, []string{"--memory", "-m"}, "podman build --memory {memory}m"},
+	{[]string{"docker", "podman", "nerdctl"}, []string{"run", "create"}, []string{"--memory", "-m"}, "{name} run --memory {memory}m --pids-limit {pids}"},
+	{[]string{"docker", "podman", "nerdctl"}, []string{"exec", "start", "restart"}, nil, "{name} update --memory {memory}m --pids-limit {pids} CONTAINER"},
+	{[]string{"systemd-run"}, nil, []string{"MemoryMax=", "-pMemoryMax=", "--property=MemoryMax="}, "systemd-run -p MemoryMax={memory}M -p TasksMax={pids}"},
+	{[]string{"at", "batch"}, nil, nil, "plimsoll run in the job itself"},
+}
+
+// clientOf finds out what a program hands over with these arguments; bounded says that it has a limit of its own.
+func clientOf(name string, words []string) (c *daemonClient, bounded bool) {
+	words = words[:min(len(words), 64)]
+	for i := range clients {
+		c := &clients[i]
+		if !slices.Contains(c.names, name) || c.verbs != nil && !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(c.verbs, w) }) {
+			continue
+		}
+		return c, slices.ContainsFunc(words, func(w string) bool {
+			return slices.ContainsFunc(c.bounds, func(b string) bool { return strings.HasPrefix(w, b) })
+		})
+	}
+	return nil, false
+}
+
+// handed follows what a run hands to others. It is safe for concurrent use.
+type handed struct {
+	warn   func(string)
+	memory limit.Bytes
+	pids   int
+
+	mu      sync.Mutex
+	asked   map[int]string // processes by the name under which they were asked
+	any     bool           // something was handed over
+	command bool           // by the command itself, of which nothing but that was measured
+	warned  bool
+	asking  sync.WaitGroup
+}
+
+// maxAsked bounds the processes that are remembered. usualMemory stands for the limit of a run without one, in MiB.
+const maxAsked, usualMemory = 4096, 4096
+
+// meet looks at a process of the run. It is called with the run's locks held: what takes a file is done elsewhere.
+func (h *handed) meet(pid int, name string) {
+	if !slices.ContainsFunc(clients, func(c daemonClient) bool { return slices.Contains(c.names, name) }) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.asked[pid] == name || len(h.asked) >= maxAsked {
+		return
+	}
+	if h.asked == nil {
+		h.asked = map[int]string{}
+	}
+	h.asked[pid] = name
+	h.asking.Go(func() {
+		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && len(text) > 0 {
+			h.take(name, strings.Split(string(text), "\x00"), false) // a script has its interpreter first
+		}
+	})
+}
+
+// take looks at a program and its arguments; command says that it is the run's own.
+func (h *handed) take(name string, words []string, command bool) {
+	c, bounded := clientOf(name, words)
+	if c == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.any, h.command = true, h.command || command
+	if bounded || h.warned {
+		return
+	}
+	h.warned = true
+	megabytes := max(h.memory, 0) / limit.MiB
+	if megabytes == 0 {
+		megabytes = usualMemory
+	}
+	how := strings.NewReplacer("{memory}", strconv.FormatInt(int64(megabytes), 10), "{pids}", strconv.Itoa(max(h.pids, 1)), "{name}", name).Replace(c.bound)
+	h.warn(name + " has work done outside of this run: what that takes is neither limited nor counted here, and not ended with it; to bound it: " + how)
+}
+
+// over tells of those who have left the run's groups, and whether anything was handed over, and by the command itself.
+func (h *handed) over(r *sandbox.Result) (any, command bool) {
+	h.asking.Wait()
+	moved := r.Moved
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(moved) > 0 {
+		h.any = true
+		h.command = h.command || r.CommandMoved
+		if !h.warned {
+			h.warned = true
+			h.warn(fmt.Sprintf("%s left the control group of this run (%s): what is used there is neither limited nor counted here, and not ended with it",
+				countOf(len(moved)), printable.Text(strings.Join(slices.Compact(slices.Sorted(slices.Values(moved))), ", "))))
+		}
+	}
+	return h.any, h.command
+}

@@ -1,0 +1,134 @@
+package disk
+
+import "slices"
+
+// blame finds out who is behind writers that live shortly: a loop that starts one after the other goes on when each of them is ended.
+type blame struct {
+	// lines are the ancestors of those who were ended, the nearest first.
+	lines [][]identity
+	// waited counts, by limit, the looks since a hard line was reached at which a process had waited for children that had written.
+	waited map[string]map[identity]int
+}
+
+type identity struct {
+	pid   int
+	start uint64
+}
+
+func (p *Process) id() identity { return identity{p.PID, p.Start} }
+
+const (
+	// maxLines bounds what is remembered of those who were ended, and maxAncestors of each.
+	maxLines, maxAncestors = 64, 32
+	// waitedOften is how many looks make a process that waits for writers the one behind them, and the agent waitedVeryOften: an
+	// agent waits for a large copy, too, but once.
+	waitedOften, waitedVeryOften = 3, 10
+	// agentsChildren is how many writers are ended before the agent that has started them all itself.
+	agentsChildren = 3
+	// agentShare is the part of what the agent writes itself from which on another writer goes before it.
+	agentShare = 10
+)
+
+// calm forgets what was counted at a line that is not crossed any more.
+func (b *blame) calm(key string) { delete(b.waited, key) }
+
+// collect counts those who have waited for writers.
+func (b *blame) collect(key string, r Reading) {
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		if p.Collected < recentLeast {
+			continue
+		}
+		if b.waited == nil {
+			b.waited = map[string]map[identity]int{}
+		}
+		if b.waited[key] == nil {
+			b.waited[key] = map[identity]int{}
+		}
+		if counts := b.waited[key]; len(counts) < maxSaid || counts[p.id()] > 0 {
+			counts[p.id()]++
+		}
+	}
+}
+
+// choose returns who is to be ended, and the writer that it has started, which may be itself or nil.
+func (b *blame) choose(key string, r Reading) (victim, writer *Process) {
+	var agent *Process
+	for i := range r.Writers {
+		switch w := &r.Writers[i]; {
+		case w.Recent < recentLeast:
+		case w.Agent:
+			if agent == nil || w.Recent > agent.Recent {
+				agent = w
+			}
+		case writer == nil || w.Recent > writer.Recent:
+			writer = w
+		}
+	}
+	if agent != nil && (writer == nil || writer.Recent < agent.Recent/agentShare) {
+		return agent, agent
+	}
+	if writer != nil {
+		return b.behind(writer, r), writer
+	}
+	for i := range r.Processes { // none lived long enough to be seen
+		p := &r.Processes[i]
+		often := waitedOften
+		if p.Agent {
+			often = waitedVeryOften
+		}
+		if b.waited[key][p.id()] >= often && (victim == nil || p.Collected > victim.Collected) {
+			victim = p
+		}
+	}
+	return victim, nil
+}
+
+// behind is who keeps a writer's file open and has started it, else who has started it and another one that was ended before, else the writer itself.
+func (b *blame) behind(w *Process, r Reading) *Process {
+	if k := r.find(w.Keeper); k != nil && (!k.Agent || b.started(k) >= 1) {
+		return k
+	}
+	for _, pid := range ancestors(w, r) {
+		if a := r.find(pid); b.started(a) > 0 {
+			if a.Agent && b.started(a) < agentsChildren {
+				break
+			}
+			return a
+		}
+	}
+	return w
+}
+
+// started counts those who were ended and had p among their ancestors.
+func (b *blame) started(p *Process) (n int) {
+	for _, line := range b.lines {
+		if slices.Contains(line, p.id()) {
+			n++
+		}
+	}
+	return n
+}
+
+// ended remembers where they came from.
+func (b *blame) ended(victim *Process, r Reading) {
+	if len(b.lines) >= maxLines {
+		b.lines = b.lines[1:]
+	}
+	var line []identity
+	for _, pid := range ancestors(victim, r) {
+		line = append(line, r.find(pid).id())
+	}
+	b.lines = append(b.lines, line)
+}
+
+// ancestors lists the ancestors of p that belong to the run, the nearest first.
+func ancestors(p *Process, r Reading) (pids []int) {
+	for at := r.find(p.Parent); at != nil && len(pids) < maxAncestors; at = r.find(at.Parent) {
+		if slices.Contains(pids, at.PID) {
+			break
+		}
+		pids = append(pids, at.PID)
+	}
+	return pids
+}

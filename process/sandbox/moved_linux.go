@@ -1,0 +1,86 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+)
+
+// maxMoved bounds the processes that are remembered as moved, and maxYounger those that are asked at the end.
+const maxMoved, maxYounger = 64, 65536
+
+// noteMoved remembers a process that was in the run's group and is in it no more, though it lives: somebody has put it into another one, as
+// systemd-run --scope does, a container engine, or whoever writes to cgroup.procs.
+func (w *watcher) noteMoved(m member) {
+	if len(w.moved) < maxMoved && !slices.ContainsFunc(w.moved, m.same) && proctree.Alive(m.pid, m.started) && !proctree.Dying(m.pid) && !slices.Contains(allMembers(w.run.cage), m.pid) {
+		w.moved = append(w.moved, m)
+	}
+}
+
+// movedAtEnd tells the result of those who have left the groups of the run: who was seen to leave, and who carries its cookie elsewhere. It
+// returns those that still run. Processes that are older than the command are not asked.
+func (w *watcher) movedAtEnd(res *Result) (alive []Leftover) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.tree != nil {
+		return nil // there is no group to leave
+	}
+	carry := w.carriers()
+	in := allMembers(w.run.cage)
+	for _, m := range carry {
+		if !slices.Contains(in, m.pid) && len(w.moved) < maxMoved && !slices.ContainsFunc(w.moved, m.same) {
+			w.moved = append(w.moved, m)
+		}
+	}
+	for _, m := range w.moved {
+		res.Moved = append(res.Moved, m.name)
+		if m.pid == w.run.pid {
+			res.CommandMoved = true
+		} else if proctree.Alive(m.pid, m.started) {
+			alive = append(alive, Leftover{PID: m.pid, Name: m.name, Fate: FateMoved})
+		}
+	}
+	return alive
+}
+
+// carriers are the processes that started after the command with the run's cookie in their environment.
+func (w *watcher) carriers() (list []member) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(maxYounger)
+	cookie := []byte(CookieName + "=" + w.run.spec.ID)
+	// Numbers are given out upwards, so that only those above the command's are younger, until they begin anew.
+	last, err := sysfile.Read("/proc/sys/kernel/ns_last_pid", sysfile.Small)
+	anew := err == nil && parseNumber(last) < int64(w.run.pid)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid <= w.run.pid && !anew || pid == w.run.pid {
+			continue
+		}
+		p, err := proctree.Lookup(pid)
+		if err != nil || p.Zombie() || p.Start < w.run.started {
+			continue
+		}
+		environ, err := sysfile.Read("/proc/"+name+"/environ", maxEnviron)
+		if err != nil {
+			continue
+		}
+		for v := range bytes.SplitSeq(environ, []byte{0}) {
+			if bytes.Equal(v, cookie) {
+				list = append(list, member{pid: pid, name: p.Name, started: p.Start})
+				break
+			}
+		}
+	}
+	return list
+}
+
+// maxEnviron bounds how much of an environment is read, in bytes.
+const maxEnviron = 1 << 20

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package sandbox
+
+// noteMoved does nothing: a job object or a tree of processes is not left.
+func (w *watcher) noteMoved(member) {}
+
+func (w *watcher) movedAtEnd(*Result) (alive []Leftover) { return nil }
