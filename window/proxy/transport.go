@@ -30,7 +30,7 @@ func NewTransport() *http.Transport {
 	proxy := httpproxy.FromEnvironment().ProxyFunc()
 	dialer := &net.Dialer{Timeout: ConnectTimeout, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:                 func(r *http.Request) (*url.URL, error) { return proxy(r.URL) },
+		Proxy: func(r *http.Request) (*url.URL, error) { return proxy(r.URL) },
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := dialer.DialContext(ctx, network, address)
 			if tcp, ok := c.(*net.TCPConn); ok {
