@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -230,7 +231,7 @@ func (l *Loaded) Agents() ([]Agent, error) {
 		l.fillAgent(&a, &probs)
 		out = append(out, a)
 	}
-	slices.SortFunc(out, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(out, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
 	return out, probs.err()
 }
 
