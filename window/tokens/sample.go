@@ -2,12 +2,11 @@ package tokens
 
 import "github.com/plimsoll/plimsoll/window/wire"
 
-// A text that need not be counted is sampled: of each sampleStep bytes the first sampleBytes are counted, a sixteenth of it. What a
+// A text that need not be counted is sampled: of each sampleStep bytes the first sampleBytes are counted, an eighth of it. What a
 // conversation costs in all is then known to 3 in a hundred, 5 in Indic scripts, and rather above than below, since a word that is cut
-// has one token more (TestSamplesAreNear, 2026-11-27; an eighth of it is no nearer, for most of the error is those words). The band allows
-// for a tenth.
+// has one token more (TestSamplesAreNear, 2026-11-26). The band allows for a tenth.
 const (
-	sampleBytes, sampleStep = 256, 4096
+	sampleBytes, sampleStep = 256, 2048
 	// sampleFrom is the length of a text from which it is sampled, in bytes.
 	sampleFrom = 1 << 10
 	// quickBytes is how much text is counted without asking whether that is needed: it takes less than a millisecond.
