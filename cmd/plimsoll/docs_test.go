@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/runtimes"
 	"github.com/plimsoll/plimsoll/process/termination"
 	"github.com/plimsoll/plimsoll/watch/notify"
 )
@@ -250,7 +251,7 @@ func TestGuidesNameRealKeys(t *testing.T) {
 	variables := map[string]bool{
 		"PLIMSOLL_STATE_DIR": true, "PLIMSOLL_CACHE_DIR": true, "PLIMSOLL_CONFIG": true, "PLIMSOLL_RUN_ID": true, app.ProxyName: true, termination.Variable: true,
 		"PLIMSOLL_RESOURCES_KEY": true, "PLIMSOLL_TOOLS_NAME_KEY": true, "PLIMSOLL_AGENTS_NAME_KEY": true, // as patterns
-		app.SearchFirstName: true, notify.CauseName: true,
+		app.SearchFirstName: true, notify.CauseName: true, runtimes.MemoryName: true,
 	}
 	for _, k := range config.Keys() {
 		known[k.Name], variables[k.Variable()] = true, true
