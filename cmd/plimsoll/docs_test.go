@@ -149,7 +149,7 @@ func TestGuidesNameRealFlags(t *testing.T) {
 }
 
 // foreignFlags are flags of other programs that a guide names alone.
-var foreignFlags = map[string]bool{"--security-opt": true, "--settings": true, "--openai-base-url": true, "--mcp-config": true, "--strict-mcp-config": true, "--to": true, "--uninstall": true}
+var foreignFlags = map[string]bool{"--security-opt": true, "--settings": true, "--openai-base-url": true, "--mcp-config": true, "--strict-mcp-config": true, "--to": true, "--uninstall": true, "--max-old-space-size": true}
 
 func commandsBelow(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
