@@ -16,11 +16,11 @@ import (
 // Show writes the report of a run as [Run] does at its end.
 func Show(w io.Writer, colour bool, r journal.Report) {
 	s := &speaker{w: w, colour: colour, said: map[string]bool{}}
-	s.report(r, &decision{}, 0)
+	s.report(r, &decision{}, 0, false)
 }
 
 // report shows the end of a run to a person: a few aligned lines.
-func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration) {
+func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration, exact bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := [][2]string{
@@ -51,7 +51,11 @@ func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration) {
 	}
 	fmt.Fprintf(&b, "\n%s %s · %s · %s", s.style(bold, "plimsoll"), printable.Name(head), verdict, roughly(time.Duration(r.DurationMS)*time.Millisecond))
 	if cpu >= 100*time.Millisecond {
-		fmt.Fprintf(&b, " · %s of CPU", roughly(cpu))
+		least := " at least"
+		if exact {
+			least = ""
+		}
+		fmt.Fprintf(&b, " ·%s %s of CPU", least, roughly(cpu))
 	}
 	for _, row := range rows {
 		text := printable.Text(row[1]) // names of processes, tools and servers among it

@@ -93,7 +93,10 @@ func (w *watcher) reapAdopted() {
 	for _, p := range w.tree.Zombies(unix.Getpid()) {
 		if p.PID != w.run.pid {
 			var status unix.WaitStatus
-			_, _ = unix.Wait4(p.PID, &status, unix.WNOHANG, nil)
+			var usage unix.Rusage
+			if pid, err := unix.Wait4(p.PID, &status, unix.WNOHANG, &usage); err == nil && pid == p.PID {
+				w.adopted += statusOf(&usage).cpu
+			}
 		}
 	}
 }

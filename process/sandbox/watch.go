@@ -37,6 +37,8 @@ const (
 // watcher follows one run: it raises the children's OOM score, samples, counts OOM kills,
 // and holds the limits of the layers that can't do it themselves.
 type watcher struct {
+	adopted time.Duration // processor time of orphans that ended as our children
+
 	run  *Run
 	tree *proctree.Tree // for cages that can't list their members
 
@@ -348,6 +350,13 @@ func (w *watcher) last() Sample {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lastSeen
+}
+
+// cpuSeen is the processor time that samples saw, and that of orphans which ended as children of this process.
+func (w *watcher) cpuSeen() (sampled, adopted time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lastSeen.CPU, w.adopted
 }
 
 func (w *watcher) highest() Sample {
