@@ -131,15 +131,11 @@ func estimateRow(r journal.Report) string {
 
 // sourceWords says where an estimate comes from.
 func sourceWords(e journal.Estimate) string {
-	runs := "runs"
-	if e.Samples == 1 {
-		runs = "run"
-	}
 	switch e.Source {
 	case estimate.SourceProject:
-		return fmt.Sprintf("from %d %s in this project", e.Samples, runs)
+		return fmt.Sprintf("from %s in this project", limit.Count(e.Samples, "run"))
 	case estimate.SourceTool:
-		return fmt.Sprintf("from %d %s in other projects", e.Samples, runs)
+		return fmt.Sprintf("from %s in other projects", limit.Count(e.Samples, "run"))
 	case estimate.SourceReservation:
 		return "as reserved by hand"
 	case estimate.SourceConfigured:
@@ -187,11 +183,7 @@ func killedRow(r journal.Report) string {
 		}
 		names = append(names, name)
 	}
-	what := "processes"
-	if n == 1 {
-		what = "process"
-	}
-	row := fmt.Sprintf("%d %s for memory", n, what)
+	row := limit.Count(n, "process") + " for memory"
 	if len(names) > 0 {
 		row += ": " + strings.Join(names, ", ")
 	}
@@ -243,7 +235,7 @@ func Advice(r journal.Report) []string {
 	case r.Outcome == journal.OutcomeRefused && r.ReservationBytes > 0:
 		list = append(list, "plimsoll slots shows who holds the memory; --wait waits for it, --force starts nevertheless")
 	case r.LimitReached == "pids":
-		list = append(list, fmt.Sprintf("it reached the limit of %d processes: --pids-max %d", r.PidsLimit, 2*r.PidsLimit))
+		list = append(list, fmt.Sprintf("it reached the limit of %s: --pids-max %d", limit.Count(r.PidsLimit, "process"), 2*r.PidsLimit))
 	}
 	return list
 }
