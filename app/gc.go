@@ -161,7 +161,7 @@ func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) erro
 	}
 	for _, o := range list {
 		name := strings.Join(o.Remains.Groups, ", ")
-		what := fmt.Sprintf("a group of layer %s without a claim, %d processes", o.Remains.Layer, o.Processes)
+		what := fmt.Sprintf("a group of layer %s without a claim, %s", o.Remains.Layer, limit.Count(o.Processes, "process"))
 		if o.Processes == 1 {
 			what = fmt.Sprintf("a group of layer %s without a claim, 1 process", o.Remains.Layer)
 		}
@@ -265,7 +265,7 @@ func (c *Collection) memory(ctx context.Context, a *App) error {
 	}
 	gone, err := m.GC(ctx, c.DryRun)
 	if gone.Records > 0 || gone.Bytes > 0 {
-		c.remove("memory", memories.Dir, fmt.Sprintf("%d records that count no longer, %s", gone.Records, limit.Bytes(gone.Bytes).Human()))
+		c.remove("memory", memories.Dir, fmt.Sprintf("%s without effect, %s", limit.Count(gone.Records, "record"), limit.Bytes(gone.Bytes).Human()))
 	}
 	return errors.Join(err, m.Close())
 }

@@ -86,7 +86,7 @@ func (c *Collection) conversations(a *App) error {
 		return err
 	}
 	for _, e := range entries {
-		c.remove("conversation", e.ID, fmt.Sprintf("%s, %d messages of %s", e.Time.Format("2006-01-02 15:04"), e.Messages, e.Model))
+		c.remove("conversation", e.ID, fmt.Sprintf("%s, %s of %s", e.Time.Format("2006-01-02 15:04"), limit.Count(e.Messages, "message"), e.Model))
 	}
 	if c.DryRun {
 		return nil

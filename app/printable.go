@@ -22,3 +22,6 @@ func PrintableText(text string) string { return printable.Text(text) }
 // WriteJSON writes v as JSON that is safe to show on a terminal, with a line end. indent "" puts
 // it on one line.
 func WriteJSON(w io.Writer, v any, indent string) error { return printable.WriteJSON(w, v, indent) }
+
+// ErrorLines takes an error apart that several were joined to; see [printable.ErrorLines].
+func ErrorLines(err error, text string) []string { return printable.ErrorLines(err, text) }

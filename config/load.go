@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // ProjectFile is the name of a project's configuration file, searched for in the working
@@ -186,7 +188,7 @@ func (l *Loaded) projectFile(path string, warn func(Problem)) string {
 			l.projectProblem(warn, p)
 		}
 		if more := len(probs.list) + probs.more - maxProjectWarnings; more > 0 {
-			l.projectProblem(warn, Problem{Where: Source{Origin: OriginProject, File: path}, What: fmt.Sprintf("%d more mistakes", more), Fix: "plimsoll config check lists them"})
+			l.projectProblem(warn, Problem{Where: Source{Origin: OriginProject, File: path}, What: limit.Count(more, "further mistake"), Fix: "plimsoll config check lists them"})
 		}
 	}
 	l.byOrigin[OriginProject.rank()] = entries

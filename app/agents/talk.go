@@ -122,7 +122,7 @@ func (t *talking) hello() {
 	}
 	if t.lines.Terminal() && !t.quiet {
 		if n := len(t.chat.Questions()); n > 0 {
-			t.view.Note("goes on with the session %s (%s)", t.chat.Session, count(n, "question"))
+			t.view.Note("goes on with the session %s (%s)", t.chat.Session, limit.Count(n, "question"))
 		}
 		t.view.Note("/help lists what else there is; Ctrl-D ends")
 	}
@@ -250,10 +250,10 @@ func (t *talking) interrupted(by int) (status int) {
 func (t *talking) status(steps, calls int) string {
 	parts := []string{}
 	if steps > 0 {
-		parts = append(parts, count(steps, "step"))
+		parts = append(parts, limit.Count(steps, "step"))
 	}
 	if calls > 0 {
-		parts = append(parts, count(calls, "call"))
+		parts = append(parts, limit.Count(calls, "call"))
 	}
 	if t.chat.Window > 0 {
 		parts = append(parts, fmt.Sprintf("window %s of %s (%d %%)", limit.Tokens(int64(t.chat.InWindow)), limit.Tokens(int64(t.chat.Window)), 100*t.chat.InWindow/t.chat.Window))
@@ -349,11 +349,4 @@ func (t *talking) save(path string) (err error) {
 	}
 	fmt.Fprintf(t.out, "plimsoll: written to %s, %s\n", printable.Text(path), limit.Bytes(len(text)).Human())
 	return nil
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -41,7 +41,7 @@ func (v *view) opening(s *stage) {
 	v.line("%s %s; %s", v.style(bold, "plimsoll demo:"), s.argocd, s.model)
 	if s.sim != nil {
 		n := s.sim.Counts()
-		v.line("  %s %d applications, %d projects, %d application sets, %d clusters", v.style(dim, "there are"), n.Applications, n.Projects, n.ApplicationSets, n.Clusters)
+		v.line("  %s %s, %s, %s, %s", v.style(dim, "there are"), limit.Count(n.Applications, "application"), limit.Count(n.Projects, "project"), limit.Count(n.ApplicationSets, "application set"), limit.Count(n.Clusters, "cluster"))
 	}
 	window := ""
 	if s.stand != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/simulator"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // SimulatorOptions are what a simulated Argo CD is asked to be.
@@ -77,8 +78,8 @@ func (p *Plane) simulate(ctx context.Context, o SimulatorOptions, say io.Writer)
 	p.cleanup = append(p.cleanup, func() error { c.Close(); return nil })
 	n := s.Counts()
 	if say != nil {
-		fmt.Fprintf(say, "plimsoll: a simulated Argo CD with %d applications, %d projects, %d application sets and %d clusters; nothing of it is real\n",
-			n.Applications, n.Projects, n.ApplicationSets, n.Clusters)
+		fmt.Fprintf(say, "plimsoll: a simulated Argo CD with %s, %s, %s and %s; nothing of it is real\n",
+			limit.Count(n.Applications, "application"), limit.Count(n.Projects, "project"), limit.Count(n.ApplicationSets, "application set"), limit.Count(n.Clusters, "cluster"))
 	}
 	return c, nil
 }

@@ -131,7 +131,7 @@ func (h *handed) over(r *sandbox.Result) (any, command bool) {
 		if !h.warned {
 			h.warned = true
 			h.warn(fmt.Sprintf("%s left the control group of this run (%s): what is used there is neither limited nor counted here, and not ended with it",
-				countOf(len(moved)), printable.Text(strings.Join(slices.Compact(slices.Sorted(slices.Values(moved))), ", "))))
+				limit.Count(len(moved), "process"), printable.Text(strings.Join(slices.Compact(slices.Sorted(slices.Values(moved))), ", "))))
 		}
 	}
 	return h.any, h.command

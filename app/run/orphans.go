@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/orphans"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
@@ -62,7 +63,7 @@ func orphanWords(e orphans.Event) string {
 	var parts []string
 	for _, fate := range slices.Sorted(maps.Keys(fates)) {
 		list := fates[fate]
-		text := countOf(len(list)) + " whose parent has ended "
+		text := limit.Count(len(list), "process") + " whose parent has ended "
 		switch fate {
 		case orphans.Warned:
 			text += fmt.Sprintf("still run after %s: %s; plimsoll slots --tree shows them, on_orphan = \"end\" ends such", roughly(list[0].For), namesOf(list))
@@ -83,13 +84,6 @@ func orphanWords(e orphans.Event) string {
 		parts = append(parts, "it failed: "+e.Failed.Error())
 	}
 	return strings.Join(parts, "; ")
-}
-
-func countOf(n int) string {
-	if n == 1 {
-		return "1 process"
-	}
-	return fmt.Sprintf("%d processes", n)
 }
 
 // namesOf groups by name, the busiest first: "yes ×39 (7.0 CPUs), node (pid 12, idle)".

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"fmt"
-
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/limit"
@@ -57,10 +55,7 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 
 // Because says where the estimate comes from, for a person.
 func (p Prediction) Because() string {
-	runs := fmt.Sprintf("%d runs", p.Samples)
-	if p.Samples == 1 {
-		runs = "1 run"
-	}
+	runs := limit.Count(p.Samples, "run")
 	switch p.Source {
 	case estimate.SourceProject:
 		return "from " + runs + " in this project"

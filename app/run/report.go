@@ -185,13 +185,13 @@ func (r *report) end(result *sandbox.Result) {
 	})
 }
 
-// finish writes and shows the report. used is the processor time of the run.
-func (r *report) finish(d *decision, used time.Duration) {
+// finish writes and shows the report. used is the processor time of the run, exact or the least that it was.
+func (r *report) finish(d *decision, used time.Duration, exact bool) {
 	r.write()
 	r.close()
 	all := r.reporter.Report()
 	if r.opts.StderrIsTerminal && !r.opts.Quiet {
-		r.say.report(all, d.basis(), used)
+		r.say.report(all, d.basis(), used, exact)
 		return
 	}
 	if next := Advice(all, d.basis()); len(next) > 0 {

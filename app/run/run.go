@@ -90,7 +90,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	}
 	p.record()
 	p.release()
-	r.finish(d, p.result.CPU)
+	r.finish(d, p.result.CPU, p.result.CPUExact)
 	return r.status
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 )
 
@@ -88,7 +89,9 @@ func (s *speaker) Write(lines []byte) (int, error) {
 func (s *speaker) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.line(s.style(red, "plimsoll:") + " " + printable.Text(s.hidden.Text(err.Error())))
+	for _, text := range printable.ErrorLines(err, err.Error()) {
+		s.line(s.style(red, "plimsoll:") + " " + printable.Text(s.hidden.Text(text)))
+	}
 }
 
 // line writes one or more whole lines; the caller holds the lock.
@@ -155,9 +158,9 @@ func waitsFor(p admission.Progress) string {
 	case admission.Memory:
 		return fmt.Sprintf("memory: %s more", p.Terms.Missing().Human())
 	case admission.ToolSlots:
-		return fmt.Sprintf("one of the tool's %d slots", p.Terms.ToolSlots)
+		return "one of the tool's " + limit.Count(p.Terms.ToolSlots, "slot")
 	case admission.TotalSlots:
-		return fmt.Sprintf("one of %d slots", p.Terms.TotalSlots)
+		return "one of " + limit.Count(p.Terms.TotalSlots, "slot")
 	}
 	return "its turn"
 }

@@ -16,11 +16,11 @@ import (
 // Show writes the report of a run as [Run] does at its end.
 func Show(w io.Writer, colour bool, r journal.Report) {
 	s := &speaker{w: w, colour: colour, said: map[string]bool{}}
-	s.report(r, runs.Decision{}, 0)
+	s.report(r, runs.Decision{}, 0, false)
 }
 
 // report shows the end of a run to a person: a few aligned lines.
-func (s *speaker) report(r journal.Report, basis runs.Decision, cpu time.Duration) {
+func (s *speaker) report(r journal.Report, basis runs.Decision, cpu time.Duration, exact bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := [][2]string{
@@ -51,7 +51,11 @@ func (s *speaker) report(r journal.Report, basis runs.Decision, cpu time.Duratio
 	}
 	fmt.Fprintf(&b, "\n%s %s · %s · %s", s.style(bold, "plimsoll"), printable.Name(head), verdict, roughly(time.Duration(r.DurationMS)*time.Millisecond))
 	if cpu >= 100*time.Millisecond {
-		fmt.Fprintf(&b, " · %s of CPU", roughly(cpu))
+		least := " at least"
+		if exact {
+			least = ""
+		}
+		fmt.Fprintf(&b, " ·%s %s of CPU", least, roughly(cpu))
 	}
 	for _, row := range rows {
 		text := printable.Text(row[1]) // names of processes, tools and servers among it
@@ -127,15 +131,11 @@ func estimateRow(r journal.Report) string {
 
 // sourceWords says where an estimate comes from.
 func sourceWords(e journal.Estimate) string {
-	runs := "runs"
-	if e.Samples == 1 {
-		runs = "run"
-	}
 	switch e.Source {
 	case estimate.SourceProject:
-		return fmt.Sprintf("from %d %s in this project", e.Samples, runs)
+		return fmt.Sprintf("from %s in this project", limit.Count(e.Samples, "run"))
 	case estimate.SourceTool:
-		return fmt.Sprintf("from %d %s in other projects", e.Samples, runs)
+		return fmt.Sprintf("from %s in other projects", limit.Count(e.Samples, "run"))
 	case estimate.SourceReservation:
 		return "as reserved by hand"
 	case estimate.SourceConfigured:
@@ -183,11 +183,7 @@ func killedRow(r journal.Report) string {
 		}
 		names = append(names, name)
 	}
-	what := "processes"
-	if n == 1 {
-		what = "process"
-	}
-	row := fmt.Sprintf("%d %s for memory", n, what)
+	row := limit.Count(n, "process") + " for memory"
 	if len(names) > 0 {
 		row += ": " + strings.Join(names, ", ")
 	}

@@ -13,9 +13,9 @@ func toolsRow(m journal.MCP) string {
 	if m.Calls == 0 {
 		return ""
 	}
-	row := fmt.Sprintf("%s to MCP servers, %s sent, %s delivered", counted(m.Calls, "call"), limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human())
+	row := fmt.Sprintf("%s to MCP servers, %s sent, %s delivered", limit.Count(m.Calls, "call"), limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human())
 	if m.Spilled > 0 {
-		row += fmt.Sprintf(" · %s came in pages", counted(m.Spilled, "result"))
+		row += fmt.Sprintf(" · %s came in pages", limit.Count(m.Spilled, "result"))
 	}
 	return row
 }

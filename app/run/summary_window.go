@@ -24,30 +24,23 @@ func windowRow(w journal.Window) string {
 	} else {
 		row = limit.Tokens(w.PeakTokens) + " tokens peak, window unknown"
 	}
-	parts := []string{row, fmt.Sprintf("%s, %s tokens in", counted(w.Requests, "request"), limit.Tokens(w.TokensIn))}
+	parts := []string{row, fmt.Sprintf("%s, %s tokens in", limit.Count(w.Requests, "request"), limit.Tokens(w.TokensIn))}
 	if w.Compactions > 0 {
 		parts = append(parts, fmt.Sprintf("made room %s (%s cut)", times(w.Compactions), limit.Bytes(w.CutBytes).Human()))
 	}
 	if w.Repairs > 0 {
-		parts = append(parts, counted(w.Repairs, "repair"))
+		parts = append(parts, limit.Count(w.Repairs, "repair"))
 	}
 	if w.OverflowRecoveries > 0 {
 		parts = append(parts, fmt.Sprintf("recovered %s from “too long”", times(w.OverflowRecoveries)))
 	}
 	if w.Stalled > 0 {
-		parts = append(parts, fmt.Sprintf("%s stood still and %s ended", counted(w.Stalled, "answer"), map[bool]string{true: "was", false: "were"}[w.Stalled == 1]))
+		parts = append(parts, fmt.Sprintf("%s stood still and %s ended", limit.Count(w.Stalled, "answer"), map[bool]string{true: "was", false: "were"}[w.Stalled == 1]))
 	}
 	if w.Refused > 0 {
 		parts = append(parts, fmt.Sprintf("%d refused", w.Refused))
 	}
 	return strings.Join(parts, " · ")
-}
-
-func counted(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func times(n int64) string {

@@ -132,7 +132,7 @@ func (v *askView) end(r app.AskReport) error {
 		return err
 	}
 	if r.Answered() && r.Outcome == "completed" && v.person {
-		v.Note("  %s, %s, %d tokens in, %d out", count(r.Steps, "step"), count(r.Calls, "call"), r.Usage.Input, r.Usage.Output)
+		v.Note("  %s, %s, %d tokens in, %d out", limit.Count(r.Steps, "step"), limit.Count(r.Calls, "call"), r.Usage.Input, r.Usage.Output)
 	}
 	return nil
 }
@@ -157,13 +157,6 @@ func (v *askView) Show(r app.AskReport) error {
 	}
 	fmt.Fprintln(v.err, "plimsoll: "+text)
 	return nil
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // clipped is a text of at most 160 characters.

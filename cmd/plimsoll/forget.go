@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // forgetting are the flags of `stats --forget`.
@@ -28,7 +29,7 @@ func (f forgetting) run(cmd *cobra.Command, a *app.App, o app.StatsOptions, asJS
 	if len(list) > 0 && !f.dryRun {
 		if !f.yes {
 			if !term.IsTerminal(int(os.Stdin.Fd())) || !stderrIsTerminal() {
-				return fmt.Errorf("what is kept of %s would be removed in %d projects; nobody is here to be asked: --yes removes it, --dry-run lists it", f.tool, len(list))
+				return fmt.Errorf("what is kept of %s would be removed in %s; nobody is here to be asked: --yes removes it, --dry-run lists it", f.tool, limit.Count(len(list), "project"))
 			}
 			errs := plain(cmd.ErrOrStderr())
 			if err := printForgotten(errs, "would remove", f.tool, list); err != nil {
@@ -62,7 +63,7 @@ func printForgotten(w io.Writer, verb, tool string, list []app.Forgotten) error 
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d runs\n", verb, app.Printable(f.Tool), app.Printable(f.ProjectKey), f.Runs)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", verb, app.Printable(f.Tool), app.Printable(f.ProjectKey), limit.Count(f.Runs, "run"))
 	}
 	return t.Flush()
 }

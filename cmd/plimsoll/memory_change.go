@@ -206,7 +206,7 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 				if err = errors.Join(err, file.Close()); err != nil {
 					return errors.Join(err, folder.Remove(name))
 				}
-				_, err = fmt.Fprintf(plain(cmd.OutOrStdout()), "%d records were written to %s\n", n, args[0])
+				_, err = fmt.Fprintf(plain(cmd.OutOrStdout()), "written to %s: %s\n", args[0], limit.Count(n, "record"))
 				return err
 			})
 		},
@@ -289,12 +289,12 @@ what a forget that ended early has left, also in the other stores.`,
 			ask := func(m *app.Memory) (app.MemoryCollected, error) { return m.GC(cmd.Context(), dryRun) }
 			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, c app.MemoryCollected) (err error) {
 				if dryRun {
-					_, err = fmt.Fprintf(out, "%s would be removed, about %s would become free; nothing was removed (--dry-run)\n", count(c.Records, "record"), limit.Bytes(c.Bytes).Human())
+					_, err = fmt.Fprintf(out, "%s would be removed, about %s would become free; nothing was removed (--dry-run)\n", limit.Count(c.Records, "record"), limit.Bytes(c.Bytes).Human())
 				} else {
-					_, err = fmt.Fprintf(out, "%s removed, %s became free\n", count(c.Records, "record"), limit.Bytes(c.Bytes).Human())
+					_, err = fmt.Fprintf(out, "%s removed, %s became free\n", limit.Count(c.Records, "record"), limit.Bytes(c.Bytes).Human())
 				}
 				if err == nil && c.Elsewhere > 0 {
-					_, err = fmt.Fprintf(out, "a forget had ended early: its words are in %s\n", count(c.Elsewhere, "more place"))
+					_, err = fmt.Fprintf(out, "a forget had ended early: its words are in %s\n", limit.Count(c.Elsewhere, "more place"))
 				}
 				return err
 			})

@@ -75,7 +75,7 @@ func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes
 		return err
 	case !yes:
 		if !person() {
-			return fmt.Errorf("%d records would be removed for good; nobody is here to be asked: --yes removes them, --dry-run lists them", len(list))
+			return fmt.Errorf("%s would be removed for good; nobody is here to be asked: --yes removes them, --dry-run lists them", limit.Count(len(list), "record"))
 		}
 		const shown = 20
 		for _, r := range list[:min(len(list), shown)] {
@@ -93,9 +93,9 @@ func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes
 		return joinPrinted(printJSON(cmd.OutOrStdout(), gone), err)
 	}
 	if len(gone.Records) > 0 {
-		fmt.Fprintf(out, "%s forgotten, %s became free", count(len(gone.Records), "record"), limit.Bytes(gone.Bytes).Human())
+		fmt.Fprintf(out, "%s forgotten, %s became free", limit.Count(len(gone.Records), "record"), limit.Bytes(gone.Bytes).Human())
 		if gone.Elsewhere > 0 {
-			fmt.Fprintf(out, "; their words went from %s", count(gone.Elsewhere, "more place"))
+			fmt.Fprintf(out, "; their words went from %s", limit.Count(gone.Elsewhere, "more place"))
 		}
 		fmt.Fprintln(out)
 		printPlaces(out, gone.Places, "")

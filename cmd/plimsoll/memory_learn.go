@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newMemoryLearnCommand(open opener) *cobra.Command {
@@ -62,7 +63,7 @@ func printLearned(out io.Writer, l app.MemoryLearned) error {
 		return err
 	}
 	s := l.Facts
-	fmt.Fprintf(out, "%d episodes, %d requests to %s, %d tokens\n", l.Episodes, s.Requests, l.Model, s.Tokens)
+	fmt.Fprintf(out, "%s, %s to %s, %s\n", limit.Count(l.Episodes, "episode"), limit.Count(s.Requests, "request"), l.Model, limit.Count(s.Tokens, "token"))
 	fmt.Fprintf(out, "%d facts are new, %d were known; dropped: %d without their words in the passage, %d with a value of nobody's, %d malformed\n",
 		s.Kept, s.Known, s.RejectedQuote, s.RejectedUnsupported, s.RejectedForm)
 	if l.Problem != "" {

@@ -158,14 +158,14 @@ func printMemoryStats(out io.Writer, s app.MemoryStats) error {
 		}
 		fmt.Fprintf(out, "vectors  %d, %s of %s, %s\n", v.Vectors, limit.Bytes(v.Bytes).Human(), limit.Bytes(v.MaxBytes).Human(), app.Printable(by))
 	}
-	fmt.Fprintf(out, "files    %d notes of agents, %s\n", s.Notes.Files, limit.Bytes(s.Notes.Bytes).Human())
-	fmt.Fprintf(out, "profile  %d of %d bytes in %d entries\n", s.Profile.Bytes, s.Profile.Max, len(s.Profile.Entries))
+	fmt.Fprintf(out, "files    %s of agents, %s\n", limit.Count(s.Notes.Files, "note"), limit.Bytes(s.Notes.Bytes).Human())
+	fmt.Fprintf(out, "profile  %d of %d bytes in %s\n", s.Profile.Bytes, s.Profile.Max, limit.Count(len(s.Profile.Entries), "entry"))
 	f := s.Facts
 	on := map[bool]string{true: "drawn by serve in the background", false: "drawn by memory learn only"}[f.On]
 	fmt.Fprintf(out, "facts    %s; %d of %d wait, %d were read, %d of %d tokens of the day are spent\n", on, f.Waiting, f.MaxWaiting, f.Read, f.SpentToday, f.TokensPerDay)
 	if f.Problem != "" {
 		fmt.Fprintf(out, "         %s\n", app.Printable(f.Problem))
 	}
-	_, err := fmt.Fprintf(out, "forgotten %d records, of which an id and a digest are kept\n", s.Forgotten)
+	_, err := fmt.Fprintf(out, "forgotten %s, of which an id and a digest are kept\n", limit.Count(s.Forgotten, "record"))
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newModelsCommand(open opener) *cobra.Command {
@@ -118,7 +119,7 @@ func printModels(out io.Writer, list app.ModelList, overview bool, now time.Time
 	if list.Refreshed != nil {
 		fmt.Fprintln(out, refreshedWords(*list.Refreshed))
 	}
-	_, err := fmt.Fprintf(out, "the catalogue of %s has %d models of %d providers; plimsoll models NAME, or --provider NAME, lists them\n", list.Catalogue, total, len(list.Providers))
+	_, err := fmt.Fprintf(out, "the catalogue of %s has %s of %s; plimsoll models NAME, or --provider NAME, lists them\n", list.Catalogue, limit.Count(total, "model"), limit.Count(len(list.Providers), "provider"))
 	return err
 }
 

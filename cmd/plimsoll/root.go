@@ -138,7 +138,7 @@ func showError(w io.Writer, err error) {
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		text = "the configuration has mistakes, nothing was done:\n" + e.Error()
 	}
-	fmt.Fprintln(plain(w), "plimsoll: "+text)
+	fmt.Fprintln(plain(w), "plimsoll: "+strings.Join(app.ErrorLines(err, text), "\nplimsoll: "))
 	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {
 		// The text goes on with the command and, in quotes, with what it was looked for in.
 		of := "plimsoll"

@@ -58,7 +58,7 @@ func printRun(out io.Writer, d app.RunDetails) error {
 		row("cost", "%s, by the prices of your configuration", strconv.FormatFloat(*d.Cost, 'g', 4, 64))
 	}
 	if m := r.Report.MCP; m.Calls > 0 {
-		row("tools", "%d calls, %s became %s; %d kept to be read in pages", m.Calls, limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human(), m.Spilled)
+		row("tools", "%s, %s became %s; %d kept to be read in pages", limit.Count(m.Calls, "call"), limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human(), m.Spilled)
 	}
 	for _, w := range r.Report.Warnings {
 		row("warned", "%s", limit.Short(w, 400))
@@ -99,7 +99,7 @@ func kindWords(kind string) string {
 func admissionRows(row func(string, string, ...any), r *app.RunRecord) {
 	if r.Report.Estimate.Bytes > 0 {
 		e := r.Report.Estimate
-		row("estimate", "%s from %s (%d runs)", limit.Bytes(e.Bytes).Human(), e.Source, e.Samples)
+		row("estimate", "%s from %s (%s)", limit.Bytes(e.Bytes).Human(), e.Source, limit.Count(e.Samples, "run"))
 	}
 	switch a := r.Admission; {
 	case r.Refusal != "":
@@ -144,7 +144,7 @@ func windowLine(r *app.RunRecord) string {
 	if line := app.Sparkline(r.WindowSeries(sparkWidth), most); line != "" {
 		text = line + "  " + text
 	}
-	text += fmt.Sprintf(", %d requests", r.Requests())
+	text += ", " + limit.Count(r.Requests(), "request")
 	if r.Model != "" {
 		text += " of " + r.Model
 	}
@@ -187,7 +187,7 @@ func toolTable(b *strings.Builder, r *app.RunRecord) {
 		if t.MaxBytes > 0 {
 			largest = "largest " + limit.Bytes(t.MaxBytes).Human()
 		}
-		fmt.Fprintf(w, "    %s/%s\t%d calls\t%s → %s\t%s\n", t.Server, t.Tool, t.Calls, limit.Bytes(t.UpstreamBytes).Human(), limit.Bytes(t.DeliveredBytes).Human(), largest)
+		fmt.Fprintf(w, "    %s/%s\t%s\t%s → %s\t%s\n", t.Server, t.Tool, limit.Count(t.Calls, "call"), limit.Bytes(t.UpstreamBytes).Human(), limit.Bytes(t.DeliveredBytes).Human(), largest)
 	}
 	_ = w.Flush()
 	if more := len(r.Tools) - maxToolRows; more > 0 {

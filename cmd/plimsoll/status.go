@@ -146,10 +146,10 @@ func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 		parts = append(parts, paint(percent(s.WindowTokens, s.WindowLimit), windowOf(s)))
 	}
 	if s.Compactions > 0 {
-		parts = append(parts, counted(s.Compactions, "compaction"))
+		parts = append(parts, limit.Count(s.Compactions, "compaction"))
 	}
 	if s.Kills > 0 {
-		parts = append(parts, paint(100, counted(s.Kills, "kill")))
+		parts = append(parts, paint(100, limit.Count(s.Kills, "kill")))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -245,13 +245,6 @@ func percent(n, most int64) int64 {
 		return 0
 	}
 	return int64(float64(n) / float64(most) * 100)
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // short writes a time that has passed by its largest unit.

@@ -40,6 +40,7 @@ const (
 	// (0.06), stalled answers and the rest of the proxy (0.12), with their tables of functions: 0.56 MB, more than the 0.3 that were meant.
 	// All slices of structs are sorted by one copy of the code (internal/sorting): 0.76 MB less. Handing on what is known of a conversation
 	// is 0.1 MB.
+	// What holds where others write (links of projects, files with holes, claims beyond the machine, parts of results, names on pages) is 0.05 MB.
 	maxBinary = 37_450_000
 	// maxSorts is how many types are sorted by a copy of package slices' own code, some 20 KB each with its tables: those of others' code, those
 	// that are one type to the compiler (pointers, strings, numbers), and those in the memory's index, where speed counts.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -182,6 +183,44 @@ func TestQuota(t *testing.T) {
 		used := float64(cpuTime(t, r.PID())-before) / 100 / time.Since(began).Seconds()
 		if used > 0.3 { // a period's worth of slack
 			t.Errorf("a quota of 0.2 processors let %.2f through", used)
+		}
+	})
+}
+
+// TestProcessorTimeIsOfTheWholeTree: what the kernel counted for a command, for a child that it waited for and for an orphan is the run's.
+func TestProcessorTimeIsOfTheWholeTree(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		dir := t.TempDir()
+		const burn = `i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done`
+		s := spec(t, layer, "sleep", "1")
+		s.Limits.CPUWeight = sandbox.NormalWeight - 1 // a group of cgroup v1 counts where it has a weight
+		s.Path, s.Dir, s.Subreaper, s.Observe = "/bin/sh", dir, true, func(sandbox.Sample) {}
+		s.Args = []string{"sh", "-c", `(setsid sh -c '` + burn + `; times > orphan; sleep 1; : > done' &); sh -c '` + burn + `; times > child'; ` + burn + `; times > own; while ! [ -e done ]; do sleep 0.1; done; sleep 0.6`}
+		r, err := sandbox.Start(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := r.Wait()
+		if err != nil || res.ExitCode != 0 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		var counted time.Duration
+		for _, name := range []string{"orphan", "child", "own"} { // the first line of times is the shell's own
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			line, _, _ := strings.Cut(string(text), "\n")
+			for field := range strings.FieldsSeq(line) {
+				d, err := time.ParseDuration(field)
+				if err != nil {
+					t.Fatalf("%q: %v", text, err)
+				}
+				counted += d
+			}
+		}
+		if res.CPU < counted*85/100 || res.CPUExact && res.CPU > counted*2+time.Second {
+			t.Errorf("%s says %s (exact: %v), the kernel counted %s", layer, res.CPU, res.CPUExact, counted)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -39,6 +40,23 @@ func (j *jobCage) limitCPU(l Limits, processors int) {
 	} else {
 		j.held.CPU = ByKernel
 	}
+}
+
+// jobAccounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION; times are in units of 100 ns.
+type jobAccounting struct {
+	user, kernel, periodUser, periodKernel int64
+	faults, total, active, terminated      uint32
+}
+
+// cpuUsed is the processor time of the job's processes, those that have ended among them.
+func (j *jobCage) cpuUsed() (time.Duration, bool) {
+	if j.job == 0 { // Windows takes 0 for the job that this process is in itself
+		return 0, false
+	}
+	var a jobAccounting
+	err := windows.QueryInformationJobObject(j.job, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&a)), uint32(unsafe.Sizeof(a)), nil)
+	used := time.Duration(a.user+a.kernel) * 100
+	return used, err == nil && used > 0
 }
 
 // A job holds the weight: no process needs a priority of its own.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -252,7 +253,26 @@ func (g *group1) sample() (Sample, bool) {
 		Charged: limit.Bytes(usage),
 		File:    limit.Bytes(max(0, stat.get("total_cache")-shmem)),
 	}
+	s.CPU, _ = g.cpuUsed()
 	return s, true
+}
+
+// cpuUsed is the processor time of the group and of all that was ever in it, where it has one that counts it.
+func (g *group1) cpuUsed() (time.Duration, bool) {
+	if g.unified != "" { // of v2, which counts without a controller
+		text, err := sysfile.Read(filepath.Join(g.unified, "cpu.stat"), sysfile.Small)
+		used := fieldReader(text).get("usage_usec")
+		return time.Duration(used) * time.Microsecond, err == nil && used > 0
+	}
+	if g.cpu == "" {
+		return 0, false
+	}
+	body, err := sysfile.Read(filepath.Join(g.cpu, "cpuacct.usage"), sysfile.Small)
+	if err != nil {
+		return 0, false
+	}
+	used := parseNumber(body) // nanoseconds
+	return time.Duration(used), used > 0
 }
 
 // members opens the file anew each time: through an open descriptor v1 answers from a list

@@ -151,6 +151,12 @@ func (g *group2) launch(c *command) (int, error) {
 	return c.forkInto(g.agent)
 }
 
+// cpuUsed is the processor time of the group and of all that was ever in it.
+func (g *group2) cpuUsed() (time.Duration, bool) {
+	used := readFields(g.cpuStat).get("usage_usec") // is there without the controller too
+	return time.Duration(used) * time.Microsecond, used > 0
+}
+
 func (g *group2) charged() int64 { return readNumber(g.current) }
 
 func (g *group2) sample() (Sample, bool) {
@@ -168,7 +174,7 @@ func (g *group2) sample() (Sample, bool) {
 		Charged: limit.Bytes(current),
 		File:    limit.Bytes(max(0, stat.get("file")-stat.get("shmem"))),
 	}
-	s.CPU = time.Duration(readFields(g.cpuStat).get("usage_usec")) * time.Microsecond // is there without the controller too
+	s.CPU, _ = g.cpuUsed()
 	return s, true
 }
 

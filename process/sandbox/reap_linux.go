@@ -155,10 +155,16 @@ func (r *reaper) adopted(pid int, now time.Time) bool {
 }
 
 func take(pid int) {
+	var usage unix.Rusage
 	for {
-		if _, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); !errors.Is(err, unix.EINTR) {
-			return
+		got, err := unix.Wait4(pid, nil, unix.WNOHANG, &usage)
+		if errors.Is(err, unix.EINTR) {
+			continue
 		}
+		if got == pid {
+			adoptedCPU.Add(int64(statusOf(&usage).cpu))
+		}
+		return
 	}
 }
 

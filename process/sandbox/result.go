@@ -17,7 +17,7 @@ func (r *Run) finish() {
 	res := &r.result
 	res.Layer, res.Strength = r.layer, r.Strength()
 	res.Started, res.Duration = r.began, time.Since(r.began)
-	res.ExitCode, res.Signal, res.CPU = r.ended.code, r.ended.signal, r.ended.cpu
+	res.ExitCode, res.Signal = r.ended.code, r.ended.signal
 	r.failed = r.ended.err
 
 	left, err := r.watch.endLeftovers()
@@ -36,6 +36,7 @@ func (r *Run) finish() {
 	res.CommandOOM = res.ExitCode == 137 &&
 		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
 	res.Peak, res.Processor = r.peak(), r.watch.processor()
+	res.CPU, res.CPUExact = r.cpu()
 	if res.Reached == "" && !res.CommandOOM && !r.killAsked.Load() {
 		res.RanInto, res.RanIntoBytes = r.ranInto(res.Peak)
 		res.CommandOOM = res.RanInto != ""
@@ -80,6 +81,18 @@ func (r *Run) ranInto(peak Peak) (RanInto, limit.Bytes) {
 		return RanIntoProcess, c.dataLimit()
 	}
 	return "", 0
+}
+
+// cpu is the processor time of all processes of the run. A group of cgroup v2 counts it whole, as one of v1 does where both are
+// mounted, and a job. Elsewhere it is put together: the command with
+// the children that were waited for, and the orphans that ended as our children; or what was seen of each process, where that is more.
+func (r *Run) cpu() (used time.Duration, exact bool) {
+	if c, ok := r.cage.(interface{ cpuUsed() (time.Duration, bool) }); ok {
+		if used, ok := c.cpuUsed(); ok {
+			return used, true
+		}
+	}
+	return max(r.ended.cpu+time.Duration(adoptedCPU.Load()-r.adoptedThen), r.watch.last().CPU), false
 }
 
 // peak combines the kernel's high-water mark with what was sampled.

@@ -60,7 +60,11 @@ type Run struct {
 	timeUsed atomic.Int64 // nanoseconds, of a run with a limit of time
 	// memoryLimit is in bytes, 0 for none; [Run.Raise] changes it.
 	memoryLimit atomic.Int64
+	adoptedThen int64 // adoptedCPU when it began
 }
+
+// adoptedCPU is the processor time, in nanoseconds, of orphans that ended as children of this process. Several runs of one program share it.
+var adoptedCPU atomic.Int64
 
 // exitStatus is how the command itself ended.
 type exitStatus struct {
@@ -200,6 +204,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		stopWait: make(chan struct{}, 1),
 	}
 	r.memoryLimit.Store(int64(spec.limits().Memory))
+	r.adoptedThen = adoptedCPU.Load()
 	preferOOMD(c, spec)
 	adopt := false
 	if _, known := c.members(nil); !known {

@@ -228,8 +228,9 @@ type Result struct {
 	Reached string
 	// TimeUsed is what counted against Limits.Time; 0 without that limit.
 	TimeUsed time.Duration
-	// CPU is user and system time of the command and the children it waited for.
-	CPU time.Duration
+	// CPU is user and system time of all processes of the run, where the kernel counts them together (CPUExact); else at least that much was used.
+	CPU      time.Duration
+	CPUExact bool
 	// Processor is what it had of the processors and what it would have taken (Linux).
 	Processor Processor
 }

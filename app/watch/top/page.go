@@ -40,8 +40,8 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 	}
 
 	title("memory")
-	add("now %s, peak %s, limit %s, reserved %s; cpu %s; %d processes", sizeOr(row.MemoryBytes, row.Live()), size(row.PeakBytes),
-		sizeOr(row.LimitBytes, row.LimitBytes > 0), size(row.ReservationBytes), percent(row), row.Processes)
+	add("now %s, peak %s, limit %s, reserved %s; cpu %s; %s", sizeOr(row.MemoryBytes, row.Live()), size(row.PeakBytes),
+		sizeOr(row.LimitBytes, row.LimitBytes > 0), size(row.ReservationBytes), percent(row), limit.Count(row.Processes, "process"))
 	memory, processor := series(r, at)
 	if text := spark(memory, float64(cmp.Or(row.LimitBytes, row.PeakBytes)), width-2); text != "" {
 		add("  %s", text)
@@ -118,7 +118,7 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 			if t.Server != "" {
 				name = t.Server + "/" + t.Tool
 			}
-			add("  %s in %d calls, largest %s  %s", right(size(t.UpstreamBytes), 4), t.Calls, size(t.MaxBytes), printable.Name(name))
+			add("  %s in %s, largest %s  %s", right(size(t.UpstreamBytes), 4), limit.Count(t.Calls, "call"), size(t.MaxBytes), printable.Name(name))
 		}
 	}
 	if len(row.Tree) > 0 {
