@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -24,5 +25,14 @@ func BenchmarkArgv(b *testing.B) {
 	argv := []string{"bash", "-c", "cd /srv/app && git checkout 3d2f0c1e9a && npm ci --ignore-scripts && npm test -- --grep login"}
 	for b.Loop() {
 		Argv(argv)
+	}
+}
+
+// Prose of a conversation, before it is kept: most of it has nothing that looks like a secret.
+func BenchmarkText(b *testing.B) {
+	text := strings.Repeat("The handler in internal/server/page.go renders twice. It reads the file at 12:30, and writes v1.2.3 of it.\n", 500)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Text(text)
 	}
 }

@@ -119,7 +119,7 @@ func MaskText(s string) (safe string, masked int) {
 	s, n := maskTokens(s)
 	masked += n
 	for i := range others {
-		if o := &others[i]; len(s) >= o.min && strings.Contains(s, o.part) {
+		if o := &others[i]; len(s) >= o.min && strings.Contains(s, o.part) && (o.part != "." || hasRun(s, o.min)) {
 			s = o.expr().ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
 		}
 	}
@@ -144,6 +144,19 @@ var others = []struct {
 	{"-us", 36, lazy.Regexp(`\b[0-9a-f]{32}-us[0-9]{1,2}\b`)},                                     // Mailchimp
 	{"_mmk", 40, lazy.Regexp(`\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b`)},                           // MaxMind
 	{"SSWS ", 40, lazy.Regexp(`\bSSWS [A-Za-z0-9_-]{30,}`)},                                       // Okta
+}
+
+// hasRun tells whether so many letters, digits, dots and dashes stand together: nearly no text has as many.
+func hasRun(s string, n int) bool {
+	run := 0
+	for i := range len(s) {
+		if run++; !dotted.has(s[i]) {
+			run = 0
+		} else if run >= n {
+			return true
+		}
+	}
+	return false
 }
 
 // A part of every name that Named finds: what has none of them needs no expression, and that is most texts.

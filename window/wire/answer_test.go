@@ -173,12 +173,12 @@ func same(a, b *Answer) bool {
 // Who answered, and under which name, in every dialect; the id of a call in it is none.
 func TestAnswerNamesItselfAndItsModel(t *testing.T) {
 	for body, dialect := range map[string]Dialect{
-		`{"id":"r-1","model":"m-1","choices":[{"message":{"tool_calls":[{"id":"call_9"}]}}]}`:                                               Chat,
-		events(`{"id":"r-1","model":"m-1","choices":[]}`, `{"id":"r-2","model":"m-2","choices":[]}`):                                       Chat,
+		`{"id":"r-1","model":"m-1","choices":[{"message":{"tool_calls":[{"id":"call_9"}]}}]}`:                                                Chat,
+		events(`{"id":"r-1","model":"m-1","choices":[]}`, `{"id":"r-2","model":"m-2","choices":[]}`):                                         Chat,
 		events(`{"type":"message_start","message":{"id":"r-1","model":"m-1"}}`, `{"type":"content_block_start","content_block":{"id":"t"}}`): Messages,
-		events(`{"type":"response.created","response":{"id":"r-1","model":"m-1"}}`):                                                         Responses,
-		`{"candidates":[{"content":{"parts":[{"functionCall":{"id":"x"}}]}}],"modelVersion":"m-1","responseId":"r-1"}`:                      Gemini,
-		`{"id":"r-1","model":"m-1","content":[{"type":"tool_use","id":"toolu_1"}]}`:                                                         Messages,
+		events(`{"type":"response.created","response":{"id":"r-1","model":"m-1"}}`):                                                          Responses,
+		`{"candidates":[{"content":{"parts":[{"functionCall":{"id":"x"}}]}}],"modelVersion":"m-1","responseId":"r-1"}`:                       Gemini,
+		`{"id":"r-1","model":"m-1","content":[{"type":"tool_use","id":"toolu_1"}]}`:                                                          Messages,
 	} {
 		a := NewAnswer(dialect, strings.HasPrefix(body, "data:") || strings.HasPrefix(body, "event:"))
 		for i := range len(body) { // byte by byte
