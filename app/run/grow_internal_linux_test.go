@@ -66,7 +66,7 @@ func TestRunsGrow(t *testing.T) {
 				decision: &decision{Settings: config.Settings{MemoryMax: config.Auto, MemoryGrow: true}, Limits: sandbox.Limits{Memory: first, Pids: 100}},
 			}
 			var words strings.Builder
-			x.report.say = newSpeaker(&Options{Stderr: &words})
+			x.report.say = newSpeaker(&Options{Stderr: &words}, nil)
 			c.change(&x.decision.Settings)
 			tool := pressureChild("growing", c.mb)
 			run, err := sandbox.Start(t.Context(), sandbox.Spec{
