@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -223,7 +224,7 @@ func (l *Loaded) Agents() ([]Agent, error) {
 		l.fillAgent(&a, &probs)
 		out = append(out, a)
 	}
-	slices.SortFunc(out, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(out, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
 	return out, probs.err()
 }
 

@@ -3,8 +3,9 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // ArgoCDInstance is one Argo CD of [mcp.argocd.NAME]. What is empty comes from the context of
@@ -125,7 +126,7 @@ func (l *Loaded) ArgoCD() ([]ArgoCDInstance, error) {
 		}
 		out = append(out, in)
 	}
-	slices.SortFunc(out, func(a, b ArgoCDInstance) int {
+	sorting.By(out, func(a, b ArgoCDInstance) int {
 		if a.Default != b.Default {
 			if a.Default {
 				return -1

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // modelsTable is where modelKeys stand, below the name of a model.
@@ -127,7 +129,7 @@ func (l *Loaded) Models() []ModelLimits {
 			out = append(out, *m)
 		}
 	}
-	slices.SortFunc(out, func(a, b ModelLimits) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(out, func(a, b ModelLimits) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -3,8 +3,9 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // maxProblems bounds how many problems one load reports; further ones are only counted.
@@ -71,7 +72,7 @@ func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(p.list, func(a, b Problem) int {
+	sorting.StableBy(p.list, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Where.Origin.rank(), b.Where.Origin.rank()), cmp.Compare(a.Where.File, b.Where.File),
 			cmp.Compare(a.Where.Line, b.Where.Line), cmp.Compare(a.Where.Column, b.Where.Column))
 	})

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -51,7 +52,7 @@ func Profiles() []Profile {
 		p.Name = name
 		out = append(out, p)
 	}
-	slices.SortFunc(out, func(a, b Profile) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(out, func(a, b Profile) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

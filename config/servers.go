@@ -3,8 +3,9 @@ package config
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // MCPServer is one server of [mcp.servers]: what it is, and the values of [mcp] in force
@@ -154,7 +155,7 @@ func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
 		}
 		out = append(out, s)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	sorting.By(out, func(a, b MCPServer) int { return strings.Compare(a.Name, b.Name) })
 	return out, probs.err()
 }
 

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"reflect"
 	"sync"
 	"time"
+	"unsafe"
 )
 
 // Event is something that happened, as a struct of plain values. Kind is a constant,
@@ -51,7 +53,7 @@ const (
 type Options struct {
 	// MaxRecords bounds the ring in records (DefaultMaxRecords).
 	MaxRecords int
-	// MaxBytes bounds the ring in bytes of the events' JSON (DefaultMaxBytes).
+	// MaxBytes bounds the memory that the events of the ring take, in bytes (DefaultMaxBytes).
 	MaxBytes int
 	// Observers see every record.
 	Observers []Observer
@@ -163,12 +165,39 @@ func (j *Journal) Dropped() uint64 {
 	return j.dropped
 }
 
-// sizeOf charges an event what its JSON takes, plus the record around it.
+// sizeOf is about what an event takes in memory, with its record.
 func sizeOf(e Event) int {
-	const record = 64
-	body, err := json.Marshal(e)
-	if err != nil {
-		return record
-	}
-	return record + len(body)
+	v := reflect.ValueOf(e)
+	return int(unsafe.Sizeof(Record{})) + int(v.Type().Size()) + behind(v)
 }
+
+// behind is what a plain value refers to, in bytes.
+func behind(v reflect.Value) (n int) {
+	switch v.Kind() {
+	case reflect.String:
+		n = v.Len()
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			n = int(v.Elem().Type().Size()) + behind(v.Elem())
+		}
+	case reflect.Slice:
+		n = v.Len() * int(v.Type().Elem().Size())
+		for i := range v.Len() {
+			n += behind(v.Index(i))
+		}
+	case reflect.Map:
+		for of := v.MapRange(); of.Next(); {
+			n += int(v.Type().Key().Size()+v.Type().Elem().Size()) + behind(of.Key()) + behind(of.Value())
+		}
+	case reflect.Struct:
+		if v.Type() == timeType { // the zone that it refers to is everybody's
+			break
+		}
+		for i := v.NumField() - 1; i >= 0; i-- { // an iterator would put n on the heap
+			n += behind(v.Field(i))
+		}
+	}
+	return n
+}
+
+var timeType = reflect.TypeFor[time.Time]()

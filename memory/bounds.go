@@ -9,9 +9,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -298,7 +298,7 @@ func (s *Store) evict(ctx context.Context, name string, goal usage, why string) 
 			c.class = classRecalled
 		}
 	}
-	slices.SortFunc(v.all, func(a, b candidate) int {
+	sorting.By(v.all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), bytes.Compare(a.id[:], b.id[:]))
 	})
 	over := usage{now.Bytes - goal.Bytes, int64(len(v.all)) - goal.Records}
@@ -352,7 +352,7 @@ func (s *Store) enforceAll(ctx context.Context, current string) error {
 		return nil
 	}
 	goal := int64(s.o.MaxBytes) * keptPercent / 100
-	slices.SortFunc(all, func(a, b one) int {
+	sorting.By(all, func(a, b one) int {
 		if (a.name == current) != (b.name == current) { // the one that is written to gives last
 			return cmp.Compare(b2i(a.name == current), b2i(b.name == current))
 		}

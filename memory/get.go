@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
@@ -39,7 +40,7 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 		if err != nil {
 			return nil, err
 		}
-		slices.SortStableFunc(talk, func(a, b Record) int { return cmp.Compare(a.Source.Turn, b.Source.Turn) })
+		sorting.StableBy(talk, func(a, b Record) int { return cmp.Compare(a.Source.Turn, b.Source.Turn) })
 		i := slices.IndexFunc(talk, func(r Record) bool { return r.ID == id })
 		if i < 0 { // it went in between, or another id stands for the passage
 			return []Record{one}, nil

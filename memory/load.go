@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
@@ -78,7 +79,7 @@ func (s *Store) load(ctx context.Context, name string, keep func(*Record) bool) 
 			all = append(all, st)
 		}
 	}
-	slices.SortFunc(all, func(a, b *stored) int { return cmp.Compare(a.record.ID, b.record.ID) })
+	sorting.By(all, func(a, b *stored) int { return cmp.Compare(a.record.ID, b.record.ID) })
 	first := map[archive.Key]*stored{}
 	var unique []*stored
 	for _, st := range all {
@@ -135,7 +136,7 @@ func (s *Store) matching(ctx context.Context, f *Filter) ([]Record, error) {
 		}
 		out = append(out, some...)
 	}
-	slices.SortFunc(out, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.By(out, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
 	return out, nil
 }
 

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/memory/embed"
 )
@@ -322,7 +322,7 @@ func (s *Store) makeRoom(ctx context.Context, h *shelf, f embed.File, b *vectors
 			all = append(all, candidate{id: one.id})
 		}
 	}
-	slices.SortFunc(all, func(a, b candidate) int { return bytes.Compare(a.id[:], b.id[:]) })
+	sorting.By(all, func(a, b candidate) int { return bytes.Compare(a.id[:], b.id[:]) })
 	goal := min(most*keptPercent/100, max(most-n, 0))
 	cut := all[:max(len(all)-goal, 0)]
 	for i := range cut {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // Match is what was forgotten, for other stores.
@@ -122,7 +123,7 @@ func newFinder(texts []string) *Finder {
 		}
 	}
 	// Of two that begin at one place the longer one is meant.
-	slices.SortStableFunc(f.forms, func(a, b form) int { return cmp.Compare(len(b.bytes), len(a.bytes)) })
+	sorting.StableBy(f.forms, func(a, b form) int { return cmp.Compare(len(b.bytes), len(a.bytes)) })
 	if len(f.forms) <= fewForms {
 		return f
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory/archive"
@@ -112,9 +113,9 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 		}
 	}
 	best := func(a, b place) int { return cmp.Compare(b.score, a.score) }
-	slices.SortStableFunc(found, best)
+	sorting.StableBy(found, best)
 	if len(near) > 0 {
-		slices.SortStableFunc(near, best)
+		sorting.StableBy(near, best)
 		found = fuse(found, near)
 		out.Total = max(out.Total, len(found))
 	}

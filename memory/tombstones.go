@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory/archive"
@@ -146,7 +146,7 @@ func (s *Store) boundForgotten(ctx context.Context) error {
 	f.mu.Lock()
 	var times []time.Time
 	if len(f.ids) > maxForgotten {
-		times = slices.SortedFunc(maps.Values(f.ids), time.Time.Compare)
+		times = sorting.CollectBy(maps.Values(f.ids), time.Time.Compare)
 	}
 	f.mu.Unlock()
 	if times == nil {

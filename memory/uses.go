@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
@@ -54,7 +55,7 @@ func addUse(uses []storedUse, u storedUse) []storedUse {
 	})
 	u.At = at
 	uses = append(uses, u)
-	slices.SortStableFunc(uses, func(a, b storedUse) int { return cmp.Compare(a.At, b.At) })
+	sorting.StableBy(uses, func(a, b storedUse) int { return cmp.Compare(a.At, b.At) })
 	return uses[max(0, len(uses)-MaxUses):]
 }
 

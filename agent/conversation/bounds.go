@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -82,7 +82,7 @@ func (s *Store) survey() ([]storedFile, error) {
 		out = append(out, storedFile{name: name, key: key, size: fi.Size(), used: fi.ModTime(), damaged: ext == damagedExt})
 		return nil
 	})
-	slices.SortFunc(out, func(a, b storedFile) int {
+	sorting.By(out, func(a, b storedFile) int {
 		if c := a.used.Compare(b.used); c != 0 {
 			return c
 		}

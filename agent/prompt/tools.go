@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // kinds are the names of tools by what they are for, each sorted.
@@ -23,7 +24,7 @@ type kinds struct {
 
 func sorted(specs []agent.ToolSpec) kinds {
 	specs = slices.Clone(specs)
-	slices.SortFunc(specs, func(a, b agent.ToolSpec) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(specs, func(a, b agent.ToolSpec) int { return strings.Compare(a.Name, b.Name) })
 	var k kinds
 	var others []string // paged, and neither for a search nor for a list
 	for _, s := range specs {

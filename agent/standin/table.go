@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -36,7 +37,7 @@ func counts(v *value) string {
 				all = append(all, count{m.name, n})
 			}
 		}
-		slices.SortStableFunc(all, func(a, b count) int { return b.n - a.n })
+		sorting.StableBy(all, func(a, b count) int { return b.n - a.n })
 		var said []string
 		for _, c := range all[:min(len(all), 10)] {
 			said = append(said, fmt.Sprintf("%s %d", clean(c.name), c.n))

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 )
 
@@ -66,7 +67,7 @@ func (b *Toolbox) build() {
 			}
 		}
 	}
-	slices.SortFunc(m.made, func(x, y namedTool) int { return slices.Compare(x.at[:], y.at[:]) })
+	sorting.By(m.made, func(x, y namedTool) int { return slices.Compare(x.at[:], y.at[:]) })
 	for _, x := range m.made {
 		if x.t.role == noRole {
 			m.add(x)

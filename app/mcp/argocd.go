@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/argocd/inventory"
 	"github.com/plimsoll/plimsoll/argocd/toolset"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
@@ -317,6 +318,6 @@ func ArgoCDTools() ([]ArgoCDTool, error) {
 		}
 		out = append(out, ArgoCDTool{Name: t.Name, Title: t.Title, Writes: !t.Hints.ReadOnly, Arguments: slices.Sorted(maps.Keys(schema.Properties))})
 	}
-	slices.SortFunc(out, func(a, b ArgoCDTool) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(out, func(a, b ArgoCDTool) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }

@@ -58,7 +58,7 @@ func outOfMemory(r journal.Report, basis runs.Decision) string {
 	case started:
 		return fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; %s", own, r.Tool, moreMemory(r, basis))
 	}
-	return fmt.Sprintf("give it more: %s; the next estimate is higher by itself", moreMemory(r, basis))
+	return fmt.Sprintf("give it more: %s (memory_max in [tools.%s]); the next estimate is higher by itself", moreMemory(r, basis), r.Tool)
 }
 
 // moreMemory says how to get a higher limit than the one that was reached: by the flag, or, where no flag reaches so high, by what is
@@ -71,7 +71,7 @@ func moreMemory(r journal.Report, basis runs.Decision) string {
 	if most := limit.Bytes(basis.CeilingBytes); most > 0 && more > most {
 		return fmt.Sprintf("raise what %s allows, no run in it can have more than %s", basis.CeilingOf, most.Human())
 	}
-	return fmt.Sprintf("--memory-max %s, or memory_max in [tools.%s]", more, r.Tool)
+	return "--memory-max " + more.String()
 }
 
 // moreThan is half as much again, rounded up to a figure that people write; always more than b.

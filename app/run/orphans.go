@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/orphans"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -111,7 +112,7 @@ func namesOf(list []orphans.Orphan) string {
 		g.n++
 		g.load += max(0, o.Load)
 	}
-	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.load, a.load) })
+	sorting.StableBy(groups, func(a, b *group) int { return cmp.Compare(b.load, a.load) })
 	var names []string
 	for i, g := range groups {
 		if i == 4 {

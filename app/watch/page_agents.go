@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/dashboard"
 	"github.com/plimsoll/plimsoll/watch/runs"
@@ -95,7 +95,7 @@ func tasksOf(c *core.Core) ([]task, error) {
 			list = append(list, task{name.Name(), t})
 		}
 	}
-	slices.SortFunc(list, func(a, b task) int { return b.Changed.Compare(a.Changed) })
+	sorting.By(list, func(a, b task) int { return b.Changed.Compare(a.Changed) })
 	return list[:min(len(list), maxTasks)], nil
 }
 
@@ -126,6 +126,6 @@ func questions(c *core.Core) ([]question, error) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b question) int { return b.Time.Compare(a.Time) })
+	sorting.By(list, func(a, b question) int { return b.Time.Compare(a.Time) })
 	return list[:min(len(list), maxQuestions)], nil
 }

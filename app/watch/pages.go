@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/watch/dashboard"
 )
 
@@ -32,7 +33,9 @@ func addPage(place int, page makePage) { added = append(added, addedPage{place, 
 // pages are those that were added, in the order of the menu.
 func pages(s source) []dashboard.Page {
 	var list []dashboard.Page
-	for _, a := range slices.SortedStableFunc(slices.Values(added), func(a, b addedPage) int { return cmp.Compare(a.place, b.place) }) {
+	placed := slices.Clone(added)
+	sorting.StableBy(placed, func(a, b addedPage) int { return cmp.Compare(a.place, b.place) })
+	for _, a := range placed {
 		if page, ok := a.page(s); ok {
 			list = append(list, page)
 		}

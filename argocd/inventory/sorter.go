@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // sorter sorts records by key (the first maxKey bytes of it), those of one key as they came, in limit bytes of memory:
@@ -78,7 +80,7 @@ func (s *sorter) rowOf(r record) []byte { return s.arena[r.at+r.key : r.at+r.key
 
 // order sorts what is in memory, and drops what is beyond keep.
 func (s *sorter) order() {
-	slices.SortFunc(s.records, func(a, b record) int {
+	sorting.By(s.records, func(a, b record) int {
 		if c := bytes.Compare(s.keyOf(a), s.keyOf(b)); c != 0 {
 			return c
 		}
@@ -102,7 +104,7 @@ func (s *sorter) shrink() error {
 	if size <= s.limit/2 {
 		arena := make([]byte, 0, size)
 		// In the order of the arena, which is that in which they came.
-		slices.SortFunc(s.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
+		sorting.By(s.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
 		for i, r := range s.records {
 			s.records[i].at = len(arena)
 			arena = append(arena, s.arena[r.at:r.at+r.key+r.row]...)

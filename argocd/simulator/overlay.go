@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -177,7 +178,7 @@ func headOf(body []byte) head {
 	for k, v := range o.Metadata.Labels {
 		h.labels = append(h.labels, label{k, v})
 	}
-	slices.SortFunc(h.labels, func(x, y label) int { return strings.Compare(x.key, y.key) })
+	sorting.By(h.labels, func(x, y label) int { return strings.Compare(x.key, y.key) })
 	for _, src := range append(o.Spec.Sources, o.Spec.Source) { // these count before that
 		if src.RepoURL != "" {
 			h.repos = append(h.repos, src.RepoURL)

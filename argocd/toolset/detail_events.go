@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -125,7 +125,7 @@ func (t *Toolset) eventsTool() builtin.Tool {
 				return nil, err
 			}
 			// RFC 3339 in UTC, as Kubernetes writes it, sorts as text.
-			slices.SortStableFunc(found.list, func(a, b eventRow) int {
+			sorting.StableBy(found.list, func(a, b eventRow) int {
 				return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason))
 			})
 			a := paged[eventRow]{Instance: t.instanceLabel(client), Of: in.Name, Summary: map[string]tally{"by_type": types, "by_reason": reasons.top(12)}}

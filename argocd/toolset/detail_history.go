@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -109,7 +109,7 @@ func (t *Toolset) historyTool() builtin.Tool {
 		for _, d := range app.Status.History {
 			list = append(list, d.row())
 		}
-		slices.SortStableFunc(list, func(a, b historyRow) int { return cmp.Compare(b.ID, a.ID) })
+		sorting.StableBy(list, func(a, b historyRow) int { return cmp.Compare(b.ID, a.ID) })
 		a := paged[historyRow]{Instance: t.instanceLabel(client), Of: in.Name}
 		if len(list) == 0 {
 			a.Note = "It was never deployed, or keeps no history (spec.revisionHistoryLimit 0)."

@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -30,7 +30,7 @@ func listed[E any, R row[R]](ctx context.Context, t *Toolset, c *builtin.Call, c
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(found.list, order)
+	sorting.StableBy(found.list, order)
 	a := paged[R]{Instance: t.instanceLabel(client)}
 	finish(&a, len(found.list))
 	return page(c, a, found.list, p, repeat)

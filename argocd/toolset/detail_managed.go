@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
@@ -115,7 +115,7 @@ func (t *Toolset) managedTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			slices.SortStableFunc(found.list, func(a, b managedRow) int {
+			sorting.StableBy(found.list, func(a, b managedRow) int {
 				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 			})
 			a := paged[managedRow]{Instance: t.instanceLabel(client), Of: in.Name, Summary: map[string]tally{"by_state": states}}

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/inventory"
 	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
@@ -137,7 +137,7 @@ func (t tally) top(n int) tally {
 	if len(t) <= n {
 		return t
 	}
-	names := slices.SortedFunc(maps.Keys(t), func(a, b string) int { return cmp.Or(cmp.Compare(t[b], t[a]), cmp.Compare(a, b)) })
+	names := sorting.CollectBy(maps.Keys(t), func(a, b string) int { return cmp.Or(cmp.Compare(t[b], t[a]), cmp.Compare(a, b)) })
 	out := tally{}
 	for i, name := range names {
 		if i < n {

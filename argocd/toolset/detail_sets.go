@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -106,7 +106,7 @@ func (t *Toolset) generateTool() builtin.Tool {
 					return nil, err
 				}
 			}
-			slices.SortStableFunc(found.list, func(a, b generatedRow) int { return cmp.Compare(a.Name, b.Name) })
+			sorting.StableBy(found.list, func(a, b generatedRow) int { return cmp.Compare(a.Name, b.Name) })
 			a := paged[generatedRow]{Instance: t.instanceLabel(client)}
 			if len(found.list) == 0 {
 				a.Note = "The generators make no application."

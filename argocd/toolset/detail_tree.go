@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -227,7 +228,7 @@ func (t *Toolset) treeTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			slices.SortStableFunc(found.list, func(a, b nodeView) int {
+			sorting.StableBy(found.list, func(a, b nodeView) int {
 				return cmp.Or(cmp.Compare(healthRank(a.Health), healthRank(b.Health)), cmp.Compare(a.Kind, b.Kind),
 					cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 			})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/inventory"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -119,7 +120,7 @@ func searched(names []string, projects bool) ([]argocd.Kind, error) {
 	switch {
 	case len(kinds) > 0:
 		// In the order of answers, so that the same question asked in another order is the same.
-		slices.SortFunc(kinds, func(a, b argocd.Kind) int { return slices.Index(all, a) - slices.Index(all, b) })
+		sorting.By(kinds, func(a, b argocd.Kind) int { return slices.Index(all, a) - slices.Index(all, b) })
 		return kinds, nil
 	case projects:
 		return []argocd.Kind{argocd.Applications}, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/runtimes"
 	"github.com/plimsoll/plimsoll/process/termination"
 	"github.com/plimsoll/plimsoll/watch/notify"
 )
@@ -148,7 +149,7 @@ func TestGuidesNameRealFlags(t *testing.T) {
 }
 
 // foreignFlags are flags of other programs that a guide names alone.
-var foreignFlags = map[string]bool{"--security-opt": true, "--settings": true, "--openai-base-url": true, "--mcp-config": true, "--strict-mcp-config": true, "--to": true, "--uninstall": true}
+var foreignFlags = map[string]bool{"--security-opt": true, "--settings": true, "--openai-base-url": true, "--mcp-config": true, "--strict-mcp-config": true, "--to": true, "--uninstall": true, "--max-old-space-size": true}
 
 func commandsBelow(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
@@ -250,7 +251,7 @@ func TestGuidesNameRealKeys(t *testing.T) {
 	variables := map[string]bool{
 		"PLIMSOLL_STATE_DIR": true, "PLIMSOLL_CACHE_DIR": true, "PLIMSOLL_CONFIG": true, "PLIMSOLL_RUN_ID": true, app.ProxyName: true, termination.Variable: true,
 		"PLIMSOLL_RESOURCES_KEY": true, "PLIMSOLL_TOOLS_NAME_KEY": true, "PLIMSOLL_AGENTS_NAME_KEY": true, // as patterns
-		app.SearchFirstName: true, notify.CauseName: true,
+		app.SearchFirstName: true, notify.CauseName: true, runtimes.MemoryName: true,
 	}
 	for _, k := range config.Keys() {
 		known[k.Name], variables[k.Variable()] = true, true

@@ -1,9 +1,9 @@
 package nearest
 
 import (
-	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -36,7 +36,7 @@ func Names(word string, known []string, n int) []string {
 		}
 		found = append(found, near{name, steps})
 	}
-	slices.SortStableFunc(found, func(a, b near) int { return a.steps - b.steps })
+	sorting.StableBy(found, func(a, b near) int { return a.steps - b.steps })
 	var names []string
 	for _, f := range found[:min(n, len(found))] {
 		names = append(names, f.name)

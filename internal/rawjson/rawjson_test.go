@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -132,4 +133,34 @@ func FuzzMembers(f *testing.F) {
 			t.Fatalf("Set(%q) = %q, %v", text, with, err)
 		}
 	})
+}
+
+// A string ends where it ends byte by byte, however many of its quotes and backslashes are escaped.
+func TestStringEnds(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(8, 9))
+	pieces := []string{`\"`, `\\`, `\\\"`, `\n`, `"`, "a", "#", "[", "\x5d", "12345678", strings.Repeat("long ", 12), "\xa2", "\xdc", "\u65e5"}
+	for range 20_000 {
+		var b strings.Builder
+		b.WriteByte('"')
+		for range rnd.IntN(40) {
+			i := rnd.IntN(len(pieces))
+			if i == 4 && rnd.IntN(8) > 0 {
+				i = 0 // the end is rare
+			}
+			b.WriteString(pieces[i])
+		}
+		b.WriteString(`","next"`)
+		text := b.String()
+		end := 1
+		for text[end] != '"' {
+			if text[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		s := Scanner{Text: []byte(text)}
+		if got := s.String(); s.Err != nil || got != (Span{0, end + 1}) {
+			t.Fatalf("%q ends at %d, not at %v (%v)", text, end+1, got, s.Err)
+		}
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // minValue is how long a value must be to be looked for in other texts: a shorter one is part of too many words.
@@ -34,7 +36,7 @@ func Environ(environ []string) *Values {
 			v.add(quoted[1 : len(quoted)-1])
 		}
 	}
-	slices.SortFunc(v.forms, func(a, b []byte) int { return len(b) - len(a) })
+	sorting.By(v.forms, func(a, b []byte) int { return len(b) - len(a) })
 	return v
 }
 

@@ -11,12 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -131,7 +131,7 @@ func (a *Archive) scan(dir string) (current []Segment, left []string, err error)
 		}
 		current = append(current, Segment{Name: name, Size: info.Size(), Modified: info.ModTime()})
 	}
-	slices.SortFunc(current, func(a, b Segment) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.By(current, func(a, b Segment) int { return cmp.Compare(a.Name, b.Name) })
 	return current, left, nil
 }
 

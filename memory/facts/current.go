@@ -2,9 +2,9 @@ package facts
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/memory"
 )
 
@@ -30,7 +30,7 @@ func Current(records []memory.Record, asOf time.Time) (current, past []memory.Re
 			sorted = append(sorted, r)
 		}
 	}
-	slices.SortStableFunc(sorted, later)
+	sorting.StableBy(sorted, later)
 	for i, r := range sorted {
 		if SingleValued(r.Fact.Attribute) {
 			newest[keyOf(r)] = i

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory"
 	"github.com/plimsoll/plimsoll/memory/notes"
@@ -126,7 +126,7 @@ func (t *Toolset) Tools() []Tool {
 		}
 		all = append(all, n)
 	}
-	slices.SortFunc(all, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(all, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

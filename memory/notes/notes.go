@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -185,7 +185,7 @@ func (d *Dir) makeRoom(root *os.Root, keep string, more int64, files int) error 
 	if count <= d.o.MaxFiles && total <= int64(d.o.MaxTotal) {
 		return nil
 	}
-	slices.SortFunc(all, func(a, b Note) int { return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Path, b.Path)) })
+	sorting.By(all, func(a, b Note) int { return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Path, b.Path)) })
 	for _, n := range all {
 		why := "count"
 		if count <= d.o.MaxFiles {

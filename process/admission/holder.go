@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -59,7 +59,7 @@ type Holder struct {
 
 // sortHolders puts the oldest first.
 func sortHolders(list []Holder) {
-	slices.SortFunc(list, func(a, b Holder) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
+	sorting.By(list, func(a, b Holder) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 }
 
 // holder fills in what the ledger file does not have.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // retryStale is how long a waiting process leaves a claim alone whose clean-up failed.
@@ -167,7 +168,7 @@ func (b *book) in(s State) []*entry {
 			list = append(list, e)
 		}
 	}
-	slices.SortStableFunc(list, func(x, y *entry) int { return cmp.Compare(x.Ticket, y.Ticket) })
+	sorting.StableBy(list, func(x, y *entry) int { return cmp.Compare(x.Ticket, y.Ticket) })
 	return list
 }
 

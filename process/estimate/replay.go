@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/usage"
 )
@@ -71,7 +72,7 @@ func (s *Score) add(o Score) {
 // runtime, once. The order of equal starts is that of the slice, and tasks are not changed.
 func Replay(tasks []Task, e Estimator) Score {
 	ordered := slices.Clone(tasks)
-	slices.SortStableFunc(ordered, func(a, b Task) int { return a.Start.Compare(b.Start) })
+	sorting.StableBy(ordered, func(a, b Task) int { return a.Start.Compare(b.Start) })
 	var (
 		score   Score
 		pending outcomes
@@ -180,7 +181,7 @@ func Backtest(workflows []Workflow, es []Estimator) []Row {
 		}
 		blocks = append(blocks, b)
 	}
-	slices.SortStableFunc(blocks, func(a, b block) int {
+	sorting.StableBy(blocks, func(a, b block) int {
 		return cmp.Or(cmp.Compare(b.worst, a.worst), cmp.Compare(a.rows[0].Workflow, b.rows[0].Workflow))
 	})
 	rows := total

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -197,7 +198,7 @@ func (s *state) overdue(now time.Time) []Orphan {
 			list = append(list, o.describe(now))
 		}
 	}
-	slices.SortFunc(list, func(a, b Orphan) int { return cmp.Or(cmp.Compare(b.Load, a.Load), cmp.Compare(a.PID, b.PID)) })
+	sorting.By(list, func(a, b Orphan) int { return cmp.Or(cmp.Compare(b.Load, a.Load), cmp.Compare(a.PID, b.PID)) })
 	return list
 }
 
@@ -260,7 +261,7 @@ func (s *state) settle(now time.Time, alive map[identity]Process, do *step) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b Orphan) int { return cmp.Compare(a.PID, b.PID) })
+	sorting.By(list, func(a, b Orphan) int { return cmp.Compare(a.PID, b.PID) })
 	s.note(Event{Orphans: list, Ended: true}, do)
 }
 

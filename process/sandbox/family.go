@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"syscall"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
@@ -103,7 +103,7 @@ func Family(r Remains, supervisor int) ([]Member, error) {
 
 // membersOf describes the processes of one run.
 func membersOf(family []proctree.Process, protected map[int]bool) []Member {
-	slices.SortFunc(family, func(a, b proctree.Process) int {
+	sorting.By(family, func(a, b proctree.Process) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.PID, b.PID))
 	})
 	family = family[:min(len(family), maxFamily)]

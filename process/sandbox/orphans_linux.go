@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
@@ -46,7 +47,7 @@ func Orphans(known func(id string) bool) ([]Orphan, error) {
 			list = append(list, judgeOrphan(*r))
 		}
 	}
-	slices.SortFunc(list, func(a, b Orphan) int { return strings.Compare(a.Remains.ID, b.Remains.ID) })
+	sorting.By(list, func(a, b Orphan) int { return strings.Compare(a.Remains.ID, b.Remains.ID) })
 	return list, nil
 }
 

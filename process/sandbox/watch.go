@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
@@ -285,7 +286,7 @@ func (w *watcher) noteKills() {
 		w.run.spec.note(journal.OOMKills{New: fresh, Total: total})
 	}
 	waiting := fresh + w.unnamed
-	slices.SortStableFunc(w.lost, func(a, b member) int { return int(b.bytes - a.bytes) })
+	sorting.StableBy(w.lost, func(a, b member) int { return int(b.bytes - a.bytes) })
 	named := min(waiting, len(w.lost))
 	for _, m := range w.lost[:named] {
 		if m.pid != w.run.pid {

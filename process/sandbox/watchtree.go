@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
@@ -117,7 +118,7 @@ func (w *watcher) noteKillsAround() {
 		w.run.spec.note(journal.OOMKills{New: fresh, Total: w.kills})
 	}
 	if waiting := fresh + w.unnamed; waiting > 0 {
-		slices.SortStableFunc(gone, func(a, b proctree.Process) int {
+		sorting.StableBy(gone, func(a, b proctree.Process) int {
 			return cmp.Or(cmp.Compare(w.heldBy(b), w.heldBy(a)), cmp.Compare(b.Start, a.Start))
 		})
 		named := 0
@@ -181,7 +182,7 @@ func (w *watcher) endYoungest(n int) {
 		now, err := proctree.Lookup(p.PID)
 		return p.PID == w.run.pid || err != nil || now.Zombie()
 	})
-	slices.SortFunc(members, func(a, b proctree.Process) int { return cmp.Compare(b.Start, a.Start) })
+	sorting.By(members, func(a, b proctree.Process) int { return cmp.Compare(b.Start, a.Start) })
 	for _, p := range members[:min(n, len(members))] {
 		if w.exiting[p.PID] == p.Start || proctree.Signal(p, syscall.SIGKILL) != nil {
 			continue // dying takes a moment, and nobody is counted twice

@@ -7,9 +7,9 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 	"strconv"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/headroom"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
@@ -127,7 +127,7 @@ func (g group) processes() []proc {
 			list = append(list, p)
 		}
 	}
-	slices.SortFunc(list, func(a, b proc) int { return cmp.Or(cmp.Compare(b.held, a.held), cmp.Compare(a.pid, b.pid)) })
+	sorting.By(list, func(a, b proc) int { return cmp.Or(cmp.Compare(b.held, a.held), cmp.Compare(a.pid, b.pid)) })
 	return list
 }
 

@@ -11,12 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -259,7 +259,7 @@ func (d *document) summaries() []Summary {
 			Recorded: s.Recorded, OOMKills: s.OOMKills, Runs: s.runs(),
 		})
 	}
-	slices.SortFunc(list, func(a, b Summary) int {
+	sorting.By(list, func(a, b Summary) int {
 		return cmp.Or(cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Variant, b.Variant))
 	})
 	return list

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -28,7 +29,7 @@ func (h *History) Summaries() iter.Seq2[Summary, error] {
 			return
 		}
 		defer root.Close()
-		slices.SortFunc(files, func(a, b projectFile) int { return cmp.Compare(a.key, b.key) })
+		sorting.By(files, func(a, b projectFile) int { return cmp.Compare(a.key, b.key) })
 		for _, file := range files {
 			d := h.readListed(root, file.key)
 			if d == nil {
@@ -64,7 +65,7 @@ func (h *History) ToolRuns(tool string) ([]Run, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b datedRun) int { return a.at.Compare(b.at) })
+	sorting.StableBy(all, func(a, b datedRun) int { return a.at.Compare(b.at) })
 	counts := map[string]int{}
 	newest := make([]Run, 0, len(all))
 	for _, r := range slices.Backward(all) {
@@ -150,7 +151,7 @@ func (h *History) list(bound int) (*os.Root, []projectFile, error) {
 		}
 		files = append(files, projectFile{key, status.ModTime()})
 	}
-	slices.SortFunc(files, func(a, b projectFile) int {
+	sorting.By(files, func(a, b projectFile) int {
 		return cmp.Or(b.written.Compare(a.written), cmp.Compare(a.key, b.key))
 	})
 	if left := len(files) - bound; left > 0 || unseen {

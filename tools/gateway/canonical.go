@@ -3,10 +3,10 @@ package gateway
 import (
 	"bytes"
 	"crypto/sha256"
-	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // Bounds of arguments that are compared; beyond them a call is never identical to another.
@@ -78,7 +78,7 @@ func canonicalObject(dst, raw []byte, depth int) ([]byte, bool) {
 		}
 		members = append(members, member{string(m.Key), m.Value.Of(raw)})
 	}
-	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	sorting.By(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
 	dst = append(dst, '{')
 	for i, m := range members {
 		if i > 0 && members[i-1].key == m.key {

@@ -12,13 +12,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -360,7 +360,7 @@ func Read(dir string) ([]Row, error) {
 			rows = append(rows, t.row(b.Server, tool))
 		}
 	}
-	slices.SortFunc(rows, func(a, b Row) int {
+	sorting.By(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.UpstreamBytes, a.UpstreamBytes), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool))
 	})
 	return rows, errors.Join(failed...)

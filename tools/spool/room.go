@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/diskspace"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -49,7 +50,7 @@ func (s *Spool) makeRoom(l *ledger, bytes, written int64, results int) error {
 	}
 	s.sweep(l)
 	order := slices.Clone(l.accounts)
-	slices.SortStableFunc(order, func(a, b account) int { return cmp.Compare(a.used, b.used) })
+	sorting.StableBy(order, func(a, b account) int { return cmp.Compare(a.used, b.used) })
 	var forCount, forBytes tally
 	for _, a := range order {
 		why := missing()

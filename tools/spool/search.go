@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // Bounds of a search.
@@ -160,7 +162,7 @@ func (s *searched) tooMany(shape Shape, maxBytes int64) error {
 		for text, n := range s.texts {
 			e.Texts = append(e.Texts, Count{text, n})
 		}
-		slices.SortFunc(e.Texts, func(a, b Count) int {
+		sorting.By(e.Texts, func(a, b Count) int {
 			if a.N != b.N {
 				return int(b.N - a.N)
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -186,7 +187,7 @@ func (s *Spool) freeDisk() (freed bool) {
 
 func (s *Spool) evictOldest(l *ledger) bool {
 	order := slices.Clone(l.accounts)
-	slices.SortStableFunc(order, func(a, b account) int { return cmp.Compare(a.used, b.used) })
+	sorting.StableBy(order, func(a, b account) int { return cmp.Compare(a.used, b.used) })
 	for _, a := range order {
 		if !a.writing && s.live[a.id] == nil && s.evict(l, a) {
 			var t tally

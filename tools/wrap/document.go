@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // span is a range of bytes of a file.
@@ -151,7 +151,7 @@ func (d *document) originals(backup []byte) map[string][]byte {
 
 // splice makes the edits.
 func (d *document) splice() ([]byte, error) {
-	slices.SortStableFunc(d.edits, func(a, b rawjson.Edit) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+	sorting.StableBy(d.edits, func(a, b rawjson.Edit) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	return rawjson.Splice(d.data, d.edits)
 }
 

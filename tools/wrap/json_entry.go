@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/tailscale/hujson"
 )
 
@@ -265,7 +266,7 @@ func (e *jsonEntry) wrapRemote(o Options, url *member) ([]rawjson.Edit, string) 
 			edits = append(edits, rawjson.Edit{Span: m.value, With: quote("stdio")})
 		}
 	}
-	slices.SortFunc(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
+	sorting.By(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
 	return edits, ""
 }
 
@@ -345,6 +346,6 @@ func (e *jsonEntry) unwrapRemote() ([]rawjson.Edit, string) {
 		}
 		edits = append(edits, rawjson.Edit{Span: m.value, With: quote(kind)})
 	}
-	slices.SortFunc(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
+	sorting.By(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
 	return edits, ""
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/lazy"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // Startable is a server of a client's file in a form in which it can be started or reached.
@@ -246,7 +247,7 @@ func (f *fields) pairs(key string) (out []header) {
 			f.fail(fmt.Errorf("its %s.%s is no text", key, name))
 		}
 	}
-	slices.SortFunc(out, func(a, b header) int { return strings.Compare(a.name, b.name) })
+	sorting.By(out, func(a, b header) int { return strings.Compare(a.name, b.name) })
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // tomlEntry is a server of Codex: its assignments may stand in one table, several, an
@@ -274,6 +275,6 @@ func (e *tomlEntry) unwrapRemote(at, args assignment, values []string) ([]rawjso
 			edits = append(edits, rawjson.Edit{Span: a.keys[len(a.keys)-1], With: tomlKey(name)}, rawjson.Edit{Span: a.value, With: quoteTOML(value)})
 		}
 	}
-	slices.SortFunc(edits, func(a, b rawjson.Edit) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+	sorting.By(edits, func(a, b rawjson.Edit) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	return edits, ""
 }

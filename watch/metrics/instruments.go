@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // maxSeries bounds the series of one instrument. What comes later counts in one series with the label of overflow.
@@ -44,7 +46,7 @@ type kind uint8
 const (
 	counting kind = iota
 	gauging
-	sorting
+	bucketing
 	summing
 )
 
@@ -99,7 +101,7 @@ func (all *instruments) gauge(name, unit, help string) *instrument {
 }
 
 func (all *instruments) histogram(name, unit, help string, buckets []float64) *instrument {
-	return all.make(sorting, name, unit, help, buckets)
+	return all.make(bucketing, name, unit, help, buckets)
 }
 
 func underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
@@ -157,7 +159,7 @@ func (i *instrument) of(l labels) *series {
 	for n, one := range l {
 		shown[n] = label{underscored(one.key), strings.ToValidUTF8(one.value, "\uFFFD")}
 	}
-	slices.SortFunc(shown, func(a, b label) int { return strings.Compare(a.key, b.key) })
+	sorting.By(shown, func(a, b label) int { return strings.Compare(a.key, b.key) })
 	var text strings.Builder
 	for _, one := range shown {
 		text.WriteString(one.key + "\x00" + one.value + "\x00")
@@ -186,7 +188,7 @@ func (i *instrument) now() []series {
 		list = append(list, copied)
 	}
 	i.all.mu.Unlock()
-	slices.SortFunc(list, func(a, b series) int {
+	sorting.By(list, func(a, b series) int {
 		if n := len(a.labels) - len(b.labels); n != 0 {
 			return n
 		}
@@ -205,7 +207,7 @@ func (i *instrument) write(w textWriter) {
 	w.head(i.name, i.help, i.kind.String())
 	for _, s := range list {
 		switch i.kind {
-		case sorting:
+		case bucketing:
 			upTo := uint64(0)
 			for b, bound := range i.buckets {
 				upTo += s.within[b]

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // maxScrapes bounds the scrapes that are answered at the same time: each may wait for a slow reader.
@@ -47,7 +49,7 @@ func (e *exposition) families() []*instrument {
 	if e.counting != nil {
 		list = append(list, e.counting.list...)
 	}
-	slices.SortFunc(list, func(a, b *instrument) int { return strings.Compare(a.name, b.name) })
+	sorting.By(list, func(a, b *instrument) int { return strings.Compare(a.name, b.name) })
 	return list
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // UnknownError says that no run has an ID.
@@ -89,7 +91,7 @@ func (s *Store) Run(id string) (*Run, error) {
 		r.Largest = append(r.Largest, g.Largest...)
 		r.Compactions = append(r.Compactions, g.Compactions...)
 	}
-	slices.SortStableFunc(r.Compactions, func(a, b Compaction) int { return a.Time.Compare(b.Time) })
+	sorting.StableBy(r.Compactions, func(a, b Compaction) int { return a.Time.Compare(b.Time) })
 	r.Compactions = r.Compactions[:min(len(r.Compactions), maxCompactions)]
 	for key, t := range inside.tools {
 		own := r.tools[key]
@@ -99,7 +101,7 @@ func (s *Store) Run(id string) (*Run, error) {
 			own.MaxBytes, own.Failed = max(own.MaxBytes, t.MaxBytes), max(own.Failed, t.Failed)
 		}
 	}
-	slices.SortStableFunc(r.Largest, func(a, b Result) int { return int(b.UpstreamBytes - a.UpstreamBytes) })
+	sorting.StableBy(r.Largest, func(a, b Result) int { return int(b.UpstreamBytes - a.UpstreamBytes) })
 	r.Largest = r.Largest[:min(len(r.Largest), maxLargest)]
 	r.settle()
 	return r, nil

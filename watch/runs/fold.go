@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -357,7 +358,7 @@ func (r *Run) settle() {
 	if r.died && r.DurationMS == 0 {
 		r.DurationMS = max(0, r.Seen.Sub(r.Started).Milliseconds())
 	}
-	r.Tools = slices.SortedFunc(func(yield func(Tool) bool) {
+	r.Tools = sorting.CollectBy(func(yield func(Tool) bool) {
 		for t := range maps.Values(r.tools) {
 			if !yield(*t) {
 				return

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -96,7 +97,7 @@ func pruneIndex(root *os.Root, k Keep, now time.Time, dry bool) (kept []Entry, r
 	for i := range list {
 		tools[list[i].ID] = list[i].Tool
 	}
-	slices.SortStableFunc(list, func(a, b Entry) int { return a.end().Compare(b.end()) })
+	sorting.StableBy(list, func(a, b Entry) int { return a.end().Compare(b.end()) })
 	var all sums
 	for i := range list {
 		all = all.plus(&list[i])

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -321,7 +322,7 @@ func (s *Store) Entries() []Entry {
 			list = append(list, t.run.Entry)
 		}
 	}
-	slices.SortFunc(list, func(a, b Entry) int {
+	sorting.By(list, func(a, b Entry) int {
 		if c := b.Started.Compare(a.Started); c != 0 {
 			return c
 		}
@@ -343,7 +344,7 @@ func (s *Store) Ended(since time.Time) []Entry {
 			list = append(list, *e)
 		}
 	}
-	slices.SortFunc(list, func(a, b Entry) int {
+	sorting.By(list, func(a, b Entry) int {
 		return cmp.Or(b.Ended.Compare(*a.Ended), strings.Compare(a.ID, b.ID))
 	})
 	return list
@@ -365,7 +366,7 @@ func (s *Store) Live() []*Run {
 			list = append(list, t.run)
 		}
 	}
-	slices.SortFunc(list, func(a, b *Run) int {
+	sorting.By(list, func(a, b *Run) int {
 		if c := a.Started.Compare(b.Started); c != 0 {
 			return c
 		}

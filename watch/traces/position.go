@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -102,7 +102,7 @@ func (p *positions) save(oldest time.Time) error {
 	}
 	maps.DeleteFunc(p.runs, func(_ string, at position) bool { return at.At.Before(oldest) })
 	if over := len(p.runs) - maxPositions; over > 0 {
-		ids := slices.SortedFunc(maps.Keys(p.runs), func(a, b string) int { return cmp.Or(p.runs[a].At.Compare(p.runs[b].At), cmp.Compare(a, b)) })
+		ids := sorting.CollectBy(maps.Keys(p.runs), func(a, b string) int { return cmp.Or(p.runs[a].At.Compare(p.runs[b].At), cmp.Compare(a, b)) })
 		for _, id := range ids[:over] {
 			delete(p.runs, id)
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // Defaults of [Options].
@@ -158,7 +160,7 @@ func (b *Breaker) Sweep() []Change {
 	for k, c := range b.cells {
 		changes = append(changes, b.recover(k, c, now)...)
 	}
-	slices.SortFunc(changes, func(x, y Change) int {
+	sorting.By(changes, func(x, y Change) int {
 		return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Upstream, y.Upstream), cmp.Compare(x.Model, y.Model))
 	})
 	return changes

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // A planner collects one Setting. The first refusal stands.
@@ -205,7 +207,7 @@ func (w *planner) reachLoopback() {
 			w.set(name, value)
 		}
 	}
-	slices.SortStableFunc(w.out.Env, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
+	sorting.StableBy(w.out.Env, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // path joins below the home directory; "" without a home.

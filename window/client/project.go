@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // A folder that somebody cloned may hold settings files. They have no say in where the proxy sends a key: addresses, key
@@ -83,7 +85,7 @@ func claimsOf(file string, variables map[string]string, counts func(name string)
 			claims = append(claims, claim{file: file, name: name, value: value})
 		}
 	}
-	slices.SortFunc(claims, func(a, b claim) int { return strings.Compare(a.name, b.name) })
+	sorting.By(claims, func(a, b claim) int { return strings.Compare(a.name, b.name) })
 	return claims
 }
 

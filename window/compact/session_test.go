@@ -57,7 +57,8 @@ func (p *replica) forward(t *testing.T, r *wire.Request) (*wire.Request, bool) {
 	if c == nil {
 		return v.Request, false
 	}
-	if got, err := p.store.Put(scope, c, checkpoint.Cut{Text: res.Cut, Entry: checkpoint.Entry{Conversation: compact.Conversation(r, chain)}}); got != c || err != nil {
+	name, _ := compact.Conversation(r, chain)
+	if got, err := p.store.Put(scope, c, checkpoint.Cut{Text: res.Cut, Entry: checkpoint.Entry{Conversation: name}}); got != c || err != nil {
 		t.Fatalf("%v, %v", got, err)
 	}
 	return res.Request, true
@@ -151,7 +152,7 @@ func TestEveryRequestExtendsTheOneBefore(t *testing.T) {
 					}
 				}
 				chain := first.tally(r).Chain
-				if n := compact.Conversation(r, chain); name == "" {
+				if n, _ := compact.Conversation(r, chain); name == "" {
 					name = n
 				} else if n != name {
 					t.Fatalf("%s, turn %d: the conversation was %s and is %s", d, turn, name, n)

@@ -2,6 +2,7 @@ package compact
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -250,20 +251,20 @@ func Decisions[D ~[16]byte](patches []Patch, chain []D) (list []*checkpoint.Chec
 }
 
 // Conversation names a conversation for listings and locks: the first 12 hexadecimal digits
-// of the digest of its messages up to the task, which stay the same while it goes on.
-func Conversation[D ~[16]byte](r *wire.Request, chain []D) string {
+// of the digest of its messages up to the task, which stay the same while it goes on. The task is the message at; it is
+// behind all of them where there is none yet.
+func Conversation[D ~[16]byte](r *wire.Request, chain []D) (name string, at int) {
 	if len(chain) == 0 {
-		return ""
+		return "", 0
 	}
-	at := 0
-	for i := range min(len(r.Messages), len(chain)) {
-		if spoken(r, i) == byUser {
-			at = i
-			break
-		}
+	for at < min(len(r.Messages), len(chain)) && spoken(r, at) != byUser {
+		at++
 	}
-	d := [16]byte(chain[at])
-	return fmt.Sprintf("%x", d[:6])
+	d := [16]byte(chain[0])
+	if at < len(chain) {
+		d = chain[at]
+	}
+	return hex.EncodeToString(d[:6]), at
 }
 
 // An element is a message of a view: the client's, or raw.

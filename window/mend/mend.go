@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -81,7 +82,7 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if err != nil {
 		return r, nil, fmt.Errorf("mending a %s request of %d messages: %w", r.Dialect, len(r.Messages), err)
 	}
-	slices.SortStableFunc(actions, func(a, b Action) int { return cmp.Compare(a.Message, b.Message) })
+	sorting.StableBy(actions, func(a, b Action) int { return cmp.Compare(a.Message, b.Message) })
 	return next, actions, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -275,7 +276,7 @@ func (m *mending) rewrite(pic *picture, kind string, data []byte) []byte {
 	if data != nil {
 		edits = append(edits, wire.Edit{Span: move(pic.data), With: data})
 	}
-	slices.SortFunc(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
+	sorting.By(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
 	out, err := wire.Splice(m.r.Raw(pic.block), edits)
 	if err != nil {
 		return nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // An Entry is what is known of one model at one place.
@@ -51,7 +53,7 @@ func (c *Catalogue) Of(provider string) (list []Entry) {
 	for key, w := range c.linesOf(provider) {
 		list = append(list, Entry{Upstream: provider, Model: strings.TrimPrefix(key, provider+"/"), Window: w})
 	}
-	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Model, b.Model) })
+	sorting.By(list, func(a, b Entry) int { return strings.Compare(a.Model, b.Model) })
 	return list
 }
 
@@ -102,7 +104,7 @@ func Learned(dir string) (list []Entry, err error) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b Entry) int {
+	sorting.By(list, func(a, b Entry) int {
 		if c := strings.Compare(a.Upstream, b.Upstream); c != 0 {
 			return c
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/plimsoll/plimsoll/internal/recent"
 	"github.com/plimsoll/plimsoll/window/models/internal/spelling"
 )
 
@@ -19,7 +20,29 @@ type name struct {
 // maxSpellings bounds how often a name is looked up; real ones have up to ten spellings.
 const maxSpellings = 32
 
+// A request asks several times for its model's name and its upstream's, and the next one asks for the same.
+var (
+	names     = recent.NewShared[string, name](64, nil)
+	upstreams = recent.NewShared[string, server](64, nil)
+)
+
+// maxKept is the longest name that is kept taken apart.
+const maxKept = 128
+
 func parseName(model string) name {
+	if n, ok := names.Get(model); ok {
+		return n
+	}
+	if len(model) > maxKept {
+		return takeApart(model)
+	}
+	model = strings.Clone(model) // the caller's may be a view of a body
+	n := takeApart(model)
+	names.Put(model, n)
+	return n
+}
+
+func takeApart(model string) name {
 	var n name
 	model = strings.TrimSpace(model)
 	model = model[:min(len(model), spelling.MaxName)]

@@ -12,11 +12,29 @@ import (
 // provider whose protocol it speaks in front: "openai+http://127.0.0.1:4000". It is "" for
 // what is not known.
 func Provider(upstream string) string {
-	protocol, address := split(upstream)
-	if p := provider(address); p != "" {
-		return p
+	return serverOf(upstream).provider
+}
+
+// A server is what the name of an upstream says of it.
+type server struct {
+	provider string // by its address or else by its protocol
+	at       string // by its address alone
+	private  bool
+}
+
+func serverOf(upstream string) server {
+	if s, ok := upstreams.Get(upstream); ok {
+		return s
 	}
-	return provider(protocol)
+	protocol, address := split(upstream)
+	s := server{at: provider(address), private: isPrivate(address)}
+	if s.provider = s.at; s.provider == "" {
+		s.provider = provider(protocol)
+	}
+	if len(upstream) <= maxKept {
+		upstreams.Put(strings.Clone(upstream), s)
+	}
+	return s
 }
 
 // split takes "openai+http://127.0.0.1:4000" apart. What has one part is both.
@@ -34,9 +52,7 @@ func split(upstream string) (protocol, address string) {
 // their models; when these report less input than was sent they had another reason, such
 // as a client's own clear_* edits, or tokens of a cache that the gateway left out.
 func MayTruncate(upstream, model string) bool {
-	_, address := split(upstream)
-	p := provider(address)
-	if p != "" && !isLocal(p) {
+	if at := serverOf(upstream).at; at != "" && !isLocal(at) {
 		return false
 	}
 	return !slices.ContainsFunc(parseName(model).spellings, isClosed)
@@ -46,8 +62,8 @@ func MayTruncate(upstream, model string) bool {
 // those that may ([MayTruncate]) the ones that run Ollama, LM Studio or llama.cpp by their name or port, and a server that nobody knows
 // on this machine or in a private network. Whoever serves models at a public address refuses what is too long.
 func CutsSilently(upstream, model string) bool {
-	_, address := split(upstream)
-	return (isLocal(provider(address)) || isPrivate(address)) && MayTruncate(upstream, model)
+	s := serverOf(upstream)
+	return (isLocal(s.at) || s.private) && MayTruncate(upstream, model)
 }
 
 // isPrivate tells whether an address is on this machine or in a private network, as far as it says so by itself: no name is looked up. A

@@ -13,6 +13,8 @@ package promptcache
 import (
 	"sync"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/recent"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 	longest = 24 * time.Hour
 	// shortest is less than any provider keeps one.
 	shortest = time.Minute
-	// maxModels bounds each of two generations of models that are known.
+	// maxModels bounds the models that are known, by half.
 	maxModels = 128
 )
 
@@ -37,8 +39,8 @@ type life struct {
 
 // Lifetimes are how long the caches of models live. The zero value is ready.
 type Lifetimes struct {
-	mu         sync.Mutex
-	young, old map[string]life
+	mu     sync.Mutex
+	models recent.Map[string, life]
 }
 
 // Cold tells whether the cache of a conversation has expired that was quiet for idle: with a margin, for a clock is not the
@@ -55,7 +57,7 @@ func (l *Lifetimes) Warm(model string, idle, asked time.Duration) bool {
 
 func (l *Lifetimes) lives(model string, asked time.Duration) time.Duration {
 	l.mu.Lock()
-	k := l.get(model)
+	k, _ := l.models.Get(model)
 	l.mu.Unlock()
 	lives := max(k.alive, max(Usual, asked))
 	if k.dead > 0 && k.dead < lives && asked == 0 {
@@ -72,7 +74,7 @@ func (l *Lifetimes) Answer(model string, idle time.Duration, before, read int) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := l.get(model)
+	k, _ := l.models.Get(model)
 	switch {
 	case read >= before/2:
 		k.alive = max(k.alive, idle)
@@ -89,15 +91,6 @@ func (l *Lifetimes) Answer(model string, idle time.Duration, before, read int) {
 	default:
 		return
 	}
-	if l.young == nil || len(l.young) >= maxModels {
-		l.old, l.young = l.young, map[string]life{}
-	}
-	l.young[model] = k
-}
-
-func (l *Lifetimes) get(model string) life {
-	if k, ok := l.young[model]; ok {
-		return k
-	}
-	return l.old[model]
+	l.models.Max = maxModels
+	l.models.Put(model, k)
 }

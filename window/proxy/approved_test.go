@@ -48,22 +48,3 @@ func TestApprovedReplays(t *testing.T) {
 		}
 	}
 }
-
-// A recentMap keeps the newest keys, and never more than twice its bound.
-func TestRecentMap(t *testing.T) {
-	m := recentMap[int, int]{max: 10}
-	for i := range 100 {
-		m.put(i, i)
-		for k := range 10 {
-			if v, ok := m.get(max(0, i-k)); !ok || v != max(0, i-k) {
-				t.Fatalf("%d of the newest is gone after %d", k, i)
-			}
-		}
-		if len(m.young)+len(m.old) > 20 {
-			t.Fatalf("%d keys", len(m.young)+len(m.old))
-		}
-	}
-	if _, ok := m.get(5); ok {
-		t.Error("an old key is still there")
-	}
-}

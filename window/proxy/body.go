@@ -65,6 +65,23 @@ func (r *heldReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// writeTo writes what is left, at most so many bytes, at once. The bytes are held until that is over, also when the reader is closed meanwhile.
+func (r *heldReader) writeTo(w io.Writer, most int64) (int64, error) {
+	r.mu.Lock()
+	body := r.body
+	if body == nil {
+		r.mu.Unlock()
+		return 0, http.ErrBodyReadAfterClose
+	}
+	p := r.left[:min(int64(len(r.left)), most)]
+	r.left = r.left[len(p):]
+	body.refs.Add(1)
+	r.mu.Unlock()
+	defer body.release()
+	n, err := w.Write(p)
+	return int64(n), err
+}
+
 func (r *heldReader) Close() error {
 	r.mu.Lock()
 	body := r.body

@@ -48,6 +48,58 @@ func TestClosedBodyIsNotRead(t *testing.T) {
 	}
 }
 
+// A body that is written at once is written as it is, also when the transport lets go of it meanwhile: its memory is another request's only then.
+func TestBodyWrittenAtOnce(t *testing.T) {
+	for range 50 {
+		b := &heldBody{bytes: append(newBuffer(512<<10), bytes.Repeat([]byte("a"), 512<<10)...), room: hold{b: newBudget(1, 0)}, pooled: true}
+		b.refs.Store(1)
+		r := b.reader(b.bytes).(*heldReader)
+		b.release()
+		head := make([]byte, 100)
+		if n, err := r.Read(head); n != len(head) || err != nil {
+			t.Fatal(n, err)
+		}
+		server, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := net.Dial("tcp", server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		peer, err := server.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const most = 400 << 10
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			left := &io.LimitedReader{R: r, N: most}
+			n, err := bodyConn{c.(*net.TCPConn)}.ReadFrom(left)
+			closed := n == 0 && errors.Is(err, http.ErrBodyReadAfterClose) // before it began
+			if !closed && (n != most || left.N != 0 || err != nil) {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+			_ = c.Close()
+		})
+		wg.Go(func() {
+			_ = r.Close()
+			other := newBuffer(512 << 10)
+			for range cap(other) {
+				other = append(other, 'b')
+			}
+			freeBuffer(other)
+		})
+		got, err := io.ReadAll(peer)
+		if err != nil || bytes.Trim(got, "a") != nil || len(got) != 0 && len(got) != most {
+			t.Errorf("%d bytes arrived, with %.10q in them, %v", len(got), bytes.Trim(got, "a"), err)
+		}
+		wg.Wait()
+		_ = peer.Close()
+		_ = server.Close()
+	}
+}
+
 // A client that announces a body and hangs in the middle does not keep its room from others,
 // and one that goes leaves an event.
 func TestBodyThatStopsComingGivesItsRoomBack(t *testing.T) {

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"math/bits"
 	"runtime"
@@ -46,10 +45,10 @@ const (
 	turnWait = 30 * time.Second
 )
 
-// lookCost is what it takes to look into text, in bytes, less the text itself: as much again for an edit of it, and what
-// is known of each message and part.
-func lookCost(text []byte) int64 {
-	return int64(len(text)) + recordCost*int64(min(bytes.Count(text, []byte{'{'}), maxRecords))
+// lookCost is what it takes to look into a text of so many bytes in which so many objects begin, in bytes, less the text itself: as much
+// again for an edit of it, and what is known of each message and part.
+func lookCost(size, objects int) int64 {
+	return int64(size) + recordCost*int64(min(objects, maxRecords))
 }
 
 // giantSize is size, that of a text in bytes, or that of a giant where looking into it costs as much: see [giantBody].

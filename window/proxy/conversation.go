@@ -30,7 +30,8 @@ type conversation struct {
 	log    checkpoint.Scope // of what is kept: what was recalled for one project is put into no conversation of another
 	ledger string           // scope, upstream and model in one
 	name   string           // names the conversation
-	chain  []tokens.Digest  // of the client's messages
+	noted  noted
+	chain  []tokens.Digest // of the client's messages
 
 	view    *compact.View // of the client's request and what was decided about it
 	request *wire.Request // what view became: it is sent
@@ -135,9 +136,25 @@ func (t *conversation) upTo() {
 		t.window.Input = int(float64(t.window.Input) * state.Factor)
 		t.window.Source = "breaker"
 	}
-	t.names = t.p.o.Counter.Name(t.received, t.family)
+	note, same := t.received.Before()
+	before, ok := note.(*noted)
+	if !ok {
+		before, same = &noted{}, 0
+	}
+	t.names = t.p.o.Counter.NameAfter(t.received, t.family, &before.tally, same)
 	t.chain = t.names.Chain()
-	t.name = compact.Conversation(t.received, t.chain)
+	if t.noted.task, t.noted.name = before.task, before.name; before.task >= same || before.tally.Family != t.family {
+		t.noted.name, t.noted.task = compact.Conversation(t.received, t.chain)
+	}
+	t.name = t.noted.name
+	t.noted.tally = tokens.Tally{Family: t.family, Chain: t.chain}
+}
+
+// noted is what is kept of a conversation for its next request: see [wire.Request.Note].
+type noted struct {
+	tally tokens.Tally // of what came; its chain alone where that was not counted
+	name  string
+	task  int // the message that names it
 }
 
 // replay puts the conversation's log in, and finds out how much of it was sent before.
@@ -164,6 +181,8 @@ func (t *conversation) replay() error {
 	t.use(view, view.Request)
 	t.generation = view.Generation()
 	t.recount()
+	kept := t.noted // by itself: t holds the body
+	t.received.Note(&kept)
 	t.sentBefore = max(known, view.Covers())
 	t.frozen = view.Frozen(t.sentBefore)
 	if known > 0 && t.p.o.Mode == Enforce {
@@ -208,7 +227,7 @@ func (t *conversation) changedHead() bool {
 	if t.before.head == t.tally.HeadDigest || summedUp(t.received) || !t.boundReasoning() {
 		return false
 	}
-	_, refused := t.p.refusing.get(t.key())
+	_, refused := t.p.refusing.Get(t.key())
 	return refused
 }
 
@@ -236,6 +255,7 @@ func (t *conversation) recount() {
 	before, total := t.in, t.tally.Total.Best
 	if t.request == t.received && t.names != nil {
 		t.tally = t.names.TallyBelow(t.nearest())
+		t.noted.tally = t.tally
 	} else {
 		t.tally = t.p.o.Counter.TallyBelow(t.request, t.family, t.nearest())
 	}
@@ -280,7 +300,7 @@ func (t *conversation) pack() error {
 	if t.fresh || t.request != t.view.Request {
 		replay = replayed{} // something else was done too
 	}
-	if _, known := t.p.approved.get(replay); !known || replay == (replayed{}) {
+	if _, known := t.p.approved.Get(replay); !known || replay == (replayed{}) {
 		before, after := t.received.Body, body
 		if at, ok := t.view.Replaced(); ok && len(at) == len(t.view.Recalled) && t.request == t.view.Request {
 			// Nothing but words behind prompts, and each such message keeps the rules by itself: the rest is what came.
@@ -294,7 +314,7 @@ func (t *conversation) pack() error {
 			t.unedited(fmt.Sprintf("an edit broke the rule %s and was taken back", rule))
 			return nil
 		}
-		t.p.approved.put(replay, struct{}{})
+		t.p.approved.Put(replay, struct{}{})
 	}
 	t.header, body = t.carried(body)
 	encoding := t.r.Header.Get("Content-Encoding")

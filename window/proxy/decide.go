@@ -153,7 +153,7 @@ func (d *decision) mend() {
 
 // mendOptions say what the provider takes, with what it has taught in this conversation.
 func (t *conversation) mendOptions() mend.Options {
-	o, _ := t.p.lessons.get(t.key())
+	o, _ := t.p.lessons.Get(t.key())
 	o.Provider, o.Model, o.Betas = t.upstream, t.model, t.betas
 	return o
 }
@@ -259,6 +259,6 @@ func (t *conversation) boundReasoning() bool {
 	if reasoning.RuleFor(string(t.rt.up.Provider), t.model).Binding == reasoning.Prefix {
 		return true
 	}
-	_, said := t.p.bound.get(t.upstream + "\x00" + t.model)
+	_, said := t.p.bound.Get(t.upstream + "\x00" + t.model)
 	return said
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/recent"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/client"
 	"github.com/plimsoll/plimsoll/window/compact"
@@ -160,28 +161,28 @@ func callsOf(r *wire.Request, messages []int) map[string]Called {
 }
 
 // knownPrefixes remembers beginnings of conversations.
-type knownPrefixes struct{ recentMap[prefixOf, struct{}] }
-
-// learn returns how many messages of a conversation are known, and knows all of them from now on.
-func (k *knownPrefixes) learn(scope checkpoint.Scope, chain []tokens.Digest) int {
-	known := len(chain)
-	for known > 0 && !k.contains(scope, chain[known-1]) {
-		known--
-	}
-	for _, d := range chain[known:] {
-		k.add(scope, d)
-	}
-	if known == len(chain) && known > 0 {
-		k.add(scope, chain[known-1]) // what is used stays
-	}
-	return known
+type knownPrefixes struct {
+	*recent.Shared[prefixOf, struct{}]
 }
 
-func (k *knownPrefixes) contains(scope checkpoint.Scope, d tokens.Digest) bool {
-	_, ok := k.get(prefixOf{scope, d})
+func newKnownPrefixes() knownPrefixes {
+	return knownPrefixes{recent.NewShared[prefixOf, struct{}](maxPrefixes, prefixOf.sum)}
+}
+
+// learn returns how many messages of a conversation are known, and knows all of them from now on.
+func (k knownPrefixes) learn(scope checkpoint.Scope, chain []tokens.Digest) int {
+	_, last := k.Last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
+	for _, d := range chain[last+1:] {
+		k.add(scope, d)
+	}
+	return last + 1
+}
+
+func (k knownPrefixes) contains(scope checkpoint.Scope, d tokens.Digest) bool {
+	_, ok := k.Get(prefixOf{scope, d})
 	return ok
 }
 
-func (k *knownPrefixes) add(scope checkpoint.Scope, d tokens.Digest) {
-	k.put(prefixOf{scope, d}, struct{}{})
+func (k knownPrefixes) add(scope checkpoint.Scope, d tokens.Digest) {
+	k.Put(prefixOf{scope, d}, struct{}{})
 }

@@ -170,7 +170,7 @@ func (t *modelRequest) read() error {
 	t.model = t.rt.name
 	t.upstream = t.rt.up.known()
 	encoding := t.r.Header.Get("Content-Encoding")
-	text, err := t.look(encoding)
+	look, err := t.look(encoding)
 	if err != nil {
 		if e, ok := errors.AsType[*refusal](err); ok {
 			return e
@@ -194,7 +194,7 @@ func (t *modelRequest) read() error {
 	if err := t.r.Context().Err(); err != nil {
 		return err // nobody waits for the answer
 	}
-	req, err := t.p.views.Parse(t.rt.dialect, text)
+	req, err := look.Parse()
 	if err != nil {
 		t.p.passed(t.rt, "unreadable", err.Error())
 		return nil
@@ -211,10 +211,10 @@ func (t *modelRequest) read() error {
 
 // look unpacks the body and waits for its turn to be looked into, with all that a look takes charged to the budget before it
 // is made: first by what the packed form says of itself, or a guess. errGiants says that it goes on as it came.
-func (t *modelRequest) look(encoding string) ([]byte, error) {
+func (t *modelRequest) look(encoding string) (*wire.Look, error) {
 	packed := t.body.bytes
 	if isIdentity(encoding) {
-		return packed, t.mayLook(packed, 0)
+		return t.mayLook(packed, 0)
 	}
 	held := int64(len(packed))
 	most := t.p.o.MaxHeld - held
@@ -228,17 +228,17 @@ func (t *modelRequest) look(encoding string) ([]byte, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		return text, t.mayLook(text, held)
+		return t.mayLook(text, held)
 	}
 }
 
 // mayLook charges what a look into text takes, beside what is held anyhow.
-func (t *modelRequest) mayLook(text []byte, held int64) error {
-	look := lookCost(text)
-	cost := int64(len(text)) + look
-	err := t.turnFor(giantSize(int64(len(text)), look), held+cost)
-	t.body.room.shrink(held + cost)
-	return err
+func (t *modelRequest) mayLook(text []byte, held int64) (*wire.Look, error) {
+	look := t.p.views.Look(t.rt.dialect, text)
+	cost := lookCost(len(text), look.Objects())
+	err := t.turnFor(giantSize(int64(len(text)), cost), held+cost+int64(len(text)))
+	t.body.room.shrink(held + cost + int64(len(text)))
+	return look, err
 }
 
 // turnFor waits for memory, cost bytes of it, and then for a turn to look into size bytes.

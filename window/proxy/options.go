@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/recent"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/compact"
@@ -135,15 +136,15 @@ type Proxy struct {
 	transport  http.RoundTripper
 	secret     [32]byte // of scopes without a store
 	counts     counts
-	approved   recentMap[replayed, struct{}] // replays that broke no rule
+	approved   *recent.Shared[replayed, struct{}] // replays that broke no rule
 	views      *wire.Views
-	sent       recentMap[prefixOf, sentAs]     // requests that were taken, by their client's messages
-	kept       knownPrefixes                   // of conversations whose turns the Keeper has
-	unrecalled knownPrefixes                   // of prompts for which nothing was recalled
-	bound      recentMap[string, struct{}]     // upstreams and models that have refused reasoning behind another beginning
-	refusing   recentMap[string, struct{}]     // conversations in which reasoning was refused
-	lessons    recentMap[string, mend.Options] // what providers have taught of contents, by conversation
-	caches     promptcache.Lifetimes           // of the providers
+	sent       *recent.Shared[prefixOf, sentAs]     // requests that were taken, by their client's messages
+	kept       knownPrefixes                        // of conversations whose turns the Keeper has
+	unrecalled knownPrefixes                        // of prompts for which nothing was recalled
+	bound      *recent.Shared[string, struct{}]     // upstreams and models that have refused reasoning behind another beginning
+	refusing   *recent.Shared[string, struct{}]     // conversations in which reasoning was refused
+	lessons    *recent.Shared[string, mend.Options] // what providers have taught of contents, by conversation
+	caches     promptcache.Lifetimes                // of the providers
 	summaries  *background.Jobs
 	ownLine    bool // no trigger was set: clients that compact by themselves have one of their own
 	now        func() time.Time
@@ -171,10 +172,11 @@ func New(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{
-		sent: recentMap[prefixOf, sentAs]{max: maxPrefixes}, bound: recentMap[string, struct{}]{max: maxBound}, refusing: recentMap[string, struct{}]{max: maxBound}, lessons: recentMap[string, mend.Options]{max: maxBound},
+		approved: recent.NewShared[replayed, struct{}](maxApproved, nil), sent: recent.NewShared[prefixOf, sentAs](maxPrefixes, prefixOf.sum),
+		kept: newKnownPrefixes(), unrecalled: newKnownPrefixes(), bound: recent.NewShared[string, struct{}](maxBound, nil),
+		refusing: recent.NewShared[string, struct{}](maxBound, nil), lessons: recent.NewShared[string, mend.Options](maxBound, nil),
 		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now, ownLine: ownLine,
 	}
-	p.kept.max, p.unrecalled.max, p.approved.max = maxPrefixes, maxPrefixes, maxApproved
 	for _, u := range o.Upstreams {
 		up, err := newUpstream(u)
 		if err != nil {

@@ -68,7 +68,7 @@ func (t *exchange) mendRefused(a *answer) bool {
 	if !ok {
 		return false
 	}
-	t.p.lessons.put(t.key(), o)
+	t.p.lessons.Put(t.key(), o)
 	next, done, err := mend.Mend(t.request, o)
 	if err != nil || next == t.request {
 		return false
@@ -95,9 +95,9 @@ func (t *exchange) unbind(a *answer) bool {
 		return false
 	}
 	t.unbound = true
-	t.p.refusing.put(t.key(), struct{}{})
+	t.p.refusing.Put(t.key(), struct{}{})
 	if a.refusal.Bound() {
-		t.p.bound.put(t.upstream+"\x00"+t.model, struct{}{})
+		t.p.bound.Put(t.upstream+"\x00"+t.model, struct{}{})
 	}
 	next, n, err := reasoning.Mend(t.request, a.refusal)
 	if err != nil || n == 0 {

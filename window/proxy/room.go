@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"time"
@@ -130,7 +131,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		return nil
 	}
 	room := &t.body.room
-	size := giantSize(int64(len(t.request.Body)), lookCost(t.request.Body))
+	size := giantSize(int64(len(t.request.Body)), lookCost(len(t.request.Body), bytes.Count(t.request.Body, []byte{'{'})))
 	if !room.grow(ctx, room.n+2*int64(len(t.request.Body))) || !room.takeTurn(ctx, size) {
 		err := t.p.noRoom(ctx, size)
 		if errors.Is(err, errGiants) { // it goes on as large as it is

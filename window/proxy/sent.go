@@ -2,7 +2,7 @@ package proxy
 
 import (
 	"bytes"
-	"sync"
+	"encoding/binary"
 	"time"
 
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
@@ -13,54 +13,14 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A recentMap remembers at least the newest max of its keys and at most twice as many, in two generations: when the younger is full, the
-// older is forgotten. The zero value with max set is ready; it is safe for concurrent use.
-type recentMap[K comparable, V any] struct {
-	mu         sync.Mutex
-	max        int
-	young, old map[K]V
-}
-
-func (m *recentMap[K, V]) get(k K) (V, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	v, ok := m.young[k]
-	if !ok {
-		v, ok = m.old[k]
-	}
-	return v, ok
-}
-
-// last returns the value of the last of n keys that is remembered, and its index; -1 where none is.
-func (m *recentMap[K, V]) last(n int, key func(i int) K) (V, int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i := n - 1; i >= 0; i-- {
-		k := key(i)
-		if v, ok := m.young[k]; ok {
-			return v, i
-		}
-		if v, ok := m.old[k]; ok {
-			return v, i
-		}
-	}
-	var none V
-	return none, -1
-}
-
-func (m *recentMap[K, V]) put(k K, v V) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.young == nil || len(m.young) >= m.max {
-		m.old, m.young = m.young, map[K]V{}
-	}
-	m.young[k] = v
-}
-
 // prefixOf names the beginning of a conversation: the digest of its messages as the client sends them.
 type prefixOf struct {
 	scope checkpoint.Scope
 	chain tokens.Digest
+}
+
+func (p prefixOf) sum() uint64 {
+	return binary.LittleEndian.Uint64(p.scope[:]) ^ binary.LittleEndian.Uint64(p.chain[:])
 }
 
 // maxPrefixes bounds each of the memories of beginnings of conversations, by half.
@@ -80,7 +40,7 @@ type sentAs struct {
 // lastSent finds the longest beginning of a conversation that was a request itself, and returns of how many of the client's messages it is;
 // 0 where none is known.
 func (p *Proxy) lastSent(scope checkpoint.Scope, chain []tokens.Digest) (sentAs, int) {
-	s, i := p.sent.last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
+	s, i := p.sent.Last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
 	return s, i + 1
 }
 
@@ -98,7 +58,7 @@ func (t *conversation) taken(u *wire.Usage) {
 			t.p.caches.Answer(t.cacheKey(), t.idle, t.before.tokens, u.CacheRead)
 		}
 	}
-	t.p.sent.put(prefixOf{t.log, t.chain[len(t.chain)-1]}, s)
+	t.p.sent.Put(prefixOf{t.log, t.chain[len(t.chain)-1]}, s)
 }
 
 // cacheKey names whose prompts are kept together.

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"context"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -26,7 +28,13 @@ const (
 func NewTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: ConnectTimeout, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
-		DialContext:           dialer.DialContext,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, address)
+			if tcp, ok := c.(*net.TCPConn); ok {
+				c = bodyConn{tcp}
+			}
+			return c, err
+		},
 		TLSHandshakeTimeout:   ConnectTimeout,
 		ExpectContinueTimeout: time.Second,
 		ForceAttemptHTTP2:     true,
@@ -41,4 +49,19 @@ func NewTransport() *http.Transport {
 	}
 	forwardproxy.Use(t)
 	return t
+}
+
+// A bodyConn writes a body that is in memory as it stands. net/http would copy it, 32 KB at a time.
+type bodyConn struct{ *net.TCPConn }
+
+// ReadFrom is what net/http sends a body with where there is no TLS.
+func (c bodyConn) ReadFrom(r io.Reader) (int64, error) {
+	if l, ok := r.(*io.LimitedReader); ok {
+		if held, ok := l.R.(*heldReader); ok {
+			n, err := held.writeTo(c.TCPConn, l.N)
+			l.N -= n
+			return n, err
+		}
+	}
+	return c.TCPConn.ReadFrom(r)
 }

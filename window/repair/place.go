@@ -3,6 +3,7 @@ package repair
 import (
 	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -20,7 +21,7 @@ func (p *pairing) raw(s *result) []byte {
 	if text, ok := p.joined[p.calls[s.call].result]; ok {
 		edit(part.Content, text)
 	}
-	slices.SortFunc(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
+	sorting.By(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
 	moved, err := wire.Splice(p.r.Raw(part.Span), edits)
 	if err != nil { // the spans lie in the part and apart from each other
 		return slices.Clone(p.r.Raw(part.Span))

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -113,7 +113,7 @@ func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if err != nil {
 		return r, nil, fmt.Errorf("completing a repaired %s request: %w", r.Dialect, err)
 	}
-	slices.SortStableFunc(p.actions, func(a, b Action) int { return cmp.Compare(a.Message, b.Message) })
+	sorting.StableBy(p.actions, func(a, b Action) int { return cmp.Compare(a.Message, b.Message) })
 	return next, p.actions, nil
 }
 

@@ -38,9 +38,9 @@ func (c *calibration) learn(t *Tally, through, before, input, slack int) {
 	var of [classes]int
 	all, thought := 0, 0
 	for i := through; i < len(t.Messages); i++ {
-		of[t.classes[i]] += t.Messages[i].Best
+		of[t.rest[i].class] += t.Messages[i].Best
 		all += t.Messages[i].Best
-		thought += int(t.thoughts[i])
+		thought += int(t.rest[i].thought)
 	}
 	// Whether thoughts were counted shows in no number. Where they are few, take it that
 	// they were not: the ratio is then on the high side.

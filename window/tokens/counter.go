@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/plimsoll/plimsoll/internal/recent"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -27,7 +28,7 @@ type Options struct {
 // hashing of the rest. It is safe for concurrent use.
 type Counter struct {
 	mu    sync.Mutex
-	memo  generations[wire.Key, item]
+	memo  recent.Map[wire.Key, item]
 	pool  sync.Pool // of *lookup
 	stats Stats
 }
@@ -70,7 +71,7 @@ func NewCounter(o Options) *Counter {
 		o.MemoBytes = DefaultMemoBytes
 	}
 	c := &Counter{}
-	c.memo.limit = max(o.MemoBytes/memoEntry/2, 16)
+	c.memo.Max = max(o.MemoBytes/memoEntry/2, 16)
 	return c
 }
 
@@ -79,8 +80,8 @@ func (c *Counter) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
-	s.Evictions = c.memo.evicted
-	s.Entries = c.memo.len()
+	s.Evictions = c.memo.Evicted()
+	s.Entries = c.memo.Len()
 	s.Bytes = s.Entries * memoEntry
 	return s
 }
@@ -100,10 +101,13 @@ type Tally struct {
 	// Total is all of it.
 	Total Estimate
 
-	digests  []Digest // of the messages one by one
-	classes  []class
-	thoughts []int32
-	most     []int32
+	rest []rest // of the messages one by one
+}
+
+// rest is what else is known of a message that was tallied.
+type rest struct {
+	thought, most int32 // as in item
+	class         class
 }
 
 // what tells apart things whose bytes may be the same.
@@ -129,19 +133,24 @@ func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 	return names.TallyBelow(line)
 }
 
-func newTally(r *wire.Request, f Family) Tally {
-	n := len(r.Messages)
-	return Tally{
-		Family: f, Model: r.Model,
-		Messages: make([]Estimate, n), Chain: make([]Digest, n),
-		digests: make([]Digest, n), classes: make([]class, n), thoughts: make([]int32, n), most: make([]int32, n),
-	}
-}
-
 // set takes in what message i costs.
 func (t *Tally) set(i int, it *item) {
-	t.Messages[i], t.digests[i] = it.estimate(), it.digest
-	t.classes[i], t.thoughts[i], t.most[i] = it.class, it.thought, it.most
+	t.Messages[i] = it.estimate()
+	t.rest[i] = rest{thought: it.thought, most: it.most, class: it.class}
+}
+
+// item is what is known of message i, but for its own digest.
+func (t *Tally) item(i int) item {
+	it := item{chain: t.Chain[i]}
+	if i < len(t.Messages) {
+		e, r := &t.Messages[i], &t.rest[i]
+		it.low, it.best, it.high, it.thought, it.most, it.class = int32(e.Low), int32(e.Best), int32(e.High), r.thought, r.most, r.class
+		it.known = counted
+		if r.class == unread {
+			it.known = bySample
+		}
+	}
+	return it
 }
 
 func (i *item) estimate() Estimate {
@@ -168,7 +177,9 @@ func below(line int) finder {
 	return func(r *wire.Request, f Family, w what, list []item, less []int) (found []int) {
 		text, high := 0, 0
 		for _, i := range less {
-			text += textBytes(r, i)
+			if text += textBytes(r, i); text > quickBytes {
+				break
+			}
 		}
 		if text <= quickBytes {
 			return count(r, f, w, list, less)
@@ -200,6 +211,9 @@ type lookup struct {
 	list    []item
 	keys    []wire.Key
 	changed []bool
+	less    []int
+	missing []int
+	same    int // the first items were taken from a tally
 	views   *views
 }
 
@@ -223,25 +237,33 @@ func (c *Counter) done(l *lookup) {
 // items returns n items of a request: from the memo, or found out and put there. Messages
 // come with their chain. They are valid until the next call with l.
 func (c *Counter) items(r *wire.Request, f Family, w what, n int, l *lookup, find finder) []item {
-	less := c.look(r, f, w, n, l)
+	less := c.look(r, f, w, n, l, nil, 0)
 	return c.find(r, f, w, l, less, find)
 }
 
-// look takes n items of a request from the memo into l, those that are not there with their digests alone. It returns the indices of
+// look takes n items of a request from the memo into l, those that are not there with their digests alone. The first messages, as many as same
+// says, are those of another request that was tallied: what is known of them is taken from there, without a look. It returns the indices of
 // those of which less is known than what they cost.
-func (c *Counter) look(r *wire.Request, f Family, w what, n int, l *lookup) (less []int) {
+func (c *Counter) look(r *wire.Request, f Family, w what, n int, l *lookup, before *Tally, same int) (less []int) {
 	v := l.views
+	l.same = same
 	l.keys, l.list = slices.Grow(l.keys[:0], n)[:n], slices.Grow(l.list[:0], n)[:n]
 	l.changed = slices.Grow(l.changed[:0], n)[:n]
 	clear(l.changed)
 	list, keys := l.list, l.keys
-	for i := range keys {
+	less = l.less[:0]
+	for i := range same {
+		if list[i] = before.item(i); list[i].known < counted {
+			less = append(less, i)
+		}
+	}
+	for i := same; i < n; i++ {
 		keys[i] = c.key(r, f, w, i, v)
 	}
-	var missing []int
+	missing := l.missing[:0]
 	c.mu.Lock()
-	for i := range keys {
-		it, ok := c.memo.get(keys[i])
+	for i := same; i < n; i++ {
+		it, ok := c.memo.Get(keys[i])
 		if !ok {
 			missing = append(missing, i)
 		}
@@ -253,6 +275,7 @@ func (c *Counter) look(r *wire.Request, f Family, w what, n int, l *lookup) (les
 	c.stats.Hits += int64(n - len(missing))
 	c.stats.Misses += int64(len(missing))
 	c.mu.Unlock()
+	l.less, l.missing = less, missing
 	for _, i := range missing {
 		list[i].digest = digest(r, w, i, v)
 		l.changed[i] = true
@@ -262,7 +285,10 @@ func (c *Counter) look(r *wire.Request, f Family, w what, n int, l *lookup) (les
 	}
 	// Where a message follows other messages than last time, its chain is new.
 	prev := Digest{byte(r.Dialect)}
-	for i := range list {
+	if same > 0 {
+		prev = list[same-1].chain
+	}
+	for i := same; i < n; i++ {
 		it := &list[i]
 		if it.prev != prev || it.chain == (Digest{}) {
 			it.prev, it.chain = prev, follow(prev, it.digest)
@@ -278,16 +304,25 @@ func (c *Counter) find(r *wire.Request, f Family, w what, l *lookup, less []int,
 	for _, i := range find(r, f, w, l.list, less) {
 		l.changed[i] = true
 	}
-	if slices.Contains(l.changed, true) {
-		c.mu.Lock()
-		for i := range l.changed {
-			if l.changed[i] {
-				c.memo.put(l.keys[i], l.list[i])
-			}
-		}
-		c.mu.Unlock()
-		clear(l.changed)
+	if !slices.Contains(l.changed, true) {
+		return l.list
 	}
+	prev := Digest{byte(r.Dialect)}
+	for i := range l.same { // what the memo wants and a tally has not
+		it := &l.list[i]
+		if l.changed[i] {
+			it.prev, it.digest, l.keys[i] = prev, digest(r, w, i, l.views), c.key(r, f, w, i, l.views)
+		}
+		prev = it.chain
+	}
+	c.mu.Lock()
+	for i := range l.changed {
+		if l.changed[i] {
+			c.memo.Put(l.keys[i], l.list[i])
+		}
+	}
+	c.mu.Unlock()
+	clear(l.changed)
 	return l.list
 }
 

@@ -13,12 +13,23 @@ type Names struct {
 	f    Family
 	l    *lookup
 	less []int // messages that were not counted
+
+	before *Tally // of a request whose first messages, as many as same says, are the same
+	same   int
+	chain  []Digest
 }
 
 // Name looks the messages of a request up. Call Done when all is known that is wanted: until then they hold the request's body.
-func (c *Counter) Name(r *wire.Request, f Family) *Names {
-	n := &Names{c: c, r: r, f: f, l: c.lookup()}
-	n.less = c.look(r, f, aMessage, len(r.Messages), n.l)
+func (c *Counter) Name(r *wire.Request, f Family) *Names { return c.NameAfter(r, f, &Tally{}, 0) }
+
+// NameAfter is Name of a request whose first messages, as many as same says, are those of another request that was tallied: these are not
+// looked up again. The tally may have a Chain alone.
+func (c *Counter) NameAfter(r *wire.Request, f Family, before *Tally, same int) *Names {
+	if before.Family != f {
+		same = 0
+	}
+	n := &Names{c: c, r: r, f: f, l: c.lookup(), before: before, same: min(same, len(before.Chain), len(r.Messages))}
+	n.less = c.look(r, f, aMessage, len(r.Messages), n.l, before, n.same)
 	return n
 }
 
@@ -30,20 +41,25 @@ func (n *Names) Done() {
 	}
 }
 
-// Chain names the messages up to and with each: the same as Chain of a [Tally], without a count.
+// Chain names the messages up to and with each: the same as Chain of a [Tally], without a count. It is not to be changed.
 func (n *Names) Chain() []Digest {
-	list := n.c.find(n.r, n.f, aMessage, n.l, n.less, name)
-	out := make([]Digest, len(list))
-	for i := range list {
-		out[i] = list[i].chain
+	if n.chain == nil {
+		n.chain = make([]Digest, len(n.l.list))
+		list := n.c.find(n.r, n.f, aMessage, n.l, n.less, name)
+		for i := copy(n.chain, n.before.Chain[:n.same]); i < len(list); i++ {
+			n.chain[i] = list[i].chain
+		}
 	}
-	return out
+	return n.chain
 }
 
 // TallyBelow is [Counter.TallyBelow] of the request.
 func (n *Names) TallyBelow(line int) Tally {
 	c, r, f := n.c, n.r, n.f
-	t := newTally(r, f)
+	t := Tally{
+		Family: f, Model: r.Model, Chain: n.Chain(),
+		Messages: make([]Estimate, len(r.Messages)), rest: make([]rest, len(r.Messages)),
+	}
 	var head Estimate
 	sum := sha256.New()
 	l := c.lookup()
@@ -69,7 +85,6 @@ func (n *Names) TallyBelow(line int) Tally {
 	}
 	list := c.find(r, f, aMessage, n.l, n.less, find)
 	for i := range list {
-		t.Chain[i] = list[i].chain
 		t.set(i, &list[i])
 		t.Total = t.Total.Plus(t.Messages[i])
 	}

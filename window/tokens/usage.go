@@ -1,9 +1,12 @@
 package tokens
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 	"slices"
 	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/recent"
 )
 
 // DefaultUsageBytes is the memory a [Usage] may use: about 5,000 known prefixes.
@@ -30,8 +33,8 @@ type UsageOptions struct {
 type Usage struct {
 	seed     maphash.Seed
 	mu       sync.Mutex
-	prefixes generations[prefixKey, prefix]
-	scopes   generations[uint64, *calibration]
+	prefixes recent.Map[prefixKey, prefix]
+	scopes   recent.Map[uint64, *calibration]
 	stats    UsageStats
 }
 
@@ -53,6 +56,8 @@ type prefixKey struct {
 	chain Digest
 }
 
+func (k prefixKey) sum() uint64 { return k.scope ^ binary.LittleEndian.Uint64(k.chain[:]) }
+
 // prefix is what was reported for a chain under a head.
 type prefix struct {
 	input    int
@@ -67,8 +72,8 @@ func NewUsage(o UsageOptions) *Usage {
 		o.Bytes = DefaultUsageBytes
 	}
 	u := &Usage{seed: maphash.MakeSeed()}
-	u.prefixes.limit = max(o.Bytes/prefixEntry/2, 16)
-	u.scopes.limit = maxScopes
+	u.prefixes.Max, u.prefixes.Sum = max(o.Bytes/prefixEntry/2, 16), prefixKey.sum
+	u.scopes.Max = maxScopes
 	return u
 }
 
@@ -114,13 +119,13 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 	}
 	u.stats.Reports++
 	id := u.scope(scope, &t)
-	c, ok := u.scopes.get(id)
+	c, ok := u.scopes.Get(id)
 	if !ok {
 		c = &calibration{}
-		u.scopes.put(id, c)
+		u.scopes.Put(id, c)
 	}
 	expected, through, from := u.input(id, &t)
-	counted := !slices.Contains(t.classes[min(through, len(t.classes)):], unread)
+	counted := !slices.ContainsFunc(t.rest[min(through, len(t.rest)):], func(r rest) bool { return r.class == unread })
 	if plausible && counted {
 		c.note(expected, input)
 	}
@@ -137,7 +142,7 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 			}
 			c.learn(&t, through, from.input+moved, input, max(moved, -moved))
 		}
-		u.prefixes.put(prefixKey{id, t.Chain[n-1]}, prefix{
+		u.prefixes.Put(prefixKey{id, t.Chain[n-1]}, prefix{
 			input: input, head: t.HeadDigest, headCost: t.Head, extra: t.Extra,
 		})
 	}
@@ -155,20 +160,19 @@ func (u *Usage) Known(scope string, t Tally) (through int, tokens Estimate, ok b
 }
 
 func (u *Usage) known(id uint64, t *Tally) (through int, tokens Estimate, p prefix, ok bool) {
-	for i := len(t.Chain) - 1; i >= 0; i-- {
-		if p, ok = u.prefixes.get(prefixKey{id, t.Chain[i]}); ok {
-			tokens = Exactly(p.input)
-			if p.head != t.HeadDigest {
-				tokens = tokens.Plus(change(p.headCost, t.Head))
-			}
-			if p.extra != t.Extra {
-				tokens = tokens.Plus(change(p.extra, t.Extra))
-			}
-			tokens.Low, tokens.Best = max(tokens.Low, 0), max(tokens.Best, 0)
-			return i + 1, tokens, p, true
-		}
+	p, i := u.prefixes.Last(len(t.Chain), func(i int) prefixKey { return prefixKey{id, t.Chain[i]} })
+	if i < 0 {
+		return 0, Estimate{}, prefix{}, false
 	}
-	return 0, Estimate{}, prefix{}, false
+	tokens = Exactly(p.input)
+	if p.head != t.HeadDigest {
+		tokens = tokens.Plus(change(p.headCost, t.Head))
+	}
+	if p.extra != t.Extra {
+		tokens = tokens.Plus(change(p.extra, t.Extra))
+	}
+	tokens.Low, tokens.Best = max(tokens.Low, 0), max(tokens.Best, 0)
+	return i + 1, tokens, p, true
 }
 
 // change is the difference of two estimates of what is mostly the same: what did not
@@ -208,13 +212,14 @@ func (u *Usage) input(id uint64, t *Tally) (Estimate, int, prefix) {
 	if !ok {
 		sum = t.Head.Plus(t.Extra)
 	}
-	c, _ := u.scopes.get(id)
+	c, _ := u.scopes.Get(id)
 	for i := through; i < len(t.Messages); i++ {
-		if t.classes[i] == unread {
+		r := &t.rest[i]
+		if r.class == unread {
 			sum = sum.Plus(t.Messages[i])
 			continue
 		}
-		sum = sum.Plus(c.adjust(t.Family, t.Messages[i], t.classes[i], t.thoughts[i]).atMost(int(t.most[i])))
+		sum = sum.Plus(c.adjust(t.Family, t.Messages[i], r.class, r.thought).atMost(int(r.most)))
 	}
 	return sum, through, p
 }
@@ -224,17 +229,15 @@ func (u *Usage) Stats() UsageStats {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := u.stats
-	s.Evictions = u.prefixes.evicted + u.scopes.evicted
-	s.Prefixes = u.prefixes.len()
-	s.Bytes = s.Prefixes*prefixEntry + u.scopes.len()*scopeEntry
+	s.Evictions = u.prefixes.Evicted() + u.scopes.Evicted()
+	s.Prefixes = u.prefixes.Len()
+	s.Bytes = s.Prefixes*prefixEntry + u.scopes.Len()*scopeEntry
 	var sum float64
 	var n int
-	for _, half := range []map[uint64]*calibration{u.scopes.young, u.scopes.old} {
-		for _, c := range half {
-			for _, e := range c.errors[:min(c.noted, len(c.errors))] {
-				sum += float64(e)
-				n++
-			}
+	for _, c := range u.scopes.All() {
+		for _, e := range c.errors[:min(c.noted, len(c.errors))] {
+			sum += float64(e)
+			n++
 		}
 	}
 	if n > 0 {
@@ -248,7 +251,7 @@ func (u *Usage) Stats() UsageStats {
 func (u *Usage) Error(scope, model string, f Family) (mean float64, reports int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	c, ok := u.scopes.get(u.scope(scope, &Tally{Model: model, Family: f}))
+	c, ok := u.scopes.Get(u.scope(scope, &Tally{Model: model, Family: f}))
 	if !ok {
 		return 0, 0
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // Build makes the edits and parses the new body: where they lie within messages, these
@@ -69,7 +71,7 @@ func settle(edits []Edit) []Edit {
 	for i, e := range edits {
 		all[i] = numbered{e, i}
 	}
-	slices.SortFunc(all, func(a, b numbered) int {
+	sorting.By(all, func(a, b numbered) int {
 		switch {
 		case a.Span.Start != b.Span.Start:
 			return cmp.Compare(a.Span.Start, b.Span.Start)

@@ -16,6 +16,7 @@ func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
 	}
 	next := *r
 	next.Body, next.Messages, next.Marks = body, make([]Message, 0, len(r.Messages)), nil
+	next.view, next.before, next.same = nil, nil, 0 // they speak of what came
 	p := &parser{r: &next, nparts: r.nparts, ntexts: r.ntexts}
 	p.Text = body
 	by, marks := 0, r.Marks // how far what follows moves, and the marks that were not passed yet

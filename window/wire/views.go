@@ -1,12 +1,14 @@
 package wire
 
 import (
+	"bytes"
 	lru "container/list"
 	"hash/maphash"
 	"math/bits"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -22,10 +24,14 @@ const (
 	viewTail, viewTailBytes = 8, 4 * viewBlock
 )
 
+// noteBytes is what a note takes for each message, about: see [Request.Note].
+const noteBytes = 64
+
 // Views remembers how the newest bodies were read. One that begins with the same bytes, as the next request of a conversation
 // does, is read from the first message that differs: the rest of it is only hashed. It is safe for concurrent use.
 //
-// What is remembered is where in a body each message and part lies, with their names and ids; nothing else of the body.
+// What is remembered is where in a body each message and part lies, with their names and ids; nothing else of the body. Whoever finds
+// something out about its messages keeps that beside it: see [Request.Note].
 type Views struct {
 	seed  maphash.Seed
 	limit int
@@ -42,8 +48,10 @@ type view struct {
 	messages []Message
 	marks    []Span
 	hashes   []uint64 // of the body's first block, its first two, ...
+	objects  []int32  // that begin in its first block, in its first two, ...
 	size     int      // of the body
 	bytes    int
+	note     atomic.Value
 }
 
 // start is what was read of a request before its messages.
@@ -61,15 +69,60 @@ func NewViews(limit int) *Views {
 	return &Views{seed: maphash.MakeSeed(), limit: limit, blocks: map[uint64]*lru.Element{}}
 }
 
-// Parse is [Parse]. Of a body that is remembered, the strings of the view are in memory of their own.
-func (v *Views) Parse(d Dialect, body []byte) (*Request, error) {
+// A Look is a body of which is known how much of it was read before.
+type Look struct {
+	v       *Views
+	dialect Dialect
+	body    []byte
+	next    *view // nil of a body that is not remembered
+	known   known
+	objects int
+}
+
+// Look finds the body that was read before and has the most in common with this one, without reading this one.
+func (v *Views) Look(d Dialect, body []byte) *Look {
+	l := &Look{v: v, dialect: d, body: body}
 	if len(body) < viewsFrom || int(d) >= len(elements) {
-		return Parse(d, body)
+		l.objects = bytes.Count(body, brace)
+		return l
 	}
-	next := &view{hashes: v.hash(d, body), size: len(body)}
-	known := v.find(next.hashes)
-	p := &parser{r: &Request{Dialect: d, Body: body}, start: &next.start}
-	p.Text = body
+	l.next = &view{hashes: v.hash(d, body), size: len(body)}
+	l.known = v.find(l.next.hashes)
+	l.objects = l.count()
+	return l
+}
+
+// Objects is how many objects begin in the body: no more messages and parts are in it.
+func (l *Look) Objects() int { return l.objects }
+
+var brace = []byte{'{'}
+
+// count counts the objects by blocks. Those of the blocks that are known are known.
+func (l *Look) count() int {
+	n := 0
+	l.next.objects = make([]int32, len(l.next.hashes))
+	if l.known.view != nil {
+		same := copy(l.next.objects, l.known.view.objects[:l.known.same/viewBlock])
+		n = int(l.next.objects[same-1])
+	}
+	for i := l.known.same / viewBlock; i < len(l.next.objects); i++ {
+		n += bytes.Count(l.body[i*viewBlock:(i+1)*viewBlock], brace)
+		l.next.objects[i] = int32(n)
+	}
+	return n + bytes.Count(l.body[len(l.next.objects)*viewBlock:], brace)
+}
+
+// Parse is [Views.Look] and [Look.Parse].
+func (v *Views) Parse(d Dialect, body []byte) (*Request, error) { return v.Look(d, body).Parse() }
+
+// Parse is [Parse]. Of a body that is remembered, the strings of the view are in memory of their own.
+func (l *Look) Parse() (*Request, error) {
+	d, next, known := l.dialect, l.next, l.known
+	if next == nil {
+		return Parse(d, l.body)
+	}
+	p := &parser{r: &Request{Dialect: d, Body: l.body}, start: &next.start}
+	p.Text = l.body
 	from := 0
 	if known.view != nil {
 		from = p.resume(known.view, known.same)
@@ -86,10 +139,26 @@ func (v *Views) Parse(d Dialect, body []byte) (*Request, error) {
 	if err == nil && next.start.r.List.Start > 0 {
 		next.messages, next.marks = r.Messages, r.Marks
 		next.own(r, from)
-		v.put(next, known, from)
+		l.v.put(next, known, from)
+		r.view = next
+		if from > 0 {
+			r.before, r.same = known.view.note.Load(), from
+		}
 	}
 	return r, err
 }
+
+// Note keeps what was found out about the messages of a request for as long as [Views] remembers the body: all of it, in a value that is not
+// changed any more. Notes are of one type.
+func (r *Request) Note(note any) {
+	if r.view != nil {
+		r.view.note.Store(note)
+	}
+}
+
+// Before is what was noted of a body that begins with the same messages as this one, and how many those are. What stands around the
+// messages may differ. Without such a body it is nil.
+func (r *Request) Before() (note any, same int) { return r.before, r.same }
 
 // resume sets the parser behind the last message that ends within the first bytes of a body that was read before, and returns how many
 // messages that are; 0 where there is none.
@@ -218,7 +287,7 @@ func (v *view) own(r *Request, from int) {
 		all.WriteString(*s)
 		*s = all.String()[at:]
 	})
-	v.bytes = int(unsafe.Sizeof(*v)) + 64*len(v.hashes) + size + int(unsafe.Sizeof(Tool{}))*len(r.Tools) + int(unsafe.Sizeof(Span{}))*len(v.marks)
+	v.bytes = int(unsafe.Sizeof(*v)) + 68*len(v.hashes) + noteBytes*len(v.messages) + size + int(unsafe.Sizeof(Tool{}))*len(r.Tools) + int(unsafe.Sizeof(Span{}))*len(v.marks)
 	for i := range v.messages {
 		m := &v.messages[i]
 		v.bytes += int(unsafe.Sizeof(*m))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ func sameView(t *testing.T, got, want *Request) {
 	t.Helper()
 	a, b := *got, *want
 	a.nparts, b.nparts, a.ntexts, b.ntexts = 0, 0, 0, 0
+	a.view, a.before, a.same = nil, nil, 0
 	if len(a.Marks) == 0 && len(b.Marks) == 0 {
 		a.Marks, b.Marks = nil, nil
 	}
@@ -101,11 +103,24 @@ func TestViews(t *testing.T) {
 			if known := v.find(v.hash(d, text)); known.view != nil {
 				resumed++
 			}
-			got, err := v.Parse(d, text)
+			look := v.Look(d, text)
+			if look.Objects() != bytes.Count(text, []byte("{")) {
+				t.Fatalf("%v: %d objects, want %d", d, look.Objects(), bytes.Count(text, []byte("{")))
+			}
+			got, err := look.Parse()
 			if err != nil {
 				t.Fatal(err)
 			}
 			sameView(t, got, want)
+			keys := make([]Key, len(got.Messages))
+			for i := range keys {
+				keys[i] = got.Messages[i].Key
+			}
+			note, same := got.Before()
+			if before, ok := note.([]Key); ok != (same > 0) || !slices.Equal(keys[:same], before[:min(same, len(before))]) {
+				t.Fatalf("%v: the first %d messages are not those of the body before", d, same)
+			}
+			got.Note(keys)
 			if v.bytes > v.limit || len(v.blocks) > v.limit/64 || v.newest.Len() == 0 && len(text) > viewsFrom && v.bytes > 0 {
 				t.Fatalf("%v: %d bytes of %d, %d blocks", d, v.bytes, v.limit, len(v.blocks))
 			}

@@ -185,6 +185,10 @@ type Request struct {
 	systemLone Span   // as Message.lone
 	outer      Bypass // reasons outside the messages
 
+	view   *view // what [Views] remembers of the body
+	before any   // see [Request.Before]
+	same   int
+
 	nparts, ntexts int // at most as many were read: for the bounds of a view that is made of this one
 }
 

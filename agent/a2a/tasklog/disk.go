@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -153,7 +153,7 @@ func (s *Store) pruneDamaged() {
 			}
 			kept = append(kept, aside{stamp, file.Name()})
 			if len(kept) > keptDamaged {
-				slices.SortFunc(kept, func(a, b aside) int { return strings.Compare(a.stamp, b.stamp) })
+				sorting.By(kept, func(a, b aside) int { return strings.Compare(a.stamp, b.stamp) })
 				_ = s.root.Remove(kept[0].name)
 				kept = kept[1:]
 			}

@@ -7,9 +7,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -147,6 +147,6 @@ func (s *Store) pick(q *Query, from listPosition) (list []candidate, total int, 
 			list = append(list, candidate{p, e.task.ID, e.size})
 		}
 	}
-	slices.SortFunc(list, func(a, b candidate) int { return a.compare(b.listPosition) })
+	sorting.By(list, func(a, b candidate) int { return a.compare(b.listPosition) })
 	return list, total, nil
 }

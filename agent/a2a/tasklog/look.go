@@ -8,10 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -68,12 +68,12 @@ func Look(dir string, most int) ([]Summary, error) {
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, func(a, b Summary) int { return cmp.Or(b.Changed.Compare(a.Changed), strings.Compare(a.ID, b.ID)) })
+	sorting.By(list, func(a, b Summary) int { return cmp.Or(b.Changed.Compare(a.Changed), strings.Compare(a.ID, b.ID)) })
 	return list, nil
 }
 
 func newest(files []fs.FileInfo, most int) []fs.FileInfo {
-	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	sorting.By(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	return files[:min(len(files), most)]
 }
 

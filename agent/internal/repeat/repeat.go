@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -127,7 +128,7 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 		list[i] = seen{what: digestCall(c), name: clip(c.Name)}
 	}
 	// Calls of one step have no order: a model may write them in another one the next time.
-	slices.SortFunc(list, func(a, b seen) int { return slices.Compare(a.what[:], b.what[:]) })
+	sorting.By(list, func(a, b seen) int { return slices.Compare(a.what[:], b.what[:]) })
 	var found Finding
 	note := func(f Finding, ok bool) {
 		if ok && found.Kind == "" {

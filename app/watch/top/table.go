@@ -3,13 +3,13 @@ package top
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
@@ -68,8 +68,8 @@ func Arrange(rows []Row, by Sort, reverse bool, filter string) []Row {
 		}
 		return cmp.Or(c, a.Started.Compare(b.Started), strings.Compare(a.ID, b.ID))
 	}
-	slices.SortFunc(live, order)
-	slices.SortFunc(ended, func(a, b Row) int { return cmp.Or(b.Ended.Compare(*a.Ended), strings.Compare(a.ID, b.ID)) })
+	sorting.By(live, order)
+	sorting.By(ended, func(a, b Row) int { return cmp.Or(b.Ended.Compare(*a.Ended), strings.Compare(a.ID, b.ID)) })
 	return append(nested(live), ended...)
 }
 

@@ -13,7 +13,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 const (
@@ -56,7 +57,7 @@ func main() {
 	})
 	add("MADE:AT_ONCE", 60, 0, 2048*mib, func(int) float64 { return spread(700*mib, 0.2) })
 	add("MADE:RARE", 4, 900e3, 16384*mib, func(int) float64 { return spread(6000*mib, 0.3) })
-	slices.SortFunc(tasks, func(a, b task) int { return int(a.begin - b.begin) })
+	sorting.By(tasks, func(a, b task) int { return int(a.begin - b.begin) })
 
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -168,7 +169,7 @@ func (t *Tree) Precise() Usage {
 	u := t.measureLocked()
 	u.Precise = true
 	order := slices.Clone(t.members)
-	slices.SortFunc(order, func(a, b *member) int { return cmp.Compare(b.resident, a.resident) })
+	sorting.By(order, func(a, b *member) int { return cmp.Compare(b.resident, a.resident) })
 	u.Anon, u.RSS, u.Shared, u.Largest, u.LargestBytes = 0, 0, 0, Process{}, 0
 	for i, m := range order {
 		if m.resident == 0 {

@@ -2,9 +2,9 @@ package client
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
@@ -60,7 +60,7 @@ func rename(raw []byte, token rawjson.Span, c *call) []byte {
 
 // splice makes edits whose spans were found in raw, in any order.
 func splice(raw []byte, edits ...rawjson.Edit) []byte {
-	slices.SortFunc(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
+	sorting.By(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
 	out, err := rawjson.Splice(raw, edits)
 	if err != nil {
 		return raw // spans of one message do not overlap

@@ -11,11 +11,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -149,7 +149,7 @@ func (s *Store) List() ([]Entry, error) {
 		list = append(list, e)
 		return nil
 	})
-	slices.SortFunc(list, func(a, b Entry) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.ID, b.ID)) })
+	sorting.By(list, func(a, b Entry) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.ID, b.ID)) })
 	return list, err
 }
 

@@ -111,12 +111,21 @@ func (s *Store) known(scope Scope) *listing {
 	return l
 }
 
-// find looks for a checkpoint in memory and in a listing of the disk. Neither may have it: there is false.
-func (s *Store) find(k key, on *listing) (h *held, there bool) {
+// find looks for a checkpoint in memory and in a listing of the disk, by the digests of a chain from one on until another one, in steps. It
+// returns which of them is there, with what memory has of it; until where none is.
+func find[D ~[16]byte](s *Store, scope Scope, on *listing, chain []D, from, until, step int) (int, *held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h = s.memory.get(k)
-	return h, h != nil || on != nil && on.names[k.chain]
+	if s.memory.scopes[scope] == 0 && (on == nil || len(on.names) == 0) {
+		return until, nil
+	}
+	for i := from; i != until; i += step {
+		k := key{scope, Digest(chain[i])}
+		if h := s.memory.get(k); h != nil || on != nil && on.names[k.chain] {
+			return i, h
+		}
+	}
+	return until, nil
 }
 
 // load returns the checkpoint of k: h, what memory has of it, or what the disk has when

@@ -15,7 +15,8 @@ type key struct {
 type memory struct {
 	max, bytes int64
 	entries    map[key]*list.Element
-	order      list.List // of *held, the one used last in front
+	scopes     map[Scope]int // entries of each
+	order      list.List     // of *held, the one used last in front
 }
 
 type held struct {
@@ -41,11 +42,12 @@ func (m *memory) get(k key) *held {
 // put takes h in and returns how many others had to go, and their bytes.
 func (m *memory) put(h *held) (evicted int, freed int64) {
 	if m.entries == nil {
-		m.entries = map[key]*list.Element{}
+		m.entries, m.scopes = map[key]*list.Element{}, map[Scope]int{}
 	}
 	m.drop(h.key)
 	h.size = h.c.size()
 	m.entries[h.key] = m.order.PushFront(h)
+	m.scopes[h.key.scope]++
 	m.bytes += h.size
 	// The newest stays, however large it is: without it the conversation would be compacted
 	// again each turn.
@@ -63,5 +65,8 @@ func (m *memory) drop(k key) {
 		m.bytes -= e.Value.(*held).size
 		m.order.Remove(e)
 		delete(m.entries, k)
+		if m.scopes[k.scope]--; m.scopes[k.scope] == 0 {
+			delete(m.scopes, k.scope)
+		}
 	}
 }

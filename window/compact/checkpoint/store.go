@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"os"
 	"path/filepath"
 	"sync"
@@ -60,6 +61,7 @@ func (s Scope) String() string { return hex.EncodeToString(s[:]) }
 type Store struct {
 	o          Options
 	key        []byte
+	hashes     sync.Pool // of HMACs with the key, which take long to make
 	compacting keyedMutex
 
 	mu      sync.Mutex
@@ -116,9 +118,15 @@ func (s *Store) Scope(credential []byte) (scope Scope) {
 	if s == nil {
 		return scope
 	}
-	h := hmac.New(sha256.New, s.key)
+	h, ok := s.hashes.Get().(hash.Hash)
+	if !ok {
+		h = hmac.New(sha256.New, s.key)
+	}
 	h.Write(credential)
-	copy(scope[:], h.Sum(nil))
+	var sum [sha256.Size]byte
+	copy(scope[:], h.Sum(sum[:0]))
+	h.Reset() // nothing of the credential stays
+	s.hashes.Put(h)
 	return scope
 }
 
@@ -135,12 +143,11 @@ func lookup[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) *Check
 	}
 	known := s.known(scope)
 	for i := len(chain) - 1; i >= untouched; i-- {
-		k := key{scope, Digest(chain[i])}
-		h, there := s.find(k, known)
-		if !there {
-			continue
+		var h *held
+		if i, h = find(s, scope, known, chain, i, untouched-1, -1); i < untouched {
+			break
 		}
-		if c := s.load(k, h); c != nil && c.Covers == i+1 {
+		if c := s.load(key{scope, Digest(chain[i])}, h); c != nil && c.Covers == i+1 {
 			s.count(func(t *Stats) { t.Hits++ })
 			return c
 		}
@@ -163,12 +170,11 @@ func Log[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) (log []*C
 	scope = scope.decisions()
 	known := s.known(scope)
 	for i := max(from, untouched); i < len(chain); i++ {
-		k := key{scope, Digest(chain[i])}
-		h, there := s.find(k, known)
-		if !there {
-			continue
+		var h *held
+		if i, h = find(s, scope, known, chain, i, len(chain), 1); i == len(chain) {
+			break
 		}
-		if c := s.load(k, h); c != nil && c.Covers == i+1 && starts(c, from) {
+		if c := s.load(key{scope, Digest(chain[i])}, h); c != nil && c.Covers == i+1 && starts(c, from) {
 			log, from = append(log, c), c.Covers
 		}
 	}

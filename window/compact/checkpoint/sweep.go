@@ -6,9 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // usage is what the directory held at the last sweep, and what was added since.
@@ -69,7 +70,7 @@ func (s *Store) walk() (all []stored) {
 func (s *Store) sweep() {
 	now := time.Now()
 	all := s.walk()
-	slices.SortFunc(all, func(a, b stored) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.path, b.path)) })
+	sorting.By(all, func(a, b stored) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.path, b.path)) })
 	var bytes int64
 	for _, f := range all {
 		bytes += f.size

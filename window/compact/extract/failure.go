@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // A failure is what the last run of a command said that went wrong.
@@ -259,7 +261,7 @@ func (f *failReader) pick() (lines []string, best int) {
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	sorting.StableBy(order, func(a, b int) int {
 		return cmp.Or(f.lines[b].worth-f.lines[a].worth, len(f.lines[a].text)/64-len(f.lines[b].text)/64)
 	})
 	said := map[string]bool{}

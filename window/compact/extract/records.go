@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
 // Records are what a conversation says by its structure and not by its words: the state of the plan,
@@ -217,14 +219,14 @@ func (r *records) blocks(s section, more bool) (blocks []block) {
 			}
 		}
 	case sectionChanged:
-		paths := slices.SortedFunc(maps.Keys(r.changed), func(a, b string) int { return cmp.Compare(r.changed[b], r.changed[a]) })
+		paths := sorting.CollectBy(maps.Keys(r.changed), func(a, b string) int { return cmp.Compare(r.changed[b], r.changed[a]) })
 		for _, path := range paths {
 			blocks = append(blocks, block{section: s, lines: []string{"- " + path}})
 		}
 	case sectionFailures, sectionRetired:
 		said := map[string]bool{}
 		list := slices.Clone(r.failures.list)
-		slices.SortStableFunc(list, func(a, b failure) int { // the last come first
+		sorting.StableBy(list, func(a, b failure) int { // the last come first
 			if a.sure == b.sure {
 				return 0
 			} else if b.sure {
