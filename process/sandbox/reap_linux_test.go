@@ -38,6 +38,9 @@ func TestTheFirstProcessOfAContainerReaps(t *testing.T) {
 		c.Env = append(os.Environ(), toolVar+"=supervise-as-init")
 		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS}
 		said, err := c.CombinedOutput()
+		if bytes.Contains(said, []byte("no layer works here")) {
+			t.Skipf("not in a PID namespace of its own: %s", said)
+		}
 		if err != nil || !bytes.HasPrefix(said, []byte("reaped")) {
 			t.Errorf("%v: %s", err, said)
 		}
