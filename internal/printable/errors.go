@@ -1,5 +1,7 @@
 package printable
 
+import "strings"
+
 // ErrorLines takes an error apart that several were joined to (errors.Join), so that each can be said as one of its own; its own text has them on
 // lines that look like a part of the first. text is what is said of err where it is one.
 func ErrorLines(err error, text string) []string {
@@ -8,15 +10,15 @@ func ErrorLines(err error, text string) []string {
 		return []string{text}
 	}
 	var lines []string
-	all := ""
+	var all strings.Builder
 	for i, one := range joined.Unwrap() {
 		if i > 0 {
-			all += "\n"
+			all.WriteString("\n")
 		}
-		all += one.Error()
+		all.WriteString(one.Error())
 		lines = append(lines, ErrorLines(one, one.Error())...)
 	}
-	if all != text { // it says more than they do, as fmt.Errorf with several %w
+	if all.String() != text { // it says more than they do, as fmt.Errorf with several %w
 		return []string{text}
 	}
 	return lines
