@@ -24,7 +24,7 @@ func Advice(r journal.Report, basis runs.Decision) []string {
 	case r.Outcome == journal.OutcomeOOM:
 		list = append(list, outOfMemory(r, basis))
 	case r.OOMKills > 0 || len(r.KilledChildren) > 0:
-		list = append(list, "the agent went on; for a larger build or test: "+moreMemory(r, basis))
+		list = append(list, "the agent went on; for a larger build or test: "+moreMemory(r, basis, 0))
 	case isJVM(r) && r.Outcome == journal.OutcomeFailed && r.PeakBytes >= r.LimitBytes/4*4/5 && r.PeakBytes <= r.LimitBytes/2:
 		list = append(list, "if it was a java.lang.OutOfMemoryError: a JVM takes a quarter of the limit for its heap; -XX:MaxRAMPercentage=75 gives it more")
 	case r.LimitReached == sandbox.LimitTime:
@@ -50,21 +50,21 @@ func outOfMemory(r journal.Report, basis runs.Decision) string {
 	case r.RanInto == string(sandbox.RanIntoHeap) && limit.Bytes(r.RanIntoBytes) != runtimes.V8Heap(limit.Bytes(cmp.Or(r.FirstLimitBytes, r.LimitBytes))):
 		return fmt.Sprintf("its heap was full at %s, as --max-old-space-size says: raise that, or leave it out for a heap that goes by the limit (%s)", bound, own.Human())
 	case r.RanInto == string(sandbox.RanIntoHeap):
-		return fmt.Sprintf("its heap was full at %s, which goes by the limit: %s", bound, moreMemory(r, basis))
+		return fmt.Sprintf("its heap was full at %s, which goes by the limit: %s", bound, moreMemory(r, basis, 0))
 	case r.RanInto == string(sandbox.RanIntoProcess):
-		return fmt.Sprintf("an allocation failed, since each process may have %s here (layer rlimit): %s", bound, moreMemory(r, basis))
+		return fmt.Sprintf("an allocation failed, since each process may have %s here (layer rlimit): %s", bound, moreMemory(r, basis, 0))
 	case r.PeakExact && own > 0 && r.PeakBytes < r.LimitBytes/10*9:
 		return fmt.Sprintf("not its own limit was reached, but one around it: it had %s of %s; run fewer at once, or raise what is around it", limit.Bytes(r.PeakBytes).Human(), own.Human())
 	case started:
-		return fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; %s", own, r.Tool, moreMemory(r, basis))
+		return fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; %s", own, r.Tool, moreMemory(r, basis, limit.GiB))
 	}
-	return fmt.Sprintf("give it more: %s (memory_max in [tools.%s]); the next estimate is higher by itself", moreMemory(r, basis), r.Tool)
+	return fmt.Sprintf("give it more: %s (memory_max in [tools.%s]); the next estimate is higher by itself", moreMemory(r, basis, 0), r.Tool)
 }
 
 // moreMemory says how to get a higher limit than the one that was reached: by the flag, or, where no flag reaches so high, by what is
-// around the run.
-func moreMemory(r journal.Report, basis runs.Decision) string {
-	more := moreThan(limit.Bytes(max(r.LimitBytes, r.RanIntoBytes)))
+// around the run. least is what is said at the least.
+func moreMemory(r journal.Report, basis runs.Decision, least limit.Bytes) string {
+	more := max(least, moreThan(limit.Bytes(max(r.LimitBytes, r.RanIntoBytes))))
 	if r.LimitBytes <= 0 { // what was reached is somebody else's
 		more = moreThan(limit.Bytes(r.PeakBytes))
 	}
