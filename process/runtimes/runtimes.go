@@ -1,17 +1,16 @@
 // Package runtimes hands a run's memory limit down to the language runtimes in it, whose own limits it would else not fit.
 //
-//	env = runtimes.HandDown(env, 4*limit.GiB) // NODE_OPTIONS, DENO_V8_FLAGS, GOMEMLIMIT
+//	env = runtimes.HandDown(env, 4*limit.GiB) // NODE_OPTIONS, DENO_V8_FLAGS
 //	heap := runtimes.Heap(env, argv)          // what V8 may keep of objects
 //
-// V8 takes half of a control group's limit for its heap where it sees one, and what the host has where it does not; Go sees none.
+// V8 takes half of a control group's limit for its heap where it sees one, and what the host has where it does not.
 // Only variables that print nothing and that other programs pass over are set, and none that the user has set. docs/run.md has what was
-// measured, and why the JVM, .NET, Bun and Python are left alone.
+// measured, and why Go, the JVM, .NET, Bun and Python are left alone.
 //
 // It is pure and safe for concurrent use.
 package runtimes
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -46,11 +45,6 @@ func V8Heap(memory limit.Bytes) limit.Bytes {
 	return heap - heap%limit.MiB
 }
 
-// goLimit is the soft limit of Go's runtime, as GOMEMLIMIT has it: from there on it collects instead of growing.
-func goLimit(memory limit.Bytes) string {
-	return fmt.Sprintf("%dMiB", (memory-memory/restShare)/limit.MiB)
-}
-
 func v8Option(memory limit.Bytes) string {
 	if heap := V8Heap(memory); heap > 0 {
 		return v8Flag + strconv.FormatInt(int64(heap/limit.MiB), 10)
@@ -83,9 +77,6 @@ func HandDown(environ []string, memory limit.Bytes) []string {
 			value += option
 		}
 		environ = set(environ, v.name, value)
-	}
-	if now := lookup(environ, "GOMEMLIMIT"); now == "" || outer > 0 && now == goLimit(outer) {
-		environ = set(environ, "GOMEMLIMIT", goLimit(memory))
 	}
 	return set(environ, MemoryName, strconv.FormatInt(int64(memory), 10))
 }

@@ -17,25 +17,25 @@ func TestHandDown(t *testing.T) {
 		want   []string
 	}{
 		"nothing set": {nil, 4 * limit.GiB, []string{
-			"DENO_V8_FLAGS=--max-old-space-size=3840", "GOMEMLIMIT=3840MiB", "NODE_OPTIONS=--max-old-space-size=3840",
+			"DENO_V8_FLAGS=--max-old-space-size=3840", "NODE_OPTIONS=--max-old-space-size=3840",
 		}},
 		"no limit":       {[]string{"A=1"}, 0, []string{"A=1"}},
-		"a small limit":  {nil, 256 * limit.MiB, []string{"DENO_V8_FLAGS=--max-old-space-size=128", "GOMEMLIMIT=240MiB", "NODE_OPTIONS=--max-old-space-size=128"}},
-		"no room for V8": {nil, 64 * limit.MiB, []string{"GOMEMLIMIT=60MiB"}},
+		"a small limit":  {nil, 256 * limit.MiB, []string{"DENO_V8_FLAGS=--max-old-space-size=128", "NODE_OPTIONS=--max-old-space-size=128"}},
+		"no room for V8": {nil, 64 * limit.MiB, []string{}},
 		"other options stay as they are written": {
 			[]string{`NODE_OPTIONS=--require "./a  b.js"`, "DENO_V8_FLAGS=--expose-gc"},
 			limit.GiB,
-			[]string{"DENO_V8_FLAGS=--expose-gc,--max-old-space-size=832", "GOMEMLIMIT=960MiB", `NODE_OPTIONS=--require "./a  b.js" --max-old-space-size=832`},
+			[]string{"DENO_V8_FLAGS=--expose-gc,--max-old-space-size=832", `NODE_OPTIONS=--require "./a  b.js" --max-old-space-size=832`},
 		},
 		"the user's own": {
-			[]string{"NODE_OPTIONS=--max_old_space_size=100 --inspect", "DENO_V8_FLAGS=--max-heap-size=9", "GOMEMLIMIT=off"},
+			[]string{"NODE_OPTIONS=--max_old_space_size=100 --inspect", "DENO_V8_FLAGS=--max-heap-size=9"},
 			limit.GiB,
-			[]string{"DENO_V8_FLAGS=--max-heap-size=9", "GOMEMLIMIT=off", "NODE_OPTIONS=--max_old_space_size=100 --inspect"},
+			[]string{"DENO_V8_FLAGS=--max-heap-size=9", "NODE_OPTIONS=--max_old_space_size=100 --inspect"},
 		},
 		"by percentage": {
 			[]string{"NODE_OPTIONS=--max-old-space-size-percentage=50"},
 			limit.GiB,
-			[]string{"DENO_V8_FLAGS=--max-old-space-size=832", "GOMEMLIMIT=960MiB", "NODE_OPTIONS=--max-old-space-size-percentage=50"},
+			[]string{"DENO_V8_FLAGS=--max-old-space-size=832", "NODE_OPTIONS=--max-old-space-size-percentage=50"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,10 +78,10 @@ func TestHeap(t *testing.T) {
 
 // FuzzHandDown: nothing of the user's environment is lost, and a second time changes nothing.
 func FuzzHandDown(f *testing.F) {
-	f.Add("--require x", "--a,--b", "1GiB", int64(1<<30), int64(1<<32))
-	f.Add("--max-old-space-size=832", "", "960MiB", int64(1<<30), int64(1))
-	f.Fuzz(func(t *testing.T, node, deno, goLimit string, memory, outer int64) {
-		user := []string{"NODE_OPTIONS=" + node, "DENO_V8_FLAGS=" + deno, "GOMEMLIMIT=" + goLimit, "A=b"}
+	f.Add("--require x", "--a,--b", int64(1<<30), int64(1<<32))
+	f.Add("--max-old-space-size=832", "", int64(1<<30), int64(1))
+	f.Fuzz(func(t *testing.T, node, deno string, memory, outer int64) {
+		user := []string{"NODE_OPTIONS=" + node, "DENO_V8_FLAGS=" + deno, "A=b"}
 		once := runtimes.HandDown(user, limit.Bytes(memory))
 		for _, kv := range user[:2] {
 			name, value, _ := strings.Cut(kv, "=")
