@@ -307,6 +307,7 @@ func TestEightTabsAtOnce(t *testing.T) {
 	address := w.dashboard() // before the browser, which must not see it end
 	first := openTab(t)
 	first.do(chromedp.Navigate(address))
+	page := value[string](first, "location.origin + location.pathname") // the cookie is for that path
 	tabs := []*tab{first}
 	for range 7 {
 		ctx, cancel := chromedp.NewContext(first.ctx)
@@ -316,7 +317,7 @@ func TestEightTabsAtOnce(t *testing.T) {
 		}
 		b := &tab{t: t, ctx: ctx}
 		b.listen()
-		b.do(chromedp.Navigate(strings.Split(address, "?")[0]))
+		b.do(chromedp.Navigate(page))
 		tabs = append(tabs, b)
 	}
 	if err := w.command("run", "--quiet", "--enforcement", "off", "--tool", "everywhere", "--", "true").Run(); err != nil {

@@ -99,7 +99,7 @@ func TestDiskLoopOfWriters(t *testing.T) {
 		for _, loop := range []string{file, files} {
 			dir, w := diskDir(t), newWorld(t)
 			r, report := w.writing(m, dir, "("+loop+"); echo status $?; rm -f output*; echo goes on", "--write-max", strconv.Itoa(most))
-			if !strings.HasSuffix(r.stdout, "status 143\ngoes on\n") || report.Outcome != "ok" || !strings.Contains(r.stderr, "which starts writers such as") {
+			if !strings.HasSuffix(r.stdout, "status 143\ngoes on\n") || report.Outcome != "ok" || !strings.Contains(r.stderr, "which starts ") {
 				t.Errorf("%s: outcome %s, it said %q\n%s", loop, report.Outcome, r.stdout, r.stderr)
 			}
 			if n := strings.Count(r.stderr, "is ended: the run has written"); n > 3 {

@@ -1,5 +1,5 @@
 // What is remembered, with its origin: the newest, or what a search finds. This page reads; what forgets is a command, which it gives.
-import tables from "./tables.js";
+import tables from "../tables.js";
 
 export default function draw(box, data, tools) {
   const { el, clock, get, empty, facts } = tools;
