@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/runtimes"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
@@ -63,7 +64,7 @@ func (x *process) nearLimit(run *sandbox.Run, used, now limit.Bytes) {
 		return
 	}
 	first := x.decision.Limits.Memory
-	most := mostGrowth * first
+	most, _ := x.host().Below(mostGrowth * first) // a container's own kill may take everything in it
 	if now >= most || time.Now().Before(x.growth.after) || run.Raisable() != nil {
 		return
 	}
@@ -115,6 +116,9 @@ func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) er
 	if err := run.Raisable(); err != nil {
 		return err
 	}
+	if _, why := x.host().Below(w.Memory); why != "" {
+		return fmt.Errorf("no limit may be so high here: it is %s", why)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), growPatience)
 	defer cancel()
 	if !x.nested { // one inside another run draws on that one's claim, and is held by that one's limit
@@ -126,6 +130,11 @@ func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) er
 		}
 	}
 	return run.Raise(w.Memory, "plimsoll raise")
+}
+
+// host is what was read of the host when the run was decided about.
+func (x *process) host() guard.Host {
+	return guard.Host{Reading: x.decision.Reading, Err: x.decision.ReadingErr}
 }
 
 // heapStays says what of the run keeps the size that it was started with.
