@@ -21,7 +21,7 @@ func TestRaise(t *testing.T) {
 			killed bool
 		}{{"given", true, "160", false}, {"not given", false, "160", true}, {"given and passed", true, "400", true}} {
 			t.Run(c.name, func(t *testing.T) {
-				s := spec(t, layer, "grow", c.mb, "5")
+				s := spec(t, layer, "grow", c.mb, "15") // the monitor looks 20 times a second
 				s.Limits.Memory = 96 * limit.MiB
 				s.Journal = journal.New(journal.Options{})
 				var refused atomic.Pointer[error]
