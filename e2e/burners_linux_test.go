@@ -172,8 +172,11 @@ func TestARunIsNotStarved(t *testing.T) {
 	long := true // in one layer long enough that it is told
 	everyLayer(t, func(t *testing.T, m mode) {
 		for _, outside := range []int{1, 8} {
+			if outside == 8 && !long {
+				continue // nice values say the same of one and of eight
+			}
 			seconds := 3
-			if outside == 8 && long {
+			if outside == 8 {
 				seconds = 14
 			}
 			each, run, words := onOneProcessor(t, m, 1, outside, seconds)

@@ -109,7 +109,7 @@ func TestTerminalModesAreSetBack(t *testing.T) {
 				{"die 15", nil},
 				{"exit 1", nil},
 				{"exit 0", nil},
-				{"wait 0", []string{"--time-max", "4s", "--grace", "1s"}}, // before that all must be on
+				{"wait 0", []string{"--time-max", "2s", "--grace", "1s"}}, // before that all must be on
 			} {
 				t.Run(screen+" "+end.how, func(t *testing.T) {
 					w := newWorld(t)
