@@ -17,9 +17,17 @@ func (c *Core) Fence() fence.Finding {
 		}
 	}
 	add(c.Dirs.Runtime())
-	add(config.NewDirs(func(string) string { return "" }).Runtime())
+	add(config.NewDirs(withoutVariables).Runtime())
 	if state, err := c.Dirs.State(); err == nil {
 		ledgers = append(ledgers, filepath.Join(state, "run"))
 	}
 	return fence.Find(ledgers)
+}
+
+// withoutVariables is an environment in which nobody has said where anything is.
+func withoutVariables(name string) string {
+	if name == "TMPDIR" { // an empty one is looked up once more
+		return "/tmp"
+	}
+	return ""
 }

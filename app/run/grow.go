@@ -40,27 +40,18 @@ func (g *growth) end(l *sandbox.Limits) {
 	l.Memory, g.over = max(l.Memory, g.raised), true
 }
 
-// mayGrow says why the limit of this run does not grow by itself, "" when it may.
-func (x *process) mayGrow() string {
+// grows reports whether the limit of this run grows by itself: nobody has named one, and the ledger can tell what is free. One inside another run
+// draws on that one's claim.
+func (x *process) grows() bool {
 	s := x.decision.Settings
-	switch {
-	case !s.MemoryGrow:
-		return "memory_grow is off"
-	case s.MemoryMax != config.Auto:
-		return "memory_max names its limit"
-	case x.nested:
-		return "it runs inside another run"
-	case x.claim == nil:
-		return "runs are not coordinated"
-	}
-	return ""
+	return s.MemoryGrow && s.MemoryMax == config.Auto && !x.nested && x.claim != nil
 }
 
 // nearLimit gives a run more memory before the kernel would end something in it, as far as the ledger has room.
 func (x *process) nearLimit(run *sandbox.Run, used, now limit.Bytes) {
 	x.growth.mu.Lock()
 	defer x.growth.mu.Unlock()
-	if x.growth.over || x.mayGrow() != "" {
+	if x.growth.over || !x.grows() {
 		return
 	}
 	first := x.decision.Limits.Memory
