@@ -23,8 +23,8 @@ type resultAt struct {
 
 // newEncoding finds out which messages of the request hold which of the history.
 func newEncoding(ms []Message, r *wire.Request) (*encoding, error) {
-	merged := r.Dialect == wire.Messages || r.Dialect == wire.Gemini // messages of one speaker that follow each other are one
-	if r.Dialect != wire.Chat && !merged {
+	merged := r.Dialect.Rules().Merges
+	if r.Dialect.Rules().Items {
 		return nil, fmt.Errorf("its adapter encodes requests as %s, which an agent does not read", r.Dialect)
 	}
 	e := &encoding{ms: ms, request: r, groups: make([][2]int, len(r.Messages))}

@@ -52,5 +52,5 @@ func (s *Standin) refuse(w http.ResponseWriter, r *refusal) {
 		s.refusedCount.Add(1)
 	}
 	out := &modelserver.Stream{W: w, Timeout: writeTimeout}
-	out.Fail(wire.Chat, modelserver.Failure{Status: r.status, Kind: r.kind, Message: r.text, Param: r.param, Code: r.code})
+	out.Fail(wire.Chat, wire.Failure{Status: r.status, Kind: r.kind, Message: r.text, Param: r.param, Code: r.code})
 }

@@ -39,6 +39,11 @@ func (s *Stream) JSON(status int, v any) {
 	if err != nil {
 		panic("modelserver: " + err.Error()) // made of maps and texts
 	}
+	s.send(status, data)
+}
+
+// send answers with one piece of JSON.
+func (s *Stream) send(status int, data []byte) {
 	s.Status = status
 	s.W.Header().Set("Content-Type", "application/json")
 	s.deadline()

@@ -39,7 +39,7 @@ func (l *layout) declare(r *wire.Request) {
 			continue
 		}
 		l.stay(u)
-		if r.Dialect == wire.Messages && r.Messages[where].Role == wire.RoleSystem {
+		if r.Dialect.Rules().SystemBetween && r.Messages[where].Role == wire.RoleSystem {
 			// Anthropic takes a system message only between a user's and an assistant's: these come along.
 			l.stay(u - 1)
 			l.stay(u + 1)

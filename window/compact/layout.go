@@ -190,7 +190,7 @@ func (l *layout) droppable(at level) (units []int) {
 // beginning. So the last unit with thinking before it stays, and, where a message of the user
 // would begin a turn only because the results before it went, these.
 func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
-	if r.Dialect != wire.Messages {
+	if !r.Dialect.Rules().SignedThinking {
 		return nil
 	}
 	if start := l.answer(r, l.running(r, nil), nil); start == len(l.units) || !thinks(r, l.units[start]) {

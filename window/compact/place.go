@@ -12,7 +12,7 @@ import (
 // client answers for them.
 func (w *work) misplaced() []bool {
 	found := make([]bool, len(w.base.Messages))
-	if w.base.Dialect != wire.Messages {
+	if !w.base.Dialect.Rules().SystemBetween {
 		return found
 	}
 	const none, note = -1, -2
@@ -57,5 +57,5 @@ func (w *work) reminder(i int) []byte {
 			text.WriteString(said(w.base, &p) + "\n")
 		}
 	}
-	return wire.TextMessage(wire.Messages, wire.RoleUser, text.String()+"</system-reminder>")
+	return wire.TextMessage(w.base.Dialect, wire.RoleUser, text.String()+"</system-reminder>")
 }

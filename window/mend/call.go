@@ -25,31 +25,29 @@ const argument = "arguments"
 // call mends the name and the arguments of a call.
 func (m *mending) call(i int, p *wire.Part) {
 	m.name(i, p)
-	switch m.r.Dialect {
-	case wire.Chat:
-		if p.Type == "function" {
-			m.arguments(i, p, "function")
+	switch d := m.rules.dialect; {
+	case d.TextArguments != "":
+		if p.Type == d.TextArguments {
+			m.arguments(i, p)
 		}
-	case wire.Responses:
-		if p.Type == "function_call" {
-			m.arguments(i, p, "")
-		}
-	case wire.Messages:
-		m.input(i, p, true)
-	case wire.Gemini:
-		if !p.Raw.IsZero() {
-			m.input(i, p, false)
-		}
+	case d.ObjectArguments != "" || !p.Raw.IsZero():
+		m.input(i, p)
 	}
 }
 
-// arguments mends what Chat and Responses have as a text with JSON in it. holder names the member of the part with the object that has them; "" is
-// the part itself.
-func (m *mending) arguments(i int, p *wire.Part, holder string) {
+// holder is the object with the name and the arguments of a call; zero where there is none.
+func (m *mending) holder(call *wire.Part) wire.Span {
+	if member := m.rules.dialect.CallHolder; member != nil {
+		return m.member(call.Span, member(call))
+	}
+	return call.Span
+}
+
+// arguments mends those that are a text with JSON in it.
+func (m *mending) arguments(i int, p *wire.Part) {
 	switch {
 	case len(p.Texts) == 0 && (p.Raw.IsZero() || p.Raw == p.Span):
-		holder := m.member(p.Span, holder)
-		if !holder.IsZero() {
+		if holder := m.holder(p); !holder.IsZero() {
 			m.draft().SetMember(holder, "arguments", []byte(`"{}"`))
 			m.did(Wrapped, i, p.CallID, 0)
 		}
@@ -58,20 +56,20 @@ func (m *mending) arguments(i int, p *wire.Part, holder string) {
 		m.did(Wrapped, i, p.CallID, 0)
 	default:
 		lit := p.Texts[0]
-		bounded := m.rules.openai && m.r.Dialect == wire.Responses
-		if p.Sound && (!bounded || lit.Len() <= maxArguments) {
+		most := m.rules.argumentBytes
+		if p.Sound && (most == 0 || lit.Len() <= most) {
 			return
 		}
 		text := m.unquoted(lit)
-		long := bounded && len(text) > maxArguments
+		long := most > 0 && len(text) > most
 		if !long && (p.Sound || len(text) == 0 && !m.rules.noEmptyInput) {
 			return
 		}
 		object, kind := mended(text)
 		if long {
 			kind = shortened
-			if object, _ = mended(cutText(text, maxArguments-64)); len(object) > maxArguments {
-				object, _ = mended(cutText(text, maxArguments/8)) // no JSON, and longer when it is quoted
+			if object, _ = mended(cutText(text, most-64)); len(object) > most {
+				object, _ = mended(cutText(text, most/8)) // no JSON, and longer when it is quoted
 			}
 		}
 		m.draft().Replace(lit, wire.Quote(nil, object))
@@ -79,17 +77,18 @@ func (m *mending) arguments(i int, p *wire.Part, holder string) {
 	}
 }
 
-// input mends what Messages and Gemini have as an object.
-func (m *mending) input(i int, p *wire.Part, required bool) {
+// input mends arguments that are an object.
+func (m *mending) input(i int, p *wire.Part) {
 	raw := m.r.Raw(p.Raw)
 	switch {
 	case p.Raw.IsZero() || string(raw) == "null":
-		if !required {
+		required, holder := m.rules.dialect.ObjectArguments, m.holder(p)
+		switch {
+		case required == "" || holder.IsZero():
 			return
-		}
-		if p.Raw.IsZero() {
-			m.draft().SetMember(p.Span, "input", []byte("{}"))
-		} else {
+		case p.Raw.IsZero():
+			m.draft().SetMember(holder, required, []byte("{}"))
+		default:
 			m.draft().Replace(p.Raw, []byte("{}"))
 		}
 		m.did(Wrapped, i, p.CallID, 0)
@@ -187,14 +186,11 @@ func wrapped(raw []byte) []byte {
 // name gives a call a name that its provider takes.
 func (m *mending) name(i int, p *wire.Part) {
 	u := &m.rules
-	if u.nameBytes == 0 || p.Type == "local_shell_call" || m.r.Dialect == wire.Responses && p.Type != "function_call" && p.Type != "custom_tool_call" || goodName(p.Name, u) {
+	if u.nameBytes == 0 || p.Type == "local_shell_call" || u.dialect.NamedCalls != nil && !slices.Contains(u.dialect.NamedCalls, p.Type) || goodName(p.Name, u) {
 		return
 	}
 	name := wire.Quote(nil, cleanName(p.Name, u))
-	holder := p.Span
-	if m.r.Dialect == wire.Chat {
-		holder = m.member(p.Span, p.Type)
-	}
+	holder := m.holder(p)
 	if holder.IsZero() {
 		return
 	}
@@ -235,9 +231,6 @@ func plain(c byte) bool {
 
 // member is where the object lies that is a member of another one.
 func (m *mending) member(object wire.Span, name string) wire.Span {
-	if name == "" {
-		return object
-	}
 	v := rawjson.Get(m.r.Raw(object), name)
 	if v.IsZero() || m.r.Body[object.Start+v.Start] != '{' {
 		return wire.Span{}

@@ -17,7 +17,7 @@ func (m *mending) ending() {
 		return
 	}
 	msg := &m.r.Messages[i]
-	if msg.Role != wire.RoleAssistant || m.rules.google || m.r.Dialect == wire.Responses {
+	if msg.Role != wire.RoleAssistant || m.rules.dialect.FreeEnd {
 		return
 	}
 	for j := range msg.Parts {
@@ -25,14 +25,14 @@ func (m *mending) ending() {
 			return // an open call: the client knows what it does, or the provider goes on with a tool of its own
 		}
 	}
-	if m.rules.prefill && !(m.rules.anthropic && m.thinks() && !startsWithThinking(msg)) {
+	if m.rules.prefill && !(m.rules.dialect.SignedThinking && m.thinks() && !startsWithThinking(msg)) {
 		m.trailing(i, msg)
 		return
 	}
-	if m.r.Dialect == wire.Chat && string(rawjson.Get(m.r.Raw(msg.Span), "prefix").Of(m.r.Raw(msg.Span))) == "true" {
-		return // Mistral's way to say that it is meant
+	if flag := m.rules.dialect.PrefixFlag; flag != "" && string(rawjson.Get(m.r.Raw(msg.Span), flag).Of(m.r.Raw(msg.Span))) == "true" {
+		return // it is meant
 	}
-	if m.rules.anthropic && !rawjson.Get(m.r.Body, "compaction").IsZero() {
+	if flag := m.rules.dialect.SummaryFlag; flag != "" && !rawjson.Get(m.r.Body, flag).IsZero() {
 		return // a request for a summary may end with the model's words (platform.claude.com "compaction-on-demand", 2026-11)
 	}
 	m.draft().InsertMessages(len(m.r.Messages), wire.TextMessage(m.r.Dialect, wire.RoleUser, goOn))
@@ -46,7 +46,7 @@ func startsWithThinking(msg *wire.Message) bool {
 // trailing takes the white space from the end of words that the model is to go on from ("final assistant content cannot end with trailing
 // whitespace").
 func (m *mending) trailing(i int, msg *wire.Message) {
-	if !m.rules.anthropic && !m.rules.claude || i < m.from || len(msg.Parts) == 0 {
+	if !m.rules.dialect.NoTrailing && !m.rules.claude || i < m.from || len(msg.Parts) == 0 {
 		return
 	}
 	j := len(msg.Parts) - 1
@@ -75,7 +75,7 @@ const leastBudget = 1024
 
 // thinking makes the budget and max_tokens fit, and switches thinking off where the turn under way has lost the block it began with.
 func (m *mending) thinking() {
-	if !m.rules.anthropic || !m.thinks() {
+	if !m.rules.dialect.SignedThinking || !m.thinks() {
 		return
 	}
 	if m.thoughtless() {
@@ -171,7 +171,7 @@ func (m *mending) marks() {
 	if limit == 0 || len(m.r.Marks) < limit {
 		return
 	}
-	if m.rules.anthropic && rawjson.Get(m.r.Body, "cache_control").Len() > 4 {
+	if m.rules.dialect.Marks > 0 && rawjson.Get(m.r.Body, "cache_control").Len() > 4 {
 		limit-- // one for the whole request takes a place (platform.claude.com "prompt-caching", 2026-11)
 	}
 	var count []int // that count, those in messages first

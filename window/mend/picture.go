@@ -106,22 +106,22 @@ func (m *mending) picture(block wire.Span) (pic picture, ok bool) {
 		}
 		switch string(f.Key) {
 		case "source":
-			if m.rules.anthropic {
+			if m.rules.dialect.Images == wire.ImageSource {
 				m.base64Source(&pic, f.Value, "media_type")
 			}
 		case "image_url":
 			m.dataURL(&pic, f.Value)
 		case "inlineData", "inline_data":
-			if m.rules.google {
+			if m.rules.dialect.Images == wire.ImageInline {
 				m.base64Source(&pic, f.Value, "mimeType")
 			}
 		case "type":
-			if kind := string(f.Value.Of(m.r.Body)); m.rules.anthropic && kind != `"image"` || kind == `"computer_screenshot"` {
+			if kind := string(f.Value.Of(m.r.Body)); m.rules.dialect.Images == wire.ImageSource && kind != `"image"` || kind == `"computer_screenshot"` {
 				return pic, false // a document is none; and a screen can be nothing but a screen
 			}
 		}
 	}
-	if m.rules.google && !strings.HasPrefix(pic.kind, "image/") && !pic.data.IsZero() && headerOf(m.r.Raw(pic.data)).kind == "" {
+	if m.rules.dialect.Images == wire.ImageInline && !strings.HasPrefix(pic.kind, "image/") && !pic.data.IsZero() && headerOf(m.r.Raw(pic.data)).kind == "" {
 		return pic, false // sound, a document
 	}
 	return pic, !pic.data.IsZero() || pic.url != ""
@@ -192,7 +192,7 @@ func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 	}
 	text := m.r.Raw(pic.data)
 	switch {
-	case m.rules.anthropic && p.Failed:
+	case m.rules.dialect.SilentError && p.Failed:
 		// "all content must be type 'text' if 'is_error' is true" (vellum-assistant#18387)
 		return m.describe(i, p, pic, "[An image stood here; a result that says it failed may have none.]")
 	case tooMany:

@@ -8,18 +8,18 @@ import (
 // result mends what a tool returned: empty texts and images in it, no words in one that says it failed, and the line about its call.
 func (m *mending) result(i, j int, p *wire.Part) {
 	line := m.note(p)
-	switch m.r.Dialect {
-	case wire.Gemini:
+	switch d := m.rules.dialect; {
+	case d.ObjectResults:
 		m.response(i, p, line)
 		return
-	case wire.Responses:
+	case d.Items:
 		if p.Content.IsZero() && p.Type != "tool_search_output" && p.Type != "apply_patch_call_output" && m.r.TakesText(p) {
 			// "Missing required parameter: 'input[2].output'."
 			m.draft().ReplaceResult(i, j, line)
 			m.did(Filled, i, p.CallID, 0)
 			return
 		}
-	case wire.Messages:
+	case d.SilentError:
 		if p.Failed && m.silent(p) {
 			// "content cannot be empty if `is_error` is true" (oh-my-pi#2250, trae-agent#231)
 			m.draft().ReplaceResult(i, j, lines(line, failedSilently))
@@ -45,7 +45,7 @@ func (m *mending) result(i, j int, p *wire.Part) {
 			m.did(Emptied, i, p.CallID, 0)
 			return
 		}
-		if line == "" && len(p.Media) == 0 && !(m.rules.anthropic && m.hasEmpty(p)) {
+		if line == "" && len(p.Media) == 0 && !(m.rules.dialect.NoEmptyText && m.hasEmpty(p)) {
 			return
 		}
 		m.blocks(i, p, line)
@@ -63,7 +63,7 @@ func (m *mending) blocks(i int, p *wire.Part, line string) {
 			continue
 		}
 		raw := m.r.Raw(at)
-		if m.rules.anthropic {
+		if m.rules.dialect.NoEmptyText {
 			if text := rawjson.Get(raw, "text"); text.Len() == 2 && raw[text.Start] == '"' && kindOf(raw) == "text" {
 				l.drop(k)
 				m.gone = append(m.gone, at)

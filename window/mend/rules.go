@@ -10,10 +10,9 @@ import (
 
 // rules are what a provider holds the contents of a request to. docs/refusals.md has their words and where they are from.
 type rules struct {
-	anthropic bool // the Messages dialect, whoever speaks it
-	claude    bool // a Claude, in whatever dialect: gateways hand the blocks on
-	openai    bool // a model of OpenAI's
-	google    bool // the dialect of Gemini
+	dialect *wire.Rules
+	claude  bool // a Claude, in whatever dialect: gateways hand the blocks on
+	openai  bool // a model of OpenAI's
 
 	noEmpty      bool // no text of "", and no message without content
 	noEmptyInput bool // "" as arguments are refused
@@ -21,6 +20,8 @@ type rules struct {
 	prefill      bool // the model goes on from a last message of its own
 	nameBytes    int  // longest name of a tool in a call; 0 is any
 	plainName    bool // and only letters, digits, '_' and '-' in it
+
+	argumentBytes int // most characters of arguments that are taken back; 0 is any number
 
 	pictures pictureRules
 }
@@ -46,41 +47,32 @@ const (
 	claudeImages    = 100 // for models with a window of 200,000 tokens
 	claudeImagesBig = 600 // for all others
 	claudeMarks     = 4
+	claudeName      = 200     // characters of a tool's name
 	bigWindow       = 200_000 // tokens
 )
 
-// Longest names of a tool in a call. Messages: "tool_use.name: String should have at most 200 characters" (pi#1643, goose#10807).
-// OpenAI's reference for both of its dialects (2026-11).
-const (
-	messagesName  = 200
-	chatName      = 64
-	responsesName = 128
-	maxArguments  = 1 << 20 // characters of arguments that the Responses API takes back (inspect_ai#4683, 2026-07)
-)
+// webTypes are what Anthropic and OpenAI take.
+var webTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-var (
-	webTypes    = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}                // Anthropic, OpenAI
-	geminiTypes = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"} // ai.google.dev "image-understanding"
-)
-
-func rulesOf(d wire.Dialect, o Options) rules {
-	family := tokens.FamilyOf(models.Provider(o.Provider), o.Model)
-	claude := d != wire.Gemini && (family == tokens.FamilyClaude || family == tokens.FamilyClaude47)
+func rulesOf(of wire.Dialect, o Options) rules {
+	d, family := of.Rules(), tokens.FamilyOf(models.Provider(o.Provider), o.Model)
+	claude := !d.Google && (family == tokens.FamilyClaude || family == tokens.FamilyClaude47)
 	u := rules{
-		anthropic: d == wire.Messages, google: d == wire.Gemini, claude: claude,
-		openai:  (d == wire.Chat || d == wire.Responses) && (family == tokens.FamilyO200K || family == tokens.FamilyCL100K) && !strings.Contains(o.Model, "gpt-oss"),
+		dialect: d, claude: claude,
+		openai:  d.OpenAI && (family == tokens.FamilyO200K || family == tokens.FamilyCL100K) && !strings.Contains(o.Model, "gpt-oss"),
 		prefill: !o.NoPrefill && goesOn(d, family, o.Model),
+		marks:   d.Marks,
 	}
-	u.noEmpty = u.anthropic || u.google || claude || family == tokens.FamilyMistral || isKimi(o.Model)
+	u.noEmpty = d.NoEmpty || claude || family == tokens.FamilyMistral || isKimi(o.Model)
 	u.noEmptyInput = !u.openai
-	if u.anthropic || claude {
-		u.marks, u.nameBytes = claudeMarks, messagesName
+	if claude {
+		u.marks, u.nameBytes = claudeMarks, claudeName
 	}
 	switch {
-	case u.openai && d == wire.Chat:
-		u.nameBytes, u.plainName = chatName, true
-	case u.openai:
-		u.nameBytes, u.plainName = responsesName, true
+	case u.openai: // whose reference of 2026-11 has limits for its own models; gateways to others have none
+		u.nameBytes, u.plainName, u.argumentBytes = d.NameBytes, true, d.ArgumentBytes
+	case !d.OpenAI && d.NameBytes > 0:
+		u.nameBytes = d.NameBytes
 	}
 	switch {
 	case claude:
@@ -90,8 +82,8 @@ func rulesOf(d wire.Dialect, o Options) rules {
 		}
 	case u.openai:
 		u.pictures = pictureRules{types: webTypes, fetched: true}
-	case u.google:
-		u.pictures = pictureRules{types: geminiTypes, fetched: true}
+	default:
+		u.pictures = pictureRules{types: d.ImageTypes, fetched: true}
 	}
 	return u
 }
@@ -122,14 +114,14 @@ func isKimi(model string) bool {
 const noPrefillMajor, noPrefillMinor = 4, 6
 
 // goesOn tells whether a model goes on from a last message of its own.
-func goesOn(d wire.Dialect, family tokens.Family, model string) bool {
+func goesOn(d *wire.Rules, family tokens.Family, model string) bool {
 	switch family {
 	case tokens.FamilyClaude, tokens.FamilyClaude47:
 		major, minor, ok := claudeVersion(model)
 		return !ok && !strings.Contains(strings.ToLower(model), "mythos") || ok && major < noPrefillMajor || major == noPrefillMajor && minor < noPrefillMinor
 	case tokens.FamilyMistral:
 		// "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant" (smolagents#757, autogen#5044).
-		return d != wire.Chat
+		return d.PrefixFlag == ""
 	}
 	return true
 }

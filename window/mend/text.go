@@ -43,7 +43,7 @@ func (m *mending) white(lit wire.Span) bool {
 
 // texts takes out what is empty in a message. It returns false when nothing of the message is left to look at.
 func (m *mending) texts(i int, msg *wire.Message) bool {
-	if wordless(m.r.Dialect, msg) {
+	if wordless(m.rules.dialect, msg) {
 		return true
 	}
 	if !m.rules.noEmpty {
@@ -66,14 +66,14 @@ func (m *mending) texts(i int, msg *wire.Message) bool {
 		}
 		return true
 	}
-	if !some && (!m.rules.anthropic || msg.Role != wire.RoleAssistant) {
+	if !some && (!m.rules.dialect.SignedThinking || msg.Role != wire.RoleAssistant) {
 		return true
 	}
 	behind := true // nothing that says something comes later
 	for j := len(msg.Parts) - 1; j >= 0; j-- {
 		p := &msg.Parts[j]
 		keep, kind := m.judge(p)
-		if keep && p.Kind == wire.Reasoning && behind && m.rules.anthropic && left > 0 {
+		if keep && p.Kind == wire.Reasoning && behind && m.rules.dialect.SignedThinking && left > 0 {
 			keep, kind = false, Unsigned // "The final block in an assistant message cannot be `thinking`."
 		}
 		if keep {
@@ -89,8 +89,8 @@ func (m *mending) texts(i int, msg *wire.Message) bool {
 }
 
 // wordless tells the items of Responses that are no messages: they have no content to be empty.
-func wordless(d wire.Dialect, msg *wire.Message) bool {
-	return d == wire.Responses && msg.Role != wire.RoleUser && len(msg.Parts) == 1 && msg.Parts[0].Kind != wire.Text && msg.Parts[0].Kind != wire.Media || msg.Role == wire.RoleTool && d != wire.Gemini || msg.Role == wire.RoleOther
+func wordless(d *wire.Rules, msg *wire.Message) bool {
+	return d.Items && msg.Role != wire.RoleUser && len(msg.Parts) == 1 && msg.Parts[0].Kind != wire.Text && msg.Parts[0].Kind != wire.Media || msg.Role == wire.RoleTool && !d.Untyped || msg.Role == wire.RoleOther
 }
 
 // judge tells whether a part stays.
@@ -99,18 +99,18 @@ func (m *mending) judge(p *wire.Part) (keep bool, kind string) {
 	case wire.Text:
 		empty, white := m.blank(p)
 		switch {
-		case m.rules.google && !p.Sealed.IsZero():
+		case m.rules.dialect.SealedAlone && !p.Sealed.IsZero():
 			return true, "" // a signature comes in a part of its own, without words
 		case empty || white && m.o.NoBlank:
 			return false, Emptied
 		}
 	case wire.Reasoning:
 		// "messages.1.content.0.thinking.signature: Field required"
-		if m.rules.anthropic && p.Sealed.Len() <= 2 {
+		if m.rules.dialect.SignedThinking && p.Sealed.Len() <= 2 {
 			return false, Unsigned
 		}
 	case wire.Other:
-		hollow := m.rules.google && len(bytes.TrimSpace(m.r.Body[p.Span.Start+1:p.Span.End-1])) == 0
+		hollow := m.rules.dialect.Untyped && len(bytes.TrimSpace(m.r.Body[p.Span.Start+1:p.Span.End-1])) == 0
 		return !hollow, Emptied // {}: "required oneof field 'data' must have one initialized field"
 	}
 	return true, ""
@@ -123,7 +123,7 @@ func (m *mending) onlyWhite(msg *wire.Message) bool {
 		if p.Kind == wire.Reasoning {
 			continue
 		}
-		if _, white := m.blank(p); p.Kind != wire.Text || !white || m.rules.google && !p.Sealed.IsZero() {
+		if _, white := m.blank(p); p.Kind != wire.Text || !white || m.rules.dialect.SealedAlone && !p.Sealed.IsZero() {
 			return false
 		}
 	}
@@ -133,21 +133,22 @@ func (m *mending) onlyWhite(msg *wire.Message) bool {
 // takesEmpty: a last message of the model may be empty where the model goes on from it ("all messages must have non-empty content except
 // for the optional final assistant message").
 func (m *mending) takesEmpty(i int, msg *wire.Message) bool {
-	return m.rules.anthropic && m.rules.prefill && i == len(m.r.Messages)-1 && msg.Role == wire.RoleAssistant && (len(msg.Parts) == 0 || msg.Plain && msg.Parts[0].Span.Len() == 2)
+	return m.rules.dialect.EmptyLast && m.rules.prefill && i == len(m.r.Messages)-1 && msg.Role == wire.RoleAssistant && (len(msg.Parts) == 0 || msg.Plain && msg.Parts[0].Span.Len() == 2)
 }
 
 // hollow takes out a message that says nothing, or puts a line into it: the first message has to be the user's, and so has the last; in
 // Gemini calls follow a content of the user's.
 func (m *mending) hollow(i int, msg *wire.Message) {
 	before, after := m.neighbour(i, -1), m.neighbour(i, 1)
+	turns := m.rules.dialect.CallsBehindUser
 	switch {
-	case msg.Role == wire.RoleSystem && !m.rules.google:
+	case msg.Role == wire.RoleSystem && !turns:
 		m.drop(i)
 		return
-	case before >= 0 && msg.Role == wire.RoleAssistant && (!m.rules.google || m.is(before, wire.RoleUser) && (after < 0 || m.is(after, wire.RoleUser))):
+	case before >= 0 && msg.Role == wire.RoleAssistant && (!turns || m.is(before, wire.RoleUser) && (after < 0 || m.is(after, wire.RoleUser))):
 		m.drop(i)
 		return
-	case after >= 0 && msg.Role == wire.RoleUser && !m.rules.google && (before >= 0 || m.is(after, wire.RoleUser)):
+	case after >= 0 && msg.Role == wire.RoleUser && !turns && (before >= 0 || m.is(after, wire.RoleUser)):
 		m.drop(i)
 		return
 	}
@@ -175,7 +176,7 @@ func (m *mending) is(i int, role wire.Role) bool { return m.r.Messages[i].Role =
 // content puts an empty text where a message has none at all, or an empty list, for those who take the text but not its absence
 // ("Invalid value for 'content': expected a string, got null.").
 func (m *mending) content(i int, msg *wire.Message) {
-	if m.rules.google || msg.Role == wire.RoleOther || len(msg.Parts) > 0 {
+	if !m.rules.dialect.StringContent || msg.Role == wire.RoleOther || len(msg.Parts) > 0 {
 		return
 	}
 	if m.r.Body[msg.Span.Start] == '{' {
@@ -219,7 +220,7 @@ func (m *mending) markIn(at wire.Span) []byte {
 
 // system takes empty blocks out of the top-level system prompt.
 func (m *mending) system() {
-	if !m.rules.anthropic || len(m.r.System) == 0 {
+	if !m.rules.dialect.NoEmptyText || len(m.r.System) == 0 {
 		return
 	}
 	if m.r.Body[m.r.SystemSpan.Start] == '"' {

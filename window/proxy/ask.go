@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/window/tokens"
-	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 const (
@@ -98,41 +97,14 @@ func (t *conversation) cleared() bool {
 // countRequest is the path below the upstream and the body that asks for a count of the
 // request; "" when its provider has none.
 func (t *conversation) countRequest() (below string, body []byte) {
-	r := t.request
-	member := func(name string, s wire.Span) {
-		if !s.IsZero() {
-			body = append(append(append(append(body, ',', '"'), name...), '"', ':'), r.Raw(s)...)
-		}
-	}
-	below = strings.TrimSuffix(t.rt.below, "/")
+	rules := t.rt.dialect.Rules()
 	switch {
-	case t.rt.dialect == wire.Messages && t.rt.name == "":
-		member("system", r.SystemSpan)
-		member("tools", r.ToolsSpan)
-		member("messages", r.List)
-		member("context_management", r.Clears) // what is counted is then what is left
-		below += "/count_tokens"
-	case t.rt.dialect == wire.Responses && t.rt.up.Provider == OpenAI:
-		member("instructions", r.SystemSpan)
-		member("tools", r.ToolsSpan)
-		member("input", r.List)
-		below += "/input_tokens"
-	case t.rt.dialect == wire.Gemini && t.rt.up.Provider == Gemini:
-		i := strings.LastIndexByte(below, ':')
-		if i < 0 {
-			return "", nil
-		}
-		member("systemInstruction", r.SystemSpan)
-		member("tools", r.ToolsSpan)
-		member("contents", r.List)
-		inner := append([]byte(`{"model":`), wire.Quote(nil, "models/"+t.model)...)
-		inner = append(append(inner, body...), '}')
-		return below[:i] + ":countTokens", append(append([]byte(`{"generateContentRequest":`), inner...), '}')
-	default:
+	case rules.Count == nil, rules.CountedBy != "" && rules.CountedBy != string(t.rt.up.Provider):
+		return "", nil
+	case t.rt.name != "" && rules.Route.Path != "": // a platform that has the model in the path, and no such path
 		return "", nil
 	}
-	head := append([]byte(`{"model":`), wire.Quote(nil, t.model)...)
-	return below, append(append(head, body...), '}')
+	return rules.Count(t.request, strings.TrimSuffix(t.rt.below, "/"), t.model)
 }
 
 // ownBody gives a request that was made of a client's a JSON body that is not the client's.

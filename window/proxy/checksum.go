@@ -36,6 +36,6 @@ func withoutChecksum(r *wire.Request) []byte {
 
 // summedUp tells whether the first block of the system prompt is the one with the checksum: it is another one in every request.
 func summedUp(r *wire.Request) bool {
-	return r.Dialect == wire.Messages && len(r.System) > 0 && len(r.System[0].Texts) > 0 &&
+	return len(r.System) > 0 && len(r.System[0].Texts) > 0 &&
 		bytes.HasPrefix(r.Raw(r.System[0].Texts[0]), []byte(`"x-anthropic-billing-header:`))
 }

@@ -53,84 +53,24 @@ func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
 	_, _ = w.Write(body)
 }
 
+// forms are the dialects in whose words a provider's errors are that are of no model; the others have OpenAI's.
+var forms = map[Provider]wire.Dialect{Anthropic: wire.Messages, Gemini: wire.Gemini, Vertex: wire.Gemini}
+
 // errorBody is the JSON that clients of the dialect know how to read.
 func errorBody(rt *route, e *refusal) []byte {
-	text := wire.Quote(nil, e.text)
-	provider := OpenAI
+	d := wire.Chat
 	if rt != nil && rt.up != nil {
-		provider = rt.up.Provider
-	}
-	if rt != nil && rt.model && provider != Bedrock {
-		switch rt.dialect {
-		case wire.Messages:
-			provider = Anthropic
-		case wire.Gemini:
-			provider = Gemini
-		default:
-			provider = OpenAI
+		if rt.up.Provider == Bedrock {
+			return fmt.Appendf(nil, `{"message":%s}`, wire.Quote(nil, e.text))
+		}
+		if form, ok := forms[rt.up.Provider]; ok {
+			d = form
 		}
 	}
-	switch provider {
-	case Anthropic:
-		return fmt.Appendf(nil, `{"type":"error","error":{"type":%q,"message":%s}}`, anthropicError(e), text)
-	case Gemini, Vertex:
-		return fmt.Appendf(nil, `{"error":{"code":%d,"message":%s,"status":%q}}`, e.status, text, googleStatus(e.status))
-	case Bedrock:
-		return fmt.Appendf(nil, `{"message":%s}`, text)
+	if rt != nil && rt.model {
+		d = rt.dialect
 	}
-	code := "null"
-	if e.code != "" {
-		code = strconv.Quote(e.code)
-	}
-	return fmt.Appendf(nil, `{"error":{"message":%s,"type":%q,"param":null,"code":%s}}`, text, openAIError(e.status), code)
-}
-
-func openAIError(status int) string {
-	switch {
-	case status == http.StatusUnauthorized:
-		return "authentication_error"
-	case status == http.StatusForbidden || status == http.StatusMisdirectedRequest:
-		return "permission_error"
-	case status >= 500:
-		return "server_error"
-	}
-	return "invalid_request_error"
-}
-
-func anthropicError(e *refusal) string {
-	switch {
-	case e.status == http.StatusUnauthorized:
-		return "authentication_error"
-	case e.status == http.StatusForbidden || e.status == http.StatusMisdirectedRequest:
-		return "permission_error"
-	case e.status == http.StatusNotFound:
-		return "not_found_error"
-	case e.status == http.StatusRequestEntityTooLarge:
-		return "request_too_large"
-	case e.status == http.StatusServiceUnavailable:
-		return "overloaded_error"
-	case e.status >= 500:
-		return "api_error"
-	}
-	return "invalid_request_error"
-}
-
-func googleStatus(status int) string {
-	switch status {
-	case http.StatusUnauthorized:
-		return "UNAUTHENTICATED"
-	case http.StatusForbidden, http.StatusMisdirectedRequest:
-		return "PERMISSION_DENIED"
-	case http.StatusNotFound:
-		return "NOT_FOUND"
-	case http.StatusServiceUnavailable, http.StatusBadGateway:
-		return "UNAVAILABLE"
-	case http.StatusGatewayTimeout:
-		return "DEADLINE_EXCEEDED"
-	case http.StatusInternalServerError:
-		return "INTERNAL"
-	}
-	return "INVALID_ARGUMENT"
+	return d.Rules().Error(wire.Failure{Status: e.status, Message: e.text, Code: e.code})
 }
 
 func bedrockError(status int) string {
@@ -148,16 +88,8 @@ func bedrockError(status int) string {
 // tooLong says in the provider's own words that a request cannot be made to fit, so that
 // clients which look for those words understand it; then what Plimsoll found out.
 func tooLong(d wire.Dialect, tokens, limit int, detail string) *refusal {
-	e := &refusal{status: http.StatusBadRequest, reason: "does_not_fit", code: "context_length_exceeded"}
-	switch d {
-	case wire.Messages:
-		e.text = fmt.Sprintf("prompt is too long: %d tokens > %d maximum. Plimsoll: %s", tokens, limit, detail)
-	case wire.Gemini:
-		e.text = fmt.Sprintf("The input token count (%d) exceeds the maximum number of tokens allowed (%d). Plimsoll: %s", tokens, limit, detail)
-	case wire.Responses:
-		e.text = fmt.Sprintf("Your input exceeds the context window of this model: %d tokens, the window is %d. Plimsoll: %s", tokens, limit, detail)
-	default:
-		e.text = fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Plimsoll: %s", limit, tokens, detail)
+	return &refusal{
+		status: http.StatusBadRequest, reason: "does_not_fit", code: "context_length_exceeded",
+		text: d.Rules().TooLong(tokens, limit) + " Plimsoll: " + detail,
 	}
-	return e
 }

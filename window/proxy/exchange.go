@@ -162,10 +162,9 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	endRelay(e)
 }
 
-// skims tells whether most events of an answer need not be read. Gemini says in every event
-// what was used so far.
+// skims tells whether most events of an answer need not be read.
 func (t *exchange) skims(kind string) bool {
-	return kind == "text/event-stream" && t.rt.dialect != wire.Gemini
+	return kind == "text/event-stream" && !t.rt.dialect.Rules().UsageInEach
 }
 
 // headers adds what was found out and done.

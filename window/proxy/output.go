@@ -10,7 +10,7 @@ import (
 // fitOutput lowers the requested output when it does not fit beside the input, at providers
 // that add the two up and refuse.
 func (t *conversation) fitOutput() {
-	if t.rt.dialect != wire.Chat && t.rt.dialect != wire.Messages || t.whole.Guessed() {
+	if !t.rt.dialect.Rules().SharedWindow || t.whole.Guessed() {
 		return
 	}
 	free := t.whole.Context - t.in.High

@@ -55,7 +55,7 @@ func add(d *wire.Draft, r *wire.Request, message int, text string) {
 	if m.Role != wire.RoleUser || text == "" {
 		return
 	}
-	if r.Dialect == wire.Chat && m.Plain && len(m.Parts) == 1 && len(m.Parts[0].Texts) == 1 {
+	if r.Dialect.Rules().KeepsString && m.Plain && len(m.Parts) == 1 && len(m.Parts[0].Texts) == 1 {
 		d.ReplaceText(message, 0, 0, r.Words(&m.Parts[0])+"\n\n"+text)
 		return
 	}

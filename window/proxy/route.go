@@ -43,28 +43,24 @@ func (rt *route) classify(method string) {
 	if method != http.MethodPost {
 		return
 	}
-	head, last := cutLast(strings.TrimSuffix(rt.below, "/"))
-	switch last {
-	case "completions":
-		if up, chat := cutLast(head); chat == "chat" {
-			rt.model, rt.dialect = true, wire.Chat
-			if deployment, ok := deployment(up); ok {
-				rt.name = deployment
+	below := strings.TrimSuffix(rt.below, "/")
+	for d := range wire.Dialects {
+		of := &d.Rules().Route
+		head, ok := strings.CutSuffix(below, "/"+of.Path)
+		switch {
+		case of.Path == "" || !ok:
+			continue
+		case of.Deployment:
+			if name, ok := deployment(head); ok {
+				rt.name = name
 			}
+		case !apiRoot(head):
+			return
 		}
-		return
-	case "responses":
-		if apiRoot(head) {
-			rt.model, rt.dialect = true, wire.Responses
-		}
-		return
-	case "messages":
-		if apiRoot(head) {
-			rt.model, rt.dialect = true, wire.Messages
-		}
+		rt.model, rt.dialect = true, d
 		return
 	}
-	rt.classifyModelPath(head, last)
+	rt.classifyModelPath(cutLast(below))
 }
 
 // apiRoot tells whether head can be where an API begins: nothing, or a path that ends in a
@@ -79,6 +75,12 @@ func apiRoot(head string) bool {
 	return isVersion(last)
 }
 
+// publishers are the makers of models at Vertex, and what they speak there.
+var publishers = map[string]wire.Dialect{
+	"anthropic": wire.Messages,
+	"mistralai": wire.Chat, "meta": wire.Chat, "deepseek-ai": wire.Chat, "qwen": wire.Chat, "openai": wire.Chat,
+}
+
 // classifyModelPath reads paths that name the model: Gemini's models/M:generateContent,
 // Vertex's publishers/P/models/M:rawPredict and Bedrock's model/ID/invoke.
 func (rt *route) classifyModelPath(head, last string) {
@@ -88,17 +90,17 @@ func (rt *route) classifyModelPath(head, last string) {
 			return
 		}
 		switch method {
-		case "generateContent", "streamGenerateContent":
-			rt.model, rt.dialect = true, wire.Gemini
-			rt.stream = method == "streamGenerateContent"
 		case "rawPredict", "streamRawPredict":
-			switch _, publisher := cutLast(up); publisher {
-			case "anthropic":
-				rt.model, rt.dialect = model != "count-tokens", wire.Messages
-			case "mistralai", "meta", "deepseek-ai", "qwen", "openai":
-				rt.model, rt.dialect = true, wire.Chat
-			}
+			_, publisher := cutLast(up)
+			rt.dialect = publishers[publisher]
+			rt.model = rt.dialect != 0 && model != "count-tokens"
 			rt.stream = method == "streamRawPredict"
+		default:
+			for d := range wire.Dialects {
+				if stream, ok := d.Rules().Route.Methods[method]; ok {
+					rt.model, rt.dialect, rt.stream = true, d, stream
+				}
+			}
 		}
 		rt.name = unescape(model)
 		return

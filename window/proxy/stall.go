@@ -95,7 +95,7 @@ type stallWatch struct {
 // that reasoning was asked for.
 func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of string, unpacked, thinks bool) *stallWatch {
 	events := mediaType(res.Header) == "text/event-stream"
-	array := rt.dialect == wire.Gemini && rt.stream && mediaType(res.Header) == "application/json"
+	array := rt.dialect.Rules().ArrayStream && rt.stream && mediaType(res.Header) == "application/json"
 	if p.o.Mode != Enforce || !rt.model || res.StatusCode != http.StatusOK || !events && !array {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (s *stallWatch) end(p *Proxy, w http.ResponseWriter, res *http.Response, rt
 	between, comma, retried := false, false, true
 	if s.pulse != nil {
 		between, comma = s.pulse.Between()
-		retried = rt.dialect != wire.Messages || !s.pulse.BlockEnded
+		retried = !s.pulse.BlockEnded
 	}
 	s.mu.Unlock()
 	if between && retried && !s.packed && res.ContentLength < 0 {
@@ -255,11 +255,6 @@ func stallError(rt *route, events, comma bool, quiet time.Duration) []byte {
 		return fmt.Appendf(nil, ",\n%s\n]\n", body)
 	case !events:
 		return fmt.Appendf(nil, "[%s\n]\n", body)
-	case rt.dialect == wire.Messages:
-		return fmt.Appendf(nil, "event: error\ndata: %s\n\n", body)
-	case rt.dialect == wire.Responses:
-		return fmt.Appendf(nil, "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"object\":\"response\",\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":%s}}}\n\n",
-			wire.Quote(nil, failure.text))
 	}
-	return fmt.Appendf(nil, "data: %s\n\n", body)
+	return rt.dialect.Rules().StreamError(failure.text, body)
 }

@@ -7,18 +7,15 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// unsigned stands in place of a signature of Gemini's that is not there or not valid: the provider then
-// takes the call without looking (ai.google.dev, thought-signatures, 2026-11-26).
-const unsigned = `"skip_thought_signature_validator"`
-
 // Mend makes of a request that was refused for its reasoning one that is worth a second try, and returns
 // how many parts it changed; the same request and 0 where nothing is known to help. Most causes are
 // answered by [Without], from the message on that the provider named: what stands before it was taken.
 func Mend(r *wire.Request, no Refusal) (*wire.Request, int, error) {
+	rules := r.Dialect.Rules()
 	switch {
-	case r.Dialect == wire.Gemini:
-		return mendGemini(r, no)
-	case no.Form == "anthropic.first" && r.Dialect == wire.Messages && budgeted(r):
+	case rules.Unsigned != "":
+		return unsign(r, no, rules.Unsigned)
+	case no.Form == "anthropic.first" && rules.SignedThinking && budgeted(r):
 		next, err := set(r, "thinking", []byte(`{"type":"disabled"}`))
 		if err != nil {
 			return r, 0, err
@@ -26,12 +23,12 @@ func Mend(r *wire.Request, no Refusal) (*wire.Request, int, error) {
 		return next, 1, nil
 	case no.Cause == Wanted:
 		return r, 0, nil // it is not ours to make up
-	case r.Dialect == wire.Responses && no.Cause == Missing:
+	case rules.Items && no.Cause == Missing:
 		// Of the provider's own copies one is not there: then none is. Items with their content may stay.
 		return without(r, 0, func(_ *wire.Message, p *wire.Part) bool { return p.Sealed.IsZero() })
-	case r.Dialect == wire.Responses && no.Form == "openai.alone":
+	case rules.Items && no.Form == "openai.alone":
 		return without(r, 0, func(*wire.Message, *wire.Part) bool { return true })
-	case r.Dialect == wire.Responses:
+	case rules.Items:
 		return Without(r, 0) // items are encrypted for an account: what goes for one goes for all
 	}
 	if no.Message >= len(r.Messages) { // a gateway may number otherwise
@@ -40,9 +37,9 @@ func Mend(r *wire.Request, no Refusal) (*wire.Request, int, error) {
 	return Without(r, no.Message)
 }
 
-// mendGemini puts the provider's own stand-in in place of signatures: of all that are there when one is not
+// unsign puts the provider's own stand-in in place of signatures: of all that are there when one is not
 // valid, in the running turn where one is missing.
-func mendGemini(r *wire.Request, no Refusal) (*wire.Request, int, error) {
+func unsign(r *wire.Request, no Refusal, unsigned string) (*wire.Request, int, error) {
 	from := 0
 	if no.Cause == Wanted {
 		from = lastPrompt(r)
@@ -59,7 +56,7 @@ func mendGemini(r *wire.Request, no Refusal) (*wire.Request, int, error) {
 			case no.Cause != Wanted && !p.Sealed.IsZero() && !bytes.Equal(r.Raw(p.Sealed), []byte(unsigned)):
 				edits = append(edits, wire.Edit{Span: p.Sealed, With: []byte(unsigned)})
 			case no.Cause == Wanted && first && p.Sealed.IsZero() && m.Role == wire.RoleAssistant:
-				edits = append(edits, signatureFor(r, p))
+				edits = append(edits, signatureFor(r, p, unsigned))
 			}
 		}
 	}
@@ -79,7 +76,7 @@ func mendGemini(r *wire.Request, no Refusal) (*wire.Request, int, error) {
 }
 
 // signatureFor adds the stand-in to a part that calls, or puts it in place of a null.
-func signatureFor(r *wire.Request, p *wire.Part) wire.Edit {
+func signatureFor(r *wire.Request, p *wire.Part, unsigned string) wire.Edit {
 	for m, err := range rawjson.Members(r.Body, p.Span.Start) {
 		if err != nil {
 			break
@@ -113,7 +110,7 @@ func lastPrompt(r *wire.Request) int {
 // with every request of the conversation. The same request where it says so already, where it turns thinking
 // off (then [Without] is the way), and in other dialects.
 func AskToDrop(r *wire.Request) (*wire.Request, error) {
-	if r.Dialect != wire.Messages {
+	if !r.Dialect.Rules().DropsThinking {
 		return r, nil
 	}
 	const wish = `{"prefix_mismatch_behavior":"drop_block"}`

@@ -21,18 +21,7 @@ import (
 //
 // The error is of the edit itself; the request is then as it was.
 func Without(r *wire.Request, from int) (*wire.Request, int, error) {
-	unkept := r.Dialect == wire.Responses && isFalse(r, "store")
-	return without(r, from, func(m *wire.Message, p *wire.Part) bool {
-		switch r.Dialect {
-		case wire.Messages:
-			return true
-		case wire.Responses:
-			return unkept || !p.Sealed.IsZero()
-		case wire.Chat:
-			return signed(m)
-		}
-		return false
-	})
+	return without(r, from, r.Dialect.Rules().Bound(r))
 }
 
 // without takes out the parts of reasoning that a choice is true for.
@@ -57,7 +46,7 @@ func without(r *wire.Request, from int, choice func(*wire.Message, *wire.Part) b
 	if len(next.Messages) == 0 {
 		return r, 0, nil // there was nothing else: no request is left
 	}
-	if r.Dialect == wire.Messages && budgeted(next) {
+	if r.Dialect.Rules().SignedThinking && budgeted(next) {
 		if broken, ok := errors.AsType[*wire.Invalid](wire.ValidateEdit(r.Dialect, r.Body, next.Body)); ok && broken.Rule == wire.RuleThinkingFirst {
 			if next, err = set(next, "thinking", []byte(`{"type":"disabled"}`)); err != nil {
 				return r, 0, err
@@ -67,25 +56,10 @@ func without(r *wire.Request, from int, choice func(*wire.Message, *wire.Part) b
 	return next, n, nil
 }
 
-// signed tells whether a message of Chat has thoughts that a provider sealed.
-func signed(m *wire.Message) bool {
-	for j := range m.Parts {
-		if p := &m.Parts[j]; p.Kind == wire.Reasoning && (p.Type == "reasoning_details" || p.Type == "thinking_blocks") {
-			return true
-		}
-	}
-	return false
-}
-
 // budgeted tells whether a Messages request gives thinking a budget, as models before Claude 4.7 want it.
 func budgeted(r *wire.Request) bool {
 	kind, _ := rawjson.Text(r.Body, "thinking", "type")
 	return kind == "enabled"
-}
-
-func isFalse(r *wire.Request, name string) bool {
-	value := rawjson.Get(r.Body, name)
-	return string(r.Raw(value)) == "false"
 }
 
 // set gives a request another value of a member of its own.

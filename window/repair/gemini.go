@@ -2,9 +2,9 @@ package repair
 
 import "github.com/plimsoll/plimsoll/window/wire"
 
-// gemini puts functionResponse parts into the content behind their calls: as many as there
+// inOrder puts results into the content behind their calls: as many as there
 // are calls, in their order, because where ids are absent the order is all there is.
-func (p *pairing) gemini() {
+func (p *pairing) inOrder() {
 	p.rename()
 	kept := make([]bool, len(p.results))
 	for calls := range p.groups {

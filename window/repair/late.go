@@ -21,7 +21,7 @@ func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
 			d = r.Draft()
 		}
 		part := p.resultPart(res)
-		tell(d, r, res.msg, res.part, part)
+		tell(d, r, p.rules, res.msg, res.part, part)
 		p.did(Late, res.msg, part.CallID, 0)
 	}
 	if d == nil {
@@ -46,7 +46,7 @@ func (p *pairing) late(res *result, frozen int) bool {
 	}
 	// Its result comes in time where nothing but its own turn was sent behind it.
 	for i := p.calls[k].msg + 1; i < frozen; i++ {
-		if p.r.Dialect != wire.Responses || p.r.Messages[i].Role != wire.RoleAssistant {
+		if !p.rules.Items || p.r.Messages[i].Role != wire.RoleAssistant {
 			return !p.answers(i)
 		}
 	}
@@ -56,8 +56,8 @@ func (p *pairing) late(res *result, frozen int) bool {
 // answers tells whether a message holds results and nothing of anybody else: other calls of the same turn were answered first.
 func (p *pairing) answers(message int) bool {
 	m := &p.r.Messages[message]
-	if p.r.Dialect == wire.Messages || p.r.Dialect == wire.Gemini {
-		return false // all results of a turn stand in one message
+	if p.rules.Results.Together() {
+		return false
 	}
 	for i := range m.Parts {
 		if m.Parts[i].Kind != wire.Result {
@@ -68,7 +68,7 @@ func (p *pairing) answers(message int) bool {
 }
 
 // tell puts what a result says in its own place, as the user's words. Blocks that a user's message may hold stay as they are.
-func tell(d *wire.Draft, r *wire.Request, msg, part int, p *wire.Part) {
+func tell(d *wire.Draft, r *wire.Request, rules *wire.Rules, msg, part int, p *wire.Part) {
 	head := "[The result of the call " + p.CallID + " came late"
 	if p.Name != "" {
 		head += ", of " + p.Name
@@ -76,7 +76,7 @@ func tell(d *wire.Draft, r *wire.Request, msg, part int, p *wire.Part) {
 	head += ".]"
 	var blocks [][]byte
 	text := r.Words(p)
-	if !p.Content.IsZero() && r.Dialect != wire.Gemini && r.Body[p.Content.Start] == '[' {
+	if !p.Content.IsZero() && !rules.ObjectResults && r.Body[p.Content.Start] == '[' {
 		if own, ok := userBlocks(r, p); ok {
 			blocks, text = own, ""
 		}
@@ -86,8 +86,8 @@ func tell(d *wire.Draft, r *wire.Request, msg, part int, p *wire.Part) {
 	if text != "" {
 		head += "\n" + text
 	}
-	switch r.Dialect {
-	case wire.Messages, wire.Gemini:
+	switch {
+	case rules.Results.Together():
 		d.InsertPart(msg, part, wire.TextElement(r.Dialect, wire.RoleUser, head))
 		for _, b := range blocks {
 			d.InsertPart(msg, part, b)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -40,10 +41,10 @@ func (p *pairing) name(o Options) {
 			}
 			c.newID = numbered(c.id, numbers, used, o)
 			used[c.newID] = true
-		} else if !ok || p.r.Dialect != wire.Responses || p.end(&p.calls[old]) < p.end(c) {
+		} else if !ok || !p.rules.Items || p.end(&p.calls[old]) < p.end(c) {
 			taken[c.id] = k
 		}
-		if name := cmp.Or(c.newID, c.id); badID(p.r.Dialect, name, o) {
+		if name := cmp.Or(c.newID, c.id); badID(p.rules, name, o) {
 			c.newID = shortened(name, o)
 		}
 		if c.newID != "" {
@@ -54,10 +55,10 @@ func (p *pairing) name(o Options) {
 
 // clash tells whether a call may not have the id of one before it.
 func (p *pairing) clash(old, c *call) bool {
-	switch p.r.Dialect {
-	case wire.Messages:
-		return true // ids are unique in the whole history
-	case wire.Responses:
+	switch {
+	case p.rules.UniqueIDs:
+		return true
+	case p.rules.Items:
 		return p.end(old) > c.msg // an id is free when its call is answered
 	}
 	return old.group == c.group
@@ -117,20 +118,19 @@ func numbered(id string, numbers map[string]int, used map[string]bool, o Options
 }
 
 // badID tells whether a provider refuses an id for its form.
-func badID(d wire.Dialect, id string, o Options) bool {
+func badID(rules *wire.Rules, id string, o Options) bool {
 	if o.MaxID > 0 && len(id) > o.MaxID && utf8.RuneCountInString(id) > o.MaxID {
 		return true
 	}
-	if d == wire.Messages {
-		for i := range len(id) {
-			if !plain(id[i]) {
-				return true
-			}
+	for i := 0; rules.IDMarks != "" && i < len(id); i++ {
+		if !plain(id[i]) && strings.IndexByte(rules.IDMarks, id[i]) < 0 {
+			return true
 		}
 	}
 	return false
 }
 
+// plain tells the characters that every provider takes in an id.
 func plain(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }

@@ -43,7 +43,8 @@ func inOrder(r *wire.Request, o Options) bool {
 	if !served(r) {
 		return false
 	}
-	if r.Dialect == wire.Responses {
+	rules := r.Dialect.Rules()
+	if rules.Items {
 		return s.items(r, o)
 	}
 	covered := none // the last message whose results were judged from their calls
@@ -53,7 +54,7 @@ func inOrder(r *wire.Request, o Options) bool {
 		for j := range m.Parts {
 			if part := &m.Parts[j]; part.Kind == wire.Call && m.Role == wire.RoleAssistant {
 				calls++
-				if !s.fresh(r, part, o) {
+				if !s.fresh(rules, part, o) {
 					return false
 				}
 			}
@@ -67,11 +68,11 @@ func inOrder(r *wire.Request, o Options) bool {
 		if calls > manyCalls || !inTurn(r, i, calls) {
 			return false
 		}
-		if covered = i + 1; r.Dialect == wire.Chat {
+		if covered = i + 1; rules.Results == wire.ResultsBehind {
 			covered = i + calls
 		}
 	}
-	if r.Dialect == wire.Messages {
+	if rules.UserFirst {
 		i := firstSpeaker(r)
 		return i == len(r.Messages) || r.Messages[i].Role != wire.RoleAssistant || r.Bypass.Partial()
 	}
@@ -79,11 +80,11 @@ func inOrder(r *wire.Request, o Options) bool {
 }
 
 // fresh tells whether a call may have its id.
-func (s *scratch) fresh(r *wire.Request, part *wire.Part, o Options) bool {
-	if badID(r.Dialect, part.CallID, o) {
+func (s *scratch) fresh(rules *wire.Rules, part *wire.Part, o Options) bool {
+	if badID(rules, part.CallID, o) {
 		return false
 	}
-	if r.Dialect != wire.Messages {
+	if !rules.UniqueIDs {
 		return true // compared within the message
 	}
 	if s.ids[part.CallID] != 0 {
@@ -95,17 +96,17 @@ func (s *scratch) fresh(r *wire.Request, part *wire.Part, o Options) bool {
 
 // inTurn tells whether the calls of a message have their results where they belong.
 func inTurn(r *wire.Request, i, calls int) bool {
-	m := &r.Messages[i]
-	if hasResult(m) || r.Dialect == wire.Gemini && callTurn(r, i) {
+	m, rules := &r.Messages[i], r.Dialect.Rules()
+	if hasResult(m) || rules.CallsBehindUser && callTurn(r, i) {
 		return false
 	}
 	if i == len(r.Messages)-1 {
 		return distinct(m) // the open last turn
 	}
-	switch r.Dialect {
-	case wire.Chat:
+	switch rules.Results {
+	case wire.ResultsBehind:
 		return toolMessages(r, i, calls)
-	case wire.Messages:
+	case wire.ResultsFirst:
 		return resultBlocks(m, &r.Messages[i+1], calls)
 	}
 	return responseParts(m, &r.Messages[i+1], calls)
@@ -245,7 +246,7 @@ func (s *scratch) items(r *wire.Request, o Options) bool {
 			part := &m.Parts[j]
 			switch {
 			case part.Kind == wire.Call && m.Role == wire.RoleAssistant:
-				if s.ids[part.CallID] == called || badID(r.Dialect, part.CallID, o) || part.Type != "function_call" && part.Type != "custom_tool_call" {
+				if s.ids[part.CallID] == called || badID(r.Dialect.Rules(), part.CallID, o) || part.Type != "function_call" && part.Type != "custom_tool_call" {
 					return false // rare kinds are for the walk to judge
 				}
 				s.ids[part.CallID] = called

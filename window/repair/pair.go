@@ -32,13 +32,14 @@ type result struct {
 // A pairing is which results belong to which calls.
 type pairing struct {
 	r       *wire.Request
+	rules   *wire.Rules
 	calls   []call
 	results []result
 	// open is the group of the open last turn, none when there is none.
 	open    int
 	frozen  int             // so many of the first messages were sent before
-	asked   map[string]bool // Gemini: ids of calls
-	told    map[string]bool // Gemini: ids of results
+	asked   map[string]bool // where names pair: ids of calls
+	told    map[string]bool // and of results
 	count   map[string]int  // calls by id
 	joined  map[int]string  // what a result says when those of its doubles that say more are in it
 	run     [2]int          // the calls that were made together, of whom was last asked
@@ -51,17 +52,17 @@ type pairing struct {
 
 // pair walks the history once and matches each result with a call.
 func pair(r *wire.Request) *pairing {
-	p := &pairing{r: r, open: none}
+	p := &pairing{r: r, rules: r.Dialect.Rules(), open: none}
 	byID, byName := index{}, index{}
 	seen, newest := map[string]int{}, map[string]int{} // calls by id so far, and the last
-	if r.Dialect == wire.Gemini {
+	if p.rules.ByName {
 		p.census()
 	}
 	group, fresh := none, true
 	p.edge, p.edgePart = r.Edge()
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		if r.Dialect != wire.Responses || m.Role != wire.RoleAssistant {
+		if !p.rules.Items || m.Role != wire.RoleAssistant {
 			fresh = true
 		}
 		for j := range m.Parts {
@@ -83,10 +84,10 @@ func pair(r *wire.Request) *pairing {
 				}
 				k := len(p.calls)
 				p.calls = append(p.calls, call{msg: i, part: j, group: group, result: none, id: part.CallID})
-				if part.CallID != "" || r.Dialect != wire.Gemini {
+				if part.CallID != "" || !p.rules.ByName {
 					byID.push(part.CallID, k, group)
 				}
-				if r.Dialect == wire.Gemini {
+				if p.rules.ByName {
 					byName.push(part.Name, k, group)
 				}
 				seen[part.CallID]++
@@ -124,10 +125,10 @@ func (p *pairing) cover(part *wire.Part) {
 // Responses that is a result that comes at once, since what follows it could not be waiting for one any more, and the result of a call that
 // stands before it. A compaction of Messages is a text, which holds no call, and what stands before it is not read.
 func (p *pairing) keptElsewhere(res *result) bool {
-	switch p.r.Dialect {
-	case wire.Gemini: // responses stand right behind their calls, so only the first can have them in a cache
+	switch p.rules.Results {
+	case wire.ResultsInOrder: // they stand right behind their calls, so only the first can have them in a cache
 		return p.r.Bypass.Partial() && res.msg == 0
-	case wire.Responses:
+	case wire.ResultsAnywhere:
 	default:
 		return false
 	}
@@ -145,7 +146,7 @@ func (p *pairing) keptElsewhere(res *result) bool {
 func (p *pairing) partOf(c *call) *wire.Part       { return &p.r.Messages[c.msg].Parts[c.part] }
 func (p *pairing) resultPart(s *result) *wire.Part { return &p.r.Messages[s.msg].Parts[s.part] }
 
-// census notes all ids of Gemini's calls and results: an id that both have names that call
+// census notes all ids of calls and results where those may have none: an id that both have names that call
 // and no other, wherever the two stand.
 func (p *pairing) census() {
 	p.asked, p.told = map[string]bool{}, map[string]bool{}
@@ -165,7 +166,7 @@ func (p *pairing) census() {
 // match finds the call of a result among those before it.
 func (p *pairing) match(part *wire.Part, byID, byName index) int {
 	answered := func(k int) bool { return p.calls[k].result != none }
-	if p.r.Dialect == wire.Gemini && !p.asked[part.CallID] {
+	if p.rules.ByName && !p.asked[part.CallID] {
 		return byName.top(part.Name, func(k int) bool { return answered(k) || p.told[p.calls[k].id] })
 	}
 	if k := byID.top(part.CallID, answered); k != none && p.fits(part, &p.calls[k]) {
@@ -176,10 +177,10 @@ func (p *pairing) match(part *wire.Part, byID, byName index) int {
 
 // fits tells whether a result with the id of a call is of its kind.
 func (p *pairing) fits(part *wire.Part, c *call) bool {
-	switch p.r.Dialect {
-	case wire.Responses:
+	switch {
+	case p.rules.Items:
 		return fits(part.Type, p.partOf(c).Type)
-	case wire.Gemini:
+	case p.rules.ByName:
 		return part.Name == p.partOf(c).Name
 	}
 	return true
@@ -192,7 +193,7 @@ func (p *pairing) findOpen() {
 	}
 	last := p.calls[len(p.calls)-1]
 	for i := last.msg + 1; i < len(p.r.Messages); i++ {
-		if p.r.Dialect != wire.Responses || p.r.Messages[i].Role != wire.RoleAssistant {
+		if !p.rules.Items || p.r.Messages[i].Role != wire.RoleAssistant {
 			return
 		}
 	}

@@ -112,8 +112,8 @@ func (p *pairing) groups(yield func([]*call) bool) {
 	}
 }
 
-// chat puts tool messages directly behind the message with their calls.
-func (p *pairing) chat() {
+// behindCalls puts messages with results directly behind the message with their calls.
+func (p *pairing) behindCalls() {
 	p.rename()
 	for i := range p.r.Messages {
 		if p.r.Messages[i].EmptyCalls() && p.draft.DropEmptyCalls(i) {
@@ -154,9 +154,9 @@ func (p *pairing) settle(kept []bool) {
 	}
 }
 
-// messages puts tool_result blocks in front of the user's message behind their calls, or
+// first puts results in front of the user's message behind their calls, or
 // into one of their own when that has none of them: its words stay as they are.
-func (p *pairing) messages() {
+func (p *pairing) first() {
 	p.rename()
 	kept := make([]bool, len(p.results))
 	for calls := range p.groups {

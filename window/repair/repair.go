@@ -95,15 +95,15 @@ func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	p.join()
 	d := r.Draft()
 	p.draft = d
-	switch r.Dialect {
-	case wire.Chat:
-		p.chat()
-	case wire.Responses:
-		p.responses()
-	case wire.Messages:
-		p.messages()
-	case wire.Gemini:
-		p.gemini()
+	switch p.rules.Results {
+	case wire.ResultsBehind:
+		p.behindCalls()
+	case wire.ResultsAnywhere:
+		p.anywhere()
+	case wire.ResultsFirst:
+		p.first()
+	case wire.ResultsInOrder:
+		p.inOrder()
 	}
 	next, err := d.Build()
 	if err != nil {
@@ -126,12 +126,12 @@ func (p *pairing) complete(r *wire.Request) (*wire.Request, error) {
 		}
 		return p.insert(r, 0, nothing)
 	}
-	switch r.Dialect {
-	case wire.Messages:
+	switch {
+	case p.rules.UserFirst:
 		if i := firstSpeaker(r); i < len(r.Messages) && r.Messages[i].Role == wire.RoleAssistant && !r.Bypass.Partial() {
 			return p.insert(r, i, beginning)
 		}
-	case wire.Gemini:
+	case p.rules.CallsBehindUser:
 		d := r.Draft()
 		for i := range r.Messages {
 			if !callTurn(r, i) || i == 0 && r.Bypass.Partial() {

@@ -2,9 +2,9 @@ package repair
 
 import "github.com/plimsoll/plimsoll/window/wire"
 
-// responses gives every call an output behind it. Where it stands there is all the same to
+// anywhere gives every call an output behind it. Where it stands there is all the same to
 // the provider, so what has its output stays.
-func (p *pairing) responses() {
+func (p *pairing) anywhere() {
 	p.rename()
 	kept := make([]bool, len(p.results))
 	gone := map[int]bool{} // items that leave

@@ -47,7 +47,8 @@ const (
 // need not be there. A second result in the same turn is left alone: what would become of it is not known. So is one
 // whose call may lie where nobody sees it.
 func unserved(r *wire.Request) (ended []asked, strays []stray) {
-	if r.Dialect != wire.Messages && r.Dialect != wire.Responses {
+	rules := r.Dialect.Rules()
+	if !rules.Served {
 		return nil, nil
 	}
 	var turn []asked // what was asked in the turn that runs
@@ -55,7 +56,7 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 	edge, edgePart := r.Edge()
 	for i := edge; i < len(r.Messages); i++ {
 		m := &r.Messages[i]
-		if r.Dialect == wire.Messages && m.Role != wire.RoleAssistant {
+		if !rules.Items && m.Role != wire.RoleAssistant {
 			if len(turn) > 0 && m.Role == wire.RoleUser && speaks(m) {
 				ended = endTurn(i, ended, turn, seen)
 				turn = turn[:0]

@@ -8,46 +8,27 @@ import (
 
 // everyRequest is what a provider adds to a request, whatever is in it.
 func everyRequest(r *wire.Request, f Family) Estimate {
-	tools := len(r.Tools) > 0
-	switch r.Dialect {
-	case wire.Messages:
-		e := Estimate{0, 4, 12}
-		if tools {
-			// The system prompt that enables tools: 346 tokens with tool_choice auto, 313
-			// with any in Claude 4; 159 to 530 in Claude 3; up to 935 in later models
-			// (Anthropic's tables of tool use).
-			e = e.Plus(Estimate{159, 346, 960})
-		}
-		return e
-	case wire.Gemini:
-		if tools {
-			return Estimate{0, 20, 200}
-		}
-		return Estimate{0, 1, 8}
-	}
-	// Three tokens begin the answer in OpenAI's chat format; the newer models add a few
-	// for their own settings, and a preamble about tools.
-	e := Estimate{3, 3, 16}
+	price := &r.Dialect.Rules().Price
+	e := Estimate(price.Request)
 	if !f.Exact() {
-		e = Estimate{0, 8, 64} // the template of the model, often with a default system message
+		e = Estimate(price.Model)
 	}
-	if tools {
-		e = e.Plus(Estimate{8, 12, 160})
+	switch {
+	case len(r.Tools) > 0 && price.ToolsInside:
+		return Estimate(price.Tools)
+	case len(r.Tools) > 0:
+		e = e.Plus(Estimate(price.Tools))
 	}
 	return e
 }
 
 // perMessage is what separates one message from the next: the role and its markers.
 func perMessage(r *wire.Request, f Family) Estimate {
-	switch {
-	case f.Exact() && r.Dialect == wire.Chat:
-		return Estimate{3, 4, 6} // three and the role, one more with a name
-	case r.Dialect == wire.Messages:
-		return Estimate{1, 4, 8}
-	case r.Dialect == wire.Gemini:
-		return Estimate{1, 4, 8}
+	price := &r.Dialect.Rules().Price
+	if f.Exact() {
+		return Estimate(price.Own)
 	}
-	return Estimate{1, 4, 10}
+	return Estimate(price.Message)
 }
 
 // Calls and results have markers of their own, and where the model sees ids, those.
@@ -181,7 +162,7 @@ func (p *price) part(part *wire.Part) {
 		e = e.Plus(p.text([]byte(part.Name), false)).Plus(perCall)
 	case wire.Result:
 		e = e.Plus(perResult)
-		if p.r.Dialect == wire.Gemini {
+		if p.r.Dialect.Rules().Price.ResultName {
 			e = e.Plus(p.text([]byte(part.Name), false))
 		}
 	case wire.Reasoning:
@@ -217,13 +198,10 @@ func (p *price) part(part *wire.Part) {
 func (p *price) tool(s wire.Span) {
 	before := p.most
 	e := p.raw(s)
-	switch p.r.Dialect {
-	case wire.Messages:
-		e = Estimate{e.Low * 7 / 10, e.Best, min(e.High*115/100, p.most-before)}
-	case wire.Gemini:
-		e = Estimate{e.Low * 4 / 10, e.Best * 8 / 10, e.High * 11 / 10}
-	default:
-		e = Estimate{e.Low * 35 / 100, e.Best * 7 / 10, e.High * 11 / 10}
+	price := &p.r.Dialect.Rules().Price
+	e = Estimate{e.Low * price.Tool.Low / 100, e.Best * price.Tool.Best / 100, e.High * price.Tool.High / 100}
+	if price.WholeTool {
+		e.High = min(e.High, p.most-before)
 	}
 	p.sum = p.sum.Plus(e).Plus(perTool)
 }

@@ -55,12 +55,12 @@ type Answer struct {
 	// report counts.
 	Changes []Change
 
-	change  Change // the one at hand, if Count is not 0
-	dialect Dialect
-	stream  bool
-	line    lineState
-	field   [6]byte // the beginning of a line, until it is known what line it is
-	nfield  int
+	change Change // the one at hand, if Count is not 0
+	rules  *answerRules
+	stream bool
+	line   lineState
+	field  [6]byte // the beginning of a line, until it is known what line it is
+	nfield int
 
 	lex    lexer
 	record []byte // the object at hand, cut at ErrorBytes
@@ -82,7 +82,7 @@ const (
 // its Content-Type, not by what was asked for); else it is one JSON value, or Gemini's
 // array of them.
 func NewAnswer(d Dialect, stream bool) *Answer {
-	return &Answer{dialect: d, stream: stream}
+	return &Answer{rules: &d.Rules().answer, stream: stream}
 }
 
 // Write takes the next bytes. It returns len(p) and nil. It finds the data of events itself: sse.Reader reads from a stream

@@ -1,7 +1,5 @@
 package wire
 
-import "strings"
-
 // name is a key that an Answer looks for.
 type name uint8
 
@@ -160,7 +158,7 @@ func (a *Answer) opened(at path) {
 	case atChoice, atPart, atItem, atFinalItem:
 		a.Begun = true
 	case atBlock:
-		a.Begun = a.Begun || a.dialect == Messages
+		a.Begun = a.Begun || a.rules.blocks
 	case atChanges, atStartChanges, atFinalChanges:
 		a.Changes, a.change = a.Changes[:0], Change{}
 	default:
@@ -192,7 +190,7 @@ func (a *Answer) value(at path, v []byte, text bool) {
 	case atError, atFailure:
 		a.failed = a.failed || text
 	case atStatus, atFinalStatus:
-		if text && a.dialect == Responses && string(v) != "in_progress" && string(v) != "queued" && !a.reason {
+		if text && a.rules.statuses && string(v) != "in_progress" && string(v) != "queued" && !a.reason {
 			a.StopReason = string(v)
 		}
 	case atIncomplete, atFinalReason:
@@ -219,6 +217,14 @@ func (a *Answer) value(at path, v []byte, text bool) {
 	}
 }
 
+// answerRules say what a dialect's answers have of their own.
+type answerRules struct {
+	blocks      bool                  // a content is a list at the top
+	statuses    bool                  // a status is a reason to stop
+	cacheBeside bool                  // what a cache took part in does not count as input
+	event       func(*Answer, string) // hears the type of an event
+}
+
 // event hears the type of an event (or, without a stream, of the whole answer).
 func (a *Answer) event(v []byte) {
 	kind := string(v)
@@ -226,20 +232,8 @@ func (a *Answer) event(v []byte) {
 		a.failed = true
 		return
 	}
-	switch a.dialect {
-	case Messages:
-		a.last = kind == "message_stop"
-		a.Begun = a.Begun || strings.HasPrefix(kind, "content_block_")
-	case Responses:
-		switch kind {
-		case "response.created", "response.in_progress", "response.queued":
-		case "response.failed":
-			a.failed = true
-		case "response.completed", "response.incomplete":
-			a.last = true
-		default:
-			a.Begun = a.Begun || strings.HasPrefix(kind, "response.")
-		}
+	if a.rules.event != nil {
+		a.rules.event(a, kind)
 	}
 }
 
@@ -290,7 +284,7 @@ func (a *Answer) count(at path, v []byte) {
 		return
 	}
 	a.Usage = Usage{Input: s.input + s.tools, Output: s.output + s.thoughts, CacheRead: s.read, CacheWrite: s.write, Reasoning: s.reasoning + s.thoughts}
-	if a.dialect == Messages {
+	if a.rules.cacheBeside {
 		a.Usage.Input += s.read + s.write
 	}
 }

@@ -54,9 +54,7 @@ func (d *Draft) Build() (*Request, error) {
 	if d.r.ModelSpan.IsZero() { // the caller has it from the path
 		next.Model = d.r.Model
 	}
-	if d.r.Dialect == Gemini {
-		next.Stream = d.r.Stream
-	}
+	next.Stream = next.Stream || d.r.Stream // and so has he whether it is a stream
 	return next, nil
 }
 
@@ -206,8 +204,9 @@ func (b *builder) arrange(list Span, elements []Span, kept func(int) bool, inser
 // message edits the parts of a message that stays.
 func (b *builder) message(m *Message, a *amendment) {
 	var blocks, calls []insertion
+	isCall := b.r.Dialect.Rules().isCall
 	for _, in := range a.inserts {
-		if b.r.Dialect == Chat && isCall(in.raw) {
+		if isCall != nil && isCall(in.raw) {
 			calls = append(calls, in)
 		} else {
 			blocks = append(blocks, in)
@@ -230,10 +229,7 @@ func (b *builder) message(m *Message, a *amendment) {
 	switch {
 	case m.Content.IsZero():
 		if len(blocks) > 0 {
-			name := "content"
-			if b.r.Dialect == Gemini {
-				name = "parts"
-			}
+			name := b.r.Dialect.Rules().content
 			gone = append(gone, name)
 			added = append(added, join(`"`+name+`":[`, bytes.Join(raws(blocks), comma), "]"))
 		}
@@ -309,7 +305,7 @@ func (b *builder) single(m *Message, a *amendment, in []insertion) {
 	case a.instead != nil:
 		b.edits = append(b.edits, Edit{Span: m.Content, With: a.instead})
 	case m.Plain:
-		opening, ending = `{"type":"`+textType(b.r.Dialect, m.Role)+`","text":`, "}"
+		opening, ending = `{"type":"`+b.r.Dialect.Rules().textType(m.Role)+`","text":`, "}"
 	}
 	if len(before) > 0 {
 		opening = "," + opening
@@ -327,15 +323,4 @@ func raws(in []insertion) [][]byte {
 		out[i] = e.raw
 	}
 	return out
-}
-
-// isCall tells whether an element belongs into tool_calls.
-func isCall(raw []byte) bool {
-	for _, m := range membersOf(raw, Span{Start: 0, End: len(raw)}) {
-		if m.name == "type" {
-			kind := string(raw[m.value.Start:m.value.End])
-			return kind == `"function"` || kind == `"custom"`
-		}
-	}
-	return false
 }

@@ -111,7 +111,7 @@ func (r *Request) Edge() (msg, part int) {
 // what came before it too, but the window that /responses/compact returns is to come back as it is, with the messages of the user that it
 // kept before the item (developers.openai.com, compaction, 2026-11-26): there it is 0.
 func (r *Request) Unread() int {
-	if r.Dialect != Messages {
+	if !r.Dialect.Rules().Replaces {
 		return 0
 	}
 	msg, _ := r.Edge()

@@ -181,20 +181,7 @@ func (d *Draft) ReplaceText(msg, part, text int, with string) {
 // holds. It may not where a result has no form for a text: a computer's screen, a search
 // for tools, items that are not known here.
 func (r *Request) TakesText(p *Part) bool {
-	if p.Kind != Result {
-		return false
-	}
-	switch r.Dialect {
-	case Responses:
-		switch p.Type {
-		case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "apply_patch_call_output", "shell_call_output":
-			return true
-		}
-		return false
-	case Gemini:
-		return !p.Content.IsZero()
-	}
-	return true
+	return p.Kind == Result && r.Dialect.Rules().takesText(p)
 }
 
 // ReplaceResult puts one text in place of all that a result holds, blocks and media too.
@@ -204,28 +191,10 @@ func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 	if p == nil || !d.r.TakesText(p) {
 		return false
 	}
-	lit := Quote(nil, with)
-	switch d.r.Dialect {
-	case Chat, Messages:
-		if p.Content.IsZero() {
-			d.setMember(p.Span, "content", lit)
-			return true
-		}
-	case Responses:
-		if p.Type == "shell_call_output" {
-			lit = join(`[{"stdout":`, lit, `,"stderr":"","outcome":{"type":"exit","exit_code":0}}]`)
-		}
-		if p.Content.IsZero() {
-			d.setMember(p.Span, "output", lit)
-			return true
-		}
-	case Gemini:
-		name := `{"output":`
-		if p.Failed {
-			name = `{"error":`
-		}
-		lit = join(name, lit, "}")
-		d.dropResponseParts(p)
+	name, lit := d.r.Dialect.Rules().putResult(d, p, Quote(nil, with))
+	if p.Content.IsZero() {
+		d.setMember(p.Span, name, lit)
+		return true
 	}
 	d.set(p.Content, lit)
 	return true

@@ -154,7 +154,7 @@ func sameAsParsed(t *testing.T, made *Request) {
 // all tables, with blanks between, as no fuzzer finds them.
 func TestRandomEdits(t *testing.T) {
 	pool := map[Dialect][]string{}
-	for d := range dialectNames {
+	for d := range dialects {
 		for _, c := range views {
 			collect(t, pool, Dialect(d), c.dialect, c.body)
 		}

@@ -2,9 +2,6 @@ package wire
 
 import "slices"
 
-// listNames are the members that hold the messages.
-var listNames = [...]string{Chat: "messages", Responses: "input", Messages: "messages", Gemini: "contents"}
-
 // Excerpt makes a body of the same dialect with these messages and nothing else, for a view of them alone. It is a copy. A
 // Responses input that is a string becomes a message.
 func (r *Request) Excerpt(messages []int) []byte {
@@ -13,7 +10,7 @@ func (r *Request) Excerpt(messages []int) []byte {
 		size += r.Messages[i].Span.Len() + 1
 	}
 	out := slices.Grow([]byte(nil), size)
-	out = append(append(append(out, `{"`...), listNames[r.Dialect]...), `":[`...)
+	out = append(append(append(out, `{"`...), r.Dialect.Rules().list...), `":[`...)
 	for n, i := range messages {
 		if n > 0 {
 			out = append(out, ',')

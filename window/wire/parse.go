@@ -31,19 +31,13 @@ func Parse(d Dialect, body []byte) (*Request, error) {
 
 // members reads the members of the request that are still to come.
 func (p *parser) members() {
+	member := p.r.Dialect.Rules().member
 	for p.More('}') {
-		switch p.r.Dialect {
-		case Chat:
-			p.chatMember(p.name(), &p.seen)
-		case Responses:
-			p.responsesMember(p.name(), &p.seen)
-		case Messages:
-			p.messagesMember(p.name(), &p.seen)
-		case Gemini:
-			p.geminiMember(p.name(), &p.seen)
-		default:
+		if member == nil {
 			p.Fail(p.At, "an unknown dialect")
+			break
 		}
+		member(p, p.name(), &p.seen)
 	}
 }
 

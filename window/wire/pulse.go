@@ -23,11 +23,11 @@ type Pulse struct {
 	// BlockEnded tells that a content block of Anthropic's has come whole.
 	BlockEnded bool
 
-	dialect Dialect
-	events  bool
-	thinks  bool
-	held    []byte // of the line or value at hand
-	within  bool   // an event of which a line has come
+	rules  *pulseRules
+	events bool
+	thinks bool
+	held   []byte // of the line or value at hand
+	within bool   // an event of which a line has come
 
 	depth           int // in the array
 	quoted, escaped bool
@@ -37,7 +37,7 @@ type Pulse struct {
 // NewPulse makes one for an answer. Stream says that it is an event stream, else it is an array; thinks, that the request asked for
 // reasoning: then what comes first is of it, whether or not it is shown.
 func NewPulse(d Dialect, stream, thinks bool) *Pulse {
-	return &Pulse{dialect: d, events: stream, thinks: thinks}
+	return &Pulse{rules: &d.Rules().pulse, events: stream, thinks: thinks}
 }
 
 // Alive takes the next bytes, and tells whether any of them are of the answer.
@@ -101,24 +101,23 @@ func (p *Pulse) line(line []byte) (alive, phase bool) {
 	if !ok || len(data) == 0 || len(data) <= pulsePing && hasAny(data, pings) {
 		return false, false
 	}
-	if !p.BlockEnded && p.dialect == Messages {
-		p.BlockEnded = hasAny(data, blockEnds)
-	}
-	return true, p.dialect != Responses || !hasAny(data[:min(len(data), progressHead)], progress)
+	p.BlockEnded = p.BlockEnded || hasAny(data, p.rules.blockEnds)
+	return true, !hasAny(data[:min(len(data), progressHead)], p.rules.progress)
 }
 
 // sort finds out whether the newest event is of reasoning.
-func (p *Pulse) sort(event []byte) {
-	switch p.dialect {
-	case Messages:
-		p.Reasoning = hasAny(event, thinkings) || p.thinks && hasAny(event, messageStarts)
-	case Responses:
-		p.Reasoning = hasAny(event, reasonings) || hasAny(event, itemsAdded) && hasAny(event, reasoningItems)
-	case Gemini:
-		p.Reasoning = hasAny(event, thoughts)
-	default:
-		p.Reasoning = hasAny(event, reasoned) && !hasAny(event, unreasoned)
-	}
+func (p *Pulse) sort(event []byte) { p.Reasoning = p.rules.reasons(p, event) }
+
+// pulseRules are the words by which a dialect's events are told.
+type pulseRules struct {
+	blockEnds [][]byte // of a block that has come whole
+	progress  [][]byte // of what says nothing new of a phase
+	reasons   func(*Pulse, []byte) bool
+}
+
+// saysReasoning is of those who write reasoning into Chat.
+func saysReasoning(_ *Pulse, event []byte) bool {
+	return hasAny(event, reasoned) && !hasAny(event, unreasoned)
 }
 
 // values takes bytes of an array.

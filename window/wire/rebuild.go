@@ -1,17 +1,13 @@
 package wire
 
-// elements read one element of the list of messages.
-var elements = [...]func(*parser){
-	Chat: (*parser).chatMessage, Responses: (*parser).responsesItem, Messages: (*parser).messagesMessage, Gemini: (*parser).geminiContent,
-}
-
 // rebuilt is what [Parse] makes of body, which is that of r with edits made, sorted and apart. Where each of them lies within a message or is one, only
 // these messages are read again, and all else moves: to add a line to a prompt costs no second reading of a long conversation. It is nil
 // where an edit lies elsewhere, or when a message that was edited does not end where it should: then the whole is to be read.
 //
 // A message is read the same way wherever it stands, so one that ends where it should leaves what follows as it was.
 func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
-	if len(edits) == 0 || r.Body[r.List.Start] != '[' || int(r.Dialect) >= len(elements) {
+	element := r.Dialect.Rules().element
+	if len(edits) == 0 || r.Body[r.List.Start] != '[' || element == nil {
 		return nil
 	}
 	next := *r
@@ -39,7 +35,7 @@ func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
 			}
 			by += len(edits[0].With) - edits[0].Span.Len()
 		}
-		elements[r.Dialect](p)
+		element(p)
 		if p.Err != nil || p.At != m.Span.End+by || len(next.Messages) != i+1 {
 			return nil
 		}

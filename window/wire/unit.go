@@ -66,7 +66,7 @@ func (r *Request) Units() []Unit {
 			if model {
 				into = min(into, last)
 			}
-		case m.Role == RoleAssistant && r.Dialect == Responses:
+		case m.Role == RoleAssistant && r.Dialect.Rules().Items:
 			if model && !answered {
 				into = min(into, last)
 			}

@@ -174,16 +174,5 @@ func (c *checker) body(d Dialect, body []byte) {
 		c.add(RuleJSON, "body", "", "not an object")
 		return
 	}
-	switch d {
-	case Chat:
-		c.chat(top)
-	case Responses:
-		c.responses(top)
-	case Messages:
-		c.messages(top)
-	case Gemini:
-		c.gemini(top)
-	default:
-		c.add(RuleShape, "body", "", "unknown dialect")
-	}
+	d.Rules().check(c, top)
 }

@@ -82,7 +82,7 @@ type Look struct {
 // Look finds the body that was read before and has the most in common with this one, without reading this one.
 func (v *Views) Look(d Dialect, body []byte) *Look {
 	l := &Look{v: v, dialect: d, body: body}
-	if len(body) < viewsFrom || int(d) >= len(elements) {
+	if len(body) < viewsFrom || d.Rules().element == nil {
 		l.objects = bytes.Count(body, brace)
 		return l
 	}
@@ -129,7 +129,7 @@ func (l *Look) Parse() (*Request, error) {
 	}
 	if from > 0 {
 		next.start = known.view.start
-		p.elements(elements[d])
+		p.elements(d.Rules().element)
 		p.r.List.End = p.At
 		p.members()
 	} else if p.Begin('{', "not a JSON object") {

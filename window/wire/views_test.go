@@ -72,7 +72,7 @@ func body(d Dialect, list []string, marked map[int]bool, last bool) []byte {
 		}
 		out[i] = strings.ReplaceAll(m, "%m", mark)
 	}
-	messages := `"` + listNames[d] + `": [` + strings.Join(out, ", ") + ` ]`
+	messages := `"` + d.Rules().list + `": [` + strings.Join(out, ", ") + ` ]`
 	if last {
 		return []byte(`{` + rest + `,` + messages + `}`)
 	}

@@ -2,37 +2,6 @@ package wire
 
 import "github.com/plimsoll/plimsoll/internal/rawjson"
 
-// Dialect is one of the request protocols of the model providers.
-type Dialect uint8
-
-// The dialects.
-const (
-	Chat      Dialect = iota + 1 // OpenAI Chat Completions, and the many that speak it
-	Responses                    // OpenAI Responses
-	Messages                     // Anthropic Messages
-	Gemini                       // Google generateContent
-)
-
-var dialectNames = [...]string{Chat: "chat", Responses: "responses", Messages: "messages", Gemini: "gemini"}
-
-// String returns "chat", "responses", "messages" or "gemini".
-func (d Dialect) String() string {
-	if d == 0 || int(d) >= len(dialectNames) {
-		return "unknown"
-	}
-	return dialectNames[d]
-}
-
-// ParseDialect is the inverse of [Dialect.String].
-func ParseDialect(name string) (Dialect, bool) {
-	for d := Chat; d <= Gemini; d++ {
-		if dialectNames[d] == name {
-			return d, true
-		}
-	}
-	return 0, false
-}
-
 // Span is a half-open range of bytes of [Request.Body]; the zero Span means absent
 // (no value that is looked for begins at byte 0 of a body and ends there).
 type Span = rawjson.Span

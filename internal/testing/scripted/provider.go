@@ -323,7 +323,7 @@ func (p *Provider) refuse(w http.ResponseWriter, d wire.Dialect, kept *Recorded,
 // fail writes an error object as the dialect's provider does.
 func (p *Provider) fail(w http.ResponseWriter, d wire.Dialect, status int, kind, words string) {
 	out := &modelserver.Stream{W: w}
-	f := modelserver.Failure{Status: status, Kind: kind, Message: words}
+	f := wire.Failure{Status: status, Kind: kind, Message: words}
 	switch {
 	case p.bedrock(d):
 		w.Header().Set("x-amzn-ErrorType", "ValidationException")
