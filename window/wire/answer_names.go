@@ -222,18 +222,17 @@ type answerRules struct {
 	blocks      bool                  // a content is a list at the top
 	statuses    bool                  // a status is a reason to stop
 	cacheBeside bool                  // what a cache took part in does not count as input
-	event       func(*Answer, string) // hears the type of an event
+	event       func(*Answer, []byte) // hears the type of an event
 }
 
 // event hears the type of an event (or, without a stream, of the whole answer).
 func (a *Answer) event(v []byte) {
-	kind := string(v)
-	if kind == "error" {
+	if string(v) == "error" {
 		a.failed = true
 		return
 	}
 	if a.rules.event != nil {
-		a.rules.event(a, kind)
+		a.rules.event(a, v)
 	}
 }
 

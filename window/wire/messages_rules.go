@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
@@ -49,9 +50,9 @@ var messagesRules = &Rules{
 	member: (*parser).messagesMember, element: (*parser).messagesMessage, check: (*checker).messages, words: (*Invalid).messagesText,
 	textType: plainTextType, textMessage: contentMessage, textElement: plainText, resultElement: resultBlock,
 	takesText: anyText, putResult: contentResult,
-	answer: answerRules{blocks: true, cacheBeside: true, event: func(a *Answer, kind string) {
-		a.last = kind == "message_stop"
-		a.Begun = a.Begun || strings.HasPrefix(kind, "content_block_")
+	answer: answerRules{blocks: true, cacheBeside: true, event: func(a *Answer, kind []byte) {
+		a.last = string(kind) == "message_stop"
+		a.Begun = a.Begun || bytes.HasPrefix(kind, blockPrefix)
 	}},
 	pulse: pulseRules{
 		blockEnds: blockEnds,
@@ -60,6 +61,8 @@ var messagesRules = &Rules{
 		},
 	},
 }
+
+var blockPrefix = []byte("content_block_")
 
 // resultBlock makes a tool_result.
 func resultBlock(out []byte, call Part, text string, failed bool) []byte {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -124,16 +125,18 @@ func resultItem(out []byte, call Part, text string, failed bool) []byte {
 	return nil
 }
 
+var responsePrefix = []byte("response.")
+
 // responsesEvent hears the type of an event.
-func responsesEvent(a *Answer, kind string) {
-	switch kind {
+func responsesEvent(a *Answer, kind []byte) {
+	switch string(kind) {
 	case "response.created", "response.in_progress", "response.queued":
 	case "response.failed":
 		a.failed = true
 	case "response.completed", "response.incomplete":
 		a.last = true
 	default:
-		a.Begun = a.Begun || strings.HasPrefix(kind, "response.")
+		a.Begun = a.Begun || bytes.HasPrefix(kind, responsePrefix)
 	}
 }
 
