@@ -79,7 +79,8 @@ const maxAsked, usualMemory = 4096, 4096
 
 // meet looks at a process of the run. It is called with the run's locks held: what takes a file is done elsewhere.
 func (h *handed) meet(pid int, name string) {
-	if !slices.ContainsFunc(clients, func(c daemonClient) bool { return slices.Contains(c.names, name) }) {
+	if !slices.ContainsFunc(clients, func(c daemonClient) bool { return slices.Contains(c.names, name) }) &&
+		!slices.ContainsFunc(builders, func(b builder) bool { return slices.Contains(b.names, name) }) {
 		return
 	}
 	h.mu.Lock()
@@ -101,8 +102,18 @@ func (h *handed) meet(pid int, name string) {
 // take looks at a program and its arguments; command says that it is the run's own.
 func (h *handed) take(name string, words []string, command bool) {
 	c, bounded := clientOf(name, words)
+	var told string
 	if c == nil {
-		return
+		b := builderOf(name, words)
+		if b == nil {
+			return
+		}
+		pid, title := b.running()
+		if pid == 0 {
+			return
+		}
+		told = fmt.Sprintf("%s has its work done by process %d (%s), which ran before this run began: what that takes is neither limited nor counted here, and not ended with it; %s",
+			name, pid, printable.Text(title), b.instead)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,6 +122,10 @@ func (h *handed) take(name string, words []string, command bool) {
 		return
 	}
 	h.warned = true
+	if c == nil {
+		h.warn(told)
+		return
+	}
 	megabytes := max(h.memory, 0) / limit.MiB
 	if megabytes == 0 {
 		megabytes = usualMemory

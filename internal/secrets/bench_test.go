@@ -24,7 +24,7 @@ func BenchmarkStart(b *testing.B) {
 func BenchmarkArgv(b *testing.B) {
 	argv := []string{"bash", "-c", "cd /srv/app && git checkout 3d2f0c1e9a && npm ci --ignore-scripts && npm test -- --grep login"}
 	for b.Loop() {
-		Argv(argv)
+		Environ(nil).Argv(argv)
 	}
 }
 

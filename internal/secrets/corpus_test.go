@@ -114,7 +114,7 @@ func TestCommandsWithoutSecretsStayAsTheyAre(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}
-			for i, word := range Argv(argv) {
+			for i, word := range Environ(nil).Argv(argv) {
 				total++
 				if word != argv[i] {
 					wrong++

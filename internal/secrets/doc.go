@@ -2,7 +2,8 @@
 //
 //	secrets.Text("cannot fetch https://ci:hunter2@git.example.net/a") // https://********@git.example.net/a
 //	secrets.Named("DB_PASSWORD")                                      // true; "secretName" and "tokenUrl" only speak of one
-//	secrets.Argv([]string{"deploy", "--token", "abc123"})             // deploy --token ********
+//	v := secrets.Environ(os.Environ())                                // the values of variables with the name of a secret
+//	v.Argv([]string{"deploy", "--token", "abc123"})                   // deploy --token ********
 //
 // What is masked by name is masked in doubt. No rule finds a secret that neither its name nor its shape gives away; whoever knows
 // the value itself (a variable of the environment) hides it with a [Values].

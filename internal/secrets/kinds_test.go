@@ -135,7 +135,7 @@ func TestEveryKindOfKeyIsFoundInACommandLine(t *testing.T) {
 		for _, kind := range kinds {
 			key := kind.make(r)
 			for way, argv := range ways {
-				if kept := strings.Join(Argv(argv(key)), " "); leaks(kept, key) {
+				if kept := strings.Join(Environ(nil).Argv(argv(key)), " "); leaks(kept, key) {
 					missed[kind.name] = way + ": " + kept
 				}
 			}
@@ -199,7 +199,7 @@ func TestNamesFlagsAndHeadersHideTheirValues(t *testing.T) {
 		{"ssh", "a@b", "PGPASSWORD=" + p + " psql"},
 		{"claude", "--settings", `{"apiKey": "` + p + `"}`},
 	} {
-		if kept := Argv(argv); strings.Contains(strings.Join(kept, " "), "horse") {
+		if kept := Environ(nil).Argv(argv); strings.Contains(strings.Join(kept, " "), "horse") {
 			t.Errorf("%q is kept as %q", argv, kept)
 		}
 	}
@@ -216,7 +216,7 @@ func TestWhatOnlySpeaksOfASecretIsKept(t *testing.T) {
 		{"mysql", "-P", "3306", "-p", "app"},
 		{"http", "--auth-type", "bearer", "--auth", "basic"},
 	} {
-		if kept := Argv(argv); strings.Join(kept, " ") != strings.Join(argv, " ") {
+		if kept := Environ(nil).Argv(argv); strings.Join(kept, " ") != strings.Join(argv, " ") {
 			t.Errorf("%q is kept as %q", argv, kept)
 		}
 	}

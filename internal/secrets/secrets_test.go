@@ -34,7 +34,7 @@ func TestArgv(t *testing.T) {
 	t.Parallel()
 	in := []string{"deploy", "--api-key", "abc", "--token=xyz", "-v", "API_KEY=abcd", "https://u:pw@host/x", "sk-" + strings.Repeat("a", 30), "--max-tokens", "4096", "plain"}
 	want := []string{"deploy", "--api-key", Hidden, "--token=" + Hidden, "-v", "API_KEY=" + Hidden, "https://" + Hidden + "@host/x", Hidden, "--max-tokens", "4096", "plain"}
-	got := Argv(in)
+	got := Environ(nil).Argv(in)
 	if !slices.Equal(got, want) {
 		t.Errorf("Argv(%q)\n got %q\nwant %q", in, got, want)
 	}

@@ -29,11 +29,11 @@ func FuzzArgv(f *testing.F) {
 	f.Add("env", "A_KEY=$(x)", "-H=Cookie: a=b")
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		argv := []string{a, b, c}
-		once := Argv(argv)
+		once := Environ(nil).Argv(argv)
 		if len(once) != 3 {
 			t.Fatalf("%q became %q", argv, once)
 		}
-		if safe := Argv([]string{a, "--api-key", planted, "X_TOKEN=" + planted, c}); strings.Contains(strings.Join(safe[1:4], " "), planted) && Flag("--api-key") {
+		if safe := Environ(nil).Argv([]string{a, "--api-key", planted, "X_TOKEN=" + planted, c}); strings.Contains(strings.Join(safe[1:4], " "), planted) && Flag("--api-key") {
 			t.Fatalf("%q", safe)
 		}
 	})

@@ -1,0 +1,75 @@
+package run
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// builder is a build tool whose work is done by a daemon of its own, which stays when a build is over. A daemon that the tool starts is in the run
+// like any child of it. One that ran before does the work outside.
+type builder struct {
+	names []string
+	// words are ends of words of its command line by which it is told from other programs of the name; none means that all are meant.
+	words []string
+	// daemon tells a daemon by a command line.
+	daemon func(argv []string) bool
+	// instead says how to have the work done inside, or how to bound it.
+	instead string
+}
+
+// called is a daemon whose program, as it names itself, begins so.
+func called(name string) func([]string) bool {
+	return func(argv []string) bool { return strings.HasPrefix(filepath.Base(argv[0]), name) }
+}
+
+// with is a daemon that has this word on its command line.
+func with(word string) func([]string) bool {
+	return func(argv []string) bool { return slices.Contains(argv, word) }
+}
+
+// builders, with what their daemons show in /proc (looked up 2026-11: Bazel's "client/server" page, the launchers of Gradle and mvnd, the process
+// titles of Buck2 and MSBuild).
+var builders = []builder{
+	{[]string{"bazel", "bazelisk"}, nil, called("bazel("), "to have it done inside this run: bazel shutdown"},
+	{
+		[]string{"gradle", "gradlew", "java"},
+		[]string{"gradle-wrapper.jar", "org.gradle.wrapper.GradleWrapperMain", "org.gradle.launcher.GradleMain", "gradle", "gradlew"},
+		with("org.gradle.launcher.daemon.bootstrap.GradleDaemon"),
+		"to have it done inside this run: gradle --stop, or --no-daemon",
+	},
+	{[]string{"mvnd"}, nil, with("org.mvndaemon.mvnd.daemon.Server"), "to have it done inside this run: mvnd --stop"},
+	{[]string{"buck2"}, nil, called("buck2d["), "to have it done inside this run: buck2 kill"},
+	{[]string{"dotnet"}, []string{"build", "publish", "test", "run", "msbuild", "pack"}, with("/nodemode:1"), "to have it done inside this run: dotnet build-server shutdown"},
+	{
+		[]string{"sccache"},
+		nil,
+		func(argv []string) bool { return len(argv) == 1 && called("sccache")(argv) }, // a client has the compiler on its command line
+		"to have it done inside this run: sccache --stop-server",
+	},
+	{
+		[]string{"nix", "nix-build", "nix-shell", "nix-store"},
+		nil,
+		called("nix-daemon"),
+		"to bound it: systemctl set-property nix-daemon.service MemoryMax=",
+	},
+}
+
+// builderOf finds the build tool that a command line starts; words are without the name.
+func builderOf(name string, words []string) *builder {
+	words = append([]string{name}, words[:min(len(words), 64)]...)
+	for i := range builders {
+		b := &builders[i]
+		if slices.Contains(b.names, name) && (b.words == nil || slices.ContainsFunc(words, func(w string) bool {
+			return slices.ContainsFunc(b.words, func(end string) bool { return w == end || strings.HasSuffix(w, "/"+end) })
+		})) {
+			return b
+		}
+	}
+	return nil
+}
+
+// running is a daemon of the tool that was there before Plimsoll was; 0 stands for none.
+func (b *builder) running() (pid int, name string) { return sandbox.Older(b.daemon) }

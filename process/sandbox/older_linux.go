@@ -1,0 +1,44 @@
+package sandbox
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+)
+
+// Older finds a process of this user, or of root, that ran before this one began and has a command line that match takes: argv has at
+// least one word. At most maxYounger processes are asked, and a command line is read to 64 KiB. 0 stands for none.
+func Older(match func(argv []string) bool) (pid int, name string) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return 0, ""
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(maxYounger)
+	began, err := proctree.StartTime(os.Getpid())
+	if err != nil {
+		return 0, ""
+	}
+	for _, number := range names {
+		pid, err := strconv.Atoi(number)
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		text, err := sysfile.Read("/proc/"+number+"/cmdline", 64<<10)
+		if err != nil || len(text) == 0 {
+			continue
+		}
+		argv := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+		if !match(argv) {
+			continue
+		}
+		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() && p.Start < began && slices.Contains([]int{0, os.Geteuid()}, ownerOf("/proc/"+number)) {
+			return pid, p.Name
+		}
+	}
+	return 0, ""
+}
