@@ -1,4 +1,4 @@
-package client
+package profile
 
 import (
 	"io/fs"
@@ -35,7 +35,10 @@ type row struct {
 
 func (r row) plan(t *testing.T) Setting {
 	t.Helper()
-	p, ok := For(r.tool)
+	p, ok := Find(r.tool)
+	if r.tool == Generic.Name {
+		p, ok = Generic, true
+	}
 	if !ok {
 		t.Fatalf("no profile of %s", r.tool)
 	}

@@ -1,9 +1,8 @@
-package client
+package profile
 
 import (
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 // A planner collects one Setting. The first refusal stands.
 type planner struct {
+	agent *Agent
 	in    Setup
 	host  string // of the proxy, without port
 	home  string
@@ -20,8 +20,8 @@ type planner struct {
 	out   Setting
 }
 
-func newPlanner(in Setup, host string) *planner {
-	w := &planner{in: in, host: host, home: in.Home}
+func newPlanner(a *Agent, in Setup, host string) *planner {
+	w := &planner{agent: a, in: in, host: host, home: in.Home}
 	if w.home == "" {
 		w.home = w.get("HOME")
 	}
@@ -210,10 +210,5 @@ func (w *planner) reachLoopback() {
 	sorting.StableBy(w.out.Env, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// path joins below the home directory; "" without a home.
-func (w *planner) path(elements ...string) string {
-	if w.home == "" {
-		return ""
-	}
-	return filepath.Join(append([]string{w.home}, elements...)...)
-}
+// homes are where the agent's files are.
+func (w *planner) homes() Home { return Home{Dir: w.home, Work: w.in.Dir, Get: w.get} }

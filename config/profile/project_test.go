@@ -1,4 +1,4 @@
-package client
+package profile
 
 import (
 	"strings"
@@ -141,7 +141,7 @@ func FuzzProject(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, tool, name, text string, tty bool) {
-		if _, ok := For(tool); !ok || len(text) > 1<<16 {
+		if _, ok := Find(tool); !ok || len(text) > 1<<16 {
 			return
 		}
 		r := row{

@@ -1,13 +1,40 @@
-package client
+package profile
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 )
+
+var _ = add(Agent{
+	Name: "opencode", Title: "opencode", Packages: []string{"opencode-ai"},
+	InitialEstimate: 1536 * limit.MiB, // of the sub-agent runner whose users know this name
+	Source:          "measured: 1.18.33", Compacts: true, plan: planOpenCode,
+	Resume: "opencode --continue",
+
+	ServerFiles: openCodeFiles,
+	ServerNames: []string{"/opencode.json", "/opencode.jsonc"},
+	Servers:     openCodeServers,
+	MCPClient:   "opencode", ResultCap: 50_000, // it cuts at 50 KB
+
+	UserAgent: "opencode/",
+	Speaks: func(r Request) Origin {
+		return Origin{Side: r.Tools == 0 || r.Header("X-Parent-Session-Id") != ""}
+	},
+})
+
+// openCodeFiles are the user's own settings, the weaker first.
+func openCodeFiles(h Home) []string {
+	folder := below(h.settings(), "opencode")
+	return []string{below(folder, "config.json"), below(folder, "opencode.json"), below(folder, "opencode.jsonc")}
+}
 
 // opencode 1.18, measured.
 //
@@ -40,7 +67,7 @@ const maxProviders = 16
 
 func planOpenCode(w *planner) {
 	o := readOpenCode(w)
-	if w.out.Why != "" || w.obeyed("opencode", o.project) {
+	if w.out.Why != "" || w.obeyed(o.project) {
 		return
 	}
 	addresses := map[string]string{}
@@ -150,17 +177,9 @@ func (o *openCode) limits(upstream string, p openCodeProvider) {
 // readOpenCode merges the files in opencode's order, the stronger over the weaker.
 func readOpenCode(w *planner) *openCode {
 	o := &openCode{planner: w, providers: map[string]openCodeProvider{}, auth: map[string]string{}}
-	dir, data := w.path(".config", "opencode"), w.path(".local", "share", "opencode")
-	if v := w.get("XDG_CONFIG_HOME"); v != "" {
-		dir = filepath.Join(v, "opencode")
-	}
-	if v := w.get("XDG_DATA_HOME"); v != "" {
-		data = filepath.Join(v, "opencode")
-	}
-	if dir != "" {
-		for _, name := range []string{"config.json", "opencode.json", "opencode.jsonc"} {
-			o.file(filepath.Join(dir, name))
-		}
+	data := below(w.homes().folder("XDG_DATA_HOME", w.homes().at(".local", "share")), "opencode")
+	for _, name := range openCodeFiles(w.homes()) {
+		o.file(name)
 	}
 	o.file(w.get("OPENCODE_CONFIG"))
 	if !truth(w.get("OPENCODE_DISABLE_PROJECT_CONFIG")) {
@@ -302,4 +321,60 @@ func (o *openCode) through(name, protocol, address, version, id string) string {
 		return ""
 	}
 	return base + version
+}
+
+// openCodeServers gives opencode 1.18.33 what makes its servers wrapped ones by the variable that is merged over all files, key by key.
+func openCodeServers(w Servers) {
+	names := openCodeFiles(w.Home())
+	if own := w.Home().Get("OPENCODE_CONFIG"); own != "" {
+		names = append(names, own)
+	}
+	project, _ := w.Project()
+	for _, below := range []string{"", ".opencode"} {
+		names = append(names, filepath.Join(project, below, "opencode.json"), filepath.Join(project, below, "opencode.jsonc"))
+	}
+	// Right below mcp is where opencode 1.18 has servers.
+	direct := func(place []string, _ string) bool { return len(place) == 2 && place[0] == "mcp" }
+	for _, name := range names {
+		w.Load(name, direct)
+	}
+	body := []byte("{}")
+	if content := w.Home().Get(openCodeContent); content != "" {
+		if body = w.Take(openCodeContent, []byte(content), direct); body == nil || body[0] != '{' {
+			w.Refuse(openCodeContent + " is not valid JSON: correct it, opencode does not start with it either")
+			return
+		}
+	}
+	some, files := false, 0
+	w.Wrapped(func(s Server) {
+		// Only what makes it a wrapped one: the rest is merged from where it stands.
+		entry := s.Entry("type", "command")
+		if entry == nil {
+			return
+		}
+		if len(s.Hidden) > 0 {
+			if s.NamesFile {
+				w.Around(s.Name, "it names a file from where its own file lies")
+				return
+			}
+			// All servers see the variable with the content, so a secret goes by a file.
+			env := []byte("{}")
+			for _, v := range s.Hidden {
+				if !strings.Contains(v.Value, "{env:") {
+					files++
+					v.Value = "{file:" + w.File(fmt.Sprintf("opencode-%d", files), []byte(v.Value)) + "}"
+				}
+				env, _ = rawjson.Set(env, v.Name, rawjson.Quote(nil, v.Value))
+			}
+			entry, _ = rawjson.Set(entry, "environment", env)
+		}
+		body, some = setServer(body, "mcp", s.Name, entry), true
+	})
+	w.Offered(func(o Offered) {
+		entry, _ := rawjson.Set([]byte(`{"type":"local","enabled":true}`), "command", jsonArray(o.Command))
+		body, some = setServer(body, "mcp", o.Name, entry), true
+	})
+	if some {
+		w.Set(openCodeContent, string(body))
+	}
 }
