@@ -36,12 +36,12 @@ type windowChoice struct {
 	why    string
 }
 
-// agent is what is known of the tool: by its own name, else by that of the program that a table of the configuration calls otherwise.
+// agent is what is known of the program: by what the command starts, else by the name that the run has.
 func (p *decision) agent() (*profile.Agent, bool) {
-	if a, ok := profile.Find(p.Tool); ok {
+	if a, ok := profile.Find(p.Match.Profile); ok {
 		return a, true
 	}
-	return profile.Find(p.Match.Profile)
+	return profile.Find(p.Tool)
 }
 
 // chooseWindow goes by the configuration: tools with a profile get the proxy, others only

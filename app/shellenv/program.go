@@ -35,7 +35,7 @@ const programName = "plimsoll"
 func Known() []string {
 	var names []string
 	for _, a := range profile.All() {
-		if a.SharesName == "" {
+		if a.SharesName == "" && a.Adapter == nil { // an editor starts adapters, and no shell
 			names = append(names, a.Name)
 		}
 	}

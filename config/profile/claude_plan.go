@@ -106,7 +106,7 @@ func readClaude(w *planner) *claude {
 			c.file(name, c.settings)
 		}
 	}
-	if flags := w.flags("--settings"); len(flags) > 0 {
+	if flags := w.flags("--settings"); len(flags) > 0 && w.agent.Adapter == nil {
 		c.flag = &flags[len(flags)-1]
 		c.extra = json.RawMessage(c.flag.value)
 		if !strings.HasPrefix(strings.TrimSpace(c.flag.value), "{") {
@@ -177,7 +177,7 @@ func (c *claude) projectFile(name string) {
 // trusts says whether Claude Code takes all of the project's settings: without a terminal to ask on, with -p, or when the
 // user has trusted the folder or one above it. Where that is unknown it is said to: the run is then without proxy.
 func (c *claude) trusts() bool {
-	if !c.in.Terminal || c.given("-p") || c.given("--print") {
+	if c.agent.Adapter != nil || !c.in.Terminal || c.given("-p") || c.given("--print") {
 		return true
 	}
 	for _, name := range []string{"CLAUDE_CODE_SANDBOXED", "CLAUBBIT", "CLAUDE_BG_BACKEND"} {
@@ -355,6 +355,10 @@ func (c *claude) override(variables map[string]string) {
 			c.refuse("what --settings says could not be changed, and it would override the address")
 			return
 		}
+	}
+	if c.agent.Adapter != nil {
+		c.refuse("your settings set %s, which wins over the environment, and %s hands no other settings on; take it out of them, or set it in the editor's", names[0], c.agent.Title)
+		return
 	}
 	if c.in.Folder == "" {
 		c.refuse("there is no private folder for the settings that hold the proxy's address, and a command line is no place for them")

@@ -94,8 +94,12 @@ func planCodex(w *planner) {
 	w.limit("openai", text(c.config["model"]), number(c.config["model_context_window"]), number(c.config["model_max_output_tokens"]))
 	if w.in.PeerRoot != "" {
 		base = w.in.PeerRoot + strings.TrimPrefix(base, w.in.Root)
-	} else {
+	} else if w.agent.Adapter == nil {
 		w.note("Codex takes its address on the command line, so the token of this run can be seen in the list of processes while it runs")
+	}
+	if w.agent.Adapter != nil {
+		c.point(strings.Split(key, "."), base)
+		return
 	}
 	assignment := key + "=" + strconv.Quote(base)
 	if f, ok := c.overrides[key]; ok {
@@ -178,6 +182,10 @@ func readCodex(w *planner) *codex {
 		merge(c.config, layer, 0)
 	}
 	c.readProject()
+	if c.agent.Adapter != nil {
+		c.readVariables()
+		return c
+	}
 	for _, f := range w.flags("-c", "--config") {
 		key, value, ok := strings.Cut(f.value, "=")
 		if !ok {
@@ -190,14 +198,18 @@ func readCodex(w *planner) *codex {
 		if err != nil {
 			v = strings.TrimSpace(value) // as Codex does: what is no TOML is text
 		}
-		assign(c.config, strings.Split(key, "."), v)
+		c.override(key, v)
 	}
 	return c
 }
 
+// override sets a key, with dots in it, over what the files say.
+func (c *codex) override(key string, value any) { assign(c.config, strings.Split(key, "."), value) }
+
 // home is where the credential of Codex's own login belongs.
 func (c *codex) home(ownAuth bool) (address, origin string) {
-	if ownAuth || c.get("CODEX_API_KEY") != "" {
+	// Through an adapter the editor chooses the login, and the key is only one that may be chosen.
+	if ownAuth || c.get("CODEX_API_KEY") != "" && c.agent.Adapter == nil {
 		return c.usual("openai"), "[upstream] openai"
 	}
 	if store := text(c.config["cli_auth_credentials_store"]); store != "" && store != "file" {
