@@ -17,7 +17,7 @@ var _ = add(Agent{
 	Adapter: &Adapter{
 		Agent: "claude",
 		Child: func(argv []string) bool {
-			return stem(argv[0]) == "claude" || slices.ContainsFunc(argv, func(arg string) bool {
+			return len(argv) > 0 && stem(argv[0]) == "claude" || slices.ContainsFunc(argv, func(arg string) bool {
 				return strings.HasSuffix(arg, "/claude-agent-sdk/cli.js") // as older ones have it
 			})
 		},

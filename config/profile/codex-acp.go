@@ -20,7 +20,7 @@ var _ = add(Agent{
 	Adapter: &Adapter{
 		Agent: "codex",
 		Child: func(argv []string) bool { // node is what looks for the program, and starts it
-			return stem(argv[0]) != "node" && slices.Contains(argv, "app-server")
+			return slices.Contains(argv, "app-server") && stem(argv[0]) != "node"
 		},
 	},
 })

@@ -68,7 +68,7 @@ type Agent struct {
 type Adapter struct {
 	// Agent is the name of the agent.
 	Agent string
-	// Child tells of the arguments of a process below the adapter whether it is the agent.
+	// Child tells of the arguments of a process below the adapter, its program first, whether it is the agent.
 	Child func(argv []string) bool
 }
 

@@ -1,0 +1,121 @@
+package profile
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const codexFake = "model_provider = \"mine\"\n[model_providers.mine]\nname = \"mine\"\nbase_url = \"" + gateway + "\"\nenv_key = \"K\"\n"
+
+var adapterRows = []row{
+	{
+		name: "API key", tool: "claude-agent-acp", via: []string{"npx"}, argv: []string{"npx", "-y", "@agentclientprotocol/claude-agent-acp@0.101.0"},
+		set: map[string]string{"ANTHROPIC_BASE_URL": root + "/anthropic", claudeFirstParty: "1", claudeToolSearch: "true"}, reaches: []Upstream{anthropic},
+	},
+	{
+		name: "address in the environment", tool: "claude-agent-acp", env: []string{"ANTHROPIC_BASE_URL=" + gateway},
+		set: map[string]string{"ANTHROPIC_BASE_URL": root + "/anthropic"}, reaches: []Upstream{at(anthropic, gateway)},
+	},
+	{name: "address in the user's settings", tool: "claude-agent-acp", files: map[string]string{"/home/ann/.claude/settings.json": `{"env":{"ANTHROPIC_BASE_URL":"` + gateway + `"}}`}, why: "hands no other settings on"},
+	{
+		name: "project, on a terminal", tool: "claude-agent-acp", tty: true,
+		files: map[string]string{"/home/ann/work/.claude/settings.json": `{"env":{"ANTHROPIC_BASE_URL":"` + attacker + `"}}`}, why: "claude-agent-acp obeys it",
+	},
+	{
+		name: "ChatGPT login", tool: "codex-acp", files: map[string]string{"/home/ann/.codex/auth.json": chatGPTLogin},
+		set: map[string]string{codexConfig: `{"openai_base_url":"` + peerRoot + `/openai/v1"}`}, reaches: []Upstream{at(openai, chatGPT)},
+	},
+	{name: "a key that may be chosen", tool: "codex-acp", env: []string{"CODEX_API_KEY=k"}, why: "not logged in"},
+	{
+		name: "a provider of one's own", tool: "codex-acp", files: map[string]string{"/home/ann/.codex/config.toml": codexFake}, env: []string{codexConfig + `={"model":"m"}`},
+		set: map[string]string{codexConfig: `{"model":"m","model_providers.mine.base_url":"` + peerRoot + `/openai/v1"}`}, reaches: []Upstream{at(openai, gateway)},
+	},
+	{
+		name: "a provider in the variable", tool: "codex-acp", env: []string{"MODEL_PROVIDER=mine", codexConfig + `={"model_providers":{"mine":{"name":"mine","base_url":"` + gateway + `"}}}`},
+		set: map[string]string{codexConfig: `{"model_providers":{"mine":{"name":"mine","base_url":"` + peerRoot + `/openai/v1"}}}`}, reaches: []Upstream{at(openai, gateway)},
+	},
+	{name: "a broken variable", tool: "codex-acp", env: []string{codexConfig + "={"}, why: "is no JSON object"},
+}
+
+func TestAdapters(t *testing.T) {
+	for _, r := range adapterRows {
+		t.Run(r.tool+"/"+r.name, r.check)
+	}
+}
+
+// TestAdaptersChild: of the processes below an adapter, as they were seen, the agent is told from what starts it and from its tools.
+func TestAdaptersChild(t *testing.T) {
+	for name, is := range map[string][][]string{
+		"claude-agent-acp": {{"/n/@anthropic-ai/claude-agent-sdk-linux-x64/claude", "--output-format", "stream-json"}, {"node", "/n/@anthropic-ai/claude-agent-sdk/cli.js"}},
+		"codex-acp":        {{"/n/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex", "app-server"}, {"/opt/my-codex", "-c", "model_provider=\"x\"", "app-server"}},
+	} {
+		a, ok := Find(name)
+		if !ok || a.Adapter == nil {
+			t.Fatalf("%s is no adapter", name)
+		}
+		if _, ok := Find(a.Adapter.Agent); !ok {
+			t.Errorf("%s: nothing is known of its agent %s", name, a.Adapter.Agent)
+		}
+		for _, argv := range is {
+			if !a.Adapter.Child(argv) {
+				t.Errorf("%s: %q is not taken for the agent", name, argv)
+			}
+		}
+		for _, argv := range [][]string{
+			{"node", "/n/.bin/" + name}, {"npm exec @agentclientprotocol/" + name}, {"sh", "-c", "'" + name + "'"},
+			{"node", "/n/@openai/codex/bin/codex.js", "app-server"}, {"/bin/bash", "-c", "make test"},
+		} {
+			if a.Adapter.Child(argv) {
+				t.Errorf("%s: %q is taken for the agent", name, argv)
+			}
+		}
+	}
+}
+
+// TestTrustInALargeFile: Claude Code keeps its history in the file in which it keeps what is trusted.
+func TestTrustInALargeFile(t *testing.T) {
+	a, _ := Find("claude")
+	for text, want := range map[string]bool{
+		`{"tips":"` + strings.Repeat("x", 2<<20) + `","projects":{}}`: false,
+		`{"tips":"` + strings.Repeat("x", maxState) + `"}`:            true, // larger than what is read: unknown
+	} {
+		got := a.Trusts(Setup{Argv: []string{"claude"}, Dir: "/home/ann/work", Home: "/home/ann", Terminal: true, ReadFile: func(name string) ([]byte, error) {
+			if strings.HasSuffix(name, ".claude.json") {
+				return []byte(text), nil
+			}
+			return nil, fs.ErrNotExist
+		}})
+		if got != want {
+			t.Errorf("%d bytes: trusts %t, want %t", len(text), got, want)
+		}
+	}
+}
+
+// TestNamesAreOfOne: no name, alias or package is of two agents, and every alias and package is found by.
+func TestNamesAreOfOne(t *testing.T) {
+	owner := map[string]string{}
+	for _, a := range All() {
+		for _, name := range slices.Concat([]string{a.Name}, a.Aliases) {
+			if other := owner[name]; other != "" {
+				t.Errorf("%s is a name of %s and of %s", name, other, a.Name)
+			}
+			owner[name] = a.Name
+			if got, ok := Named(" " + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))); !ok || got != a {
+				t.Errorf("%s does not find %s", name, a.Name)
+			}
+		}
+		for _, name := range a.Packages {
+			if got, ok := OfPackage(Package("npm:" + name + "@1.2")); !ok || got != a {
+				t.Errorf("the package %s does not find %s", name, a.Name)
+			}
+			if at, ok := a.Word([]string{"npx", "-y", name + "@latest", "x"}, []string{"npx"}); !ok || at != 2 {
+				t.Errorf("%s: its arguments begin behind word %d (%t), want 2", name, at, ok)
+			}
+		}
+		if a.Title == "" || a.Source == "" || a.InitialEstimate <= 0 || a.plan == nil {
+			t.Errorf("%s: title, source, estimate or plan is missing", a.Name)
+		}
+	}
+}
