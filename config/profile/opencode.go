@@ -86,7 +86,7 @@ func planOpenCode(w *planner) {
 			if address == "" {
 				address = strings.TrimSuffix(w.usual(known.provider), "/v1") + known.version
 			}
-			addresses[known.id] = o.through(known.provider, known.provider, address, known.version, known.id)
+			addresses[known.id] = o.throughVersion(known.provider, known.provider, address, known.version, "opencode's provider "+known.id)
 			o.limits(known.provider, table)
 		}
 	}
@@ -103,7 +103,7 @@ func planOpenCode(w *planner) {
 			w.note("opencode's provider %s is of a kind without a profile; it goes around the proxy", clip(id))
 		default:
 			version := map[string]string{"openai": "/v1", "anthropic": "/v1", "gemini": "/v1beta"}[protocol]
-			addresses[id] = o.through(nameOf(id), protocol, address, version, id)
+			addresses[id] = o.throughVersion(nameOf(id), protocol, address, version, "opencode's provider "+id)
 			o.limits(nameOf(id), table)
 		}
 	}
@@ -306,21 +306,6 @@ func (o *openCode) address(p openCodeProvider) (address string, readable bool) {
 		address = before + o.get(name) + after
 	}
 	return address, !strings.ContainsAny(address, "{}")
-}
-
-// through is planner.through for addresses that hold the version: for all but OpenAI's
-// protocol it goes from the upstream's end to the end of what the tool is given.
-func (o *openCode) through(name, protocol, address, version, id string) string {
-	address = strings.TrimRight(address, "/")
-	bare, ends := strings.CutSuffix(address, version)
-	if protocol == "openai" || !ends {
-		return o.planner.through(name, protocol, address, "opencode's provider "+id)
-	}
-	base := o.planner.through(name, protocol, bare, "opencode's provider "+id)
-	if base == "" {
-		return ""
-	}
-	return base + version
 }
 
 // openCodeServers gives opencode 1.18.33 what makes its servers wrapped ones by the variable that is merged over all files, key by key.

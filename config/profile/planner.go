@@ -154,6 +154,21 @@ func (w *planner) through(name, provider, address, origin string) string {
 	return base
 }
 
+// throughVersion is through for addresses that hold the version: for all but OpenAI's
+// protocol it goes from the upstream's end to the end of what the tool is given.
+func (w *planner) throughVersion(name, provider, address, version, origin string) string {
+	address = strings.TrimRight(address, "/")
+	bare, ends := strings.CutSuffix(address, version)
+	if provider == "openai" || !ends {
+		return w.through(name, provider, address, origin)
+	}
+	base := w.through(name, provider, bare, origin)
+	if base == "" {
+		return ""
+	}
+	return base + version
+}
+
 // variable points one variable of the tool at the proxy. Its present value, when there is
 // one, is the upstream.
 func (w *planner) variable(variable, name, provider string) {

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -39,8 +40,34 @@ var adapterRows = []row{
 	{name: "a broken variable", tool: "codex-acp", env: []string{codexConfig + "={"}, why: "is no JSON object"},
 }
 
+// piFile is the extension that redirects these providers.
+func piFile(more string) string {
+	return "export default function (pi) {\n\tpi.registerProvider(\"anthropic\", { baseUrl: \"" + root + "/anthropic\" });\n" +
+		"\tpi.registerProvider(\"google\", { baseUrl: \"" + root + "/gemini/v1beta\" });\n" + more +
+		"\tpi.registerProvider(\"openai\", { baseUrl: \"" + root + "/openai/v1\" });\n}\n"
+}
+
+var piRows = []row{
+	{
+		name: "keys in the environment", tool: "pi", argv: []string{"pi", "-p", "hi"}, args: []string{"pi", "-e", filepath.Join("/run/private", "pi-proxy.js"), "-p", "hi"},
+		private: piFile(""), reaches: []Upstream{anthropic, google, openai},
+	},
+	{
+		name: "providers of one's own", tool: "pi", args: []string{"pi", "-e", filepath.Join("/run/private", "pi-proxy.js")},
+		files: map[string]string{"/home/ann/.pi/agent/models.json": `{ "providers": {
+			"anthropic": { "baseUrl": "` + gateway + `" }, // ours
+			"mine": { "baseUrl": "https://m.example/v1", "api": "openai-completions", "models": [{ "id": "m1", "contextWindow": 50000, "maxTokens": 4000 }] },
+			"odd": { "baseUrl": "https://o.example", "api": "bedrock-converse-stream" } } }`, "/home/ann/.pi/agent/auth.json": `{"anthropic":{"type":"oauth"},"openai-codex":{"type":"oauth"}}`},
+		private: piFile("\tpi.registerProvider(\"mine\", { baseUrl: \"" + root + "/mine/v1\" });\n"),
+		reaches: []Upstream{at(anthropic, gateway), google, openai, {Name: "mine", Provider: "openai", URL: "https://m.example/v1"}},
+		models:  []ModelLimit{{"mine", "m1", 50_000, 4_000}},
+	},
+	{name: "another folder, broken", tool: "pi", env: []string{"PI_CODING_AGENT_DIR=/srv/pi"}, files: map[string]string{"/srv/pi/models.json": `{"providers":`}, why: "models.json"},
+	{name: "a command without a model", tool: "pi", argv: []string{"pi", "install", "x"}, why: "asks no model"},
+}
+
 func TestAdapters(t *testing.T) {
-	for _, r := range adapterRows {
+	for _, r := range append(adapterRows, piRows...) {
 		t.Run(r.tool+"/"+r.name, r.check)
 	}
 }
@@ -117,5 +144,13 @@ func TestNamesAreOfOne(t *testing.T) {
 		if a.Title == "" || a.Source == "" || a.InitialEstimate <= 0 || a.plan == nil {
 			t.Errorf("%s: title, source, estimate or plan is missing", a.Name)
 		}
+	}
+}
+
+// TestPiSaysWhatGoesAround: what no redirect of ours reaches is told.
+func TestPiSaysWhatGoesAround(t *testing.T) {
+	s := piRows[1].plan(t)
+	if said := strings.Join(s.Notes, "\n"); len(s.Notes) != 2 || !strings.Contains(said, `"odd"`) || !strings.Contains(said, `"openai-codex"`) {
+		t.Errorf("notes %q, want one of the provider odd and one of the login openai-codex", s.Notes)
 	}
 }
