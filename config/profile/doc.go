@@ -40,7 +40,7 @@
 //
 // # Files and bounds
 //
-// Settings files of the tools are read (at most 1 MiB each, and 16 MiB of those in which a tool keeps its state; at most 64 of
+// Settings files of the tools are read (at most 1 MiB each, and 16 MiB of those in which a tool keeps its state; at most 256 of
 // them), never written. One that cannot be understood is passed over with a note, except where guessing
 // wrong would send a credential to another host; then there is no proxy.
 //

@@ -43,7 +43,7 @@ func TestReasonsHoldNoSettings(t *testing.T) {
 		{tool: "claude", files: map[string]string{"/home/ann/.claude/settings.json": `{"env":{"K":"hunter2"`}},
 		{tool: "claude", env: []string{"ANTHROPIC_BASE_URL=https://ann:hunter2@x.example"}},
 		{tool: "gemini", files: map[string]string{"/home/ann/.gemini/settings.json": `hunter2`}},
-		{tool: "opencode", env: []string{openCodeContent + "=hunter2"}},
+		{tool: "opencode", env: []string{openCodeNames.content() + "=hunter2"}},
 	} {
 		s := r.plan(t)
 		if said, _ := json.Marshal(s); strings.Contains(string(said), "hunter2") {

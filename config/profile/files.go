@@ -18,7 +18,7 @@ import (
 const (
 	maxFile  = 1 << 20  // bytes of one file
 	maxState = 16 << 20 // of one in which the agent keeps its history too: Claude Code's own grows to megabytes
-	maxFiles = 64       // files read for one plan
+	maxFiles = 256      // files read for one plan
 )
 
 // read returns a file, nil when there is none. Other errors are returned: the file may say

@@ -16,7 +16,7 @@ import (
 // there is a proxy every address it gives to the tool is the proxy's.
 func FuzzPlan(f *testing.F) {
 	planned := append(All(), Generic)
-	for _, r := range slices.Concat(claudeRows, codexRows, geminiRows, openCodeRows, otherRows, adapterRows, piRows) {
+	for _, r := range slices.Concat(claudeRows, codexRows, geminiRows, openCodeRows, otherRows, adapterRows, piRows, newestRows) {
 		tool := slices.IndexFunc(planned, func(a *Agent) bool { return a.Name == r.tool })
 		for _, text := range append(slices.Sorted(maps.Values(r.files)), "") {
 			f.Add(uint8(tool), text, strings.Join(r.env, "\n"), strings.Join(r.argv, "\n"))

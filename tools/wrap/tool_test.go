@@ -92,6 +92,10 @@ func TestForTool(t *testing.T) {
 			files: []profile.File{{Path: "/run/private/opencode-1", Body: []byte("B: secret")}},
 			notes: 1,
 		},
+		{
+			name: "Kilo", start: start("kilo", []string{"kilo"}, nil, map[string]string{"/h/.config/kilo/kilo.json": `{"mcp":{"a":{"type":"local","command":["x"]}}}`}),
+			argv: []string{"kilo"}, env: []string{`KILO_CONFIG_CONTENT={"mcp":{"a":{"type":"local","command":["/opt/plimsoll", "mcp", "--name", "a", "--", "x"]}}}`},
+		},
 		{name: "no servers", start: start("codex", []string{"codex"}, nil, nil), argv: []string{"codex"}, why: "no server"},
 		{name: "no way", start: start("aider", []string{"aider"}, nil, nil), argv: []string{"aider"}, why: "mcp wrap FILE"},
 		{
