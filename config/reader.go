@@ -3,9 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/config/profile"
 )
 
 // address names a value: a key by its [Key.ID], for one tool or, with tool "", for all.
@@ -185,8 +186,8 @@ func (r *reader) problem(src Source, path []string, what, fix string) {
 }
 
 // defaults are the built-in values, and the built-in profiles of tools.
-func defaults() (base, profile map[address]entry) {
-	base, profile = make(map[address]entry, len(keys)+len(agentKeys)), make(map[address]entry, 2*len(profiles))
+func defaults() (base, agents map[address]entry) {
+	base, agents = make(map[address]entry, len(keys)+len(agentKeys)), map[address]entry{}
 	for _, k := range slices.Concat(keys, agentKeys) {
 		if k.set == nil && k.setAgent == nil {
 			continue
@@ -200,14 +201,14 @@ func defaults() (base, profile map[address]entry) {
 		}
 		base[address{key: k.ID()}] = entry{key: k, value: v, src: Source{Origin: OriginDefault}, name: k.ID()}
 	}
-	for name, p := range maps.All(profiles) {
-		src := Source{Origin: OriginProfile, Name: name}
+	for _, p := range profile.All() {
+		src := Source{Origin: OriginProfile, Name: p.Name}
 		for key, v := range map[string]any{"initial_estimate": p.InitialEstimate, "max_concurrent": p.MaxConcurrent} {
 			k, _ := lookup(resources, key, true)
-			profile[address{key: key, tool: name}] = entry{key: k, value: v, src: src, name: key}
+			agents[address{key: key, tool: p.Name}] = entry{key: k, value: v, src: src, name: key}
 		}
 	}
-	return base, profile
+	return base, agents
 }
 
 // inPlace turns "write KEY = VALUE", which is how a file has it, into what is written where

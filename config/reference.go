@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -70,7 +71,7 @@ func writeInit(w io.Writer, project bool) error {
 		}
 	}
 	b.WriteString("\n# Memory to reserve for a tool without history, in MiB or as a size.\n# [resources.initial_estimates]\n")
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		fmt.Fprintf(&b, "# %s = %d\n", p.Name, p.InitialEstimate/limit.MiB)
 	}
 	b.WriteString("\n# One tool. Most keys of [resources] may stand here and count for this tool only; those of\n# [window] below [tools.my-agent.window].\n# [tools.my-agent]\n")
@@ -228,7 +229,7 @@ func WriteReference(w io.Writer) error {
 	writeAgentReference(&b)
 	writeModelReference(&b)
 	b.WriteString("\n### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent | goes on after a kill with |\n|---|---|---|---|---|---|\n")
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d | %s |\n", p.Name, codeList(p.Aliases), codeList(p.Packages), p.InitialEstimate.Human(), p.MaxConcurrent, codeList(strings.FieldsFunc(p.Resume, func(r rune) bool { return r == 0 })))
 	}
 	_, err := io.WriteString(w, b.String())

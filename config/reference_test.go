@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/internal/testing/golden"
 )
 
@@ -131,7 +132,7 @@ func TestSettingsInJSONAreNumbers(t *testing.T) {
 	if r["memory_max"] != float64(4<<30) || r["min_free"] != nil || r["wait_ms"] != nil || r["grace_ms"] != 2000.0 || r["enforcement"] != "best-effort" {
 		t.Errorf("%v", r)
 	}
-	if got.Tools["claude"]["initial_estimate"] != float64(4<<30) || len(got.Tools) != len(config.Profiles()) {
+	if got.Tools["claude"]["initial_estimate"] != float64(4<<30) || len(got.Tools) != len(profile.All()) {
 		t.Errorf("%v", got.Tools)
 	}
 }

@@ -1,18 +1,9 @@
-package client
+package profile
 
 import (
 	"slices"
 	"strings"
 )
-
-// packages hold the tools, by the name under which a package runner gets them.
-var packages = map[string][]string{
-	"aider":   {"aider-chat"},
-	"claude":  {"@anthropic-ai/claude-code"},
-	"codex":   {"@openai/codex"},
-	"copilot": {"@github/copilot"},
-	"qwen":    {"@qwen-code/qwen-code"},
-}
 
 // packageOptions of package runners are followed by a package or another word that is not
 // the command.
@@ -20,7 +11,7 @@ var packageOptions = []string{"-p", "--package", "--from", "--with", "--spec", "
 
 // word finds the place in Argv after which the tool's own arguments begin: the tool's name,
 // its package, or its script.
-func (w *planner) word(tool string) (int, bool) {
+func (w *planner) word() (int, bool) {
 	if len(w.in.Via) == 0 {
 		return 0, true
 	}
@@ -28,29 +19,20 @@ func (w *planner) word(tool string) (int, bool) {
 		if i > 0 && slices.Contains(packageOptions, w.out.Argv[i-1]) {
 			continue
 		}
-		if slices.Contains(packages[tool], withoutVersion(arg)) || stem(arg) == tool {
+		if slices.Contains(w.agent.Packages, Package(arg)) || stem(arg) == w.agent.Name || slices.Contains(w.agent.Aliases, stem(arg)) {
 			return i, true
 		}
 	}
 	return 0, false
 }
 
-// Word finds the place in a command line after which the tool's own arguments begin: its
+// Word finds the place in a command line after which the agent's own arguments begin: its
 // name, its package, or its script. via are the launchers it goes through; ok is false when
 // there is no telling.
-func Word(tool string, argv, via []string) (at int, ok bool) {
-	w := planner{in: Setup{Argv: argv, Via: via}}
+func (a *Agent) Word(argv, via []string) (at int, ok bool) {
+	w := planner{agent: a, in: Setup{Argv: argv, Via: via}}
 	w.out.Argv = argv
-	return w.word(tool)
-}
-
-// withoutVersion cuts @VERSION off a package, whose name may begin with @ itself.
-func withoutVersion(spec string) string {
-	spec = strings.TrimPrefix(spec, "npm:")
-	if i := strings.LastIndexByte(spec, '@'); i > 0 {
-		spec = spec[:i]
-	}
-	return spec
+	return w.word()
 }
 
 // stem is the last element of a path without the suffix of a script.
@@ -66,10 +48,10 @@ func stem(arg string) string {
 }
 
 // insert puts arguments directly after the tool's word. Without such a place it refuses.
-func (w *planner) insert(tool string, args ...string) {
-	at, ok := w.word(tool)
+func (w *planner) insert(args ...string) {
+	at, ok := w.word()
 	if !ok {
-		w.refuse("%s takes the address by an argument, and there is no telling where its arguments begin in this command; start %s itself under plimsoll run", tool, tool)
+		w.refuse("%s takes the address by an argument, and there is no telling where its arguments begin in this command; start %s itself under plimsoll run", w.agent.Name, w.agent.Name)
 		return
 	}
 	w.out.Argv = slices.Insert(w.out.Argv, at+1, args...)
@@ -84,8 +66,8 @@ type flag struct {
 
 // flags finds the values of an option among the tool's arguments, in order: --name VALUE,
 // --name=VALUE, and for names of one letter -nVALUE. It stops at "--".
-func (w *planner) flags(tool string, names ...string) []flag {
-	at, _ := w.word(tool)
+func (w *planner) flags(names ...string) []flag {
+	at, _ := w.word()
 	var found []flag
 	for i := at + 1; i < len(w.out.Argv) && w.out.Argv[i] != "--"; i++ {
 		arg := w.out.Argv[i]
@@ -108,8 +90,8 @@ func (w *planner) flags(tool string, names ...string) []flag {
 }
 
 // given tells that a flag without a value is among the tool's arguments.
-func (w *planner) given(tool, name string) bool {
-	at, _ := w.word(tool)
+func (w *planner) given(name string) bool {
+	at, _ := w.word()
 	for _, arg := range w.out.Argv[at+1:] {
 		if arg == "--" {
 			return false

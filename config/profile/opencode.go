@@ -1,13 +1,56 @@
-package client
+package profile
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 )
+
+var _ = add(Agent{
+	Name: "opencode", Title: "opencode", Packages: []string{"opencode-ai"},
+	InitialEstimate: 1536 * limit.MiB, // of the sub-agent runner whose users know this name
+	Source:          "measured: 1.18.33", Compacts: true, plan: openCodeNames.plan,
+	Resume: "opencode --continue",
+
+	ServerFiles: openCodeNames.user,
+	ServerNames: []string{"/opencode.json", "/opencode.jsonc"},
+	Servers:     openCodeNames.servers,
+	MCPClient:   "opencode", ResultCap: 50_000, // it cuts at 50 KB
+
+	UserAgent: "opencode/",
+	Speaks: func(r Request) Origin {
+		return Origin{Side: r.Tools == 0 || r.Header("X-Parent-Session-Id") != ""}
+	},
+})
+
+// openCodeForm are the names of files and variables of opencode, and of what grew from it.
+type openCodeForm struct {
+	variables, folder string   // OPENCODE of OPENCODE_CONFIG, and opencode of ~/.config/opencode
+	files, project    []string // in the user's folder, and in a project's; the weaker first
+}
+
+var openCodeNames = openCodeForm{
+	variables: "OPENCODE", folder: "opencode", files: []string{"config.json", "opencode.json", "opencode.jsonc"},
+	project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"},
+}
+
+// user are the user's own settings.
+func (n openCodeForm) user(h Home) (paths []string) {
+	for _, name := range n.files {
+		paths = append(paths, below(h.settings(), n.folder, name))
+	}
+	return paths
+}
+
+// content is the variable that is merged over all files.
+func (n openCodeForm) content() string { return n.variables + "_CONFIG_CONTENT" }
 
 // opencode 1.18, measured.
 //
@@ -18,8 +61,6 @@ import (
 // names counts as set up, so only those that have a credential are named: a key in the
 // environment or in auth.json, or a table of the user's own. A login by OAuth brings a
 // plugin that chooses the host itself.
-const openCodeContent = "OPENCODE_CONFIG_CONTENT"
-
 // openCodeProviders have a known address and are loaded when one of the variables is set.
 var openCodeProviders = []struct {
 	id, provider, version string
@@ -38,9 +79,9 @@ var openCodePackages = map[string]string{
 // maxProviders bounds how many providers are pointed at the proxy.
 const maxProviders = 16
 
-func planOpenCode(w *planner) {
-	o := readOpenCode(w)
-	if w.out.Why != "" || w.obeyed("opencode", o.project) {
+func (n openCodeForm) plan(w *planner) {
+	o := n.read(w)
+	if w.out.Why != "" || w.obeyed(o.project) {
 		return
 	}
 	addresses := map[string]string{}
@@ -50,16 +91,16 @@ func planOpenCode(w *planner) {
 		auth := o.auth[known.id]
 		switch {
 		case auth == "oauth":
-			w.note("opencode's provider %s is logged in by OAuth and goes around the proxy", known.id)
+			w.note("%s's provider %s is logged in by OAuth and goes around the proxy", w.agent.Title, known.id)
 		case auth == "" && !configured && w.first(known.keys...) == "":
 		case !readable:
-			w.note("the address of opencode's provider %s is not plain text; it goes around the proxy", known.id)
+			w.note("the address of %s's provider %s is not plain text; it goes around the proxy", w.agent.Title, known.id)
 		default:
 			address := own
 			if address == "" {
 				address = strings.TrimSuffix(w.usual(known.provider), "/v1") + known.version
 			}
-			addresses[known.id] = o.through(known.provider, known.provider, address, known.version, known.id)
+			addresses[known.id] = o.throughVersion(known.provider, known.provider, address, known.version, w.agent.Title+"'s provider "+known.id)
 			o.limits(known.provider, table)
 		}
 	}
@@ -73,10 +114,10 @@ func planOpenCode(w *planner) {
 		switch {
 		case address == "" && readable, len(addresses) >= maxProviders:
 		case !readable || !known || nameOf(id) == "":
-			w.note("opencode's provider %s is of a kind without a profile; it goes around the proxy", clip(id))
+			w.note("%s's provider %s is of a kind without a profile; it goes around the proxy", w.agent.Title, clip(id))
 		default:
 			version := map[string]string{"openai": "/v1", "anthropic": "/v1", "gemini": "/v1beta"}[protocol]
-			addresses[id] = o.through(nameOf(id), protocol, address, version, id)
+			addresses[id] = o.throughVersion(nameOf(id), protocol, address, version, w.agent.Title+"'s provider "+id)
 			o.limits(nameOf(id), table)
 		}
 	}
@@ -84,10 +125,10 @@ func planOpenCode(w *planner) {
 		return
 	}
 	if len(addresses) == 0 {
-		w.refuse("opencode has no provider whose address is known: no API key of Anthropic, OpenAI or Google is set, and no provider with a baseURL is configured")
+		w.refuse("%s has no provider whose address is known: no API key of Anthropic, OpenAI or Google is set, and no provider with a baseURL is configured", w.agent.Title)
 		return
 	}
-	content := []byte(w.get(openCodeContent))
+	content := []byte(w.get(n.content()))
 	if len(content) == 0 {
 		content = []byte("{}")
 	}
@@ -95,11 +136,11 @@ func planOpenCode(w *planner) {
 	for _, id := range slices.Sorted(maps.Keys(addresses)) {
 		var err error
 		if content, err = setMember(content, []string{"provider", id, "options", "baseURL"}, addresses[id]); err != nil {
-			w.refuse("%s could not be understood; correct it, opencode does not start with it either", openCodeContent)
+			w.refuse("%s could not be understood; correct it, %s does not start with it either", n.content(), w.agent.Title)
 			return
 		}
 	}
-	w.set(openCodeContent, string(content))
+	w.set(n.content(), string(content))
 }
 
 // nameOf makes the name of an upstream from a provider's id, "" when nothing is left.
@@ -147,25 +188,17 @@ func (o *openCode) limits(upstream string, p openCodeProvider) {
 	}
 }
 
-// readOpenCode merges the files in opencode's order, the stronger over the weaker.
-func readOpenCode(w *planner) *openCode {
+// read merges the files in opencode's order, the stronger over the weaker.
+func (n openCodeForm) read(w *planner) *openCode {
 	o := &openCode{planner: w, providers: map[string]openCodeProvider{}, auth: map[string]string{}}
-	dir, data := w.path(".config", "opencode"), w.path(".local", "share", "opencode")
-	if v := w.get("XDG_CONFIG_HOME"); v != "" {
-		dir = filepath.Join(v, "opencode")
+	data := below(w.homes().folder("XDG_DATA_HOME", w.homes().at(".local", "share")), n.folder)
+	for _, name := range n.user(w.homes()) {
+		o.file(name)
 	}
-	if v := w.get("XDG_DATA_HOME"); v != "" {
-		data = filepath.Join(v, "opencode")
-	}
-	if dir != "" {
-		for _, name := range []string{"config.json", "opencode.json", "opencode.jsonc"} {
-			o.file(filepath.Join(dir, name))
-		}
-	}
-	o.file(w.get("OPENCODE_CONFIG"))
-	if !truth(w.get("OPENCODE_DISABLE_PROJECT_CONFIG")) {
+	o.file(w.get(n.variables + "_CONFIG"))
+	if !truth(w.get(n.variables + "_DISABLE_PROJECT_CONFIG")) {
 		for _, dir := range slices.Backward(upwards(w.in.Dir)) {
-			for _, name := range []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"} {
+			for _, name := range n.project {
 				if w.users(dir) {
 					o.file(filepath.Join(dir, name))
 				} else {
@@ -174,20 +207,21 @@ func readOpenCode(w *planner) *openCode {
 			}
 		}
 	}
-	if v := w.get("OPENCODE_CONFIG_DIR"); v != "" {
-		o.file(filepath.Join(v, "opencode.json"))
-		o.file(filepath.Join(v, "opencode.jsonc"))
+	if v := w.get(n.variables + "_CONFIG_DIR"); v != "" {
+		for _, name := range n.files[1:] {
+			o.file(filepath.Join(v, name))
+		}
 	}
-	if v := w.get(openCodeContent); v != "" {
-		o.text([]byte(v), openCodeContent)
+	if v := w.get(n.content()); v != "" {
+		o.text([]byte(v), n.content())
 	}
-	for _, name := range openCodeManaged() {
-		o.file(name)
+	for _, name := range n.files[1:] {
+		o.file(filepath.Join(n.managed(), name))
 	}
 	var logins map[string]struct {
 		Type string `json:"type"`
 	}
-	if v := w.get("OPENCODE_AUTH_CONTENT"); v != "" {
+	if v := w.get(n.variables + "_AUTH_CONTENT"); v != "" {
 		_ = decodeJSON([]byte(v), &logins)
 	} else if data != "" {
 		w.tryJSON(filepath.Join(data, "auth.json"), &logins)
@@ -199,15 +233,15 @@ func readOpenCode(w *planner) *openCode {
 	return o
 }
 
-func openCodeManaged() []string {
-	dir := "/etc/opencode"
+// managed is the folder of the machine's settings.
+func (n openCodeForm) managed() string {
 	switch runtime.GOOS {
 	case "darwin":
-		dir = "/Library/Application Support/opencode"
+		return "/Library/Application Support/" + n.folder
 	case "windows":
-		dir = `C:\ProgramData\opencode`
+		return `C:\ProgramData\` + n.folder
 	}
-	return []string{filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc")}
+	return "/etc/" + n.folder
 }
 
 func (o *openCode) file(name string) {
@@ -289,17 +323,58 @@ func (o *openCode) address(p openCodeProvider) (address string, readable bool) {
 	return address, !strings.ContainsAny(address, "{}")
 }
 
-// through is planner.through for addresses that hold the version: for all but OpenAI's
-// protocol it goes from the upstream's end to the end of what the tool is given.
-func (o *openCode) through(name, protocol, address, version, id string) string {
-	address = strings.TrimRight(address, "/")
-	bare, ends := strings.CutSuffix(address, version)
-	if protocol == "openai" || !ends {
-		return o.planner.through(name, protocol, address, "opencode's provider "+id)
+// servers gives opencode 1.18.33 what makes its servers wrapped ones by the variable that is merged over all files, key by key.
+func (n openCodeForm) servers(w Servers) {
+	names := n.user(w.Home())
+	if own := w.Home().Get(n.variables + "_CONFIG"); own != "" {
+		names = append(names, own)
 	}
-	base := o.planner.through(name, protocol, bare, "opencode's provider "+id)
-	if base == "" {
-		return ""
+	project, _ := w.Project()
+	for _, name := range n.project {
+		names = append(names, filepath.Join(project, name))
 	}
-	return base + version
+	// Right below mcp is where opencode 1.18 has servers.
+	direct := func(place []string, _ string) bool { return len(place) == 2 && place[0] == "mcp" }
+	for _, name := range names {
+		w.Load(name, direct)
+	}
+	body := []byte("{}")
+	if content := w.Home().Get(n.content()); content != "" {
+		if body = w.Take(n.content(), []byte(content), direct); body == nil || body[0] != '{' {
+			w.Refuse(n.content() + " is not valid JSON: correct it, " + n.folder + " does not start with it either")
+			return
+		}
+	}
+	some, files := false, 0
+	w.Wrapped(func(s Server) {
+		// Only what makes it a wrapped one: the rest is merged from where it stands.
+		entry := s.Entry("type", "command")
+		if entry == nil {
+			return
+		}
+		if len(s.Hidden) > 0 {
+			if s.NamesFile {
+				w.Around(s.Name, "it names a file from where its own file lies")
+				return
+			}
+			// All servers see the variable with the content, so a secret goes by a file.
+			env := []byte("{}")
+			for _, v := range s.Hidden {
+				if !strings.Contains(v.Value, "{env:") {
+					files++
+					v.Value = "{file:" + w.File(fmt.Sprintf("%s-%d", n.folder, files), []byte(v.Value)) + "}"
+				}
+				env, _ = rawjson.Set(env, v.Name, rawjson.Quote(nil, v.Value))
+			}
+			entry, _ = rawjson.Set(entry, "environment", env)
+		}
+		body, some = setServer(body, "mcp", s.Name, entry), true
+	})
+	w.Offered(func(o Offered) {
+		entry, _ := rawjson.Set([]byte(`{"type":"local","enabled":true}`), "command", jsonArray(o.Command))
+		body, some = setServer(body, "mcp", o.Name, entry), true
+	})
+	if some {
+		w.Set(n.content(), string(body))
+	}
 }

@@ -1,4 +1,4 @@
-package client
+package profile
 
 func codexFlag(key, name string) string { return key + `="` + peerRoot + "/" + name + `/v1"` }
 

@@ -1,4 +1,4 @@
-package client
+package profile
 
 import (
 	"encoding/json"
@@ -52,7 +52,7 @@ func planClaude(w *planner) {
 	always := slices.DeleteFunc(slices.Clone(c.project), func(l claim) bool {
 		return !slices.ContainsFunc(claudeAlways, func(name string) bool { return strings.HasPrefix(l.name, name) })
 	})
-	if c.trusts() && w.obeyed("Claude Code", c.project) || w.obeyed("Claude Code", always) {
+	if c.trusts() && w.obeyed(c.project) || w.obeyed(always) {
 		return
 	}
 	w.passedOver(c.project)
@@ -94,10 +94,7 @@ type claudeSettings struct {
 // readClaude reads the settings files from the weakest to the strongest.
 func readClaude(w *planner) *claude {
 	c := &claude{planner: w, settings: map[string]string{}, managed: map[string]string{}}
-	dir := w.get("CLAUDE_CONFIG_DIR")
-	if dir == "" {
-		dir = w.path(".claude")
-	}
+	dir := claudeFolder(w.homes())
 	if dir != "" {
 		c.file(filepath.Join(dir, "settings.json"), c.settings)
 	}
@@ -109,7 +106,7 @@ func readClaude(w *planner) *claude {
 			c.file(name, c.settings)
 		}
 	}
-	if flags := w.flags("claude", "--settings"); len(flags) > 0 {
+	if flags := w.flags("--settings"); len(flags) > 0 && w.agent.Adapter == nil {
 		c.flag = &flags[len(flags)-1]
 		c.extra = json.RawMessage(c.flag.value)
 		if !strings.HasPrefix(strings.TrimSpace(c.flag.value), "{") {
@@ -180,7 +177,7 @@ func (c *claude) projectFile(name string) {
 // trusts says whether Claude Code takes all of the project's settings: without a terminal to ask on, with -p, or when the
 // user has trusted the folder or one above it. Where that is unknown it is said to: the run is then without proxy.
 func (c *claude) trusts() bool {
-	if !c.in.Terminal || c.given("claude", "-p") || c.given("claude", "--print") {
+	if c.agent.Adapter != nil || !c.in.Terminal || c.given("-p") || c.given("--print") {
 		return true
 	}
 	for _, name := range []string{"CLAUDE_CODE_SANDBOXED", "CLAUBBIT", "CLAUDE_BG_BACKEND"} {
@@ -193,11 +190,8 @@ func (c *claude) trusts() bool {
 			Trusted bool `json:"hasTrustDialogAccepted"`
 		} `json:"projects"`
 	}
-	name := c.path(".claude.json")
-	if dir := c.planner.get("CLAUDE_CONFIG_DIR"); dir != "" {
-		name = filepath.Join(dir, ".claude.json")
-	}
-	if _, err := c.readJSON(name, &state); err != nil {
+	text, err := c.readUpTo(claudeState(c.homes()), maxState)
+	if err != nil || text != nil && decodeJSON(text, &state) != nil {
 		return true
 	}
 	dirs := []string{c.in.Dir}
@@ -362,6 +356,10 @@ func (c *claude) override(variables map[string]string) {
 			return
 		}
 	}
+	if c.agent.Adapter != nil {
+		c.refuse("your settings set %s, which wins over the environment, and %s hands no other settings on; take it out of them, or set it in the editor's", names[0], c.agent.Title)
+		return
+	}
 	if c.in.Folder == "" {
 		c.refuse("there is no private folder for the settings that hold the proxy's address, and a command line is no place for them")
 		return
@@ -370,7 +368,7 @@ func (c *claude) override(variables map[string]string) {
 	if c.flag != nil {
 		c.replace(*c.flag, file.Path)
 	} else {
-		c.insert("claude", "--settings", file.Path)
+		c.insert("--settings", file.Path)
 	}
 	c.out.Files = append(c.out.Files, file)
 }

@@ -1,10 +1,38 @@
-package client
+package profile
 
 import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 )
+
+var _ = add(Agent{
+	Name: "gemini", Title: "Gemini CLI", Aliases: []string{"gemini-cli"}, Packages: []string{"@google/gemini-cli"},
+	InitialEstimate: 1024 * limit.MiB, // of the sub-agent runner whose users know this name
+	Source:          "measured: 0.61.0", Compacts: true, plan: planGemini, trusts: func(w *planner) bool { return readGemini(w, geminiFolder).trusted },
+	Resume: "gemini --resume latest",
+
+	ServerFiles: func(h Home) []string { return []string{below(geminiHome(h), "settings.json")} },
+	ServerNames: []string{"/.gemini/settings.json", "/gemini-cli/settings.json"},
+	Servers:     geminiServers,
+	// It cuts at 40,000 characters. gemini-cli-mcp-client, with the server's name behind it in newer ones.
+	MCPClient: "gemini-cli", ResultCap: 40_000,
+
+	UserAgent: "GeminiCLI",
+})
+
+// geminiFolder is the name of the folder of its settings, in a home and in a project.
+const geminiFolder = ".gemini"
+
+func geminiHome(h Home) string {
+	if dir := h.folder("GEMINI_CLI_HOME", ""); dir != "" {
+		return filepath.Join(dir, geminiFolder)
+	}
+	return h.at(geminiFolder)
+}
 
 // Gemini CLI 0.61, measured.
 //
@@ -18,8 +46,8 @@ import (
 const geminiBase = "GOOGLE_GEMINI_BASE_URL"
 
 func planGemini(w *planner) {
-	s := readGemini(w, ".gemini")
-	if w.obeyed("Gemini CLI", s.project) {
+	s := readGemini(w, geminiFolder)
+	if w.obeyed(s.project) {
 		return
 	}
 	w.passedOver(s.ignored)
@@ -79,7 +107,7 @@ func readGemini(w *planner, folder string) *geminiSettings {
 	s := &geminiSettings{planner: w}
 	system := "/etc/gemini-cli/"
 	prefix := "GEMINI_CLI_SYSTEM_"
-	if folder == ".qwen" {
+	if folder == qwenFolder {
 		system, prefix = "/etc/qwen-code/", "QWEN_CODE_SYSTEM_"
 	}
 	if runtime.GOOS != "linux" {
@@ -94,9 +122,9 @@ func readGemini(w *planner, folder string) *geminiSettings {
 		}
 		return system + name
 	}
-	home := w.path(folder)
-	if folder == ".gemini" && w.get("GEMINI_CLI_HOME") != "" {
-		home = filepath.Join(w.get("GEMINI_CLI_HOME"), folder)
+	home := w.homes().at(folder)
+	if folder == geminiFolder {
+		home = geminiHome(w.homes())
 	}
 	s.file(first(prefix+"DEFAULTS_PATH", "system-defaults.json"))
 	if home != "" {
@@ -169,7 +197,7 @@ func (s *geminiSettings) claim(claims []claim, obeyed bool) {
 // unknown (an editor may say) it does: the run is then without proxy.
 func (s *geminiSettings) trusts(folder, home string) bool {
 	prefix := "GEMINI"
-	if folder == ".qwen" {
+	if folder == qwenFolder {
 		prefix = "QWEN"
 	}
 	switch {
@@ -177,13 +205,13 @@ func (s *geminiSettings) trusts(folder, home string) bool {
 		return false
 	case s.planner.get(prefix+"_CLI_TRUST_WORKSPACE") != "", s.folderTrust != nil && !*s.folderTrust:
 		return true
-	case folder == ".qwen" && s.folderTrust == nil: // Qwen Code asks only where that is switched on
+	case folder == qwenFolder && s.folderTrust == nil: // Qwen Code asks only where that is switched on
 		return true
 	case s.planner.get("GEMINI_CLI_IDE_SERVER_PORT") != "", s.planner.get("QWEN_CODE_IDE_SERVER_PORT") != "":
 		return true
 	}
 	name := s.planner.get(prefix + "_CLI_TRUSTED_FOLDERS_PATH")
-	if folder == ".qwen" {
+	if folder == qwenFolder {
 		name = s.planner.get("QWEN_CODE_TRUSTED_FOLDERS_PATH")
 	}
 	if name == "" && home != "" {
@@ -278,4 +306,53 @@ func (s *geminiSettings) get(name string) string {
 		return value
 	}
 	return s.env[name]
+}
+
+// geminiSystem names the file of Gemini CLI 0.61.0 that wins over the user's and the
+// project's settings, server by server. Without it, it lies in a folder of the system; what
+// stands there is kept in ours.
+const geminiSystem = "GEMINI_CLI_SYSTEM_SETTINGS_PATH"
+
+func geminiServers(w Servers) {
+	folder, trusted := w.Project()
+	home := geminiHome(w.Home())
+	w.Load(filepath.Join(home, "settings.json"), always)
+	switch project := filepath.Join(folder, geminiFolder); {
+	case trusted || project == home:
+		w.Load(filepath.Join(project, "settings.json"), always)
+	case w.Read(filepath.Join(project, "settings.json")) != nil:
+		// In our file of the system's settings they would be started although the tool itself leaves them alone.
+		w.Note("the servers of the project's settings are left alone: the folder is not trusted")
+	}
+	system := w.Home().Get(geminiSystem)
+	if system == "" {
+		switch runtime.GOOS {
+		case "windows":
+			system = `C:\ProgramData\gemini-cli\settings.json`
+		case "darwin":
+			system = "/Library/Application Support/GeminiCli/settings.json"
+		default:
+			system = "/etc/gemini-cli/settings.json"
+		}
+	}
+	body := []byte("{}")
+	if data := w.Read(system); data != nil {
+		// The name says how it is read: as a file of this client.
+		plain := w.Take(filepath.Join(filepath.Dir(system), geminiFolder, "settings.json"), data, always)
+		if span, err := rawjson.Only(plain); err != nil || plain[span.Start] != '{' {
+			w.Refuse(system + " is not valid JSON: correct it and try again")
+			return
+		}
+		body = plain
+	}
+	some := false
+	w.Wrapped(func(s Server) {
+		if entry := s.Entry(); entry != nil {
+			body, some = setServer(body, "mcpServers", s.Name, entry), true
+		}
+	})
+	w.Offered(func(o Offered) { body, some = setServer(body, "mcpServers", o.Name, o.entry()), true })
+	if some {
+		w.Set(geminiSystem, w.File("gemini-settings.json", append(body, '\n')))
+	}
 }

@@ -1,9 +1,26 @@
-package client
+package profile
 
 import (
 	"net/url"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
+
+var _ = add(Agent{
+	Name: "qwen", Title: "Qwen Code", Aliases: []string{"qwen-code"}, Packages: []string{"@qwen-code/qwen-code"},
+	InitialEstimate: 1792 * limit.MiB, // twice the largest turn that was measured (PSS 264-869 MB): room for the build or test that it starts
+	Source:          "measured: 0.24.4", Compacts: true, plan: planQwen, trusts: func(w *planner) bool { return readGemini(w, qwenFolder).trusted },
+	Resume: "qwen --continue",
+
+	ServerFiles: func(h Home) []string { return []string{h.at(qwenFolder, "settings.json")} },
+	ServerNames: []string{"/.qwen/settings.json"},
+
+	UserAgent: "QwenCode/",
+})
+
+// qwenFolder is the name of the folder of its settings, in a home and in a project. They are read by readGemini: it grew from Gemini CLI.
+const qwenFolder = ".qwen"
 
 // Qwen Code 0.24, measured over its three protocols with --auth-type.
 //
@@ -15,13 +32,13 @@ import (
 var qwenHosts = []string{"dashscope", "aliyuncs.com", "openrouter.ai", "deepseek.com", "modelscope", "mistral.ai", "minimax", "z.ai", "bigmodel.cn"}
 
 func planQwen(w *planner) {
-	s := readGemini(w, ".qwen")
-	if w.obeyed("Qwen Code", s.project) {
+	s := readGemini(w, qwenFolder)
+	if w.obeyed(s.project) {
 		return
 	}
 	w.passedOver(s.ignored)
 	auth := s.selected
-	if flags := w.flags("qwen", "--auth-type"); len(flags) > 0 {
+	if flags := w.flags("--auth-type"); len(flags) > 0 {
 		auth = flags[len(flags)-1].value
 	}
 	if auth == "" {
@@ -54,7 +71,7 @@ func planQwen(w *planner) {
 		return
 	}
 	own, origin := s.get(variable), variable
-	flags := w.flags("qwen", "--openai-base-url", "--openaiBaseUrl")
+	flags := w.flags("--openai-base-url", "--openaiBaseUrl")
 	switch {
 	case auth == "openai" && len(flags) > 0:
 		own, origin = flags[len(flags)-1].value, "--openai-base-url"

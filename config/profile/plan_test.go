@@ -1,4 +1,4 @@
-package client
+package profile
 
 import (
 	"io/fs"
@@ -35,7 +35,10 @@ type row struct {
 
 func (r row) plan(t *testing.T) Setting {
 	t.Helper()
-	p, ok := For(r.tool)
+	p, ok := Find(r.tool)
+	if r.tool == Generic.Name {
+		p, ok = Generic, true
+	}
 	if !ok {
 		t.Fatalf("no profile of %s", r.tool)
 	}
@@ -255,19 +258,19 @@ func content(provider string, url string) string {
 var openCodeRows = []row{
 	{
 		name: "keys in the environment", tool: "opencode", env: []string{"ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=b", "GEMINI_API_KEY=c"},
-		set:     map[string]string{openCodeContent: `{"provider":{` + content("anthropic", root+"/anthropic/v1") + "," + content("google", root+"/gemini/v1beta") + "," + content("openai", root+"/openai/v1") + `}}`},
+		set:     map[string]string{openCodeNames.content(): `{"provider":{` + content("anthropic", root+"/anthropic/v1") + "," + content("google", root+"/gemini/v1beta") + "," + content("openai", root+"/openai/v1") + `}}`},
 		reaches: []Upstream{anthropic, google, openai},
 	},
 	{
 		name: "a key in auth.json", tool: "opencode", files: map[string]string{"/home/ann/.local/share/opencode/auth.json": `{"openai":{"type":"api","key":"k"},"anthropic":{"type":"oauth"}}`},
-		set: map[string]string{openCodeContent: `{"provider":{` + content("openai", root+"/openai/v1") + `}}`}, reaches: []Upstream{openai},
+		set: map[string]string{openCodeNames.content(): `{"provider":{` + content("openai", root+"/openai/v1") + `}}`}, reaches: []Upstream{openai},
 	},
 	{
 		name: "what models take", tool: "opencode", env: []string{"OPENAI_API_KEY=b"},
 		files: map[string]string{
 			"/home/ann/.config/opencode/opencode.json": `{"provider":{"openai":{"models":{"m":{"id":"real-m","limit":{"context":512000,"output":8000}},"n":{"limit":{"context":-1}},"o":{"limit":[]}}}}}`,
 		},
-		set: map[string]string{openCodeContent: `{"provider":{"openai":{"options":{"baseURL":"` + root + `/openai/v1"}}}}`}, reaches: []Upstream{openai},
+		set: map[string]string{openCodeNames.content(): `{"provider":{"openai":{"options":{"baseURL":"` + root + `/openai/v1"}}}}`}, reaches: []Upstream{openai},
 		models: []ModelLimit{{"openai", "real-m", 512_000, 8_000}},
 	},
 	{name: "OAuth only", tool: "opencode", files: map[string]string{"/home/ann/.local/share/opencode/auth.json": `{"anthropic":{"type":"oauth"}}`}, why: "no provider whose address is known"},
@@ -278,20 +281,20 @@ var openCodeRows = []row{
 			"/home/ann/.config/opencode/opencode.jsonc": `{"provider":{"openai":{"options":{"baseURL":"https://one.example/v1"}},"mine":{"npm":"@ai-sdk/openai-compatible","options":{"baseURL":"https://{env:GW}/llm"}}}}`,
 			"/home/ann/opencode.json":                   `{"provider":{"openai":{"options":{"baseURL":"https://two.example/v1"}},"claude":{"npm":"@ai-sdk/anthropic","options":{"baseURL":"https://c.example/v1"}}}}`,
 		},
-		set:     map[string]string{openCodeContent: `{"provider":{` + content("claude", root+"/claude/v1") + "," + content("mine", root+"/mine/v1") + "," + content("openai", root+"/openai/v1") + `}}`},
+		set:     map[string]string{openCodeNames.content(): `{"provider":{` + content("claude", root+"/claude/v1") + "," + content("mine", root+"/mine/v1") + "," + content("openai", root+"/openai/v1") + `}}`},
 		reaches: []Upstream{at(openai, "https://two.example/v1"), {Name: "claude", Provider: "anthropic", URL: "https://c.example"}, {Name: "mine", Provider: "openai", URL: gateway}},
 	},
 	{
-		name: "the user's content is kept, order included", tool: "opencode", env: []string{"OPENAI_API_KEY=b", openCodeContent + `={"permission":{"z":"ask","a":"allow"}, // mine
+		name: "the user's content is kept, order included", tool: "opencode", env: []string{"OPENAI_API_KEY=b", openCodeNames.content() + `={"permission":{"z":"ask","a":"allow"}, // mine
 			"provider":{"openai":{"models":{"m":{}}}},}`},
-		set: map[string]string{openCodeContent: `{"permission":{"z":"ask","a":"allow"},"provider":{"openai":{"models":{"m":{}},"options":{"baseURL":"` + root + `/openai/v1"}}}}`}, reaches: []Upstream{openai},
+		set: map[string]string{openCodeNames.content(): `{"permission":{"z":"ask","a":"allow"},"provider":{"openai":{"models":{"m":{}},"options":{"baseURL":"` + root + `/openai/v1"}}}}`}, reaches: []Upstream{openai},
 	},
 	{
 		name: "kinds without a profile", tool: "opencode", env: []string{"OPENAI_API_KEY=b"},
 		files: map[string]string{"/home/ann/.config/opencode/opencode.json": `{"provider":{"b":{"npm":"@ai-sdk/amazon-bedrock","options":{"baseURL":"https://x"}},"f":{"options":{"baseURL":"{file:x}"}},"empty":{}}}`},
-		set:   map[string]string{openCodeContent: `{"provider":{` + content("openai", root+"/openai/v1") + `}}`}, reaches: []Upstream{openai},
+		set:   map[string]string{openCodeNames.content(): `{"provider":{` + content("openai", root+"/openai/v1") + `}}`}, reaches: []Upstream{openai},
 	},
-	{name: "broken content", tool: "opencode", env: []string{"OPENAI_API_KEY=b", openCodeContent + "=["}, why: openCodeContent},
+	{name: "broken content", tool: "opencode", env: []string{"OPENAI_API_KEY=b", openCodeNames.content() + "=["}, why: openCodeNames.content()},
 }
 
 var otherRows = []row{

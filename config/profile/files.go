@@ -1,4 +1,4 @@
-package client
+package profile
 
 import (
 	"bufio"
@@ -10,18 +10,22 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // Settings files of people are a few kilobytes; these bounds are there for what is none.
 const (
-	maxFile  = 1 << 20 // bytes of one file
-	maxFiles = 64      // files read for one plan
+	maxFile  = 1 << 20  // bytes of one file
+	maxState = 16 << 20 // of one in which the agent keeps its history too: Claude Code's own grows to megabytes
+	maxFiles = 256      // files read for one plan
 )
 
 // read returns a file, nil when there is none. Other errors are returned: the file may say
 // what would matter.
-func (w *planner) read(name string) ([]byte, error) {
+func (w *planner) read(name string) ([]byte, error) { return w.readUpTo(name, maxFile) }
+
+func (w *planner) readUpTo(name string, most int) ([]byte, error) {
 	if name == "" || !filepath.IsAbs(name) {
 		return nil, nil
 	}
@@ -36,8 +40,8 @@ func (w *planner) read(name string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("%s is larger than %d bytes", name, maxFile)
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("%s is larger than %d bytes", name, most)
 	}
 	if err != nil {
 		return nil, err
@@ -47,7 +51,7 @@ func (w *planner) read(name string) ([]byte, error) {
 
 // readBounded reads a regular file: a pipe in its place would wait for ever.
 func readBounded(name string) ([]byte, error) {
-	return statefile.ReadLinked(name, maxFile)
+	return statefile.ReadLinked(name, maxState)
 }
 
 // readJSON decodes a settings file with comments into v. It tells whether there was one.
@@ -170,4 +174,22 @@ func upwards(dir string) []string {
 		dir = parent
 	}
 	return dirs
+}
+
+var topLevelLine = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_-]*):[ \t]+["']?([^"'#]*[^"'# \t])["']?[ \t]*(#.*)?$`)
+
+// lines reads the plain NAME: VALUE lines at the top level of a YAML file, which is where
+// these tools keep addresses. Anything else in it is left alone.
+func (w *planner) lines(name string) map[string]string {
+	found := map[string]string{}
+	text, err := w.read(name)
+	if err != nil {
+		w.note("%s could not be read and was passed over", name)
+	}
+	for line := range strings.Lines(string(text)) {
+		if m := topLevelLine().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && len(found) < 1000 {
+			found[m[1]] = m[2]
+		}
+	}
+	return found
 }

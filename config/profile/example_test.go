@@ -1,18 +1,18 @@
-package client_test
+package profile_test
 
 import (
 	"fmt"
 	"io/fs"
 
-	"github.com/plimsoll/plimsoll/window/client"
+	"github.com/plimsoll/plimsoll/config/profile"
 )
 
 // A tool with a profile is given the proxy's address in its own way.
 func Example() {
 	none := func(string) ([]byte, error) { return nil, fs.ErrNotExist } // a home without settings
 	for _, command := range [][]string{{"codex", "exec", "fix the tests"}, {"claude", "-p", "fix the tests"}, {"gemini", "-p", "fix the tests"}} {
-		p, _ := client.For(command[0])
-		s, err := p.Plan(client.Setup{
+		p, _ := profile.Find(command[0])
+		s, err := p.Plan(profile.Setup{
 			Argv: command, Environ: []string{"HOME=/home/ann", "CODEX_API_KEY=…", "GEMINI_API_KEY=…"}, Dir: "/home/ann/work",
 			Root: "http://127.0.0.1:4711/token", ReadFile: none,
 		})

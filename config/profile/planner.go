@@ -1,9 +1,8 @@
-package client
+package profile
 
 import (
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 // A planner collects one Setting. The first refusal stands.
 type planner struct {
+	agent *Agent
 	in    Setup
 	host  string // of the proxy, without port
 	home  string
@@ -20,8 +20,8 @@ type planner struct {
 	out   Setting
 }
 
-func newPlanner(in Setup, host string) *planner {
-	w := &planner{in: in, host: host, home: in.Home}
+func newPlanner(a *Agent, in Setup, host string) *planner {
+	w := &planner{agent: a, in: in, host: host, home: in.Home}
 	if w.home == "" {
 		w.home = w.get("HOME")
 	}
@@ -154,6 +154,21 @@ func (w *planner) through(name, provider, address, origin string) string {
 	return base
 }
 
+// throughVersion is through for addresses that hold the version: for all but OpenAI's
+// protocol it goes from the upstream's end to the end of what the tool is given.
+func (w *planner) throughVersion(name, provider, address, version, origin string) string {
+	address = strings.TrimRight(address, "/")
+	bare, ends := strings.CutSuffix(address, version)
+	if provider == "openai" || !ends {
+		return w.through(name, provider, address, origin)
+	}
+	base := w.through(name, provider, bare, origin)
+	if base == "" {
+		return ""
+	}
+	return base + version
+}
+
 // variable points one variable of the tool at the proxy. Its present value, when there is
 // one, is the upstream.
 func (w *planner) variable(variable, name, provider string) {
@@ -210,10 +225,5 @@ func (w *planner) reachLoopback() {
 	sorting.StableBy(w.out.Env, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// path joins below the home directory; "" without a home.
-func (w *planner) path(elements ...string) string {
-	if w.home == "" {
-		return ""
-	}
-	return filepath.Join(append([]string{w.home}, elements...)...)
-}
+// homes are where the agent's files are.
+func (w *planner) homes() Home { return Home{Dir: w.home, Work: w.in.Dir, Get: w.get} }

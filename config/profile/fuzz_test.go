@@ -1,4 +1,4 @@
-package client
+package profile
 
 import (
 	"bytes"
@@ -15,8 +15,9 @@ import (
 // Whatever the files, flags and variables hold: a plan ends, is the same twice, and when
 // there is a proxy every address it gives to the tool is the proxy's.
 func FuzzPlan(f *testing.F) {
-	for _, r := range slices.Concat(claudeRows, codexRows, geminiRows, openCodeRows, otherRows) {
-		tool := slices.IndexFunc(profiles, func(p Profile) bool { return p.Name == r.tool })
+	planned := append(All(), Generic)
+	for _, r := range slices.Concat(claudeRows, codexRows, geminiRows, openCodeRows, otherRows, adapterRows, piRows, newestRows) {
+		tool := slices.IndexFunc(planned, func(a *Agent) bool { return a.Name == r.tool })
 		for _, text := range append(slices.Sorted(maps.Values(r.files)), "") {
 			f.Add(uint8(tool), text, strings.Join(r.env, "\n"), strings.Join(r.argv, "\n"))
 		}
@@ -24,7 +25,7 @@ func FuzzPlan(f *testing.F) {
 	f.Add(uint8(1), strings.Repeat("[", 100_000), "", "claude")
 	f.Add(uint8(3), "a."+strings.Repeat("a.", 50_000)+"a=1", "", "codex")
 	f.Fuzz(func(t *testing.T, tool uint8, file, env, argv string) {
-		p := profiles[int(tool)%len(profiles)]
+		p := planned[int(tool)%len(planned)]
 		in := Setup{
 			Argv: strings.Split(argv, "\n"), Environ: append(strings.Split(env, "\n"), "HOME=/h"), Dir: "/h/w", Root: root, AWS: len(env)%2 == 0,
 			ReadFile: func(name string) ([]byte, error) {

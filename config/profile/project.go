@@ -1,4 +1,4 @@
-package client
+package profile
 
 import (
 	"net/url"
@@ -52,7 +52,7 @@ func (c claim) String() string {
 }
 
 // obeyed refuses the proxy because the tool obeys what a project's file says.
-func (w *planner) obeyed(tool string, claims []claim) bool {
+func (w *planner) obeyed(claims []claim) bool {
 	if len(claims) == 0 {
 		return false
 	}
@@ -60,7 +60,7 @@ func (w *planner) obeyed(tool string, claims []claim) bool {
 	// What can be shown as an address says most.
 	at := max(0, slices.IndexFunc(claims, func(c claim) bool { return addressName(c.name) }))
 	w.refuse("the project's file %s, and %s obeys it: such a file decides nothing here, so %s is left to its own ways; set it in your own settings or the environment to go through the proxy",
-		claims[at], tool, tool)
+		claims[at], w.agent.Title, w.agent.Title)
 	return true
 }
 
@@ -89,19 +89,8 @@ func claimsOf(file string, variables map[string]string, counts func(name string)
 	return claims
 }
 
-// Trusts says whether the tool takes the settings of the folder it starts in, its MCP servers among them: the user has
-// trusted the folder, or the tool asks for no trust. Where that is unknown it does. The Root of in may be empty.
-func Trusts(tool string, in Setup) bool {
-	w := newPlanner(in, "")
-	switch tool {
-	case "claude":
-		c := readClaude(w)
-		return c.trusts()
-	case "gemini", "qwen":
-		return readGemini(w, "."+tool).trusted
-	case "codex":
-		c := readCodex(w)
-		return c.trusted
-	}
-	return true
+// Trusts says whether the agent takes the settings of the folder it starts in, its MCP servers among them: the user has
+// trusted the folder, or the agent asks for no trust. Where that is unknown it does. The Root of in may be empty.
+func (a *Agent) Trusts(in Setup) bool {
+	return a.trusts == nil || a.trusts(newPlanner(a, in, ""))
 }

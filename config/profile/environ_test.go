@@ -1,4 +1,4 @@
-package client
+package profile
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ func TestEnvironReplacesAndRemoves(t *testing.T) {
 }
 
 func TestSetupMustBeWhole(t *testing.T) {
-	p, _ := For("claude")
+	p, _ := Find("claude")
 	for name, in := range map[string]Setup{
 		"no command": {Root: root}, "no root": {Argv: []string{"claude"}}, "a slash": {Argv: []string{"claude"}, Root: root + "/"},
 	} {
@@ -24,14 +24,14 @@ func TestSetupMustBeWhole(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := (Profile{}).Plan(Setup{Argv: []string{"x"}, Root: root}); err == nil {
+	if _, err := (&Agent{}).Plan(Setup{Argv: []string{"x"}, Root: root}); err == nil {
 		t.Error("an empty profile plans")
 	}
-	if _, ok := For("emacs"); ok {
+	if _, ok := Find("emacs"); ok {
 		t.Error("there is a profile of emacs")
 	}
-	if len(Profiles()) < 10 || !slices.IsSortedFunc(Profiles(), func(a, b Profile) int { return strings.Compare(a.Name, b.Name) }) {
-		t.Errorf("profiles %+v", Profiles())
+	if len(All()) < 9 || !slices.IsSortedFunc(All(), func(a, b *Agent) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Errorf("agents %+v", All())
 	}
 }
 
@@ -43,7 +43,7 @@ func TestReasonsHoldNoSettings(t *testing.T) {
 		{tool: "claude", files: map[string]string{"/home/ann/.claude/settings.json": `{"env":{"K":"hunter2"`}},
 		{tool: "claude", env: []string{"ANTHROPIC_BASE_URL=https://ann:hunter2@x.example"}},
 		{tool: "gemini", files: map[string]string{"/home/ann/.gemini/settings.json": `hunter2`}},
-		{tool: "opencode", env: []string{openCodeContent + "=hunter2"}},
+		{tool: "opencode", env: []string{openCodeNames.content() + "=hunter2"}},
 	} {
 		s := r.plan(t)
 		if said, _ := json.Marshal(s); strings.Contains(string(said), "hunter2") {

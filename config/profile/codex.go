@@ -1,16 +1,32 @@
-package client
+package profile
 
 import (
-	"fmt"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/plimsoll/plimsoll/limit"
 )
+
+var _ = add(Agent{
+	Name: "codex", Title: "Codex", Packages: []string{"@openai/codex"},
+	// The estimate and the bound are those of the sub-agent runner whose users know this name.
+	InitialEstimate: 4096 * limit.MiB, MaxConcurrent: 5,
+	Source: "measured: 0.169.0", Compacts: true, plan: planCodex, trusts: func(w *planner) bool { return readCodex(w).trusted },
+	Resume: "codex resume --last",
+
+	ServerFiles: func(h Home) []string { return []string{below(codexFolder(h), "config.toml")} },
+	ServerNames: []string{"/.codex/config.toml"},
+	Servers:     codexServers,
+	MCPClient:   "codex", ResultCap: 10_000, // it cuts at about 10 KB; codex-mcp-client
+
+	UserAgent: "codex", Speaks: codexSpeaks, Typed: codexTyped,
+})
+
+// codexFolder is where Codex keeps its settings and its login.
+func codexFolder(h Home) string { return h.folder("CODEX_HOME", h.at(".codex")) }
 
 // Codex 0.169, measured.
 //
@@ -32,12 +48,12 @@ const codexBase = "openai_base_url"
 const chatGPT = "https://chatgpt.com/backend-api/codex"
 
 func planCodex(w *planner) {
-	if w.given("codex", "--oss") {
+	if w.given("--oss") {
 		w.refuse("Codex was asked for a local model (--oss), which has no profile")
 		return
 	}
 	c := readCodex(w)
-	if w.out.Why != "" || w.obeyed("Codex", c.project) {
+	if w.out.Why != "" || w.obeyed(c.project) {
 		return
 	}
 	w.passedOver(c.ignored)
@@ -78,18 +94,20 @@ func planCodex(w *planner) {
 	w.limit("openai", text(c.config["model"]), number(c.config["model_context_window"]), number(c.config["model_max_output_tokens"]))
 	if w.in.PeerRoot != "" {
 		base = w.in.PeerRoot + strings.TrimPrefix(base, w.in.Root)
-	} else {
+	} else if w.agent.Adapter == nil {
 		w.note("Codex takes its address on the command line, so the token of this run can be seen in the list of processes while it runs")
+	}
+	if w.agent.Adapter != nil {
+		c.point(strings.Split(key, "."), base)
+		return
 	}
 	assignment := key + "=" + strconv.Quote(base)
 	if f, ok := c.overrides[key]; ok {
 		w.replace(f, assignment)
 		return
 	}
-	w.insert("codex", "-c", assignment)
+	w.insert("-c", assignment)
 }
-
-const bareKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 // codex is what its files and flags say, merged.
 type codex struct {
@@ -141,14 +159,11 @@ func (c *codex) readProject() {
 }
 
 func readCodex(w *planner) *codex {
-	c := &codex{planner: w, dir: w.get("CODEX_HOME"), config: map[string]any{}, overrides: map[string]flag{}}
-	if c.dir == "" {
-		c.dir = w.path(".codex")
-	}
+	c := &codex{planner: w, dir: codexFolder(w.homes()), config: map[string]any{}, overrides: map[string]flag{}}
 	names := []string{"/etc/codex/config.toml"}
 	if c.dir != "" {
 		names = append(names, filepath.Join(c.dir, "config.toml"))
-		if profiles := w.flags("codex", "-p", "--profile"); len(profiles) > 0 {
+		if profiles := w.flags("-p", "--profile"); len(profiles) > 0 {
 			if name := profiles[len(profiles)-1].value; name != "" && strings.Trim(name, bareKey) == "" {
 				names = append(names, filepath.Join(c.dir, name+".config.toml"))
 			}
@@ -167,7 +182,11 @@ func readCodex(w *planner) *codex {
 		merge(c.config, layer, 0)
 	}
 	c.readProject()
-	for _, f := range w.flags("codex", "-c", "--config") {
+	if c.agent.Adapter != nil {
+		c.readVariables()
+		return c
+	}
+	for _, f := range w.flags("-c", "--config") {
 		key, value, ok := strings.Cut(f.value, "=")
 		if !ok {
 			continue
@@ -179,14 +198,18 @@ func readCodex(w *planner) *codex {
 		if err != nil {
 			v = strings.TrimSpace(value) // as Codex does: what is no TOML is text
 		}
-		assign(c.config, strings.Split(key, "."), v)
+		c.override(key, v)
 	}
 	return c
 }
 
+// override sets a key, with dots in it, over what the files say.
+func (c *codex) override(key string, value any) { assign(c.config, strings.Split(key, "."), value) }
+
 // home is where the credential of Codex's own login belongs.
 func (c *codex) home(ownAuth bool) (address, origin string) {
-	if ownAuth || c.get("CODEX_API_KEY") != "" {
+	// Through an adapter the editor chooses the login, and the key is only one that may be chosen.
+	if ownAuth || c.get("CODEX_API_KEY") != "" && c.agent.Adapter == nil {
 		return c.usual("openai"), "[upstream] openai"
 	}
 	if store := text(c.config["cli_auth_credentials_store"]); store != "" && store != "file" {
@@ -225,70 +248,66 @@ func (c *codex) home(ownAuth bool) (address, origin string) {
 	return "", ""
 }
 
-// decodeTOML reads a document; its errors carry no text of it.
-func decodeTOML(doc []byte) (map[string]any, error) {
-	out := map[string]any{}
-	if len(doc) == 0 {
-		return out, nil
+// codexServers gives Codex 0.169.0 a server's command and arguments by -c, which is merged into the
+// server's table: variables, timeouts and the rest stay. A key can be set but not taken
+// away, and a table with both url and command is refused: so a remote server can only be
+// wrapped in its file. Quotes in a key of -c are part of the name, so a name must be bare.
+// A project's own file counts only where the user's says that the project is trusted.
+func codexServers(w Servers) {
+	w.Load(filepath.Join(codexFolder(w.Home()), "config.toml"), always)
+	if project, trusted := w.Project(); trusted {
+		w.Load(filepath.Join(project, ".codex", "config.toml"), always)
 	}
-	if err := toml.Unmarshal(doc, &out); err != nil {
-		return map[string]any{}, fmt.Errorf("is not TOML")
+	var flags []string
+	start := func(name, command string, args []string) {
+		flags = append(flags, "-c", "mcp_servers."+name+".command="+tomlText(command), "-c", "mcp_servers."+name+".args="+tomlTexts(args))
 	}
-	return out, nil
-}
-
-// merge puts the members of over into base, tables into tables.
-func merge(base, over map[string]any, depth int) {
-	for key, value := range over {
-		into, table := base[key].(map[string]any)
-		if from, ok := value.(map[string]any); ok && table && depth < maxNesting {
-			merge(into, from, depth+1)
-			continue
+	w.Wrapped(func(s Server) {
+		switch {
+		case s.Remote:
+			w.Around(s.Name, "it is remote, and Codex takes no other kind of server in its place for one run")
+		case strings.Trim(s.Name, bareKey) != "":
+			w.Around(s.Name, "its name cannot be written in a flag of Codex")
+		default:
+			start(s.Name, s.Command, s.Args)
 		}
-		base[key] = value
-	}
+	})
+	w.Offered(func(o Offered) { start(o.Name, o.Command[0], o.Command[1:]) })
+	w.Insert(flags...)
 }
 
-// assign sets a dotted key.
-func assign(table map[string]any, path []string, value any) {
-	for len(path) > 1 && len(path) < maxNesting {
-		next, ok := table[path[0]].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			table[path[0]] = next
+// codexSpeaks reads the header X-Codex-Turn-Metadata: a JSON object that says who began the thread, what began the turn, and
+// what the request is for.
+func codexSpeaks(r Request) Origin {
+	said := r.Header("X-Codex-Turn-Metadata")
+	var turn struct {
+		Agent  string `json:"agent_name"`
+		Kind   string `json:"request_kind"`
+		Source string `json:"thread_source"`
+		By     string `json:"turn_trigger"`
+	}
+	if len(said) > MaxSelfDescription || json.Unmarshal([]byte(said), &turn) != nil {
+		return Origin{Side: true}
+	}
+	o := Origin{Side: turn.Source != "user" || turn.Kind != "turn" || turn.Agent != "" && turn.Agent != "/root"}
+	o.Person = !o.Side && turn.By == "user" && r.Header("Originator") == "codex-tui"
+	return o
+}
+
+// codexTyped are the texts of a message but for those that Codex wrote; where it wrote the first, nobody typed the others.
+func codexTyped(parts []Said) (typed []int) {
+	for i, p := range parts {
+		wrote := agentWrote(p.Text, codexOpenings)
+		switch {
+		case wrote && i == 0:
+			return nil
+		case p.Single && p.Bare && !wrote:
+			typed = append(typed, i)
 		}
-		table, path = next, path[1:]
 	}
-	table[path[0]] = value
+	return typed
 }
 
-func text(v any) string {
-	s, _ := v.(string)
-	return s
-}
-
-func number(v any) float64 {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case float64:
-		return v
-	}
-	return 0
-}
-
-func object(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
-}
-
-// clip bounds a foreign word in a sentence and takes out what could move a terminal.
-func clip(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
-	return strconv.Quote(limit.Short(s, 43))
-}
+// codexOpenings begin texts of Codex in the role of the user, outside of elements: the project's AGENTS.md, and a summary of what was
+// compacted.
+var codexOpenings = []string{"# AGENTS.md instructions", "Another language model started", "Generate a concise", "Warning:", "Message Type:", "Sender:"}

@@ -1,4 +1,4 @@
-package client
+package profile
 
 import (
 	"errors"
@@ -7,46 +7,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// Profile is what is known about one tool.
-type Profile struct {
-	// Name is the tool's, as in package config: "claude", "codex", ….
-	Name string
-	// Source says where the profile comes from: "measured" with the version, or
-	// "documentation".
-	Source string
-	// Compacts tells that the tool makes room in its history by itself (Claude Code at about
-	// 83 % of the window, Codex at about 90 %): the proxy acts late, so that it gets the chance.
-	Compacts bool
-
-	plan func(*planner)
-}
-
-var profiles = []Profile{
-	{Name: "aider", Source: "documentation", plan: planAider},
-	{Name: "claude", Source: "measured: 2.1.197", Compacts: true, plan: planClaude},
-	{Name: "cline", Source: "measured: 3.0.65", Compacts: true, plan: planCline},
-	{Name: "codex", Source: "measured: 0.169.0", Compacts: true, plan: planCodex},
-	{Name: "copilot", Source: "measured: 1.0.102", Compacts: true, plan: planCopilot},
-	{Name: "gemini", Source: "measured: 0.61.0", Compacts: true, plan: planGemini},
-	{Name: "generic", Source: "documentation", plan: planGeneric},
-	{Name: "goose", Source: "documentation", Compacts: true, plan: planGoose},
-	{Name: "opencode", Source: "measured: 1.18.33", Compacts: true, plan: planOpenCode},
-	{Name: "qwen", Source: "measured: 0.24.4", Compacts: true, plan: planQwen},
-}
-
-// For finds the profile of a tool by its canonical name. "generic" is for programs without
-// a profile of their own, to be used only when the user asks for a proxy.
-func For(tool string) (Profile, bool) {
-	i := slices.IndexFunc(profiles, func(p Profile) bool { return p.Name == tool })
-	if i < 0 {
-		return Profile{}, false
-	}
-	return profiles[i], true
-}
-
-// Profiles lists all, by name.
-func Profiles() []Profile { return slices.Clone(profiles) }
 
 // Setup is a command about to be started.
 type Setup struct {
@@ -156,26 +116,26 @@ func (s Setting) Environ(environ []string) []string {
 
 // Plan decides how the command is started so that its model requests go through the proxy.
 // The error is about the Setup; what speaks against a proxy is in Setting.Why.
-func (p Profile) Plan(in Setup) (Setting, error) {
-	if p.plan == nil {
-		return Setting{}, errors.New("client: the profile is empty; get one from For")
+func (a *Agent) Plan(in Setup) (Setting, error) {
+	if a.plan == nil {
+		return Setting{}, errors.New("profile: the agent is empty; get one from Find")
 	}
 	if len(in.Argv) == 0 {
-		return Setting{}, errors.New("client: no command")
+		return Setting{}, errors.New("profile: no command")
 	}
 	root, err := url.Parse(in.Root)
 	if err != nil || root.Scheme == "" || root.Host == "" || strings.HasSuffix(in.Root, "/") {
-		return Setting{}, errors.New("client: Root must look like http://127.0.0.1:4711/TOKEN, without a slash at its end")
+		return Setting{}, errors.New("profile: Root must look like http://127.0.0.1:4711/TOKEN, without a slash at its end")
 	}
-	w := newPlanner(in, root.Hostname())
-	p.plan(w)
+	w := newPlanner(a, in, root.Hostname())
+	a.plan(w)
 	if w.out.Why == "" && len(w.out.Upstreams) == 0 {
-		return Setting{}, fmt.Errorf("client: the profile of %s planned nothing", p.Name)
+		return Setting{}, fmt.Errorf("profile: that of %s planned nothing", a.Name)
 	}
 	if w.out.Why != "" {
-		return Setting{Why: w.out.Why, Project: w.out.Project, Argv: slices.Clone(in.Argv), Compacts: p.Compacts, Notes: w.out.Notes}, nil
+		return Setting{Why: w.out.Why, Project: w.out.Project, Argv: slices.Clone(in.Argv), Compacts: a.Compacts, Notes: w.out.Notes}, nil
 	}
 	w.reachLoopback()
-	w.out.Compacts = p.Compacts
+	w.out.Compacts = a.Compacts
 	return w.out, nil
 }
