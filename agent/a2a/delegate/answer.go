@@ -40,7 +40,7 @@ func (x *exchange) take(e sdk.Event) {
 		}
 		x.news(e.Status, nil)
 	case *sdk.TaskStatusUpdateEvent:
-		x.task, x.context = e.TaskID, e.ContextID
+		x.task, x.context, x.stale = e.TaskID, e.ContextID, false
 		x.news(e.Status, e.Metadata)
 	case *sdk.TaskArtifactUpdateEvent:
 		x.task, x.context = e.TaskID, e.ContextID
@@ -66,6 +66,9 @@ func (x *exchange) news(s sdk.TaskStatus, about map[string]any) {
 	}
 	if text != "" || s.State != x.state {
 		x.state, x.status = s.State, text
+	}
+	if text == "" && s.State == sdk.TaskStateSubmitted {
+		return
 	}
 	if text == "" {
 		text = stateOf(s.State)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"time"
@@ -18,8 +19,9 @@ import (
 
 const (
 	// maxLost is how often in a row an agent may not be reached; with the pauses between it is about half a minute.
-	maxLost               = 10
-	firstPause, lastPause = 250 * time.Millisecond, 5 * time.Second
+	maxLost = 10
+	// firstPause doubles up to twenty times itself.
+	firstPause = 250 * time.Millisecond
 	// cancelTime bounds the cancelling of a task that nobody waits for any more.
 	cancelTime = 5 * time.Second
 )
@@ -112,48 +114,55 @@ type exchange struct {
 	state     sdk.TaskState
 	status    string // in words
 	answered  bool   // with a message, without a task
+	stale     bool   // the task waited for this message, and only its state from before was seen
 	events    int
 	artifacts []*artifact
 	pile      pile
 }
 
 // settled says that nothing more is to come.
-func (x *exchange) settled() bool { return x.answered || x.state.Terminal() || waits(x.state) }
+func (x *exchange) settled() bool {
+	return x.answered || x.state.Terminal() || waits(x.state) && !x.stale
+}
 
 // run sends the message and follows its task until that is settled. An error comes with the end of ctx, too.
 func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
+	x.stale = m.Message.TaskID != ""
 	var err error
 	if x.card.streaming {
 		err = x.follow(x.card.client.SendStreamingMessage(ctx, m))
 	} else {
 		err = x.send(ctx, m)
 	}
-	wait, lost, since := firstPause, 0, time.Now()
+	wait, lost, since := x.a.firstPause, 0, time.Now()
 	for !x.settled() {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case x.task == "" && err == nil:
-			err = errors.New("it ended its answer before it began")
+			err = io.ErrUnexpectedEOF
 			fallthrough
 		case x.task == "":
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				err = fmt.Errorf("the connection broke off before it named a task: what came of the message is not known (%w)", plainly(err))
+			}
 			return fmt.Errorf("the agent %s: %w", x.a.o.Name, plainly(err))
 		}
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}
-		wait = min(2*wait, lastPause)
+		wait = min(2*wait, 20*x.a.firstPause)
 		if before := x.events; x.card.streaming {
 			_ = x.follow(x.card.client.SubscribeToTask(ctx, &sdk.SubscribeToTaskRequest{ID: x.task}))
 			if x.events > before+1 { // more than the task as it is
-				wait = firstPause
+				wait = x.a.firstPause
 			}
 		}
 		// The task itself has what went by unheard.
 		task, err := x.card.client.GetTask(ctx, &sdk.GetTaskRequest{ID: x.task})
 		switch {
 		case err == nil:
-			lost, since = 0, time.Now()
+			lost, since, x.stale = 0, time.Now(), false
 			x.take(task)
 		case errors.Is(err, sdk.ErrTaskNotFound):
 			return fmt.Errorf("the agent %s does not know the task %s any more: what came of it is not known", x.a.o.Name, x.task)

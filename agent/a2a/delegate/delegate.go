@@ -52,6 +52,8 @@ type Agent struct {
 	http  *http.Client
 	gate  *gate
 	calls chan struct{} // a place for each open call
+	// firstPause is shorter in tests.
+	firstPause time.Duration
 
 	reading chan struct{} // taken by who reads the card
 	card    *card         // guarded by reading
@@ -67,7 +69,7 @@ func New(o Options) (*Agent, error) {
 		return nil, fmt.Errorf("the address of the agent %s is no URL; write it as https://HOST/PATH", o.Name)
 	}
 	a := &Agent{
-		o: o, gate: newGate(home, &o), calls: make(chan struct{}, maxCalls), reading: make(chan struct{}, 1),
+		o: o, gate: newGate(home, &o), calls: make(chan struct{}, maxCalls), reading: make(chan struct{}, 1), firstPause: firstPause,
 		sessions: recent.Map[any, *session]{Max: maxSessions},
 	}
 	a.http = &http.Client{
