@@ -38,7 +38,9 @@ func (r *reader) assign(path []string, w written, src Source) {
 	case len(path) == 1:
 		r.problem(src, path, "is "+string(w.form)+", not a table", "write it as a table: ["+path[0]+"]")
 	case path[0] == "mcp" && path[1] == "servers":
-		r.server(path, w, src)
+		r.server(serversTable, path, w, src)
+	case path[0] == a2aTable:
+		r.server(a2aTable, path, w, src)
 	case path[0] == "mcp" && path[1] == "argocd":
 		r.instance(path, w, src)
 	case path[0] == agentsTable:

@@ -61,7 +61,7 @@ func TestInitChangesNothingAndEveryLineOfItIsValid(t *testing.T) {
 	if s := w.user(b.String()).settings("codex"); s.MemoryMax != bare.MemoryMax || s.Source("grace").Origin != config.OriginDefault {
 		t.Errorf("the generated file changes settings: %+v", s)
 	}
-	setting := regexp.MustCompile(`(?m)^# (\[[a-z_."-]+\]|[a-z-]+[a-z_]* = .*)$`)
+	setting := regexp.MustCompile(`(?m)^# (\[[a-z0-9_."-]+\]|[a-z-]+[a-z_]* = .*)$`)
 	active := setting.ReplaceAllString(b.String(), "$1")
 	l := newWorld(t).user(active).must()
 	for _, k := range config.Keys() {
