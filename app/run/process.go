@@ -177,6 +177,7 @@ func (x *process) record() {
 func (x *process) execute(ctx, starting context.Context) error {
 	p := x.decision
 	terminal := sandbox.Terminal()
+	caller := x.findCaller()
 	screen := sandbox.SaveScreen()
 	spec := sandbox.Spec{
 		ID: x.id(), Path: p.Path, Args: x.opts.Command,
@@ -186,7 +187,8 @@ func (x *process) execute(ctx, starting context.Context) error {
 		OnExit:      sandbox.OnExit(p.Settings.OnExit),
 		Grace:       p.Settings.Grace,
 		OOMD:        sandbox.OOMDPreference(p.Settings.OOMD),
-		Detach:      !terminal,
+		Detach:      !terminal && caller == nil,
+		Caller:      caller,
 		Attended:    true,
 		Subreaper:   true,
 		Launcher:    len(p.Match.Via) > 0,

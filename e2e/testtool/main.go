@@ -36,6 +36,8 @@ const again = 300 * time.Millisecond
 
 var verbs = map[string]func(args []string){
 	"exit":        exit,
+	"editor":      editor,
+	"tally":       tally,
 	"die":         die,
 	"args":        args,
 	"ask":         ask,
