@@ -36,6 +36,7 @@ const again = 300 * time.Millisecond
 
 var verbs = map[string]func(args []string){
 	"exit":        exit,
+	"acp":         acpAgent,
 	"editor":      editor,
 	"tally":       tally,
 	"die":         die,

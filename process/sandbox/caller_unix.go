@@ -108,9 +108,19 @@ func (r *Run) watchCaller(grace time.Duration, quit <-chan struct{}) {
 		}
 	}
 	caller := *r.spec.Caller
-	for end := time.Now().Add(hangupApart); proctree.Alive(caller.PID, caller.Start); time.Sleep(hangupApart / 20) {
+	for end, pause := time.Now().Add(hangupApart), hangupApart/20; proctree.Alive(caller.PID, caller.Start); {
 		if time.Now().After(end) {
-			return // it goes on without talking
+			if caller.Needed == nil || !caller.Needed() {
+				return // the command goes on without being talked to
+			}
+			pause = hangupApart
+		}
+		select {
+		case <-quit:
+			return
+		case <-r.exited:
+			return
+		case <-time.After(pause):
 		}
 	}
 	select {
