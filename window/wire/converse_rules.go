@@ -22,8 +22,8 @@ var converseRules = &Rules{
 	Results: ResultsFirst, UniqueIDs: true, IDMarks: converseIDMarks, UserFirst: true, Alternates: true,
 	NoEmpty: true, NoEmptyText: true, NoBlankText: true, SilentError: true, NoTrailing: true,
 	Marks:     maxCacheMarks,
-	NameBytes: 64,
-	Images:    ImageBytes,
+	NameBytes: 64, PlainNames: true,
+	Images: ImageBytes,
 
 	SignedThinking: true,
 	Bound:          func(*Request) func(*Message, *Part) bool { return func(*Message, *Part) bool { return true } },
@@ -41,7 +41,7 @@ var converseRules = &Rules{
 	TooLong: func(tokens, limit int) string {
 		return fmt.Sprintf("Input is too long for requested model. %d tokens > %d maximum.", tokens, limit)
 	},
-	StreamError: func(_ string, body []byte) []byte { return ExceptionFrame("serviceUnavailableException", body) },
+	StreamError: dataEvent,
 
 	list: "messages", content: "content", resultHolder: "toolResult",
 	member: (*parser).converseMember, element: (*parser).converseMessage, check: (*checker).converse, words: (*Invalid).converseText,

@@ -73,6 +73,8 @@ type Rules struct {
 	Marks       int    // most cache marks; 0 is any number
 	// NameBytes is the longest name of a tool in a call, where the model's maker has a limit: OpenAI for its own, Anthropic for all.
 	NameBytes int
+	// PlainNames says that such a name is of letters, digits, '_' and '-', whoever answers.
+	PlainNames bool
 	// ArgumentBytes is the most characters of arguments that are taken back; 0 is any number.
 	ArgumentBytes int
 	Images        ImageForm
