@@ -95,6 +95,9 @@ func (s *Stream) Event(name string, v any) {
 	s.write(b.String())
 }
 
+// Framed writes an event that is a frame of its own.
+func (s *Stream) Framed(frame []byte) { s.write(string(frame)) }
+
 // write sends one event.
 func (s *Stream) write(text string) {
 	if s.Delay > 0 && s.Events > 0 {

@@ -68,7 +68,7 @@ func TestRealClients(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if err := wire.ValidateEdit(d, long.Body, res.Request.Body); err != nil {
+			if err := wire.ValidateEdit(d, long.Body, res.Request.Alternating()); err != nil {
 				t.Errorf("%s to %d %%: %v", name, percent, err)
 			}
 			settled(t, long, res.Request)

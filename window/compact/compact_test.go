@@ -18,7 +18,7 @@ func run(t testing.TB, c *compact.Compactor, r *wire.Request, goal compact.Goal)
 	if err != nil {
 		t.Fatalf("%s: %v", r.Dialect, err)
 	}
-	if err := wire.ValidateEdit(r.Dialect, r.Body, res.Request.Body); err != nil {
+	if err := wire.ValidateEdit(r.Dialect, r.Body, res.Request.Alternating()); err != nil {
 		t.Fatalf("%s: %v\n%s", r.Dialect, err, res.Request.Body)
 	}
 	return res
@@ -284,7 +284,7 @@ func FuzzCompact(f *testing.F) {
 			}
 			return
 		}
-		if err := wire.ValidateEdit(d, req.Body, res.Request.Body); err != nil {
+		if err := wire.ValidateEdit(d, req.Body, res.Request.Alternating()); err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
 		if res.After > limit || before > goal.Target && !(res.After < before) && res.Changed() {

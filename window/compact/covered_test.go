@@ -58,7 +58,7 @@ func TestCoveredStays(t *testing.T) {
 				t.Fatalf("%s %d: %v", d, seed, err)
 			}
 			tried++
-			if err := wire.Validate(d, res.Request.Body); err != nil {
+			if err := wire.Validate(d, res.Request.Alternating()); err != nil {
 				t.Fatalf("%s %d: %v", d, seed, err)
 			}
 			edge, _ := r.Edge()

@@ -98,6 +98,40 @@ func body(d wire.Dialect, steps []step) []byte {
 					list = append(list, m{"role": "user", "content": []m{{"type": "tool_result", "tool_use_id": call, "content": s.result, "is_error": s.failed}}})
 				}
 			}
+		case wire.Converse:
+			var blocks []m
+			role := "user"
+			switch {
+			case s.system != "":
+				continue
+			case s.image:
+				blocks = []m{{"text": s.user}, {"image": m{"format": "png", "source": m{"bytes": strings.Repeat("iVBORw0K", 800)}}}}
+			case s.user != "":
+				blocks = []m{{"text": s.user}}
+			default:
+				role = "assistant"
+				if s.thinks {
+					blocks = append(blocks, m{"reasoningContent": m{"reasoningText": m{"text": "let me see", "signature": "c2ln"}}})
+				}
+				if s.assistant != "" {
+					blocks = append(blocks, m{"text": s.assistant})
+				}
+				if s.call != "" {
+					blocks = append(blocks, m{"toolUse": m{"toolUseId": call, "name": s.call, "input": json.RawMessage(args)}})
+				}
+			}
+			if n := len(list); n > 0 && list[n-1].(m)["role"] == role { // the speakers take turns
+				other := map[string]string{"user": "assistant", "assistant": "user"}[role]
+				list = append(list, m{"role": other, "content": []m{{"text": "go on"}}})
+			}
+			list = append(list, m{"role": role, "content": blocks})
+			if role == "assistant" && s.call != "" {
+				result := m{"toolUseId": call, "content": []m{{"text": s.result}}}
+				if s.failed {
+					result["status"] = "error"
+				}
+				list = append(list, m{"role": "user", "content": []m{{"toolResult": result}}})
+			}
 		case wire.Gemini:
 			switch {
 			case s.system != "":
@@ -131,10 +165,16 @@ func body(d wire.Dialect, steps []step) []byte {
 	case wire.Messages:
 		return []byte(marshal(map[string]any{"model": "claude-test", "max_tokens": 1000, "system": "Be good.", "thinking": map[string]any{"type": "enabled", "budget_tokens": 1024}, "messages": list}))
 	}
+	if d == wire.Converse {
+		return []byte(marshal(m{
+			"system": []m{{"text": "Be good."}}, "toolConfig": m{"tools": []m{}}, "messages": list,
+			"additionalModelRequestFields": m{"thinking": m{"type": "enabled", "budget_tokens": 1024}},
+		}))
+	}
 	return []byte(marshal(map[string]any{"systemInstruction": map[string]any{"parts": []any{map[string]any{"text": "Be good."}}}, "contents": list}))
 }
 
-var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini}
+var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini, wire.Converse}
 
 func parse(t testing.TB, d wire.Dialect, b []byte) *wire.Request {
 	t.Helper()

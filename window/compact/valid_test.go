@@ -93,7 +93,7 @@ func FuzzValidHistories(f *testing.F) {
 			}
 			return
 		}
-		if err := wire.Validate(d, res.Request.Body); err != nil {
+		if err := wire.Validate(d, res.Request.Alternating()); err != nil {
 			t.Fatalf("%s %d: %v", d, seed, err)
 		}
 		if res.Changed() && (res.After >= before || len(res.Request.Body) >= len(r.Body)) || res.After > limit {
@@ -123,7 +123,7 @@ func FuzzValidHistories(f *testing.F) {
 		if res, err = c.Compact(t.Context(), next, quarter, goal); err != nil || !res.Changed() {
 			return
 		}
-		if err := wire.Validate(d, res.Request.Body); err != nil {
+		if err := wire.Validate(d, res.Request.Alternating()); err != nil {
 			t.Fatalf("%s %d, again: %v", d, seed, err)
 		}
 		kept(res.Request.Body)

@@ -25,7 +25,7 @@ func (m *mending) ending() {
 			return // an open call: the client knows what it does, or the provider goes on with a tool of its own
 		}
 	}
-	if m.rules.prefill && !(m.rules.dialect.SignedThinking && m.thinks() && !startsWithThinking(msg)) {
+	if m.rules.prefill && !(m.rules.signed && m.thinks() && !startsWithThinking(msg)) {
 		m.trailing(i, msg)
 		return
 	}
@@ -46,7 +46,7 @@ func startsWithThinking(msg *wire.Message) bool {
 // trailing takes the white space from the end of words that the model is to go on from ("final assistant content cannot end with trailing
 // whitespace").
 func (m *mending) trailing(i int, msg *wire.Message) {
-	if !m.rules.dialect.NoTrailing && !m.rules.claude || i < m.from || len(msg.Parts) == 0 {
+	if !m.rules.noTrailing || i < m.from || len(msg.Parts) == 0 {
 		return
 	}
 	j := len(msg.Parts) - 1
@@ -75,7 +75,7 @@ const leastBudget = 1024
 
 // thinking makes the budget and max_tokens fit, and switches thinking off where the turn under way has lost the block it began with.
 func (m *mending) thinking() {
-	if !m.rules.dialect.SignedThinking || !m.thinks() {
+	if !m.rules.signed || !m.thinks() {
 		return
 	}
 	if m.thoughtless() {

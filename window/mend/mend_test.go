@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini}
+var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini, wire.Converse}
 
 // fix mends, and holds the outcome to what is promised of every mending.
 func fix(t testing.TB, d wire.Dialect, body string, o mend.Options) (*wire.Request, []mend.Action) {

@@ -109,6 +109,10 @@ func (m *mending) picture(block wire.Span) (pic picture, ok bool) {
 			if m.rules.dialect.Images == wire.ImageSource {
 				m.base64Source(&pic, f.Value, "media_type")
 			}
+		case "image":
+			if m.rules.dialect.Images == wire.ImageBytes {
+				m.formatSource(&pic, f.Value)
+			}
 		case "image_url":
 			m.dataURL(&pic, f.Value)
 		case "inlineData", "inline_data":
@@ -153,6 +157,24 @@ func (m *mending) base64Source(pic *picture, source wire.Span, typed string) {
 		case "file_id":
 			pic.url = "" // the provider has it
 		}
+	}
+}
+
+// formatSource reads an object with a format, and bytes in a source.
+func (m *mending) formatSource(pic *picture, value wire.Span) {
+	raw := m.r.Raw(value)
+	within := func(s wire.Span) wire.Span {
+		return wire.Span{Start: value.Start + s.Start, End: value.Start + s.End}
+	}
+	format, data := rawjson.Get(raw, "format"), rawjson.Get(raw, "source", "bytes")
+	if format.Len() < 2 || data.Len() < 2 || raw[format.Start] != '"' || raw[data.Start] != '"' {
+		return
+	}
+	pic.declared = within(format)
+	pic.kind = "image/" + string(wire.Unquote(nil, format.Of(raw)))
+	pic.data = within(wire.Span{Start: data.Start + 1, End: data.End - 1})
+	if pic.data.Len() == 0 {
+		pic.data.Start--
 	}
 }
 
@@ -265,6 +287,9 @@ func (m *mending) rewrite(pic *picture, kind string, data []byte) []byte {
 	edits := []wire.Edit{}
 	move := func(s wire.Span) wire.Span {
 		return wire.Span{Start: s.Start - pic.block.Start, End: s.End - pic.block.Start}
+	}
+	if m.rules.dialect.Images == wire.ImageBytes {
+		kind = strings.TrimPrefix(kind, "image/")
 	}
 	switch {
 	case pic.declared.IsZero(): // it says none

@@ -64,7 +64,7 @@ func (m *mending) blocks(i int, p *wire.Part, line string) {
 		}
 		raw := m.r.Raw(at)
 		if m.rules.dialect.NoEmptyText {
-			if text := rawjson.Get(raw, "text"); text.Len() == 2 && raw[text.Start] == '"' && kindOf(raw) == "text" {
+			if text := rawjson.Get(raw, "text"); text.Len() >= 2 && raw[text.Start] == '"' && m.kindOf(raw) == "text" && m.hollowText(wire.Span{Start: at.Start + text.Start, End: at.Start + text.End}) {
 				l.drop(k)
 				m.gone = append(m.gone, at)
 				m.did(Emptied, i, p.CallID, at.Len())
@@ -80,16 +80,25 @@ func (m *mending) blocks(i int, p *wire.Part, line string) {
 		}
 	}
 	if l.left() == 0 && l.first == nil && len(l.gone) > 0 {
-		m.draft().Replace(p.Content, []byte(`""`))
+		with := []byte(`""`)
+		if !m.rules.dialect.StringContent {
+			with = append(append([]byte{'['}, wire.TextElement(m.r.Dialect, wire.RoleUser, modelSaidNothing)...), ']')
+		}
+		m.draft().Replace(p.Content, with)
 		return
 	}
 	l.done()
 }
 
-// hasEmpty tells whether one of the texts of a result is "".
+// hollowText tells whether a text in a result is one that the provider refuses.
+func (m *mending) hollowText(lit wire.Span) bool {
+	return lit.Len() == 2 || m.rules.dialect.NoBlankText && m.white(lit)
+}
+
+// hasEmpty tells whether one of the texts of a result is of that kind.
 func (m *mending) hasEmpty(p *wire.Part) bool {
 	for _, lit := range p.Texts {
-		if lit.Len() == 2 {
+		if m.hollowText(lit) {
 			return true
 		}
 	}
@@ -110,7 +119,7 @@ func (m *mending) silent(p *wire.Part) bool {
 		return true
 	}
 	for _, at := range m.list(p.Content).at {
-		if m.r.Body[at.Start] != '{' || kindOf(m.r.Raw(at)) != "text" {
+		if m.r.Body[at.Start] != '{' || m.kindOf(m.r.Raw(at)) != "text" {
 			return false
 		}
 	}
@@ -184,7 +193,15 @@ func lines(first, rest string) string {
 }
 
 // kindOf is the type of a block.
-func kindOf(raw []byte) string {
+func (m *mending) kindOf(raw []byte) string {
+	if m.rules.dialect.Untyped {
+		for member, err := range rawjson.Members(raw, 0) {
+			if err != nil {
+				break
+			}
+			return string(member.Key)
+		}
+	}
 	kind, _ := rawjson.Text(raw, "type")
 	return kind
 }

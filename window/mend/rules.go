@@ -14,6 +14,9 @@ type rules struct {
 	claude  bool // a Claude, in whatever dialect: gateways hand the blocks on
 	openai  bool // a model of OpenAI's
 
+	signed       bool // reasoning has a signature, and a place
+	noTrailing   bool // no white space at the end of the model's last words
+	noBlank      bool // no text of white space
 	noEmpty      bool // no text of "", and no message without content
 	noEmptyInput bool // "" as arguments are refused
 	marks        int  // most cache marks; 0 is any number
@@ -59,9 +62,12 @@ func rulesOf(of wire.Dialect, o Options) rules {
 	claude := !d.Google && (family == tokens.FamilyClaude || family == tokens.FamilyClaude47)
 	u := rules{
 		dialect: d, claude: claude,
-		openai:  d.OpenAI && (family == tokens.FamilyO200K || family == tokens.FamilyCL100K) && !strings.Contains(o.Model, "gpt-oss"),
-		prefill: !o.NoPrefill && goesOn(d, family, o.Model),
-		marks:   d.Marks,
+		openai:     d.OpenAI && (family == tokens.FamilyO200K || family == tokens.FamilyCL100K) && !strings.Contains(o.Model, "gpt-oss"),
+		prefill:    !o.NoPrefill && goesOn(d, family, o.Model),
+		signed:     d.SignedThinking && (claude || !d.Mixed),
+		noTrailing: d.NoTrailing && !d.Mixed || claude,
+		noBlank:    d.NoBlankText || o.NoBlank,
+		marks:      d.Marks,
 	}
 	u.noEmpty = d.NoEmpty || claude || family == tokens.FamilyMistral || isKimi(o.Model)
 	u.noEmptyInput = !u.openai
@@ -72,7 +78,7 @@ func rulesOf(of wire.Dialect, o Options) rules {
 	case u.openai: // whose reference of 2026-11 has limits for its own models; gateways to others have none
 		u.nameBytes, u.plainName, u.argumentBytes = d.NameBytes, true, d.ArgumentBytes
 	case !d.OpenAI && d.NameBytes > 0:
-		u.nameBytes = d.NameBytes
+		u.nameBytes, u.plainName = d.NameBytes, d.PlainNames
 	}
 	switch {
 	case claude:

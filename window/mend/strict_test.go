@@ -92,7 +92,7 @@ func strict(d wire.Dialect, model string, body []byte) string {
 			}
 		}
 	}
-	list, _ := top[map[wire.Dialect]string{wire.Chat: "messages", wire.Messages: "messages", wire.Responses: "input", wire.Gemini: "contents"}[d]].([]any)
+	list, _ := top[map[wire.Dialect]string{wire.Chat: "messages", wire.Messages: "messages", wire.Responses: "input", wire.Gemini: "contents", wire.Converse: "messages"}[d]].([]any)
 	visit(list, false)
 	if claude {
 		if pictures > 600 {
@@ -123,7 +123,7 @@ func strict(d wire.Dialect, model string, body []byte) string {
 			}
 		}
 	}
-	if invalid, ok := wire.Validate(d, body).(*wire.Invalid); ok {
+	if invalid, ok := wire.Validate(d, alternating(d, body)).(*wire.Invalid); ok {
 		said = append(said, invalid.ProviderText(d))
 	}
 	if len(said) == 0 {
@@ -159,4 +159,13 @@ func look(d wire.Dialect, claude bool, kind, data string) (string, int) {
 		return fmt.Sprintf("image exceeds 5 MB maximum: %d bytes > 5242880 bytes", len(data)), side
 	}
 	return "", side
+}
+
+// alternating is what is sent of a request.
+func alternating(d wire.Dialect, body []byte) []byte {
+	r, err := wire.Parse(d, body)
+	if err != nil {
+		return body
+	}
+	return r.Alternating()
 }

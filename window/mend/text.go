@@ -66,14 +66,14 @@ func (m *mending) texts(i int, msg *wire.Message) bool {
 		}
 		return true
 	}
-	if !some && (!m.rules.dialect.SignedThinking || msg.Role != wire.RoleAssistant) {
+	if !some && (!m.rules.signed || msg.Role != wire.RoleAssistant) {
 		return true
 	}
 	behind := true // nothing that says something comes later
 	for j := len(msg.Parts) - 1; j >= 0; j-- {
 		p := &msg.Parts[j]
 		keep, kind := m.judge(p)
-		if keep && p.Kind == wire.Reasoning && behind && m.rules.dialect.SignedThinking && left > 0 {
+		if keep && p.Kind == wire.Reasoning && behind && m.rules.signed && left > 0 {
 			keep, kind = false, Unsigned // "The final block in an assistant message cannot be `thinking`."
 		}
 		if keep {
@@ -101,12 +101,12 @@ func (m *mending) judge(p *wire.Part) (keep bool, kind string) {
 		switch {
 		case m.rules.dialect.SealedAlone && !p.Sealed.IsZero():
 			return true, "" // a signature comes in a part of its own, without words
-		case empty || white && m.o.NoBlank:
+		case empty || white && m.rules.noBlank:
 			return false, Emptied
 		}
 	case wire.Reasoning:
 		// "messages.1.content.0.thinking.signature: Field required"
-		if m.rules.dialect.SignedThinking && p.Sealed.Len() <= 2 {
+		if m.rules.signed && p.Sealed.Len() <= 2 {
 			return false, Unsigned
 		}
 	case wire.Other:
@@ -231,9 +231,12 @@ func (m *mending) system() {
 		return
 	}
 	l := m.list(m.r.SystemSpan)
-	all := true
-	for i := range m.r.System {
-		p := &m.r.System[i]
+	all, i := true, 0
+	for k := range m.r.System {
+		p := &m.r.System[k]
+		for i < len(l.at) && l.at[i] != p.Span { // a cache mark that is an element
+			i++
+		}
 		if empty, white := m.blank(p); p.Kind == wire.Text && (empty || white) && i < len(l.at) {
 			l.drop(i)
 			m.gone = append(m.gone, p.Span)
@@ -243,10 +246,18 @@ func (m *mending) system() {
 		}
 	}
 	if all {
-		m.draft().Replace(m.r.SystemSpan, []byte(`""`))
+		m.draft().Replace(m.r.SystemSpan, m.nothing())
 		return
 	}
 	l.done()
+}
+
+// nothing is an empty content.
+func (m *mending) nothing() []byte {
+	if m.rules.dialect.StringContent {
+		return []byte(`""`)
+	}
+	return []byte("[]")
 }
 
 // trimmed is a text without the white space at its end.

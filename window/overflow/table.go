@@ -151,7 +151,7 @@ var table = [...]row{
 		form: "bedrock.input", provider: "bedrock",
 		phrases: []phrase{
 			"too many input tokens. max input tokens: {limit}, request input token count: {actual}",
-			"input is too long for requested model",
+			"input is too long",
 			"input tokens exceeded",
 			"too many input tokens",
 		},
@@ -168,6 +168,7 @@ var table = [...]row{
 		form: "bedrock.length", provider: "bedrock",
 		phrases: []phrase{
 			"maximum context length is {limit} tokens. please reduce the length of the prompt",
+			"maximum context length*please reduce the length of the prompt",
 			"number of input tokens ({actual}) exceeds the maximum ({limit})",
 			"number of input tokens exceeds the maximum",
 			"input exceeds the maximum",

@@ -137,6 +137,9 @@ func (t *conversation) askProvider(below string, body []byte) (n int, silent boo
 	if carried, _ := t.carried(nil); carried["Anthropic-Beta"] != nil { // a summary of the provider's is not known to it without
 		req.Header["Anthropic-Beta"] = carried["Anthropic-Beta"]
 	}
+	if t.p.sign(req, &rt, body) != nil {
+		return 0, true
+	}
 	res, err := t.p.transport.RoundTrip(req)
 	if err != nil {
 		return 0, t.r.Context().Err() == nil
@@ -150,9 +153,11 @@ func (t *conversation) askProvider(below string, body []byte) (n int, silent boo
 	var answer struct {
 		InputTokens int `json:"input_tokens"`
 		TotalTokens int `json:"totalTokens"`
+		OfBedrock   int `json:"inputTokens"`
 	}
 	if json.Unmarshal(text, &answer) != nil {
 		return 0, true
 	}
-	return max(answer.InputTokens, answer.TotalTokens), answer.InputTokens <= 0 && answer.TotalTokens <= 0
+	n = max(answer.InputTokens, answer.TotalTokens, answer.OfBedrock)
+	return n, n <= 0
 }

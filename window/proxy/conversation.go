@@ -295,7 +295,10 @@ func (t *conversation) pack() error {
 	case t.packed == t.request:
 		return nil
 	}
-	body := withoutChecksum(t.request)
+	body := t.request.Alternating()
+	if summedUp(t.request) {
+		body = withoutChecksum(t.request)
+	}
 	replay := t.replayed
 	if t.fresh || t.request != t.view.Request {
 		replay = replayed{} // something else was done too

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -37,8 +36,9 @@ func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
 	if e.retry > 0 {
 		h["Retry-After"] = []string{strconv.Itoa(int((e.retry + time.Second - 1) / time.Second))}
 	}
-	if rt != nil && rt.up != nil && rt.up.Provider == Bedrock {
-		h["X-Amzn-Errortype"] = []string{bedrockError(e.status)}
+	if d := formOf(rt).Rules(); d.ErrorHeader != nil {
+		name, value := d.ErrorHeader(e.failure())
+		h[name] = []string{value}
 	}
 	switch e.status {
 	case http.StatusUnauthorized: // RFC 9110, section 15.5.2: it says how to come in
@@ -54,36 +54,28 @@ func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
 }
 
 // forms are the dialects in whose words a provider's errors are that are of no model; the others have OpenAI's.
-var forms = map[Provider]wire.Dialect{Anthropic: wire.Messages, Gemini: wire.Gemini, Vertex: wire.Gemini}
+var forms = map[Provider]wire.Dialect{Anthropic: wire.Messages, Gemini: wire.Gemini, Vertex: wire.Gemini, Bedrock: wire.Converse}
 
-// errorBody is the JSON that clients of the dialect know how to read.
-func errorBody(rt *route, e *refusal) []byte {
+// formOf is the dialect whose clients are to read an error.
+func formOf(rt *route) wire.Dialect {
 	d := wire.Chat
 	if rt != nil && rt.up != nil {
-		if rt.up.Provider == Bedrock {
-			return fmt.Appendf(nil, `{"message":%s}`, wire.Quote(nil, e.text))
-		}
 		if form, ok := forms[rt.up.Provider]; ok {
 			d = form
 		}
+		if rt.model && rt.up.Provider != Bedrock { // which has one form for all that it speaks
+			d = rt.dialect
+		}
 	}
-	if rt != nil && rt.model {
-		d = rt.dialect
-	}
-	return d.Rules().Error(wire.Failure{Status: e.status, Message: e.text, Code: e.code})
+	return d
 }
 
-func bedrockError(status int) string {
-	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusMisdirectedRequest:
-		return "AccessDeniedException"
-	case status == http.StatusServiceUnavailable:
-		return "ServiceUnavailableException"
-	case status >= 500:
-		return "InternalServerException"
-	}
-	return "ValidationException"
+func (e *refusal) failure() wire.Failure {
+	return wire.Failure{Status: e.status, Message: e.text, Code: e.code}
 }
+
+// errorBody is the JSON that clients of the dialect know how to read.
+func errorBody(rt *route, e *refusal) []byte { return formOf(rt).Rules().Error(e.failure()) }
 
 // tooLong says in the provider's own words that a request cannot be made to fit, so that
 // clients which look for those words understand it; then what Plimsoll found out.

@@ -123,7 +123,7 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	defer watch.stop()
 	if a.res.StatusCode == http.StatusOK && readable(encoding, kind) {
 		if a.reader == nil || !isIdentity(encoding) {
-			a.reader = wire.NewAnswer(t.rt.dialect, kind == "text/event-stream")
+			a.reader = newReader(t.rt.dialect, a.res.Header)
 			along = newTap(encoding, a.reader, t.skims(kind), watch)
 			along.see(a.held)
 		} else {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -26,10 +27,10 @@ type talk struct {
 	text    func(turn int) string // what a tool says; nil is prose of size
 }
 
-var everyDialect = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini}
+var everyDialect = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini, wire.Converse}
 
 func talkIn(d wire.Dialect) talk {
-	model := map[wire.Dialect]string{wire.Chat: "gpt-4o", wire.Responses: "gpt-5.1", wire.Messages: "claude-sonnet-4-5", wire.Gemini: "gemini-2.5-pro"}[d]
+	model := map[wire.Dialect]string{wire.Chat: "gpt-4o", wire.Responses: "gpt-5.1", wire.Messages: "claude-sonnet-4-5", wire.Gemini: "gemini-2.5-pro", wire.Converse: "anthropic.claude-sonnet-4-5-20250929-v1:0"}[d]
 	return talk{dialect: d, model: model, size: 3000, output: 500, stream: true}
 }
 
@@ -47,6 +48,11 @@ func (k talk) path() string {
 		return "/openai/v1/responses"
 	case wire.Messages:
 		return "/anthropic/v1/messages"
+	case wire.Converse:
+		if k.stream {
+			return "/bedrock/model/" + url.PathEscape(k.model) + "/converse-stream"
+		}
+		return "/bedrock/model/" + url.PathEscape(k.model) + "/converse"
 	}
 	if k.stream {
 		return "/gemini/v1beta/models/" + k.model + ":streamGenerateContent?alt=sse"
@@ -107,6 +113,26 @@ func (k talk) body(turns int) []byte {
 			content["content"] = append(content["content"].([]any), text)
 		}
 		body = m{"model": k.model, "system": []any{m{"type": "text", "text": "You are an agent."}}, "messages": list, "max_tokens": k.output, "stream": k.stream}
+	case wire.Converse:
+		list := []any{m{"role": "user", "content": []any{m{"text": task}}}}
+		for i := range turns {
+			id := fmt.Sprintf("tooluse_%d", i)
+			list = append(list,
+				m{"role": "assistant", "content": []any{m{"text": fmt.Sprintf("Step %d.", i)}, m{"toolUse": m{"toolUseId": id, "name": "shell", "input": m{"cmd": fmt.Sprintf("make %d", i)}}}}},
+				m{"role": "user", "content": []any{m{"toolResult": m{"toolUseId": id, "content": []any{m{"text": k.result(i)}}}}}})
+		}
+		words := []any{m{"text": last}}
+		if k.marks {
+			words = append(words, m{"cachePoint": m{"type": "default"}})
+		}
+		if turns > 0 {
+			content := list[len(list)-1].(m)
+			content["content"] = append(content["content"].([]any), words...)
+		}
+		body = m{
+			"system": []any{m{"text": "You are an agent."}}, "messages": list, "inferenceConfig": m{"maxTokens": k.output},
+			"toolConfig": m{"tools": []any{m{"toolSpec": m{"name": "shell", "inputSchema": m{"json": m{"type": "object"}}}}}},
+		}
 	case wire.Gemini:
 		list := []any{m{"role": "user", "parts": []any{m{"text": task}}}}
 		for i := range turns {

@@ -119,7 +119,7 @@ func (h *heldReads) Close() error {
 // Within a time and a size; what is not clear by then is none.
 func (a *answer) look(d wire.Dialect) {
 	kind := mediaType(a.res.Header)
-	a.stream = kind == "text/event-stream"
+	a.stream = isStream(kind)
 	encoding := a.res.Header.Get("Content-Encoding")
 	failed := a.res.StatusCode != http.StatusOK
 	if !failed && !readable(encoding, kind) {
@@ -179,14 +179,25 @@ func (a *answer) look(d wire.Dialect) {
 func (a *answer) follow(d wire.Dialect, encoding string, p []byte) {
 	if isIdentity(encoding) {
 		if a.reader == nil {
-			a.reader = wire.NewAnswer(d, a.stream)
+			a.reader = newReader(d, a.res.Header)
 		}
 		_, _ = a.reader.Write(p)
 		return
 	}
-	a.reader = wire.NewAnswer(d, a.stream)
+	a.reader = newReader(d, a.res.Header)
 	_, _ = a.reader.Write(unpacked(encoding, a.held))
 }
+
+// newReader reads an answer along, whatever its form.
+func newReader(d wire.Dialect, h http.Header) *wire.Answer {
+	if kind := mediaType(h); kind != wire.FrameType {
+		return wire.NewAnswer(d, isStream(kind))
+	}
+	return wire.NewFramedAnswer(d)
+}
+
+// isStream tells whether an answer of a media type comes in events.
+func isStream(kind string) bool { return kind == "text/event-stream" || kind == wire.FrameType }
 
 // mediaType is the Content-Type without its parameters.
 func mediaType(h http.Header) string {
@@ -203,7 +214,7 @@ func readable(encoding, kind string) bool {
 	default:
 		return false
 	}
-	return kind == "text/event-stream" || kind == "application/json"
+	return isStream(kind) || kind == "application/json"
 }
 
 // unpacked is as much of a packed text as its beginning gives.

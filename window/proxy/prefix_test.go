@@ -44,6 +44,8 @@ func (a *appender) says(text string) {
 	switch a.dialect {
 	case wire.Gemini:
 		a.add(m{"role": "user", "parts": []any{m{"text": text}}})
+	case wire.Converse:
+		a.add(m{"role": "user", "content": []any{m{"text": text}}})
 	case wire.Responses:
 		a.add(m{"type": "message", "role": "user", "content": []any{m{"type": "input_text", "text": text}}})
 	default:
@@ -60,6 +62,8 @@ func (a *appender) results(calls []string, text func(id string) string, words st
 			parts = append(parts, m{"type": "tool_result", "tool_use_id": id, "content": text(id)})
 		case wire.Gemini:
 			parts = append(parts, m{"functionResponse": m{"id": id, "name": a.names[id], "response": m{"output": text(id)}}})
+		case wire.Converse:
+			parts = append(parts, m{"toolResult": m{"toolUseId": id, "content": []any{m{"text": text(id)}}}})
 		case wire.Responses:
 			a.add(m{"type": "function_call_output", "call_id": id, "output": text(id)})
 		case wire.Chat:
@@ -69,14 +73,14 @@ func (a *appender) results(calls []string, text func(id string) string, words st
 	switch {
 	case a.dialect == wire.Messages && words != "":
 		parts = append(parts, m{"type": "text", "text": words})
-	case a.dialect == wire.Gemini && words != "":
+	case (a.dialect == wire.Gemini || a.dialect == wire.Converse) && words != "":
 		parts = append(parts, m{"text": words})
 	case words != "":
 		a.says(words)
 	}
 	switch {
 	case len(parts) == 0:
-	case a.dialect == wire.Messages:
+	case a.dialect == wire.Messages || a.dialect == wire.Converse:
 		a.add(m{"role": "user", "content": parts})
 	case a.dialect == wire.Gemini:
 		a.add(m{"role": "user", "parts": parts})
@@ -93,7 +97,7 @@ func (a *appender) takes(t *testing.T, answer []byte) {
 	var v struct {
 		Content []struct{ Type, ID, Name string }
 		Choices []struct{ Message json.RawMessage }
-		Output  []json.RawMessage
+		Output  json.RawMessage
 		Cands   []struct{ Content json.RawMessage } `json:"candidates"`
 	}
 	if err := json.Unmarshal(answer, &v); err != nil {
@@ -126,7 +130,9 @@ func (a *appender) takes(t *testing.T, answer []byte) {
 			call(c.ID, c.Function.Name)
 		}
 	case wire.Responses:
-		for _, item := range v.Output {
+		var items []json.RawMessage
+		_ = json.Unmarshal(v.Output, &items)
+		for _, item := range items {
 			a.add(item)
 			var one struct {
 				Type, Name string
@@ -135,6 +141,24 @@ func (a *appender) takes(t *testing.T, answer []byte) {
 			_ = json.Unmarshal(item, &one)
 			if one.Type == "function_call" {
 				call(one.ID, one.Name)
+			}
+		}
+	case wire.Converse:
+		var whole struct{ Message json.RawMessage }
+		_ = json.Unmarshal(v.Output, &whole)
+		a.add(whole.Message)
+		var one struct {
+			Content []struct {
+				Use *struct {
+					ID   string `json:"toolUseId"`
+					Name string
+				} `json:"toolUse"`
+			}
+		}
+		_ = json.Unmarshal(whole.Message, &one)
+		for _, b := range one.Content {
+			if b.Use != nil {
+				call(b.Use.ID, b.Use.Name)
 			}
 		}
 	case wire.Gemini:
@@ -170,6 +194,12 @@ func (a *appender) body() []byte {
 	case wire.Responses:
 		b["input"], b["store"], b["include"] = a.history, false, []string{"reasoning.encrypted_content"}
 		b["tools"] = []any{m{"type": "function", "name": "shell", "description": "runs a command in a shell", "parameters": schema}}
+	case wire.Converse:
+		delete(b, "model")
+		b["messages"], b["inferenceConfig"] = a.history, m{"maxTokens": 1000}
+		b["system"] = []any{m{"text": cmp.Or(a.system, "You work in a shell.")}}
+		b["toolConfig"] = m{"tools": []any{m{"toolSpec": m{"name": "shell", "description": "runs a command in a shell", "inputSchema": m{"json": schema}}}}}
+		b["additionalModelRequestFields"] = m{"thinking": m{"type": "adaptive"}}
 	case wire.Gemini:
 		delete(b, "model")
 		b["contents"] = a.history
@@ -236,7 +266,7 @@ func messagesSent(t *testing.T, d wire.Dialect, body []byte) [][]byte {
 	return list
 }
 
-var thoughtfulModels = map[wire.Dialect]string{wire.Messages: "claude-fable-5-1", wire.Chat: "gpt-4o", wire.Responses: "gpt-6.2", wire.Gemini: "gemini-2.5-pro"}
+var thoughtfulModels = map[wire.Dialect]string{wire.Messages: "claude-fable-5-1", wire.Chat: "gpt-4o", wire.Responses: "gpt-6.2", wire.Gemini: "gemini-2.5-pro", wire.Converse: "anthropic.claude-sonnet-4-5-20250929-v1:0"}
 
 // TestBoundLoop: three hundred turns of a tool loop with a model whose reasoning is bound to what stood before, in a window that is too small by far:
 // no request is refused, what was sent is sent again but at a cut, and the provider takes every thinking block that was made since the last one.
@@ -286,7 +316,7 @@ func slicesOf(s string, n int) []string {
 	return list
 }
 
-// TestSentOnceSentAgain: random conversations in four dialects, with interrupted calls, results that come late, results over the bound, restarts
+// TestSentOnceSentAgain: random conversations in five dialects, with interrupted calls, results that come late, results over the bound, restarts
 // and kills: each request begins with the one before it to the byte, cache marks apart, but for cuts, which are told with their cause.
 func TestSentOnceSentAgain(t *testing.T) {
 	seeds := 3

@@ -22,6 +22,7 @@ func start(t *testing.T, upstream string, o Options) (*Proxy, string, *journal.J
 	if o.Upstreams == nil {
 		o.Upstreams = []Upstream{
 			{Name: "openai", URL: upstream + "/v1"}, {Name: "anthropic", URL: upstream}, {Name: "gemini", URL: upstream},
+			{Name: "bedrock", URL: upstream},
 		}
 	}
 	p, err := New(o)

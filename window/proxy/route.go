@@ -108,13 +108,18 @@ func (rt *route) classifyModelPath(head, last string) {
 	if _, collection := cutLast(up); collection != "model" {
 		return
 	}
-	// Converse has a dialect of its own that is not read; invoke takes what the model's
-	// maker defined, which for Anthropic is the Messages dialect.
+	// Invoke takes what the model's maker defined, which for Anthropic is the Messages dialect.
 	switch last {
 	case "invoke", "invoke-with-response-stream":
 		if id := unescape(name); strings.Contains(id, "anthropic.") {
 			rt.model, rt.dialect, rt.name = true, wire.Messages, id
 			rt.stream = last != "invoke"
+		}
+		return
+	}
+	for d := range wire.Dialects {
+		if stream, ok := d.Rules().Route.Verbs[last]; ok {
+			rt.model, rt.dialect, rt.stream, rt.name = true, d, stream, unescape(name)
 		}
 	}
 }

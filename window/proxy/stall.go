@@ -94,8 +94,9 @@ type stallWatch struct {
 // model, or nothing is to be changed. Whoever has it ends it, and shows it what comes: unpacked says that he can unpack that; thinks,
 // that reasoning was asked for.
 func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of string, unpacked, thinks bool) *stallWatch {
-	events := mediaType(res.Header) == "text/event-stream"
-	array := rt.dialect.Rules().ArrayStream && rt.stream && mediaType(res.Header) == "application/json"
+	kind := mediaType(res.Header)
+	events := isStream(kind)
+	array := rt.dialect.Rules().ArrayStream && rt.stream && kind == "application/json"
 	if p.o.Mode != Enforce || !rt.model || res.StatusCode != http.StatusOK || !events && !array {
 		return nil
 	}
@@ -108,6 +109,9 @@ func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of
 	}
 	if !s.packed || unpacked {
 		s.pulse = wire.NewPulse(rt.dialect, events, thinks)
+		if kind == wire.FrameType {
+			s.pulse = wire.NewFramedPulse(rt.dialect, thinks)
+		}
 	}
 	s.timer = time.AfterFunc(stallAfter, s.look)
 	return s
@@ -224,7 +228,7 @@ func (s *stallWatch) end(p *Proxy, w http.ResponseWriter, res *http.Response, rt
 	}
 	s.mu.Unlock()
 	if between && retried && !s.packed && res.ContentLength < 0 {
-		text := stallError(rt, mediaType(res.Header) == "text/event-stream", comma, ev.Quiet)
+		text := stallError(rt, mediaType(res.Header), comma, ev.Quiet)
 		n, err := w.Write(text)
 		e.bytes += int64(n)
 		if err == nil {
@@ -246,14 +250,16 @@ func (s *stallWatch) end(p *Proxy, w http.ResponseWriter, res *http.Response, rt
 //   - opencode 1.18.33 asks again after all of these, in Chat, Messages and Responses.
 //
 // The official SDKs raise what they read as an error and leave the rest to their caller.
-func stallError(rt *route, events, comma bool, quiet time.Duration) []byte {
+func stallError(rt *route, kind string, comma bool, quiet time.Duration) []byte {
 	failure := &refusal{status: http.StatusServiceUnavailable, text: fmt.Sprintf(
 		"Nothing but signs of life came from the provider for %s, so Plimsoll ended the answer here. Try again.", quiet.Round(time.Second))}
 	body := errorBody(rt, failure)
 	switch {
-	case !events && comma:
+	case kind == wire.FrameType:
+		return wire.ExceptionFrame("serviceUnavailableException", body)
+	case !isStream(kind) && comma:
 		return fmt.Appendf(nil, ",\n%s\n]\n", body)
-	case !events:
+	case !isStream(kind):
 		return fmt.Appendf(nil, "[%s\n]\n", body)
 	}
 	return rt.dialect.Rules().StreamError(failure.text, body)

@@ -16,7 +16,7 @@ func Mend(r *wire.Request, no Refusal) (*wire.Request, int, error) {
 	case rules.Unsigned != "":
 		return unsign(r, no, rules.Unsigned)
 	case no.Form == "anthropic.first" && rules.SignedThinking && budgeted(r):
-		next, err := set(r, "thinking", []byte(`{"type":"disabled"}`))
+		next, err := notThinking(r)
 		if err != nil {
 			return r, 0, err
 		}

@@ -48,7 +48,7 @@ func without(r *wire.Request, from int, choice func(*wire.Message, *wire.Part) b
 	}
 	if r.Dialect.Rules().SignedThinking && budgeted(next) {
 		if broken, ok := errors.AsType[*wire.Invalid](wire.ValidateEdit(r.Dialect, r.Body, next.Body)); ok && broken.Rule == wire.RuleThinkingFirst {
-			if next, err = set(next, "thinking", []byte(`{"type":"disabled"}`)); err != nil {
+			if next, err = notThinking(next); err != nil {
 				return r, 0, err
 			}
 		}
@@ -56,10 +56,17 @@ func without(r *wire.Request, from int, choice func(*wire.Message, *wire.Part) b
 	return next, n, nil
 }
 
-// budgeted tells whether a Messages request gives thinking a budget, as models before Claude 4.7 want it.
+// budgeted tells whether a request gives thinking a budget, as models before Claude 4.7 want it.
 func budgeted(r *wire.Request) bool {
-	kind, _ := rawjson.Text(r.Body, "thinking", "type")
+	kind, _ := rawjson.Text(r.Raw(r.ThinkingSpan), "type")
 	return kind == "enabled"
+}
+
+// notThinking is a request that asked for thinking and asks for none.
+func notThinking(r *wire.Request) (*wire.Request, error) {
+	d := r.Draft()
+	d.Replace(r.ThinkingSpan, []byte(`{"type":"disabled"}`))
+	return d.Build()
 }
 
 // set gives a request another value of a member of its own.

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini}
+var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini, wire.Converse}
 
 // body makes a request of a list of messages.
 func body(d wire.Dialect, list string) []byte {
@@ -20,6 +20,9 @@ func body(d wire.Dialect, list string) []byte {
 		return []byte(`{"model":"m","input":[` + list + `]}`)
 	case wire.Gemini:
 		return []byte(`{"contents":[` + list + `]}`)
+	}
+	if d == wire.Converse {
+		return []byte(`{"messages":[` + list + `],"toolConfig":{}}`)
 	}
 	return []byte(`{"model":"m","max_tokens":10,"messages":[` + list + `]}`)
 }
@@ -147,11 +150,11 @@ func valid(t testing.TB, d wire.Dialect, r *wire.Request, from []byte) {
 		invalid, ok := errors.AsType[*wire.Invalid](err)
 		return ok && invalid.Rule == wire.RuleThinkingFirst // it is judged last
 	}
-	if err := wire.Validate(d, closed.Body); err != nil && !thoughtless(err) {
+	if err := wire.Validate(d, closed.Alternating()); err != nil && !thoughtless(err) {
 		t.Errorf("%v\nafter  %s\nbefore %s", err, r.Body, from)
 	}
 	// What the gateway asks before it sends an edited body.
-	if err := wire.ValidateEdit(d, from, r.Body); err != nil && !thoughtless(err) {
+	if err := wire.ValidateEdit(d, from, r.Alternating()); err != nil && !thoughtless(err) {
 		t.Errorf("the edit broke %v\nafter  %s\nbefore %s", err, r.Body, from)
 	}
 }

@@ -2,6 +2,8 @@ package repair
 
 import (
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
 // join finds the second results that say something else than the first, and puts their
@@ -41,10 +43,24 @@ func (p *pairing) join() {
 	}
 }
 
-// isString tells whether the whole of a result is one string.
+// isString tells whether the whole of a result is one string, or where there are none one block with a text.
 func (p *pairing) isString(s *result) bool {
-	content := p.resultPart(s).Content
-	return !content.IsZero() && p.r.Body[content.Start] == '"'
+	part := p.resultPart(s)
+	switch {
+	case part.Content.IsZero() || len(part.Texts) != 1:
+		return false
+	case p.rules.StringContent:
+		return p.r.Body[part.Content.Start] == '"'
+	case p.rules.ObjectResults:
+		return false
+	}
+	blocks, content := 0, p.r.Raw(part.Content)
+	for at, err := range rawjson.Elements(content, 0) {
+		if blocks++; err != nil || blocks > 1 || rawjson.Get(at.Of(content), "text").IsZero() {
+			return false
+		}
+	}
+	return blocks == 1
 }
 
 // words are the texts of a result; false when it holds more than that.

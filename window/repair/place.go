@@ -19,7 +19,7 @@ func (p *pairing) raw(s *result) []byte {
 		edit(part.IDSpan, id)
 	}
 	if text, ok := p.joined[p.calls[s.call].result]; ok {
-		edit(part.Content, text)
+		edit(part.Texts[0], text)
 	}
 	sorting.By(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
 	moved, err := wire.Splice(p.r.Raw(part.Span), edits)
@@ -55,7 +55,7 @@ func (p *pairing) brought(c *call) []byte {
 // stays leaves a result where it is, under the id of its call.
 func (p *pairing) stays(s *result) {
 	if text, ok := p.joined[p.calls[s.call].result]; ok {
-		p.draft.ReplaceResult(s.msg, s.part, text)
+		p.draft.ReplaceText(s.msg, s.part, 0, text)
 	}
 	if id := p.calls[s.call].newID; id != "" && !p.resultPart(s).IDSpan.IsZero() {
 		p.draft.ReplaceCallID(s.msg, s.part, id)

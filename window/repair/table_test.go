@@ -59,7 +59,7 @@ func message(d wire.Dialect, word string) []string {
 		parts = append(parts, string(wire.ResultElement(d, part, value, kind == "n")))
 	}
 	switch d {
-	case wire.Messages:
+	case wire.Messages, wire.Converse:
 		return []string{`{"role":"user","content":[` + strings.Join(parts, ",") + `]}`}
 	case wire.Gemini:
 		return []string{`{"role":"user","parts":[` + strings.Join(parts, ",") + `]}`}
@@ -78,6 +78,8 @@ func calls(d wire.Dialect, ids []string, talk bool) []string {
 			parts = append(parts, `{"type":"function_call","call_id":"`+id+`","name":"tool_`+name+`","arguments":"{}"}`)
 		case wire.Messages:
 			parts = append(parts, `{"type":"tool_use","id":"`+id+`","name":"tool_`+name+`","input":{}}`)
+		case wire.Converse:
+			parts = append(parts, `{"toolUse":{"toolUseId":"`+id+`","name":"tool_`+name+`","input":{}}}`)
 		case wire.Gemini:
 			parts = append(parts, `{"functionCall":{"name":"`+id+`","args":{}}}`)
 		}
@@ -93,6 +95,11 @@ func calls(d wire.Dialect, ids []string, talk bool) []string {
 	case wire.Messages:
 		if talk {
 			all = `{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"so"},` + all
+		}
+		return []string{`{"role":"assistant","content":[` + all + `]}`}
+	case wire.Converse:
+		if talk {
+			all = `{"reasoningContent":{"reasoningText":{"text":"hm","signature":"sig"}}},{"text":"so"},` + all
 		}
 		return []string{`{"role":"assistant","content":[` + all + `]}`}
 	case wire.Gemini:
@@ -179,7 +186,7 @@ var cases = []struct {
 }
 
 func TestRules(t *testing.T) {
-	letters := map[wire.Dialect]string{wire.Chat: "c", wire.Responses: "r", wire.Messages: "m", wire.Gemini: "g"}
+	letters := map[wire.Dialect]string{wire.Chat: "c", wire.Responses: "r", wire.Messages: "m", wire.Gemini: "g", wire.Converse: "m"}
 	markers := strings.NewReplacer(
 		"@n", `\n`,
 		"@beginning", "[The beginning of this conversation is not part of it any more.]",
@@ -193,7 +200,7 @@ func TestRules(t *testing.T) {
 			in := body(d, list(d, c.before))
 			// Notes behind results of the same message are of that message.
 			after := c.after
-			if d == wire.Messages || d == wire.Gemini {
+			if d.Rules().Results.Together() {
 				after = joinNotes(after)
 			}
 			want := markers.Replace(string(body(d, expand(d, after))))

@@ -58,6 +58,8 @@ type Answer struct {
 	change Change // the one at hand, if Count is not 0
 	rules  *answerRules
 	stream bool
+	frames *frames // of a stream of event frames
+	inner  []byte
 	line   lineState
 	field  [6]byte // the beginning of a line, until it is known what line it is
 	nfield int
@@ -85,10 +87,38 @@ func NewAnswer(d Dialect, stream bool) *Answer {
 	return &Answer{rules: &d.Rules().answer, stream: stream}
 }
 
+// NewFramedAnswer makes a reader for a stream of [FrameType].
+func NewFramedAnswer(d Dialect) *Answer {
+	a := NewAnswer(d, true)
+	a.frames = &frames{}
+	return a
+}
+
+// framed takes a whole frame.
+func (a *Answer) framed(e *frame) {
+	if e.kind != "event" {
+		if a.ErrorBody == nil {
+			a.ErrorBody = e.failure()
+		}
+		a.Done = true
+		return
+	}
+	if a.rules.event != nil && e.name != "chunk" {
+		a.rules.event(a, []byte(e.name))
+	}
+	a.payload(e.inner(&a.inner))
+	a.lex.reset()
+	a.clear()
+}
+
 // Write takes the next bytes. It returns len(p) and nil. It finds the data of events itself: sse.Reader reads from a stream
 // and copies, while these bytes are on their way to the client and are looked at where they lie.
 func (a *Answer) Write(p []byte) (int, error) {
 	n := len(p)
+	if a.frames != nil {
+		a.frames.feed(p, a.framed)
+		return n, nil
+	}
 	if !a.stream {
 		a.payload(p)
 		return n, nil

@@ -76,7 +76,7 @@ func nameOf(key []byte) name {
 		return nameInputChanges
 	case "finish_reason", "finishReason":
 		return nameFinishReason
-	case "stop_reason":
+	case "stop_reason", "stopReason":
 		return nameStopReason
 	case "incomplete_details":
 		return nameIncomplete
@@ -86,9 +86,9 @@ func nameOf(key []byte) name {
 		return namePromptFeedback
 	case "blockReason":
 		return nameBlockReason
-	case "prompt_tokens", "input_tokens", "promptTokenCount":
+	case "prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens":
 		return nameInputTokens
-	case "completion_tokens", "output_tokens":
+	case "completion_tokens", "output_tokens", "outputTokens":
 		return nameOutputTokens
 	case "candidatesTokenCount":
 		return nameCandidatesTokens
@@ -96,9 +96,9 @@ func nameOf(key []byte) name {
 		return nameThoughts
 	case "toolUsePromptTokenCount":
 		return nameToolPrompt
-	case "cache_read_input_tokens", "prompt_cache_hit_tokens":
+	case "cache_read_input_tokens", "prompt_cache_hit_tokens", "cacheReadInputTokens":
 		return nameCacheRead
-	case "cache_creation_input_tokens":
+	case "cache_creation_input_tokens", "cacheWriteInputTokens":
 		return nameCacheCreation
 	case "cachedContentTokenCount":
 		return nameCachedContent
@@ -129,6 +129,7 @@ const (
 	atCandidate   = path(nameCandidates)<<8 | path(nameElement)
 	atPart        = atCandidate<<24 | path(nameContent)<<16 | path(nameParts)<<8 | path(nameElement)
 	atBlock       = path(nameContent)<<8 | path(nameElement)
+	atOutputBlock = path(nameOutput)<<24 | path(nameMessage)<<16 | atBlock
 	atItem        = path(nameOutput)<<8 | path(nameElement)
 	atFinalItem   = path(nameResponse)<<16 | atItem
 	atUsage       = path(nameUsage)
@@ -159,6 +160,8 @@ func (a *Answer) opened(at path) {
 		a.Begun = true
 	case atBlock:
 		a.Begun = a.Begun || a.rules.blocks
+	case atOutputBlock:
+		a.Begun = a.Begun || a.rules.output
 	case atChanges, atStartChanges, atFinalChanges:
 		a.Changes, a.change = a.Changes[:0], Change{}
 	default:
@@ -220,6 +223,7 @@ func (a *Answer) value(at path, v []byte, text bool) {
 // answerRules say what a dialect's answers have of their own.
 type answerRules struct {
 	blocks      bool                  // a content is a list at the top
+	output      bool                  // a content is in a message in output
 	statuses    bool                  // a status is a reason to stop
 	cacheBeside bool                  // what a cache took part in does not count as input
 	event       func(*Answer, []byte) // hears the type of an event

@@ -9,10 +9,11 @@ const (
 	Responses                    // OpenAI Responses
 	Messages                     // Anthropic Messages
 	Gemini                       // Google generateContent
+	Converse                     // Amazon Bedrock Converse
 )
 
 // dialects are the rules of all dialects. Nothing else asks which dialect it has before it: a test of the whole module holds that.
-var dialects = [...]*Rules{unknownRules, Chat: chatRules, Responses: responsesRules, Messages: messagesRules, Gemini: geminiRules}
+var dialects = [...]*Rules{unknownRules, Chat: chatRules, Responses: responsesRules, Messages: messagesRules, Gemini: geminiRules, Converse: converseRules}
 
 // Rules are all that is known of a dialect: how it is written, and what the provider behind it demands. They are not to be changed.
 type Rules struct {
@@ -26,6 +27,7 @@ type Rules struct {
 	Untyped       bool // a part is named by its one member, not by a type
 	ObjectResults bool // a result is an object, not a text or blocks
 	StringContent bool // a content may be one string
+	MarkBlocks    bool // a cache mark is an element of its own, not a member of one
 	// KeepsString says that a content which is one string is to stay one: not every service takes a list there.
 	KeepsString bool
 	// CallHolder names the member of a call with the object that has its name and arguments; nil where that is the call itself.
@@ -41,6 +43,7 @@ type Rules struct {
 
 	OpenAI bool // OpenAI's own, beside others
 	Google bool // Google's alone
+	Mixed  bool // those of several makers: what is demanded of Claude is demanded of Claude alone
 
 	// How calls and results are paired.
 
@@ -51,12 +54,14 @@ type Rules struct {
 	// CallsBehindUser says that a turn with calls follows one of the user's, or one of results.
 	CallsBehindUser bool
 	UserFirst       bool // the first message is the user's
+	Alternates      bool // two messages of one speaker may not follow each other
 	Served          bool // tools at the provider have pairs of their own, see [End]
 
 	// What contents are held to.
 
 	NoEmpty     bool // no message without content
 	NoEmptyText bool // no block of text that is empty
+	NoBlankText bool // nor of white space
 	EmptyLast   bool // but a last message of the model's
 	SilentError bool // a result that says it failed says why, and holds no image
 	FreeEnd     bool // the last message may be anyone's
@@ -68,6 +73,8 @@ type Rules struct {
 	Marks       int    // most cache marks; 0 is any number
 	// NameBytes is the longest name of a tool in a call, where the model's maker has a limit: OpenAI for its own, Anthropic for all.
 	NameBytes int
+	// PlainNames says that such a name is of letters, digits, '_' and '-', whoever answers.
+	PlainNames bool
 	// ArgumentBytes is the most characters of arguments that are taken back; 0 is any number.
 	ArgumentBytes int
 	Images        ImageForm
@@ -106,11 +113,14 @@ type Rules struct {
 	ArrayStream bool // a stream may be one JSON array
 	// Error writes an error as the provider does.
 	Error func(Failure) []byte
+	// ErrorHeader is the header that says what kind of error it is; nil where the body does.
+	ErrorHeader func(Failure) (name, value string)
 	// TooLong are the provider's words for an input of so many tokens.
 	TooLong func(tokens, limit int) string
 	// StreamError writes an error into an event stream; body is what Error wrote.
 	StreamError func(text string, body []byte) []byte
 
+	resultHolder  string // the member of a part with a result that has its content; "" is the part itself
 	list, content string // the members with the messages, and with what one says
 	member        func(p *parser, name []byte, seen *set)
 	element       func(*parser) // reads one of the list
@@ -150,6 +160,7 @@ const (
 	ImageURL    ImageForm = iota // an address, or the bytes in a data URL
 	ImageSource                  // a source with a media_type and data
 	ImageInline                  // inlineData with a mimeType and data
+	ImageBytes                   // a format and a source with bytes
 )
 
 // Range is the least, the best and the most that something may be.
@@ -186,6 +197,8 @@ type Route struct {
 	Deployment bool
 	// Methods are what a path may ask of the model that it names, after a colon, and whether that is a stream.
 	Methods map[string]bool
+	// Verbs are the same as an element behind /model/ID, as Bedrock has it.
+	Verbs map[string]bool
 }
 
 // Rules are what is known of a dialect.
@@ -196,7 +209,7 @@ func (d Dialect) Rules() *Rules {
 	return unknownRules
 }
 
-// String returns "chat", "responses", "messages" or "gemini".
+// String returns "chat", "responses", "messages", "gemini" or "converse".
 func (d Dialect) String() string { return d.Rules().Name }
 
 // ParseDialect is the inverse of [Dialect.String].

@@ -193,7 +193,7 @@ func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 	}
 	name, lit := d.r.Dialect.Rules().putResult(d, p, Quote(nil, with))
 	if p.Content.IsZero() {
-		d.setMember(p.Span, name, lit)
+		d.setMember(d.holderOf(p), name, lit)
 		return true
 	}
 	d.set(p.Content, lit)
@@ -227,4 +227,16 @@ func (d *Draft) SetMaxOutput(n int) {
 func join(before string, raw []byte, after string) []byte {
 	out := make([]byte, 0, len(before)+len(raw)+len(after))
 	return append(append(append(out, before...), raw...), after...)
+}
+
+// holderOf is the object in a part that has the content of its result.
+func (d *Draft) holderOf(p *Part) Span {
+	if name := d.r.Dialect.Rules().resultHolder; name != "" {
+		for _, m := range membersOf(d.r.Body, p.Span) {
+			if m.name == name {
+				return m.value
+			}
+		}
+	}
+	return p.Span
 }

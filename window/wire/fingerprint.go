@@ -140,6 +140,10 @@ func (r *Request) Remarked(msg int, raw []byte) []byte {
 	if last.Len() < 3 || raw[last.Start] != '{' {
 		return raw
 	}
+	if r.Dialect.Rules().MarkBlocks { // it says "cachePoint" in an element of its own
+		out := make([]byte, 0, len(raw)+len(mark)+1)
+		return append(append(append(append(out, raw[:last.End]...), ','), mark...), raw[last.End:]...)
+	}
 	for m, err := range rawjson.Members(raw[last.Start:last.End], 0) {
 		if err != nil || string(m.Key) == "type" && bytes.Contains(m.Value.Of(raw[last.Start:last.End]), []byte("thinking")) {
 			return raw

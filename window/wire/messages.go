@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // messagesMember reads one member of an Anthropic Messages request.
 func (p *parser) messagesMember(k []byte, seen *set) {
@@ -32,8 +29,7 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 			p.r.System, p.r.SystemSpan, p.r.systemLone = p.take(), m.Content, lone
 		}
 	case "thinking":
-		p.r.ThinkingSpan = p.Skip()
-		p.r.Thinking = !bytes.Contains(p.r.Raw(p.r.ThinkingSpan), []byte(`"disabled"`))
+		p.thinking()
 	case "context_management":
 		p.once(seen, 6)
 		p.contextManagement()

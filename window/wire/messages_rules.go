@@ -14,7 +14,7 @@ var messagesRules = &Rules{
 	Merges: true, StringContent: true,
 	ObjectArguments: "input",
 
-	Results: ResultsFirst, UniqueIDs: true, IDMarks: "_-", UserFirst: true, Served: true,
+	Results: ResultsFirst, UniqueIDs: true, IDMarks: messagesIDMarks, UserFirst: true, Served: true,
 	NoEmpty: true, NoEmptyText: true, EmptyLast: true, SilentError: true, NoTrailing: true,
 	SummaryFlag: "compaction",
 	Marks:       maxCacheMarks,

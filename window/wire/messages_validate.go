@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -8,8 +9,9 @@ import (
 )
 
 const (
-	maxCacheMarks = 4  // cache_control marks in one request, as the provider refuses a fifth
-	maxBedrockID  = 64 // characters of a toolUseId in Bedrock's ToolUseBlock
+	maxCacheMarks   = 4 // cache_control marks in one request, as the provider refuses a fifth
+	messagesIDMarks = "_-"
+	maxBedrockID    = 64 // characters of a toolUseId in Bedrock's ToolUseBlock
 )
 
 // messages holds a Messages body to its rules. Roles need not alternate, and role system
@@ -335,8 +337,9 @@ func (w *blocks) call(place, id string, b object) {
 }
 
 func (w *blocks) id(place, id string) {
+	marks := cmp.Or(w.idMarks, messagesIDMarks)
 	for _, r := range id {
-		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(marks, r) {
 			w.add(RuleID, place, id, "")
 			return
 		}

@@ -24,6 +24,8 @@ type Pulse struct {
 	BlockEnded bool
 
 	rules  *pulseRules
+	frames *frames // of a stream of event frames
+	inner  []byte
 	events bool
 	thinks bool
 	held   []byte // of the line or value at hand
@@ -40,9 +42,34 @@ func NewPulse(d Dialect, stream, thinks bool) *Pulse {
 	return &Pulse{rules: &d.Rules().pulse, events: stream, thinks: thinks}
 }
 
+// NewFramedPulse makes one for a stream of [FrameType].
+func NewFramedPulse(d Dialect, thinks bool) *Pulse {
+	p := NewPulse(d, true, thinks)
+	p.frames = &frames{}
+	return p
+}
+
+// framed takes bytes of event frames.
+func (p *Pulse) framed(b []byte) (alive bool) {
+	p.frames.feed(b, func(e *frame) {
+		event := e.inner(&p.inner)
+		event = event[:min(len(event), pulseHeld)]
+		if len(event) == 0 || len(event) <= pulsePing && hasAny(event, pings) {
+			return
+		}
+		alive = true
+		p.BlockEnded = p.BlockEnded || hasAny(event, p.rules.blockEnds)
+		p.sort(event)
+	})
+	return alive || p.frames.skip > 0 || p.frames.bad
+}
+
 // Alive takes the next bytes, and tells whether any of them are of the answer.
 func (p *Pulse) Alive(b []byte) bool {
-	if !p.events {
+	switch {
+	case p.frames != nil:
+		return p.framed(b)
+	case !p.events:
 		return p.values(b)
 	}
 	alive := false
@@ -162,6 +189,9 @@ func (p *Pulse) values(b []byte) bool {
 // Between tells that an event has just ended and none begun, so that another can follow; comma, that it must be parted from one before it
 // in an array.
 func (p *Pulse) Between() (ok, comma bool) {
+	if p.frames != nil {
+		return p.frames.between(), false
+	}
 	if p.events {
 		return len(p.held) == 0 && !p.within, false
 	}
@@ -197,6 +227,8 @@ var (
 	reasonings     = spelled("type", `"response.reasoning`)
 
 	thoughts = spelled("thought", "true")
+
+	reasoningContents = [][]byte{[]byte(`"reasoningContent"`)}
 
 	reasoned   = slices.Concat(spelled("reasoning_content", `"`), spelled("reasoning", `"`))
 	unreasoned = slices.Concat(spelled("reasoning_content", `""`), spelled("reasoning", `""`))

@@ -34,6 +34,8 @@ const (
 	RuleThinkingFirst   = "thinking_first"   // Messages: the last assistant turn lost the thinking block it began with
 	RuleThinkingLast    = "thinking_last"    // Messages: an assistant message ends in a thinking block
 	RuleTrailingSpace   = "trailing_space"   // Messages: a prefilled answer ends in white space
+	RuleAlternate       = "alternate"        // Converse: two messages of one speaker that follow each other
+	RuleToolConfig      = "tool_config"      // Converse: calls or results without a toolConfig
 	RuleCacheMarks      = "cache_marks"      // Messages: more than four cache_control marks
 	RuleID              = "id_pattern"       // an id is empty or holds a character the provider does not take
 	RuleIDLength        = "id_length"        // Bedrock: an id of more than 64 characters
@@ -130,6 +132,7 @@ type checker struct {
 	found   []*Invalid
 	limit   int
 	bedrock bool
+	idMarks string // that an id may hold; "" is those of Messages
 }
 
 func (c *checker) add(rule, place, id, detail string) *Invalid {

@@ -80,6 +80,10 @@ type thinkingConfig struct {
 func (r *Request) thinking() thinkingConfig {
 	var t thinkingConfig
 	json.Unmarshal(r.top["thinking"], &t)
+	var fields struct{ Thinking *thinkingConfig }
+	if json.Unmarshal(r.top["additionalModelRequestFields"], &fields) == nil && fields.Thinking != nil {
+		t = *fields.Thinking
+	}
 	return t
 }
 

@@ -24,11 +24,12 @@ type prefix struct {
 // nothing is cached whole, as OpenAI's and Google's are, or with Options.Marked not at all.
 // Nothing is written until the answer is there.
 func (p *Provider) cached(r *Request, list []prefix, lastMark int, ttl time.Duration) {
-	marked := r.Dialect == wire.Messages && lastMark >= 0
+	marks := r.Dialect == wire.Messages || r.Dialect == wire.Converse
+	marked := marks && lastMark >= 0
 	switch {
 	case marked:
 		list = list[:lastMark+1]
-	case r.Dialect == wire.Messages && p.o.Marked:
+	case marks && p.o.Marked:
 		list = nil
 	}
 	now := p.o.Now()

@@ -176,6 +176,9 @@ func (s *segment) marked(v any) {
 				s.ttl = longCacheTTL
 			}
 		}
+		if _, ok := v["cachePoint"]; ok {
+			s.marks++
+		}
 		for _, e := range v {
 			s.marked(e)
 		}
@@ -185,7 +188,7 @@ func (s *segment) marked(v any) {
 // unread are members the model does not read as text.
 var unread = []string{
 	"id", "tool_use_id", "call_id", "tool_call_id", "type", "role", "signature", "thoughtSignature", "cache_control",
-	"status", "mimeType", "media_type", "detail", "is_error", "store",
+	"status", "toolUseId", "cachePoint", "format", "mimeType", "media_type", "detail", "is_error", "store",
 }
 
 func (c *counter) value(name string, v any) int {
@@ -194,7 +197,7 @@ func (c *counter) value(name string, v any) int {
 		switch {
 		case slices.Contains(unread, name):
 			return 0
-		case len(v) > 256 && (name == "data" || strings.HasPrefix(v, "data:")):
+		case len(v) > 256 && (name == "data" || name == "bytes" || strings.HasPrefix(v, "data:")):
 			return perMedia
 		case name == "encrypted_content":
 			return len(v) / 16
@@ -223,7 +226,7 @@ func (c *counter) value(name string, v any) int {
 }
 
 // heads are what comes before the messages, in the order in which providers cache.
-var heads = []string{"tools", "system", "systemInstruction", "system_instruction", "instructions", "response_format", "text"}
+var heads = []string{"tools", "toolConfig", "system", "systemInstruction", "system_instruction", "instructions", "response_format", "text"}
 
 // measure counts a request and finds its longest prefix that is in the cache.
 func (p *Provider) measure(r *Request) {
@@ -284,9 +287,14 @@ func (p *Provider) dropped(r *Request, i int) int {
 func unmark(v any) any {
 	switch v := v.(type) {
 	case []any:
+		v = slices.DeleteFunc(v, func(e any) bool {
+			o, ok := e.(map[string]any)
+			return ok && o["cachePoint"] != nil
+		})
 		for i := range v {
 			v[i] = unmark(v[i])
 		}
+		return v
 	case map[string]any:
 		delete(v, "cache_control")
 		for key, e := range v {
@@ -330,6 +338,13 @@ func (p *Provider) counts(w http.ResponseWriter, hr *http.Request, path place, b
 		r.top = nil
 		json.Unmarshal(inner, &r.top)
 	}
+	if path.dialect == wire.Converse {
+		var in struct {
+			Input struct{ Converse map[string]json.RawMessage }
+		}
+		json.Unmarshal(body, &in)
+		r.top, r.Model = in.Input.Converse, path.model
+	}
 	json.Unmarshal(r.top[lists[path.dialect]], &r.list)
 	json.Unmarshal(r.top["model"], &r.Model)
 	if p.o.Reasoning != nil && path.dialect == wire.Messages { // the same check as a model request's
@@ -342,6 +357,10 @@ func (p *Provider) counts(w http.ResponseWriter, hr *http.Request, path place, b
 	kept.Status, kept.Input = http.StatusOK, r.Input
 	if path.dialect == wire.Gemini {
 		writeJSON(w, http.StatusOK, m{"totalTokens": r.Input})
+		return
+	}
+	if path.dialect == wire.Converse {
+		writeJSON(w, http.StatusOK, m{"inputTokens": r.Input})
 		return
 	}
 	writeJSON(w, http.StatusOK, m{"input_tokens": r.Input})

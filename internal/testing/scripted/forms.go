@@ -25,7 +25,7 @@ type form struct {
 
 // The default forms, when Options.Form names none.
 var native = map[wire.Dialect]string{
-	wire.Chat: "openai.configured", wire.Responses: "responses", wire.Messages: "anthropic", wire.Gemini: "gemini",
+	wire.Chat: "openai.configured", wire.Responses: "responses", wire.Messages: "anthropic", wire.Gemini: "gemini", wire.Converse: "converse",
 }
 
 // Forms returns the names for Options.Form, sorted. "silent" is Ollama's: no refusal at all.
@@ -137,6 +137,14 @@ func init() {
 		"bedrock.prompt": {dialects: []wire.Dialect{wire.Messages}, write: func(s *stream, p *Provider, r *Request, o over) {
 			bedrock(fmt.Sprintf(tooLong, o.input, o.limit)).write(s, p, r, o)
 		}},
+
+		"converse":         converseForm("Input is too long for requested model.", false),
+		"converse.stream":  converseForm("Input is too long for requested model.", true),
+		"converse.nova":    converseForm("Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.", true),
+		"converse.claude":  converseForm("The model returned the following errors: prompt is too long", false),
+		"converse.maximum": converseForm("This model's maximum context length is smaller. Please reduce the length of the prompt.", true),
+		"converse.many":    converseForm("Too many input tokens. Please reduce the input.", true),
+		"converse.stop":    {dialects: []wire.Dialect{wire.Converse}, write: converseStop},
 
 		"gemini": text(400, func(o over) any { return google(fmt.Sprintf(geminiLong, inputLimit(o)...)) }, wire.Gemini),
 		"gemini.unnumbered": text(400, func(o over) any {

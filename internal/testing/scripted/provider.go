@@ -325,7 +325,7 @@ func (p *Provider) fail(w http.ResponseWriter, d wire.Dialect, status int, kind,
 	out := &modelserver.Stream{W: w}
 	f := wire.Failure{Status: status, Kind: kind, Message: words}
 	switch {
-	case p.bedrock(d):
+	case p.bedrock(d), d == wire.Converse:
 		w.Header().Set("x-amzn-ErrorType", "ValidationException")
 		out.JSON(status, m{"message": words})
 		return

@@ -86,7 +86,15 @@ func route(r *http.Request) place {
 		return p
 	}
 	model, verb, _ := strings.Cut(last, ":")
+	head, id := path[:len(path)-len(last)], ""
+	if at := strings.LastIndex(head, "/model/"); at >= 0 {
+		id = strings.TrimSuffix(head[at+len("/model/"):], "/")
+	}
 	switch {
+	case id != "" && (last == "converse" || last == "converse-stream"):
+		p.kind, p.dialect, p.model, p.stream = "model", wire.Converse, id, last != "converse"
+	case id != "" && last == "count-tokens":
+		p.kind, p.dialect, p.model = "count", wire.Converse, id
 	case last == "completions" && strings.HasSuffix(path, "/chat/completions"), last == "responses":
 		p.kind = "model"
 	case last == "messages":
@@ -146,7 +154,7 @@ func readBody(r *http.Request) (raw, body []byte, err error) {
 
 var errParse = deny(CauseBody, "We could not parse the JSON body of your request.")
 
-var lists = map[wire.Dialect]string{wire.Chat: "messages", wire.Responses: "input", wire.Messages: "messages", wire.Gemini: "contents"}
+var lists = map[wire.Dialect]string{wire.Chat: "messages", wire.Responses: "input", wire.Messages: "messages", wire.Gemini: "contents", wire.Converse: "messages"}
 
 func readRequest(p place, hr *http.Request, body []byte) (*Request, error) {
 	r := &Request{Dialect: p.dialect, Model: p.model, Stream: p.stream, Header: hr.Header, Body: body, place: p}
@@ -156,7 +164,7 @@ func readRequest(p place, hr *http.Request, body []byte) (*Request, error) {
 	if p.model == "" {
 		json.Unmarshal(r.top["model"], &r.Model)
 	}
-	if p.dialect != wire.Gemini {
+	if p.dialect != wire.Gemini && p.dialect != wire.Converse {
 		json.Unmarshal(r.top["stream"], &r.Stream)
 	}
 	json.Unmarshal(r.top[lists[p.dialect]], &r.list) // Responses: may be a string
@@ -177,6 +185,10 @@ func (r *Request) maxOutput() {
 	var g struct{ MaxOutputTokens int }
 	if json.Unmarshal(r.top["generationConfig"], &g) == nil && g.MaxOutputTokens > 0 {
 		r.MaxOutput = g.MaxOutputTokens
+	}
+	var c struct{ MaxTokens int }
+	if json.Unmarshal(r.top["inferenceConfig"], &c) == nil && c.MaxTokens > 0 {
+		r.MaxOutput = c.MaxTokens
 	}
 }
 

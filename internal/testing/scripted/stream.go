@@ -73,6 +73,8 @@ func (s *stream) answer(p *Provider, r *Request, reply Reply) {
 		s.Messages(a)
 	case wire.Gemini:
 		s.Gemini(a)
+	case wire.Converse:
+		s.converse(a)
 	}
 	s.close()
 }
@@ -142,4 +144,4 @@ func (g *gzipped) Flush() {
 	_ = http.NewResponseController(g.ResponseWriter).Flush()
 }
 
-var idPrefixes = map[wire.Dialect]string{wire.Chat: "call_", wire.Responses: "call_", wire.Messages: "toolu_", wire.Gemini: ""}
+var idPrefixes = map[wire.Dialect]string{wire.Chat: "call_", wire.Responses: "call_", wire.Messages: "toolu_", wire.Gemini: "", wire.Converse: "tooluse_"}

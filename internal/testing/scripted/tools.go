@@ -22,6 +22,11 @@ type Tool struct {
 func (r *Request) readTools() []Tool {
 	var list []json.RawMessage
 	json.Unmarshal(r.top["tools"], &list)
+	if r.Dialect == wire.Converse {
+		var config struct{ Tools []json.RawMessage }
+		json.Unmarshal(r.top["toolConfig"], &config)
+		list = config.Tools
+	}
 	tools := appendTools(nil, list, "")
 	for i, raw := range r.list {
 		var item struct {
@@ -56,6 +61,12 @@ func appendTools(tools []Tool, list []json.RawMessage, namespace string) []Tool 
 			json.Unmarshal(members["tools"], &inner)
 			tools = appendTools(tools, inner, t.Name)
 			continue
+		case members["toolSpec"] != nil:
+			json.Unmarshal(members["toolSpec"], &members)
+			json.Unmarshal(members["name"], &t.Name)
+			var schema struct{ JSON json.RawMessage }
+			json.Unmarshal(members["inputSchema"], &schema)
+			t.Schema = schema.JSON
 		case members["function"] != nil:
 			json.Unmarshal(members["function"], &members)
 			json.Unmarshal(members["name"], &t.Name)

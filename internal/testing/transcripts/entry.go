@@ -51,7 +51,7 @@ func newMaker(d wire.Dialect, seed uint64) *maker {
 	m := &maker{r: rand.New(rand.NewPCG(seed, uint64(d))), d: d}
 	m.style = randomStyle(m.r)
 	m.noIDs = d == wire.Gemini && m.r.IntN(2) == 0
-	m.reuse = d != wire.Messages && m.r.IntN(4) == 0 // Anthropic wants unique ids
+	m.reuse = d != wire.Messages && d != wire.Converse && m.r.IntN(4) == 0 // Anthropic wants unique ids
 	m.thinking = m.r.IntN(2) == 0
 	return m
 }
@@ -72,6 +72,8 @@ func (m *maker) id() string {
 	switch m.d {
 	case wire.Messages:
 		return fmt.Sprintf("toolu_%02d%016x", m.ids, m.r.Uint64())
+	case wire.Converse:
+		return fmt.Sprintf("tooluse_%02d%016x", m.ids, m.r.Uint64())
 	case wire.Gemini:
 		return fmt.Sprintf("%s-%d-%x", "run", m.ids, m.r.Uint32())
 	}
@@ -82,7 +84,7 @@ var toolNames = []string{"bash", "read_file", "grep", "list_directory", "edit", 
 
 // conversation fills entries with a valid history.
 func (m *maker) conversation() {
-	if m.d != wire.Messages && m.d != wire.Gemini && m.chance(70) {
+	if (m.d == wire.Chat || m.d == wire.Responses) && m.chance(70) {
 		m.entries = append(m.entries, entry{role: "system", texts: []string{m.marker("system") + m.words(20)}, listed: m.chance(30)})
 	}
 	turns := 1 + m.r.IntN(5)
@@ -103,7 +105,7 @@ func (m *maker) conversation() {
 			m.entries = append(m.entries, entry{role: "assistant", texts: []string{m.marker("answer") + m.words(10) + "."}, thought: m.thought(30), listed: m.chance(50)})
 		}
 	}
-	if m.d == wire.Messages {
+	if m.d == wire.Messages || m.d == wire.Converse {
 		m.marks()
 	}
 }
@@ -118,7 +120,7 @@ func (m *maker) loop() {
 		// With thinking on, a turn begins with thinking; later steps may lack it.
 		if step == 0 && m.thinking {
 			a.thought = m.thought(100)
-		} else if m.d != wire.Messages || m.thinking {
+		} else if m.d != wire.Messages && m.d != wire.Converse || m.thinking {
 			a.thought = m.thought(40)
 		}
 		b := entry{role: "results"}
@@ -144,7 +146,7 @@ func (m *maker) loop() {
 }
 
 func (m *maker) thought(percent int) string {
-	if !m.chance(percent) || m.d == wire.Messages && !m.thinking {
+	if !m.chance(percent) || (m.d == wire.Messages || m.d == wire.Converse) && !m.thinking {
 		return ""
 	}
 	return m.marker("thought") + m.words(6)

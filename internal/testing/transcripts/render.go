@@ -17,6 +17,8 @@ func (m *maker) body() []byte {
 			elements = append(elements, messages(e)...)
 		case wire.Gemini:
 			elements = append(elements, gemini(e)...)
+		case wire.Converse:
+			elements = append(elements, converse(e)...)
 		}
 	}
 	return []byte(m.style.text(m.top(elements)))
@@ -36,6 +38,8 @@ func (m *maker) top(elements list) object {
 			tools = append(tools, obj("name", name, "description", "tool "+name, "input_schema", schema))
 		case wire.Gemini:
 			tools = append(tools, obj("name", name, "description", "tool "+name, "parametersJsonSchema", schema))
+		case wire.Converse:
+			tools = append(tools, obj("toolSpec", obj("name", name, "description", "tool "+name, "inputSchema", obj("json", schema))))
 		}
 	}
 	var o object
@@ -51,6 +55,12 @@ func (m *maker) top(elements list) object {
 		}
 	case wire.Gemini:
 		o = obj("contents", elements, "systemInstruction", obj("role", "user", "parts", list{obj("text", "be brief")}), "tools", list{obj("functionDeclarations", tools)}, "generationConfig", obj("temperature", 1, "maxOutputTokens", 8192))
+	}
+	if m.d == wire.Converse {
+		o = obj("system", list{obj("text", "be brief")}, "messages", elements, "toolConfig", obj("tools", tools), "inferenceConfig", obj("maxTokens", 4096))
+		if m.thinking {
+			o = o.with("additionalModelRequestFields", obj("thinking", obj("type", "enabled", "budget_tokens", 1024)))
+		}
 	}
 	if m.chance(50) { // members come in any order, and unknown ones come too
 		m.r.Shuffle(len(o), func(i, j int) { o[i], o[j] = o[j], o[i] })
@@ -285,4 +295,51 @@ func gemini(e entry) list {
 		}
 		return user(l)
 	}
+}
+
+func converse(e entry) list {
+	role := e.role
+	var blocks list
+	text := func(texts ...string) {
+		for _, t := range texts {
+			if t != "" {
+				blocks = append(blocks, obj("text", t))
+			}
+		}
+	}
+	switch role {
+	case "system":
+		return nil
+	case "assistant":
+		if e.thought != "" {
+			blocks = append(blocks, obj("reasoningContent", obj("reasoningText", obj("text", e.thought, "signature", "c2lnbmVk"))))
+		}
+		text(e.texts...)
+		for _, c := range e.calls {
+			blocks = append(blocks, obj("toolUse", obj("toolUseId", c.id, "name", c.name, "input", raw(c.args))))
+		}
+	case "results":
+		role = "user"
+		text(e.before)
+		for _, r := range e.results {
+			inner := obj("toolUseId", r.id, "content", list{obj("text", r.text)})
+			if r.failed {
+				inner = inner.with("status", "error")
+			}
+			blocks = append(blocks, obj("toolResult", inner))
+		}
+		text(e.after)
+	default:
+		text(e.texts...)
+		if e.media != "" {
+			blocks = append(blocks, obj("image", obj("format", "png", "source", obj("bytes", e.media))))
+		}
+	}
+	if len(blocks) == 0 {
+		return nil
+	}
+	if e.mark {
+		blocks = append(blocks, obj("cachePoint", obj("type", "default")))
+	}
+	return list{obj("role", role, "content", blocks)}
 }

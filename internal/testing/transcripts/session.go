@@ -79,7 +79,7 @@ func NewSession(o SessionOptions) *Session {
 		o.MaxOutput = 8192
 	}
 	if o.Model == "" {
-		o.Model = map[wire.Dialect]string{wire.Chat: "gpt-5.1", wire.Responses: "gpt-5.1-codex", wire.Messages: "claude-sonnet-4-5", wire.Gemini: "gemini-2.5-pro"}[o.Dialect]
+		o.Model = map[wire.Dialect]string{wire.Chat: "gpt-5.1", wire.Responses: "gpt-5.1-codex", wire.Messages: "claude-sonnet-4-5", wire.Gemini: "gemini-2.5-pro", wire.Converse: "anthropic.claude-sonnet-4-5-20250929-v1:0"}[o.Dialect]
 	}
 	s := &Session{o: o, r: rand.New(rand.NewPCG(o.Seed, uint64(o.Dialect)<<8|uint64(o.Content)))}
 	s.plant()
@@ -162,6 +162,10 @@ func (s *Session) frame() {
 		case "messages", "input", "contents":
 			elements = e.value
 		case "system":
+			if s.o.Dialect == wire.Converse {
+				ordered = ordered.with(e.name, list{obj("text", system), obj("cachePoint", obj("type", "default"))})
+				break
+			}
 			first := list{obj("type", "text", "text", system, "cache_control", obj("type", "ephemeral"))}
 			if s.o.ChangingHead {
 				first = append(list{obj("type", "text", "text", billing)}, first...)
@@ -177,7 +181,9 @@ func (s *Session) frame() {
 			ordered = ordered.with(e.name, s.o.MaxOutput)
 		case "generationConfig":
 			ordered = ordered.with(e.name, obj("temperature", 1, "maxOutputTokens", s.o.MaxOutput))
-		case "thinking":
+		case "inferenceConfig":
+			ordered = ordered.with(e.name, obj("maxTokens", s.o.MaxOutput))
+		case "thinking", "additionalModelRequestFields":
 		default:
 			ordered = ordered.with(e.name, e.value)
 		}
@@ -185,10 +191,12 @@ func (s *Session) frame() {
 	switch {
 	case s.o.Dialect == wire.Responses:
 		ordered = ordered.with("max_output_tokens", s.o.MaxOutput)
+	case s.o.Dialect == wire.Converse && s.o.Thinking:
+		ordered = ordered.with("additionalModelRequestFields", obj("thinking", obj("type", "enabled", "budget_tokens", 2048)))
 	case s.o.Dialect == wire.Messages && s.o.Thinking:
 		ordered = ordered.with("thinking", obj("type", "enabled", "budget_tokens", 2048))
 	}
-	name := map[wire.Dialect]string{wire.Chat: "messages", wire.Responses: "input", wire.Messages: "messages", wire.Gemini: "contents"}[s.o.Dialect]
+	name := map[wire.Dialect]string{wire.Chat: "messages", wire.Responses: "input", wire.Messages: "messages", wire.Gemini: "contents", wire.Converse: "messages"}[s.o.Dialect]
 	ordered = ordered.with(name, elements)
 	s.head, s.tail, _ = strings.Cut(plain.text(ordered), "@")
 	if s.o.Dialect == wire.Chat { // the system prompt is a message there
@@ -203,14 +211,14 @@ func (s *Session) user(turn int, text string) step {
 // render makes the elements of entries, the last of them with and without a mark.
 func (s *Session) render(entries ...entry) step {
 	var st step
-	form := map[wire.Dialect]func(entry) list{wire.Chat: chat, wire.Responses: responses, wire.Messages: messages, wire.Gemini: gemini}[s.o.Dialect]
+	form := map[wire.Dialect]func(entry) list{wire.Chat: chat, wire.Responses: responses, wire.Messages: messages, wire.Gemini: gemini, wire.Converse: converse}[s.o.Dialect]
 	for i, e := range entries {
 		for _, element := range form(e) {
 			st.elements = append(st.elements, plain.text(element))
 		}
-		if i == len(entries)-1 && s.o.Dialect == wire.Messages {
+		if i == len(entries)-1 && (s.o.Dialect == wire.Messages || s.o.Dialect == wire.Converse) {
 			e.mark = true
-			st.marked = plain.text(messages(e)[0])
+			st.marked = plain.text(form(e)[0])
 		}
 	}
 	return st

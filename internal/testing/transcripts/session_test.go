@@ -9,6 +9,7 @@ import (
 )
 
 var unmark = func(body []byte) []byte {
+	body = bytes.ReplaceAll(body, []byte(`,{"cachePoint":{"type":"default"}}`), nil)
 	return bytes.ReplaceAll(body, []byte(`,"cache_control":{"type":"ephemeral"}`), nil)
 }
 

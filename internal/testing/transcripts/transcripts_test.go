@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini}
+var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini, wire.Converse}
 
 func TestValidHistoriesAreValid(t *testing.T) {
 	for _, d := range dialects {
@@ -31,6 +31,7 @@ func TestHistoriesAreVaried(t *testing.T) {
 		wire.Responses: {"custom_tool_call_output", `"reasoning"`, "input_image", "developer", "encrypted_content", `"call_0"`},
 		wire.Messages:  {"cache_control", `"thinking"`, `"role":"system"`, "is_error", "base64"},
 		wire.Gemini:    {"functionResponse", "thoughtSignature", "inlineData", `"thought":true`, `"id":"run-`},
+		wire.Converse:  {"toolResult", "reasoningContent", "cachePoint", `"status":"error"`, `"image"`, "additionalModelRequestFields"},
 	}
 	for d, texts := range wants {
 		var all bytes.Buffer
