@@ -175,6 +175,7 @@ func (p Profile) Plan(in Setup) (Setting, error) {
 	if w.out.Why != "" {
 		return Setting{Why: w.out.Why, Project: w.out.Project, Argv: slices.Clone(in.Argv), Compacts: p.Compacts, Notes: w.out.Notes}, nil
 	}
+	w.awsSDKs()
 	w.reachLoopback()
 	w.out.Compacts = p.Compacts
 	return w.out, nil
