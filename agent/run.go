@@ -39,7 +39,7 @@ type Run struct {
 
 func newRun(ctx context.Context, a *Agent, q Query) *Run {
 	r := &Run{a: a, q: q, state: newQueryState(a.o.Limits), done: make(chan struct{}), started: time.Now()}
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.ctx, r.cancel = context.WithCancelCause(withSession(ctx, a, q.Session))
 	r.events.to = q.Events
 	r.events.panicked = func(err error) { r.cancel(err) }
 	return r

@@ -27,3 +27,24 @@ type Output struct {
 	// although nothing is new: a page with a handle of its own. A model that gets the same result again and again is stopped.
 	Digest string
 }
+
+type sessionKey struct{}
+
+// session identifies a conversation of an agent; one without a name has the query's own mark.
+type session struct {
+	agent *Agent
+	name  string
+	query *byte
+}
+
+func withSession(ctx context.Context, a *Agent, name string) context.Context {
+	s := session{agent: a, name: name}
+	if name == "" {
+		s.query = new(byte)
+	}
+	return context.WithValue(ctx, sessionKey{}, s)
+}
+
+// SessionOf identifies the conversation that a call of a tool belongs to, by the ctx of the call: calls of one session of one
+// agent have equal ones, and so have those of one query without a session. nil outside of a query.
+func SessionOf(ctx context.Context) any { return ctx.Value(sessionKey{}) }

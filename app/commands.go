@@ -335,3 +335,6 @@ func Sparkline(values []int64, most int64) string { return runs.Sparkline(values
 
 // Took writes a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
 func Took(d time.Duration) string { return printable.Duration(d) }
+
+// SessionLines say what an editor and the agent of a run said, as it was known at a time.
+func SessionLines(e journal.Editor, at time.Time) []string { return watch.SessionLines(e, at) }

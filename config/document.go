@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 
@@ -126,7 +127,7 @@ func dotted(parts []part) string {
 // header checks the name of a table; it reports whether the table has one that is known.
 func (d *document) header(parts []part) bool {
 	root := parts[0]
-	if root.name == "tools" || root.name == agentsTable || root.name == modelsTable || isTable(root.name) {
+	if isNamed(root.name) || isTable(root.name) {
 		return true
 	}
 	if d.told[root.name] {
@@ -146,11 +147,11 @@ func (d *document) header(parts []part) bool {
 		return false
 	}
 	fix := "the tables are [" + strings.Join(tableNames(), "], [") + "], [tools.NAME] and [agents.NAME]"
-	known := append(tableNames(), "tools", agentsTable, modelsTable)
+	known := append(tableNames(), namedTables...)
 	for _, table := range tableNames() {
 		known = append(known, names(table, false)...)
 	}
-	if near := closest(root.name, known); near == "tools" || near == agentsTable || near == modelsTable || isTable(near) {
+	if near := closest(root.name, known); isNamed(near) || isTable(near) {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	} else if near != "" {
 		fix = fmt.Sprintf("did you mean %q, below a line [%s]?", near, tableOf(near, false))
@@ -158,6 +159,11 @@ func (d *document) header(parts []part) bool {
 	d.problem(root.pos, clip(root.name), "unknown key or table", fix)
 	return false
 }
+
+// namedTables are tables of tables, each with a name of its own: [agents.NAME].
+var namedTables = []string{"tools", a2aTable, agentsTable, modelsTable}
+
+func isNamed(table string) bool { return slices.Contains(namedTables, table) }
 
 // value reads one key = value; an inline table is read as the table it stands for.
 func (d *document) value(table []part, n *unstable.Node) {

@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/config/profile"
 )
 
 // inner is one possibility of what a launcher starts.
@@ -154,7 +156,7 @@ func packageRunner(withValue, calls, pkgs string) launcher {
 		}
 		var out []inner
 		for _, s := range specs {
-			out = append(out, inner{pkg: packageName(s)})
+			out = append(out, inner{pkg: profile.Package(s)})
 		}
 		for _, line := range lines {
 			for _, argv := range shellCommands(line, "") {
@@ -164,25 +166,10 @@ func packageRunner(withValue, calls, pkgs string) launcher {
 		if len(rest) == 0 {
 			return out
 		}
-		name := packageName(rest[0])
+		name := profile.Package(rest[0])
 		command := name[strings.LastIndexByte(name, '/')+1:]
 		return append(out, inner{pkg: name}, inner{argv: append([]string{command}, rest[1:]...)})
 	}
-}
-
-// packageName cuts the version off a package specification: @openai/codex@latest, aider-chat==0.80,
-// aider-chat[help], npm:@openai/codex@1.
-func packageName(spec string) string {
-	spec = strings.TrimPrefix(spec, "npm:")
-	if len(spec) > 1 {
-		if i := strings.IndexByte(spec[1:], '@'); i >= 0 {
-			spec = spec[:i+1]
-		}
-	}
-	if i := strings.IndexAny(spec, "=<>~![ ;"); i > 0 {
-		spec = spec[:i]
-	}
-	return strings.TrimSpace(spec)
 }
 
 // interpreter runs a script file; code are options that give it code instead.

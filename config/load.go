@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -102,8 +103,8 @@ func Load(o Options) (*Loaded, error) {
 			}
 		}
 	}
-	for name := range profiles {
-		l.names[name] = name
+	for _, a := range profile.All() {
+		l.names[a.Name] = a.Name
 	}
 	l.matches = l.matchLists()
 	if err := l.tables(); err != nil {

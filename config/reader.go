@@ -3,9 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/config/profile"
 )
 
 // address names a value: a key by its [Key.ID], for one tool or, with tool "", for all.
@@ -37,7 +38,9 @@ func (r *reader) assign(path []string, w written, src Source) {
 	case len(path) == 1:
 		r.problem(src, path, "is "+string(w.form)+", not a table", "write it as a table: ["+path[0]+"]")
 	case path[0] == "mcp" && path[1] == "servers":
-		r.server(path, w, src)
+		r.server(serversTable, path, w, src)
+	case path[0] == a2aTable:
+		r.server(a2aTable, path, w, src)
 	case path[0] == "mcp" && path[1] == "argocd":
 		r.instance(path, w, src)
 	case path[0] == agentsTable:
@@ -185,8 +188,8 @@ func (r *reader) problem(src Source, path []string, what, fix string) {
 }
 
 // defaults are the built-in values, and the built-in profiles of tools.
-func defaults() (base, profile map[address]entry) {
-	base, profile = make(map[address]entry, len(keys)+len(agentKeys)), make(map[address]entry, 2*len(profiles))
+func defaults() (base, agents map[address]entry) {
+	base, agents = make(map[address]entry, len(keys)+len(agentKeys)), map[address]entry{}
 	for _, k := range slices.Concat(keys, agentKeys) {
 		if k.set == nil && k.setAgent == nil {
 			continue
@@ -200,14 +203,14 @@ func defaults() (base, profile map[address]entry) {
 		}
 		base[address{key: k.ID()}] = entry{key: k, value: v, src: Source{Origin: OriginDefault}, name: k.ID()}
 	}
-	for name, p := range maps.All(profiles) {
-		src := Source{Origin: OriginProfile, Name: name}
+	for _, p := range profile.All() {
+		src := Source{Origin: OriginProfile, Name: p.Name}
 		for key, v := range map[string]any{"initial_estimate": p.InitialEstimate, "max_concurrent": p.MaxConcurrent} {
 			k, _ := lookup(resources, key, true)
-			profile[address{key: key, tool: name}] = entry{key: k, value: v, src: src, name: key}
+			agents[address{key: key, tool: p.Name}] = entry{key: k, value: v, src: src, name: key}
 		}
 	}
-	return base, profile
+	return base, agents
 }
 
 // inPlace turns "write KEY = VALUE", which is how a file has it, into what is written where

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -70,7 +71,7 @@ func writeInit(w io.Writer, project bool) error {
 		}
 	}
 	b.WriteString("\n# Memory to reserve for a tool without history, in MiB or as a size.\n# [resources.initial_estimates]\n")
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		fmt.Fprintf(&b, "# %s = %d\n", p.Name, p.InitialEstimate/limit.MiB)
 	}
 	b.WriteString("\n# One tool. Most keys of [resources] may stand here and count for this tool only; those of\n# [window] below [tools.my-agent.window].\n# [tools.my-agent]\n")
@@ -82,13 +83,19 @@ func writeInit(w io.Writer, project bool) error {
 	if !project {
 		b.WriteString("\n# One MCP server, for /mcp/my-server and plimsoll mcp --server my-server. Most keys of [mcp] may\n" +
 			"# stand here too; those about results also below [mcp.servers.my-server.tools.TOOL].\n# [mcp.servers.my-server]\n")
-		for _, k := range serverKeys {
+		for _, k := range keysOfServer(serversTable) {
 			comment(&b, k.Doc)
 			mark := "# "
 			if k.Name == "url" || k.Name == "token" || k.Name == "headers" {
 				mark = "#   " // in the place of command
 			}
 			fmt.Fprintf(&b, "%s%s = %s\n", mark, k.Name, k.example)
+		}
+		b.WriteString("\n# One agent that speaks A2A, as an MCP server whose tools are its skills, helper__SKILL: for servers of\n" +
+			"# [agents.NAME], /mcp/helper and plimsoll mcp --server helper. Keys of [mcp] may stand here as below a server.\n# [a2a.helper]\n")
+		for _, k := range keysOfServer(a2aTable) {
+			comment(&b, k.Doc)
+			fmt.Fprintf(&b, "# %s = %s\n", k.Name, k.example)
 		}
 		b.WriteString("\n# One Argo CD, for plimsoll mcp argocd and for /mcp/argocd of plimsoll serve.\n# [mcp.argocd.production]\n")
 		for _, k := range instanceKeys {
@@ -147,7 +154,7 @@ func writeServerReference(b *strings.Builder) {
 	list := func(tool bool) string {
 		var out []string
 		for _, k := range mcpKeys {
-			if k, _ := lookupServer(k.Name, tool); k != nil {
+			if k, _ := lookupServer(serversTable, k.Name, tool); k != nil {
 				out = append(out, "`"+k.Name+"`")
 			}
 		}
@@ -155,13 +162,26 @@ func writeServerReference(b *strings.Builder) {
 	}
 	b.WriteString("Of [mcp] these may stand here too: " + list(false) + "; and below [mcp.servers.NAME.tools.TOOL], for one tool of the server: " + list(true) + ".\n\n")
 	b.WriteString("| key | value | default | project file | what it does |\n|---|---|---|---|---|\n")
-	for _, k := range serverKeys {
+	row := func(k *Key) {
 		def := "none"
 		if k.Default != "" {
 			def = "`" + k.toml(k.Default) + "`"
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.values(), def, k.Project, k.Doc)
 	}
+	for _, k := range keysOfServer(serversTable) {
+		row(k)
+	}
+	b.WriteString("\n### [a2a.NAME]\n\nOne agent that speaks A2A, as a server whose tools are its skills, `NAME__SKILL`. Of [mcp] the same may stand here as below a server.\n\n")
+	b.WriteString("| key | value | default | project file | what it does |\n|---|---|---|---|---|\n")
+	for _, k := range keysOfServer(a2aTable) {
+		row(k)
+	}
+}
+
+// keysOfServer are those of the keys of servers that stand in the table.
+func keysOfServer(table string) []*Key {
+	return slices.DeleteFunc(slices.Clone(serverKeys), func(k *Key) bool { return k.Table != table })
 }
 
 // writeInstanceReference writes the table of the keys that an Argo CD instance has.
@@ -228,7 +248,7 @@ func WriteReference(w io.Writer) error {
 	writeAgentReference(&b)
 	writeModelReference(&b)
 	b.WriteString("\n### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent | goes on after a kill with |\n|---|---|---|---|---|---|\n")
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d | %s |\n", p.Name, codeList(p.Aliases), codeList(p.Packages), p.InitialEstimate.Human(), p.MaxConcurrent, codeList(strings.FieldsFunc(p.Resume, func(r rune) bool { return r == 0 })))
 	}
 	_, err := io.WriteString(w, b.String())

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/internal/testing/golden"
 )
 
@@ -60,7 +61,7 @@ func TestInitChangesNothingAndEveryLineOfItIsValid(t *testing.T) {
 	if s := w.user(b.String()).settings("codex"); s.MemoryMax != bare.MemoryMax || s.Source("grace").Origin != config.OriginDefault {
 		t.Errorf("the generated file changes settings: %+v", s)
 	}
-	setting := regexp.MustCompile(`(?m)^# (\[[a-z_."-]+\]|[a-z-]+[a-z_]* = .*)$`)
+	setting := regexp.MustCompile(`(?m)^# (\[[a-z0-9_."-]+\]|[a-z-]+[a-z_]* = .*)$`)
 	active := setting.ReplaceAllString(b.String(), "$1")
 	l := newWorld(t).user(active).must()
 	for _, k := range config.Keys() {
@@ -131,7 +132,7 @@ func TestSettingsInJSONAreNumbers(t *testing.T) {
 	if r["memory_max"] != float64(4<<30) || r["min_free"] != nil || r["wait_ms"] != nil || r["grace_ms"] != 2000.0 || r["enforcement"] != "best-effort" {
 		t.Errorf("%v", r)
 	}
-	if got.Tools["claude"]["initial_estimate"] != float64(4<<30) || len(got.Tools) != len(config.Profiles()) {
+	if got.Tools["claude"]["initial_estimate"] != float64(4<<30) || len(got.Tools) != len(profile.All()) {
 		t.Errorf("%v", got.Tools)
 	}
 }

@@ -198,13 +198,28 @@ var serverKeys = []*Key{
 		Doc:       "Whether the server's tools also stand behind /mcp, the endpoint of all servers, as NAME__TOOL.",
 		setServer: func(s *MCPServer, v any) { s.Merge = v.(bool) },
 	},
+	{
+		Table: a2aTable, Name: "url", Type: TypeURL, Project: ProjectNever, example: `"https://agents.example.com/a2a/helper"`,
+		Doc:       "Address of an agent over A2A 1.0; its card is read at .well-known/agent-card.json below it.",
+		setServer: func(s *MCPServer, v any) { s.A2A = v.(string) },
+	},
+	{
+		Table: a2aTable, Name: "token", Type: TypeVariable, Project: ProjectNever, example: `"HELPER_TOKEN"`,
+		Doc:       "Name of the environment variable whose value is sent to the host of url as the bearer token.",
+		setServer: func(s *MCPServer, v any) { s.Token = v.(string) },
+	},
 }
 
 func init() {
 	for _, k := range serverKeys {
-		k.Table = serversTable
+		if k.Table == "" {
+			k.Table = serversTable
+		}
 	}
 }
 
-// serversTable is where serverKeys stand, below a name.
-const serversTable = "mcp.servers"
+// serversTable and a2aTable are where serverKeys stand, below a name.
+const (
+	serversTable = "mcp.servers"
+	a2aTable     = "a2a"
+)

@@ -240,7 +240,7 @@ var serveKeys = []*Key{
 	},
 	{
 		Name: "push_allow", Type: TypeNetworks, Project: ProjectNever, example: `["10.0.0.0/8", "hooks.internal"]`,
-		Doc: "Hosts, addresses and networks that push notifications of A2A may go to although they are not on the public internet; a name is trusted wherever it leads.",
+		Doc: "Hosts, addresses and networks that push notifications of A2A, and addresses in the cards of [a2a], may lead to although they are not on the public internet; a name is trusted wherever it leads.",
 		set: func(s *Settings, v any) { s.Serve.PushAllow = slices.Clone(v.([]string)) },
 	},
 	{

@@ -8,12 +8,13 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// MCPServer is one server of [mcp.servers]: what it is, and the values of [mcp] in force
-// for it.
+// MCPServer is one server of [mcp.servers], or one agent of [a2a]: what it is, and the values of
+// [mcp] in force for it.
 type MCPServer struct {
 	Name    string   `json:"name"`
 	Command []string `json:"command,omitempty"` // program and arguments, or
-	URL     string   `json:"url,omitempty"`     // the address; exactly one of them is set
+	URL     string   `json:"url,omitempty"`     // the address, or
+	A2A     string   `json:"a2a,omitempty"`     // that of an agent over A2A; exactly one of them is set
 	Token   string   `json:"token,omitempty"`   // name of an environment variable
 	Headers []string `json:"headers,omitempty"` // NAME=VARIABLE
 	Env     []string `json:"env,omitempty"`     // NAME=VALUE
@@ -24,24 +25,29 @@ type MCPServer struct {
 	Tools map[string]MCPSettings `json:"tools,omitempty"` // of tools with a table of their own
 }
 
-// server takes a value of [mcp.servers.NAME] or [mcp.servers.NAME.tools.TOOL].
-func (r *reader) server(path []string, w written, src Source) {
+// server takes a value of [mcp.servers.NAME], of [mcp.servers.NAME.tools.TOOL], or of the same in table, [a2a].
+func (r *reader) server(table string, path []string, w written, src Source) {
+	at := strings.Count(table, ".") + 1 // the place of the name
 	switch {
-	case len(path) == 2:
-		r.problem(src, path, describe(w)+", not a table", "write [mcp.servers.NAME] and keys below it")
+	case len(path) == at:
+		r.problem(src, path, describe(w)+", not a table", "write ["+table+".NAME] and keys below it")
 		return
-	case len(path) == 3:
+	case len(path) == at+1:
 		r.problem(src, path, describe(w)+", not a table", "write ["+strings.Join(path, ".")+"] and keys below it")
 		return
 	}
-	name, rest, tool := path[2], path[3:], ""
+	name, rest, tool := path[at], path[at+1:], ""
 	if SafeName(name) != name {
-		r.problem(src, path[:3], quote(name)+" is not the name of a server", "write letters, digits, . _ and -, at most 64, a letter or digit first")
+		r.problem(src, path[:at+1], quote(name)+" is not the name of a server", "write letters, digits, . _ and -, at most 64, a letter or digit first")
+		return
+	}
+	if table == a2aTable && (strings.Contains(name, ".") || len(name) > maxAgentPrefix) {
+		r.problem(src, path[:at+1], quote(name)+" stands in the names of tools", fmt.Sprintf("write letters, digits, _ and -, at most %d", maxAgentPrefix))
 		return
 	}
 	if rest[0] == "tools" {
 		if len(rest) < 3 {
-			r.problem(src, path, describe(w)+", not a table", "write [mcp.servers."+name+".tools.TOOL] and keys below it")
+			r.problem(src, path, describe(w)+", not a table", "write ["+table+"."+name+".tools.TOOL] and keys below it")
 			return
 		}
 		tool, rest = rest[1], rest[2:]
@@ -50,16 +56,16 @@ func (r *reader) server(path []string, w written, src Source) {
 			return
 		}
 	}
-	k, a := lookupServer(rest[0], tool != "")
+	k, a := lookupServer(table, rest[0], tool != "")
 	switch {
 	case k == nil:
 		fix := "plimsoll config init writes a file with every key"
-		if near := closest(rest[0], serverNames(tool != "")); near != "" {
+		if near := closest(rest[0], serverNames(table, tool != "")); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		} else if general, _ := lookup("mcp", rest[0], false); general != nil {
 			fix = "it concerns all servers: write it below [mcp]"
 			if general.perServer {
-				fix = "it concerns the whole server: write it below [mcp.servers." + name + "]"
+				fix = "it concerns the whole server: write it below [" + table + "." + name + "]"
 			}
 		}
 		r.problem(src, path, "unknown key", fix)
@@ -70,13 +76,16 @@ func (r *reader) server(path []string, w written, src Source) {
 	}
 }
 
+// maxAgentPrefix bounds the name of an agent of [a2a], in bytes: models' providers take tools' names of 64, and the skill stands behind it.
+const maxAgentPrefix = 32
+
 // maxToolText bounds the name of a server's tool, in bytes: clients take 128 at most.
 const maxToolText = 256
 
-// lookupServer finds a key that may stand for one server, or for one tool of it.
-func lookupServer(name string, tool bool) (*Key, Alias) {
+// lookupServer finds a key that may stand for one server of the table, or for one tool of it.
+func lookupServer(table, name string, tool bool) (*Key, Alias) {
 	for _, k := range serverKeys {
-		if k.Name == name && !tool {
+		if k.Name == name && k.Table == table && !tool {
 			return k, Alias{Name: name}
 		}
 	}
@@ -87,24 +96,27 @@ func lookupServer(name string, tool bool) (*Key, Alias) {
 	return k, a
 }
 
-func serverNames(tool bool) []string {
+func serverNames(table string, tool bool) []string {
 	var out []string
 	for _, k := range slices.Concat(serverKeys, mcpKeys) {
-		if found, _ := lookupServer(k.Name, tool); found != nil {
+		if found, _ := lookupServer(table, k.Name, tool); found != nil {
 			out = append(out, k.Name)
 		}
 	}
 	return out
 }
 
-// Servers resolves the servers of [mcp.servers], by name, for a run of tool ("" for none in
-// particular). The error is an *[Error]: a server without a command and a URL, or with both.
+// Servers resolves the servers of [mcp.servers] and the agents of [a2a], by name, for a run of tool ("" for
+// none in particular). The error is an *[Error]: a server without a command and a URL, or with both.
 func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
-	names, tools := map[string]Source{}, map[string]map[string]bool{}
+	names, tables, tools := map[string]Source{}, map[string]string{}, map[string]map[string]bool{}
 	for _, o := range origins {
 		for at, e := range l.byOrigin[o.rank()] {
 			if at.server == "" {
 				continue
+			}
+			if table := tableOfServer(e.name); tables[at.server] == "" || table == a2aTable {
+				tables[at.server] = table
 			}
 			if _, ok := names[at.server]; !ok || e.src.Line < names[at.server].Line {
 				names[at.server] = e.src
@@ -136,11 +148,18 @@ func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
 			}
 		}
 		switch {
-		case s.URL == "" && len(s.Command) == 0:
+		case s.A2A != "" && (s.URL != "" || len(s.Command) > 0):
+			probs.add(Problem{Where: src, Key: a2aTable + "." + name, What: "is the name of a server of [" + serversTable + "] too", Fix: "give one of them another name"})
+			continue
+		case s.A2A == "" && s.URL == "" && len(s.Command) == 0:
 			if src.Origin == OriginProject {
 				continue // what a project's file says of a server that the user does not have
 			}
-			probs.add(Problem{Where: src, Key: "mcp.servers." + name, What: "has neither command nor url", Fix: "write one of them"})
+			where := Problem{Where: src, Key: serversTable + "." + name, What: "has neither command nor url", Fix: "write one of them"}
+			if tables[name] == a2aTable {
+				where.Key, where.What, where.Fix = a2aTable+"."+name, "has no url", `write url = "https://agent.example.com"`
+			}
+			probs.add(where)
 			continue
 		case s.URL != "" && len(s.Command) > 0:
 			probs.add(Problem{Where: src, Key: "mcp.servers." + name, What: "has both command and url", Fix: "remove one of them"})
@@ -157,6 +176,14 @@ func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
 	}
 	sorting.By(out, func(a, b MCPServer) int { return strings.Compare(a.Name, b.Name) })
 	return out, probs.err()
+}
+
+// tableOfServer is the table of a key as it was written.
+func tableOfServer(name string) string {
+	if strings.HasPrefix(name, a2aTable+".") {
+		return a2aTable
+	}
+	return serversTable
 }
 
 // mcpFor resolves the values of [mcp] in the scopes given, the weakest first.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"math"
+	"net/netip"
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
@@ -204,10 +205,24 @@ type ServeSettings struct {
 	Hosts   []string `json:"hosts"`
 	Origins []string `json:"origins"`
 	AnyUser bool     `json:"any_user"`
-	// PushAllow are hosts, addresses and networks that push notifications may go to although they are not public.
+	// PushAllow are hosts, addresses and networks that push notifications and the cards of agents may lead to although they are not public.
 	PushAllow []string `json:"push_allow"`
 	TLSCert   string   `json:"tls_cert"`
 	TLSKey    string   `json:"tls_key"`
+}
+
+// Allowed tells the networks of PushAllow from its hosts.
+func (s *ServeSettings) Allowed() (networks []netip.Prefix, hosts []string) {
+	for _, text := range s.PushAllow {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			networks = append(networks, p)
+		} else if a, err := netip.ParseAddr(text); err == nil {
+			networks = append(networks, netip.PrefixFrom(a, a.BitLen()))
+		} else {
+			hosts = append(hosts, text)
+		}
+	}
+	return networks, hosts
 }
 
 // MCPSettings are the values of table [mcp] in force.

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/config/profile"
 )
 
 // Match says which tool a command is.
@@ -39,7 +41,7 @@ func (l *Loaded) Tool(command []string) Match {
 	}
 	if name, via, ok := t.trace(command, nil); ok {
 		m := Match{Tool: name, Via: via}
-		if _, known := profiles[name]; known {
+		if _, known := profile.Find(name); known {
 			m.Profile = name
 		} else {
 			m.Variant = variantOf(t.argv)
@@ -82,8 +84,8 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 		inners := launch(t, argv[1:])
 		for _, inner := range inners {
 			if inner.pkg != "" {
-				if name := profileOfPackage(inner.pkg); name != "" {
-					return name, inside, true
+				if a, ok := profile.OfPackage(inner.pkg); ok {
+					return a.Name, inside, true
 				}
 			}
 			if len(inner.argv) == 0 {
@@ -120,8 +122,9 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 		}
 		file = real
 	}
-	if name, _ := packageOf(file); profileOfPackage(name) != "" {
-		return profileOfPackage(name), inside, true
+	name, _ := packageOf(file)
+	if a, ok := profile.OfPackage(name); ok {
+		return a.Name, inside, true
 	}
 	for _, inner := range wrapped(file) {
 		if name, via, ok := t.trace(inner, inside); ok {
@@ -138,8 +141,8 @@ func (t *tracer) known(base string) string {
 			return name
 		}
 	}
-	if name := CanonicalTool(base); profiles[name].InitialEstimate != 0 {
-		return name
+	if a, ok := profile.Named(base); ok {
+		return a.Name
 	}
 	if t.loaded != nil {
 		return t.loaded.names[foldTool(base)]
@@ -163,8 +166,8 @@ func (t *tracer) script(file string, via []string) (string, bool) {
 		file = real
 	}
 	pkg, bin := packageOf(file)
-	if name := profileOfPackage(pkg); name != "" {
-		return name, true
+	if a, ok := profile.OfPackage(pkg); ok {
+		return a.Name, true
 	}
 	if bin != "" {
 		t.last = bin

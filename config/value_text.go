@@ -40,8 +40,11 @@ func (k *Key) parseRatio(w written) (any, error) {
 
 // keyName is the key that names the variable with the credential for the URL of this one.
 func (k *Key) keyName() string {
-	if k.Table == agentsTable {
+	switch {
+	case k.Table == agentsTable:
 		return "key_env"
+	case k.setServer != nil:
+		return "token"
 	}
 	return strings.TrimSuffix(k.Name, "_url") + "_key"
 }

@@ -49,6 +49,7 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 		LimitSet{},
 		LimitReached{},
 		LimitUsed{},
+		EditorSeen{},
 		WindowRequest{},
 		WindowResponse{},
 		WindowStalled{},

@@ -34,6 +34,7 @@ var events = []journal.Event{
 	journal.LimitSet{},
 	journal.LimitReached{},
 	journal.LimitUsed{},
+	journal.EditorSeen{},
 	journal.WindowRequest{},
 	journal.WindowResponse{},
 	journal.WindowStalled{},

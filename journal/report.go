@@ -64,7 +64,9 @@ type Report struct {
 	Orphans        []Orphaned `json:"orphans"`
 	Window         Window     `json:"window"`
 	MCP            MCP        `json:"mcp"`
-	Warnings       []string   `json:"warnings,omitempty"`
+	// Editor is what an editor and the agent said, where they speak the Agent Client Protocol.
+	Editor   Editor   `json:"editor,omitzero"`
+	Warnings []string `json:"warnings,omitempty"`
 	// Resume is the command that goes on with the session of a tool that was ended, "" where there is none.
 	Resume string `json:"resume,omitempty"`
 	// RefusedBy is [Refused].By.
@@ -255,6 +257,8 @@ func (r *Reporter) Observe(rec Record) {
 		}
 	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowStalled, WindowRefused, WindowPassed:
 		p.Window.observe(e)
+	case EditorSeen:
+		p.Editor = e.Editor
 	case ToolCalled, ToolsTallied:
 		p.MCP.observe(e)
 	case RunEnded:

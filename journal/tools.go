@@ -50,7 +50,7 @@ type (
 	ToolRefused struct {
 		Server string `json:"server"`
 		Tool   string `json:"tool,omitempty"`
-		Why    string `json:"why"` // "denied", "read_only", "too_large", "busy", "protocol", "internal"
+		Why    string `json:"why"` // "denied", "read_only", "too_large", "busy", "protocol", "internal", "hops"
 	}
 	// ToolRead says that a kept result was read: "page", "search" or "query".
 	ToolRead struct {

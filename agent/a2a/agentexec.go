@@ -40,7 +40,7 @@ func AgentExecutor(a *agent.Agent) Executor {
 			return err
 		}
 		out := &answerStream{x: x, id: sdk.NewArtifactID(), anew: true}
-		run, err := a.Start(ctx, agent.Query{Text: question(x.Message), Session: x.ContextID, Events: out.event})
+		run, err := a.Start(withHops(ctx, x.Message), agent.Query{Text: question(x.Message), Session: x.ContextID, Events: out.event})
 		switch {
 		case errors.Is(err, agent.ErrBusy):
 			return x.Status(sdk.TaskStateRejected, err.Error()+": ask again later", map[string]any{metadataOutcome: "busy"})

@@ -119,9 +119,28 @@ func (g *pushGuard) check(ctx context.Context, text string) error {
 	return nil
 }
 
-// client makes requests whose connections are checked after the name is resolved, so a name that changed its address does not pass. It
-// uses no proxy, because then the proxy's address would be checked, and follows no redirects.
+// PublicTransport connects to what push notifications may go to, by the same rules: public addresses, and the networks and hosts that
+// are allowed beside them. Each connection is checked.
+func PublicTransport(allow []netip.Prefix, hosts []string) *http.Transport {
+	t := newPushGuard(allow, hosts).transport(connectTime)
+	t.ResponseHeaderTimeout = 0 // an agent may answer late
+	return t
+}
+
+// connectTime bounds the making of a connection of [PublicTransport].
+const connectTime = 10 * time.Second
+
+// client makes requests by transport, and follows no redirects.
 func (g *pushGuard) client(timeout time.Duration) *http.Client {
+	return &http.Client{
+		Timeout: timeout, Transport: g.transport(timeout),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// transport makes connections that are checked after the name is resolved, so a name that changed its address does not pass. It
+// uses no proxy, because then the proxy's address would be checked.
+func (g *pushGuard) transport(timeout time.Duration) *http.Transport {
 	dialer := &net.Dialer{
 		Timeout: timeout,
 		Control: func(_, address string, _ syscall.RawConn) error {
@@ -133,24 +152,20 @@ func (g *pushGuard) client(timeout time.Duration) *http.Client {
 		},
 	}
 	named := &net.Dialer{Timeout: timeout}
-	return &http.Client{
-		Timeout: timeout,
-		Transport: &http.Transport{
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				if host, _, err := net.SplitHostPort(address); err == nil && g.named(host) {
-					return named.DialContext(ctx, network, address)
-				}
-				return dialer.DialContext(ctx, network, address)
-			},
-			TLSHandshakeTimeout:    timeout,
-			ResponseHeaderTimeout:  timeout,
-			MaxResponseHeaderBytes: 64 << 10,
-			MaxIdleConns:           16,
-			MaxIdleConnsPerHost:    1,
-			IdleConnTimeout:        30 * time.Second,
-			ForceAttemptHTTP2:      true,
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if host, _, err := net.SplitHostPort(address); err == nil && g.named(host) {
+				return named.DialContext(ctx, network, address)
+			}
+			return dialer.DialContext(ctx, network, address)
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		TLSHandshakeTimeout:    timeout,
+		ResponseHeaderTimeout:  timeout,
+		MaxResponseHeaderBytes: 64 << 10,
+		MaxIdleConns:           16,
+		MaxIdleConnsPerHost:    1,
+		IdleConnTimeout:        30 * time.Second,
+		ForceAttemptHTTP2:      true,
 	}
 }
 

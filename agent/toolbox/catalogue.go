@@ -114,7 +114,7 @@ func (m *catalogueBuilder) name(l *serverSession, t *tool, exact bool, at [2]int
 		return
 	}
 	full := t.name
-	if l.prefix != "" || slices.Contains(m.reserved, t.name) {
+	if (l.prefix != "" || slices.Contains(m.reserved, t.name)) && !l.gateway.Named() {
 		full = l.name + gateway.Separator + t.name
 	}
 	name := plain(full)

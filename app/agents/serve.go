@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/signal"
 	"slices"
@@ -70,7 +69,7 @@ func openAll(ctx context.Context, app *core.Core, list []config.Agent, g *gatewa
 			err = errors.Join(err, d.Close(ctx))
 		}
 	}()
-	networks, hosts := pushAllowed(g.plane.Settings.Serve.PushAllow)
+	networks, hosts := g.plane.Settings.Serve.Allowed()
 	for _, c := range list {
 		opened, err := openAgent(ctx, app, c, g)
 		if err != nil && skip && ctx.Err() == nil {
@@ -95,20 +94,6 @@ func openAll(ctx context.Context, app *core.Core, list []config.Agent, g *gatewa
 		}
 	}
 	return d, nil
-}
-
-// pushAllowed tells the networks of push_allow from its hosts.
-func pushAllowed(list []string) (networks []netip.Prefix, hosts []string) {
-	for _, text := range list {
-		if p, err := netip.ParsePrefix(text); err == nil {
-			networks = append(networks, p)
-		} else if a, err := netip.ParseAddr(text); err == nil {
-			networks = append(networks, netip.PrefixFrom(a, a.BitLen()))
-		} else {
-			hosts = append(hosts, text)
-		}
-	}
-	return networks, hosts
 }
 
 // skillsOf is what the agent's card says that it can do. A skill has an id, a name, a description and tags (A2A 1.0, 4.4.5).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -77,11 +78,14 @@ func OpenDaemon(app *core.Core, s config.Settings, j *journal.Journal, token, ve
 		d.Made[server.Name] = g
 		path := "/mcp/" + server.Name
 		d.closing = append(d.closing, plane.mount(d.Routes, path, server, g))
-		var what string
-		if u := resourceOf(server); u != nil {
+		what := ""
+		if u, err := url.Parse(server.URL + server.A2A); err == nil && u.Host != "" {
 			what = printable.Name(u.Scheme + "://" + u.Host) // there may be a key in the rest
 		} else {
 			what = printable.Name(server.Command[0])
+		}
+		if server.A2A != "" {
+			what = "the agent at " + what
 		}
 		d.paths = append(d.paths, [2]string{path, what})
 		if server.Merge {

@@ -195,6 +195,9 @@ func (p *Plane) GatewayOfClient(s ClientServer) (*gateway.Server, error) {
 
 // gateway makes the gateway of one server, which is sent own where it is a remote one.
 func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*gateway.Server, error) {
+	if s.A2A != "" {
+		return p.delegate(s)
+	}
 	o := gateway.ServerOptions{
 		Name: s.Name, Remote: s.URL != "", Spool: p.Spool, Journal: p.Journal, Settings: policyOf(s), Query: p.Query,
 		TempDir: p.temp, MaxProcesses: s.MCP.MaxProcesses, Bridge: s.MCP.Bridge,
@@ -292,7 +295,7 @@ func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, err
 	if s.Token != "" {
 		value := strings.TrimSpace(getenv(s.Token))
 		if value == "" {
-			return nil, fmt.Errorf("the token of MCP server %s: the variable %s is empty; set it", s.Name, s.Token)
+			return nil, fmt.Errorf("the token of %s: the variable %s is empty; set it", s.Name, s.Token)
 		}
 		h.Set("Authorization", "Bearer "+value)
 	}
@@ -377,11 +380,8 @@ func keyOf(file string) ([]byte, error) {
 
 // resourceOf is the URL of a remote server's endpoint, nil for another.
 func resourceOf(s config.MCPServer) *url.URL {
-	if s.URL == "" {
-		return nil
-	}
 	u, err := url.Parse(s.URL)
-	if err != nil {
+	if s.URL == "" || err != nil {
 		return nil
 	}
 	return u

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/estimate"
 	"github.com/plimsoll/plimsoll/process/guard"
@@ -88,8 +89,12 @@ func (a *app) weigh(p *decision, history *usage.History) (err error) {
 
 // report is what a report says before the run.
 func (p *decision) report(command []string) journal.Report {
+	resume := ""
+	if a, ok := profile.Find(p.Tool); ok {
+		resume = a.Resume
+	}
 	return journal.Report{
-		Tool: p.Tool, Resume: config.ResumeLine(p.Tool), Variant: p.Variant, Project: p.Project.Name, Command: command,
+		Tool: p.Tool, Resume: resume, Variant: p.Variant, Project: p.Project.Name, Command: command,
 		LimitBytes: int64(p.Limits.Memory), SwapLimitBytes: int64(p.Limits.Swap), PidsLimit: p.Limits.Pids,
 		ReservationBytes: int64(p.Reservation), Limits: p.limitRows(),
 		Estimate:    journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},

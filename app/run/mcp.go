@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/tools/wrap"
-	"github.com/plimsoll/plimsoll/window/client"
 )
 
 // MCPDecision is which MCP servers of the agent there would be behind the gateway, or why
@@ -41,17 +41,14 @@ func (d MCPDecision) words() string {
 // without touching its files. folder is where private files may lie.
 func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup, error) {
 	p := x.decision
-	name := p.Tool
-	if !slices.Contains(wrap.Tools(), name) {
-		name = p.Match.Profile
-	}
-	if !slices.Contains(wrap.Tools(), name) {
-		return wrap.Setup{}, nil // nothing is known of it
+	agent, ok := p.agent()
+	if !ok || agent.Servers == nil {
+		return wrap.Setup{}, nil // no way is known in which it takes servers for one run
 	}
 	if p.Settings.MCP.Wrap == "off" {
 		return wrap.Setup{Why: "[mcp] wrap is off (" + p.Settings.Source("mcp.wrap").String() + ")"}, nil
 	}
-	word, ok := client.Word(name, argv, p.Match.Via)
+	word, ok := agent.Word(argv, p.Match.Via)
 	if !ok {
 		return wrap.Setup{Why: "there is no telling where the tool's arguments begin in this command"}, nil
 	}
@@ -74,14 +71,14 @@ func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup
 	if err != nil {
 		return wrap.Setup{}, err
 	}
-	var offer []wrap.Offered
+	var offer []profile.Offered
 	if p.Settings.Memory.Enabled && p.Settings.Memory.Tools {
-		offer = []wrap.Offered{{Name: offeredMemory, Command: []string{self, "mcp", "memory", "--quiet", "--in-run", filepath.Join(folder, "run.env")}}}
+		offer = []profile.Offered{{Name: offeredMemory, Command: []string{self, "mcp", "memory", "--quiet", "--in-run", filepath.Join(folder, "run.env")}}}
 	}
 	return wrap.ForTool(wrap.Start{
 		Offer:     offer,
-		Untrusted: !client.Trusts(name, setup),
-		Tool:      name, Home: home, Project: project, Argv: argv, Word: word, Env: environ, Folder: folder,
+		Untrusted: !agent.Trusts(setup),
+		Agent:     agent, Home: home, Project: project, Argv: argv, Word: word, Env: environ, Folder: folder,
 		Options: wrap.Options{Command: self, InRun: filepath.Join(folder, "run.env")},
 	}), nil
 }

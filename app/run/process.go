@@ -45,6 +45,7 @@ type process struct {
 	// nested says that this process runs inside another run.
 	nested bool
 	handed handed
+	editor *editor // nil where none speaks to the agent by its protocol
 }
 
 // cleanUp undoes what was done for the run, last in first out.
@@ -64,6 +65,9 @@ func (x *process) request() admission.Request {
 	ask.Headroom = func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) }
 	ask.Progress = func(p admission.Progress) {
 		x.settled()
+		if x.editor != nil {
+			x.editor.queue.Store(&p)
+		}
 		x.report.journal.Append(journal.Waiting{Position: p.Position, Reason: string(p.Reason)})
 		x.report.say.progress(p)
 	}
@@ -177,6 +181,7 @@ func (x *process) record() {
 func (x *process) execute(ctx, starting context.Context) error {
 	p := x.decision
 	terminal := sandbox.Terminal()
+	caller := x.findCaller()
 	screen := sandbox.SaveScreen()
 	spec := sandbox.Spec{
 		ID: x.id(), Path: p.Path, Args: x.opts.Command,
@@ -186,7 +191,8 @@ func (x *process) execute(ctx, starting context.Context) error {
 		OnExit:      sandbox.OnExit(p.Settings.OnExit),
 		Grace:       p.Settings.Grace,
 		OOMD:        sandbox.OOMDPreference(p.Settings.OOMD),
-		Detach:      !terminal,
+		Detach:      !terminal && caller == nil,
+		Caller:      caller,
 		Attended:    true,
 		Subreaper:   true,
 		Launcher:    len(p.Match.Via) > 0,
@@ -238,7 +244,11 @@ func (x *process) execute(ctx, starting context.Context) error {
 			sandbox.StopWith(run.PID())
 		}
 	}
-	run, err := sandbox.Start(starting, spec)
+	connected, err := x.connectEditor(&spec)
+	if err != nil {
+		return err
+	}
+	run, err = sandbox.Start(starting, spec)
 	if err != nil {
 		if _, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
 			return demandedBy(p.Settings, err)
@@ -246,6 +256,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 		return err
 	}
 	close(started)
+	connected()
 	// Until the run is recorded and reported: a late signal must not lose that.
 	x.cleanup = append(x.cleanup, run.Attend(terminal, p.Settings.Grace))
 	x.started()
@@ -256,7 +267,9 @@ func (x *process) execute(ctx, starting context.Context) error {
 	adopt := x.withOrphans(run)
 	unwatch := x.withDisk(run)
 	unsettle := settle(x.closeProxy != nil)
+	passed := x.watchEditor()
 	x.result, err = run.Wait()
+	passed()
 	x.growth.end(&x.decision.Limits)
 	unsettle()
 	unwatch()
@@ -280,6 +293,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	}
 	x.noteUse()
 	x.report.end(&x.result)
+	x.tellEditor()
 	return nil
 }
 

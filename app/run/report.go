@@ -109,6 +109,9 @@ func (r *report) fail(err error) Status {
 	if _, ok := errors.AsType[*core.NotCoordinatedError](err); ok {
 		r.outcome = journal.OutcomeRefused
 	}
+	if _, ok := errors.AsType[*notAdmittedError](err); ok {
+		r.outcome = journal.OutcomeRefused
+	}
 	if _, ok := errors.AsType[*admission.UncheckedError](err); ok {
 		r.outcome = journal.OutcomeRefused
 	}

@@ -82,11 +82,15 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	inner := fmt.Sprintf("%s may use %s (plimsoll run)", d.Tool, d.Limits.Memory.Human())
 	r.container = core.WatchContainer(inner, nil, func(text string) { r.alert("container", text) })
 	defer func() { r.container.End(r.lastWords(d.basis())) }()
-	if err := p.admit(starting); err != nil {
-		return r.fail(err)
+	p.meetEditor()
+	waiting, admitted := p.awaitEditor(starting)
+	err = p.admit(waiting)
+	admitted()
+	if err != nil {
+		return p.fail(err)
 	}
 	if err := p.execute(ctx, starting); err != nil {
-		return r.fail(err)
+		return p.fail(err)
 	}
 	p.record()
 	p.release()

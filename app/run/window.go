@@ -13,9 +13,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/client"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
 
@@ -30,20 +30,25 @@ const ProxyName = "PLIMSOLL_PROXY"
 
 // windowChoice is whether a run gets a proxy, before anything is started.
 type windowChoice struct {
-	profile client.Profile
+	agent *profile.Agent // nil where nothing is known of it
 	// wanted says that there is to be one; why, for a tool that is known, why there is not.
 	wanted bool
 	why    string
+}
+
+// agent is what is known of the program: by what the command starts, else by the name that the run has.
+func (p *decision) agent() (*profile.Agent, bool) {
+	if a, ok := profile.Find(p.Match.Profile); ok {
+		return a, true
+	}
+	return profile.Find(p.Tool)
 }
 
 // chooseWindow goes by the configuration: tools with a profile get the proxy, others only
 // when it is asked for, and then by the variables of the providers' own libraries.
 func chooseWindow(p *decision) windowChoice {
 	s := p.Settings
-	profile, known := client.For(p.Tool)
-	if !known {
-		profile, known = client.For(p.Match.Profile)
-	}
+	agent, known := p.agent()
 	from := func(key string) string {
 		src := s.Source(key)
 		if src.Origin == config.OriginFlag {
@@ -51,7 +56,7 @@ func chooseWindow(p *decision) windowChoice {
 		}
 		return "[window] " + strings.TrimPrefix(key, "window.") + " is off (" + src.String() + ")"
 	}
-	c := windowChoice{profile: profile}
+	c := windowChoice{agent: agent}
 	switch {
 	case s.Window.Proxy == "off":
 		c.why = from("window.proxy")
@@ -60,7 +65,7 @@ func chooseWindow(p *decision) windowChoice {
 	case known:
 		c.wanted = true
 	case s.Window.Proxy == "on":
-		c.profile, c.wanted = client.For("generic")
+		c.agent, c.wanted = profile.Generic, true
 	}
 	if !known && !c.wanted {
 		c.why = "" // no model is known to be asked: nothing is missing
@@ -72,23 +77,23 @@ func chooseWindow(p *decision) windowChoice {
 const peerPath = "peer"
 
 // clientSetup is what profiles look at: the command, its environment, where it starts, and whether it has a terminal.
-func (x *process) clientSetup(argv, environ []string) (client.Setup, error) {
+func (x *process) clientSetup(argv, environ []string) (profile.Setup, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return client.Setup{}, err
+		return profile.Setup{}, err
 	}
-	return client.Setup{
+	return profile.Setup{
 		Argv: argv, Via: x.decision.Match.Via, Environ: environ, Dir: dir,
 		Terminal: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())),
 	}, nil
 }
 
 // planWindow asks the profile how the tool is pointed at the proxy at address; folder is for its private files.
-func (x *process) planWindow(c windowChoice, address, token, folder string, aws bool) (client.Setting, error) {
+func (x *process) planWindow(c windowChoice, address, token, folder string, aws bool) (profile.Setting, error) {
 	p := x.decision
 	setup, err := x.clientSetup(x.opts.Command, os.Environ())
 	if err != nil {
-		return client.Setting{}, err
+		return profile.Setting{}, err
 	}
 	u := p.Settings.Upstream
 	setup.Root, setup.AWS, setup.Folder = address+"/"+token, aws, folder
@@ -96,14 +101,14 @@ func (x *process) planWindow(c windowChoice, address, token, folder string, aws 
 		setup.PeerRoot = address + "/" + peerPath
 	}
 	setup.Upstreams = map[string]string{"openai": u.OpenAI, "anthropic": u.Anthropic, "gemini": u.Gemini}
-	s, err := c.profile.Plan(setup)
+	s, err := c.agent.Plan(setup)
 	if err != nil || s.Why != "" {
 		return s, err
 	}
 	if outer := os.Getenv(ProxyName); outer != "" {
 		for _, up := range s.Upstreams {
 			if strings.HasPrefix(up.URL, outer+"/") {
-				return client.Setting{Why: "its requests go through the proxy of the run that it is in"}, nil
+				return profile.Setting{Why: "its requests go through the proxy of the run that it is in"}, nil
 			}
 		}
 	}
@@ -128,7 +133,7 @@ func (x *process) openProxy(ctx context.Context, run string) (argv, environ []st
 	address := "http://" + ln.Addr().String()
 	signer := window.AWSCredentials(ctx)
 	folder, err := x.privateFolder(run)
-	var setting client.Setting
+	var setting profile.Setting
 	if err == nil {
 		setting, err = x.planWindow(choice, address, token, folder, signer != nil)
 	}
@@ -153,7 +158,7 @@ func (x *process) openProxy(ctx context.Context, run string) (argv, environ []st
 	for _, note := range setting.Notes {
 		x.report.journal.Append(journal.Warned{About: "window", Text: note})
 	}
-	x.report.journal.Append(journal.WindowOn{Client: choice.profile.Name})
+	x.report.journal.Append(journal.WindowOn{Client: choice.agent.Name})
 	return setting.Argv, append(setting.Environ(os.Environ()), ProxyName+"="+address+"/"+token)
 }
 
@@ -167,7 +172,7 @@ func (x *process) privateFolder(run string) (string, error) {
 }
 
 // writePrivate writes files into the private folder, which nobody else may read.
-func (x *process) writePrivate(files []client.File) error {
+func (x *process) writePrivate(files []profile.File) error {
 	for _, f := range files {
 		folder := filepath.Dir(f.Path)
 		if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -197,7 +202,7 @@ const lastAnswers = time.Second
 const collectAt = 25
 
 // serveWindow starts the proxy on ln for the run's upstreams.
-func (x *process) serveWindow(ln net.Listener, token string, setting client.Setting, signer *proxy.AWS) error {
+func (x *process) serveWindow(ln net.Listener, token string, setting profile.Setting, signer *proxy.AWS) error {
 	settings := x.decision.Settings
 	o := window.Options{Journal: x.report.journal, Token: token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
 	for _, u := range setting.Upstreams {
@@ -285,7 +290,7 @@ func (x *process) decideWindow(ctx context.Context) WindowDecision {
 	if setting.Why != "" {
 		return WindowDecision{NoProxy: setting.Why}
 	}
-	d := WindowDecision{Proxy: true, Client: choice.profile.Name, Mode: x.decision.Settings.Window.Mode}
+	d := WindowDecision{Proxy: true, Client: choice.agent.Name, Mode: x.decision.Settings.Window.Mode}
 	for _, u := range setting.Upstreams {
 		d.Upstreams = append(d.Upstreams, u.URL)
 	}

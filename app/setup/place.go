@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/app/shellenv"
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/tools/wrap"
@@ -55,27 +56,25 @@ func clients(home string, getenv func(string) string) []client {
 	if runtime.GOOS == "darwin" {
 		settings = filepath.Join(home, "Library", "Application Support")
 	}
-	folder := filepath.Join(home, ".claude.json")
-	if dir := getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(dir) {
-		folder = filepath.Join(dir, ".claude.json")
+	var all []client
+	for _, a := range profile.All() {
+		if a.ServerFiles == nil {
+			continue
+		}
+		for _, path := range a.ServerFiles(profile.Home{Dir: home, Get: getenv}) {
+			c := client{path: path}
+			if a.Servers != nil {
+				c.tool = a.Name
+			}
+			all = append(all, c)
+		}
 	}
-	codex := filepath.Join(home, ".codex")
-	if dir := getenv("CODEX_HOME"); filepath.IsAbs(dir) {
-		codex = dir
-	}
-	return []client{
-		{folder, "claude"},
-		{filepath.Join(codex, "config.toml"), "codex"},
-		{filepath.Join(home, ".gemini", "settings.json"), "gemini"},
-		{filepath.Join(configHome(home, getenv), "opencode", "opencode.json"), "opencode"},
-		{filepath.Join(configHome(home, getenv), "opencode", "opencode.jsonc"), "opencode"},
-		{filepath.Join(home, ".qwen", "settings.json"), ""},
-		{filepath.Join(home, ".copilot", "mcp-config.json"), ""},
-		{filepath.Join(home, ".cursor", "mcp.json"), ""},
-		{filepath.Join(home, ".codeium", "windsurf", "mcp_config.json"), ""},
-		{filepath.Join(settings, "Claude", "claude_desktop_config.json"), ""},
-		{filepath.Join(settings, "Code", "User", "mcp.json"), ""},
-	}
+	return append(all,
+		client{path: filepath.Join(home, ".cursor", "mcp.json")},
+		client{path: filepath.Join(home, ".codeium", "windsurf", "mcp_config.json")},
+		client{path: filepath.Join(settings, "Claude", "claude_desktop_config.json")},
+		client{path: filepath.Join(settings, "Code", "User", "mcp.json")},
+	)
 }
 
 // file is one that is to be changed, as it is.

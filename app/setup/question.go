@@ -91,7 +91,7 @@ func list(names []string, word string) string {
 
 func there0(names []string) string {
 	if len(names) == 0 {
-		return "claude"
+		return "NAME"
 	}
 	return names[0]
 }

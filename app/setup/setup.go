@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app/shellenv"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
@@ -294,10 +295,6 @@ func (s *site) wrapping() wrap.Options { return wrap.Options{Command: s.program}
 
 // watch is the third part: the status line of Claude Code, and notices.
 func (s *site) watch() error {
-	claude := filepath.Join(s.home, ".claude")
-	if dir := s.o.Getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(dir) {
-		claude = dir
-	}
 	dirs := config.NewDirs(s.o.Getenv)
 	own, err := dirs.ConfigFile()
 	if err != nil {
@@ -309,11 +306,17 @@ func (s *site) watch() error {
 	}
 	parts := []part{{whatNotices, own, notifyText}}
 	about := "The configuration gets notify = \"desktop\": when a run is killed, refused or waits, the desktop tells you."
-	if _, err := os.Stat(claude); err == nil || len(shellenv.Installed([]string{"claude"})) > 0 {
-		parts = append([]part{{whatLine, filepath.Join(claude, "settings.json"), func(base []byte) (int, string, error) {
-			return statusLineText(base, shellWord(s.program))
-		}}}, parts...)
-		about = "Claude Code gets a line at its bottom with memory and context of the run. " + about
+	for _, a := range profile.All() {
+		if a.StatusLine == nil {
+			continue
+		}
+		settings := a.StatusLine(profile.Home{Dir: s.home, Get: s.o.Getenv})
+		if _, err := os.Stat(filepath.Dir(settings)); err == nil || len(shellenv.Installed([]string{a.Name})) > 0 {
+			parts = append([]part{{whatLine, settings, func(base []byte) (int, string, error) {
+				return statusLineText(base, shellWord(s.program))
+			}}}, parts...)
+			about = a.Title + " gets a line at its bottom with memory and context of the run. " + about
+		}
 	}
 	answer, err := s.choose(Question{
 		Number: 3, Text: "Show what runs use, and tell you what happens to them?", About: about,

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/config/profile"
 )
 
 // Program says how this program is started by others for a long time: its path, as PATH has it where PATH leads to it. That may
@@ -30,15 +30,13 @@ func Program() (path string, inPath bool, err error) {
 
 const programName = "plimsoll"
 
-// left are agents that are not protected unless they are named: another well-known program has the same name.
-var left = map[string]bool{"goose": true} // pressly/goose migrates databases
-
-// Known are the agents that are protected where they are installed.
+// Known are the agents that are protected where they are installed. Those of whose name another well-known program is are only protected
+// where they are named.
 func Known() []string {
 	var names []string
-	for _, p := range config.Profiles() {
-		if !left[p.Name] {
-			names = append(names, p.Name)
+	for _, a := range profile.All() {
+		if a.SharesName == "" && a.Adapter == nil { // an editor starts adapters, and no shell
+			names = append(names, a.Name)
 		}
 	}
 	return names

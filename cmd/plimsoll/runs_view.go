@@ -60,6 +60,11 @@ func printRun(out io.Writer, d app.RunDetails) error {
 	if m := r.Report.MCP; m.Calls > 0 {
 		row("tools", "%s, %s became %s; %d kept to be read in pages", limit.Count(m.Calls, "call"), limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human(), m.Spilled)
 	}
+	if r.Editor.Requests > 0 {
+		for i, line := range app.SessionLines(r.Editor, r.Seen) {
+			row(map[bool]string{true: "editor"}[i == 0], "%s", line)
+		}
+	}
 	for _, w := range r.Report.Warnings {
 		row("warned", "%s", limit.Short(w, 400))
 	}

@@ -36,6 +36,9 @@ const again = 300 * time.Millisecond
 
 var verbs = map[string]func(args []string){
 	"exit":        exit,
+	"acp":         acpAgent,
+	"editor":      editor,
+	"tally":       tally,
 	"die":         die,
 	"args":        args,
 	"ask":         ask,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/estimate"
@@ -67,7 +68,7 @@ func Open(o Options) (*Guard, error) {
 		return nil, fmt.Errorf("guard: %w", err)
 	}
 	g := &Guard{options: o, initial: map[string]limit.Bytes{}, profiles: map[string]limit.Bytes{}}
-	for _, p := range config.Profiles() {
+	for _, p := range profile.All() {
 		g.profiles[p.Name] = p.InitialEstimate
 	}
 	for tool, size := range o.InitialEstimates {

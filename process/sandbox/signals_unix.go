@@ -29,7 +29,7 @@ func Terminal() bool {
 //
 // With a terminal, SIGINT, SIGQUIT, SIGTSTP and SIGWINCH are only kept from ending us: the
 // command is in the same process group and has them already, and a second copy would be a
-// second Ctrl-C. Without one they are passed on. SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are
+// second Ctrl-C. Without one they are passed on, but not what a [Spec].Caller sent to the whole group. SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are
 // passed on always, to the command's pid and never to a group. A second SIGTERM, SIGHUP or
 // (without a terminal) SIGINT ends the whole run after grace. While leftovers are waited
 // for, the first of these, Ctrl-C at a terminal among them, ends the waiting: they are then
@@ -45,6 +45,15 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 	}
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
+	inGroup := func(syscall.Signal) bool { return false }
+	leave := func() {}
+	if r.spec.Caller != nil {
+		w := newWitness()
+		inGroup, leave = w.saw, w.stop
+		// The streams end with the caller. Who writes to standard error then would be ended, unless somebody listens.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+		wg.Go(func() { r.watchCaller(grace, quit) })
+	}
 	wg.Go(func() {
 		asked := 0
 		for {
@@ -60,7 +69,9 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 				}
 				sig := s.(syscall.Signal)
 				_ = r.Freeze(false)
-				_ = r.Signal(sig)
+				if !inGroup(sig) {
+					_ = r.Signal(sig)
+				}
 				if sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGINT {
 					if asked++; asked == 2 {
 						wg.Go(func() { r.killAfter(grace, quit) })
@@ -73,6 +84,7 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 		signal.Stop(signals)
 		close(quit)
 		wg.Wait()
+		leave()
 	}
 }
 

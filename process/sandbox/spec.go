@@ -104,6 +104,9 @@ type Spec struct {
 	// Detach starts the command in a session of its own. Without a controlling terminal
 	// this is what keeps a stray signal to our group away from it.
 	Detach bool
+	// Caller is who talks to the command over standard input ([FindCaller]); nil for nobody. [Run.Attend] then passes no signal on that
+	// the whole process group got, and ends the run when the caller has died and standard input hung up with it.
+	Caller *Caller
 	// Launcher says that the command only starts the agent (npx, a shell): the chain of
 	// first children that leads to the agent is spared together with the command.
 	Launcher bool

@@ -102,7 +102,7 @@ func (m *Merge) session(modern, many bool) (transport.Peer, error) {
 	var failed error
 	for i, p := range m.o.Parts {
 		w, err := p.Server.negotiate(modern, nil)
-		c := &part{index: i, prefix: p.Prefix, server: p.Server.Name()}
+		c := &part{index: i, prefix: p.Prefix, named: p.Server.o.Named, server: p.Server.Name()}
 		if err != nil { // others may still have room
 			failed = errors.Join(failed, err)
 			c.session = p.Server.innerSession(failedTransport{err}, many, result.DefaultNames)
@@ -129,21 +129,37 @@ func (m *Merge) session(modern, many bool) (transport.Peer, error) {
 type part struct {
 	index   int
 	prefix  string
+	named   bool // its tools have the prefix already
 	server  string
 	session *Session
 	down    bool // guarded by the union
 	begun   bool // it took initialize
 }
 
-// merged is the name that a server's tool has behind the merged endpoint. One that would be
+// Merged is the name that a server's tool has behind a merged endpoint. One that would be
 // longer than MaxName ends in a digest of itself, so that it stays the same every time.
-func merged(prefix, name string) string {
+func Merged(prefix, name string) string {
 	full := prefix + Separator + name
 	if len(full) <= MaxName {
 		return full
 	}
 	sum := sha256.Sum256([]byte(full))
 	return full[:MaxName-9] + "_" + hex.EncodeToString(sum[:4])
+}
+
+// merged is the name that a tool of the server has behind the merged endpoint, and own the reverse of a name that was not shortened.
+func (c *part) merged(name string) string {
+	if c.named {
+		return name
+	}
+	return Merged(c.prefix, name)
+}
+
+func (c *part) own(merged string) string {
+	if c.named {
+		return merged
+	}
+	return merged[len(c.prefix)+len(Separator):]
 }
 
 // route finds the server of a merged name, and what the server calls it. ask may ask the
@@ -156,7 +172,7 @@ func (u *union) route(name string, ask func(*part) *toolList) (*part, string) {
 		}
 	}
 	if found != nil && len(name) < MaxName {
-		return found, name[len(found.prefix)+len(Separator):]
+		return found, found.own(name)
 	}
 	if len(name) == MaxName {
 		for _, c := range u.parts {
@@ -165,14 +181,14 @@ func (u *union) route(name string, ask func(*part) *toolList) (*part, string) {
 			}
 			if k := ask(c); k != nil {
 				for tool := range k.traits {
-					if merged(c.prefix, tool) == name {
+					if c.merged(tool) == name {
 						return c, tool
 					}
 				}
 			}
 		}
 		if found != nil {
-			return found, name[len(found.prefix)+len(Separator):]
+			return found, found.own(name)
 		}
 	}
 	return nil, ""
@@ -187,7 +203,7 @@ func shortened(prefix string) string {
 func (u *union) nameOf(server, tool string) (string, bool) {
 	for _, c := range u.parts {
 		if c.server == server {
-			return merged(c.prefix, tool), true
+			return c.merged(tool), true
 		}
 	}
 	return "", false

@@ -3,6 +3,7 @@ package gateway
 import (
 	"strings"
 
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/result"
 )
@@ -23,29 +24,20 @@ var Unknown = Profile{Client: "unknown", Cap: result.DefaultMaxText}
 // nearer one: what the most patient of the others takes.
 const large = 50_000
 
-// profiles by prefix of the name in lower case. The first that fits counts, so longer
-// prefixes stand before shorter ones.
+// programs are clients that are no agents of a run, by prefix of the name in lower case. The first that fits counts. What agents
+// take stands with what else is known of them, in package config/profile.
 //
-// Sources: VS Code writes tool results over 8 KiB to a file; Codex cuts at about 10 KB;
-// Gemini CLI at 40,000 characters; Claude Code at 25,000 tokens, and puts what is over
-// 50,000 characters into a file; Goose at 200,000 characters; Claude Desktop at 1 MiB;
-// opencode at 50 KB. Cursor and Cline cut nothing and hand everything to the model, so they
-// are given what a client is given that nothing is known of. The Inspector shows to people.
-var profiles = []struct {
+// Sources: VS Code writes tool results over 8 KiB to a file; Claude Desktop cuts at 1 MiB. Cursor cuts nothing and hands everything
+// to the model, so it is given what a client is given that nothing is known of. The Inspector shows to people.
+var programs = []struct {
 	prefix string
 	Profile
 }{
 	{"visual studio code", Profile{"vscode", 8 * limit.KiB}}, // also "… - Insiders"
 	{"visual-studio-code", Profile{"vscode", 8 * limit.KiB}},
 	{"vscode", Profile{"vscode", 8 * limit.KiB}},
-	{"codex", Profile{"codex", 10_000}},           // codex-mcp-client
-	{"gemini-cli", Profile{"gemini-cli", 40_000}}, // gemini-cli-mcp-client, with the server's name behind it in newer ones
-	{"claude-code", Profile{"claude-code", large}},
-	{"claude-ai", Profile{"claude-desktop", large}}, // also "claude-ai (via mcp-remote …)"
-	{"goose", Profile{"goose", large}},              // goose, goose-cli, goose-desktop
-	{"opencode", Profile{"opencode", large}},
+	{"claude-ai", Profile{"claude-desktop", large}},      // also "claude-ai (via mcp-remote …)"
 	{"cursor", Profile{"cursor", result.DefaultMaxText}}, // cursor-vscode
-	{"cline", Profile{"cline", result.DefaultMaxText}},
 	{"mcp-inspector", Profile{"inspector", large}},
 	{"inspector-", Profile{"inspector", large}}, // inspector-client, inspector-cli
 	{"modelcontextprotocol-inspector", Profile{"inspector", large}},
@@ -57,7 +49,16 @@ func ProfileOf(client string) Profile {
 		return Unknown
 	}
 	client = strings.ToLower(strings.TrimSpace(client))
-	for _, p := range profiles {
+	for _, a := range profile.All() {
+		if a.MCPClient == "" || !strings.HasPrefix(client, a.MCPClient) {
+			continue
+		}
+		if a.ResultCap == 0 {
+			return Profile{a.MCPClient, result.DefaultMaxText}
+		}
+		return Profile{a.MCPClient, a.ResultCap}
+	}
+	for _, p := range programs {
 		if strings.HasPrefix(client, p.prefix) {
 			return p.Profile
 		}

@@ -43,7 +43,9 @@ type ServerOptions struct {
 	// Builtin says that Dial's Peers are tools of this process (package builtin): they speak
 	// both protocol versions, so that nothing is asked or bridged, they are given the headers of their
 	// clients' HTTP requests, and a session is not bounded by MaxProcesses.
-	Builtin  bool
+	Builtin bool
+	// Named says that the tools' names begin with Name and [Separator] already, so that nothing is put in front of them again.
+	Named    bool
 	Spool    *spool.Spool
 	Journal  *journal.Journal
 	Settings Settings
@@ -91,6 +93,9 @@ func NewServer(o ServerOptions) *Server {
 
 // Name is the server's.
 func (s *Server) Name() string { return s.o.Name }
+
+// Named says whether the server's tools have its name in front already.
+func (s *Server) Named() bool { return s.o.Named }
 
 // Open is mcpserver.Options.Open of the server.
 func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {

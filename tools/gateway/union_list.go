@@ -85,7 +85,7 @@ func (u *union) list(ctx context.Context, m transport.Message, to transport.Rece
 		c := u.parts[i]
 		for _, raw := range entries {
 			if prefixed {
-				raw = renamed(raw, c.prefix)
+				raw = renamed(raw, c)
 			} else {
 				u.m.paths.learn(raw, i)
 			}
@@ -103,13 +103,13 @@ func (u *union) list(ctx context.Context, m transport.Message, to transport.Rece
 }
 
 // renamed puts the prefix before an entry's name.
-func renamed(raw []byte, prefix string) []byte {
+func renamed(raw []byte, c *part) []byte {
 	at := rawjson.Get(raw, "name")
 	if at.IsZero() || raw[at.Start] != '"' {
 		return raw
 	}
 	name := string(rawjson.Unquote(nil, at.Of(raw)))
-	out, err := rawjson.Splice(raw, []rawjson.Edit{{Span: at, With: rawjson.Quote(nil, merged(prefix, name))}})
+	out, err := rawjson.Splice(raw, []rawjson.Edit{{Span: at, With: rawjson.Quote(nil, c.merged(name))}})
 	if err != nil {
 		return raw
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/tailscale/hujson"
@@ -194,26 +195,22 @@ func stringOf(v *hujson.Value) (string, bool) {
 // client names the program that reads a file, by where it lies. How an entry is read goes
 // by its form; the name is for people, and for what a client takes amiss.
 func client(path string) string {
-	slashed := strings.ToLower(filepath.ToSlash(path))
+	slashed := "/" + strings.ToLower(filepath.ToSlash(path))
+	for _, a := range profile.All() {
+		if slices.ContainsFunc(a.ServerNames, func(end string) bool { return strings.HasSuffix(slashed, end) }) {
+			return a.Title
+		}
+	}
 	for _, c := range []struct{ end, name string }{
-		{"/.mcp.json", "Claude Code"},
-		{"/.claude.json", "Claude Code"},
 		{"/claude_desktop_config.json", "Claude Desktop"},
-		{"/.gemini/settings.json", "Gemini CLI"},
-		{"/gemini-cli/settings.json", "Gemini CLI"},
-		{"/.qwen/settings.json", "Qwen Code"},
 		{"/.cursor/mcp.json", "Cursor"},
 		{"/.vscode/mcp.json", "VS Code"},
 		{"/code/user/mcp.json", "VS Code"},
 		{"/.vscode/settings.json", "VS Code"},
 		{"/code/user/settings.json", "VS Code"},
-		{"/opencode.json", "opencode"},
-		{"/opencode.jsonc", "opencode"},
 		{"/windsurf/mcp_config.json", "Windsurf"},
-		{"/cline_mcp_settings.json", "Cline"},
-		{"/.copilot/mcp-config.json", "Copilot"},
 	} {
-		if strings.HasSuffix("/"+slashed, c.end) {
+		if strings.HasSuffix(slashed, c.end) {
 			return c.name
 		}
 	}

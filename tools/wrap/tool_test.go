@@ -7,13 +7,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
 // start makes a Start of these files.
 func start(tool string, argv, env []string, files map[string]string) wrap.Start {
+	agent, ok := profile.Find(tool)
+	if !ok {
+		panic("nothing is known of " + tool)
+	}
 	return wrap.Start{
-		Tool: tool, Home: "/h", Project: "/p", Folder: "/run/private", Argv: argv, Env: env,
+		Agent: agent, Home: "/h", Project: "/p", Folder: "/run/private", Argv: argv, Env: env,
 		Options: wrap.Options{Command: "/opt/plimsoll"},
 		ReadFile: func(name string) ([]byte, error) {
 			if body, ok := files[filepath.ToSlash(name)]; ok {
@@ -35,14 +40,14 @@ func TestForTool(t *testing.T) {
 		start wrap.Start
 		argv  []string
 		env   []string
-		files []wrap.File
+		files []profile.File
 		notes int
 		why   string
 	}{
 		{
 			name: "Claude Code", start: start("claude", []string{"claude", "fix it"}, nil, claude),
 			argv: []string{"claude", "--mcp-config=/run/private/claude-mcp.json", "fix it"},
-			files: []wrap.File{{Path: "/run/private/claude-mcp.json", Body: []byte(`{"mcpServers":{` +
+			files: []profile.File{{Path: "/run/private/claude-mcp.json", Body: []byte(`{"mcpServers":{` +
 				`"user":{"command":"/opt/plimsoll", "args": ["mcp", "--name", "user", "--", "u"],"env":{"A":"${B}"}},` +
 				`"yes":{"command":"/opt/plimsoll", "args": ["mcp", "--name", "yes", "--", "y"]},` +
 				`"both":{"command":"/opt/plimsoll", "args": ["mcp", "--name", "both", "--", "local"]}}}` + "\n")}},
@@ -72,7 +77,7 @@ func TestForTool(t *testing.T) {
 				"/s.json":                  `{"telemetry":{"enabled":false},"mcpServers":{"b":{"command":"z"}}}`,
 			}),
 			argv: []string{"gemini"}, env: []string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH=/run/private/gemini-settings.json"},
-			files: []wrap.File{{Path: "/run/private/gemini-settings.json", Body: []byte(`{"telemetry":{"enabled":false},"mcpServers":{` +
+			files: []profile.File{{Path: "/run/private/gemini-settings.json", Body: []byte(`{"telemetry":{"enabled":false},"mcpServers":{` +
 				`"b":{"command":"/opt/plimsoll", "args": ["mcp", "--name", "b", "--", "z"]},` +
 				`"a":{ "command": "/opt/plimsoll", "args": ["mcp", "--name", "a", "--", "x"], "trust": true  },` +
 				`"web":{ "command": "/opt/plimsoll", "args": ["mcp", "--name", "web", "--url", "https://w.example"], "env": { "PLIMSOLL_MCP_HEADER_1": "K: $V" } }}}` + "\n")}},
@@ -83,9 +88,13 @@ func TestForTool(t *testing.T) {
 				"/p/opencode.jsonc":                 `{"mcp":{"a":{"enabled":false}}} // not here`,
 			}),
 			argv:  []string{"opencode", "run"},
-			env:   []string{`OPENCODE_CONFIG_CONTENT={"provider":{"x":{}},"mcp":{"a":{"type":"local","command":["/opt/plimsoll", "mcp", "--name", "a", "--", "x"]},"web":{"type":"local","command": ["/opt/plimsoll", "mcp", "--name", "web", "--url", "https://w.example"],"environment":{ "PLIMSOLL_MCP_HEADER_1": "A: {env:T}", "PLIMSOLL_MCP_HEADER_2": "{file:/run/private/opencode-1}" }}}}`},
-			files: []wrap.File{{Path: "/run/private/opencode-1", Body: []byte("B: secret")}},
+			env:   []string{`OPENCODE_CONFIG_CONTENT={"provider":{"x":{}},"mcp":{"a":{"type":"local","command":["/opt/plimsoll", "mcp", "--name", "a", "--", "x"]},"web":{"type":"local","command": ["/opt/plimsoll", "mcp", "--name", "web", "--url", "https://w.example"],"environment":{"PLIMSOLL_MCP_HEADER_1":"A: {env:T}","PLIMSOLL_MCP_HEADER_2":"{file:/run/private/opencode-1}"}}}}`},
+			files: []profile.File{{Path: "/run/private/opencode-1", Body: []byte("B: secret")}},
 			notes: 1,
+		},
+		{
+			name: "Kilo", start: start("kilo", []string{"kilo"}, nil, map[string]string{"/h/.config/kilo/kilo.json": `{"mcp":{"a":{"type":"local","command":["x"]}}}`}),
+			argv: []string{"kilo"}, env: []string{`KILO_CONFIG_CONTENT={"mcp":{"a":{"type":"local","command":["/opt/plimsoll", "mcp", "--name", "a", "--", "x"]}}}`},
 		},
 		{name: "no servers", start: start("codex", []string{"codex"}, nil, nil), argv: []string{"codex"}, why: "no server"},
 		{name: "no way", start: start("aider", []string{"aider"}, nil, nil), argv: []string{"aider"}, why: "mcp wrap FILE"},
@@ -129,7 +138,7 @@ func TestForTool(t *testing.T) {
 // TestOffered: each tool gets a server of ours in its own way, beside those of its files and never in their place.
 func TestOffered(t *testing.T) {
 	t.Parallel()
-	offer := []wrap.Offered{{Name: "plimsoll-memory", Command: []string{"/opt/plimsoll", "mcp", "memory"}}}
+	offer := []profile.Offered{{Name: "plimsoll-memory", Command: []string{"/opt/plimsoll", "mcp", "memory"}}}
 	for tool, want := range map[string]string{
 		"claude":   `{"mcpServers":{"plimsoll-memory":{"command":"/opt/plimsoll","args":["mcp","memory"]}}}`,
 		"gemini":   `{"mcpServers":{"plimsoll-memory":{"command":"/opt/plimsoll","args":["mcp","memory"]}}}`,

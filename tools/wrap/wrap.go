@@ -210,6 +210,15 @@ func (o Options) front(name string) []string {
 	return args
 }
 
+// Before gives the command that stands before a server which another protocol describes, and what stands before the server's own
+// command in its arguments; "" for one that is wrapped, or Plimsoll itself.
+func (o Options) Before(name, command string, args []string) (gateway string, front []string) {
+	if _, ok := wrapping(args); ok || own(command) {
+		return "", nil
+	}
+	return o.command(), append(o.front(name), "--")
+}
+
 // header is one header of a remote server.
 type header struct{ name, value string }
 

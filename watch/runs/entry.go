@@ -42,6 +42,7 @@ type Entry struct {
 	KilledChildren   int            `json:"killed_children"`
 	Window           journal.Window `json:"window"`
 	MCP              journal.MCP    `json:"mcp"`
+	Editor           journal.Editor `json:"editor,omitzero"`
 	Observed
 	// Reason says in a few words why it ended as it did, or what it waits for.
 	Reason string `json:"reason"`
@@ -168,7 +169,7 @@ func entryOf(h *Header, r *journal.Report, day string) Entry {
 		Tool: r.Tool, Variant: r.Variant, Project: r.Project,
 		Outcome: string(r.Outcome), ExitCode: r.ExitCode, Signal: r.Signal, DurationMS: r.DurationMS,
 		PeakBytes: r.PeakBytes, LimitBytes: r.LimitBytes, ReservationBytes: r.ReservationBytes,
-		OOMKills: r.OOMKills + r.OOMDKills, KilledChildren: len(r.KilledChildren), Window: r.Window, MCP: r.MCP,
+		OOMKills: r.OOMKills + r.OOMDKills, KilledChildren: len(r.KilledChildren), Window: r.Window, MCP: r.MCP, Editor: r.Editor,
 	}
 	e.Window.SummaryError = limit.Short(e.Window.SummaryError, maxReason)
 	return e

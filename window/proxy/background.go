@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/client"
 	"github.com/plimsoll/plimsoll/window/compact"
@@ -196,8 +197,8 @@ func (t *conversation) compactsItself() bool {
 	if t.p.o.OwnCompaction {
 		return true
 	}
-	profile, ok := client.For(t.speak().Client)
-	return ok && profile.Compacts
+	agent, ok := profile.Find(t.speak().Client)
+	return ok && agent.Compacts
 }
 
 // summaryReady is a summary that was written in the background and fits the conversation: it covers messages that the client still sends,

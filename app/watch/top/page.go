@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/watch"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/watch/runs"
@@ -71,6 +72,12 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 		}
 		if text := spark(tokens, float64(max(window, 1)), width-2); text != "" {
 			add("  %s", text)
+		}
+	}
+	if e := row.Editor; e.Requests > 0 {
+		title(fmt.Sprintf("sessions of an editor (%d)", e.Open))
+		for _, line := range watch.SessionLines(e, at) {
+			add("  %s", printable.Name(line))
 		}
 	}
 	if n := len(r.Compactions); n > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/watch"
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
@@ -101,6 +102,9 @@ type Row struct {
 	// Kills counts processes that were ended for memory, by the kernel, systemd-oomd or plimsoll.
 	Kills int `json:"kills"`
 
+	// Editor is what an editor and the agent of the run said.
+	Editor journal.Editor `json:"editor,omitzero"`
+
 	// Tree are its processes, where they were asked for.
 	Tree []Process `json:"tree,omitempty"`
 }
@@ -157,7 +161,7 @@ func rowOf(e *runs.Entry, now time.Time, price price) Row {
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,
 		State: e.Outcome, Reason: e.Reason, Started: e.Started, Ended: e.Ended, AgeMS: e.DurationMS,
 		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,
-		Compactions: e.Rooms(), LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(),
+		Compactions: e.Rooms(), LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(), Editor: e.Editor,
 	}
 	r.WindowTokens, r.WindowLimit = e.PeakWindow()
 	if price != nil {

@@ -12,6 +12,6 @@
 // and the supervisor reads nothing; on failure it reads the error number, after
 // [LimitFailed] when the limits were refused.
 //
-// [Trial] is the other role: the child with which a layer is tried. Windows has only this
-// one. The sandbox's tests run both.
+// [Trial] is another role: the child with which a layer is tried. Windows has only this
+// one. [Beside] is the third: a process that stands beside a supervisor which an editor may kill. The sandbox's tests run all three.
 package shim

@@ -7,6 +7,17 @@ const Name = "plimsoll-shim"
 // it is really held: argument 1 is "memory" or "pids", argument 2 how much to try.
 const Trial = "plimsoll-trial"
 
+// Beside is the argument zero that makes this binary stand beside a supervisor: argument 1 is [Witness] or [Guard]. Its standard
+// input is a pipe that ends with the supervisor.
+const Beside = "plimsoll-beside"
+
+const (
+	// Witness shares the supervisor's process group, and says which signals it gets: what it gets, the whole group got.
+	Witness = "witness"
+	// Guard becomes the program of argument 2, with the vector that follows, when the supervisor dies without a byte of goodbye.
+	Guard = "guard"
+)
+
 // Exit statuses of a trial.
 const (
 	// Broke: the limit did not stop it.

@@ -1,0 +1,229 @@
+package delegate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+)
+
+const (
+	// maxArtifacts bounds the artifacts of a task, and maxStatus the words of its status, in bytes.
+	maxArtifacts, maxStatus = 256, 16 << 10
+	// largeAnswer is from where on an answer is handed on as a stream.
+	largeAnswer = 64 << 10
+)
+
+// artifact is one artifact as far as it came: its text lies in the pile.
+type artifact struct {
+	id     sdk.ArtifactID
+	name   string
+	pieces []piece
+}
+
+// take takes what an agent says of a task.
+func (x *exchange) take(e sdk.Event) {
+	x.events++
+	switch e := e.(type) {
+	case *sdk.Task:
+		x.task, x.context = e.ID, e.ContextID
+		x.artifacts = nil
+		x.pile.reset()
+		for _, a := range e.Artifacts {
+			x.artifact(a, false)
+		}
+		x.news(e.Status, nil)
+	case *sdk.TaskStatusUpdateEvent:
+		x.task, x.context, x.stale = e.TaskID, e.ContextID, false
+		x.news(e.Status, e.Metadata)
+	case *sdk.TaskArtifactUpdateEvent:
+		x.task, x.context = e.TaskID, e.ContextID
+		x.artifact(e.Artifact, e.Append)
+		x.call.Progress(float64(x.events), 0, fmt.Sprintf("%s answers: %s", x.a.o.Name, limit.Bytes(x.pile.size).Human()))
+	case *sdk.Message:
+		x.context, x.answered, x.artifacts = e.ContextID, true, nil
+		x.artifact(&sdk.Artifact{Parts: e.Parts}, false)
+	}
+}
+
+// news takes a status, which is progress too.
+func (x *exchange) news(s sdk.TaskStatus, about map[string]any) {
+	text := ""
+	if s.Message != nil {
+		for _, p := range s.Message.Parts {
+			text += limit.Short(textOf(p), maxStatus)
+			if len(text) > maxStatus {
+				break
+			}
+		}
+		text = valid(text, maxStatus)
+	}
+	if text != "" || s.State != x.state {
+		x.state, x.status = s.State, text
+	}
+	if text == "" && s.State == sdk.TaskStateSubmitted {
+		return
+	}
+	if text == "" {
+		text = stateOf(s.State)
+		if c, ok := about["plimsoll.call"].(map[string]any); ok && about["plimsoll.event"] == "call" { // an agent of ours
+			text = fmt.Sprintf("calls %v", c["name"])
+		}
+	}
+	x.call.Progress(float64(x.events), 0, x.a.o.Name+": "+text)
+}
+
+// stateOf is a state in words: TASK_STATE_INPUT_REQUIRED is "input required".
+func stateOf(s sdk.TaskState) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.String(), "TASK_STATE_")), "_", " ")
+}
+
+// artifact takes an artifact, or more of one.
+func (x *exchange) artifact(a *sdk.Artifact, more bool) {
+	if a == nil {
+		return
+	}
+	var at *artifact
+	for _, known := range x.artifacts {
+		if known.id == a.ID {
+			at = known
+		}
+	}
+	switch {
+	case at == nil && len(x.artifacts) == maxArtifacts:
+		x.pile.dropped++
+		return
+	case at == nil:
+		at = &artifact{id: a.ID, name: valid(a.Name, 128)}
+		x.artifacts = append(x.artifacts, at)
+	case !more:
+		at.pieces = nil
+		if len(x.artifacts) == 1 {
+			x.pile.reset()
+		}
+	}
+	for _, p := range a.Parts {
+		if p == nil {
+			continue
+		}
+		text := textOf(p)
+		if _, plain := p.Content.(sdk.Text); !plain && len(at.pieces) > 0 {
+			text = "\n" + text
+		}
+		at.pieces = x.pile.add(at.pieces, text)
+	}
+}
+
+// textOf is a part of a message or artifact in text. A file that is none is only named.
+func textOf(p *sdk.Part) string {
+	if p == nil {
+		return ""
+	}
+	about := "file"
+	if p.Filename != "" {
+		about += " " + valid(p.Filename, 128)
+	}
+	if p.MediaType != "" {
+		about += " (" + valid(p.MediaType, 128) + ")"
+	}
+	switch c := p.Content.(type) {
+	case sdk.Text:
+		return string(c)
+	case sdk.Data:
+		return jsonOf(c.Value)
+	case sdk.URL:
+		return fmt.Sprintf("[%s at %s]", about, valid(string(c), 2048))
+	case sdk.Raw:
+		if utf8.Valid(c) {
+			return string(c)
+		}
+		return fmt.Sprintf("[%s of %s, which is no text and is not shown]", about, limit.Bytes(len(c)).Human())
+	}
+	return ""
+}
+
+// result is what the call gives. It takes the pile over.
+func (x *exchange) result() *builtin.Result {
+	var before, after string
+	r := &builtin.Result{}
+	name, status := x.a.o.Name, x.status
+	switch {
+	case x.answered:
+	case x.state == sdk.TaskStateCompleted:
+		if len(x.artifacts) == 0 {
+			before = status
+			if status == "" {
+				before = fmt.Sprintf("[%s has done it, and said nothing]", name)
+			}
+		} else if status != "" {
+			after = "\n\n[" + status + "]"
+		}
+	case waits(x.state):
+		wants := "an answer"
+		if x.state == sdk.TaskStateAuthRequired {
+			wants = "an authorization"
+		}
+		if status == "" {
+			status = "it did not say which"
+		}
+		if len(x.artifacts) > 0 {
+			after = "\n\n"
+		}
+		after += fmt.Sprintf("[The task is not done: %s waits for %s: %s]\n[To give it, call %s with the answer as message and task %q.]", name, wants, status, x.call.Tool, x.task)
+	default:
+		if status == "" {
+			status = "it did not say why"
+		}
+		r.IsError = true
+		before = fmt.Sprintf("The task of %s ended as %s: %s", name, stateOf(x.state), status)
+		if len(x.artifacts) > 0 {
+			before += "\nWhat it had by then:\n\n"
+		}
+	}
+	if x.pile.dropped > 0 {
+		why := "it is larger than " + maxPile.Human()
+		if x.pile.err != nil {
+			why = x.pile.err.Error()
+		}
+		after += fmt.Sprintf("\n\n[%s more of the answer could not be kept: %s]", limit.Count(x.pile.dropped, "piece"), why)
+	}
+	write := func(w io.Writer) error {
+		if _, err := io.WriteString(w, before); err != nil {
+			return err
+		}
+		for i, a := range x.artifacts {
+			if len(x.artifacts) > 1 {
+				title := a.name
+				if title == "" {
+					title = fmt.Sprint(i + 1)
+				}
+				if _, err := fmt.Fprintf(w, "%s[artifact %s]\n", strings.Repeat("\n\n", min(i, 1)), title); err != nil {
+					return err
+				}
+			}
+			if err := x.pile.write(w, a.pieces); err != nil {
+				return err
+			}
+		}
+		_, err := io.WriteString(w, after)
+		return err
+	}
+	if x.pile.size > largeAnswer {
+		r.Stream = func(_ context.Context, w io.Writer) error {
+			defer x.pile.close()
+			return write(w)
+		}
+		return r
+	}
+	var b strings.Builder
+	_ = write(&b) // of memory to memory
+	x.pile.close()
+	r.Text = b.String()
+	return r
+}

@@ -1,0 +1,212 @@
+package delegate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/agent/a2a"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+)
+
+const (
+	// maxLost is how often in a row an agent may not be reached; with the pauses between it is about half a minute.
+	maxLost = 10
+	// firstPause doubles up to twenty times itself.
+	firstPause = 250 * time.Millisecond
+	// cancelTime bounds the cancelling of a task that nobody waits for any more.
+	cancelTime = 5 * time.Second
+)
+
+// key identifies the session of a call; nil is none.
+func (p *peer) key(ctx context.Context, c *builtin.Call) any {
+	if of := agent.SessionOf(ctx); of != nil {
+		return of
+	}
+	if c.Header != nil && c.Header.Get("Mcp-Session-Id") == "" {
+		return nil // a client of HTTP without a session: others may come the same way
+	}
+	return p
+}
+
+// ask makes a call.
+func (p *peer) ask(ctx context.Context, c *card, call *builtin.Call, in arguments) (*builtin.Result, error) {
+	hops := a2a.Hops(ctx)
+	refuse := func(why, text string) error {
+		if p.a.o.Journal != nil {
+			p.a.o.Journal.Append(journal.ToolRefused{Server: p.a.o.Name, Tool: call.Tool, Why: why})
+		}
+		return errors.New(text)
+	}
+	if strings.TrimSpace(in.Message) == "" {
+		return nil, errors.New("message is empty: say what the agent is asked")
+	}
+	if hops >= MaxHops {
+		return nil, refuse("hops", fmt.Sprintf("this question has come through %d agents, and goes no further: they may be asking each other. Answer with what is known", hops))
+	}
+	select {
+	case p.a.calls <- struct{}{}:
+		defer func() { <-p.a.calls }()
+	default:
+		return nil, refuse("busy", fmt.Sprintf("%d calls to the agent are open, and no more are made: wait for one of them to end, then call again", maxCalls))
+	}
+	key := p.key(ctx, call)
+	contextID, task := p.a.begin(key, call.Tool, sdk.TaskID(in.Task))
+	x := &exchange{a: p.a, card: c, call: call, pile: pile{dir: p.a.o.TempDir}}
+	err := x.run(ctx, message(in.Message, contextID, task, hops))
+	if err != nil && x.events == 0 && in.Task == "" && contextID != "" && refused(err) {
+		// It does not know the context or the task any more. It took nothing on, so it is asked anew.
+		err = x.run(ctx, message(in.Message, "", "", hops))
+	}
+	w := waiting{tool: call.Tool}
+	if err == nil && waits(x.state) {
+		w.id = x.task
+	}
+	p.a.keep(key, contextID, x.context, w)
+	switch {
+	case err == nil:
+		return x.result(), nil
+	case ctx.Err() != nil:
+		x.cancel(ctx)
+	}
+	x.pile.close()
+	return nil, err
+}
+
+func message(text, contextID string, task sdk.TaskID, hops int) *sdk.SendMessageRequest {
+	m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart(text))
+	m.ContextID, m.TaskID = contextID, task
+	m.Metadata = map[string]any{a2a.MetadataHops: hops + 1}
+	return &sdk.SendMessageRequest{Message: m}
+}
+
+// refused says that an agent did not take a message on.
+func refused(err error) bool {
+	for _, kind := range []error{sdk.ErrTaskNotFound, sdk.ErrUnsupportedOperation, sdk.ErrInvalidParams, sdk.ErrInvalidRequest} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// waits says that a task in this state waits for its client.
+func waits(s sdk.TaskState) bool {
+	return s == sdk.TaskStateInputRequired || s == sdk.TaskStateAuthRequired
+}
+
+// exchange is a message and what comes of it.
+type exchange struct {
+	a    *Agent
+	card *card
+	call *builtin.Call
+
+	task      sdk.TaskID
+	context   string
+	state     sdk.TaskState
+	status    string // in words
+	answered  bool   // with a message, without a task
+	stale     bool   // the task waited for this message, and only its state from before was seen
+	events    int
+	artifacts []*artifact
+	pile      pile
+}
+
+// settled says that nothing more is to come.
+func (x *exchange) settled() bool {
+	return x.answered || x.state.Terminal() || waits(x.state) && !x.stale
+}
+
+// run sends the message and follows its task until that is settled. An error comes with the end of ctx, too.
+func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
+	x.stale = m.Message.TaskID != ""
+	var err error
+	if x.card.streaming {
+		err = x.follow(x.card.client.SendStreamingMessage(ctx, m))
+	} else {
+		err = x.send(ctx, m)
+	}
+	wait, lost, since := x.a.firstPause, 0, time.Now()
+	for !x.settled() {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case x.task == "" && err == nil:
+			err = io.ErrUnexpectedEOF
+			fallthrough
+		case x.task == "":
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				err = fmt.Errorf("the connection broke off before it named a task: what came of the message is not known (%w)", plainly(err))
+			}
+			return fmt.Errorf("the agent %s: %w", x.a.o.Name, plainly(err))
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+		wait = min(2*wait, 20*x.a.firstPause)
+		if before := x.events; x.card.streaming {
+			_ = x.follow(x.card.client.SubscribeToTask(ctx, &sdk.SubscribeToTaskRequest{ID: x.task}))
+			if x.events > before+1 { // more than the task as it is
+				wait = x.a.firstPause
+			}
+		}
+		// The task itself has what went by unheard.
+		task, err := x.card.client.GetTask(ctx, &sdk.GetTaskRequest{ID: x.task})
+		switch {
+		case err == nil:
+			lost, since, x.stale = 0, time.Now(), false
+			x.take(task)
+		case errors.Is(err, sdk.ErrTaskNotFound):
+			return fmt.Errorf("the agent %s does not know the task %s any more: what came of it is not known", x.a.o.Name, x.task)
+		case x.settled(): // as the stream said
+		default:
+			if lost++; lost >= maxLost && ctx.Err() == nil {
+				return fmt.Errorf("the connection to the agent %s was lost, and it was not reached again for %v (%w): what came of the task %s is not known",
+					x.a.o.Name, time.Since(since).Round(time.Second), plainly(err), x.task)
+			}
+		}
+	}
+	return nil
+}
+
+// send is for agents that do not stream: the task is asked for until it is settled.
+func (x *exchange) send(ctx context.Context, m *sdk.SendMessageRequest) error {
+	m.Config = &sdk.SendMessageConfig{ReturnImmediately: true}
+	sent, err := x.card.client.SendMessage(ctx, m)
+	if err != nil {
+		return err
+	}
+	x.take(sent)
+	return nil
+}
+
+// follow takes what a stream says. It returns when the stream ends, or the task is settled.
+func (x *exchange) follow(events iter.Seq2[sdk.Event, error]) error {
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		if x.take(e); x.settled() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// cancel cancels the task, which nobody waits for any more.
+func (x *exchange) cancel(ctx context.Context) {
+	if x.task == "" || x.settled() {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+	defer stop()
+	_, _ = x.card.client.CancelTask(ctx, &sdk.CancelTaskRequest{ID: x.task}) // an agent that is gone needs none
+}

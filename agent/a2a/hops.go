@@ -1,0 +1,27 @@
+package a2a
+
+import (
+	"context"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// MetadataHops is where a message says through how many agents its question has come.
+const MetadataHops = "plimsoll.hops"
+
+type hopsKey struct{}
+
+// Hops tells through how many agents the question has come that a tool is called for: what the message said that
+// [AgentExecutor] answers, 0 for a question that says nothing.
+func Hops(ctx context.Context) int {
+	n, _ := ctx.Value(hopsKey{}).(int)
+	return n
+}
+
+// withHops notes what a message says of them.
+func withHops(ctx context.Context, m *sdk.Message) context.Context {
+	if n, ok := m.Metadata[MetadataHops].(float64); ok && n >= 1 { // false for NaN
+		return context.WithValue(ctx, hopsKey{}, int(min(n, 1<<20)))
+	}
+	return ctx
+}

@@ -1,0 +1,239 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/tools/acp"
+	"github.com/plimsoll/plimsoll/tools/wrap"
+)
+
+const (
+	// editorPatience is how long an editor that has asked waits for the agent to be admitted.
+	editorPatience = 15 * time.Second
+	// editorNote is how often what passes is noted while sessions neither begin nor end.
+	editorNote = time.Minute
+	// lastOutput is how long the agent's last words may take to pass when it has ended: what it left behind may hold its output open.
+	lastOutput = time.Second
+	// maxNotedSessions bounds the sessions in one note.
+	maxNotedSessions = 16
+)
+
+// editor is the relay between an editor and an agent that speak the Agent Client Protocol over the streams of a run.
+type editor struct {
+	relay    *acp.Relay
+	inRun    string // the file of [EnterRun], "" where MCP servers stay as they are
+	answered int64
+	queue    atomic.Pointer[admission.Progress] // where the run stands
+}
+
+// meetEditor begins to read what an editor says, where the command may speak its protocol and both streams are pipes. Of every other
+// run the streams are the command's own.
+func (x *process) meetEditor() {
+	if !acp.Spoken(x.opts.Command) || !isPipe(os.Stdin) || !isPipe(os.Stdout) {
+		return
+	}
+	// What is written to an editor that has died would end this process before it has cleaned up.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	e := &editor{}
+	e.relay = acp.New(acp.Options{In: os.Stdin, Out: os.Stdout, Gateway: x.gatewayOf(e), Changed: func(s acp.State) { x.noteEditor(e, s) }})
+	x.editor = e
+}
+
+func isPipe(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
+}
+
+// gatewayOf puts the MCP servers that an editor names behind the gateway.
+func (x *process) gatewayOf(e *editor) acp.Gateway {
+	self, err := os.Executable()
+	if x.decision.Settings.MCP.Wrap == "off" || err != nil {
+		return nil
+	}
+	return func(name, command string, args []string) (string, []string) {
+		if e.inRun == "" {
+			return "", nil
+		}
+		return wrap.Options{Command: self, InRun: e.inRun}.Before(name, command, args)
+	}
+}
+
+// awaitEditor is the context in which an editor waits for admission: it ends when that has taken too long.
+func (x *process) awaitEditor(ctx context.Context) (context.Context, func()) {
+	if x.editor == nil {
+		return ctx, func() {}
+	}
+	waiting, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-waiting.Done():
+			return
+		case <-x.editor.relay.Asked():
+		}
+		select {
+		case <-waiting.Done():
+		case <-time.After(editorPatience):
+			cancel(&notAdmittedError{x.editor.queue.Load()})
+		}
+	}()
+	return waiting, func() { cancel(nil) }
+}
+
+// notAdmittedError says that an editor was not kept waiting any longer.
+type notAdmittedError struct{ at *admission.Progress }
+
+func (e *notAdmittedError) Error() string {
+	text := fmt.Sprintf("not admitted within %s, which is as long as an editor waits", printable.Duration(editorPatience))
+	if e.at != nil {
+		text += fmt.Sprintf(": %d in the queue, for %s", e.at.Position, e.at.Reason)
+	}
+	return text + "; plimsoll top shows who holds what"
+}
+
+// connectEditor gives the command streams of its own, which the relay reads and writes. started closes the command's ends here.
+func (x *process) connectEditor(spec *sandbox.Spec) (started func(), err error) {
+	e := x.editor
+	if e == nil {
+		return func() {}, nil
+	}
+	if folder, err := x.privateFolder(spec.ID); err == nil && x.decision.Settings.MCP.Wrap != "off" {
+		file := filepath.Join(folder, "run.env")
+		if err = os.MkdirAll(folder, 0o700); err == nil {
+			x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(filepath.Dir(folder)) })
+			err = writeRunEnv(file, spec.ID, spec.Env)
+		}
+		if err != nil {
+			x.report.warn("mcp", "MCP servers of the editor are not behind the gateway: "+err.Error())
+		} else {
+			e.inRun = file
+		}
+	}
+	in, toAgent, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	fromAgent, out, err := os.Pipe()
+	if err != nil {
+		_ = in.Close()
+		_ = toAgent.Close()
+		return nil, err
+	}
+	spec.Files = []*os.File{in, out, os.Stderr}
+	if spec.Caller != nil {
+		spec.Caller.Needed = func() bool { return e.relay.State().Confirmed }
+	}
+	return func() {
+		_ = in.Close()
+		_ = out.Close()
+		e.relay.Connect(toAgent, fromAgent)
+	}, nil
+}
+
+// watchEditor notes now and then what passes, until stop.
+func (x *process) watchEditor() (stop func()) {
+	e := x.editor
+	if e == nil {
+		return func() {}
+	}
+	quit, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		t := time.NewTicker(editorNote)
+		defer t.Stop()
+		var before acp.State
+		for {
+			select {
+			case <-quit:
+				return
+			case <-t.C:
+			}
+			if s := e.relay.State(); s.Confirmed && (s.Requests != before.Requests || s.LongestLine != before.LongestLine || lastActive(s).After(lastActive(before))) {
+				x.noteEditor(e, s)
+				before = s
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-over
+		select {
+		case <-e.relay.Passed():
+		case <-time.After(lastOutput):
+		}
+	}
+}
+
+func lastActive(s acp.State) (last time.Time) {
+	for _, one := range s.Sessions {
+		if one.Active.After(last) {
+			last = one.Active
+		}
+	}
+	return last
+}
+
+func (x *process) noteEditor(e *editor, s acp.State) {
+	said := journal.Editor{
+		Open: len(s.Sessions), Opened: s.Opened, Requests: s.Requests, Answered: e.answered, LongestLine: s.LongestLine, Servers: s.Wrapped, Missed: s.Missed,
+	}
+	for _, one := range s.Sessions[max(0, len(s.Sessions)-maxNotedSessions):] {
+		said.Sessions = append(said.Sessions, journal.EditorSession{
+			ID: one.ID, Folder: one.Folder, Began: one.Began.UTC().Format(time.RFC3339), Active: one.Active.UTC().Format(time.RFC3339),
+			UsedTokens: one.Used, SizeTokens: one.Size,
+		})
+	}
+	x.report.journal.Append(journal.EditorSeen{Editor: said})
+}
+
+// tellEditor answers what the editor still waits for, where the run was refused or ended by force: it would wait for ever. An agent that ended
+// by itself is not spoken for.
+func (x *process) tellEditor() {
+	e := x.editor
+	if e == nil {
+		return
+	}
+	r := x.report
+	all := r.reporter.Report()
+	said := ""
+	switch {
+	case r.failed != "":
+		said = r.failed
+	case r.outcome == journal.OutcomeOOM || r.outcome == journal.OutcomeLimit:
+		said = r.lastWords(x.decision.basis())
+	case r.outcome == journal.OutcomeSignalled:
+		said = fmt.Sprintf("%s was ended by %s", all.Tool, all.Signal)
+	}
+	if said != "" {
+		f := acp.Failure{Reason: string(r.outcome), Limit: all.LimitBytes, Peak: all.PeakBytes}
+		for _, p := range all.KilledChildren {
+			f.Killed = append(f.Killed, printable.Name(p.Name))
+		}
+		if r.outcome == journal.OutcomeOOM {
+			f.Killed = append(f.Killed, all.Tool)
+		}
+		said, _, _ = strings.Cut(said, "\n") // what follows are sums, for a terminal
+		e.answered += int64(e.relay.Fail(printable.Text(said), f))
+	}
+	if s := e.relay.State(); s.Confirmed && r.store != nil {
+		x.noteEditor(e, s)
+	}
+}
+
+// fail ends a run that did not start. The editor hears it too.
+func (x *process) fail(err error) Status {
+	status := x.report.fail(err)
+	x.tellEditor()
+	return status
+}

@@ -1,0 +1,107 @@
+package profile
+
+import (
+	"slices"
+	"strings"
+)
+
+// packageOptions of package runners are followed by a package or another word that is not
+// the command.
+var packageOptions = []string{"-p", "--package", "--from", "--with", "--spec", "-w", "--workspace", "--prefix", "--cache", "-C", "--dir", "--title"}
+
+// word finds the place in Argv after which the tool's own arguments begin: the tool's name,
+// its package, or its script.
+func (w *planner) word() (int, bool) {
+	if len(w.in.Via) == 0 {
+		return 0, true
+	}
+	for i, arg := range w.out.Argv {
+		if i > 0 && slices.Contains(packageOptions, w.out.Argv[i-1]) {
+			continue
+		}
+		if slices.Contains(w.agent.Packages, Package(arg)) || stem(arg) == w.agent.Name || slices.Contains(w.agent.Aliases, stem(arg)) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Word finds the place in a command line after which the agent's own arguments begin: its
+// name, its package, or its script. via are the launchers it goes through; ok is false when
+// there is no telling.
+func (a *Agent) Word(argv, via []string) (at int, ok bool) {
+	w := planner{agent: a, in: Setup{Argv: argv, Via: via}}
+	w.out.Argv = argv
+	return w.word()
+}
+
+// stem is the last element of a path without the suffix of a script.
+func stem(arg string) string {
+	name := arg[strings.LastIndexAny(arg, `/\`)+1:]
+	if i := strings.LastIndexByte(name, '@'); i > 0 {
+		name = name[:i]
+	}
+	for _, suffix := range []string{".js", ".mjs", ".cjs", ".exe", ".cmd", ".py"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return name
+}
+
+// insert puts arguments directly after the tool's word. Without such a place it refuses.
+func (w *planner) insert(args ...string) {
+	at, ok := w.word()
+	if !ok {
+		w.refuse("%s takes the address by an argument, and there is no telling where its arguments begin in this command; start %s itself under plimsoll run", w.agent.Name, w.agent.Name)
+		return
+	}
+	w.out.Argv = slices.Insert(w.out.Argv, at+1, args...)
+}
+
+// A flag is one occurrence of an option in Argv.
+type flag struct {
+	at     int    // index of the word that holds the value
+	prefix string // of that word, before the value: "", "--name=" or "-c"
+	value  string
+}
+
+// flags finds the values of an option among the tool's arguments, in order: --name VALUE,
+// --name=VALUE, and for names of one letter -nVALUE. It stops at "--".
+func (w *planner) flags(names ...string) []flag {
+	at, _ := w.word()
+	var found []flag
+	for i := at + 1; i < len(w.out.Argv) && w.out.Argv[i] != "--"; i++ {
+		arg := w.out.Argv[i]
+		for _, name := range names {
+			switch {
+			case arg == name && i+1 < len(w.out.Argv):
+				found = append(found, flag{at: i + 1, value: w.out.Argv[i+1]})
+				i++
+			case strings.HasPrefix(arg, name+"="):
+				found = append(found, flag{at: i, prefix: name + "=", value: arg[len(name)+1:]})
+			case len(name) == 2 && strings.HasPrefix(arg, name) && len(arg) > 2:
+				found = append(found, flag{at: i, prefix: name, value: arg[2:]})
+			default:
+				continue
+			}
+			break
+		}
+	}
+	return found
+}
+
+// given tells that a flag without a value is among the tool's arguments.
+func (w *planner) given(name string) bool {
+	at, _ := w.word()
+	for _, arg := range w.out.Argv[at+1:] {
+		if arg == "--" {
+			return false
+		}
+		if arg == name {
+			return true
+		}
+	}
+	return false
+}
+
+// replace changes the value of a flag in its place.
+func (w *planner) replace(f flag, value string) { w.out.Argv[f.at] = f.prefix + value }

@@ -1,0 +1,174 @@
+package profile
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// How Claude Code takes the proxy's address, and whose word counts for it, is in claude_plan.go.
+var _ = add(Agent{
+	Name: "claude", Title: "Claude Code", Aliases: []string{"claude-code"}, Packages: []string{"@anthropic-ai/claude-code"},
+	// The estimate and the bound are those of the sub-agent runner whose users know this name.
+	InitialEstimate: 4096 * limit.MiB, MaxConcurrent: 3,
+	Source: "measured: 2.1.197", Compacts: true, plan: planClaude, trusts: func(w *planner) bool { return readClaude(w).trusts() },
+	Resume:     "claude --continue",
+	StatusLine: func(h Home) string { return filepath.Join(claudeFolder(h), "settings.json") },
+
+	ServerFiles: func(h Home) []string { return []string{claudeState(h)} },
+	ServerNames: []string{"/.mcp.json", "/.claude.json"},
+	Servers:     claudeServers,
+	// It cuts at 25,000 tokens, and puts what is over 50,000 characters into a file.
+	MCPClient: "claude-code", ResultCap: 50_000,
+
+	UserAgent: "claude-cli/", Speaks: claudeSpeaks, Typed: claudeTyped,
+})
+
+// claudeFolder is where Claude Code keeps its settings, claudeState the file of what the user has answered it.
+func claudeFolder(h Home) string { return h.folder("CLAUDE_CONFIG_DIR", h.at(".claude")) }
+
+func claudeState(h Home) string {
+	return below(h.folder("CLAUDE_CONFIG_DIR", h.Dir), ".claude.json")
+}
+
+// claudeServers gives Claude Code 2.1.197 a file by --mcp-config: its servers take the place of those
+// of the same name in every scope, all others stay. Servers of a project's .mcp.json are
+// only there once the user has approved them, and such a file asks nobody: so only approved
+// ones are in it, or all where Claude Code itself does not ask (-p).
+func claudeServers(w Servers) {
+	const advice = "wrap that file with `plimsoll mcp wrap FILE`"
+	if w.Given("--strict-mcp-config") {
+		w.Refuse("--strict-mcp-config leaves only the servers of your own --mcp-config: " + advice)
+		return
+	}
+	if w.Given("--mcp-config") {
+		w.Note("the servers of your own --mcp-config go around Plimsoll: " + advice)
+	}
+	own := claudeState(w.Home())
+	project, trusted := w.Project()
+	var user struct {
+		Projects map[string]claudeApprovals `json:"projects"`
+	}
+	_ = json.Unmarshal(w.Plain(w.Read(own)), &user)
+	said := user.Projects[project]
+	names := []string{filepath.Join(claudeFolder(w.Home()), "settings.json")}
+	if trusted { // a repository cannot approve its own servers
+		names = append(names, filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json"))
+	}
+	for _, name := range names {
+		var more claudeApprovals
+		if json.Unmarshal(w.Plain(w.Read(name)), &more) == nil {
+			said.All = said.All || more.All
+			said.Enabled = append(said.Enabled, more.Enabled...)
+			said.Disabled = append(said.Disabled, more.Disabled...)
+		}
+	}
+	asks := !w.Given("-p") && !w.Given("--print")
+	// From the weakest scope to the strongest: user, project, local.
+	w.Load(own, func(place []string, name string) bool {
+		return place[0] == "mcpServers" && !slices.Contains(said.Off, name)
+	})
+	w.Load(filepath.Join(project, ".mcp.json"), func(_ []string, name string) bool {
+		switch {
+		case slices.Contains(said.Disabled, name), slices.Contains(said.Off, name):
+			return false
+		case !trusted:
+			w.Note("the server " + name + " of .mcp.json is left alone: the folder is not trusted")
+			return false
+		case !asks, said.All, slices.Contains(said.Enabled, name):
+			return true
+		}
+		w.Note("the server " + name + " of .mcp.json is not approved yet and goes around Plimsoll in this run")
+		return false
+	})
+	w.Load(own, func(place []string, name string) bool {
+		return place[0] == "projects" && place[1] == project && !slices.Contains(said.Off, name)
+	})
+	body := []byte("{}")
+	w.Wrapped(func(s Server) {
+		if entry := s.Entry(); entry != nil {
+			body = setServer(body, "mcpServers", s.Name, entry)
+		}
+	})
+	w.Offered(func(o Offered) { body = setServer(body, "mcpServers", o.Name, o.entry()) })
+	if len(body) > 2 {
+		// With "=": the flag takes all words that follow it, a prompt as well.
+		w.Insert("--mcp-config=" + w.File("claude-mcp.json", append(body, '\n')))
+	}
+}
+
+// claudeApprovals are what a user said about the servers of a project.
+type claudeApprovals struct {
+	All      bool     `json:"enableAllProjectMcpServers"`
+	Enabled  []string `json:"enabledMcpjsonServers"`
+	Disabled []string `json:"disabledMcpjsonServers"`
+	Off      []string `json:"disabledMcpServers"`
+}
+
+// claudeSpeaks reads "claude-cli/2.1.197 (external, cli)" and the first block of the system prompt:
+// "x-anthropic-billing-header: cc_version=…; cc_entrypoint=cli; cc_is_subagent=true;".
+func claudeSpeaks(r Request) Origin {
+	system, ok := r.System()
+	if !ok {
+		return Origin{Side: true}
+	}
+	said, ok := strings.CutPrefix(system, "x-anthropic-billing-header:")
+	entry, sub := "", false
+	for field := range strings.SplitSeq(said, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(field), "=")
+		switch name {
+		case "cc_entrypoint":
+			entry = value
+		case "cc_is_subagent":
+			sub = value != "false"
+		}
+	}
+	o := Origin{Side: sub || r.Tools == 0}
+	o.Person = ok && !o.Side && entry == "cli" && strings.HasSuffix(r.Header("User-Agent"), ", cli)")
+	return o
+}
+
+// claudeTyped: of one message a person has typed the last text at most. Before it stand only texts that Claude Code wrote, each in
+// an element; behind <command-name> of a command that is no local one comes the text that the command stands for.
+func claudeTyped(parts []Said) []int {
+	last := -1
+	expands := false
+	for i, p := range parts {
+		if p.Media {
+			continue
+		}
+		if !p.Single {
+			return nil
+		}
+		if last >= 0 {
+			return nil // two texts that are in no element: one is the client's
+		}
+		text := strings.TrimSpace(p.Text)
+		switch {
+		case strings.HasPrefix(text, "<command-name>"), strings.HasPrefix(text, "<command-message>"):
+			expands = true
+		case strings.HasPrefix(text, "<local-command-stdout>"), strings.HasPrefix(text, "<local-command-stderr>"):
+			expands = false
+		case agentWrote(text, claudeOpenings):
+			if !inElement(text) {
+				return nil
+			}
+		default:
+			last = i
+		}
+	}
+	if last < 0 || expands {
+		return nil
+	}
+	return []int{last}
+}
+
+// claudeOpenings begin texts of Claude Code and of its hooks in the role of the user, outside of elements.
+var claudeOpenings = []string{
+	"This session is being continued from", "CRITICAL: Respond with TEXT ONLY", "Implement the following plan", "Caveat: The messages below",
+	"Stop hook ", "Base directory for this skill", "Another Claude session", "Continue from where you left off", "Your task is to create a detailed summary",
+	"Unknown skill", "The user ", "API Error",
+}

@@ -1,0 +1,374 @@
+package profile
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Claude Code 2.1.197, measured.
+//
+// ANTHROPIC_BASE_URL takes the address, /v1/messages is added to it. Every credential goes
+// there as it would go to Anthropic: x-api-key (ANTHROPIC_API_KEY), a bearer token
+// (ANTHROPIC_AUTH_TOKEN, apiKeyHelper), the OAuth token of a subscription (login file,
+// CLAUDE_CODE_OAUTH_TOKEN; refreshed at another host, which is not touched).
+//
+// With an address that is not api.anthropic.com it sends all 24 tools and 76 KB in place
+// of 9 tools and 48 KB, moves cache marks, leaves out beta headers, and no longer asks for
+// the settings and limits of the organisation. Two variables undo that. With
+// ENABLE_TOOL_SEARCH alone the tools are as before, the rest is not; with
+// _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL the request is the same to the byte but for
+// identifiers and a checksum of the body. The second is not documented: should a later
+// version not know it, the first still keeps the tools. When the address was the user's
+// own, the tool already behaves as it does with one, and nothing is undone.
+//
+// "env" in a settings file wins over the process environment (measured for the user's and
+// the project's), and --settings wins over both; of several --settings the last counts.
+//
+// Of a project's settings Claude Code takes everything with -p, and in a terminal once the folder is trusted
+// (projects[FOLDER].hasTrustDialogAccepted in its .claude.json, for the folder or one above it). Before that it takes
+// only variables that it thinks harmless ([claudeAlways] are those of them that steer), and no address.
+const (
+	claudeBase       = "ANTHROPIC_BASE_URL"
+	claudeFirstParty = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
+	claudeToolSearch = "ENABLE_TOOL_SEARCH"
+)
+
+// claudeAlways are variables that Claude Code takes from a project's settings before the folder is trusted.
+var claudeAlways = []string{
+	"ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_FOUNDRY_API_KEY", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_REGION", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_USE_", "VERTEX_REGION_",
+}
+
+// claudeHelpers are settings that name a program which makes a credential.
+var claudeHelpers = []string{"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper"}
+
+func planClaude(w *planner) {
+	c := readClaude(w)
+	if w.out.Why != "" {
+		return
+	}
+	always := slices.DeleteFunc(slices.Clone(c.project), func(l claim) bool {
+		return !slices.ContainsFunc(claudeAlways, func(name string) bool { return strings.HasPrefix(l.name, name) })
+	})
+	if c.trusts() && w.obeyed(c.project) || w.obeyed(always) {
+		return
+	}
+	w.passedOver(c.project)
+	for _, mode := range []struct{ variable, name string }{
+		{"CLAUDE_CODE_USE_FOUNDRY", "Foundry"},
+		{"CLAUDE_CODE_USE_ANTHROPIC_AWS", "AWS"},
+		{"CLAUDE_CODE_USE_MANTLE", "Mantle"},
+		{"CLAUDE_CODE_USE_GATEWAY", "gateway"},
+	} {
+		if truth(c.get(mode.variable)) {
+			w.refuse("Claude Code is in its %s mode (%s), for which there is no profile", mode.name, mode.variable)
+			return
+		}
+	}
+	switch {
+	case truth(c.get("CLAUDE_CODE_USE_BEDROCK")):
+		c.bedrock()
+	case truth(c.get("CLAUDE_CODE_USE_VERTEX")):
+		c.vertex()
+	default:
+		c.anthropic()
+	}
+}
+
+// claude is Claude Code's view of its environment.
+type claude struct {
+	*planner
+	settings map[string]string // env of the user's settings files, the stronger over the weaker
+	project  []claim           // what the project's files say of addresses and credentials
+	managed  map[string]string // that part which no flag overrides
+	flag     *flag             // the last --settings
+	extra    json.RawMessage   // what it says
+}
+
+type claudeSettings struct {
+	Env map[string]any `json:"env"`
+}
+
+// readClaude reads the settings files from the weakest to the strongest.
+func readClaude(w *planner) *claude {
+	c := &claude{planner: w, settings: map[string]string{}, managed: map[string]string{}}
+	dir := claudeFolder(w.homes())
+	if dir != "" {
+		c.file(filepath.Join(dir, "settings.json"), c.settings)
+	}
+	for _, name := range []string{"settings.json", "settings.local.json"} {
+		switch name = filepath.Join(w.in.Dir, ".claude", name); {
+		case filepath.Dir(name) != filepath.Clean(dir):
+			c.projectFile(name)
+		case filepath.Base(name) != "settings.json": // the working directory is the user's home
+			c.file(name, c.settings)
+		}
+	}
+	if flags := w.flags("--settings"); len(flags) > 0 && w.agent.Adapter == nil {
+		c.flag = &flags[len(flags)-1]
+		c.extra = json.RawMessage(c.flag.value)
+		if !strings.HasPrefix(strings.TrimSpace(c.flag.value), "{") {
+			name := c.flag.value
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(w.in.Dir, name)
+			}
+			text, err := w.read(name)
+			if err != nil || text == nil {
+				w.refuse("the file of --settings could not be read, and it may hold an address of its own")
+				return c
+			}
+			c.extra = text
+		}
+		var s claudeSettings
+		if err := decodeJSON(c.extra, &s); err != nil {
+			w.refuse("what --settings says could not be understood, and it may hold an address of its own")
+			return c
+		}
+		c.add(s, c.settings)
+	}
+	for _, name := range claudeManaged() {
+		c.file(name, c.managed)
+	}
+	return c
+}
+
+func claudeManaged() []string {
+	dir := "/etc/claude-code"
+	switch runtime.GOOS {
+	case "darwin":
+		dir = "/Library/Application Support/ClaudeCode"
+	case "windows":
+		dir = `C:\Program Files\ClaudeCode`
+	}
+	return []string{filepath.Join(dir, "managed-settings.json")}
+}
+
+func (c *claude) file(name string, into map[string]string) {
+	var s claudeSettings
+	if c.tryJSON(name, &s) {
+		c.add(s, into)
+	}
+}
+
+// projectFile takes down what a project's settings say of addresses and credentials.
+func (c *claude) projectFile(name string) {
+	var s claudeSettings
+	if found, err := c.readJSON(name, &s); !found {
+		return
+	} else if err != nil {
+		c.note("%s could not be understood and was passed over", name)
+		return
+	}
+	env := map[string]string{}
+	c.add(s, env)
+	c.project = append(c.project, claimsOf(name, env, nil)...)
+	var helpers map[string]json.RawMessage
+	if found, err := c.readJSON(name, &helpers); found && err == nil {
+		for _, helper := range claudeHelpers {
+			if len(helpers[helper]) > 0 && string(helpers[helper]) != "null" {
+				c.project = append(c.project, claim{file: name, name: helper})
+			}
+		}
+	}
+}
+
+// trusts says whether Claude Code takes all of the project's settings: without a terminal to ask on, with -p, or when the
+// user has trusted the folder or one above it. Where that is unknown it is said to: the run is then without proxy.
+func (c *claude) trusts() bool {
+	if c.agent.Adapter != nil || !c.in.Terminal || c.given("-p") || c.given("--print") {
+		return true
+	}
+	for _, name := range []string{"CLAUDE_CODE_SANDBOXED", "CLAUBBIT", "CLAUDE_BG_BACKEND"} {
+		if c.get(name) != "" {
+			return true
+		}
+	}
+	var state struct {
+		Projects map[string]struct {
+			Trusted bool `json:"hasTrustDialogAccepted"`
+		} `json:"projects"`
+	}
+	text, err := c.readUpTo(claudeState(c.homes()), maxState)
+	if err != nil || text != nil && decodeJSON(text, &state) != nil {
+		return true
+	}
+	dirs := []string{c.in.Dir}
+	if real, err := filepath.EvalSymlinks(c.in.Dir); err == nil {
+		dirs = append(dirs, real)
+	}
+	for _, dir := range dirs {
+		for {
+			if state.Projects[filepath.ToSlash(dir)].Trusted || state.Projects[dir].Trusted {
+				return true
+			}
+			parent := filepath.Dir(dir)
+			if parent == dir {
+				break
+			}
+			dir = parent
+		}
+	}
+	return false
+}
+
+func (c *claude) add(s claudeSettings, into map[string]string) {
+	for name, value := range s.Env {
+		if text, ok := value.(string); ok {
+			into[name] = text
+		} else if raw, err := json.Marshal(value); err == nil {
+			into[name] = string(raw)
+		}
+	}
+}
+
+// get is the value the tool itself would see.
+func (c *claude) get(name string) string {
+	if value, ok := c.managed[name]; ok {
+		return value
+	}
+	if value, ok := c.settings[name]; ok {
+		return value
+	}
+	return c.planner.get(name)
+}
+
+func (c *claude) anthropic() {
+	own := c.get(claudeBase)
+	address, origin := own, claudeBase
+	if own == "" {
+		address, origin = c.usual("anthropic"), "[upstream] anthropic"
+	}
+	base := c.through("anthropic", "anthropic", address, origin)
+	changes := []Variable{{Name: claudeBase, Value: base}}
+	// With an address of the project's that counts once the folder is trusted, Claude Code must not take it for Anthropic's.
+	if official(own, "anthropic") && len(c.project) > 0 {
+		changes = append(changes, Variable{Name: claudeToolSearch, Value: "true"})
+	} else if official(own, "anthropic") {
+		changes = append(changes, Variable{Name: claudeFirstParty, Value: "1"}, Variable{Name: claudeToolSearch, Value: "true"})
+	}
+	c.apply(changes)
+}
+
+// vertex: the host holds the region. 24 tools with and without an address of one's own.
+func (c *claude) vertex() {
+	const variable = "ANTHROPIC_VERTEX_BASE_URL"
+	address, origin := c.get(variable), variable
+	if address == "" {
+		for _, kv := range c.in.Environ {
+			if strings.HasPrefix(kv, "VERTEX_REGION_") {
+				c.refuse("Claude Code asks several regions of Vertex (VERTEX_REGION_…), each with a host of its own, and takes one address only")
+				return
+			}
+		}
+		region := c.get("CLOUD_ML_REGION")
+		if region == "" {
+			region = "us-east5"
+		}
+		switch {
+		case strings.Trim(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+			c.refuse("CLOUD_ML_REGION is no name of a region")
+			return
+		case region == "global":
+			address = "https://aiplatform.googleapis.com/v1"
+		case region == "us" || region == "eu":
+			address = "https://aiplatform." + region + ".rep.googleapis.com/v1"
+		default:
+			address = "https://" + region + "-aiplatform.googleapis.com/v1"
+		}
+		origin = "CLOUD_ML_REGION"
+	}
+	c.apply([]Variable{{Name: variable, Value: c.through("vertex", "vertex", address, origin)}})
+}
+
+// bedrock: the signature covers the host, unless a bearer token takes its place.
+func (c *claude) bedrock() {
+	const variable = "ANTHROPIC_BEDROCK_BASE_URL"
+	signed := c.get("AWS_BEARER_TOKEN_BEDROCK") == "" && !truth(c.get("CLAUDE_CODE_SKIP_BEDROCK_AUTH"))
+	if signed && !c.in.AWS {
+		c.refuse("Claude Code is in its Bedrock mode, whose requests are signed for their host; configure AWS credentials for Plimsoll to sign them anew")
+		return
+	}
+	region := c.get("AWS_REGION")
+	if region == "" {
+		region = c.get("AWS_DEFAULT_REGION")
+	}
+	if region == "" {
+		region = "us-east-1"
+	}
+	if strings.Trim(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		c.refuse("AWS_REGION is no name of a region")
+		return
+	}
+	address, origin := c.get(variable), variable
+	if address == "" {
+		address, origin = "https://bedrock-runtime."+region+".amazonaws.com", "AWS_REGION"
+		c.note("with an address, Claude Code does not find the list of Bedrock's models and tries them one by one")
+	}
+	base := c.through("bedrock", "bedrock", address, origin)
+	if signed && c.out.Why == "" {
+		c.out.Upstreams[len(c.out.Upstreams)-1].SignRegion = region
+	}
+	c.apply([]Variable{{Name: variable, Value: base}})
+}
+
+// apply sets the first change always and the others where the user has not. What a
+// settings file sets too, only --settings can override.
+func (c *claude) apply(changes []Variable) {
+	if c.out.Why != "" {
+		return
+	}
+	if _, ok := c.managed[changes[0].Name]; ok {
+		c.refuse("the managed settings of this machine set %s, which nothing overrides", changes[0].Name)
+		return
+	}
+	override := map[string]string{}
+	for i, v := range changes {
+		if i > 0 && c.get(v.Name) != "" {
+			continue
+		}
+		c.set(v.Name, v.Value)
+		if _, ok := c.settings[v.Name]; ok {
+			override[v.Name] = v.Value
+		}
+	}
+	if len(override) > 0 {
+		c.override(override)
+	}
+}
+
+// override puts variables into --settings, the user's own or new ones, in a private file.
+func (c *claude) override(variables map[string]string) {
+	names := make([]string, 0, len(variables))
+	for name := range variables {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	text := []byte("{}")
+	if c.flag != nil {
+		text = plainJSON(c.extra)
+	}
+	for _, name := range names {
+		var err error
+		if text, err = setMember(text, []string{"env", name}, variables[name]); err != nil {
+			c.refuse("what --settings says could not be changed, and it would override the address")
+			return
+		}
+	}
+	if c.agent.Adapter != nil {
+		c.refuse("your settings set %s, which wins over the environment, and %s hands no other settings on; take it out of them, or set it in the editor's", names[0], c.agent.Title)
+		return
+	}
+	if c.in.Folder == "" {
+		c.refuse("there is no private folder for the settings that hold the proxy's address, and a command line is no place for them")
+		return
+	}
+	file := File{Path: filepath.Join(c.in.Folder, "claude-settings.json"), Body: text}
+	if c.flag != nil {
+		c.replace(*c.flag, file.Path)
+	} else {
+		c.insert("--settings", file.Path)
+	}
+	c.out.Files = append(c.out.Files, file)
+}

@@ -1,0 +1,195 @@
+package profile
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+// Settings files of people are a few kilobytes; these bounds are there for what is none.
+const (
+	maxFile  = 1 << 20  // bytes of one file
+	maxState = 16 << 20 // of one in which the agent keeps its history too: Claude Code's own grows to megabytes
+	maxFiles = 256      // files read for one plan
+)
+
+// read returns a file, nil when there is none. Other errors are returned: the file may say
+// what would matter.
+func (w *planner) read(name string) ([]byte, error) { return w.readUpTo(name, maxFile) }
+
+func (w *planner) readUpTo(name string, most int) ([]byte, error) {
+	if name == "" || !filepath.IsAbs(name) {
+		return nil, nil
+	}
+	if w.reads++; w.reads > maxFiles {
+		return nil, fmt.Errorf("more than %d settings files", maxFiles)
+	}
+	read := w.in.ReadFile
+	if read == nil {
+		read = readBounded
+	}
+	text, err := read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("%s is larger than %d bytes", name, most)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// readBounded reads a regular file: a pipe in its place would wait for ever.
+func readBounded(name string) ([]byte, error) {
+	return statefile.ReadLinked(name, maxState)
+}
+
+// readJSON decodes a settings file with comments into v. It tells whether there was one.
+func (w *planner) readJSON(name string, v any) (bool, error) {
+	text, err := w.read(name)
+	if err != nil || text == nil {
+		return false, err
+	}
+	if err := decodeJSON(text, v); err != nil {
+		return true, fmt.Errorf("%s: %w", name, err)
+	}
+	return true, nil
+}
+
+// tryJSON is readJSON for files that may fail: it notes why one was passed over.
+func (w *planner) tryJSON(name string, v any) bool {
+	found, err := w.readJSON(name, v)
+	if err != nil {
+		w.note("%s could not be understood and was passed over", name)
+	}
+	return found && err == nil
+}
+
+// errJSON hides the text of settings from reports: it may hold keys.
+var errJSON = errors.New("is not JSON as the tool would read it")
+
+func decodeJSON(text []byte, v any) error {
+	text = plainJSON(text)
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	// A wrong type in one place must not hide the rest.
+	err := json.Unmarshal(text, v)
+	if _, wrongType := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !wrongType {
+		return errJSON
+	}
+	return nil
+}
+
+// plainJSON takes comments and commas before a closing bracket out of JSON as editors
+// write it, and the byte order mark. Strings stay as they are.
+func plainJSON(text []byte) []byte {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"':
+			end := i + 1
+			for end < len(text) && text[end] != '"' {
+				if text[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end+1, len(text))
+			out = append(out, text[i:end]...)
+			i = end
+		case c == '/' && i+1 < len(text) && text[i+1] == '/':
+			for i < len(text) && text[i] != '\n' {
+				i++
+			}
+		case c == '/' && i+1 < len(text) && text[i+1] == '*':
+			end := bytes.Index(text[i+2:], []byte("*/"))
+			if end < 0 {
+				return out
+			}
+			i += 2 + end + 2
+			out = append(out, ' ')
+		case c == '}' || c == ']':
+			trimmed := bytes.TrimRight(out, " \t\r\n")
+			if n := len(trimmed); n > 0 && trimmed[n-1] == ',' {
+				out = trimmed[:n-1]
+			}
+			out = append(out, c)
+			i++
+		default:
+			out = append(out, c)
+			i++
+		}
+	}
+	return out
+}
+
+// dotenv reads assignments of a .env file. Of what its dialects allow only what an address
+// or a key needs is understood: export, quotes, comments; no substitution.
+func dotenv(text []byte) map[string]string {
+	found := map[string]string{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxFile+1)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		line = strings.TrimSpace(strings.TrimPrefix(line, "export "))
+		name, value, ok := strings.Cut(line, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" || name[0] == '#' || len(found) >= 1000 {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if n := len(value); n > 0 && (value[0] == '"' || value[0] == '\'' || value[0] == '`') {
+			if end := strings.IndexByte(value[1:], value[0]); end >= 0 {
+				value = value[1 : 1+end]
+			}
+		} else if i := strings.IndexByte(value, '#'); i >= 0 {
+			value = strings.TrimSpace(value[:i])
+		}
+		found[name] = value
+	}
+	return found
+}
+
+// upwards lists dir and the directories above it, nearest first, at most 16.
+func upwards(dir string) []string {
+	var dirs []string
+	for dir != "" && len(dirs) < 16 {
+		dirs = append(dirs, dir)
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			break
+		}
+		dir = parent
+	}
+	return dirs
+}
+
+var topLevelLine = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_-]*):[ \t]+["']?([^"'#]*[^"'# \t])["']?[ \t]*(#.*)?$`)
+
+// lines reads the plain NAME: VALUE lines at the top level of a YAML file, which is where
+// these tools keep addresses. Anything else in it is left alone.
+func (w *planner) lines(name string) map[string]string {
+	found := map[string]string{}
+	text, err := w.read(name)
+	if err != nil {
+		w.note("%s could not be read and was passed over", name)
+	}
+	for line := range strings.Lines(string(text)) {
+		if m := topLevelLine().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && len(found) < 1000 {
+			found[m[1]] = m[2]
+		}
+	}
+	return found
+}

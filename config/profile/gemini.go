@@ -1,0 +1,358 @@
+package profile
+
+import (
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+var _ = add(Agent{
+	Name: "gemini", Title: "Gemini CLI", Aliases: []string{"gemini-cli"}, Packages: []string{"@google/gemini-cli"},
+	InitialEstimate: 1024 * limit.MiB, // of the sub-agent runner whose users know this name
+	Source:          "measured: 0.61.0", Compacts: true, plan: planGemini, trusts: func(w *planner) bool { return readGemini(w, geminiFolder).trusted },
+	Resume: "gemini --resume latest",
+
+	ServerFiles: func(h Home) []string { return []string{below(geminiHome(h), "settings.json")} },
+	ServerNames: []string{"/.gemini/settings.json", "/gemini-cli/settings.json"},
+	Servers:     geminiServers,
+	// It cuts at 40,000 characters. gemini-cli-mcp-client, with the server's name behind it in newer ones.
+	MCPClient: "gemini-cli", ResultCap: 40_000,
+
+	UserAgent: "GeminiCLI",
+})
+
+// geminiFolder is the name of the folder of its settings, in a home and in a project.
+const geminiFolder = ".gemini"
+
+func geminiHome(h Home) string {
+	if dir := h.folder("GEMINI_CLI_HOME", ""); dir != "" {
+		return filepath.Join(dir, geminiFolder)
+	}
+	return h.at(geminiFolder)
+}
+
+// Gemini CLI 0.61, measured.
+//
+// GOOGLE_GEMINI_BASE_URL takes the address, /v1beta/models/… is added. With an API key that
+// was selected in its settings (security.auth.selectedType = "gemini-api-key") requests
+// with and without it are the same. Without a selected way of logging in the variable
+// turns the login into "gateway", which the tool refuses outside of a terminal (exit 41);
+// selecting one for it by a settings file of ours would have to be a file of root, and
+// changes the system prompt (39 KB to 46 KB). A Google login goes to Code Assist
+// (CODE_ASSIST_ENDPOINT), whose requests are of another form.
+const geminiBase = "GOOGLE_GEMINI_BASE_URL"
+
+func planGemini(w *planner) {
+	s := readGemini(w, geminiFolder)
+	if w.obeyed(s.project) {
+		return
+	}
+	w.passedOver(s.ignored)
+	own := s.get(geminiBase)
+	selected := s.selected
+	if selected == "" {
+		switch {
+		case truth(s.get("GOOGLE_GENAI_USE_GCA")):
+			selected = "oauth-personal"
+		case truth(s.get("GOOGLE_GENAI_USE_VERTEXAI")):
+			selected = "vertex-ai"
+		case own != "":
+			selected = "gateway" // what the tool makes of it without Plimsoll too
+		}
+	}
+	switch selected {
+	case "gemini-api-key", "gateway":
+		address, origin := own, geminiBase
+		if own == "" {
+			address, origin = w.usual("gemini"), "[upstream] gemini"
+		}
+		if base := w.through("gemini", "gemini", address, origin); base != "" {
+			w.set(geminiBase, base)
+		}
+	case "":
+		w.refuse(`Gemini CLI has no way of logging in selected, and an address would make it take a gateway's; choose one with /auth, or put {"security":{"auth":{"selectedType":"gemini-api-key"}}} into ~/.gemini/settings.json`)
+	case "oauth-personal", "login-with-google":
+		w.refuse("Gemini CLI is logged in with Google, whose requests (Code Assist) have a form of their own; with an API key they can go through")
+	case "vertex-ai":
+		w.refuse("Gemini CLI is in its Vertex mode, for which there is no profile")
+	default:
+		w.refuse("Gemini CLI is logged in by %s, for which there is no profile", clip(selected))
+	}
+}
+
+// geminiSettings are those of Gemini CLI and of Qwen Code, which grew from it.
+type geminiSettings struct {
+	*planner
+	selected  string
+	baseURL   string
+	providers bool // modelProviders is not empty
+	// folderTrust says whether folders need trust, nil when no settings do.
+	folderTrust *bool
+	env         map[string]string // of the .env file, when it is the user's
+	trusted     bool              // the tool takes the project's files
+	project     []claim           // what the project's files say that the tool obeys
+	ignored     []claim           // what they say that it ignores, because the folder is not trusted
+}
+
+// geminiAlways are variables of a project's .env file that count in a folder that is not trusted, too.
+var geminiAlways = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}
+
+// readGemini reads the settings files from the weakest to the strongest, and the .env file
+// that the tool would take. Files of the project count only where the folder is trusted, and then there is no proxy
+// when they say where requests go.
+func readGemini(w *planner, folder string) *geminiSettings {
+	s := &geminiSettings{planner: w}
+	system := "/etc/gemini-cli/"
+	prefix := "GEMINI_CLI_SYSTEM_"
+	if folder == qwenFolder {
+		system, prefix = "/etc/qwen-code/", "QWEN_CODE_SYSTEM_"
+	}
+	if runtime.GOOS != "linux" {
+		system = ""
+	}
+	first := func(variable, name string) string {
+		if v := w.get(variable); v != "" {
+			return v
+		}
+		if system == "" {
+			return ""
+		}
+		return system + name
+	}
+	home := w.homes().at(folder)
+	if folder == geminiFolder {
+		home = geminiHome(w.homes())
+	}
+	s.file(first(prefix+"DEFAULTS_PATH", "system-defaults.json"))
+	if home != "" {
+		s.file(filepath.Join(home, "settings.json"))
+	}
+	s.file(first(prefix+"SETTINGS_PATH", "settings.json"))
+	s.trusted = s.trusts(folder, home)
+	if dir := filepath.Join(w.in.Dir, folder); dir != home {
+		s.projectFile(filepath.Join(dir, "settings.json"))
+		s.file(first(prefix+"SETTINGS_PATH", "settings.json")) // is stronger than the project's
+	}
+	s.dotenv(folder, home)
+	return s
+}
+
+// geminiFile is what matters here of a settings file.
+type geminiFile struct {
+	Security struct {
+		Auth struct {
+			SelectedType string `json:"selectedType"`
+			BaseURL      string `json:"baseUrl"`
+			APIKey       string `json:"apiKey"`
+		} `json:"auth"`
+		FolderTrust struct {
+			Enabled *bool `json:"enabled"`
+		} `json:"folderTrust"`
+	} `json:"security"`
+	SelectedAuthType string            `json:"selectedAuthType"` // before settings were nested
+	ModelProviders   map[string]any    `json:"modelProviders"`
+	Env              map[string]string `json:"env"` // Qwen Code's
+}
+
+// projectFile takes down what a project's settings say of addresses and credentials.
+func (s *geminiSettings) projectFile(name string) {
+	var v geminiFile
+	found, err := s.readJSON(name, &v)
+	if !found {
+		return
+	}
+	if err != nil {
+		s.note("%s could not be understood and was passed over", name)
+		return
+	}
+	claims := claimsOf(name, v.Env, nil)
+	auth := v.Security.Auth
+	if auth.BaseURL != "" {
+		claims = append(claims, claim{name, "security.auth.baseUrl", auth.BaseURL})
+	}
+	if auth.APIKey != "" {
+		claims = append(claims, claim{name, "security.auth.apiKey", ""})
+	}
+	if selected := auth.SelectedType; selected != "" && s.trusted {
+		s.selected = selected // which way, not where to
+	}
+	if len(v.ModelProviders) > 0 {
+		claims = append(claims, claim{name, "modelProviders", ""})
+	}
+	s.claim(claims, s.trusted)
+}
+
+func (s *geminiSettings) claim(claims []claim, obeyed bool) {
+	if obeyed {
+		s.project = append(s.project, claims...)
+	} else {
+		s.ignored = append(s.ignored, claims...)
+	}
+}
+
+// trusts says whether the tool takes the project's files: the folder is trusted, or folders need no trust. Where it is
+// unknown (an editor may say) it does: the run is then without proxy.
+func (s *geminiSettings) trusts(folder, home string) bool {
+	prefix := "GEMINI"
+	if folder == qwenFolder {
+		prefix = "QWEN"
+	}
+	switch {
+	case s.get(prefix+"_RESTRICTED_MODE") == "true", s.planner.get(prefix+"_CLI_TRUST_WORKSPACE") == "false":
+		return false
+	case s.planner.get(prefix+"_CLI_TRUST_WORKSPACE") != "", s.folderTrust != nil && !*s.folderTrust:
+		return true
+	case folder == qwenFolder && s.folderTrust == nil: // Qwen Code asks only where that is switched on
+		return true
+	case s.planner.get("GEMINI_CLI_IDE_SERVER_PORT") != "", s.planner.get("QWEN_CODE_IDE_SERVER_PORT") != "":
+		return true
+	}
+	name := s.planner.get(prefix + "_CLI_TRUSTED_FOLDERS_PATH")
+	if folder == qwenFolder {
+		name = s.planner.get("QWEN_CODE_TRUSTED_FOLDERS_PATH")
+	}
+	if name == "" && home != "" {
+		name = filepath.Join(home, "trustedFolders.json")
+	}
+	rules := map[string]string{}
+	if _, err := s.readJSON(name, &rules); err != nil {
+		return true
+	}
+	// The rule with the longest path counts, as in the tool's own isPathTrusted.
+	longest, level := -1, ""
+	for rule, l := range rules {
+		dir := rule
+		if l == "TRUST_PARENT" {
+			dir = filepath.Dir(rule)
+		}
+		if within(realPath(dir), realPath(s.in.Dir)) && len(rule) > longest {
+			longest, level = len(rule), l
+		}
+	}
+	return level == "TRUST_FOLDER" || level == "TRUST_PARENT"
+}
+
+func realPath(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return filepath.Clean(dir)
+}
+
+// within says whether dir is base or lies below it.
+func within(base, dir string) bool {
+	rel, err := filepath.Rel(base, dir)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func (s *geminiSettings) file(name string) {
+	var v geminiFile
+	if name == "" || !s.tryJSON(name, &v) {
+		return
+	}
+	if enabled := v.Security.FolderTrust.Enabled; enabled != nil {
+		s.folderTrust = enabled
+	}
+	for _, t := range []string{v.SelectedAuthType, v.Security.Auth.SelectedType} {
+		if t != "" {
+			s.selected = t
+		}
+	}
+	if v.Security.Auth.BaseURL != "" {
+		s.baseURL = v.Security.Auth.BaseURL
+	}
+	s.providers = s.providers || len(v.ModelProviders) > 0
+}
+
+// dotenv reads the one .env file the tool would: the nearest upwards, then the user's. In a folder that is not trusted the
+// tool takes keys from it, and nothing else.
+func (s *geminiSettings) dotenv(folder, home string) {
+	var dirs []string
+	for _, dir := range upwards(s.in.Dir) {
+		dirs = append(dirs, filepath.Join(dir, folder), dir)
+	}
+	if home != "" {
+		dirs = append(dirs, home)
+	}
+	if s.home != "" {
+		dirs = append(dirs, s.home)
+	}
+	for _, dir := range dirs {
+		name := filepath.Join(dir, ".env")
+		text, err := s.read(name)
+		if err != nil || text == nil {
+			continue
+		}
+		found := dotenv(text)
+		if s.users(dir) || dir == home {
+			s.env = found
+			return
+		}
+		// What the environment has, no .env file changes.
+		claims := claimsOf(name, found, func(name string) bool { _, set := s.look(name); return !set })
+		for _, c := range claims {
+			s.claim([]claim{c}, s.trusted || slices.Contains(geminiAlways, c.name))
+		}
+		return
+	}
+}
+
+// get is the value that the tool sees: its .env file only fills gaps.
+func (s *geminiSettings) get(name string) string {
+	if value, ok := s.look(name); ok {
+		return value
+	}
+	return s.env[name]
+}
+
+// geminiSystem names the file of Gemini CLI 0.61.0 that wins over the user's and the
+// project's settings, server by server. Without it, it lies in a folder of the system; what
+// stands there is kept in ours.
+const geminiSystem = "GEMINI_CLI_SYSTEM_SETTINGS_PATH"
+
+func geminiServers(w Servers) {
+	folder, trusted := w.Project()
+	home := geminiHome(w.Home())
+	w.Load(filepath.Join(home, "settings.json"), always)
+	switch project := filepath.Join(folder, geminiFolder); {
+	case trusted || project == home:
+		w.Load(filepath.Join(project, "settings.json"), always)
+	case w.Read(filepath.Join(project, "settings.json")) != nil:
+		// In our file of the system's settings they would be started although the tool itself leaves them alone.
+		w.Note("the servers of the project's settings are left alone: the folder is not trusted")
+	}
+	system := w.Home().Get(geminiSystem)
+	if system == "" {
+		switch runtime.GOOS {
+		case "windows":
+			system = `C:\ProgramData\gemini-cli\settings.json`
+		case "darwin":
+			system = "/Library/Application Support/GeminiCli/settings.json"
+		default:
+			system = "/etc/gemini-cli/settings.json"
+		}
+	}
+	body := []byte("{}")
+	if data := w.Read(system); data != nil {
+		// The name says how it is read: as a file of this client.
+		plain := w.Take(filepath.Join(filepath.Dir(system), geminiFolder, "settings.json"), data, always)
+		if span, err := rawjson.Only(plain); err != nil || plain[span.Start] != '{' {
+			w.Refuse(system + " is not valid JSON: correct it and try again")
+			return
+		}
+		body = plain
+	}
+	some := false
+	w.Wrapped(func(s Server) {
+		if entry := s.Entry(); entry != nil {
+			body, some = setServer(body, "mcpServers", s.Name, entry), true
+		}
+	})
+	w.Offered(func(o Offered) { body, some = setServer(body, "mcpServers", o.Name, o.entry()), true })
+	if some {
+		w.Set(geminiSystem, w.File("gemini-settings.json", append(body, '\n')))
+	}
+}

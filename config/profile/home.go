@@ -1,0 +1,43 @@
+package profile
+
+import "path/filepath"
+
+// Home is where an agent looks for the user's files.
+type Home struct {
+	// Dir is the user's home, absolute; "" when there is none.
+	Dir string
+	// Work is the folder the agent starts in, to which relative paths belong; "" when it is not known: then they do not count.
+	Work string
+	// Get looks up a variable of the agent's environment.
+	Get func(name string) string
+}
+
+// at joins below the home directory; "" without a home.
+func (h Home) at(elements ...string) string {
+	if h.Dir == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{h.Dir}, elements...)...)
+}
+
+// folder is the one that a variable names, else usual.
+func (h Home) folder(variable, usual string) string {
+	switch dir := h.Get(variable); {
+	case filepath.IsAbs(dir):
+		return dir
+	case dir != "" && h.Work != "":
+		return filepath.Join(h.Work, dir)
+	}
+	return usual
+}
+
+// settings is the folder of settings by the rules of XDG.
+func (h Home) settings() string { return h.folder("XDG_CONFIG_HOME", h.at(".config")) }
+
+// below joins below a folder; "" when there is none.
+func below(folder string, elements ...string) string {
+	if folder == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{folder}, elements...)...)
+}

@@ -1,0 +1,266 @@
+package profile
+
+import (
+	"fmt"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sorting"
+)
+
+// A planner collects one Setting. The first refusal stands.
+type planner struct {
+	agent *Agent
+	in    Setup
+	host  string // of the proxy, without port
+	home  string
+	reads int
+	out   Setting
+}
+
+func newPlanner(a *Agent, in Setup, host string) *planner {
+	w := &planner{agent: a, in: in, host: host, home: in.Home}
+	if w.home == "" {
+		w.home = w.get("HOME")
+	}
+	if w.home == "" {
+		w.home = w.get("USERPROFILE")
+	}
+	w.out.Argv = slices.Clone(in.Argv)
+	return w
+}
+
+// sameName compares names of variables as the system does.
+func sameName(a, b string) bool {
+	if runtime.GOOS == "windows" {
+		return strings.EqualFold(a, b)
+	}
+	return a == b
+}
+
+// look finds a variable; of several entries the last counts, as in os/exec.
+func (w *planner) look(name string) (string, bool) {
+	for _, kv := range slices.Backward(w.in.Environ) {
+		if n, value, ok := strings.Cut(kv, "="); ok && sameName(n, name) {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+func (w *planner) get(name string) string {
+	value, _ := w.look(name)
+	return value
+}
+
+// first is the value of the first of these variables that is not empty.
+func (w *planner) first(names ...string) string {
+	for _, name := range names {
+		if value := w.get(name); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// truth reads a switch as most of the tools do.
+func truth(value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "1", "true", "yes", "on":
+		return true
+	}
+	return false
+}
+
+func (w *planner) set(name, value string) {
+	w.out.Env = slices.DeleteFunc(w.out.Env, func(v Variable) bool { return sameName(v.Name, name) })
+	w.out.Env = append(w.out.Env, Variable{Name: name, Value: value})
+}
+
+func (w *planner) note(format string, args ...any) {
+	w.out.Notes = append(w.out.Notes, fmt.Sprintf(format, args...))
+}
+
+// limit notes what the user's settings say of a model. Settings may say anything: who uses it checks the numbers.
+func (w *planner) limit(upstream, model string, context, output float64) {
+	whole := func(v float64) int {
+		if !(v >= 1 && v < 1<<30) {
+			return 0
+		}
+		return int(v)
+	}
+	l := ModelLimit{Upstream: upstream, Model: model, Context: whole(context), Output: whole(output)}
+	if model != "" && l.Context > 0 && len(w.out.Models) < maxModelLimits {
+		w.out.Models = append(w.out.Models, l)
+	}
+}
+
+// refuse says why there is no proxy.
+func (w *planner) refuse(format string, args ...any) {
+	if w.out.Why == "" {
+		w.out.Why = fmt.Sprintf(format, args...)
+	}
+}
+
+// officials are the addresses that the tools use by themselves.
+var officials = map[string]string{
+	"openai":    "https://api.openai.com/v1",
+	"anthropic": "https://api.anthropic.com",
+	"gemini":    "https://generativelanguage.googleapis.com",
+}
+
+// usual is the configured address of a provider, else the official one.
+func (w *planner) usual(provider string) string {
+	if u := w.in.Upstreams[provider]; u != "" {
+		return u
+	}
+	return officials[provider]
+}
+
+// through makes the proxy reach address under a name and returns the base URL that the
+// tool is to use instead; "" after a refusal, which then names origin, where the address
+// was found.
+func (w *planner) through(name, provider, address, origin string) string {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		w.refuse("the address in %s is no http or https URL with a host; correct it there", origin)
+		return ""
+	case u.User != nil:
+		w.refuse("the address in %s holds a user name or password, which a proxy would have to show; give the credential to the tool apart from the address", origin)
+		return ""
+	case u.RawQuery != "" || u.Fragment != "":
+		w.refuse("the address in %s has a query or a fragment, which is no base that paths can be added to", origin)
+		return ""
+	}
+	up := Upstream{Name: name, Provider: provider, URL: strings.TrimRight(address, "/")}
+	for i := 2; ; i++ {
+		at := slices.IndexFunc(w.out.Upstreams, func(o Upstream) bool { return o.Name == up.Name })
+		if at < 0 {
+			w.out.Upstreams = append(w.out.Upstreams, up)
+			break
+		}
+		if w.out.Upstreams[at].URL == up.URL && w.out.Upstreams[at].Provider == provider {
+			break
+		}
+		up.Name = fmt.Sprintf("%s-%d", name, i)
+	}
+	base := w.in.Root + "/" + up.Name
+	if provider == "openai" {
+		base += "/v1"
+	}
+	return base
+}
+
+// throughVersion is through for addresses that hold the version: for all but OpenAI's
+// protocol it goes from the upstream's end to the end of what the tool is given.
+func (w *planner) throughVersion(name, provider, address, version, origin string) string {
+	address = strings.TrimRight(address, "/")
+	bare, ends := strings.CutSuffix(address, version)
+	if provider == "openai" || !ends {
+		return w.through(name, provider, address, origin)
+	}
+	base := w.through(name, provider, bare, origin)
+	if base == "" {
+		return ""
+	}
+	return base + version
+}
+
+// variable points one variable of the tool at the proxy. Its present value, when there is
+// one, is the upstream.
+func (w *planner) variable(variable, name, provider string) {
+	address, origin := w.get(variable), variable
+	if address == "" {
+		address, origin = w.usual(provider), "[upstream] "+provider
+	}
+	if base := w.through(name, provider, address, origin); base != "" {
+		w.set(variable, base)
+	}
+}
+
+// bedrockVariables are the addresses that AWS's libraries take, and what LiteLLM (and aider with it) takes.
+var bedrockVariables = []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK_RUNTIME_ENDPOINT"}
+
+// awsSDKs points the AWS libraries of a tool, and of what it starts, at the proxy, where that can sign anew: what they send is signed for
+// their host. A key that is sent as it is goes over TLS only, so there they stay as they are.
+func (w *planner) awsSDKs() {
+	if !w.in.AWS || w.get("AWS_BEARER_TOKEN_BEDROCK") != "" || truth(w.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
+		return
+	}
+	region := w.first("AWS_REGION", "AWS_DEFAULT_REGION")
+	if region == "" {
+		region = "us-east-1" // the proxy goes by what the library signs for
+	}
+	if strings.Trim(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return
+	}
+	address, origin := w.first(bedrockVariables...), bedrockVariables[0]
+	if address == "" {
+		address, origin = "https://bedrock-runtime."+region+".amazonaws.com", "AWS_REGION"
+	}
+	before := w.out.Why
+	base := w.through("bedrock", "bedrock", address, origin)
+	if base == "" {
+		w.note("what AWS's libraries send goes around the proxy: %s", w.out.Why)
+		w.out.Why = before
+		return
+	}
+	for i := range w.out.Upstreams {
+		if up := &w.out.Upstreams[i]; strings.HasSuffix(base, "/"+up.Name) {
+			up.SignRegion = region
+		}
+	}
+	for _, name := range bedrockVariables {
+		w.set(name, base)
+	}
+}
+
+// official tells that an address is the provider's own, so that the tool would behave as
+// without any.
+func official(address, provider string) bool {
+	if address == "" {
+		return true
+	}
+	u, err := url.Parse(address)
+	home, _ := url.Parse(officials[provider])
+	return err == nil && strings.EqualFold(u.Host, home.Host)
+}
+
+// proxyVariables name HTTP proxies. A tool that is given one asks it for every address,
+// loopback included, unless NO_PROXY names that.
+var proxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"}
+
+// reachLoopback extends NO_PROXY by our own address when an HTTP proxy is set. Tools
+// disagree about which spelling counts first, so both get what they would have seen.
+func (w *planner) reachLoopback() {
+	if w.first(proxyVariables...) == "" {
+		return
+	}
+	upper, hasUpper := w.look("NO_PROXY")
+	lower, hasLower := w.look("no_proxy")
+	if !hasUpper {
+		upper = lower
+	}
+	if !hasLower {
+		lower = upper
+	}
+	for name, value := range map[string]string{"NO_PROXY": upper, "no_proxy": lower} {
+		listed := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+		if slices.Contains(listed, "*") {
+			continue
+		}
+		if !slices.Contains(listed, w.host) {
+			value = strings.Join(append(listed, w.host), ",")
+		}
+		if old, had := w.look(name); !had || old != value {
+			w.set(name, value)
+		}
+	}
+	sorting.StableBy(w.out.Env, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// homes are where the agent's files are.
+func (w *planner) homes() Home { return Home{Dir: w.home, Work: w.in.Dir, Get: w.get} }

@@ -1,0 +1,96 @@
+package profile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// bareKey are what a key of TOML may be made of without quotes.
+const bareKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+// tomlText is a basic string of TOML, tomlTexts an array of them.
+func tomlText(s string) string {
+	return strings.ReplaceAll(string(rawjson.Quote(nil, s)), "\x7f", `\u007F`)
+}
+
+func tomlTexts(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = tomlText(s)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// decodeTOML reads a document; its errors carry no text of it.
+func decodeTOML(doc []byte) (map[string]any, error) {
+	out := map[string]any{}
+	if len(doc) == 0 {
+		return out, nil
+	}
+	if err := toml.Unmarshal(doc, &out); err != nil {
+		return map[string]any{}, fmt.Errorf("is not TOML")
+	}
+	return out, nil
+}
+
+// merge puts the members of over into base, tables into tables.
+func merge(base, over map[string]any, depth int) {
+	for key, value := range over {
+		into, table := base[key].(map[string]any)
+		if from, ok := value.(map[string]any); ok && table && depth < maxNesting {
+			merge(into, from, depth+1)
+			continue
+		}
+		base[key] = value
+	}
+}
+
+// assign sets a dotted key.
+func assign(table map[string]any, path []string, value any) {
+	for len(path) > 1 && len(path) < maxNesting {
+		next, ok := table[path[0]].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			table[path[0]] = next
+		}
+		table, path = next, path[1:]
+	}
+	table[path[0]] = value
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func number(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}
+
+func object(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// clip bounds a foreign word in a sentence and takes out what could move a terminal.
+func clip(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+	return strconv.Quote(limit.Short(s, 43))
+}

@@ -1,0 +1,61 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+// editor FILE COMMAND... starts an agent as editors do, in a session of its own with pipes, writes its pid to FILE, and goes on
+// until it is killed. At SIGUSR1 it closes the agent's standard input.
+func editor(args []string) {
+	c := exec.Command(args[1], args[2:]...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := c.StdinPipe()
+	check(err)
+	out, err := c.StdoutPipe()
+	check(err)
+	closing := make(chan os.Signal, 1)
+	signal.Notify(closing, syscall.SIGUSR1)
+	check(c.Start())
+	note(args[0], fmt.Sprintln("agent", c.Process.Pid))
+	go func() {
+		<-closing
+		_ = in.Close()
+	}()
+	_, _ = io.Copy(io.Discard, out)
+	select {}
+}
+
+// tally FILE writes where it is to FILE, and every signal that comes, and ends at none of them. It starts a child in a session of its
+// own, as agents start the commands of a model.
+func tally(args []string) {
+	c := make(chan os.Signal, 16)
+	signal.Notify(c, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGUSR1)
+	self, err := os.Executable()
+	check(err)
+	tool := exec.Command(self, "idle")
+	tool.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	check(tool.Start())
+	session, _, errno := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
+	if errno != 0 {
+		check(errno)
+	}
+	note(args[0], fmt.Sprintln("group", syscall.Getpgrp(), "session", session))
+	for s := range c {
+		note(args[0], fmt.Sprintln("signal", int(s.(syscall.Signal))))
+	}
+}
+
+func note(file, text string) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	check(err)
+	_, err = f.WriteString(text)
+	check(err)
+	check(f.Close())
+}

@@ -1,0 +1,233 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
+)
+
+const (
+	// hangupApart is how long before its death a caller's end of the pipe may be closed for both to be one event: the kernel closes
+	// the files of a process that was killed some moments before it reports the death.
+	hangupApart = time.Second
+	// witnessWait is how long a signal of ours waits for the same one at the witness. The kernel sends one for a group to all its members
+	// before anybody of them runs.
+	witnessWait = 200 * time.Millisecond
+	// maxShells is how many shells (sh -c) may stand between the caller and us.
+	maxShells = 3
+)
+
+// FindCaller finds the process that started this one and holds the other end of its standard input, a pipe or a socket that is
+// open. There is none for a command of a pipeline or a script, whose shell holds neither end; under nohup (SIGHUP is ignored); for a command
+// of sshd, whose connection may break; and for what init has started.
+func FindCaller() (Caller, bool) {
+	var st unix.Stat_t
+	if unix.Fstat(0, &st) != nil || signal.Ignored(syscall.SIGHUP) || hungUp(0) {
+		return Caller{}, false
+	}
+	if kind := st.Mode & unix.S_IFMT; kind != unix.S_IFIFO && kind != unix.S_IFSOCK {
+		return Caller{}, false
+	}
+	pid := os.Getppid()
+	for range maxShells + 1 {
+		p, err := proctree.Lookup(pid)
+		if err != nil || pid <= 1 || strings.HasPrefix(p.Name, "sshd") {
+			return Caller{}, false
+		}
+		if holdsInput(pid) {
+			return Caller{PID: pid, Start: p.Start}, true
+		}
+		if !runsLine(pid) {
+			return Caller{}, false
+		}
+		pid = p.PPID
+	}
+	return Caller{}, false
+}
+
+// shellNames are shells that may stay the parent of the one command that they were given.
+var shellNames = []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "fish", "busybox"}
+
+// runsLine says that a process is a shell that was given a command line (sh -c LINE), not a script.
+func runsLine(pid int) bool {
+	argv := argumentsOf(pid)
+	if len(argv) < 3 || !slices.Contains(shellNames, strings.TrimPrefix(filepath.Base(argv[0]), "-")) {
+		return false
+	}
+	for _, a := range argv[1:] {
+		if !strings.HasPrefix(a, "-") {
+			return false
+		}
+		if !strings.HasPrefix(a, "--") && strings.HasSuffix(a, "c") {
+			return true
+		}
+	}
+	return false
+}
+
+// hungUp says that nobody holds the other end of a pipe or socket any more.
+func hungUp(fd int) bool {
+	set := []unix.PollFd{{Fd: int32(fd), Events: hangupEvents}}
+	n, err := unix.Poll(set, 0)
+	return err == nil && n > 0 && set[0].Revents != 0
+}
+
+// watchCaller ends the run when its caller has died and standard input hung up with it: an editor that crashed ends nothing itself, and
+// some agents do not end at the end of their input. Either alone ends nothing. It returns when quit is closed.
+func (r *Run) watchCaller(grace time.Duration, quit <-chan struct{}) {
+	woken, wake, err := os.Pipe()
+	if err != nil {
+		return
+	}
+	defer woken.Close()
+	go func() {
+		<-quit
+		_ = wake.Close()
+	}()
+	set := []unix.PollFd{{Fd: 0, Events: hangupEvents}, {Fd: int32(woken.Fd()), Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(set, -1)
+		if err != nil && !errors.Is(err, unix.EINTR) || set[1].Revents != 0 {
+			return
+		}
+		if err == nil && set[0].Revents != 0 {
+			break
+		}
+	}
+	caller := *r.spec.Caller
+	for end, pause := time.Now().Add(hangupApart), hangupApart/20; proctree.Alive(caller.PID, caller.Start); {
+		if time.Now().After(end) {
+			if caller.Needed == nil || !caller.Needed() {
+				return // the command goes on without being talked to
+			}
+			pause = hangupApart
+		}
+		select {
+		case <-quit:
+			return
+		case <-r.exited:
+			return
+		case <-time.After(pause):
+		}
+	}
+	select {
+	case <-r.exited:
+		return
+	default:
+	}
+	r.spec.note(journal.Warned{About: "caller", Text: "the program that started it has ended, and standard input with it: the run was asked to end"})
+	_ = r.Freeze(false)
+	r.askToEnd()
+	r.killAfter(grace, quit)
+}
+
+// witness tells which signals were for the whole process group, and so have reached the command already.
+type witness struct {
+	seen chan syscall.Signal
+	stop func()
+}
+
+// newWitness starts one. Without it every signal counts as ours alone.
+func newWitness() *witness {
+	w := &witness{seen: make(chan syscall.Signal, 16), stop: func() {}}
+	said, say, err := os.Pipe()
+	if err != nil {
+		return w
+	}
+	stop, err := standBeside(say, false, shim.Witness)
+	_ = say.Close()
+	if err != nil {
+		_ = said.Close()
+		return w
+	}
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		b := make([]byte, 1)
+		for {
+			if _, err := said.Read(b); err != nil {
+				return
+			}
+			select {
+			case w.seen <- syscall.Signal(b[0]):
+			default:
+			}
+		}
+	}()
+	w.stop = func() {
+		stop()
+		_ = said.Close()
+		<-told
+	}
+	return w
+}
+
+// saw says whether the group got a signal that we got just now.
+func (w *witness) saw(sig syscall.Signal) bool {
+	late := time.After(witnessWait)
+	for {
+		select {
+		case s := <-w.seen:
+			if s == sig {
+				return true
+			}
+		case <-late:
+			return false
+		}
+	}
+}
+
+// Guard starts a process in a session of its own that runs the program at path, with this argument vector, if this process dies before it
+// has called dismiss: nobody can keep SIGKILL from a supervisor, and a group that is killed takes it along. It stays in the control
+// group that this process is in now.
+func Guard(path string, argv ...string) (dismiss func(), err error) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	return standBeside(null, true, append([]string{shim.Guard, path}, argv...)...)
+}
+
+// standBeside starts this binary as [shim.Beside]; leave says goodbye to it and waits for its end.
+func standBeside(stdout *os.File, apart bool, args ...string) (leave func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	in, hold, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	p, err := os.StartProcess(self, append([]string{shim.Beside}, args...), &os.ProcAttr{
+		Files: []*os.File{in, stdout, null}, Env: append(os.Environ(), "GOMAXPROCS=1"), Sys: &syscall.SysProcAttr{Setsid: apart},
+	})
+	if err != nil {
+		_ = hold.Close()
+		return nil, err
+	}
+	return func() {
+		_, _ = hold.Write([]byte{1})
+		_ = hold.Close()
+		_, _ = p.Wait()
+	}, nil
+}

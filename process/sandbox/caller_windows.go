@@ -1,0 +1,7 @@
+package sandbox
+
+// FindCaller finds nobody here: a job ends with its last handle, and there are no process groups.
+func FindCaller() (Caller, bool) { return Caller{}, false }
+
+// Guard does nothing here: a job ends with its last handle.
+func Guard(string, ...string) (dismiss func(), err error) { return func() {}, nil }

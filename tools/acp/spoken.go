@@ -1,0 +1,39 @@
+package acp
+
+import (
+	"path"
+	"strings"
+)
+
+// Spoken says whether a command may speak the protocol on its streams: an argument asks it to (acp, --acp, --experimental-acp), or one of its words names an adapter
+// by the custom of their names (claude-agent-acp, @agentclientprotocol/codex-acp@2, …/claude-agent-acp/dist/index.js).
+func Spoken(argv []string) bool {
+	for i, word := range argv {
+		switch word {
+		case "--acp", "--experimental-acp":
+			return i > 0
+		case "acp":
+			if i > 0 {
+				return true
+			}
+		}
+		if i < 8 && adapter(word) {
+			return true
+		}
+	}
+	return false
+}
+
+// adapter says whether a word is the path or package of an adapter.
+func adapter(word string) bool {
+	if len(word) > 4096 || strings.HasPrefix(word, "-") || strings.ContainsAny(word, " \n") {
+		return false
+	}
+	for element := range strings.SplitSeq(strings.ReplaceAll(word, `\`, "/"), "/") {
+		name, _, _ := strings.Cut(element, "@")
+		if strings.HasSuffix(strings.TrimSuffix(name, path.Ext(name)), "-acp") {
+			return true
+		}
+	}
+	return false
+}
