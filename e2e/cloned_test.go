@@ -130,7 +130,8 @@ func TestClonedRepositoryInATerminal(t *testing.T) {
 		if n := attacker.Load(); n > 0 {
 			t.Errorf("before the answer the project's address heard %d requests", n)
 		}
-		c.press("\r") // yes, which is chosen
+		c.expectAnywhere("Esc to cancel")
+		c.press("\x1b[B\r") // yes; where a project sets variables, no is chosen
 		c.expectAnywhere("? for shortcuts")
 		c.press("say ok")
 		c.press("\r")

@@ -25,7 +25,7 @@ var others = []struct {
 		argv: func(prompt string) []string { return []string{"-y", "--auth-type", "openai", "-p", prompt} },
 	}},
 	// It moves long results to files by itself.
-	{window: 13_500, calls: 8, agent: agent{
+	{window: 15_500, calls: 14, agent: agent{
 		name: "copilot", base: "/v1", settle: func(*testing.T, *world, string) {},
 		env: func(base string) []string {
 			return []string{"COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false", "COPILOT_PROVIDER_BASE_URL=" + base, "COPILOT_PROVIDER_API_KEY=" + key, "COPILOT_MODEL=gpt-5.1"}
