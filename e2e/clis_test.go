@@ -165,6 +165,7 @@ func TestAgentStartsUp(t *testing.T) {
 				for _, words := range tool.screen {
 					c.expectAnywhere(strings.ReplaceAll(words, "VERSION", version(t, tool.folder)))
 				}
+				time.Sleep(2 * time.Second) // Claude Code draws its screen before it takes keys
 				status := c.interrupt()
 				if status != 0 {
 					t.Errorf("status %d after Ctrl-C, want 0; the terminal shows\n%s", status, c.shows())
