@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/plimsoll/plimsoll/app"
 )
 
@@ -67,16 +69,12 @@ func TestASupervisorKilledAtAnyMomentLeavesNothingForGood(t *testing.T) {
 		for i := range rounds {
 			ready := filepath.Join(s.dir, fmt.Sprintf("ready-%d", i))
 			cmd := s.command("run", "--layer", layer, "--memory-max", "200M", "--", "agent", "ready", ready)
-			in := held(t, cmd)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			startUnattended(t, cmd)
 			after := rand.N(60 * time.Millisecond)
 			time.Sleep(after) // the moment is what is tested
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			s.nextCommand(fmt.Sprint(layer, ", killed after ", after))
-			in.Close()
 			assertClean(t, s, e, pidIn(t, ready))
 			if t.Failed() {
 				t.Fatalf("%s, round %d, killed after %v", layer, i, after)
@@ -101,15 +99,11 @@ func TestASupervisorKilledAtAChosenMoment(t *testing.T) {
 			}
 			ready := filepath.Join(s.dir, "ready")
 			cmd := s.command("run", "--layer", layer, "--memory-max", "200M", "--", "agent", "ready", ready)
-			in := held(t, cmd)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			startUnattended(t, cmd)
 			until(t, moment, func() bool { return seen(s, e, ready) })
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			s.nextCommand(layer + ", killed when " + moment)
-			in.Close()
 			assertClean(t, s, e, pidIn(t, ready))
 			if t.Failed() {
 				t.Fatalf("%s, killed when %s", layer, moment)
@@ -153,14 +147,30 @@ func (s *site) collect(args ...string) app.Collection {
 	return c
 }
 
+// startUnattended starts a command with a standard input that never ends and that nobody but the command and its children holds: no editor
+// talks to it, so nothing of it ends or is cleaned up with this process.
+func startUnattended(t testing.TB, cmd *exec.Cmd) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "input")
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	cmd.Stdin = in
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func killedRun(t *testing.T, s *site, args ...string) (agent int) {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
 	cmd := s.command(append(append([]string{"run", "--quiet"}, args...), "agent", "ready", ready)...)
-	held(t, cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	startUnattended(t, cmd)
 	until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
