@@ -106,7 +106,9 @@ func (k *talk) answer(id int) (acpReply, bool) {
 // allow answers a request for permission by the first of its options that allows.
 func (k *talk) allow(r acpReply) {
 	k.w.t.Helper()
-	var asked struct{ Options []struct{ OptionID, Kind string } }
+	var asked struct {
+		Options []struct{ OptionID, Kind string }
+	}
 	if r.ID == nil || r.Method != "session/request_permission" || json.Unmarshal(r.Params, &asked) != nil {
 		return
 	}
