@@ -61,8 +61,8 @@ const (
 	// What was used last (internal/recent) and sorting are two, with which four of a kind and 0.76 MB went.
 	// What reads the variables of an HTTP proxy (internal/forwardproxy) is one.
 	// The fence, runtimes, and secrets with their table are three.
-	// What is known of agents, what an editor says to one, another agent as a tool, our agents' clouds, and a2a-go's client are five.
-	maxPackages = 535
+	// What is known of agents, what an editor says to one, another agent as a tool, our agents' clouds, a2a-go's client, and event frames are six.
+	maxPackages = 536
 )
 
 // tooHeavy are packages that the binary must not be made of.
