@@ -39,7 +39,7 @@ func TestLangGraphGoesOnBehindACallThatWasBrokenOff(t *testing.T) {
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
 		lines = strings.Split(strings.TrimSpace(string(out)), "\n")
-		if err != nil || len(lines) != 3 || !strings.HasPrefix(lines[0], "failed: TimeoutError") {
+		if err != nil || len(lines) != 3 || !strings.HasPrefix(lines[0], "failed: CancelledError") {
 			t.Fatalf("%v: %s%s", err, out, stderr.String())
 		}
 		return lines, len(p.Requests())

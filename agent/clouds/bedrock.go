@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"github.com/plimsoll/plimsoll/internal/eventstream"
 )
 
 // Bedrock is a transport for package anthropic, whose Options.BaseURL is [BedrockURL] and which needs no Key.
@@ -46,7 +48,7 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	out := moved(r, base, "/model/"+escaped(model)+"/invoke-with-response-stream", "", body)
-	out.Header.Set("Accept", frameType)
+	out.Header.Set("Accept", eventstream.Type)
 	if b.Key != "" {
 		out.Header.Set("Authorization", "Bearer "+b.Key)
 	} else {
@@ -63,11 +65,11 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusOK && strings.HasPrefix(resp.Header.Get("Content-Type"), frameType) {
+	if resp.StatusCode == http.StatusOK && strings.HasPrefix(resp.Header.Get("Content-Type"), eventstream.Type) {
 		resp.Header.Set("Content-Type", "text/event-stream")
 		resp.Header.Del("Content-Length")
 		resp.ContentLength = -1
-		resp.Body = &events{from: resp.Body}
+		resp.Body = newEvents(resp.Body)
 	}
 	return resp, nil
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/anthropic"
 	"github.com/plimsoll/plimsoll/agent/gemini"
 	"github.com/plimsoll/plimsoll/agent/openai"
+	"github.com/plimsoll/plimsoll/internal/eventstream"
 )
 
 func ask(t *testing.T, m agent.Model) (*agent.Reply, error) {
@@ -99,7 +100,7 @@ func frame(payload []byte, about ...string) []byte {
 		headers = append(append(headers, byte(len(about[i]))), about[i]...)
 		headers = append(binary.BigEndian.AppendUint16(append(headers, 7), uint16(len(about[i+1]))), about[i+1]...)
 	}
-	out := binary.BigEndian.AppendUint32(nil, uint32(frameHead+len(headers)+len(payload)+frameSums))
+	out := binary.BigEndian.AppendUint32(nil, uint32(16+len(headers)+len(payload)))
 	out = binary.BigEndian.AppendUint32(out, uint32(len(headers)))
 	out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out))
 	out = append(append(out, headers...), payload...)
@@ -246,7 +247,7 @@ func TestBedrock(t *testing.T) {
 		return m
 	}
 	signed := Bedrock{Credentials: aws.CredentialsProviderFunc(keys), Region: "eu-west-1"}
-	s := serve(t, func(r *http.Request, body []byte) error { return errors.Join(check(r, body), signedWell(r, body)) }, frameType, stream)
+	s := serve(t, func(r *http.Request, body []byte) error { return errors.Join(check(r, body), signedWell(r, body)) }, eventstream.Type, stream)
 	reply, err := ask(t, model(s.URL, signed))
 	good(t, reply, err)
 
@@ -255,23 +256,23 @@ func TestBedrock(t *testing.T) {
 			return errors.New(got)
 		}
 		return check(r, body)
-	}, frameType, stream)
+	}, eventstream.Type, stream)
 	reply, err = ask(t, model(s.URL, Bedrock{Key: "own"}))
 	good(t, reply, err)
 
 	// What Bedrock refuses, before and in the stream.
-	s = serve(t, func(*http.Request, []byte) error { return errors.New("Input is too long for requested model.") }, frameType, nil)
+	s = serve(t, func(*http.Request, []byte) error { return errors.New("Input is too long for requested model.") }, eventstream.Type, nil)
 	if e, ok := errors.AsType[*agent.ModelError](second(ask(t, model(s.URL, signed)))); !ok || e.Failure != agent.TooLong {
 		t.Errorf("%+v", e)
 	}
 	for name, want := range map[string]agent.Failure{"throttlingException": agent.Busy, "internalServerException": agent.Busy} {
 		broken := append(chunk(messagesAnswer[0]), frame([]byte(`{"message":"slow down"}`), ":exception-type", name, ":message-type", "exception")...)
-		s = serve(t, func(*http.Request, []byte) error { return nil }, frameType, broken)
+		s = serve(t, func(*http.Request, []byte) error { return nil }, eventstream.Type, broken)
 		if e, ok := errors.AsType[*agent.ModelError](second(ask(t, model(s.URL, signed)))); !ok || e.Failure != want || !strings.Contains(e.Text, "slow down") {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
-	s = serve(t, func(*http.Request, []byte) error { return nil }, frameType, stream[:len(stream)/2])
+	s = serve(t, func(*http.Request, []byte) error { return nil }, eventstream.Type, stream[:len(stream)/2])
 	if e, ok := errors.AsType[*agent.ModelError](second(ask(t, model(s.URL, signed)))); !ok || e.Failure != agent.Broken {
 		t.Errorf("a stream that breaks off: %+v", e)
 	}
@@ -288,9 +289,9 @@ func FuzzFrames(f *testing.F) {
 	f.Add(frame(nil))
 	f.Add([]byte("\x00\x00\x00\x10\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		e := &events{from: io.NopCloser(bytes.NewReader(raw))}
+		e := newEvents(io.NopCloser(bytes.NewReader(raw)))
 		got, err := io.ReadAll(e)
-		if err == nil && len(raw) > 0 && len(raw) < frameHead+frameSums {
+		if err == nil && len(raw) > 0 && len(raw) < 16 {
 			t.Errorf("%q are no frames, and gave %q", raw, got)
 		}
 		for line := range strings.Lines(string(got)) {

@@ -2,20 +2,15 @@ package clouds
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
+
+	"github.com/plimsoll/plimsoll/internal/eventstream"
 )
 
-// frameType is the media type of a stream of Amazon's event frames.
-const frameType = "application/vnd.amazon.eventstream"
-
 const (
-	frameHead  = 12      // the length of all, that of the headers, a sum of both
-	frameSums  = 4       // behind the payload
 	frameBound = 8 << 20 // of one frame: events of a model are far below
 	// maxName bounds the name of an exception that is shown.
 	maxName = 100
@@ -23,18 +18,39 @@ const (
 
 // events reads frames as the server-sent events that Anthropic's own service sends: the bytes of each chunk are one of them.
 type events struct {
-	from io.ReadCloser
-	out  bytes.Buffer
-	err  error
+	from   io.ReadCloser
+	frames eventstream.Reader
+	out    bytes.Buffer
+	err    error // once out is read
+}
+
+// newEvents reads from a stream of [eventstream.Type].
+func newEvents(from io.ReadCloser) *events {
+	return &events{from: from, frames: eventstream.Reader{Most: frameBound}}
 }
 
 // Read implements io.Reader.
 func (e *events) Read(p []byte) (int, error) {
+	var piece [16 << 10]byte
 	for e.out.Len() == 0 {
 		if e.err != nil {
 			return 0, e.err
 		}
-		e.err = e.next()
+		n, err := e.from.Read(piece[:])
+		e.frames.Feed(piece[:n], func(f *eventstream.Frame) {
+			if e.err == nil {
+				e.err = e.event(f)
+			}
+		})
+		switch {
+		case e.err != nil:
+		case e.frames.Broken() || e.frames.Skipping():
+			e.err = errFrame
+		case errors.Is(err, io.EOF) && !e.frames.Between():
+			e.err = io.ErrUnexpectedEOF
+		default:
+			e.err = err
+		}
 	}
 	return e.out.Read(p)
 }
@@ -44,68 +60,22 @@ func (e *events) Close() error { return e.from.Close() }
 
 var errFrame = errors.New("the stream of Bedrock has a broken frame")
 
-// next reads a frame.
-func (e *events) next() error {
-	var head [frameHead]byte
-	if _, err := io.ReadFull(e.from, head[:]); err != nil {
-		return err // io.EOF between two frames
-	}
-	size, headers := binary.BigEndian.Uint32(head[:]), binary.BigEndian.Uint32(head[4:])
-	if crc32.ChecksumIEEE(head[:8]) != binary.BigEndian.Uint32(head[8:]) || size < frameHead+frameSums || size > frameBound || headers > size-frameHead-frameSums {
-		return errFrame
-	}
-	frame := make([]byte, size)
-	copy(frame, head[:])
-	if _, err := io.ReadFull(e.from, frame[frameHead:]); err != nil {
-		return io.ErrUnexpectedEOF
-	}
-	end := size - frameSums
-	if crc32.ChecksumIEEE(frame[:end]) != binary.BigEndian.Uint32(frame[end:]) {
-		return errFrame
-	}
-	about, err := headersOf(frame[frameHead : frameHead+headers])
-	if err != nil {
-		return err
-	}
-	return e.event(about, frame[frameHead+headers:end])
-}
-
-// headersOf reads the headers that are texts. Bedrock has no others.
-func headersOf(b []byte) (map[string]string, error) {
-	out := map[string]string{}
-	for len(b) > 0 {
-		n := int(b[0])
-		if len(b) < 1+n+3 || b[1+n] != 7 { // 7 is a text
-			return nil, errFrame
-		}
-		name := string(b[1 : 1+n])
-		b = b[1+n+1:]
-		length := int(binary.BigEndian.Uint16(b))
-		if len(b) < 2+length {
-			return nil, errFrame
-		}
-		out[name], b = string(b[2:2+length]), b[2+length:]
-	}
-	return out, nil
-}
-
 // event writes what a frame says.
-func (e *events) event(about map[string]string, payload []byte) error {
+func (e *events) event(f *eventstream.Frame) error {
 	var said struct {
 		Bytes   []byte `json:"bytes"`
 		Message string `json:"message"`
 	}
-	if err := json.Unmarshal(payload, &said); err != nil && about[":message-type"] == "event" {
+	if err := json.Unmarshal(f.Payload, &said); err != nil && f.Kind == "event" {
 		return errFrame
 	}
 	switch {
-	case about[":message-type"] != "event":
-		name := about[":exception-type"] + about[":error-code"]
+	case f.Kind != "event":
 		text, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]string{
-			"type": kindOf(name), "message": fmt.Sprintf("%.*s: %s", maxName, name, said.Message+about[":error-message"]),
+			"type": kindOf(f.Name), "message": fmt.Sprintf("%.*s: %s", maxName, f.Name, said.Message+f.Message),
 		}})
 		fmt.Fprintf(&e.out, "event: error\ndata: %s\n\n", text)
-	case about[":event-type"] == "chunk":
+	case f.Name == "chunk":
 		var inner struct {
 			Type string `json:"type"`
 		}

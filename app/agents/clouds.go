@@ -67,7 +67,7 @@ func cloudMissing(m modelChoice, s *service, getenv func(string) string) error {
 	switch name := strings.ToLower(m.name); {
 	case len(missing) > 0:
 		return fmt.Errorf("%s cannot be asked: set %s", why, strings.Join(missing, ", "))
-	case s.name == "bedrock" && !strings.Contains(name, "anthropic.") && !strings.Contains(name, "claude") && !strings.HasPrefix(name, "arn:"):
+	case s.name == "bedrock" && !strings.Contains(name, "anthropic.") && !strings.HasPrefix(name, "arn:"):
 		return fmt.Errorf("%s cannot be asked for %s: of Bedrock's models only Anthropic's are, and inference profiles that lead to them", why, m.name)
 	case s.name == "vertex" && !strings.HasPrefix(name, "gemini-") && !strings.HasPrefix(name, "claude-"):
 		return fmt.Errorf("%s cannot be asked for %s: of Vertex AI's models gemini-… and claude-… are", why, m.name)

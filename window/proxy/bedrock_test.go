@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/eventstream"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 func invoked(events ...string) (stream []byte) {
 	for _, e := range events {
 		payload, _ := json.Marshal(m{"bytes": base64.StdEncoding.EncodeToString([]byte(e)), "p": "abcdef"})
-		stream = append(stream, wire.EventFrame("chunk", payload)...)
+		stream = append(stream, eventstream.Event("chunk", payload)...)
 	}
 	return stream
 }
@@ -36,12 +36,12 @@ func TestUsageOfEventFrames(t *testing.T) {
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hey"}}`, `{"type":"content_block_stop","index":0}`,
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":55}}`,
 			`{"type":"message_stop","amazon-bedrock-invocationMetrics":{"inputTokenCount":777,"outputTokenCount":55}}`),
-		"converse-stream": append(append(append(wire.EventFrame("messageStart", []byte(`{"role":"assistant"}`)), wire.EventFrame("contentBlockDelta", []byte(`{"contentBlockIndex":0,"delta":{"text":"hey"}}`))...),
-			wire.EventFrame("messageStop", []byte(`{"stopReason":"end_turn"}`))...), wire.EventFrame("metadata", []byte(`{"usage":{"inputTokens":700,"outputTokens":55,"totalTokens":832,"cacheReadInputTokens":77}}`))...),
+		"converse-stream": append(append(append(eventstream.Event("messageStart", []byte(`{"role":"assistant"}`)), eventstream.Event("contentBlockDelta", []byte(`{"contentBlockIndex":0,"delta":{"text":"hey"}}`))...),
+			eventstream.Event("messageStop", []byte(`{"stopReason":"end_turn"}`))...), eventstream.Event("metadata", []byte(`{"usage":{"inputTokens":700,"outputTokens":55,"totalTokens":832,"cacheReadInputTokens":77}}`))...),
 	}
 	for verb, stream := range streams {
 		upstream := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", wire.FrameType)
+			w.Header().Set("Content-Type", eventstream.Type)
 			_, _ = w.Write(stream)
 		}))
 		_, root, j := start(t, upstream, Options{})

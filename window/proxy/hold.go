@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/plimsoll/plimsoll/internal/eventstream"
 	"github.com/plimsoll/plimsoll/window/overflow"
 	"github.com/plimsoll/plimsoll/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -190,14 +191,14 @@ func (a *answer) follow(d wire.Dialect, encoding string, p []byte) {
 
 // newReader reads an answer along, whatever its form.
 func newReader(d wire.Dialect, h http.Header) *wire.Answer {
-	if kind := mediaType(h); kind != wire.FrameType {
+	if kind := mediaType(h); kind != eventstream.Type {
 		return wire.NewAnswer(d, isStream(kind))
 	}
 	return wire.NewFramedAnswer(d)
 }
 
 // isStream tells whether an answer of a media type comes in events.
-func isStream(kind string) bool { return kind == "text/event-stream" || kind == wire.FrameType }
+func isStream(kind string) bool { return kind == "text/event-stream" || kind == eventstream.Type }
 
 // mediaType is the Content-Type without its parameters.
 func mediaType(h http.Header) string {

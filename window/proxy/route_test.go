@@ -58,6 +58,7 @@ func TestRoutes(t *testing.T) {
 		{"/anthropic/v1/messages", "https://api.anthropic.com/v1/messages", wire.Messages, "", false},
 		{"/anthropic/v1/messages/count_tokens", "https://api.anthropic.com/v1/messages/count_tokens", 0, "", false},
 		{"/anthropic/v1/messages/batches", "https://api.anthropic.com/v1/messages/batches", 0, "", false},
+		{"/gemini/v1beta/interactions", "https://generativelanguage.googleapis.com/v1beta/interactions", 0, "", false},
 		{"/anthropic/", "https://api.anthropic.com/", 0, "", false},
 		{"/glm/v1/messages", "https://api.z.ai/api/anthropic/v1/messages", wire.Messages, "", false},
 		{"/slip/v1/messages", "https://x/v1/messages", wire.Messages, "", false},

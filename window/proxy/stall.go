@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/eventstream"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -109,7 +110,7 @@ func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of
 	}
 	if !s.packed || unpacked {
 		s.pulse = wire.NewPulse(rt.dialect, events, thinks)
-		if kind == wire.FrameType {
+		if kind == eventstream.Type {
 			s.pulse = wire.NewFramedPulse(rt.dialect, thinks)
 		}
 	}
@@ -255,8 +256,8 @@ func stallError(rt *route, kind string, comma bool, quiet time.Duration) []byte 
 		"Nothing but signs of life came from the provider for %s, so Plimsoll ended the answer here. Try again.", quiet.Round(time.Second))}
 	body := errorBody(rt, failure)
 	switch {
-	case kind == wire.FrameType:
-		return wire.ExceptionFrame("serviceUnavailableException", body)
+	case kind == eventstream.Type:
+		return eventstream.Exception("serviceUnavailableException", body)
 	case !isStream(kind) && comma:
 		return fmt.Appendf(nil, ",\n%s\n]\n", body)
 	case !isStream(kind):

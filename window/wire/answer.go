@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/eventstream"
 )
 
 // Usage is what a provider says a request cost, in tokens; 0 where it does not say.
@@ -58,7 +60,7 @@ type Answer struct {
 	change Change // the one at hand, if Count is not 0
 	rules  *answerRules
 	stream bool
-	frames *frames // of a stream of event frames
+	frames *eventstream.Reader // of a stream of event frames
 	inner  []byte
 	line   lineState
 	field  [6]byte // the beginning of a line, until it is known what line it is
@@ -87,26 +89,26 @@ func NewAnswer(d Dialect, stream bool) *Answer {
 	return &Answer{rules: &d.Rules().answer, stream: stream}
 }
 
-// NewFramedAnswer makes a reader for a stream of [FrameType].
+// NewFramedAnswer makes a reader for a stream of [eventstream.Type].
 func NewFramedAnswer(d Dialect) *Answer {
 	a := NewAnswer(d, true)
-	a.frames = &frames{}
+	a.frames = &eventstream.Reader{Most: frameHeld}
 	return a
 }
 
 // framed takes a whole frame.
-func (a *Answer) framed(e *frame) {
-	if e.kind != "event" {
+func (a *Answer) framed(e *eventstream.Frame) {
+	if e.Kind != "event" {
 		if a.ErrorBody == nil {
-			a.ErrorBody = e.failure()
+			a.ErrorBody = failureOf(e)
 		}
 		a.Done = true
 		return
 	}
-	if a.rules.event != nil && e.name != "chunk" {
-		a.rules.event(a, []byte(e.name))
+	if a.rules.event != nil && e.Name != "chunk" {
+		a.rules.event(a, []byte(e.Name))
 	}
-	a.payload(e.inner(&a.inner))
+	a.payload(innerOf(e, &a.inner))
 	a.lex.reset()
 	a.clear()
 }
@@ -116,7 +118,7 @@ func (a *Answer) framed(e *frame) {
 func (a *Answer) Write(p []byte) (int, error) {
 	n := len(p)
 	if a.frames != nil {
-		a.frames.feed(p, a.framed)
+		a.frames.Feed(p, a.framed)
 		return n, nil
 	}
 	if !a.stream {

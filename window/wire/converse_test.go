@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/eventstream"
 )
 
 const conversing = `{
@@ -190,12 +192,12 @@ func ruleOf(err error) string {
 // invoked is an event of Messages as InvokeModelWithResponseStream packs it.
 func invoked(event string) []byte {
 	payload, _ := json.Marshal(map[string]string{"bytes": base64.StdEncoding.EncodeToString([]byte(event)), "p": "abc"})
-	return EventFrame("chunk", payload)
+	return eventstream.Event("chunk", payload)
 }
 
 func framed(events ...string) (out []byte) {
 	for i := 0; i < len(events); i += 2 {
-		out = append(out, EventFrame(events[i], []byte(events[i+1]))...)
+		out = append(out, eventstream.Event(events[i], []byte(events[i+1]))...)
 	}
 	return out
 }
@@ -212,7 +214,7 @@ func TestFramedAnswers(t *testing.T) {
 	} {
 		messages = append(messages, invoked(event)...)
 	}
-	refusal := append(framed("messageStart", `{"role":"assistant"}`), ExceptionFrame("validationException", []byte(`{"message":"Input is too long for requested model."}`))...)
+	refusal := append(framed("messageStart", `{"role":"assistant"}`), eventstream.Exception("validationException", []byte(`{"message":"Input is too long for requested model."}`))...)
 	for _, c := range []struct {
 		name    string
 		dialect Dialect
@@ -261,15 +263,15 @@ func TestBrokenFrames(t *testing.T) {
 	large := framed("contentBlockDelta", `{"delta":{"text":"`+strings.Repeat("x", frameHeld)+`"}}`)
 	a := NewFramedAnswer(Converse)
 	_, _ = a.Write(append(large, good...))
-	if a.Usage.Input != 3 || cap(a.frames.held) > frameHeld {
-		t.Errorf("behind a large frame: %+v, %d bytes held", a.Usage, cap(a.frames.held))
+	if a.Usage.Input != 3 || a.frames.Held() > frameHeld {
+		t.Errorf("behind a large frame: %+v, %d bytes held", a.Usage, a.frames.Held())
 	}
 }
 
 func FuzzFrames(f *testing.F) {
 	f.Add(framed("metadata", `{"usage":{"inputTokens":3}}`), uint8(5))
 	f.Add(invoked(`{"type":"message_stop"}`), uint8(1))
-	f.Add(ExceptionFrame("validationException", []byte(`{"message":"x"}`)), uint8(200))
+	f.Add(eventstream.Exception("validationException", []byte(`{"message":"x"}`)), uint8(200))
 	f.Fuzz(func(t *testing.T, stream []byte, size uint8) {
 		whole, cut := NewFramedAnswer(Converse), NewFramedAnswer(Converse)
 		_, _ = whole.Write(stream)
@@ -282,8 +284,8 @@ func FuzzFrames(f *testing.F) {
 		if whole.Usage != cut.Usage || whole.Done != cut.Done || string(whole.ErrorBody) != string(cut.ErrorBody) {
 			t.Errorf("in pieces of %d: %+v, whole %+v", int(size)+1, cut.Usage, whole.Usage)
 		}
-		if cap(cut.frames.held) > 2*frameHeld {
-			t.Errorf("%d bytes are held", cap(cut.frames.held))
+		if cut.frames.Held() > 2*frameHeld {
+			t.Errorf("%d bytes are held", cut.frames.Held())
 		}
 	})
 }

@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/eventstream"
 )
 
 const (
@@ -24,7 +26,7 @@ type Pulse struct {
 	BlockEnded bool
 
 	rules  *pulseRules
-	frames *frames // of a stream of event frames
+	frames *eventstream.Reader // of a stream of event frames
 	inner  []byte
 	events bool
 	thinks bool
@@ -42,17 +44,17 @@ func NewPulse(d Dialect, stream, thinks bool) *Pulse {
 	return &Pulse{rules: &d.Rules().pulse, events: stream, thinks: thinks}
 }
 
-// NewFramedPulse makes one for a stream of [FrameType].
+// NewFramedPulse makes one for a stream of [eventstream.Type].
 func NewFramedPulse(d Dialect, thinks bool) *Pulse {
 	p := NewPulse(d, true, thinks)
-	p.frames = &frames{}
+	p.frames = &eventstream.Reader{Most: frameHeld}
 	return p
 }
 
 // framed takes bytes of event frames.
 func (p *Pulse) framed(b []byte) (alive bool) {
-	p.frames.feed(b, func(e *frame) {
-		event := e.inner(&p.inner)
+	p.frames.Feed(b, func(e *eventstream.Frame) {
+		event := innerOf(e, &p.inner)
 		event = event[:min(len(event), pulseHeld)]
 		if len(event) == 0 || len(event) <= pulsePing && hasAny(event, pings) {
 			return
@@ -61,7 +63,7 @@ func (p *Pulse) framed(b []byte) (alive bool) {
 		p.BlockEnded = p.BlockEnded || hasAny(event, p.rules.blockEnds)
 		p.sort(event)
 	})
-	return alive || p.frames.skip > 0 || p.frames.bad
+	return alive || p.frames.Skipping() || p.frames.Broken()
 }
 
 // Alive takes the next bytes, and tells whether any of them are of the answer.
@@ -190,7 +192,7 @@ func (p *Pulse) values(b []byte) bool {
 // in an array.
 func (p *Pulse) Between() (ok, comma bool) {
 	if p.frames != nil {
-		return p.frames.between(), false
+		return p.frames.Between(), false
 	}
 	if p.events {
 		return len(p.held) == 0 && !p.within, false

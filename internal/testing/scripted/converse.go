@@ -3,6 +3,7 @@ package scripted
 import (
 	"encoding/json"
 
+	"github.com/plimsoll/plimsoll/internal/eventstream"
 	"github.com/plimsoll/plimsoll/internal/modelserver"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -34,7 +35,7 @@ func (s *stream) converse(a *modelserver.Answer) {
 		s.JSON(200, m{"output": m{"message": m{"role": "assistant", "content": blocks}}, "stopReason": reason, "usage": used, "metrics": m{"latencyMs": 5}})
 		return
 	}
-	s.Open(wire.FrameType)
+	s.Open(eventstream.Type)
 	s.frame("messageStart", m{"role": "assistant"})
 	for i, b := range blocks {
 		var deltas []m
@@ -64,7 +65,7 @@ func (s *stream) frame(name string, v any) {
 	if err != nil {
 		panic(err) // maps and texts
 	}
-	s.Framed(wire.EventFrame(name, data))
+	s.Framed(eventstream.Event(name, data))
 }
 
 // converseForm refuses by an error, or in a stream by an exception in it.
@@ -75,13 +76,13 @@ func converseForm(words string, inStream bool) form {
 			s.JSON(400, m{"message": words})
 			return
 		}
-		s.Open(wire.FrameType)
+		s.Open(eventstream.Type)
 		s.frame("messageStart", m{"role": "assistant"})
 		data, err := json.Marshal(m{"message": words})
 		if err != nil {
 			panic(err) // a text
 		}
-		s.Framed(wire.ExceptionFrame("validationException", data))
+		s.Framed(eventstream.Exception("validationException", data))
 	}}
 }
 
