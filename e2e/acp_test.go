@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,7 +41,12 @@ type acpReply struct {
 
 func (w *world) talk(flags ...string) *talk {
 	w.t.Helper()
-	argv := append(append([]string{"run", "--quiet"}, flags...), "--", testtool, "acp", "acp")
+	return w.talkTo(flags, testtool, "acp", "acp")
+}
+
+func (w *world) talkTo(flags []string, command ...string) *talk {
+	w.t.Helper()
+	argv := slices.Concat([]string{"run", "--quiet"}, flags, []string{"--"}, command)
 	k := &talk{w: w, cmd: exec.Command(plimsoll, argv...)}
 	k.cmd.Dir, k.cmd.Env = w.work, w.environment("SESSION="+filepath.Join(w.home, "session"))
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
