@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,6 +33,27 @@ func assertClean(t *testing.T, s *site, e *enclosure, agent int) {
 		t.Errorf("the agent, pid %d, is left", agent)
 		_ = syscall.Kill(agent, syscall.SIGKILL)
 	}
+}
+
+// heldByNobody is [held] by a pipe with a name, whose other end is no caller's: a run that its caller talks to has a guard, which cleans up
+// when both are killed, and here the next command is to do that.
+func heldByNobody(t testing.TB, cmd *exec.Cmd) (in *os.File) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "stdin")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin = r
+	t.Cleanup(func() { r.Close(); in.Close() })
+	return in
 }
 
 // nextCommand runs the command that must clean up. A child that the supervisor had forked
@@ -67,7 +89,7 @@ func TestASupervisorKilledAtAnyMomentLeavesNothingForGood(t *testing.T) {
 		for i := range rounds {
 			ready := filepath.Join(s.dir, fmt.Sprintf("ready-%d", i))
 			cmd := s.command("run", "--layer", layer, "--memory-max", "200M", "--", "agent", "ready", ready)
-			in := held(t, cmd)
+			in := heldByNobody(t, cmd)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +123,7 @@ func TestASupervisorKilledAtAChosenMoment(t *testing.T) {
 			}
 			ready := filepath.Join(s.dir, "ready")
 			cmd := s.command("run", "--layer", layer, "--memory-max", "200M", "--", "agent", "ready", ready)
-			in := held(t, cmd)
+			in := heldByNobody(t, cmd)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +179,7 @@ func killedRun(t *testing.T, s *site, args ...string) (agent int) {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
 	cmd := s.command(append(append([]string{"run", "--quiet"}, args...), "agent", "ready", ready)...)
-	held(t, cmd)
+	heldByNobody(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +255,7 @@ func TestGCLeavesARunOfAnotherStateDirectoryAlone(t *testing.T) {
 	e := s.enclose()
 	ready := filepath.Join(s.dir, "ready")
 	cmd := s.command("run", "--quiet", "--", "agent", "ready", ready)
-	in := held(t, cmd)
+	in := heldByNobody(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +378,7 @@ func TestAStoppedSupervisorKeepsItsClaim(t *testing.T) {
 	s := newSite(t)
 	ready := filepath.Join(s.dir, "ready")
 	cmd := s.command("run", "--quiet", "--", "agent", "ready", ready)
-	in := held(t, cmd)
+	in := heldByNobody(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
