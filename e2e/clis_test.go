@@ -3,19 +3,22 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
 
 // A cli is one real agent: how its first-run questions are answered beforehand, and
-// words of its start-up screen. The words are those of the pinned version.
+// words of its start-up screen. VERSION is the one that is installed.
 type cli struct {
 	name   string
+	folder string // of its package
 	settle func(t *testing.T, w *world)
 	screen []string
 }
@@ -44,7 +47,7 @@ const key = "not-a-key-of-anybody" // what the tools find in the place of an API
 
 var clis = []cli{
 	{
-		name: "claude",
+		name: "claude", folder: "@anthropic-ai/claude-code",
 		// Onboarding would call home first; the folder would ask to be trusted.
 		settle: func(t *testing.T, w *world) {
 			write(t, quoted(t, map[string]any{
@@ -54,10 +57,10 @@ var clis = []cli{
 				"projects":               map[string]any{w.work: map[string]any{"hasTrustDialogAccepted": true}},
 			}), w.home, ".claude.json")
 		},
-		screen: []string{"Claude Code", "v2.1.332", "? for shortcuts"},
+		screen: []string{"Claude Code", "vVERSION", "? for shortcuts"},
 	},
 	{
-		name: "codex",
+		name: "codex", folder: "@openai/codex",
 		settle: func(t *testing.T, w *world) {
 			write(t, fmt.Sprintf(`model_provider = "nobody"
 check_for_update_on_startup = false
@@ -70,14 +73,14 @@ wire_api = "responses"
 trust_level = "trusted"
 `, quoted(t, w.work)), w.home, ".codex", "config.toml")
 		},
-		screen: []string{"OpenAI Codex", "(v0.171.0)", "Ask Codex to do anything"},
+		screen: []string{"OpenAI Codex", "(vVERSION)", "Ask Codex to do anything"},
 	},
 	{
-		name: "gemini",
+		name: "gemini", folder: "@google/gemini-cli",
 		settle: func(t *testing.T, w *world) {
 			write(t, `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}}}`, w.home, ".gemini", "settings.json")
 		},
-		screen: []string{"Gemini CLI", "v0.61.0", "Type your message"},
+		screen: []string{"Gemini CLI", "vVERSION", "Type your message"},
 	},
 }
 
@@ -94,10 +97,24 @@ var alone = []string{
 // tenth of what the profiles reckon for real work, and admission has tests of its own.
 var anyway = []string{"--force"}
 
+// clients is the folder in which the agents are installed. By night there is a second one, with their newest releases.
+func clients() string { return cmp.Or(os.Getenv("PLIMSOLL_E2E_CLIENTS"), "node_modules") }
+
+// version is that of a package in it.
+func version(t *testing.T, folder string) string {
+	t.Helper()
+	var p struct{ Version string }
+	text, err := os.ReadFile(filepath.Join(clients(), folder, "package.json"))
+	if err != nil || json.Unmarshal(text, &p) != nil || p.Version == "" {
+		t.Fatalf("the version of %s: %v", folder, err)
+	}
+	return p.Version
+}
+
 // installed is the path of a tool in node_modules.
 func installed(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("node_modules", ".bin", name))
+	path, err := filepath.Abs(filepath.Join(clients(), ".bin", name))
 	if err == nil {
 		_, err = os.Stat(path)
 	}
@@ -146,8 +163,9 @@ func TestAgentStartsUp(t *testing.T) {
 				tool.settle(t, w)
 				c := w.open(alone, m.argv(anyway, path)...)
 				for _, words := range tool.screen {
-					c.expectAnywhere(words)
+					c.expectAnywhere(strings.ReplaceAll(words, "VERSION", version(t, tool.folder)))
 				}
+				time.Sleep(2 * time.Second) // Claude Code draws its screen before it takes keys
 				status := c.interrupt()
 				if status != 0 {
 					t.Errorf("status %d after Ctrl-C, want 0; the terminal shows\n%s", status, c.shows())

@@ -130,7 +130,10 @@ func TestClonedRepositoryInATerminal(t *testing.T) {
 		if n := attacker.Load(); n > 0 {
 			t.Errorf("before the answer the project's address heard %d requests", n)
 		}
-		c.press("\r") // yes, which is chosen
+		c.expectAnywhere("Esc to cancel")
+		c.press("\x1b[B")           // where a project sets variables, no is chosen: yes is below it
+		time.Sleep(2 * time.Second) // keys that come together are taken for text
+		c.press("\r")
 		c.expectAnywhere("? for shortcuts")
 		c.press("say ok")
 		c.press("\r")

@@ -26,7 +26,10 @@
 // (github.com/a2aproject/a2a-tck at 2026-03, with its requirements in venv); else that is skipped.
 //
 // The agent CLIs are pinned in package.json and package-lock.json and live in
-// e2e/node_modules, which git ignores. Without them their test is skipped with the
+// e2e/node_modules, which git ignores; PLIMSOLL_E2E_CLIENTS names another node_modules, as by
+// night, for their newest releases. Those that are Node programs are started by the Node.js of
+// e2e/mcp where that is installed. package.json puts detect-libc, which is there anyway, in the
+// place of five builds of a clipboard library that Qwen Code lists and the registry has not. Without them their test is skipped with the
 // reason, and fails where CI=true. They get an empty home, keys that open nothing and a
 // proxy that does not answer, so nothing leaves the machine.
 //

@@ -14,7 +14,7 @@ var _ = add(Agent{
 	Name: "claude", Title: "Claude Code", Aliases: []string{"claude-code"}, Packages: []string{"@anthropic-ai/claude-code"},
 	// The estimate and the bound are those of the sub-agent runner whose users know this name.
 	InitialEstimate: 4096 * limit.MiB, MaxConcurrent: 3,
-	Source: "measured: 2.1.197", Compacts: true, plan: planClaude, trusts: func(w *planner) bool { return readClaude(w).trusts() },
+	Source: "measured: 2.1.332", Compacts: true, plan: planClaude, trusts: func(w *planner) bool { return readClaude(w).trusts() },
 	Resume:     "claude --continue",
 	StatusLine: func(h Home) string { return filepath.Join(claudeFolder(h), "settings.json") },
 

@@ -8,19 +8,20 @@ import (
 	"strings"
 )
 
-// Claude Code 2.1.197, measured.
+// Claude Code 2.1.332, measured.
 //
 // ANTHROPIC_BASE_URL takes the address, /v1/messages is added to it. Every credential goes
 // there as it would go to Anthropic: x-api-key (ANTHROPIC_API_KEY), a bearer token
 // (ANTHROPIC_AUTH_TOKEN, apiKeyHelper), the OAuth token of a subscription (login file,
 // CLAUDE_CODE_OAUTH_TOKEN; refreshed at another host, which is not touched).
 //
-// With an address that is not api.anthropic.com it sends all 24 tools and 76 KB in place
-// of 9 tools and 48 KB, moves cache marks, leaves out beta headers, and no longer asks for
+// With an address that is not api.anthropic.com it sends all its tools (76 KB with 2.1.197) in place
+// of the first 12 (49 KB), moves cache marks, leaves out beta headers, and no longer asks for
 // the settings and limits of the organisation. Two variables undo that. With
 // ENABLE_TOOL_SEARCH alone the tools are as before, the rest is not; with
 // _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL the request is the same to the byte but for
-// identifiers and a checksum of the body. The second is not documented: should a later
+// identifiers, a checksum of the body and one beta header (mid-conversation-system-clear-at) that it
+// keeps for Anthropic's own address. The second is not documented: should a later
 // version not know it, the first still keeps the tools. When the address was the user's
 // own, the tool already behaves as it does with one, and nothing is undone.
 //

@@ -14,7 +14,7 @@ var _ = add(Agent{
 	Name: "codex", Title: "Codex", Packages: []string{"@openai/codex"},
 	// The estimate and the bound are those of the sub-agent runner whose users know this name.
 	InitialEstimate: 4096 * limit.MiB, MaxConcurrent: 5,
-	Source: "measured: 0.169.0", Compacts: true, plan: planCodex, trusts: func(w *planner) bool { return readCodex(w).trusted },
+	Source: "measured: 0.171.0", Compacts: true, plan: planCodex, trusts: func(w *planner) bool { return readCodex(w).trusted },
 	Resume: "codex resume --last",
 
 	ServerFiles: func(h Home) []string { return []string{below(codexFolder(h), "config.toml")} },
