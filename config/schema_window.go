@@ -185,6 +185,11 @@ var upstreamKeys = []*Key{
 	upstreamURL("openai", "https://api.openai.com/v1", "OpenAI or a service that speaks its protocol; ends in /v1.", func(u *UpstreamSettings) *string { return &u.OpenAI }),
 	upstreamURL("anthropic", "https://api.anthropic.com", "Anthropic; without /v1.", func(u *UpstreamSettings) *string { return &u.Anthropic }),
 	upstreamURL("gemini", "https://generativelanguage.googleapis.com", "Google Gemini; without a version.", func(u *UpstreamSettings) *string { return &u.Gemini }),
+	{
+		Name: "bedrock", Type: TypeURL, PerTool: true, Project: ProjectNever, example: `"https://bedrock-runtime.eu-central-1.amazonaws.com"`,
+		Doc: "Base URL of Amazon Bedrock that serve signs for, with the credentials that AWS's own tools would use; needs a token. Empty: none.",
+		set: func(s *Settings, v any) { s.Upstream.Bedrock = v.(string) },
+	},
 	upstreamKey("openai", func(u *UpstreamSettings) *string { return &u.OpenAIKey }),
 	upstreamKey("anthropic", func(u *UpstreamSettings) *string { return &u.AnthropicKey }),
 	upstreamKey("gemini", func(u *UpstreamSettings) *string { return &u.GeminiKey }),

@@ -192,6 +192,7 @@ type UpstreamSettings struct {
 	OpenAI       string `json:"openai"`
 	Anthropic    string `json:"anthropic"`
 	Gemini       string `json:"gemini"`
+	Bedrock      string `json:"bedrock"`
 	OpenAIKey    string `json:"openai_key"`
 	AnthropicKey string `json:"anthropic_key"`
 	GeminiKey    string `json:"gemini_key"`

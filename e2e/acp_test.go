@@ -4,12 +4,12 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,11 +22,14 @@ type talk struct {
 	cmd   *exec.Cmd
 	in    *json.Encoder
 	out   *bufio.Scanner
+	errs  bytes.Buffer
 	close func()
 }
 
 type acpReply struct {
 	ID     *int
+	Method string // of the agent's own requests
+	Params json.RawMessage
 	Result json.RawMessage
 	Error  *struct {
 		Code    int
@@ -41,15 +44,18 @@ type acpReply struct {
 
 func (w *world) talk(flags ...string) *talk {
 	w.t.Helper()
-	return w.talkTo(flags, testtool, "acp", "acp")
+	prepare := func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "SESSION="+filepath.Join(w.home, "session")) }
+	return w.talkTo(prepare, flags, testtool, "acp", "acp")
 }
 
-func (w *world) talkTo(flags []string, command ...string) *talk {
+// talkTo starts an agent that speaks the protocol under plimsoll run. prepare may change the command.
+func (w *world) talkTo(prepare func(*exec.Cmd), flags []string, command ...string) *talk {
 	w.t.Helper()
-	argv := slices.Concat([]string{"run", "--quiet"}, flags, []string{"--"}, command)
-	k := &talk{w: w, cmd: exec.Command(plimsoll, argv...)}
-	k.cmd.Dir, k.cmd.Env = w.work, w.environment("SESSION="+filepath.Join(w.home, "session"))
+	argv := append(append([]string{"run", "--quiet"}, flags...), "--")
+	k := &talk{w: w, cmd: exec.Command(plimsoll, append(argv, command...)...)}
+	k.cmd.Dir, k.cmd.Env, k.cmd.Stderr = w.work, w.environment(), &k.errs
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	prepare(k.cmd)
 	in, err := k.cmd.StdinPipe()
 	if err != nil {
 		w.t.Fatal(err)
@@ -59,6 +65,7 @@ func (w *world) talkTo(flags []string, command ...string) *talk {
 		w.t.Fatal(err)
 	}
 	k.in, k.out, k.close = json.NewEncoder(in), bufio.NewScanner(out), func() { _ = in.Close() }
+	k.out.Buffer(nil, 16<<20)
 	if err := k.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -77,7 +84,7 @@ func (k *talk) send(id int, method string, params any) {
 	}
 }
 
-// answer waits for the answer of a request. An end of the stream is none.
+// answer waits for the answer of a request. An end of the stream is none. What the agent asks meanwhile is allowed.
 func (k *talk) answer(id int) (acpReply, bool) {
 	k.w.t.Helper()
 	for k.out.Scan() {
@@ -85,11 +92,35 @@ func (k *talk) answer(id int) (acpReply, bool) {
 		if err := json.Unmarshal(k.out.Bytes(), &r); err != nil {
 			k.w.t.Fatalf("%v in %q", err, k.out.Text())
 		}
+		if r.Method != "" {
+			k.allow(r)
+			continue
+		}
 		if r.ID != nil && *r.ID == id {
 			return r, true
 		}
 	}
 	return acpReply{}, false
+}
+
+// allow answers a request for permission by the first of its options that allows.
+func (k *talk) allow(r acpReply) {
+	k.w.t.Helper()
+	var asked struct {
+		Options []struct{ OptionID, Kind string }
+	}
+	if r.ID == nil || r.Method != "session/request_permission" || json.Unmarshal(r.Params, &asked) != nil {
+		return
+	}
+	for _, o := range asked.Options {
+		if strings.HasPrefix(o.Kind, "allow") {
+			answer := map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": o.OptionID}}
+			if err := k.in.Encode(map[string]any{"jsonrpc": "2.0", "id": *r.ID, "result": answer}); err != nil {
+				k.w.t.Fatal(err)
+			}
+			return
+		}
+	}
 }
 
 func (k *talk) begin() {

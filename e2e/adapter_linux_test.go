@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,7 +25,8 @@ func (w *world) behindAdapter(m mode, report string) (k *talk, adapter, agent in
 	if err := os.WriteFile(start, []byte("#!/bin/sh\n"+program+" acp acp\necho over >&2\n"), 0o700); err != nil {
 		w.t.Fatal(err)
 	}
-	k = w.talkTo([]string{"--layer", m.layer, "--memory-max", "400M", "--report", report}, start)
+	prepare := func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "SESSION="+filepath.Join(w.home, "session")) }
+	k = w.talkTo(prepare, []string{"--layer", m.layer, "--memory-max", "400M", "--report", report}, start)
 	k.begin()
 	for _, p := range w.processes() {
 		switch {

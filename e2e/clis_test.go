@@ -54,7 +54,7 @@ var clis = []cli{
 				"projects":               map[string]any{w.work: map[string]any{"hasTrustDialogAccepted": true}},
 			}), w.home, ".claude.json")
 		},
-		screen: []string{"Claude Code", "v2.1.197", "? for shortcuts"},
+		screen: []string{"Claude Code", "v2.1.332", "? for shortcuts"},
 	},
 	{
 		name: "codex",
@@ -70,7 +70,7 @@ wire_api = "responses"
 trust_level = "trusted"
 `, quoted(t, w.work)), w.home, ".codex", "config.toml")
 		},
-		screen: []string{"OpenAI Codex", "(v0.169.0)", "Ask Codex to do anything"},
+		screen: []string{"OpenAI Codex", "(v0.171.0)", "Ask Codex to do anything"},
 	},
 	{
 		name: "gemini",

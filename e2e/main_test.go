@@ -45,6 +45,12 @@ func testMain(m *testing.M) int {
 			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}
+	// Agents that are Node programs need a newer one than some systems have; this is the one that is pinned beside the MCP servers.
+	if node, err := filepath.Abs(filepath.Join("mcp", "node_modules", "node", "bin")); err == nil {
+		if _, err := os.Stat(filepath.Join(node, "node")); err == nil {
+			_ = os.Setenv("PATH", node+":"+os.Getenv("PATH"))
+		}
+	}
 	bin = os.Getenv("PLIMSOLL_E2E_BIN")
 	if bin == "" {
 		dir, err := os.MkdirTemp("", "plimsoll-e2e-")

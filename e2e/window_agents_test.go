@@ -136,7 +136,7 @@ func (a agent) apart(e errand) func(*exec.Cmd) {
 		// Nothing of the machine's own agents, nobody but loopback in reach.
 		cmd.Env = slices.DeleteFunc(cmd.Env, func(kv string) bool {
 			name, _, _ := strings.Cut(kv, "=")
-			for _, prefix := range []string{"ANTHROPIC_", "OPENAI_", "CODEX_", "CLAUDE", "GEMINI_", "GOOGLE_", "OPENCODE", "XDG_", "AWS_"} {
+			for _, prefix := range []string{"ANTHROPIC_", "OPENAI_", "CODEX_", "CLAUDE", "COPILOT_", "GEMINI_", "GOOGLE_", "OPENCODE", "QWEN_", "XDG_", "AWS_"} {
 				if strings.HasPrefix(name, prefix) {
 					return true
 				}

@@ -107,6 +107,7 @@ type Process struct {
 type Window struct {
 	Proxy              bool   `json:"proxy"`              // requests went through the proxy
 	NoProxy            string `json:"no_proxy,omitempty"` // why they did not
+	Unknown            bool   `json:"unknown,omitempty"`  // the program is none of the agents that are known
 	Requests           int64  `json:"requests"`
 	Passed             int64  `json:"passed"`
 	TokensIn           int64  `json:"tokens_in"`
@@ -131,7 +132,7 @@ func (w *Window) observe(e Event) {
 	case WindowOn:
 		w.Proxy = true
 	case WindowOff:
-		w.NoProxy = e.Reason
+		w.NoProxy, w.Unknown = e.Reason, e.Unknown
 	case WindowRequest:
 		w.Requests++
 		if w.LimitTokens == 0 || float64(e.Tokens)*float64(w.LimitTokens) > float64(w.PeakTokens)*float64(e.LimitTokens) {

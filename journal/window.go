@@ -194,6 +194,8 @@ type (
 	// WindowOff says why a run goes without the proxy.
 	WindowOff struct {
 		Reason string `json:"reason"`
+		// Unknown says that the program is none of the agents that are known: it may ask no model at all.
+		Unknown bool `json:"unknown,omitempty"`
 	}
 	// WindowStore says what a bound of the store of checkpoints did.
 	WindowStore struct {

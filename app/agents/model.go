@@ -37,6 +37,8 @@ type modelChoice struct {
 	name     string
 	url      string
 	keyEnv   string
+	// cloud says that it is asked where the cloud of that provider has models.
+	cloud bool
 	// why says where the choice comes from, for people.
 	why string
 }
@@ -86,14 +88,15 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 			c.KeyEnv = s.key(getenv)
 		}
 	}
+	maker := func(name string) string { return makerBy(name, getenv) }
 	m := modelChoice{provider: c.Provider, name: c.Model, url: c.BaseURL, keyEnv: c.KeyEnv, why: "configured"}
 	if c.Provider == "" && c.BaseURL == "" { // behind a base URL a slash may belong to the name
 		m.provider, m.name = splitModel(c.Model)
 	}
 	if override != "" {
 		provider, name := splitModel(override)
-		if was := configuredProvider(m); provider == "" && c.BaseURL == "" && makerOf(name) != was {
-			provider = makerOf(name)
+		if was := configuredProvider(m, maker); provider == "" && c.BaseURL == "" && maker(name) != was {
+			provider = maker(name)
 		} else if provider == was && m.provider != "" {
 			provider = "" // as it is
 		}
@@ -112,12 +115,16 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 		}
 	}
 	known := serviceOf(m.provider)
+	if known != nil && known.cloud && m.url == "" {
+		m.cloud, m.provider = true, known.name
+	}
 	if m.name == "" {
 		switch {
-		case known != nil && known.modelVar != "" && getenv(known.modelVar) != "":
-			m.name = getenv(known.modelVar)
+		case known != nil && firstSet(getenv, known.modelVars) != "":
+			m.name = firstSet(getenv, known.modelVars)
 		case known != nil && known.model != "" && (m.url == "" || m.provider == "anthropic"):
 			m.name = known.model
+		case m.cloud: // what is missing is said together, below
 		default:
 			return m, fmt.Errorf("no model is named for the provider %s; set model in [agents.%s], or --model", m.provider, c.Name)
 		}
@@ -130,6 +137,11 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 	if m.url == "" && known != nil {
 		m.url = known.address(u, getenv)
 	}
+	if m.cloud {
+		if err := cloudMissing(m, known, getenv); err != nil {
+			return m, err
+		}
+	}
 	if m.url == "" {
 		return m, fmt.Errorf("where the provider %s is asked is not known (those that are: %s); set base_url in [agents.%s] to its address that ends in /v1, or --base-url", m.provider, serviceNames(), c.Name)
 	}
@@ -140,11 +152,19 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 }
 
 // configuredProvider is the provider of what is configured, "" when nothing tells.
-func configuredProvider(m modelChoice) string {
+func configuredProvider(m modelChoice, maker func(string) string) string {
 	if p := models.Provider(m.provider); p != "" || m.url != "" {
 		return p
 	}
-	return makerOf(m.name)
+	return maker(m.name)
+}
+
+// makerBy is the provider of a model's bare name: the cloud that LLM_PROVIDER names, for clouds have models of all makers, else its maker.
+func makerBy(name string, getenv func(string) string) string {
+	if s := serviceOf(getenv("LLM_PROVIDER")); s != nil && s.cloud {
+		return s.name
+	}
+	return makerOf(name)
 }
 
 // makerOf is the provider whose models have such names.
@@ -191,13 +211,13 @@ var errNoModel = errors.New(`no model: there is no key in the environment, and n
   --model ollama/NAME for one on this machine, or
   --model standin for the built-in stand-in, which is no model but needs no key`)
 
-// guessProvider goes by the model's name, then by LLM_PROVIDER, then by whose key is there. Providers of LLM_PROVIDER that are reached
-// by the protocol of others (Azure, Bedrock, Vertex) say which limits count, and leave it to the keys who is asked.
+// guessProvider goes by the cloud that LLM_PROVIDER names, by the model's name, by another provider of LLM_PROVIDER, then by whose key
+// is there. At an address of the configuration LLM_PROVIDER says whose limits count, and no more.
 func guessProvider(m modelChoice, getenv func(string) string) (provider, why string) {
 	switch p := makerOf(m.name); {
 	case m.url != "" && p != "anthropic":
 		return "openai", m.why
-	case p != "":
+	case p != "" && (m.url != "" || makerBy(m.name, getenv) == p):
 		return p, m.why
 	}
 	if s := serviceOf(getenv("LLM_PROVIDER")); s != nil {
@@ -219,8 +239,11 @@ func ModelOfKey(getenv func(string) string) string {
 			continue
 		}
 		m := modelChoice{provider: s.name, name: s.model}
-		if s.modelVar != "" && getenv(s.modelVar) != "" {
-			m.name = getenv(s.modelVar)
+		if set := firstSet(getenv, s.modelVars); set != "" {
+			m.name = set
+		}
+		if m.name == "" {
+			continue
 		}
 		return m.String()
 	}
@@ -239,6 +262,10 @@ func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.
 			return nil, nil, errors.Join(err, s.Close())
 		}
 		return model, s.Close, nil
+	}
+	if m.cloud {
+		model, err := cloudModel(ctx, m, c, client, os.Getenv)
+		return model, func() error { return nil }, err
 	}
 	key := ""
 	if m.keyEnv != "" {
@@ -259,12 +286,20 @@ func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.
 func modelWithKey(m modelChoice, key string, c config.Agent, client *http.Client) (agent.Model, error) {
 	switch {
 	case m.provider == "anthropic":
-		return anthropic.New(anthropic.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
+		return anthropicModel(m, key, c, client)
 	case m.speaksGemini():
-		return gemini.New(gemini.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
+		return geminiModel(m, key, c, client)
 	}
 	return openai.New(openai.Options{
 		BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput,
 		Standin: m.isStandin(),
 	})
+}
+
+func anthropicModel(m modelChoice, key string, c config.Agent, client *http.Client) (agent.Model, error) {
+	return anthropic.New(anthropic.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
+}
+
+func geminiModel(m modelChoice, key string, c config.Agent, client *http.Client) (agent.Model, error) {
+	return gemini.New(gemini.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/agent/clouds"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/window/models"
 )
@@ -12,20 +13,21 @@ import (
 // A service has models that a name and a key are enough for: where it is and which variable holds its key are known. They are
 // those of its own documentation; where a service is reached by OpenAI's protocol, its address for that.
 type service struct {
-	name     string   // as --model takes it, and as package models names it
-	keys     []string // variables that may hold its key; the first that is set counts
-	url      string   // base URL; "" is that of [upstream]
-	urlVar   string   // a variable of its own library for another address; "" is none
-	modelVar string
-	model    string // that is asked when nothing names one; "" is none
-	local    bool   // it runs on this machine and needs no key
+	name      string   // as --model takes it, and as package models names it
+	keys      []string // variables that may hold its key; the first that is set counts
+	url       string   // base URL; "" is that of [upstream]
+	urlVars   []string // variables of its own library, and of the original, for another address
+	modelVars []string
+	model     string // that is asked when nothing names one; "" is none
+	local     bool   // it runs on this machine and needs no key
+	cloud     bool   // models of others, at addresses and with credentials of its own (clouds.go)
 }
 
 // services are in the order in which their keys count when several are set.
 var services = []service{
-	{name: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, urlVar: "ANTHROPIC_BASE_URL", modelVar: "ANTHROPIC_MODEL", model: defaultAnthropic},
-	{name: "openai", keys: []string{"OPENAI_API_KEY"}, urlVar: "OPENAI_BASE_URL", modelVar: "OPENAI_MODEL", model: defaultOpenAI},
-	{name: "gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urlVar: "GOOGLE_GEMINI_BASE_URL", modelVar: "GEMINI_MODEL", model: "gemini-flash-latest"},
+	{name: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, urlVars: []string{"ANTHROPIC_BASE_URL"}, modelVars: []string{"ANTHROPIC_MODEL", "ANTHROPIC_MODEL_NAME"}, model: defaultAnthropic},
+	{name: "openai", keys: []string{"OPENAI_API_KEY"}, urlVars: []string{"OPENAI_BASE_URL", "OPENAI_ENDPOINT"}, modelVars: []string{"OPENAI_MODEL", "OPENAI_MODEL_NAME"}, model: defaultOpenAI},
+	{name: "gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urlVars: []string{"GOOGLE_GEMINI_BASE_URL"}, modelVars: []string{"GEMINI_MODEL", "GOOGLE_GEMINI_MODEL_NAME"}, model: "gemini-flash-latest"},
 	{name: "openrouter", keys: []string{"OPENROUTER_API_KEY"}, url: "https://openrouter.ai/api/v1", model: "openrouter/auto"},
 	{name: "groq", keys: []string{"GROQ_API_KEY"}, url: "https://api.groq.com/openai/v1", model: "openai/gpt-oss-120b"},
 	{name: "mistral", keys: []string{"MISTRAL_API_KEY"}, url: "https://api.mistral.ai/v1", model: "mistral-medium-latest"},
@@ -33,7 +35,10 @@ var services = []service{
 	{name: "xai", keys: []string{"XAI_API_KEY"}, url: "https://api.x.ai/v1", model: "grok-4.5"},
 	{name: "together", keys: []string{"TOGETHER_API_KEY"}, url: "https://api.together.xyz/v1", model: "openai/gpt-oss-120b"},
 	{name: "cerebras", keys: []string{"CEREBRAS_API_KEY"}, url: "https://api.cerebras.ai/v1", model: "gpt-oss-120b"},
-	{name: "ollama", url: "http://127.0.0.1:11434/v1", urlVar: "OLLAMA_HOST", local: true},
+	{name: "azure", keys: []string{"AZURE_OPENAI_API_KEY"}, urlVars: []string{"AZURE_OPENAI_ENDPOINT"}, modelVars: []string{"AZURE_OPENAI_DEPLOYMENT"}, cloud: true},
+	{name: "vertex", urlVars: []string{"GOOGLE_VERTEX_BASE_URL"}, modelVars: []string{"VERTEXAI_MODEL_NAME"}, cloud: true},
+	{name: "bedrock", urlVars: []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME"}, modelVars: []string{"AWS_BEDROCK_MODEL_ID"}, cloud: true},
+	{name: "ollama", url: "http://127.0.0.1:11434/v1", urlVars: []string{"OLLAMA_HOST"}, local: true},
 	{name: "lmstudio", url: "http://127.0.0.1:1234/v1", local: true},
 }
 
@@ -116,12 +121,16 @@ func (s *service) hasKey(getenv func(string) string) bool {
 
 // address is where the service is asked.
 func (s *service) address(u config.UpstreamSettings, getenv func(string) string) string {
-	if s.urlVar != "" {
-		if set := strings.TrimSpace(getenv(s.urlVar)); set != "" {
-			return s.addressOf(set)
-		}
+	if set := firstSet(getenv, s.urlVars); set != "" {
+		return s.addressOf(set)
 	}
 	switch s.name {
+	case "vertex":
+		return clouds.VertexURL(vertexLocation(getenv))
+	case "bedrock":
+		if region := awsRegion(getenv); region != "" {
+			return clouds.BedrockURL(region)
+		}
 	case "anthropic":
 		return u.Anthropic
 	case "openai":
@@ -130,6 +139,16 @@ func (s *service) address(u config.UpstreamSettings, getenv func(string) string)
 		return u.Gemini
 	}
 	return s.url
+}
+
+// firstSet is the first of the variables that is set.
+func firstSet(getenv func(string) string, names []string) string {
+	for _, name := range names {
+		if set := strings.TrimSpace(getenv(name)); set != "" {
+			return set
+		}
+	}
+	return ""
 }
 
 // addressOf reads the service's own variable. OLLAMA_HOST is a host with or without a port and a scheme; one that says where to listen

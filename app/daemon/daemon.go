@@ -111,8 +111,12 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	}
 	remembered := remember.Open(app, settings, remember.Options{Journal: events, Namespace: remember.ServeNamespace, Inside: app.Fence().Inside(), Warn: app.Warn})
 	defer remembered.Close()
+	upstreams, err := window.Upstreams(ctx, settings.Upstream)
+	if err != nil {
+		return err
+	}
 	plane, err := window.Open(app, settings, window.Options{
-		Journal: events, Token: token, Upstreams: window.Upstreams(settings.Upstream), Warn: app.Warn,
+		Journal: events, Token: token, Upstreams: upstreams, Warn: app.Warn,
 		Keeper: remembered.Keeper(), KeepTurns: remembered.Turns(), Recaller: remembered.Recaller(), RecallFor: remembered.Namespace(),
 	})
 	if err != nil {
@@ -227,4 +231,5 @@ func sayWhere(w io.Writer, root string, plane *window.Plane) {
 // baseVariables are the variables by which the providers' own libraries take a base URL.
 var baseVariables = map[proxy.Provider]string{
 	proxy.OpenAI: "OPENAI_BASE_URL", proxy.Anthropic: "ANTHROPIC_BASE_URL", proxy.Gemini: "GOOGLE_GEMINI_BASE_URL",
+	proxy.Bedrock: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
 }

@@ -278,6 +278,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	relax()
 	if x.closeProxy != nil {
 		x.closeProxy()
+		x.warnAboutProxy()
 	}
 	x.collectTally(spec.ID)
 	if err != nil {

@@ -11,6 +11,9 @@ import (
 // windowRow is what the window plane did: the fullest request against its window, and what
 // was done about it. It is "" for a run that has nothing to do with models.
 func windowRow(w journal.Window) string {
+	if w.Unknown {
+		return "" // most commands ask no model; the dry run, the report and top say it
+	}
 	if w.NoProxy != "" {
 		return "no proxy, because " + w.NoProxy
 	}

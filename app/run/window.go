@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"net"
@@ -31,9 +32,10 @@ const ProxyName = "PLIMSOLL_PROXY"
 // windowChoice is whether a run gets a proxy, before anything is started.
 type windowChoice struct {
 	agent *profile.Agent // nil where nothing is known of it
-	// wanted says that there is to be one; why, for a tool that is known, why there is not.
-	wanted bool
-	why    string
+	// wanted says that there is to be one, why why there is not; unknown that the program is none of the agents that are known.
+	wanted  bool
+	why     string
+	unknown bool
 }
 
 // agent is what is known of the program: by what the command starts, else by the name that the run has.
@@ -76,7 +78,8 @@ func chooseWindow(p *decision) windowChoice {
 		c.agent, c.wanted = profile.Generic, true
 	}
 	if !known && !c.wanted {
-		c.why = "" // no model is known to be asked: nothing is missing
+		c.unknown = true
+		c.why = cmp.Or(c.why, p.Tool+" is none of the agents that are known: if it asks a model, nothing stands before that; --proxy puts the proxy there, for programs that take their provider's address from "+profile.GenericNames)
 	}
 	return c
 }
@@ -129,7 +132,7 @@ func (x *process) planWindow(c windowChoice, address, token, folder string, aws 
 func (x *process) openProxy(ctx context.Context, run string) (argv, environ []string) {
 	choice := chooseWindow(x.decision)
 	if !choice.wanted {
-		x.withoutProxy(choice.why)
+		x.report.journal.Append(journal.WindowOff{Reason: choice.why, Unknown: choice.unknown})
 		return nil, nil
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -196,13 +199,19 @@ func (x *process) writePrivate(files []profile.File) error {
 }
 
 func (x *process) withoutProxy(why string) {
-	if why != "" {
-		x.report.journal.Append(journal.WindowOff{Reason: why})
-	}
+	x.report.journal.Append(journal.WindowOff{Reason: why})
 }
 
 // lastAnswers is what requests still under way get when the tool has ended.
 const lastAnswers = time.Second
+
+// warnAboutProxy says that a proxy that was asked for was not used: nothing that it can hold was held.
+func (x *process) warnAboutProxy() {
+	w := x.report.reporter.Report().Window
+	if x.decision.Settings.Window.Proxy == "on" && w.Proxy && w.Requests == 0 && w.Passed == 0 {
+		x.report.warn("window", "nothing came through the proxy: if "+x.decision.Tool+" asked a model, it did so directly; it has to take its provider's address from "+profile.GenericNames)
+	}
+}
 
 // collectAt is the GC percentage of a supervisor with a proxy. It handles one conversation and
 // has time, and what it holds is taken from the agent: with Go's own 100 it held 19 MiB of

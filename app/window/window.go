@@ -1,6 +1,7 @@
 package window
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -226,10 +227,18 @@ func tellSummary(o Options, s compact.Summary) {
 }
 
 // Upstreams are the providers of [upstream], with the keys that are to be added.
-func Upstreams(u config.UpstreamSettings) []proxy.Upstream {
-	return []proxy.Upstream{
+func Upstreams(ctx context.Context, u config.UpstreamSettings) ([]proxy.Upstream, error) {
+	list := []proxy.Upstream{
 		{Name: "openai", Provider: proxy.OpenAI, URL: u.OpenAI, KeyEnv: u.OpenAIKey},
 		{Name: "anthropic", Provider: proxy.Anthropic, URL: u.Anthropic, KeyEnv: u.AnthropicKey},
 		{Name: "gemini", Provider: proxy.Gemini, URL: u.Gemini, KeyEnv: u.GeminiKey},
 	}
+	if u.Bedrock == "" {
+		return list, nil
+	}
+	signer, err := signerFor(ctx, u.Bedrock)
+	if err != nil {
+		return nil, err
+	}
+	return append(list, proxy.Upstream{Name: "bedrock", Provider: proxy.Bedrock, URL: u.Bedrock, AWS: signer}), nil
 }

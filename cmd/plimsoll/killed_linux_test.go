@@ -6,13 +6,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/app"
 )
@@ -33,27 +34,6 @@ func assertClean(t *testing.T, s *site, e *enclosure, agent int) {
 		t.Errorf("the agent, pid %d, is left", agent)
 		_ = syscall.Kill(agent, syscall.SIGKILL)
 	}
-}
-
-// heldByNobody is [held] by a pipe with a name, whose other end is no caller's: a run that its caller talks to has a guard, which cleans up
-// when both are killed, and here the next command is to do that.
-func heldByNobody(t testing.TB, cmd *exec.Cmd) (in *os.File) {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "stdin")
-	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	in, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdin = r
-	t.Cleanup(func() { r.Close(); in.Close() })
-	return in
 }
 
 // nextCommand runs the command that must clean up. A child that the supervisor had forked
@@ -89,16 +69,12 @@ func TestASupervisorKilledAtAnyMomentLeavesNothingForGood(t *testing.T) {
 		for i := range rounds {
 			ready := filepath.Join(s.dir, fmt.Sprintf("ready-%d", i))
 			cmd := s.command("run", "--layer", layer, "--memory-max", "200M", "--", "agent", "ready", ready)
-			in := heldByNobody(t, cmd)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			startUnattended(t, cmd)
 			after := rand.N(60 * time.Millisecond)
 			time.Sleep(after) // the moment is what is tested
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			s.nextCommand(fmt.Sprint(layer, ", killed after ", after))
-			in.Close()
 			assertClean(t, s, e, pidIn(t, ready))
 			if t.Failed() {
 				t.Fatalf("%s, round %d, killed after %v", layer, i, after)
@@ -123,15 +99,11 @@ func TestASupervisorKilledAtAChosenMoment(t *testing.T) {
 			}
 			ready := filepath.Join(s.dir, "ready")
 			cmd := s.command("run", "--layer", layer, "--memory-max", "200M", "--", "agent", "ready", ready)
-			in := heldByNobody(t, cmd)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			startUnattended(t, cmd)
 			until(t, moment, func() bool { return seen(s, e, ready) })
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			s.nextCommand(layer + ", killed when " + moment)
-			in.Close()
 			assertClean(t, s, e, pidIn(t, ready))
 			if t.Failed() {
 				t.Fatalf("%s, killed when %s", layer, moment)
@@ -175,14 +147,30 @@ func (s *site) collect(args ...string) app.Collection {
 	return c
 }
 
+// startUnattended starts a command with a standard input that never ends and that nobody but the command and its children holds: no editor
+// talks to it, so nothing of it ends or is cleaned up with this process.
+func startUnattended(t testing.TB, cmd *exec.Cmd) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "input")
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	cmd.Stdin = in
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func killedRun(t *testing.T, s *site, args ...string) (agent int) {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
 	cmd := s.command(append(append([]string{"run", "--quiet"}, args...), "agent", "ready", ready)...)
-	heldByNobody(t, cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	startUnattended(t, cmd)
 	until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
@@ -255,7 +243,7 @@ func TestGCLeavesARunOfAnotherStateDirectoryAlone(t *testing.T) {
 	e := s.enclose()
 	ready := filepath.Join(s.dir, "ready")
 	cmd := s.command("run", "--quiet", "--", "agent", "ready", ready)
-	in := heldByNobody(t, cmd)
+	in := held(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +366,7 @@ func TestAStoppedSupervisorKeepsItsClaim(t *testing.T) {
 	s := newSite(t)
 	ready := filepath.Join(s.dir, "ready")
 	cmd := s.command("run", "--quiet", "--", "agent", "ready", ready)
-	in := heldByNobody(t, cmd)
+	in := held(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

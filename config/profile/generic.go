@@ -5,6 +5,9 @@ var Generic = &Agent{Name: "generic", Title: "the program", Source: "documentati
 
 // planGeneric sets what the client libraries of the three providers read, and
 // OPENAI_API_BASE, the older name that many programs still use.
+// GenericNames are the variables from which a program that is not known may take its provider's address, for people.
+const GenericNames = "OPENAI_BASE_URL, ANTHROPIC_BASE_URL or " + geminiBase
+
 func planGeneric(w *planner) {
 	w.variable("OPENAI_BASE_URL", "openai", "openai")
 	if w.get("OPENAI_API_BASE") == "" && w.get("OPENAI_BASE_URL") != "" && w.out.Why == "" {

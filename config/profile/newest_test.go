@@ -104,8 +104,11 @@ func TestAdaptersChild(t *testing.T) {
 			}
 		}
 		for _, argv := range [][]string{
-			{"node", "/n/.bin/" + name}, {"npm exec @agentclientprotocol/" + name}, {"sh", "-c", "'" + name + "'"},
-			{"node", "/n/@openai/codex/bin/codex.js", "app-server"}, {"/bin/bash", "-c", "make test"},
+			{"node", "/n/.bin/" + name},
+			{"npm exec @agentclientprotocol/" + name},
+			{"sh", "-c", "'" + name + "'"},
+			{"node", "/n/@openai/codex/bin/codex.js", "app-server"},
+			{"/bin/bash", "-c", "make test"},
 		} {
 			if a.Adapter.Child(argv) {
 				t.Errorf("%s: %q is taken for the agent", name, argv)

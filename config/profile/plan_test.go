@@ -199,7 +199,9 @@ var claudeRows = []row{
 	{name: "Bedrock", tool: "claude", env: []string{"CLAUDE_CODE_USE_BEDROCK=1"}, why: "signed for their host"},
 	{
 		name: "Bedrock with credentials", tool: "claude", env: []string{"CLAUDE_CODE_USE_BEDROCK=1", "AWS_REGION=eu-west-1"}, aws: true,
-		set:     map[string]string{"ANTHROPIC_BEDROCK_BASE_URL": root + "/bedrock"},
+		set: map[string]string{
+			"ANTHROPIC_BEDROCK_BASE_URL": root + "/bedrock", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": root + "/bedrock", "AWS_BEDROCK_RUNTIME_ENDPOINT": root + "/bedrock",
+		},
 		reaches: []Upstream{{Name: "bedrock", Provider: "bedrock", URL: "https://bedrock-runtime.eu-west-1.amazonaws.com", SignRegion: "eu-west-1"}},
 	},
 	{
@@ -354,4 +356,41 @@ var commonRows = []row{
 		name: "HTTP proxy, loopback is without", tool: "copilot", env: []string{"COPILOT_PROVIDER_BASE_URL=" + gateway, "HTTP_PROXY=http://p:3128", "NO_PROXY=127.0.0.1", "no_proxy=*"},
 		set: map[string]string{"COPILOT_PROVIDER_BASE_URL": root + "/openai/v1"}, reaches: []Upstream{at(openai, gateway)},
 	},
+}
+
+// AWS's libraries are pointed at the proxy for every tool, where it can sign anew; a key that needs TLS is left alone.
+func TestAWSLibrariesGoThrough(t *testing.T) {
+	for _, c := range []struct {
+		env     []string
+		aws     bool
+		address string // of the upstream; "" for none
+		region  string
+	}{
+		{nil, true, "https://bedrock-runtime.us-east-1.amazonaws.com", "us-east-1"},
+		{[]string{"AWS_DEFAULT_REGION=eu-central-1"}, true, "https://bedrock-runtime.eu-central-1.amazonaws.com", "eu-central-1"},
+		{[]string{"AWS_REGION=eu-west-1", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME=https://vpce.example.net"}, true, "https://vpce.example.net", "eu-west-1"},
+		{[]string{"AWS_REGION=eu-west-1"}, false, "", ""},
+		{[]string{"AWS_BEARER_TOKEN_BEDROCK=t"}, true, "", ""},
+		{[]string{"AWS_REGION=x/@evil"}, true, "", ""},
+		{[]string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME=https://user:secret@vpce.example.net"}, true, "", ""},
+	} {
+		s := row{tool: "generic", env: c.env, aws: c.aws}.plan(t)
+		if s.Why != "" {
+			t.Errorf("%v: no proxy at all: %s", c.env, s.Why)
+		}
+		got := map[string]string{}
+		for _, v := range s.Env {
+			got[v.Name] = v.Value
+		}
+		want, last := "", s.Upstreams[len(s.Upstreams)-1]
+		if c.address != "" {
+			want = root + "/bedrock"
+		}
+		if got["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"] != want || got["AWS_BEDROCK_RUNTIME_ENDPOINT"] != want {
+			t.Errorf("%v: %v", c.env, got)
+		}
+		if is := last.Provider == "bedrock"; is != (c.address != "") || is && (last.URL != c.address || last.SignRegion != c.region) {
+			t.Errorf("%v: reaches %+v", c.env, last)
+		}
+	}
 }

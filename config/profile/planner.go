@@ -181,6 +181,43 @@ func (w *planner) variable(variable, name, provider string) {
 	}
 }
 
+// bedrockVariables are the addresses that AWS's libraries take, and what LiteLLM (and aider with it) takes.
+var bedrockVariables = []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK_RUNTIME_ENDPOINT"}
+
+// awsSDKs points the AWS libraries of a tool, and of what it starts, at the proxy, where that can sign anew: what they send is signed for
+// their host. A key that is sent as it is goes over TLS only, so there they stay as they are.
+func (w *planner) awsSDKs() {
+	if !w.in.AWS || w.get("AWS_BEARER_TOKEN_BEDROCK") != "" || truth(w.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
+		return
+	}
+	region := w.first("AWS_REGION", "AWS_DEFAULT_REGION")
+	if region == "" {
+		region = "us-east-1" // the proxy goes by what the library signs for
+	}
+	if strings.Trim(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return
+	}
+	address, origin := w.first(bedrockVariables...), bedrockVariables[0]
+	if address == "" {
+		address, origin = "https://bedrock-runtime."+region+".amazonaws.com", "AWS_REGION"
+	}
+	before := w.out.Why
+	base := w.through("bedrock", "bedrock", address, origin)
+	if base == "" {
+		w.note("what AWS's libraries send goes around the proxy: %s", w.out.Why)
+		w.out.Why = before
+		return
+	}
+	for i := range w.out.Upstreams {
+		if up := &w.out.Upstreams[i]; strings.HasSuffix(base, "/"+up.Name) {
+			up.SignRegion = region
+		}
+	}
+	for _, name := range bedrockVariables {
+		w.set(name, base)
+	}
+}
+
 // official tells that an address is the provider's own, so that the tool would behave as
 // without any.
 func official(address, provider string) bool {

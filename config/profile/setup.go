@@ -135,6 +135,7 @@ func (a *Agent) Plan(in Setup) (Setting, error) {
 	if w.out.Why != "" {
 		return Setting{Why: w.out.Why, Project: w.out.Project, Argv: slices.Clone(in.Argv), Compacts: a.Compacts, Notes: w.out.Notes}, nil
 	}
+	w.awsSDKs()
 	w.reachLoopback()
 	w.out.Compacts = a.Compacts
 	return w.out, nil

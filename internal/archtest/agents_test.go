@@ -25,7 +25,7 @@ var alsoNames = []struct {
 }{
 	{"agent/gemini", "gemini", "a family of models"},
 	{"agent/openai", "qwen opencode", "providers"},
-	{"app/agents", "gemini", "a provider"},
+	{"app/agents", "claude gemini", "a family of models and a provider"},
 	{"app/run/window.go", "gemini", "a provider"},
 	{"app/window", "gemini", "a provider"},
 	{"config", "gemini qwen", "providers"},

@@ -1,6 +1,8 @@
 package mend
 
 import (
+	"slices"
+
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -97,12 +99,7 @@ func (m *mending) hollowText(lit wire.Span) bool {
 
 // hasEmpty tells whether one of the texts of a result is of that kind.
 func (m *mending) hasEmpty(p *wire.Part) bool {
-	for _, lit := range p.Texts {
-		if m.hollowText(lit) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Texts, m.hollowText)
 }
 
 // silent tells whether a result has neither words nor anything else.

@@ -14,9 +14,9 @@
 // Model requests are POSTs to …/chat/completions, …/responses, …/messages,
 // models/M:generateContent and :streamGenerateContent, Vertex's rawPredict and
 // streamRawPredict, Azure's openai/deployments/D/chat/completions and Bedrock's
-// model/ID/invoke for Anthropic models. Everything else (lists of models, counting, files,
-// batches, Converse) streams through untouched in both directions and is counted as
-// passed. A WebSocket on /responses is answered 426, whose clients then use HTTP; other
+// model/ID/converse, converse-stream and, for Anthropic models, invoke; a model that is named
+// by a number is told by its body. Everything else (lists of models, counting, files,
+// batches) streams through untouched in both directions and is counted as passed. A WebSocket on /responses is answered 426, whose clients then use HTTP; other
 // upgrades go through.
 //
 // # Bytes

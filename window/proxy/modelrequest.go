@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -197,6 +198,10 @@ func (t *modelRequest) read() error {
 	req, err := look.Parse()
 	if err != nil {
 		t.p.passed(t.rt, "unreadable", err.Error())
+		return nil
+	}
+	if t.rt.unnamed && rawjson.Get(req.Body, "anthropic_version").IsZero() { // which Bedrock demands of Anthropic's
+		t.p.passed(t.rt, "path", "")
 		return nil
 	}
 	if t.model == "" {

@@ -21,7 +21,9 @@ func start(t *testing.T, upstream string, o Options) (*Proxy, string, *journal.J
 	o.Journal = journal.New(journal.Options{})
 	if o.Upstreams == nil {
 		o.Upstreams = []Upstream{
-			{Name: "openai", URL: upstream + "/v1"}, {Name: "anthropic", URL: upstream}, {Name: "gemini", URL: upstream},
+			{Name: "openai", URL: upstream + "/v1"},
+			{Name: "anthropic", URL: upstream},
+			{Name: "gemini", URL: upstream},
 			{Name: "bedrock", URL: upstream},
 		}
 	}

@@ -19,6 +19,8 @@ type route struct {
 	// name of the model when the path holds it, else "" (the body does).
 	name   string
 	stream bool // the path asks for a stream
+	// unnamed says that the path names no maker of the model: only the body tells whether it is in the dialect.
+	unnamed bool
 	// request numbers the requests to models, 0 for others.
 	request uint64
 	asked   string // the model of the request, once that was read
@@ -111,7 +113,9 @@ func (rt *route) classifyModelPath(head, last string) {
 	// Invoke takes what the model's maker defined, which for Anthropic is the Messages dialect.
 	switch last {
 	case "invoke", "invoke-with-response-stream":
-		if id := unescape(name); strings.Contains(id, "anthropic.") {
+		id := unescape(name)
+		// An inference profile of one's own is an ARN with a number.
+		if rt.unnamed = strings.HasPrefix(id, "arn:") && !strings.Contains(id, "anthropic."); rt.unnamed || strings.Contains(id, "anthropic.") {
 			rt.model, rt.dialect, rt.name = true, wire.Messages, id
 			rt.stream = last != "invoke"
 		}

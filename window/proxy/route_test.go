@@ -58,6 +58,7 @@ func TestRoutes(t *testing.T) {
 		{"/anthropic/v1/messages", "https://api.anthropic.com/v1/messages", wire.Messages, "", false},
 		{"/anthropic/v1/messages/count_tokens", "https://api.anthropic.com/v1/messages/count_tokens", 0, "", false},
 		{"/anthropic/v1/messages/batches", "https://api.anthropic.com/v1/messages/batches", 0, "", false},
+		{"/gemini/v1beta/interactions", "https://generativelanguage.googleapis.com/v1beta/interactions", 0, "", false},
 		{"/anthropic/", "https://api.anthropic.com/", 0, "", false},
 		{"/glm/v1/messages", "https://api.z.ai/api/anthropic/v1/messages", wire.Messages, "", false},
 		{"/slip/v1/messages", "https://x/v1/messages", wire.Messages, "", false},
@@ -81,7 +82,10 @@ func TestRoutes(t *testing.T) {
 		{"/bedrock/model/us.anthropic.claude-sonnet-4-v1%3A0/invoke", "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-sonnet-4-v1%3A0/invoke", wire.Messages, "us.anthropic.claude-sonnet-4-v1:0", false},
 		{"/bedrock/model/anthropic.claude/invoke-with-response-stream", "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude/invoke-with-response-stream", wire.Messages, "anthropic.claude", true},
 		{"/bedrock/model/amazon.nova/invoke", "https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova/invoke", 0, "", false},
-		{"/bedrock/model/anthropic.claude/converse", "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude/converse", 0, "", false},
+		{"/bedrock/model/anthropic.claude/converse", "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude/converse", wire.Converse, "anthropic.claude", false},
+		{"/bedrock/model/amazon.nova-pro-v1%3A0/converse-stream", "https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-pro-v1%3A0/converse-stream", wire.Converse, "amazon.nova-pro-v1:0", true},
+		{"/bedrock/model/anthropic.claude/count-tokens", "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude/count-tokens", 0, "", false},
+		{"/bedrock/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Aapplication-inference-profile%2Fab12/invoke", "https://bedrock-runtime.us-east-1.amazonaws.com/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Aapplication-inference-profile%2Fab12/invoke", wire.Messages, "arn:aws:bedrock:us-east-1:1:application-inference-profile/ab12", false},
 	} {
 		rt, ok := routed(p, http.MethodPost, c.path)
 		if !ok {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
@@ -29,6 +30,7 @@ func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 		// The cause may quote a profile or an answer of an identity service.
 		return fmt.Errorf("upstream %s: the AWS credentials could not be had; `aws sts get-caller-identity` shows why", rt.up.Name)
 	}
+	region := p.region(req, rt)
 	for _, name := range signed {
 		delete(req.Header, name)
 	}
@@ -36,8 +38,27 @@ func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 	if service == "" {
 		service = "bedrock"
 	}
-	return signer.SignHTTP(req.Context(), who, req, hexSum(body), service, a.Region, time.Now().Add(time.Duration(p.skew.Load())))
+	return signer.SignHTTP(req.Context(), who, req, hexSum(body), service, region, time.Now().Add(time.Duration(p.skew.Load())))
 }
+
+// region is where a request is signed for: where the client's own signature says, when that is a part of AWS that the upstream stands
+// for; the request then goes there. A client may ask several regions, and knows of one address only.
+func (p *Proxy) region(req *http.Request, rt *route) string {
+	ours := rt.up.AWS.Region
+	_, scope, _ := strings.Cut(req.Header.Get("Authorization"), "Credential=")
+	parts := strings.SplitN(scope, "/", 5) // key, day, region, service
+	if len(parts) < 5 || parts[2] == "" || len(parts[2]) > 32 || strings.Trim(parts[2], "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return ours
+	}
+	if host := bedrockHost(ours); req.URL.Host == host && parts[2] != ours {
+		req.URL.Host = bedrockHost(parts[2])
+		req.Host = req.URL.Host
+		return parts[2]
+	}
+	return ours
+}
+
+func bedrockHost(region string) string { return "bedrock-runtime." + region + ".amazonaws.com" }
 
 // maxSkew is how far a clock may be from that of AWS, which refuses a signature at five minutes.
 const maxSkew = 4 * time.Minute

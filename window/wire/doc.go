@@ -1,4 +1,4 @@
-// Package wire reads the request bodies of four model protocols as views over their raw
+// Package wire reads the request bodies of five model protocols as views over their raw
 // bytes, and edits them by splicing.
 //
 // A gateway that decodes a request and encodes it again changes it: keys move, numbers
@@ -20,11 +20,12 @@
 //	d.InsertMessages(1, wire.TextMessage(r.Dialect, wire.RoleUser, "What came before: …"))
 //	next, err := d.Build() // a new body, parsed again
 //
-// [Parse] reads Chat Completions, Responses, Messages and generateContent bodies. [Views] does the same for many requests of
+// [Parse] reads Chat Completions, Responses, Messages, generateContent and Converse bodies; what differs between them is in [Rules]. [Views] does the same for many requests of
 // conversations that go on: what it has read before it only hashes.
 // [Decode] unpacks compressed ones. [Request.Units] groups messages that must stay or go
 // together. [Request.Fingerprint] names a message for hash chains, cache marks left out.
-// [Answer] reads usage, stop reason and errors off a response that streams by.
+// [Answer] reads usage, stop reason and errors off a response that streams by, in events or
+// in the frames of Amazon Bedrock.
 //
 // # What to expect
 //

@@ -241,11 +241,11 @@ func TestALostStreamIsTakenUpAgain(t *testing.T) {
 		return nil
 	}, cutter(1500, &streams, &methods))
 	out := call(t, t.Context(), boxOf(t, agentAt(t, o.http.URL), gateway.Settings{}), `{"message":"go"}`, nil)
-	want := ""
+	var want strings.Builder
 	for i := range 30 {
-		want += fmt.Sprintf("piece %d;", i)
+		fmt.Fprintf(&want, "piece %d;", i)
 	}
-	if out.Failed || out.Text != want {
+	if out.Failed || out.Text != want.String() {
 		t.Errorf("%+v", out)
 	}
 	if _, ok := methods.Load("SubscribeToTask"); !ok || streams.Load() < 2 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -51,9 +52,7 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	if g.atHome(r.URL) {
 		way = g.own
 		r = r.Clone(r.Context())
-		for name, values := range g.header {
-			r.Header[name] = values
-		}
+		maps.Copy(r.Header, g.header)
 	}
 	resp, err := way.RoundTrip(r)
 	if err != nil {

@@ -74,6 +74,10 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 			add("  %s", text)
 		}
 	}
+	if r.Window.NoProxy != "" {
+		title("window")
+		add("no proxy, because %s", printable.Name(r.Window.NoProxy))
+	}
 	if e := row.Editor; e.Requests > 0 {
 		title(fmt.Sprintf("sessions of an editor (%d)", e.Open))
 		for _, line := range watch.SessionLines(e, at) {
