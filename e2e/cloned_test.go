@@ -134,7 +134,7 @@ func TestClonedRepositoryInATerminal(t *testing.T) {
 		c.press("\x1b[B")           // where a project sets variables, no is chosen: yes is below it
 		time.Sleep(2 * time.Second) // keys that come together are taken for text
 		c.press("\r")
-		c.expectAnywhere("? for shortcuts")
+		c.expectAnywhere("← for agents") // below the prompt in every mode
 		c.press("say ok")
 		c.press("\r")
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end) && attacker.Load() == 0 && len(provider.Requests()) == 0; {
