@@ -44,8 +44,12 @@ type acpReply struct {
 
 func (w *world) talk(flags ...string) *talk {
 	w.t.Helper()
-	prepare := func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "SESSION="+filepath.Join(w.home, "session")) }
-	return w.talkTo(prepare, flags, testtool, "acp", "acp")
+	return w.talkTo(w.inSession, flags, testtool, "acp", "acp")
+}
+
+// inSession tells the test tool where it keeps its sessions.
+func (w *world) inSession(cmd *exec.Cmd) {
+	cmd.Env = append(cmd.Env, "SESSION="+filepath.Join(w.home, "session"))
 }
 
 // talkTo starts an agent that speaks the protocol under plimsoll run. prepare may change the command.

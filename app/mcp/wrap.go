@@ -52,7 +52,7 @@ func Wrap(o WrapOptions) (WrapResult, error) {
 	wo := wrap.Options{Command: o.Command, Remote: o.Remote}
 	preview := func() ([]byte, wrap.Change, error) { return wrap.Preview(o.File, wo) }
 	if o.Undo {
-		preview = func() ([]byte, wrap.Change, error) { return wrap.PreviewUndo(o.File) }
+		preview = func() ([]byte, wrap.Change, error) { return wrap.PreviewUndo(o.File, false) }
 	}
 	before, change, err := preview()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +72,7 @@ func Wrap(o WrapOptions) (WrapResult, error) {
 		return r, nil
 	}
 	if o.Undo {
-		change, err = wrap.Undo(o.File)
+		change, err = wrap.Undo(o.File, false)
 	} else {
 		change, err = wrap.Apply(o.File, wo)
 	}

@@ -60,6 +60,14 @@ func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 	return p, nil
 }
 
+// learnsAs is under which name what the run takes is learnt: behind an adapter that of the agent.
+func (p *decision) learnsAs() string {
+	if a, ok := profile.Find(p.Tool); ok && a.Adapter != nil {
+		return a.Adapter.Agent
+	}
+	return p.Tool
+}
+
 // weigh reads the host and decides the numbers, for a run and for a prediction alike.
 func (a *app) weigh(p *decision, history *usage.History) (err error) {
 	var host guard.Host
@@ -75,7 +83,7 @@ func (a *app) weigh(p *decision, history *usage.History) (err error) {
 	}
 	var known estimate.Input
 	if p.Settings.Reservation == 0 {
-		known = guard.InputOf(history, p.Project.Key, p.Tool, p.Variant, func(err error) {
+		known = guard.InputOf(history, p.Project.Key, p.learnsAs(), p.Variant, func(err error) {
 			a.Warn("nothing of the history is used: " + err.Error())
 		})
 	}

@@ -231,6 +231,20 @@ func (x *process) tellEditor() {
 	}
 }
 
+// mostVariants bounds the sizes by which runs with an editor are told apart.
+const mostVariants = 8
+
+// variant is what runs like this one are kept together by. Each session of an editor takes memory of its own: a run with several says little
+// about one.
+func (x *process) variant() string {
+	if x.editor != nil {
+		if n := min(x.editor.relay.State().Most, mostVariants); n > 1 {
+			return fmt.Sprintf("%d-sessions", n)
+		}
+	}
+	return x.decision.Variant
+}
+
 // fail ends a run that did not start. The editor hears it too.
 func (x *process) fail(err error) Status {
 	status := x.report.fail(err)

@@ -169,8 +169,8 @@ func (x *process) record() {
 	}
 	run := guard.RunOf(x.result, x.decision.Limits.Memory)
 	run.KilledChildren = len(x.report.reporter.Report().KilledChildren)
-	run.Variant = x.decision.Variant
-	err := x.history.Append(usage.Project{Key: x.decision.Project.Key, Path: x.decision.Project.Root}, x.decision.Tool, run)
+	run.Variant = x.variant()
+	err := x.history.Append(usage.Project{Key: x.decision.Project.Key, Path: x.decision.Project.Root}, x.decision.learnsAs(), run)
 	if err != nil {
 		x.report.alert("history", "this run was not recorded: "+err.Error())
 	}
@@ -196,6 +196,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 		Attended:    true,
 		Subreaper:   true,
 		Launcher:    len(p.Match.Via) > 0,
+		Agent:       p.agentBehind(),
 		Trials:      x.app.Trials(),
 		OnTime:      x.onTime,
 		Journal:     x.report.journal,

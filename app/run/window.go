@@ -46,6 +46,14 @@ func (p *decision) agent() (*profile.Agent, bool) {
 	return profile.Find(p.Tool)
 }
 
+// agentBehind tells the agent behind an adapter by its arguments; nil where the command is the agent.
+func (p *decision) agentBehind() func(argv []string) bool {
+	if a, ok := p.agent(); ok && a.Adapter != nil {
+		return a.Adapter.Child
+	}
+	return nil
+}
+
 // chooseWindow goes by the configuration: tools with a profile get the proxy, others only
 // when it is asked for, and then by the variables of the providers' own libraries.
 func chooseWindow(p *decision) windowChoice {
@@ -278,7 +286,7 @@ func (x *process) exhausted() bool {
 	if x.history == nil {
 		return false
 	}
-	runs, err := x.history.Runs(x.decision.Project.Key, x.decision.Tool)
+	runs, err := x.history.Runs(x.decision.Project.Key, x.decision.learnsAs())
 	if err != nil || len(runs) == 0 {
 		return false
 	}

@@ -1,13 +1,13 @@
-// Package setup makes the three changes by which Plimsoll is there without being typed, and takes them out again: the shell hook in
-// the shell's file, the gateway in front of the MCP servers of clients that no run starts, and the status line of Claude Code with
-// notices.
+// Package setup makes the four changes by which Plimsoll is there without being typed, and takes them out again: the shell hook in
+// the shell's file, the gateway in front of the MCP servers of clients that no run starts, the status line of Claude Code with
+// notices, and `plimsoll run` before the agents that editors start.
 //
-//	r, err := setup.Do(ctx, setup.Options{Ask: ask}) // asks three questions; Yes answers them as proposed
+//	r, err := setup.Do(ctx, setup.Options{Ask: ask}) // asks up to four questions; Yes answers them as proposed
 //	r, err = setup.Undo(ctx, setup.Options{})
 //
 // # How files are changed
 //
-// Every change but that of MCP servers (which is [wrap]'s) puts one piece of text into a file and touches no other byte. What was put
+// Every change but those of MCP servers and of agents in editors (which are [wrap]'s) puts one piece of text into a file and touches no other byte. What was put
 // where is recorded in setup.json of the state directory, with the digests of the file before and after, and none of the
 // file's own text: such files hold keys. [Undo] takes the piece out, and the file is what it was to the byte; when it has been changed
 // since, only the piece goes, and that is said. A file that was made is removed with the folders that were made for it.

@@ -129,6 +129,8 @@ func (s *site) perform() error {
 			s.record.put(*step.insertion)
 		case step.wrapped != "":
 			s.record.wrap(step.wrapped)
+		case step.editor != "":
+			s.record.wrapAgents(step.editor)
 		}
 	}
 	if err := s.record.write(); err != nil {

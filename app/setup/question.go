@@ -7,7 +7,7 @@ import (
 
 // Question is one that a person is asked.
 type Question struct {
-	Number  int    // of 3
+	Number  int    // of 4
 	Text    string // "Run claude and codex in their limits …?"
 	About   string // what it changes
 	Answers string // what may be answered

@@ -27,6 +27,7 @@ type record struct {
 	Schema     int         `json:"schema"`
 	Insertions []insertion `json:"insertions,omitempty"`
 	Wrapped    []string    `json:"wrapped,omitempty"`
+	Editors    []string    `json:"editors,omitempty"`
 }
 
 func readRecord(path string) (record, error) {
@@ -49,12 +50,13 @@ func readRecord(path string) (record, error) {
 
 func (r record) clone() record {
 	r.Insertions, r.Wrapped = slices.Clone(r.Insertions), slices.Clone(r.Wrapped)
+	r.Editors = slices.Clone(r.Editors)
 	return r
 }
 
 // write stores the record, or removes it when nothing is in it.
 func (r record) write() error {
-	if len(r.Insertions)+len(r.Wrapped) == 0 {
+	if len(r.Insertions)+len(r.Wrapped)+len(r.Editors) == 0 {
 		if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -87,5 +89,11 @@ func (r *record) drop(what, path string) {
 func (r *record) wrap(path string) {
 	if !slices.Contains(r.Wrapped, path) {
 		r.Wrapped = append(r.Wrapped, path)
+	}
+}
+
+func (r *record) wrapAgents(path string) {
+	if !slices.Contains(r.Editors, path) {
+		r.Editors = append(r.Editors, path)
 	}
 }

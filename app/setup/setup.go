@@ -21,6 +21,8 @@ type Options struct {
 	Agents string
 	// MCP and Watch are the answers to the second and third: "yes", "no", or "".
 	MCP, Watch string
+	// Editors is that to the fourth, which is asked where an editor starts an agent by a command. Without a person "" is no.
+	Editors string
 	// Yes answers what is left as proposed.
 	Yes bool
 	// Ask asks a person; nil when there is none.
@@ -69,6 +71,7 @@ const (
 	whatServers = "MCP servers"
 	whatLine    = "status line"
 	whatNotices = "notices"
+	whatEditors = "agents in editors"
 )
 
 // ErrNobodyToAsk says that there are questions and nobody who answers.
@@ -90,6 +93,7 @@ type step struct {
 	do, back  func() error
 	insertion *insertion
 	wrapped   string // a file whose servers were wrapped
+	editor    string // a file whose agents were
 }
 
 func open(ctx context.Context, o Options) (*site, func(), error) {
@@ -156,6 +160,9 @@ func Do(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	if err := s.watch(); err != nil {
+		return Result{}, err
+	}
+	if err := s.editors(); err != nil {
 		return Result{}, err
 	}
 	if o.DryRun || len(s.steps) == 0 {
@@ -283,7 +290,7 @@ func (s *site) servers(protected []string) error {
 		s.note(Change{What: whatServers, File: path, Target: s.target(path), Diff: wrap.Diff(path, before, change.After)}, Changed, "")
 		s.steps = append(s.steps, step{
 			do:      func() error { _, err := wrap.Apply(path, s.wrapping()); return err },
-			back:    func() error { _, err := wrap.Undo(path); return err },
+			back:    func() error { _, err := wrap.Undo(path, false); return err },
 			wrapped: path,
 		})
 	}

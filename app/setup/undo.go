@@ -18,8 +18,15 @@ func Undo(ctx context.Context, o Options) (Result, error) {
 	}
 	defer unlock()
 	var failed []error
+	for _, path := range slices.Backward(slices.Clone(s.record.Editors)) {
+		if err := s.unwrap(whatEditors, path); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		s.record.Editors = slices.DeleteFunc(s.record.Editors, func(p string) bool { return p == path })
+	}
 	for _, path := range slices.Backward(slices.Clone(s.record.Wrapped)) {
-		if err := s.unwrap(path); err != nil {
+		if err := s.unwrap(whatServers, path); err != nil {
 			failed = append(failed, err)
 			continue
 		}
@@ -38,10 +45,10 @@ func Undo(ctx context.Context, o Options) (Result, error) {
 	return s.result, errors.Join(failed...)
 }
 
-// unwrap takes the gateway out of a client's file.
-func (s *site) unwrap(path string) error {
-	change := Change{What: whatServers, File: path, Target: s.target(path)}
-	before, planned, err := wrap.PreviewUndo(path)
+// unwrap takes the gateway out of a client's file, or plimsoll run out of an editor's.
+func (s *site) unwrap(what, path string) error {
+	change := Change{What: what, File: path, Target: s.target(path)}
+	before, planned, err := wrap.PreviewUndo(path, what == whatEditors)
 	if errors.Is(err, fs.ErrNotExist) {
 		s.note(change, Left, "it is not there any more")
 		return nil
@@ -51,7 +58,7 @@ func (s *site) unwrap(path string) error {
 	}
 	change.Diff, change.Exact = wrap.Diff(path, before, planned.After), planned.Exact
 	if !planned.Changed(before) {
-		s.note(change, Left, "no server in it is behind Plimsoll any more")
+		s.note(change, Left, "nothing in it is behind Plimsoll any more")
 		return nil
 	}
 	why := ""
@@ -62,7 +69,7 @@ func (s *site) unwrap(path string) error {
 	if s.o.DryRun {
 		return nil
 	}
-	_, err = wrap.Undo(path)
+	_, err = wrap.Undo(path, what == whatEditors)
 	return err
 }
 

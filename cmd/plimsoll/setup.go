@@ -20,12 +20,13 @@ func newSetupCommand() *cobra.Command {
 	var undo, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "setup",
-		Short: "Set up agents, MCP servers and status line in three questions",
-		Long: `Ask three questions and do what the answers say:
+		Short: "Set up agents, MCP servers, status line and editors in four questions",
+		Long: `Ask up to four questions and do what the answers say:
 
   1. which agents run in their limits when you type their name: a line at the end of your shell's file
   2. whether Plimsoll stands in front of the MCP servers of clients that no run starts, such as Cursor
   3. whether Claude Code shows what a run uses, and the desktop tells what happens to runs
+  4. whether agents that Zed, JetBrains or VS Code start run in their limits
 
 "?" shows the change before you answer. Nothing but those pieces of text changes in a file, and --undo takes them
 out again, byte for byte. A second call changes nothing.`,
@@ -55,13 +56,14 @@ out again, byte for byte. A second call changes nothing.`,
 	f.StringVar(&o.Agents, "agents", "", "answer to the first question: all, none, or names as in claude,codex")
 	f.StringVar(&o.MCP, "mcp", "", "answer to the second: yes or no")
 	f.StringVar(&o.Watch, "watch", "", "answer to the third: yes or no")
+	f.StringVar(&o.Editors, "editors", "", "answer to the fourth: yes or no")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "take the proposed answers")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show every change, make none")
 	f.BoolVar(&undo, "undo", false, "take out what was set up")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVar(&o.Shell, "shell", "", "bash, zsh, fish or sh, also as dash, ksh and other POSIX shells (default: the one that asks)")
 	f.BoolVar(&o.FollowLinks, "follow-links", false, "change files also where a symbolic link leads out of the home directory")
-	for _, answer := range []string{"agents", "mcp", "watch"} { // --undo asks nothing, so --yes beside it is no answer to anything
+	for _, answer := range []string{"agents", "mcp", "watch", "editors"} { // --undo asks nothing, so --yes beside it is no answer to anything
 		cmd.MarkFlagsMutuallyExclusive("undo", answer)
 	}
 	fixed := func(flag string, values ...string) {
@@ -70,6 +72,7 @@ out again, byte for byte. A second call changes nothing.`,
 	fixed("shell", app.Shells()...)
 	fixed("mcp", "yes", "no")
 	fixed("watch", "yes", "no")
+	fixed("editors", "yes", "no")
 	fixed("agents", append([]string{"all", "none"}, app.ShellenvAgents()...)...)
 	return cmd
 }
@@ -84,7 +87,7 @@ func asking(in io.Reader, out io.Writer) func(app.SetupQuestion) (string, error)
 		if q.Say != "" {
 			fmt.Fprintln(out, strings.TrimRight(q.Say, "\n"))
 		}
-		fmt.Fprintf(out, "\n%d of 3  %s\n        %s\n        [%s; ?: show the change] ", q.Number, q.Text, q.About, q.Answers)
+		fmt.Fprintf(out, "\n%d of 4  %s\n        %s\n        [%s; ?: show the change] ", q.Number, q.Text, q.About, q.Answers)
 		line, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):

@@ -53,6 +53,16 @@ func do(text string) {
 	case "die":
 		check(syscall.Kill(os.Getpid(), syscall.SIGKILL))
 		time.Sleep(time.Minute)
+	case "eat":
+		var held [][]byte
+		for range 4096 {
+			b := make([]byte, 1<<20)
+			for i := 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			held = append(held, b)
+		}
+		fmt.Fprintln(os.Stderr, "ate", len(held))
 	case "run": // a tool of the agent's
 		_ = exec.Command("/bin/sh", "-c", rest).Run()
 	}

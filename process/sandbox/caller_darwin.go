@@ -8,5 +8,5 @@ const hangupEvents = 0
 // holdsInput takes the parent for the holder: the system does not tell who holds the other end of a pipe.
 func holdsInput(pid int) bool { return pid == os.Getppid() }
 
-// argumentsOf is not asked for where the parent is the holder.
+// argumentsOf is not known here.
 func argumentsOf(int) []string { return nil }

@@ -193,13 +193,13 @@ func (w *watcher) family() []proctree.Process {
 // from the OOM killer when it was met, and who leads there now.
 func (w *watcher) protectedFrom(family []proctree.Process) map[int]bool {
 	protected := map[int]bool{w.run.pid: true}
-	if !w.run.spec.Launcher {
-		return protected
-	}
 	for _, p := range family {
-		if m := w.known[p.PID]; m != nil && m.protected && m.started == p.Start {
+		if m := w.known[p.PID]; m != nil && m.protected && m.started == p.Start || w.agents.knows(p.PID, p.Start) {
 			protected[p.PID] = true
 		}
+	}
+	if !w.run.spec.Launcher {
+		return protected
 	}
 	for at := w.run.pid; ; {
 		var first *proctree.Process

@@ -27,4 +27,7 @@ func lowerPriority(pid, nice int) {
 	}
 }
 
+// evenPriority is not asked for: arguments of other processes are not read here.
+func evenPriority(int, int) {}
+
 func niceSession(int, int) {}

@@ -108,6 +108,24 @@ func ownNice() int {
 // lowerPriority makes a descendant nicer than the command, with all the threads that it has so far. Those
 // to come inherit it. What is nice already stays.
 func lowerPriority(pid, nice int) {
+	eachThread(pid, func(tid, now int) {
+		if now < nice {
+			setNice(tid, nice)
+		}
+	})
+}
+
+// evenPriority gives a process this nice value, as far as that is allowed.
+func evenPriority(pid, nice int) {
+	eachThread(pid, func(tid, now int) {
+		if now != nice {
+			setNice(tid, nice)
+		}
+	})
+}
+
+// eachThread calls do with the threads of a process and their nice values.
+func eachThread(pid int, do func(tid, nice int)) {
 	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
 		return
@@ -120,8 +138,8 @@ func lowerPriority(pid, nice int) {
 			continue
 		}
 		// The system call gives 20 - nice (getpriority(2), C library/kernel differences).
-		if now, err := unix.Getpriority(unix.PRIO_PROCESS, tid); err == nil && 20-now < nice {
-			setNice(tid, nice)
+		if now, err := unix.Getpriority(unix.PRIO_PROCESS, tid); err == nil {
+			do(tid, 20-now)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (r *Run) finish() {
 		r.spec.note(journal.OOMDKills{Total: res.OOMDKills})
 	}
 	res.CommandOOM = res.ExitCode == 137 &&
-		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
+		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load()) || r.watch.agentKilled()
 	res.Peak, res.Processor = r.peak(), r.watch.processor()
 	res.CPU, res.CPUExact = r.cpu()
 	if res.Reached == "" && !res.CommandOOM && !r.killAsked.Load() {

@@ -110,6 +110,10 @@ type Spec struct {
 	// Launcher says that the command only starts the agent (npx, a shell): the chain of
 	// first children that leads to the agent is spared together with the command.
 	Launcher bool
+	// Agent is set where the command only translates between an editor and an agent that it starts: it tells of the arguments of a process
+	// below the command, its program first, whether it is the agent. That one is spared together with the command, and its end for
+	// want of memory is the run's. It is called with locks held.
+	Agent func(argv []string) bool
 	// OnStop is called when the command was stopped by a signal (SIGSTOP, SIGTSTP, …): a
 	// supervisor under job control stops itself the same way. It may block.
 	OnStop func(signal int)

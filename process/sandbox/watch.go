@@ -68,6 +68,7 @@ type watcher struct {
 	alarm    atomic.Bool   // the cage wakes us near the limit
 	raised   chan struct{} // the limit has grown
 	telling  atomic.Bool   // somebody is told that the run is near its limit
+	agents   agents        // where the command only translates
 }
 
 // member is a process of the run as it was last seen.
@@ -76,7 +77,8 @@ type member struct {
 	name      string
 	bytes     limit.Bytes
 	round     uint32
-	protected bool // part of the chain of launchers that leads to the agent
+	protected bool // the agent, or part of the chain of launchers that leads to it
+	settled   bool // it is known what it is, and it was marked
 	parent    int
 	started   uint64
 	met       time.Time // when it was seen first
@@ -112,11 +114,12 @@ func (w *watcher) meet(pid int, name string) {
 const maxLost = 256
 
 func newWatcher(r *Run, adopts bool) *watcher {
-	w := &watcher{run: r, known: map[int]*member{}, raised: make(chan struct{}, 1)}
+	w := &watcher{run: r, known: map[int]*member{}, raised: make(chan struct{}, 1), agents: agents{is: r.spec.Agent, root: r.pid}}
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
 			Exclude: func(p proctree.Process) bool { return p.PID != r.pid && startedHere(p) },
+			Spare:   w.spares,
 		})
 		if err == nil {
 			w.tree = tree
@@ -216,6 +219,7 @@ func (w *watcher) list(now time.Time) {
 			}
 		}
 		m.round = w.round
+		w.settle(m)
 	}
 	if w.known[w.run.pid] == nil { // it left before it was seen, or has ended
 		w.noteMoved(member{pid: w.run.pid, name: proctree.Name(w.run.pid), started: w.run.started})
@@ -246,15 +250,10 @@ func (w *watcher) addMember(pid int, now time.Time) *member {
 		m.name, m.parent, m.started = p.Name, p.PPID, p.Start
 	}
 	m.protected = pid == w.run.pid || w.run.spec.Launcher && w.leadsToAgent(m)
-	if !m.protected {
-		_, _ = proctree.OOMScoreAdj(pid, childScore)
-		if w.run.spec.limits().background() {
-			lowerPriority(pid, niceAfter(w.run.nice, childNice))
-		}
-	}
 	if len(w.known) < maxKnown {
 		w.known[pid] = m
 	}
+	w.settle(m)
 	w.meet(pid, m.name)
 	return m
 }
@@ -290,6 +289,7 @@ func (w *watcher) noteKills() {
 	named := min(waiting, len(w.lost))
 	for _, m := range w.lost[:named] {
 		if m.pid != w.run.pid {
+			w.noteAgentKilled(m.pid, m.started)
 			w.run.spec.note(journal.ChildKilled{PID: m.pid, Name: m.name, Bytes: int64(m.bytes), By: "kernel"})
 		}
 	}

@@ -89,7 +89,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 func (w *watcher) scan() error {
 	changes, err := w.tree.Scan()
 	w.gone = append(w.gone, changes.Gone[:min(len(changes.Gone), maxLost-len(w.gone))]...)
-	if err != nil || w.run.spec.Launcher || !w.run.spec.limits().background() {
+	if err != nil || w.run.spec.Launcher || w.agents.is != nil || !w.run.spec.limits().background() {
 		return err
 	}
 	for _, p := range changes.Appeared {
@@ -125,6 +125,7 @@ func (w *watcher) noteKillsAround() {
 		for _, p := range gone {
 			if p.PID != w.run.pid && named < waiting {
 				named++
+				w.noteAgentKilled(p.PID, p.Start)
 				w.run.spec.note(journal.ChildKilled{PID: p.PID, Name: p.Name, Bytes: int64(w.heldBy(p)), By: "kernel"})
 			}
 		}
@@ -165,6 +166,7 @@ func (w *watcher) endLargest() {
 		w.run.killedByUs.Store(true)
 		return
 	}
+	w.noteAgentKilled(victim.PID, victim.Start)
 	w.run.spec.note(journal.ChildKilled{PID: victim.PID, Name: victim.Name, Bytes: int64(held), By: "plimsoll"})
 }
 

@@ -33,6 +33,8 @@ type State struct {
 	// Confirmed says that the first line was that of the protocol.
 	Confirmed bool
 	Sessions  []Session // the newest last
+	// Most is how many sessions were open at once at most.
+	Most int
 	// Opened counts all sessions that ever were, Requests all requests of the editor.
 	Opened, Requests int64
 	// Open is how many requests are not answered.
@@ -143,6 +145,7 @@ func (b *book) begin(s Session) bool {
 	}
 	b.state.Sessions = append(b.state.Sessions, s)
 	b.state.Opened++
+	b.state.Most = max(b.state.Most, len(b.state.Sessions))
 	return true
 }
 

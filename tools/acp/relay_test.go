@@ -248,7 +248,7 @@ func TestTablesAreBounded(t *testing.T) {
 	for i := range 300 {
 		c.says(c.editor, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":"s1"}}`+"\n", i+1000))
 	}
-	if s := c.State(); s.Opened != 200 || len(s.Sessions) != 128 || s.Sessions[127].ID != "s199" || s.Open != 256 || s.Missed != 72+44 {
+	if s := c.State(); s.Opened != 200 || s.Most != 128 || len(s.Sessions) != 128 || s.Sessions[127].ID != "s199" || s.Open != 256 || s.Missed != 72+44 {
 		t.Errorf("opened %d, sessions %d, open %d, missed %d", s.Opened, len(s.Sessions), s.Open, s.Missed)
 	}
 }

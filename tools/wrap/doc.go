@@ -4,7 +4,7 @@
 //	for _, s := range change.Servers {
 //		fmt.Println(s.Line, s.Client, s.Name, s.Action, s.Why)
 //	}
-//	change, err = wrap.Undo("/home/me/.cursor/mcp.json")
+//	change, err = wrap.Undo("/home/me/.cursor/mcp.json", false)
 //
 // A server that is started becomes `plimsoll mcp --name NAME -- COMMAND ARGS…`, a remote one
 // `plimsoll mcp --name NAME --url URL`. Everything else in its entry stays: variables,

@@ -16,6 +16,7 @@ type span = rawjson.Span
 // document is a file that is being edited.
 type document struct {
 	path    string
+	agents  bool // of an editor, in the place of servers
 	data    []byte
 	entries []entry
 	servers []Server
@@ -50,8 +51,8 @@ type entry interface {
 	text() []byte
 }
 
-// parse reads a file by what its name says.
-func parse(path string, data []byte) (*document, error) {
+// parse reads a file by what its name says, for its MCP servers or for an editor's agents.
+func parse(path string, data []byte, agents bool) (*document, error) {
 	if len(data) > MaxFile {
 		return nil, &Error{Path: path, Text: "the file is larger than 16 MiB: is it a configuration file?"}
 	}
@@ -62,7 +63,7 @@ func parse(path string, data []byte) (*document, error) {
 	case ".yaml", ".yml":
 		return nil, &Error{Path: path, Text: "YAML is not rewritten: put `plimsoll mcp --name NAME --` in front of each server's command by hand"}
 	}
-	return parseJSON(path, data)
+	return parseJSON(path, data, agents)
 }
 
 // wrap plans one entry.
@@ -73,7 +74,9 @@ func (d *document) wrap(e entry, o Options) error {
 	case e.wrapped():
 		s.Action = Already
 	case ok && own(command):
-		s.Action, s.Why = Left, whyOwn
+		if s.Action, s.Why = Left, whyOwn; d.agents {
+			s.Why = whyOurs
+		}
 	default:
 		edits, why := e.wrap(o)
 		s.Action, s.Why = Wrapped, why
@@ -123,16 +126,16 @@ func (d *document) originals(backup []byte) map[string][]byte {
 			now[key(e.place())] = e.text()
 		}
 	}
-	old, err := parse(d.path, backup)
+	old, err := parse(d.path, backup, d.agents)
 	if err != nil {
 		return was
 	}
-	for _, o := range variants(d.path, d.data) {
+	for _, o := range variants(d.path, d.data, d.agents) {
 		change, err := Plan(d.path, backup, o)
 		if err != nil {
 			continue
 		}
-		made, err := parse(d.path, change.After)
+		made, err := parse(d.path, change.After, d.agents)
 		if err != nil {
 			continue
 		}

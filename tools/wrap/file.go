@@ -23,6 +23,7 @@ type file struct {
 	target string // behind symbolic links
 	mode   fs.FileMode
 	data   []byte
+	agents bool // what is wrapped in it: an editor's agents, or MCP servers
 }
 
 func open(path string) (file, error) {
@@ -80,7 +81,12 @@ func (f file) put(path string, body []byte, mode fs.FileMode) error {
 	return folder.Chmod(name, mode) // what the umask took
 }
 
-func (f file) backup() string { return f.target + BackupSuffix }
+func (f file) backup() string {
+	if f.agents { // both may be wrapped in one file, and undone apart
+		return f.target + ".agents" + BackupSuffix
+	}
+	return f.target + BackupSuffix
+}
 
 // Backup is where the backup of a file lies: beside it, behind symbolic links.
 func Backup(path string) string {
@@ -108,6 +114,7 @@ func Apply(path string, o Options) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
+	f.agents = o.Agents
 	c, err := Plan(path, f.data, o)
 	if err != nil || !c.Changed(f.data) {
 		return c, err
@@ -122,11 +129,12 @@ func Apply(path string, o Options) (Change, error) {
 }
 
 // PreviewUndo says what Undo would do, and returns the file as it is.
-func PreviewUndo(path string) (before []byte, c Change, err error) {
+func PreviewUndo(path string, agents bool) (before []byte, c Change, err error) {
 	f, err := open(path)
 	if err != nil {
 		return nil, Change{}, err
 	}
+	f.agents = agents
 	c, _, err = f.undo()
 	return f.data, c, err
 }
@@ -141,17 +149,18 @@ func (f file) undo() (c Change, backup []byte, err error) {
 	} else if backup == nil {
 		backup = []byte{}
 	}
-	c, err = Unplan(f.path, f.data, backup)
+	c, err = unplan(f.path, f.data, backup, f.agents)
 	return c, backup, err
 }
 
-// Undo takes the wrapping back, see [Unplan]. The backup goes when no wrapped server is
+// Undo takes the wrapping of MCP servers back, or that of an editor's agents, see [Unplan]. The backup goes when no wrapped server is
 // left.
-func Undo(path string) (Change, error) {
+func Undo(path string, agents bool) (Change, error) {
 	f, err := open(path)
 	if err != nil {
 		return Change{}, err
 	}
+	f.agents = agents
 	c, backup, err := f.undo()
 	if err != nil {
 		return c, err

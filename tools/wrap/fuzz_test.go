@@ -79,3 +79,22 @@ func FuzzTOML(f *testing.F) {
 		}
 	})
 }
+
+func FuzzAgents(f *testing.F) {
+	f.Add([]byte(`{"agent_servers":{"a":{"command":"b","args":["c"],"env":{}}, // x
+"d":{"type":"registry"},"e":{"command":"f"}},"acp.agents":{"g":{"args":["run","--","h"],"command":"plimsoll"}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o := wrap.Options{Command: "/opt/plimsoll", Agents: true}
+		change, err := wrap.Plan("settings.json", data, o)
+		if err != nil {
+			if bytes.Contains([]byte(err.Error()), []byte("fault of Plimsoll")) {
+				t.Fatal(err)
+			}
+			return
+		}
+		again, err := wrap.Plan("settings.json", change.After, o)
+		if err != nil || again.Changed(change.After) {
+			t.Fatalf("a second time changes it: %v\n%s", err, wrap.Diff("settings.json", change.After, again.After))
+		}
+	})
+}

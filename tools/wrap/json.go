@@ -65,8 +65,8 @@ func treeOf(data []byte) (hujson.Value, error) {
 // where matches the place in an error of the parser.
 var where = lazy.Regexp(`line (\d+), column (\d+)`)
 
-func parseJSON(path string, data []byte) (*document, error) {
-	d := &document{path: path, data: data, format: jsonFormat{}}
+func parseJSON(path string, data []byte, agents bool) (*document, error) {
+	d := &document{path: path, data: data, format: jsonFormat{}, agents: agents}
 	base := 0
 	if bytes.HasPrefix(data, mark) {
 		base = len(mark)
@@ -92,6 +92,11 @@ func parseJSON(path string, data []byte) (*document, error) {
 	root, ok := objectOf(&tree, base)
 	if !ok {
 		return nil, &Error{Path: path, Line: 1, Text: "the file holds no JSON object, so no servers: which file does the client read?"}
+	}
+	if agents {
+		d.section(root, "an editor", plainEntry, "agent_servers") // Zed, JetBrains
+		d.section(root, "VS Code", plainEntry, "acp.agents")
+		return d, nil
 	}
 	d.find(root)
 	if len(d.entries) == 0 && !d.known(root) {

@@ -81,8 +81,18 @@ func (e *jsonEntry) wrapped() bool {
 	if !ok {
 		return false
 	}
-	_, ok = wrapping(e.arguments())
+	_, ok = e.wrapping()
 	return ok
+}
+
+// wrapping tells whether the arguments are those of a wrapped entry, and where its own begin.
+func (e *jsonEntry) wrapping() (from int, ok bool) {
+	if e.d.agents {
+		command, _ := e.command()
+		from, ok = running(e.arguments())
+		return from, ok && own(command)
+	}
+	return wrapping(e.arguments())
 }
 
 // variables is the key of a server's environment.
@@ -101,6 +111,9 @@ func (e *jsonEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	}
 	if m, _ := e.object.get("command"); m != nil {
 		return e.wrapCommand(o)
+	}
+	if o.Agents {
+		return nil, FromRegistry
 	}
 	for _, key := range []string{"url", "httpUrl", "serverUrl"} {
 		if m, _ := e.object.get(key); m != nil {
@@ -274,7 +287,7 @@ func (e *jsonEntry) unwrap(was []byte) ([]rawjson.Edit, string) {
 	if was != nil {
 		return []rawjson.Edit{{Span: e.object.span, With: was}}, ""
 	}
-	from, _ := wrapping(e.arguments())
+	from, _ := e.wrapping()
 	if from < 0 {
 		return e.unwrapRemote()
 	}

@@ -160,7 +160,7 @@ func (w *starter) Take(path string, data []byte, take func(place []string, name 
 		}
 		return w.Plain(data)
 	}
-	made, err := parse(path, change.After)
+	made, err := parse(path, change.After, false)
 	if err != nil || len(made.entries) != len(change.Servers) {
 		return w.Plain(data)
 	}

@@ -37,6 +37,9 @@ type Options struct {
 	// InRun is a file that a gateway started within a run reads first (--in-run), because
 	// some clients give their servers a bare environment. "" is for files that stay.
 	InRun string
+	// Agents is of the agents that an editor starts, by the Agent Client Protocol, in the place of MCP servers: they are put behind
+	// `plimsoll run`.
+	Agents bool
 }
 
 func (o Options) command() string {
@@ -94,7 +97,7 @@ func (e *Error) Error() string {
 // Plan says what wrapping does to a file of these bytes. The path tells which client's it
 // is; nothing is read or executed. An *Error says that the file cannot be read.
 func Plan(path string, data []byte, o Options) (Change, error) {
-	return edit(path, data, func(d *document) error {
+	return edit(path, data, o.Agents, func(d *document) error {
 		for _, e := range d.entries {
 			if err := d.wrap(e, o); err != nil {
 				return err
@@ -109,7 +112,11 @@ func Plan(path string, data []byte, o Options) (Change, error) {
 // every wrapped entry is put back on its own: as it is in the backup when it is what
 // wrapping made of that, else by its arguments.
 func Unplan(path string, data, backup []byte) (Change, error) {
-	change, err := edit(path, data, func(d *document) error {
+	return unplan(path, data, backup, false)
+}
+
+func unplan(path string, data, backup []byte, agents bool) (Change, error) {
+	change, err := edit(path, data, agents, func(d *document) error {
 		was := d.originals(backup)
 		for _, e := range d.entries {
 			if err := d.unwrap(e, was); err != nil {
@@ -121,7 +128,7 @@ func Unplan(path string, data, backup []byte) (Change, error) {
 	if err != nil || backup == nil {
 		return change, err
 	}
-	for _, o := range variants(path, data) {
+	for _, o := range variants(path, data, agents) {
 		if again, err := Plan(path, backup, o); err == nil && bytes.Equal(again.After, data) {
 			change.After, change.Exact = bytes.Clone(backup), true
 			break
@@ -131,8 +138,8 @@ func Unplan(path string, data, backup []byte) (Change, error) {
 }
 
 // variants are the options that the wrapped entries of a file may have been made with.
-func variants(path string, data []byte) []Options {
-	d, err := parse(path, data)
+func variants(path string, data []byte, agents bool) []Options {
+	d, err := parse(path, data, agents)
 	if err != nil {
 		return nil
 	}
@@ -144,14 +151,17 @@ func variants(path string, data []byte) []Options {
 			continue
 		}
 		seen[command] = true
-		all = append(all, Options{Command: command}, Options{Command: command, Remote: true})
+		all = append(all, Options{Command: command, Agents: agents})
+		if !agents {
+			all = append(all, Options{Command: command, Remote: true})
+		}
 	}
 	return all
 }
 
 // edit reads a file, lets change make its edits, and holds the outcome to what was meant.
-func edit(path string, data []byte, change func(*document) error) (Change, error) {
-	d, err := parse(path, data)
+func edit(path string, data []byte, agents bool, change func(*document) error) (Change, error) {
+	d, err := parse(path, data, agents)
 	if err != nil {
 		return Change{}, err
 	}
@@ -198,11 +208,19 @@ func wrapping(args []string) (from int, ok bool) {
 	return 0, false
 }
 
+// running is wrapping for an agent: what stands behind "run --".
+func running(args []string) (from int, ok bool) {
+	return 2, len(args) > 2 && args[0] == "run" && args[1] == "--"
+}
+
 // inRun is the flag of Options.InRun.
 const inRun = "--in-run"
 
 // front is how Plimsoll's arguments for a server begin.
 func (o Options) front(name string) []string {
+	if o.Agents {
+		return []string{"run"}
+	}
 	args := []string{"mcp", "--name", name}
 	if o.InRun != "" {
 		args = append(args, inRun, o.InRun)
@@ -298,11 +316,14 @@ func address(args []string, env map[string]string) (remote, bool) {
 }
 
 const (
-	whyLogin  = "it has no headers, so the client may log in to it by itself (OAuth), which nobody can do for it: if it needs no login, wrap it with --remote"
-	whyOAuth  = "the client logs in to it by itself (OAuth), which nobody can do for it"
-	whyOwn    = "it is a server of Plimsoll, which bounds its results itself"
-	whyNo     = "it has neither a command nor an address"
-	whyForm   = "its entry is not in a form that is known"
-	whyTwice  = "its entry has a key twice"
-	whyNoText = "a value of it is not a text"
+	whyLogin = "it has no headers, so the client may log in to it by itself (OAuth), which nobody can do for it: if it needs no login, wrap it with --remote"
+	whyOAuth = "the client logs in to it by itself (OAuth), which nobody can do for it"
+	whyOwn   = "it is a server of Plimsoll, which bounds its results itself"
+	whyOurs  = "it is started by Plimsoll already"
+	// FromRegistry is the reason of an agent that has no command in its file.
+	FromRegistry = "the editor starts it from its registry: make it an entry of your own (\"type\": \"custom\") with a command"
+	whyNo        = "it has neither a command nor an address"
+	whyForm      = "its entry is not in a form that is known"
+	whyTwice     = "its entry has a key twice"
+	whyNoText    = "a value of it is not a text"
 )

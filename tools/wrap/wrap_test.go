@@ -167,10 +167,10 @@ func TestApplyAndUndo(t *testing.T) {
 	if info, err := os.Stat(backup); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Fatalf("backup: %v, %v", info, err)
 	}
-	if _, c, err := wrap.PreviewUndo(link); err != nil || !c.Exact {
+	if _, c, err := wrap.PreviewUndo(link, false); err != nil || !c.Exact {
 		t.Fatalf("%v, exact %v", err, c.Exact)
 	}
-	if c, err := wrap.Undo(link); err != nil || !c.Exact {
+	if c, err := wrap.Undo(link, false); err != nil || !c.Exact {
 		t.Fatalf("%v, exact %v", err, c.Exact)
 	}
 	check(before, 0o640)
@@ -178,7 +178,7 @@ func TestApplyAndUndo(t *testing.T) {
 		t.Errorf("the backup is still there: %v", err)
 	}
 	// What was wrapped before comes apart without a backup.
-	c, err := wrap.Undo(link)
+	c, err := wrap.Undo(link, false)
 	if err != nil || c.Exact {
 		t.Error(err)
 	}
@@ -205,7 +205,7 @@ func TestALaterWrapKeepsTheOriginal(t *testing.T) {
 	if _, err := wrap.Apply(path, options); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wrap.Undo(path); err != nil {
+	if _, err := wrap.Undo(path, false); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)

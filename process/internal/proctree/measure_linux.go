@@ -210,7 +210,7 @@ func (t *Tree) Largest(excludeRoot bool) (p Process, held limit.Bytes, ok bool) 
 	defer t.mu.Unlock()
 	var largest *member
 	for _, m := range t.members {
-		if excludeRoot && t.isRoot(m.Process) || m.resident == 0 {
+		if excludeRoot && (m.spared || t.isRoot(m.Process)) || m.resident == 0 {
 			continue
 		}
 		if largest == nil || m.private > largest.private {

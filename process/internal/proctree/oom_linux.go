@@ -42,11 +42,28 @@ func raiseOOMScore(procDir string, pid, value int) (changed bool, err error) {
 	return true, nil
 }
 
+// OOMScoreAs gives a process the oom_score_adj of another one. Lowering needs no privilege down to where a privileged process has set it.
+func OOMScoreAs(pid, model int) error {
+	score, err := os.ReadFile("/proc/" + strconv.Itoa(model) + "/oom_score_adj")
+	if err != nil {
+		return oomError(model, err)
+	}
+	f, err := os.OpenFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", os.O_WRONLY, 0)
+	if err != nil {
+		return oomError(pid, err)
+	}
+	defer f.Close()
+	if _, err := f.Write(bytes.TrimSpace(score)); err != nil {
+		return oomError(pid, err)
+	}
+	return nil
+}
+
 func oomError(pid int, err error) error {
 	if goneError(err) {
 		return fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
-	return fmt.Errorf("raise the OOM score of process %d: %w", pid, err)
+	return fmt.Errorf("change the OOM score of process %d: %w", pid, err)
 }
 
 // RaiseOOMScore raises each member except the root once, when it is first seen, and
@@ -60,10 +77,14 @@ func (t *Tree) RaiseOOMScore(value int) (raised int, err error) {
 		if m.oomAdjusted {
 			continue
 		}
-		m.oomAdjusted = true
 		if t.isRoot(m.Process) {
+			m.oomAdjusted = true
 			continue
 		}
+		if m.spared = t.o.Spare != nil && t.o.Spare(m.Process); m.spared {
+			continue
+		}
+		m.oomAdjusted = true
 		changed, failed := raiseOOMScore(t.procDir, m.PID, value)
 		if changed {
 			raised++

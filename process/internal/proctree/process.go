@@ -84,6 +84,9 @@ type Options struct {
 	// leaves it and its descendants out. It is called while the tree is locked and must
 	// not call it.
 	Exclude func(Process) bool
+	// Spare, if set, is asked about each member whose score [Tree.RaiseOOMScore] would raise; true leaves it alone for now, and
+	// [Tree.Largest] with it. It is called while the tree is locked and must not call it.
+	Spare func(Process) bool
 	// Since leaves out processes whose ancestry is lost and that started before (a
 	// [Process.Start] value). 0: when the root started.
 	Since uint64

@@ -71,6 +71,7 @@ type member struct {
 	resident    limit.Bytes
 	hwmRead     bool
 	oomAdjusted bool
+	spared      bool
 	gone        bool
 	ended       uint64 // the scan that first found it a zombie; 0: it was none
 }

@@ -253,6 +253,9 @@ func (t *Tree) living(spareRoot bool) ([]Process, error) {
 // OOMScoreAdj does nothing: only Linux has OOM scores.
 func OOMScoreAdj(pid, value int) (changed bool, err error) { return false, nil }
 
+// OOMScoreAs does nothing: only Linux has OOM scores.
+func OOMScoreAs(pid, model int) error { return nil }
+
 // StartTime reads when the process with this PID began, as in [Process.Start].
 func StartTime(pid int) (uint64, error) {
 	p, err := Lookup(pid)

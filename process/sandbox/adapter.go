@@ -1,0 +1,182 @@
+package sandbox
+
+import (
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+const (
+	// agentWait is how long a process that an adapter has started may take to become the agent: until then it is left alone. What is marked
+	// as a child can have its OOM score back, but not without privileges its nice value.
+	agentWait = 5 * time.Second
+	// agentRest is how long an adapter may take to say that its agent was killed, or to start it again, before the run is ended.
+	agentRest = 2 * time.Second
+	// maxAgents bounds the agents that are remembered, and maxAbove how many processes may stand between one and the command.
+	maxAgents, maxAbove = 256, 64
+)
+
+// agents tells who is the agent where the command only translates for it ([Spec].Agent). The watcher's lock is held for it.
+type agents struct {
+	is     func(argv []string) bool // nil: the command itself is the agent
+	root   int
+	known  map[int]uint64 // pid to start time, with those that have ended
+	killed bool           // one of them was, for memory
+	ending bool           // the end of the run is waited for
+}
+
+// standing is what a process is to a run with an adapter.
+type standing uint8
+
+const (
+	aTool standing = iota
+	undecided
+	anAgent
+)
+
+// judge says what a process is. A tool stays one; who has an agent above it is one too, whatever it is called.
+func (a *agents) judge(p proctree.Process) standing {
+	if a.is == nil {
+		return aTool
+	}
+	if a.knows(p.PID, p.Start) {
+		return anAgent
+	}
+	young := ageOf(p) < agentWait
+	for above, n := p.PPID, 0; above != a.root; n++ {
+		q, err := proctree.Lookup(above)
+		switch {
+		case err != nil || above <= 1 || n == maxAbove: // an orphan, or its parent has just gone
+			return aTool
+		case a.knows(q.PID, q.Start):
+			return aTool
+		}
+		above = q.PPID
+	}
+	switch {
+	case a.is(argumentsOf(p.PID)):
+		a.remember(p)
+		return anAgent
+	case young:
+		return undecided
+	}
+	return aTool
+}
+
+func (a *agents) knows(pid int, start uint64) bool {
+	was, ok := a.known[pid]
+	return ok && was == start
+}
+
+// remember takes an agent in.
+func (a *agents) remember(p proctree.Process) {
+	if a.known == nil {
+		a.known = map[int]uint64{}
+	}
+	for pid, start := range a.known {
+		if len(a.known) >= maxAgents && !proctree.Alive(pid, start) {
+			delete(a.known, pid)
+		}
+	}
+	if len(a.known) < maxAgents {
+		a.known[p.PID] = p.Start
+	}
+}
+
+// anyAlive says whether there is an agent now.
+func (a *agents) anyAlive() bool {
+	for pid, start := range a.known {
+		if proctree.Alive(pid, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// spares says of a process of the tree whether it is none of the tools. It is asked with the tree locked.
+func (w *watcher) spares(p proctree.Process) bool {
+	known := w.agents.knows(p.PID, p.Start)
+	s := w.agents.judge(p)
+	if s == anAgent && !known {
+		w.spareAgent(p)
+	}
+	return s != aTool
+}
+
+// spareAgent gives an agent, and what stands between it and the command, the command's place with the OOM killer and the scheduler.
+func (w *watcher) spareAgent(p proctree.Process) {
+	for range maxAbove {
+		_ = proctree.OOMScoreAs(p.PID, w.run.pid)
+		evenPriority(p.PID, w.run.nice)
+		if m := w.known[p.PID]; m != nil {
+			m.protected, m.settled = true, true
+		}
+		var err error
+		if p, err = proctree.Lookup(p.PPID); err != nil || p.PID == w.run.pid || p.PID <= 1 {
+			return
+		}
+	}
+}
+
+// settle decides what a process is, and marks it as a child unless it is the agent, leads there, or may still become it.
+func (w *watcher) settle(m *member) {
+	if m.protected || m.settled {
+		return
+	}
+	if w.agents.is != nil {
+		p, err := proctree.Lookup(m.pid)
+		if err != nil {
+			return
+		}
+		switch w.agents.judge(p) {
+		case undecided:
+			return
+		case anAgent:
+			w.spareAgent(p)
+			return
+		}
+	}
+	m.settled = true
+	_, _ = proctree.OOMScoreAdj(m.pid, childScore)
+	if w.run.spec.limits().background() {
+		lowerPriority(m.pid, niceAfter(w.run.nice, childNice))
+	}
+}
+
+// noteAgentKilled is told of every process that was killed for memory. An agent's death is that of the run: without any agent the adapter is
+// asked to end too, after it had the time to say so itself.
+func (w *watcher) noteAgentKilled(pid int, start uint64) {
+	if !w.agents.knows(pid, start) {
+		return
+	}
+	w.agents.killed = true
+	if !w.agents.ending {
+		w.agents.ending = true
+		go w.run.endWithoutAgent()
+	}
+}
+
+func (r *Run) endWithoutAgent() {
+	select {
+	case <-r.exited:
+		return
+	case <-time.After(agentRest):
+	}
+	r.watch.mu.Lock()
+	alive := r.watch.agents.anyAlive()
+	r.watch.agents.ending = !alive
+	r.watch.mu.Unlock()
+	if alive {
+		return
+	}
+	r.spec.note(journal.Warned{About: "agent", Text: "the agent was killed for memory, and what stands between it and the editor goes on: the run was asked to end"})
+	r.End("memory")
+}
+
+// agentKilled says whether an agent behind an adapter was killed for memory.
+func (w *watcher) agentKilled() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.agents.killed
+}
