@@ -75,7 +75,7 @@ const (
 )
 
 // ErrNobodyToAsk says that there are questions and nobody who answers.
-var ErrNobodyToAsk = errors.New("setup asks three questions, and there is no terminal; plimsoll setup --yes takes the proposed answers, --dry-run shows what they would change")
+var ErrNobodyToAsk = errors.New("setup asks questions, and there is no terminal; plimsoll setup --yes takes the proposed answers, --dry-run shows what they would change")
 
 // site is where a set-up happens.
 type site struct {
