@@ -116,7 +116,10 @@ func TestTerminalModesAreSetBack(t *testing.T) {
 					c := w.open([]string{"TMUX=", "STY="}, m.argv(end.flags, append([]string{testtool, "switchon", screen}, strings.Fields(end.how)...)...)...)
 					c.wait()
 					c.expect("all is on")
+					_, _ = c.slave.WriteString("that was all") // behind whatever is still to be read
+					c.expect("that was all")
 					before, after, _ := strings.Cut(c.written(), "all is on")
+					after, _, _ = strings.Cut(after, "that was all")
 					on, left := modesAfter(before), modesAfter(before+"all is on"+after)
 					if len(on.private) < 8 || on.numbers["modifyOtherKeys"] == 0 {
 						t.Fatalf("the program switches nothing on: %s", on)
