@@ -1,5 +1,11 @@
 // Package eventstream reads and writes Amazon's event frames (application/vnd.amazon.eventstream), the form of Bedrock's streams: a head of
 // lengths with a sum of its own, headers, a payload, and a sum of all.
+//
+//	r := eventstream.Reader{Most: 256 << 10}
+//	r.Feed(piece, func(f *eventstream.Frame) { … }) // for every piece that comes, cut anywhere
+//
+// A reader holds one frame at most, and none larger than Most: that one is passed over. Where a sum is wrong nothing more is read, and
+// Broken says so. [Event] and [Exception] make frames.
 package eventstream
 
 import (
