@@ -112,6 +112,7 @@ func zombie(pid int) bool {
 func TestSignalOfTheGroupComesOnce(t *testing.T) {
 	w := newWorld(t)
 	_, agent, file := w.withEditor(layers(t)[0])
+	time.Sleep(2 * time.Second) // the witness listens: nothing outside of it tells when it begins to
 	for i, to := range []int{-agent, agent, -agent} {
 		if err := syscall.Kill(to, syscall.SIGUSR1); err != nil {
 			t.Fatal(err)
