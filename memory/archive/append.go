@@ -199,27 +199,39 @@ func (w *writer) use() {
 	w.f.volatile[w.name] = true
 }
 
+// newSegment tries several names: between making a file and locking it, another process that looks for a place to write may
+// have locked it for as long as it takes to see that nothing is in it yet.
 func (a *Archive) newSegment(f *folder) (*writer, error) {
 	first, err := headLine(f.namespace)
 	if err != nil {
 		return nil, err
 	}
-	name := segmentName(newBase(), 0)
+	for range 64 {
+		w, err := a.createSegment(f, segmentName(newBase(), 0), first)
+		if w != nil || err != nil {
+			return w, err
+		}
+	}
+	return nil, a.failed("write", errors.New("each new segment was locked by somebody else"))
+}
+
+// createSegment returns nil when somebody else was quicker to lock the file; it is gone then.
+func (a *Archive) createSegment(f *folder, name string, first []byte) (*writer, error) {
 	file, err := a.open(f.dir, name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return nil, a.failed("write", err)
 	}
-	ok, err := filelock.Try(file, filelock.Readable)
-	if err == nil && !ok {
-		err = errors.New("a new segment is locked by somebody else")
-	}
-	if err == nil {
+	locked, err := filelock.Try(file, filelock.Readable)
+	if err == nil && locked {
 		_, err = file.WriteAt(first, 0)
 	}
-	if err != nil {
+	if err != nil || !locked {
 		_ = a.root.Remove(path.Join(f.dir, name))
 		_ = filelock.Release(file)
-		return nil, a.failed("write", err)
+		if err != nil {
+			err = a.failed("write", err)
+		}
+		return nil, err
 	}
 	if d, err := a.root.OpenRoot(f.dir); err == nil {
 		atomicfile.SyncDir(d)
