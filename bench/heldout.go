@@ -33,6 +33,7 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 		{prose + ", Japanese", heldout.Japanese()},
 		{"held out, Portuguese (looked at once)", heldout.Portuguese()},
 		{"held out, Korean (looked at once)", heldout.Korean()},
+		{"held out, Vietnamese and Finnish", heldout.Library()},
 	} {
 		if err := heldoutSet(ctx, o, measure, set.name, set.sessions); err != nil {
 			return err

@@ -27,6 +27,9 @@ func Portuguese() []Session { return []Session{portuguese.session(504)} }
 // Korean returns one in Korean, written by somebody who had not read the extractor.
 func Korean() []Session { return []Session{korean.session(505)} }
 
+// Library returns one in Vietnamese and Finnish, whose talk stands where its author put it, not where the stories above put theirs.
+func Library() []Session { return []Session{library.session(506)} }
+
 // A said sentence, and the words of it that count.
 type said struct{ text, key string }
 
