@@ -33,7 +33,8 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 		{prose + ", Japanese", heldout.Japanese()},
 		{"held out, Portuguese (looked at once)", heldout.Portuguese()},
 		{"held out, Korean (looked at once)", heldout.Korean()},
-		{"held out, Vietnamese and Finnish", heldout.Library()},
+		{"held out, Vietnamese and Finnish (looked at once)", heldout.Library()},
+		{"held out, Indonesian and Greek", heldout.Harbours()},
 	} {
 		if err := heldoutSet(ctx, o, measure, set.name, set.sessions); err != nil {
 			return err

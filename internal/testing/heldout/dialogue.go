@@ -18,6 +18,7 @@ type dialogue struct {
 	dialect wire.Dialect
 	agent   agent
 	code    []string
+	rows    int // least of what a tool prints
 	lines   string
 }
 
@@ -66,12 +67,12 @@ func (d *dialogue) session(seed uint64) Session {
 		say = plain(strings.Join(append([]string{say}, more("+")...), "\n"))
 		switch kind {
 		case "r ":
-			w.read(say, at, code.snippet(r, 100+r.IntN(80)))
+			w.read(say, at, code.snippet(r, d.rows+r.IntN(d.rows)))
 		case "e ":
 			w.edit(say, at, code.snippet(r, 4), code.snippet(r, 6))
 			fact("edited file", at)
 		case "g ":
-			w.run(say, "grep -rn "+at+" .", code.snippet(r, 50+r.IntN(50)), 0)
+			w.run(say, "grep -rn "+at+" .", code.snippet(r, d.rows/2+r.IntN(d.rows/2)), 0)
 		case "x ":
 			w.run(say, at, fmt.Sprintf("%s\nFinished in %d.%d seconds\n", code.snippet(r, 8), r.IntN(9), r.IntN(10)), 0)
 		case "f ":

@@ -30,6 +30,9 @@ func Korean() []Session { return []Session{korean.session(505)} }
 // Library returns one in Vietnamese and Finnish, whose talk stands where its author put it, not where the stories above put theirs.
 func Library() []Session { return []Session{library.session(506)} }
 
+// Harbours returns one in Indonesian and Greek of the same kind, with more talk beside less that tools print.
+func Harbours() []Session { return []Session{harbours.session(507)} }
+
 // A said sentence, and the words of it that count.
 type said struct{ text, key string }
 

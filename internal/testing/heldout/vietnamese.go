@@ -7,6 +7,7 @@ import "github.com/plimsoll/plimsoll/window/wire"
 var library = dialogue{
 	name: "a library's loans in Elixir, in Vietnamese and Finnish", dialect: wire.Gemini, agent: geminiCLI,
 	code: []string{"  def %s(%%{%s: %s} = %s, opts) do", "    with {:ok, %s} <- %s.%s(%s),", "         {:ok, %s} <- %s(%s) do", "      %s |> %s() |> %s()", "    end", "  end", "  @doc \"%s of %s\"", "  defp %s(%s), do: %s", "  alias Library.%s.{%s, %s}", "    field :%s, :%s, default: nil"},
+	rows: 100,
 	lines: `
 > Chuyển phần mượn sách của thư viện tỉnh sang cơ sở dữ liệu mới giúp mình nhé. ⟦u:Máy chủ thử nghiệm nghe ở cổng 7741⟧, còn ⟦u:bảng doc_gia là của phòng hành chính nên tuyệt đối không sửa cấu trúc⟧. Mỗi bạn đọc ⟦u:chỉ được giữ tối đa năm cuốn cùng lúc⟧.
 r lib/loans/checkout.ex | Mình bắt đầu từ chỗ cho mượn, xem luồng hiện tại chạy thế nào đã.

@@ -9,6 +9,7 @@ import (
 func TestFailuresOfOtherRunners(t *testing.T) {
 	for _, c := range []struct{ output, want string }{
 		{"....\n\n  1) test a follow-up takes 25 minutes (Agenda.RetornoTest)\n     test/agenda/retorno_test.exs:31\n     Assertion with == failed\n     code:  assert slot.minutes == 25\n10 tests, 1 failure", "a follow-up takes 25 minutes"},
+		{"..\n\n  1) test the sixth copy is refused (Library.CheckoutTest)\n     test/checkout_test.exs:58\n     ** (MatchError) no match of right hand side value: {:ok, 6}\n12 tests, 1 failure", "no match of right hand side value: {:ok, 6}"},
 		{"Traceback (most recent call last):\n  File \"/w/cli.py\", line 71, in main\n    run(opts)\nheron.errors.FrontierLocked: /var/tmp/heron.db is held by pid 4117", "FrontierLocked: /var/tmp/heron.db is held by pid 4117"},
 		{"There was 1 failure:\n\n1) Paciente\\LogTest::testCpfIsMasked\nFailed asserting that false is true.\n\nFAILURES!\nTests: 6, Failures: 1.", "testCpfIsMasked"},
 		{"Compiling 3 files (.ex)\n    warning: variable \"unidade\" is unused\n    └─ lib/prioridade.ex:52:12\n\nCompilation failed due to warnings while using the --warnings-as-errors option", "variable \"unidade\" is unused"},
