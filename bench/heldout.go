@@ -34,7 +34,8 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 		{"held out, Portuguese (looked at once)", heldout.Portuguese()},
 		{"held out, Korean (looked at once)", heldout.Korean()},
 		{"held out, Vietnamese and Finnish (looked at once)", heldout.Library()},
-		{"held out, Indonesian and Greek", heldout.Harbours()},
+		{"held out, Indonesian and Greek (looked at since)", heldout.Harbours()},
+		{"held out, Swahili and Hindi", heldout.Cooperative()},
 	} {
 		if err := heldoutSet(ctx, o, measure, set.name, set.sessions); err != nil {
 			return err

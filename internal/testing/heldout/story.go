@@ -33,6 +33,9 @@ func Library() []Session { return []Session{library.session(506)} }
 // Harbours returns one in Indonesian and Greek of the same kind, with more talk beside less that tools print.
 func Harbours() []Session { return []Session{harbours.session(507)} }
 
+// Cooperative returns one in Swahili and Hindi of the same kind.
+func Cooperative() []Session { return []Session{cooperative.session(508)} }
+
 // A said sentence, and the words of it that count.
 type said struct{ text, key string }
 
