@@ -35,7 +35,8 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 		{"held out, Korean (looked at once)", heldout.Korean()},
 		{"held out, Vietnamese and Finnish (looked at once)", heldout.Library()},
 		{"held out, Indonesian and Greek (looked at since)", heldout.Harbours()},
-		{"held out, Swahili and Hindi", heldout.Cooperative()},
+		{"held out, Swahili and Hindi (looked at since)", heldout.Cooperative()},
+		{"held out, Romanian and Hebrew", heldout.Clinic()},
 	} {
 		if err := heldoutSet(ctx, o, measure, set.name, set.sessions); err != nil {
 			return err

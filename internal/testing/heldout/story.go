@@ -36,6 +36,9 @@ func Harbours() []Session { return []Session{harbours.session(507)} }
 // Cooperative returns one in Swahili and Hindi of the same kind.
 func Cooperative() []Session { return []Session{cooperative.session(508)} }
 
+// Clinic returns one in Romanian and Hebrew of the same kind.
+func Clinic() []Session { return []Session{clinic.session(509)} }
+
 // A said sentence, and the words of it that count.
 type said struct{ text, key string }
 
