@@ -12,7 +12,8 @@ import (
 // A dialogue is a whole session by hand, line by line, so that what counts stands wherever its author put it: "> " begins what the user
 // says, "r PATH | " a file that is read, "e PATH | " one that is edited, "g WORD | " a search, "x COMMAND | " a command that does well,
 // "f COMMAND | " one that fails, with what it printed in lines behind it that begin with a tab; "= " is an answer, and "+ " a further line
-// of one. Behind the bar stands what the agent says before it. ⟦o:…⟧ is an open point, c a root cause, d a decision, u an order, e an error.
+// of one. Behind the bar stands what the agent says before it. ⟦o:…⟧ is an open point, c a root cause, d a decision, u an order, e an error,
+// which counts where the command did not do well later.
 type dialogue struct {
 	name    string
 	dialect wire.Dialect
@@ -24,7 +25,7 @@ type dialogue struct {
 
 var marked = regexp.MustCompile(`⟦([a-z]):([^⟧]*)⟧`)
 
-var markKinds = map[string]string{"o": "open point", "c": "root cause", "d": "decision", "u": "user", "e": "test error"}
+var markKinds = map[string]string{"o": "open point", "c": "root cause", "d": "decision", "u": "user"}
 
 func (d *dialogue) session(seed uint64) Session {
 	r := rand.New(rand.NewPCG(0x5eed, seed))
@@ -38,9 +39,15 @@ func (d *dialogue) session(seed uint64) Session {
 			out.Facts = append(out.Facts, Fact{kind, []string{text}})
 		}
 	}
+	var errors []string // of the command at hand
+	failing := map[string][]string{}
 	plain := func(text string) string {
 		for _, m := range marked.FindAllStringSubmatch(text, -1) {
-			fact(markKinds[m[1]], m[2])
+			if m[1] == "e" {
+				errors = append(errors, m[2])
+			} else {
+				fact(markKinds[m[1]], m[2])
+			}
 		}
 		return marked.ReplaceAllString(text, "$2")
 	}
@@ -74,9 +81,17 @@ func (d *dialogue) session(seed uint64) Session {
 		case "g ":
 			w.run(say, "grep -rn "+at+" .", code.snippet(r, d.rows/2+r.IntN(d.rows/2)), 0)
 		case "x ":
+			delete(failing, at)
 			w.run(say, at, fmt.Sprintf("%s\nFinished in %d.%d seconds\n", code.snippet(r, 8), r.IntN(9), r.IntN(10)), 0)
 		case "f ":
+			errors = nil
 			w.run(say, at, code.snippet(r, 6)+plain(strings.Join(more("\t"), "\n")), 1)
+			failing[at] = errors
+		}
+	}
+	for _, command := range sorted(failing) {
+		for _, text := range failing[command] {
+			fact("test error", text)
 		}
 	}
 	out.Body = w.body(d.dialect)
