@@ -23,7 +23,7 @@
 //   - model: old turns are summarised by a model, when one is configured; an error, a
 //     refusal, an empty or an endless answer is never a summary;
 //   - extract: old turns are summarised by choosing lines, see package extract; the summary has
-//     up to a third of the target, and keeps what an earlier one took when it covers that;
+//     up to a third of the target, a half of a small one, and keeps what an earlier one took when it covers that;
 //   - drop: old turns go, and a line says how many.
 //
 // Messages go in whole units (see [wire.Request.Units]): a call, its results and the

@@ -42,12 +42,18 @@ func (k *mixture) turn(kind *transcripts.Kind) {
 	k.say("user", fmt.Sprintf("Wish %d: look at file %s.", k.turns, id))
 	if k.r.IntN(2) == 0 {
 		out, _ := json.Marshal(log(k.r, 200+k.r.IntN(4000)))
-		if k.d == wire.Messages {
+		switch k.d {
+		case wire.Gemini:
+			k.messages = append(k.messages, fmt.Sprintf(`{"role":"model","parts":[{"functionCall":{"id":"plain_%s","name":"read","args":{}}}]}`, id),
+				fmt.Sprintf(`{"role":"user","parts":[{"functionResponse":{"id":"plain_%s","name":"read","response":{"output":%s}}}]}`, id, out))
+			k.say("assistant", "Read.")
+			k.say("user", "Go on.")
+		case wire.Messages:
 			k.messages = append(k.messages, fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":"plain_%s","name":"read","input":{}}]}`, id),
 				fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"plain_%s","content":%s}]}`, id, out))
 			k.say("assistant", "Read.")
 			k.say("user", "Go on.")
-		} else {
+		default:
 			k.messages = append(k.messages, fmt.Sprintf(`{"type":"function_call","call_id":"plain_%s","name":"read","arguments":"{}"}`, id),
 				fmt.Sprintf(`{"type":"function_call_output","call_id":"plain_%s","output":%s}`, id, out))
 		}
@@ -67,10 +73,7 @@ func (k *mixture) turn(kind *transcripts.Kind) {
 
 func (k *mixture) request(t testing.TB) *wire.Request {
 	t.Helper()
-	list := "messages"
-	if k.d == wire.Responses {
-		list = "input"
-	}
+	list := map[wire.Dialect]string{wire.Messages: "messages", wire.Responses: "input", wire.Gemini: "contents"}[k.d]
 	b := []byte(`{"model":"m","` + list + `":[` + strings.Join(k.messages, ",") + `]}`)
 	if err := wire.Validate(k.d, b); err != nil {
 		t.Fatalf("the conversation itself: %v\n%.600s", err, b)
@@ -172,7 +175,7 @@ func (k *mixture) squeeze(t *testing.T, v *compact.View, least int) *compact.Vie
 
 // Each kind alone, in thirty turns: what is made of them is whole, and what declares tools is left.
 func TestEveryKindIsKeptOrCutAsAUnit(t *testing.T) {
-	for _, d := range []wire.Dialect{wire.Messages, wire.Responses} {
+	for _, d := range []wire.Dialect{wire.Messages, wire.Responses, wire.Gemini} {
 		for _, kind := range transcripts.Kinds(d) {
 			t.Run(d.String()+"/"+kind.Name, func(t *testing.T) {
 				for seed := range uint64(5) {
@@ -197,7 +200,7 @@ func FuzzKinds(f *testing.F) {
 		f.Add(seed, uint8(seed*5))
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, turns uint8) {
-		for _, d := range []wire.Dialect{wire.Messages, wire.Responses} {
+		for _, d := range []wire.Dialect{wire.Messages, wire.Responses, wire.Gemini} {
 			all := transcripts.Kinds(d)
 			k := &mixture{d: d, r: rand.New(rand.NewPCG(seed, uint64(turns)))}
 			for range 1 + turns%40 {
@@ -217,7 +220,7 @@ func FuzzKinds(f *testing.F) {
 
 func TestKindsTogether(t *testing.T) {
 	for seed := range uint64(20) {
-		for _, d := range []wire.Dialect{wire.Messages, wire.Responses} {
+		for _, d := range []wire.Dialect{wire.Messages, wire.Responses, wire.Gemini} {
 			all := transcripts.Kinds(d)
 			k := &mixture{d: d, r: rand.New(rand.NewPCG(seed, 22))}
 			for range 5 + k.r.IntN(40) {
@@ -322,6 +325,7 @@ func TestSummariesKnowWhatTheProviderFound(t *testing.T) {
 	for d, found := range map[wire.Dialect]string{
 		wire.Messages:  `{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"code_execution","input":{}},{"type":"code_execution_tool_result","tool_use_id":"s","content":{"type":"code_execution_result","stdout":"one\ntwo\n","stderr":"psycopg2.errors.UndefinedTable: relation \"orders_2031\" does not exist\n","return_code":1}},{"type":"web_search_tool_result","tool_use_id":"s","content":[{"type":"web_search_result","title":"t","encrypted_content":"SEALED"}]}]}`,
 		wire.Responses: `{"type":"program","id":"p","call_id":"c","code":"1","fingerprint":"f"},{"type":"program_output","id":"q","call_id":"c","result":"psycopg2.errors.UndefinedTable: relation \"orders_2031\" does not exist","fingerprint":"SEALED"}`,
+		wire.Gemini:    `{"role":"model","parts":[{"executableCode":{"id":"a","language":"PYTHON","code":"1"},"thoughtSignature":"SEALED"},{"codeExecutionResult":{"id":"a","outcome":"OUTCOME_FAILED","output":"psycopg2.errors.UndefinedTable: relation \"orders_2031\" does not exist"},"thoughtSignature":"SEALED"}]}`,
 	} {
 		k := &mixture{d: d, r: rand.New(rand.NewPCG(8, 8))}
 		k.turn(nil)
@@ -332,7 +336,7 @@ func TestSummariesKnowWhatTheProviderFound(t *testing.T) {
 		r := k.request(t)
 		size := quarter(r).Total
 		res := run(t, compact.New(compact.Options{WholeResults: true}), r, compact.Goal{Target: size / 4, Limit: size / 2})
-		if b := string(res.Request.Body); strings.Contains(b, `"program"`) || strings.Contains(b, "server_tool_use") || !strings.Contains(b, "orders_2031") || strings.Contains(b, "SEALED") {
+		if b := string(res.Request.Body); strings.Contains(b, `"program"`) || strings.Contains(b, "server_tool_use") || strings.Contains(b, "executableCode") || !strings.Contains(b, "orders_2031") || strings.Contains(b, "SEALED") {
 			t.Errorf("%s, %v: %.2000s", d, res.Rungs, b)
 		}
 	}

@@ -34,11 +34,9 @@ func found(r *wire.Request, p *wire.Part) string {
 				if err != nil || b.Len() > foundBytes {
 					return
 				}
-				key := string(m.Key)
-				if key == "type" || key == "fingerprint" || key == "status" || strings.HasSuffix(key, "id") || strings.HasPrefix(key, "encrypted") {
-					continue
+				if !unsaid(strings.ToLower(string(m.Key))) {
+					read(m.Value.Of(raw), depth+1)
 				}
-				read(m.Value.Of(raw), depth+1)
 			}
 		case '"':
 			b.Write(rawjson.Unquote(nil, raw[:min(len(raw), foundBytes)]))
@@ -47,4 +45,14 @@ func found(r *wire.Request, p *wire.Part) string {
 	}
 	read(r.Raw(p.Span), 0)
 	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
+}
+
+// unsaid tells whether a member says nothing to a reader.
+func unsaid(key string) bool {
+	for _, end := range [...]string{"type", "id", "signature", "token"} { // type and toolType, id and call_id
+		if strings.HasSuffix(key, end) {
+			return true
+		}
+	}
+	return key == "fingerprint" || key == "status" || strings.HasPrefix(key, "encrypted")
 }

@@ -11,11 +11,14 @@ import (
 const (
 	// A summary gets a third of the target, and not more than what a person would read. What is
 	// not needed for the user's words, plans, decisions, files and failures is filled with
-	// lines of results, which say more for a token than the newest of them in full.
-	summaryShare = 3
-	summaryMost  = 16_000 // tokens
-	summaryLeast = 200    // tokens; below it a summary says nothing
-	summaryFair  = 400    // tokens; a summary has room for as much where there are turns enough
+	// lines of results, which say more for a token than the newest of them in full. Where a third
+	// is little it is up to a half: what was decided takes the same room in a small window, and the
+	// newest turns in full say less.
+	summaryShare  = 3
+	summaryEnough = 4_000  // tokens; from where on a third will do
+	summaryMost   = 16_000 // tokens
+	summaryLeast  = 200    // tokens; below it a summary says nothing
+	summaryFair   = 400    // tokens; a summary has room for as much where there are turns enough
 	// bytesPerToken turns tokens into bytes for a first try; what comes of it is measured.
 	bytesPerToken = 3
 	// tries bounds how often one rung builds anew because an estimate was wrong.
@@ -30,7 +33,7 @@ func (w *work) summarise(at level) {
 	units := w.lay.droppable(at)
 	w.weighMessages()
 	aim := max(w.aim(at), w.goal.SummaryTarget)
-	whole := min(max(aim/summaryShare, summaryLeast), summaryMost)
+	whole := min(max(aim/summaryShare, min(aim/2, summaryEnough), summaryLeast), summaryMost)
 	room := whole
 	n := 0
 	for try := 0; try < tries && w.sizes.Total > aim && w.err == nil && w.ctx.Err() == nil; try++ {

@@ -30,6 +30,8 @@ type appender struct {
 	open    []string // calls of the newest answer, by their names in the dialect
 	names   map[string]string
 	tools   int // how many requests have been answered
+	// searching is the number of what a tool at the provider was asked and has not found yet; see search.
+	searching int
 }
 
 func (a *appender) add(v any) {
@@ -369,6 +371,9 @@ func playRandom(t *testing.T, d wire.Dialect, model string, seed uint64) {
 			known = 0
 		}
 		a.send(t, root)
+		if d == wire.Gemini {
+			a.search(r, n+1)
+		}
 		all := asked(provider)
 		got := all[len(all)-1]
 		sent := messagesSent(t, d, got.Body)
@@ -393,6 +398,8 @@ func playRandom(t *testing.T, d wire.Dialect, model string, seed uint64) {
 		switch {
 		case len(a.open) == 0:
 			a.says(fmt.Sprintf("Now step %d.", n))
+		case a.searching > 0: // it goes on
+			a.results(a.open, text, "")
 		case r.IntN(7) == 0: // interrupted
 			late = append(late, a.open...)
 			a.says("Stop, do it otherwise.")

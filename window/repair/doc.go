@@ -26,7 +26,9 @@
 //   - Of messages that were sent before (Options.Frozen) none is changed. A result that comes when its call was sent with a note becomes
 //     words of the user where it stands: the model has read the note, and reads the result now.
 //   - What a tool at the provider was asked in a turn that is over gets what it found, where that came too late, or an
-//     error as the provider writes it. What such a tool found for nobody is dropped, and so is an approval of nothing.
+//     error as the provider writes it; where nobody knows how to write one (Google's toolCall), what was asked is dropped.
+//     What such a tool found for nobody is dropped, and so is an approval of nothing. A request for an approval that the
+//     user went past is answered no.
 //   - Ids over Options.MaxID characters, and in Messages ids with characters that are not
 //     taken there, are shortened in both places, always to the same.
 //   - Chat: an empty tool_calls goes. Responses: a reasoning item whose following item is gone goes too.

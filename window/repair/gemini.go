@@ -32,6 +32,7 @@ func (p *pairing) inOrder() {
 		}
 		p.fill(host, calls, kept)
 	}
+	p.serve()
 	p.settle(kept)
 }
 

@@ -105,13 +105,20 @@ func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	case wire.ResultsInOrder:
 		p.inOrder()
 	}
-	next, err := d.Build()
+	paired, err := d.Build()
 	if err != nil {
 		return r, nil, fmt.Errorf("repairing %d calls and %d results of a %s request: %w", len(p.calls), len(p.results), r.Dialect, err)
 	}
-	next, err = p.complete(next)
+	next, err := p.complete(paired)
 	if err != nil {
 		return r, nil, fmt.Errorf("completing a repaired %s request: %w", r.Dialect, err)
+	}
+	if next != paired && !served(next) { // what was put in ends a turn in which something was asked
+		var more []Action
+		if next, more, err = walk(next, o); err != nil {
+			return r, nil, err
+		}
+		p.actions = append(p.actions, more...)
 	}
 	sorting.StableBy(p.actions, func(a, b Action) int { return cmp.Compare(a.Message, b.Message) })
 	return next, p.actions, nil

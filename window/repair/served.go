@@ -14,8 +14,9 @@ type spot struct{ msg, part int }
 type asked struct {
 	spot
 	id    string
-	end   int  // message with which the turn ended
+	end   int  // message with which the turn ended, or the user went past it
 	done  bool // it has what it found
+	again bool // it was asked once more, under the same id, and what answers that answers both
 	found bool // or that came late, in another turn
 	late  spot
 }
@@ -44,7 +45,7 @@ const (
 // unserved lists what is out of order among the pairs that no client answers (see [wire.End]): what was asked in a turn
 // that is over, and what was found for nobody. In Messages both ends stand in one turn of the model, with nothing but
 // results of the client's tools between its messages; in Responses the second end stands anywhere behind the first, and
-// need not be there. A second result in the same turn is left alone: what would become of it is not known. So is one
+// need not be there, but for an approval that the user went past. A second result in the same turn is left alone: what would become of it is not known. So is one
 // whose call may lie where nobody sees it.
 func unserved(r *wire.Request) (ended []asked, strays []stray) {
 	rules := r.Dialect.Rules()
@@ -53,9 +54,15 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 	}
 	var turn []asked // what was asked in the turn that runs
 	var seen map[string]asking
+	passed := 0 // of turn: those that the user went past
 	edge, edgePart := r.Edge()
 	for i := edge; i < len(r.Messages); i++ {
 		m := &r.Messages[i]
+		if rules.Items && m.Role == wire.RoleUser {
+			for ; passed < len(turn); passed++ {
+				turn[passed].end = i
+			}
+		}
 		if !rules.Items && m.Role != wire.RoleAssistant {
 			if len(turn) > 0 && m.Role == wire.RoleUser && speaks(m) {
 				ended = endTurn(i, ended, turn, seen)
@@ -68,19 +75,25 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 			if i == edge && j < edgePart {
 				continue
 			}
-			if p.End == wire.Opens {
+			if p.End == wire.Opens && p.CallID != "" {
 				if seen == nil {
 					seen = map[string]asking{}
 				}
 				seen[p.CallID] = asking{running, len(turn)}
 				turn = append(turn, asked{spot: spot{i, j}, id: p.CallID})
 			}
-			if p.End != wire.Closes || strings.HasSuffix(p.Type, "_call") { // one that names what allowed it stands by itself
+			if p.End != wire.Closes || p.CallID == "" {
 				continue
 			}
-			switch a := seen[p.CallID]; a.phase {
-			case running:
+			a := seen[p.CallID]
+			if a.phase == running {
 				turn[a.index].done = true
+			}
+			if strings.HasSuffix(p.Type, "_call") { // one that names what allowed it stands by itself
+				continue
+			}
+			switch a.phase {
+			case running:
 			case waiting:
 				ended[a.index].late, ended[a.index].found = spot{i, j}, true
 				seen[p.CallID] = asking{phase: settled}
@@ -90,16 +103,31 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 		}
 	}
 	if r.Bypass.Partial() {
-		strays = nil
+		return ended, nil
+	}
+	for n, a := range turn[:passed] {
+		if !a.done && seen[a.id] == (asking{running, n}) && r.Messages[a.msg].Parts[a.part].Type == approvalRequest {
+			ended = append(ended, a)
+		}
 	}
 	return ended, strays
 }
+
+// approvalRequest is the kind of item that the provider wants an answer to before anything else is said.
+const approvalRequest = "mcp_approval_request"
+
+// unanswered is why such a request is refused then.
+const unanswered = "[Nobody answered this request.]"
 
 // endTurn adds what was asked in a turn without an answer to what ended before.
 func endTurn(end int, ended, turn []asked, seen map[string]asking) []asked {
 	for n, a := range turn {
 		switch {
 		case seen[a.id] != asking{running, n}: // asked again
+			if newest := seen[a.id]; !a.done && newest.phase == running && !turn[newest.index].done {
+				a.end, a.again = end, true
+				ended = append(ended, a)
+			}
 		case a.done:
 			seen[a.id] = asking{phase: settled}
 		default:
@@ -135,10 +163,9 @@ func (p *pairing) serve() (gone []int) {
 	ended, strays := unserved(p.r)
 	drops := map[int][]int{}
 	drop := func(at spot, kind string) {
-		if part := &p.r.Messages[at.msg].Parts[at.part]; at.msg >= p.frozen {
-			drops[at.msg] = append(drops[at.msg], at.part)
-			p.did(kind, at.msg, part.CallID, part.Span.Len())
-		}
+		part := &p.r.Messages[at.msg].Parts[at.part]
+		drops[at.msg] = append(drops[at.msg], at.part)
+		p.did(kind, at.msg, part.CallID, part.Span.Len())
 	}
 	closing := map[int][][]byte{} // by message that ends a turn
 	for i := range ended {
@@ -146,8 +173,10 @@ func (p *pairing) serve() (gone []int) {
 		part := &p.r.Messages[a.msg].Parts[a.part]
 		raw := unavailable(part)
 		switch {
+		case a.again && raw != nil:
+			continue
 		case a.end < p.frozen: // it was sent like that
-			if a.found {
+			if a.found && a.late.msg >= p.frozen {
 				drop(a.late, Dropped)
 			}
 			continue
@@ -157,25 +186,34 @@ func (p *pairing) serve() (gone []int) {
 			p.did(Moved, a.late.msg, a.id, 0)
 		case raw != nil:
 			p.did(Synthesised, a.msg, a.id, 0)
-		default:
+		default: // where it was sent, that is a cut
 			drop(a.spot, Dropped)
 			continue
 		}
-		if a.msg < p.frozen && !hasResult(&p.r.Messages[a.end]) {
+		switch {
+		case p.rules.Items:
+			p.draft.InsertMessages(a.end, raw)
+		case a.msg < p.frozen && !hasResult(&p.r.Messages[a.end]):
 			closing[a.end] = append(closing[a.end], raw)
-		} else {
+		default:
 			p.draft.InsertPart(a.msg, a.part+1, raw)
 		}
 	}
 	for end, raw := range closing {
-		p.draft.InsertMessages(end, together(`{"role":"assistant","content":[`, raw))
+		head := `{"role":"assistant","content":[`
+		if p.rules.ByName {
+			head = `{"role":"model","parts":[`
+		}
+		p.draft.InsertMessages(end, together(head, raw))
 	}
 	for _, at := range strays {
 		kind := Dropped
 		if at.second {
 			kind = Duplicate
 		}
-		drop(at.spot, kind)
+		if at.msg >= p.frozen {
+			drop(at.spot, kind)
+		}
 	}
 	for msg, parts := range drops {
 		p.dropServed(msg, parts)
@@ -209,6 +247,9 @@ func unavailable(call *wire.Part) []byte {
 		out := wire.Quote([]byte(`{"type":"mcp_tool_result","tool_use_id":`), call.CallID)
 		out = wire.Quote(append(out, `,"is_error":true,"content":[{"type":"text","text":`...), Note)
 		return append(out, "}]}"...)
+	case approvalRequest: // "The following MCP approval requests do not have an approval: mcpr_…"
+		out := wire.Quote([]byte(`{"type":"mcp_approval_response","approval_request_id":`), call.CallID)
+		return append(wire.Quote(append(out, `,"approve":false,"reason":`...), unanswered), '}')
 	case "server_tool_use":
 		kind = call.Name
 	}

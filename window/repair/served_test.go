@@ -38,6 +38,31 @@ func block(role string, forms ...string) string {
 	return `{"role":"` + role + `","content":[` + strings.Join(list, ",") + `]}`
 }
 
+// parts makes a content of Gemini's in the same way.
+func parts(role string, forms ...string) string {
+	var list []string
+	for _, form := range forms {
+		kind, id := form[:1], form[1:]
+		switch kind {
+		case "+":
+			list = append(list, `{"toolCall":{"toolType":"GOOGLE_SEARCH_WEB","args":{"queries":["q"]},"id":"`+id+`"},"thoughtSignature":"c2ln"}`)
+		case "-":
+			list = append(list, `{"toolResponse":{"toolType":"GOOGLE_SEARCH_WEB","response":{"search_suggestions":"`+id+`"},"id":"`+id+`"},"thoughtSignature":"c2lo"}`)
+		case "!":
+			list = append(list, `{"functionCall":{"id":"`+id+`","name":"f","args":{}},"thoughtSignature":"c2lp"}`)
+		case "=":
+			list = append(list, `{"functionResponse":{"id":"`+id+`","name":"f","response":{"output":"r`+id+`"}}}`)
+		case "~":
+			list = append(list, `{"text":"t","thought":true}`)
+		case "{":
+			list = append(list, form)
+		default:
+			list = append(list, `{"text":"`+form+`"}`)
+		}
+	}
+	return `{"role":"` + role + `","parts":[` + strings.Join(list, ",") + `]}`
+}
+
 func TestServedPairs(t *testing.T) {
 	const (
 		lost = `{"type":"web_search_tool_result","tool_use_id":"a","content":{"type":"web_search_tool_result_error","error_code":"unavailable"}}`
@@ -52,6 +77,8 @@ func TestServedPairs(t *testing.T) {
 		}
 		return `{"type":"` + kind + `","call_id":"` + id + `"}`
 	}
+	const gu = `{"role":"user","parts":[{"text":"u"}]}`
+	const denied = `{"type":"mcp_approval_response","approval_request_id":"r","approve":false,"reason":"[Nobody answered this request.]"}`
 	const iu, ia = `{"role":"user","content":"u"}`, `{"role":"assistant","content":"a"}`
 	for _, c := range []struct {
 		name          string
@@ -81,8 +108,27 @@ func TestServedPairs(t *testing.T) {
 		{"an output of no program", wire.Responses, []string{iu, item("program_output", "p"), iu}, []string{iu, iu}, "dropped"},
 		{"an approval", wire.Responses, []string{iu, item("mcp_approval_request", "r"), item("mcp_approval_response", "r"), `{"type":"mcp_call","id":"m","approval_request_id":"r"}`}, nil, ""},
 		{"an approval of nothing", wire.Responses, []string{iu, item("mcp_approval_response", "r"), iu}, []string{iu, iu}, "dropped"},
+		{"a request that nobody answered", wire.Responses, []string{iu, item("mcp_approval_request", "r"), iu, ia}, []string{iu, item("mcp_approval_request", "r"), denied, iu, ia}, "synthesised"},
+		{"a request that waits", wire.Responses, []string{iu, item("mcp_approval_request", "r")}, nil, ""},
+		{"an approval behind words", wire.Responses, []string{iu, item("mcp_approval_request", "r"), iu, item("mcp_approval_response", "r")}, nil, ""},
+		{"a call that was allowed, without the answer", wire.Responses, []string{iu, item("mcp_approval_request", "r"), `{"type":"mcp_call","id":"m","approval_request_id":"r"}`, iu}, nil, ""},
+		{"a request that may be answered elsewhere", wire.Responses, []string{`{"type":"item_reference","id":"x"}`, item("mcp_approval_request", "r"), iu}, nil, ""},
+		{"a request of tomorrow", wire.Responses, []string{iu, item("panel_request", "r"), iu}, nil, ""},
 		{"a call that was approved once", wire.Responses, []string{iu, `{"type":"mcp_call","id":"m","approval_request_id":"r"}`, ia}, nil, ""},
 		{"thoughts about an output of no program", wire.Responses, []string{iu, `{"type":"reasoning","id":"rs","summary":[]}`, item("program_output", "p"), iu}, []string{iu, iu}, "reasoning dropped"},
+
+		{"a search in order", wire.Gemini, []string{gu, parts("model", "+a", "-a", "so"), gu}, nil, ""},
+		{"a search over borders", wire.Gemini, []string{gu, parts("model", "+a", "!1"), parts("user", "=1"), parts("model", "-a", "so"), gu}, nil, ""},
+		{"a search under way", wire.Gemini, []string{gu, parts("model", "+a", "!1"), parts("user", "=1")}, nil, ""},
+		{"a search in pieces", wire.Gemini, []string{gu, parts("model", "+a"), parts("model", "-a", "so"), gu}, nil, ""},
+		{"code without ids", wire.Gemini, []string{gu, parts("model", `{"executableCode":{"language":"PYTHON","code":"1"}}`), gu, parts("model", `{"codeExecutionResult":{"outcome":"OUTCOME_OK"}}`), gu}, nil, ""},
+		{"half a search", wire.Gemini, []string{gu, parts("model", "+a", "so"), gu}, []string{gu, parts("model", "so"), gu}, "dropped"},
+		{"nothing but half a search", wire.Gemini, []string{gu, parts("model", "+a"), gu}, []string{gu, gu}, "dropped"},
+		{"a call beside half a search", wire.Gemini, []string{gu, parts("model", "+a", "!1"), parts("user", "=1", "stop")}, []string{gu, parts("model", "!1"), parts("user", "=1", "stop")}, "dropped"},
+		{"what was found for nobody", wire.Gemini, []string{gu, parts("model", "-a", "so"), gu}, []string{gu, parts("model", "so"), gu}, "dropped"},
+		{"a search that came too late", wire.Gemini, []string{gu, parts("model", "+a", "so"), gu, parts("model", "-a", "so"), gu}, []string{gu, parts("model", "+a", "-a", "so"), gu, parts("model", "so"), gu}, "moved"},
+		{"a tool of Google's tomorrow", wire.Gemini, []string{gu, parts("model", `{"panelCall":{"id":"p"}}`, "so"), gu}, []string{gu, parts("model", "so"), gu}, "dropped"},
+
 		{"history elsewhere", wire.Responses, []string{`{"type":"item_reference","id":"x"}`, item("program_output", "p"), iu}, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -117,10 +163,17 @@ func TestServedPairsOfWhatWasSent(t *testing.T) {
 		{"a script and its call that were left", []string{u, block("assistant", "+a", "!1")}, []string{u}, []string{block("user", `{"type":"tool_result","tool_use_id":"1","content":"`+repair.Note+`","is_error":true}`), block("assistant", lost), u}, "synthesised synthesised"},
 		{"found too late", []string{u, block("assistant", "+a")}, []string{u, block("assistant", "-a", "so"), u}, []string{block("assistant", "-a"), u, block("assistant", "so"), u}, "moved"},
 		{"found after it was told that there is nothing", []string{u, block("assistant", "+a"), block("assistant", lost), u}, []string{block("assistant", "-a", "so"), u}, []string{block("assistant", "so"), u}, "duplicate"},
+		{"a tool of tomorrow that was left", []string{u, block("assistant", "so", `{"type":"panel_use","id":"m"}`)}, []string{u}, nil, "frozen"},
 		{"sent with a hole", []string{u, block("assistant", "+a", "so"), u, block("assistant", "-b", "so")}, []string{u}, []string{u}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := body(wire.Messages, strings.Join(append(slices.Clone(c.sent), c.more...), ","))
+			if c.actions == "frozen" {
+				if _, _, err := repair.Repair(parse(t, wire.Messages, text), repair.Options{Frozen: len(c.sent)}); !errors.Is(err, repair.ErrFrozen) {
+					t.Fatal(err)
+				}
+				return
+			}
 			next, actions := fix(t, wire.Messages, text, repair.Options{Frozen: len(c.sent)})
 			want := body(wire.Messages, strings.Join(append(slices.Clone(c.sent), c.after...), ","))
 			if got, want := compact(t, next.Body), compact(t, want); got != want {
@@ -136,27 +189,27 @@ func TestServedPairsOfWhatWasSent(t *testing.T) {
 	}
 }
 
-// conversation makes a valid history with scripts at the provider.
-func conversation(rng *rand.Rand) []string {
+// conversation makes a valid history with scripts at the provider, of messages that are made by block or parts.
+func conversation(rng *rand.Rand, block func(role string, forms ...string) string, model string) []string {
 	list := []string{block("user", "start")}
 	id := 0
 	next := func() string { id++; return fmt.Sprint(id) }
 	for turn := range 1 + rng.IntN(4) {
 		switch s := next(); rng.IntN(4) {
 		case 0:
-			list = append(list, block("assistant", "~", "+"+s, "-"+s, fmt.Sprint("answer ", turn)))
+			list = append(list, block(model, "~", "+"+s, "-"+s, fmt.Sprint("answer ", turn)))
 		case 1:
 			k := next()
-			list = append(list, block("assistant", "~", "+"+s, "!"+k), block("user", "="+k))
+			list = append(list, block(model, "~", "+"+s, "!"+k), block("user", "="+k))
 			for range rng.IntN(3) {
 				k = next()
-				list = append(list, block("assistant", "!"+k), block("user", "="+k))
+				list = append(list, block(model, "!"+k), block("user", "="+k))
 			}
-			list = append(list, block("assistant", "-"+s, fmt.Sprint("answer ", turn)))
+			list = append(list, block(model, "-"+s, fmt.Sprint("answer ", turn)))
 		case 2:
-			list = append(list, block("assistant", "+"+s), block("assistant", "-"+s, fmt.Sprint("answer ", turn)))
+			list = append(list, block(model, "+"+s), block(model, "-"+s, fmt.Sprint("answer ", turn)))
 		default:
-			list = append(list, block("assistant", "!"+s), block("user", "="+s, "and"), block("assistant", fmt.Sprint("answer ", turn)))
+			list = append(list, block(model, "!"+s), block("user", "="+s, "and"), block(model, fmt.Sprint("answer ", turn)))
 		}
 		list = append(list, block("user", fmt.Sprint("question ", turn)))
 	}
@@ -176,32 +229,37 @@ func TestRandomServedPairs(t *testing.T) {
 	}
 }
 
-// servedPairs holds the repair of a random history, sound and harmed.
+// servedPairs holds the repair of random histories, sound and harmed.
 func servedPairs(t *testing.T, seed uint64) {
+	randomPairs(t, seed, wire.Messages, block, "assistant")
+	randomPairs(t, seed, wire.Gemini, parts, "model")
+}
+
+func randomPairs(t *testing.T, seed uint64, d wire.Dialect, block func(role string, forms ...string) string, model string) {
 	rng := rand.New(rand.NewPCG(seed, 11))
-	list := conversation(rng)
-	sound := body(wire.Messages, strings.Join(list, ","))
-	if next, actions := fix(t, wire.Messages, sound, repair.Options{}); string(next.Body) != string(sound) {
+	list := conversation(rng, block, model)
+	sound := body(d, strings.Join(list, ","))
+	if next, actions := fix(t, d, sound, repair.Options{}); string(next.Body) != string(sound) {
 		t.Fatalf("seed %d: a sound history: %+v\n%s", seed, actions, sound)
 	}
-	text := body(wire.Messages, strings.Join(harm(rng, slices.Clone(list)), ","))
-	next, _ := fix(t, wire.Messages, text, repair.Options{})
-	valid(t, wire.Messages, next, text)
+	text := body(d, strings.Join(harm(rng, slices.Clone(list)), ","))
+	next, _ := fix(t, d, text, repair.Options{})
+	valid(t, d, next, text)
 	if t.Failed() {
 		t.Fatalf("seed %d\nbefore %s\nafter  %s", seed, text, next.Body)
 	}
 	// A part of it was sent, the rest is harmed.
 	sent := 1 + rng.IntN(len(list)-1)
-	text = body(wire.Messages, strings.Join(append(slices.Clone(list[:sent]), harm(rng, slices.Clone(list[sent:]))...), ","))
-	r := parse(t, wire.Messages, text)
+	text = body(d, strings.Join(append(slices.Clone(list[:sent]), harm(rng, slices.Clone(list[sent:]))...), ","))
+	r := parse(t, d, text)
 	next, _, err := repair.Repair(r, repair.Options{Frozen: sent})
 	if errors.Is(err, repair.ErrFrozen) {
 		return
 	}
-	if err != nil || !strings.HasPrefix(string(next.Body), strings.TrimSuffix(string(body(wire.Messages, strings.Join(list[:sent], ","))), "]}")) {
+	if err != nil || !strings.HasPrefix(string(next.Body), strings.TrimSuffix(string(body(d, strings.Join(list[:sent], ","))), "]}")) {
 		t.Fatalf("seed %d: %v\nbefore %s\nafter  %s", seed, err, text, next.Body)
 	}
-	valid(t, wire.Messages, next, text)
+	valid(t, d, next, text)
 	if t.Failed() {
 		t.Fatalf("seed %d, %d were sent\nbefore %s\nafter  %s", seed, sent, text, next.Body)
 	}

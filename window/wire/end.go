@@ -13,7 +13,8 @@ import (
 //
 // The two ends are told by their names and paired by their id, so that kinds nobody knows yet are paired too: "_use",
 // "_call" and "_request" open; "_result", "_output" and "_response" close. The public schemas of Anthropic (Messages
-// beta) and OpenAI (Responses) keep to that, but for "program" (looked up 2026-11).
+// beta), OpenAI (Responses) and Google (toolCall and toolResponse) keep to that, but for "program" and "executableCode"
+// (looked up 2026-11). Google's need no id: the two then stand one behind the other.
 type End uint8
 
 // The ends.
@@ -23,10 +24,11 @@ const (
 	Closes     // brings what was asked for; its id is of the part that asked
 )
 
-// endOf tells the end of a pair by the name of a block or item.
+// endOf tells the end of a pair by the name of a block, item or part, which is in snake_case or camelCase.
 func endOf(kind string) End {
-	switch at := strings.LastIndexByte(kind, '_'); kind[at+1:] {
-	case "use", "call", "request", "program":
+	at := strings.LastIndexFunc(kind, func(r rune) bool { return r == '_' || r >= 'A' && r <= 'Z' })
+	switch strings.ToLower(strings.TrimPrefix(kind[max(at, 0):], "_")) {
+	case "use", "call", "request", "program", "code":
 		return Opens
 	case "result", "output", "response":
 		return Closes

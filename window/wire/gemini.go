@@ -200,7 +200,7 @@ func (p *parser) geminiPart(where place) {
 	}
 	part := Part{place: where, Span: Span{Start: p.At - 1}}
 	var seen set
-	var thought, executed bool
+	var thought, served bool
 	for p.More('}') {
 		k := p.name()
 		if p.null() {
@@ -233,16 +233,19 @@ func (p *parser) geminiPart(where place) {
 			p.once(&seen, 6)
 			part.Kind, part.Type = Media, "fileData"
 			p.geminiData()
-		case "executableCode", "executable_code", "codeExecutionResult", "code_execution_result":
-			executed = true
-			p.Skip()
 		default:
-			p.Skip()
+			end := endOf(string(k))
+			if end == NoEnd || p.Peek() != '{' {
+				p.Skip()
+				break
+			}
+			served, part.End, part.Type = true, end, string(k)
+			p.geminiServed(&part)
 		}
 	}
 	part.Span.End = p.At
 	switch {
-	case executed:
+	case served:
 		part.Kind = Other
 	case part.Kind == Text && thought:
 		part.Kind = Reasoning
@@ -252,6 +255,18 @@ func (p *parser) geminiPart(where place) {
 		part.Raw = part.Span
 	}
 	p.add(part)
+}
+
+// geminiServed reads which pair a part belongs to that is the provider's own: what it asked a tool there, or what that found.
+func (p *parser) geminiServed(part *Part) {
+	p.Begin('{', "")
+	for p.More('}') {
+		if string(p.name()) == "id" && p.Peek() == '"' {
+			part.CallID, part.IDSpan = p.word("")
+		} else {
+			p.Skip()
+		}
+	}
 }
 
 // geminiFunction reads a functionCall or functionResponse.

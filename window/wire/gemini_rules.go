@@ -13,7 +13,7 @@ var geminiRules = &Rules{
 	Merges: true, Untyped: true, ObjectResults: true,
 	Google: true,
 
-	Results: ResultsInOrder, ByName: true, CallsBehindUser: true,
+	Results: ResultsInOrder, ByName: true, CallsBehindUser: true, Served: true,
 	NoEmpty: true, FreeEnd: true, SealedAlone: true,
 	Images:     ImageInline,
 	ImageTypes: []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}, // ai.google.dev "image-understanding"
@@ -116,6 +116,14 @@ func googleStatus(status int) string {
 }
 
 func (i *Invalid) geminiText() string {
+	if strings.Contains(i.Place, ".parts.") {
+		switch i.Rule { // in the manner of "contents[1].parts[0]: Tool type of tool_call part does not match with tool call context."
+		case RuleOrphanCall:
+			return fmt.Sprintf("%s: %s part without its response: %s.", brackets(i.Place), i.Detail, i.ID)
+		case RuleOrphanResult, RuleAdjacency:
+			return fmt.Sprintf("%s: %s part without its call: %s.", brackets(i.Place), i.Detail, i.ID)
+		}
+	}
 	switch i.Rule {
 	case RuleOrphanCall, RuleResultCount:
 		return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."

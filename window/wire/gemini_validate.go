@@ -14,6 +14,7 @@ func (c *checker) gemini(top object) {
 		return
 	}
 	var calls []part
+	var asked served
 	kept := top.has("cachedContent") || top.has("cached_content")
 	callPlace, last := "", "" // of the call turn that waits; role of the turn before
 	for i, raw := range list {
@@ -30,6 +31,16 @@ func (c *checker) gemini(top object) {
 			c.add(RuleOrphanCall, callPlace, calls[0].id, calls[0].name)
 		case len(turn.responses) > 0:
 			c.geminiPair(place, calls, turn.responses)
+		}
+		if turn.role == "user" && turn.speaks {
+			asked.end(c)
+		}
+		for _, one := range turn.served {
+			if endOf(one.kind) == Opens {
+				asked.opens(one)
+			} else if !kept || asked.state[one.id] != 0 {
+				asked.closes(c, one)
+			}
 		}
 		calls, callPlace = nil, ""
 		if len(turn.calls) > 0 {
@@ -49,7 +60,9 @@ type part struct{ id, name string }
 
 type turn struct {
 	role             string // "user" or "model"
+	speaks           bool   // there is something in it beside responses
 	calls, responses []part
+	served           []callItem // what tools at the provider were asked and found
 }
 
 func (c *checker) geminiTurn(place string, raw []byte) (turn, bool) {
@@ -100,9 +113,31 @@ func (c *checker) geminiTurn(place string, raw []byte) (turn, bool) {
 				c.add(RuleBlockRole, here, response.id, "functionResponse")
 			}
 			t.responses = append(t.responses, response)
+		} else {
+			t.speaks = true
 		}
+		t.served = c.geminiServed(t.served, here, p)
 	}
 	return t, true
+}
+
+// geminiServed adds what a tool at the provider was asked or found. Parts without an id cannot be told apart.
+func (c *checker) geminiServed(list []callItem, place string, p object) []callItem {
+	for kind, raw := range p {
+		switch kind {
+		case "functionCall", "function_call", "functionResponse", "function_response":
+			continue
+		}
+		if endOf(kind) == NoEnd || !isObject(raw) {
+			continue
+		}
+		if o, ok := c.object(place, raw); ok {
+			if id, ok := o.text("id"); ok && id != "" {
+				list = append(list, callItem{kind, place, id})
+			}
+		}
+	}
+	return list
 }
 
 // geminiPart reads a call or response out of a part, in either of the two spellings that

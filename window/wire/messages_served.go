@@ -2,11 +2,13 @@ package wire
 
 import "strings"
 
-// served pairs what tools at the provider were asked with what they found, in a Messages body. The result stands behind
-// its call in the same turn of the model. That turn may go over several messages, but between them stand results of the
-// client's tools and nothing else: a script is refused beside other words of the user, and so is a call whose turn ended
-// without a result ("was found without a corresponding result block"; Anthropic's pages on server tools and on
-// programmatic tool calling, 2026-11; claude-code#80439 for a result without its call).
+// served pairs what tools at the provider were asked with what they found, in a body of Messages or Gemini. The result
+// stands behind its call in the same turn of the model. That turn may go over several messages, but between them stand
+// results of the client's tools and nothing else: a script is refused beside other words of the user, and so is a call
+// whose turn ended without a result ("was found without a corresponding result block"; Anthropic's pages on server tools
+// and on programmatic tool calling, 2026-11; claude-code#80439 for a result without its call). Google wants each toolCall
+// back "along with the corresponding ToolResponse" (its SDK, 2026-11, and ai.google.dev, "tool-combination"); its own
+// words for half a pair are not known.
 type served struct {
 	turn  []callItem           // calls of this turn, in order
 	state map[string]servedUse // by id
@@ -30,35 +32,41 @@ func (w *blocks) serve(place, kind string, b object) {
 		if !ok || kind == "mcp_tool_use" {
 			name = "mcp" // whose results have one name
 		}
-		if w.served.state == nil {
-			w.served.state = map[string]servedUse{}
-		}
-		w.served.state[id] = servedOpen
-		w.served.turn = append(w.served.turn, callItem{name, place, id})
+		w.served.opens(callItem{name, place, id})
 	case strings.HasSuffix(kind, "_result"):
-		id, ok := b.text("tool_use_id")
-		if !ok || id == "" { // a kind that is no half of a pair
-			return
-		}
-		switch w.served.state[id] {
-		case servedOpen:
-			w.served.state[id] = servedDone
-		case servedEnded:
-			w.add(RuleAdjacency, place, id, kind)
-		case servedDone:
-		default:
-			w.add(RuleOrphanResult, place, id, kind)
+		if id, ok := b.text("tool_use_id"); ok && id != "" { // else a kind that is no half of a pair
+			w.served.closes(w.checker, callItem{kind, place, id})
 		}
 	}
 }
 
-// endServed reports the calls whose turn ends here without a result.
-func (w *blocks) endServed() {
-	for _, call := range w.served.turn {
-		if w.served.state[call.id] == servedOpen {
-			w.add(RuleOrphanCall, call.place, call.id, call.kind)
-		}
-		w.served.state[call.id] = servedEnded
+func (s *served) opens(call callItem) {
+	if s.state == nil {
+		s.state = map[string]servedUse{}
 	}
-	w.served.turn = nil
+	s.state[call.id] = servedOpen
+	s.turn = append(s.turn, call)
+}
+
+func (s *served) closes(c *checker, result callItem) {
+	switch s.state[result.id] {
+	case servedOpen:
+		s.state[result.id] = servedDone
+	case servedEnded:
+		c.add(RuleAdjacency, result.place, result.id, result.kind)
+	case servedDone:
+	default:
+		c.add(RuleOrphanResult, result.place, result.id, result.kind)
+	}
+}
+
+// end reports the calls whose turn ends here without a result.
+func (s *served) end(c *checker) {
+	for _, call := range s.turn {
+		if s.state[call.id] == servedOpen {
+			c.add(RuleOrphanCall, call.place, call.id, call.kind)
+		}
+		s.state[call.id] = servedEnded
+	}
+	s.turn = nil
 }

@@ -149,7 +149,7 @@ func (w *blocks) message(place string, m object, last bool) {
 	case plain:
 		w.expect()
 		w.endTurn()
-		w.endServed()
+		w.served.end(w.checker)
 	default:
 		w.user(place, list)
 	}
@@ -270,7 +270,7 @@ func (w *blocks) user(place string, list []object) {
 	}
 	w.expect()
 	if other {
-		w.endServed()
+		w.served.end(w.checker)
 	}
 	if answers {
 		w.answering = true

@@ -156,12 +156,12 @@ user | result declares #toolu_1 failed "r" "tool_reference" "Read" media(image/p
 		"parts", Gemini,
 		`{"systemInstruction":{"role":"user","parts":[{"text":"s"}]},"generationConfig":{"maxOutputTokens":10,"responseSchema":{"type":"OBJECT"}},"tools":[{"functionDeclarations":[{"name":"f"},{"name":"g"}]},{"googleSearch":{}}],
 		"contents":[{"role":"user","parts":[{"text":"u"},{"inlineData":{"mimeType":"image/png","data":"AAAA"}},{"fileData":{"mimeType":"video/mp4","fileUri":"gs://x"}}]},
-		{"role":"model","parts":[{"text":"t","thought":true,"thoughtSignature":"sig"},{"functionCall":{"id":"1","name":"f","args":{"a":1}},"thoughtSignature":"s2"},{"executableCode":{"language":"PYTHON","code":"1"}}]},
+		{"role":"model","parts":[{"text":"t","thought":true,"thoughtSignature":"sig"},{"functionCall":{"id":"1","name":"f","args":{"a":1}},"thoughtSignature":"s2"},{"executableCode":{"language":"PYTHON","code":"1"}},{"toolCall":{"toolType":"URL_CONTEXT","args":{"id":"x"},"id":"t"},"thoughtSignature":"s3"},{"tool_response":{"id":"t","tool_type":"URL_CONTEXT"}},{"partMetadata":{"id":"n"}}]},
 		{"role":"user","parts":[{"functionResponse":{"id":"1","name":"f","response":{"output":"o","n":1},"parts":[{"inlineData":{"mimeType":"image/png","data":"BB"}}]}},{"functionResponse":{"name":"g","response":{"error":"bad"}}}]}]}`,
 		`model= output=10 stream=false tools=f,g,googleSearch extra={"type":"OBJECT"}
 head | text "s"
 user | text "u" | media media(image/png 4 AAAA) | media media(video/mp4 url)
-assistant | reasoning "t" sealed="sig" | call #1 f raw={"a":1} sealed="s2" | other raw={"executableCode":{"language":"PYTHON","code":"1"}}
+assistant | reasoning "t" sealed="sig" | call #1 f raw={"a":1} sealed="s2" | other opens raw={"executableCode":{"language":"PYTHON","code":"1"}} | other opens #t raw={"toolCall":{"toolType":"URL_CONTEXT","args":{"id":"x"},"id":"t"},"thoughtSignature":"s3"} sealed="s3" | other closes #t raw={"tool_response":{"id":"t","tool_type":"URL_CONTEXT"}} | other raw={"partMetadata":{"id":"n"}}
 user | result #1 f "o" raw={"output":"o","n":1} media(image/png 2 BB) | result g failed "bad" raw={"error":"bad"}`,
 	},
 	{

@@ -144,6 +144,9 @@ func (i *Invalid) responsesText() string {
 	kind := strings.ReplaceAll(strings.TrimSuffix(i.Detail, "_output"), "_", " ")
 	switch i.Rule {
 	case RuleOrphanCall:
+		if i.Detail == approvalRequest {
+			return "The following MCP approval requests do not have an approval: " + i.ID
+		}
 		return fmt.Sprintf("No tool output found for %s %s.", kind, i.ID)
 	case RuleOrphanResult, RuleAdjacency, RuleDuplicateResult:
 		return fmt.Sprintf("No tool call found for %s output with call_id %s.", kind, i.ID)

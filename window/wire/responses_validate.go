@@ -42,7 +42,7 @@ func (c *checker) responses(top object) {
 		c.add(RuleEmptyHistory, "input", "", "")
 		return
 	}
-	s := &items{checker: c, open: map[string]callItem{}, seen: map[string]bool{}, asked: map[string]bool{}, closed: map[string]string{}, ids: map[string]bool{}, elsewhere: elsewhere}
+	s := &items{checker: c, open: map[string]callItem{}, seen: map[string]bool{}, asked: map[string]bool{}, agreed: map[string]bool{}, closed: map[string]string{}, ids: map[string]bool{}, elsewhere: elsewhere}
 	for i, raw := range list {
 		item, ok := c.object(at("input", i), raw)
 		if !ok {
@@ -57,7 +57,15 @@ func (c *checker) responses(top object) {
 			c.add(RuleOrphanCall, call.place, id, call.kind)
 		}
 	}
+	for _, request := range s.passed {
+		if !s.agreed[request.id] && !s.elsewhere { // the answer may be there
+			c.add(RuleOrphanCall, request.place, request.id, request.kind)
+		}
+	}
 }
+
+// approvalRequest is the kind of item that is refused without an answer, once the user has said something behind it.
+const approvalRequest = "mcp_approval_request"
 
 type callItem struct{ kind, place, id string }
 
@@ -68,6 +76,9 @@ type items struct {
 	order     []string            // their ids, in order of the calls
 	seen      map[string]bool     // call ids met so far
 	asked     map[string]bool     // ids of requests for an approval met so far
+	agreed    map[string]bool     // ids of those that have an answer
+	pending   []callItem          // those behind the user's last words
+	passed    []callItem          // those before
 	closed    map[string]string   // call ids that have an output, and of which kind
 	ids       map[string]bool     // item ids met so far
 	reasoning string              // place of a reasoning item that waits for what follows
@@ -96,6 +107,7 @@ func (s *items) compact() {
 	clear(s.open)
 	clear(s.seen)
 	clear(s.closed)
+	s.pending, s.passed = nil, nil
 	s.order = s.order[:0]
 	s.compacted = compacted{calls: calls, fresh: true}
 }
@@ -135,6 +147,12 @@ func (s *items) item(place string, item object) {
 	default:
 		if id, ok := item.text("id"); ok && strings.HasSuffix(kind, "_request") {
 			s.asked[id] = true
+			if kind == approvalRequest {
+				s.pending = append(s.pending, callItem{kind, place, id})
+			}
+		}
+		if id, ok := item.text("approval_request_id"); ok {
+			s.agreed[id] = true // a call that was allowed
 		}
 		s.call(place, kind, item)
 	}
@@ -166,7 +184,9 @@ func followKind(kind, role string) string {
 
 func (s *items) message(place, role string, item object) {
 	switch role {
-	case "user", "assistant", "system", "developer":
+	case "user":
+		s.passed, s.pending = append(s.passed, s.pending...), nil
+	case "assistant", "system", "developer":
 	default:
 		s.add(RuleRole, at(place, "role"), "", role)
 	}
@@ -268,4 +288,5 @@ func (s *items) response(place, kind string, item object) {
 	if ok && id != "" && !s.asked[id] && !s.seen[id] && !s.elsewhere {
 		s.add(RuleOrphanResult, place, id, kind)
 	}
+	s.agreed[id] = true
 }

@@ -144,7 +144,9 @@ func TestResponsesRules(t *testing.T) {
 		{Responses, "compaction", in(`{"type":"compaction","encrypted_content":"x"}`, itemUser, itemRS, `{"type":"compaction_trigger"}`), "", "", "", ""},
 		{Responses, "a program", in(itemUser, itemRS, `{"type":"program","id":"p","call_id":"c","code":"1","fingerprint":"f"}`, itemCall("a"), itemOut("a"), `{"type":"program_output","id":"q","call_id":"c","result":"1"}`, itemDone), "", "", "", ""},
 		{Responses, "an approval", in(itemUser, `{"type":"mcp_approval_request","id":"r"}`, `{"type":"mcp_approval_response","approval_request_id":"r","approve":true}`, itemDone), "", "", "", ""},
-		{Responses, "a request nobody approved", in(itemUser, `{"type":"mcp_approval_request","id":"r"}`, itemUser), "", "", "", ""},
+		{Responses, "a request nobody approved", in(itemUser, `{"type":"mcp_approval_request","id":"r"}`, itemUser), RuleOrphanCall, "input.1", "r", "requests do not have an approval: r"},
+		{Responses, "a request that waits", in(itemUser, `{"type":"mcp_approval_request","id":"r"}`), "", "", "", ""},
+		{Responses, "an approval behind words", in(itemUser, `{"type":"mcp_approval_request","id":"r"}`, itemUser, `{"type":"mcp_approval_response","approval_request_id":"r","approve":true}`), "", "", "", ""},
 		{Responses, "a program's output without it", in(itemUser, `{"type":"program_output","id":"q","call_id":"c","result":"1"}`), RuleOrphanResult, "input.1", "c", ""},
 		{Responses, "an approval of nothing", in(itemUser, `{"type":"mcp_approval_response","approval_request_id":"r","approve":true}`), RuleOrphanResult, "input.1", "r", ""},
 		{Responses, "an output of tomorrow's without its call", in(itemUser, `{"type":"panel_output","call_id":"c"}`), RuleOrphanResult, "input.1", "c", ""},
@@ -215,6 +217,20 @@ func TestMessagesRules(t *testing.T) {
 	})
 }
 
+// googles makes a content of the model's with what a tool at the provider was asked and found, and calls of the client's.
+func googles(call, response string, names ...string) string {
+	var parts []string
+	for _, kind := range []string{call, response} {
+		if kind != "" {
+			parts = append(parts, `{"`+kind+`":{"id":"t"}}`)
+		}
+	}
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf(`{"functionCall":{"name":%q,"args":{}}}`, name))
+	}
+	return `{"role":"model","parts":[` + strings.Join(parts, ",") + `]}`
+}
+
 func TestGeminiRules(t *testing.T) {
 	m := func(elements ...string) string { return list("contents", elements...) }
 	rule(t, []ruling{
@@ -235,6 +251,15 @@ func TestGeminiRules(t *testing.T) {
 		{Gemini, "role", m(`{"role":"assistant","parts":[{"text":"x"}]}`), RuleRole, "contents.0.role", "", "valid role"},
 		{Gemini, "no parts", m(`{"role":"user","parts":[]}`), RuleEmptyContent, "contents.0.parts", "", "must not be empty"},
 		{Gemini, "response of the model", m(gemUser, gem("model", "ls"), `{"role":"model","parts":[{"functionResponse":{"name":"ls","response":{}}}]}`), RuleBlockRole, "contents.2.parts.0", "", ""},
+		{Gemini, "a search", m(gemUser, googles("toolCall", "toolResponse"), gemUser), "", "", "", ""},
+		{Gemini, "a search over borders", m(gemUser, googles("tool_call", "", "ls"), gem("user", "ls"), googles("", "tool_response"), gemUser), "", "", "", ""},
+		{Gemini, "a search under way", m(gemUser, googles("toolCall", "", "ls"), gem("user", "ls")), "", "", "", ""},
+		{Gemini, "half a search", m(gemUser, googles("toolCall", ""), gemUser), RuleOrphanCall, "contents.1.parts.0", "t", "toolCall part without its response: t"},
+		{Gemini, "words beside a result for a search", m(gemUser, googles("toolCall", "", "ls"), `{"role":"user","parts":[{"functionResponse":{"name":"ls","response":{}}},{"text":"and"}]}`, googles("", "toolResponse")), RuleOrphanCall, "contents.1.parts.0", "t", ""},
+		{Gemini, "what was found for nobody", m(gemUser, googles("", "toolResponse"), gemUser), RuleOrphanResult, "contents.1.parts.0", "t", "toolResponse part without its call: t"},
+		{Gemini, "what was found in another turn", m(gemUser, googles("toolCall", "toolResponse"), gemUser, googles("", "toolResponse")), RuleAdjacency, "contents.3.parts.0", "t", ""},
+		{Gemini, "what was found for what is kept", `{"cachedContent":"c","contents":[` + googles("", "toolResponse") + `,` + gemUser + `]}`, "", "", "", ""},
+		{Gemini, "code without ids", m(gemUser, `{"role":"model","parts":[{"executableCode":{"language":"PYTHON","code":"1"}}]}`, gemUser), "", "", "", ""},
 		{Gemini, "nothing", m(), RuleEmptyHistory, "contents", "", "not specified"},
 	})
 }

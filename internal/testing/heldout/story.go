@@ -27,6 +27,18 @@ func Portuguese() []Session { return []Session{portuguese.session(504)} }
 // Korean returns one in Korean, written by somebody who had not read the extractor.
 func Korean() []Session { return []Session{korean.session(505)} }
 
+// Library returns one in Vietnamese and Finnish, whose talk stands where its author put it, not where the stories above put theirs.
+func Library() []Session { return []Session{library.session(506)} }
+
+// Harbours returns one in Indonesian and Greek of the same kind, with more talk beside less that tools print.
+func Harbours() []Session { return []Session{harbours.session(507)} }
+
+// Cooperative returns one in Swahili and Hindi of the same kind.
+func Cooperative() []Session { return []Session{cooperative.session(508)} }
+
+// Clinic returns one in Romanian and Hebrew of the same kind.
+func Clinic() []Session { return []Session{clinic.session(509)} }
+
 // A said sentence, and the words of it that count.
 type said struct{ text, key string }
 

@@ -30,7 +30,8 @@ func (k Kind) Turn(id, words string) (messages, declares []string) {
 }
 
 // Kinds are all kinds of a dialect, and some that nobody knows yet: Anthropic's BetaContentBlockParam and OpenAI's
-// ResponseInputItem, with its beta, as their Python SDKs had them in August 2026, and what their pages named since.
+// ResponseInputItem, with its beta, as their Python SDKs had them in August 2026, and what their pages named since; Google's
+// Part as its SDK had it in November 2026.
 // Left out are those that hand the history to the provider: compaction, compaction_trigger, item_reference.
 func Kinds(d wire.Dialect) []Kind {
 	switch d {
@@ -38,6 +39,8 @@ func Kinds(d wire.Dialect) []Kind {
 		return blockKinds
 	case wire.Responses:
 		return itemKinds
+	case wire.Gemini:
+		return partKinds
 	}
 	return nil
 }
@@ -80,6 +83,30 @@ var blockKinds = []Kind{
 }
 
 const thoughts = `{"type":"reasoning","id":"rs_#","summary":[],"encrypted_content":"x"}`
+
+// What a tool at the provider was asked and found stands in one content of the model, or in those before and behind what the
+// client's tools returned (ai.google.dev, "tool-combination").
+var partKinds = []Kind{
+	{Name: "text", turn: []string{`{"role":"model","parts":[{"text":"$"}]}`}},
+	{Name: "thought", turn: []string{`{"role":"model","parts":[{"text":"$","thought":true},{"text":"$","thoughtSignature":"c2ln"}]}`}},
+	{Name: "inlineData", turn: []string{`{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"` + picture + `"}}]}`}},
+	{Name: "fileData", turn: []string{`{"role":"user","parts":[{"fileData":{"mimeType":"video/mp4","fileUri":"u"}}]}`}},
+	{Name: "functionCall", turn: []string{`{"role":"model","parts":[{"functionCall":{"id":"call_#","name":"f","args":{}},"thoughtSignature":"c2ln"}]}`, `{"role":"user","parts":[{"functionResponse":{"id":"call_#","name":"f","response":{"output":"$"}}}]}`}},
+	{Name: "toolCall", turn: []string{`{"role":"model","parts":[{"thoughtSignature":"c2ln","toolCall":{"toolType":"GOOGLE_SEARCH_WEB","args":{"queries":["$"]},"id":"tool_#"}},{"thoughtSignature":"c2lo","toolResponse":{"toolType":"GOOGLE_SEARCH_WEB","response":{"search_suggestions":"$"},"id":"tool_#"}},{"text":"$"}]}`}},
+	{Name: "toolCall over contents", turn: []string{
+		`{"role":"model","parts":[{"toolCall":{"toolType":"URL_CONTEXT","args":{"urls":["$"]},"id":"tool_#"},"thoughtSignature":"c2ln"},{"functionCall":{"id":"call_#","name":"f","args":{}},"thoughtSignature":"c2ln"}]}`,
+		`{"role":"user","parts":[{"functionResponse":{"id":"call_#","name":"f","response":{"output":"$"}}}]}`,
+		`{"role":"model","parts":[{"toolResponse":{"toolType":"URL_CONTEXT","response":{"urls_metadata":["$"]},"id":"tool_#"},"thoughtSignature":"c2lo"},{"text":"$"}]}`,
+	}},
+	{Name: "toolCall in pieces", turn: []string{`{"role":"model","parts":[{"tool_call":{"tool_type":"FILE_SEARCH","id":"tool_#"},"thought_signature":"c2ln"}]}`, `{"role":"model","parts":[{"tool_response":{"tool_type":"FILE_SEARCH","id":"tool_#"},"thought_signature":"c2lo"}]}`}},
+	{Name: "executableCode", turn: []string{`{"role":"model","parts":[{"executableCode":{"id":"code_#","language":"PYTHON","code":"$"},"thoughtSignature":"c2ln"},{"codeExecutionResult":{"id":"code_#","outcome":"OUTCOME_OK","output":"$"}}]}`}},
+	{Name: "executableCode in pieces", turn: []string{`{"role":"model","parts":[{"executableCode":{"id":"code_#","language":"PYTHON","code":"$"}}]}`, `{"role":"model","parts":[{"codeExecutionResult":{"id":"code_#","outcome":"OUTCOME_OK","output":"$"}},{"text":"$"}]}`}},
+	{Name: "panelCall", turn: []string{
+		`{"role":"model","parts":[{"panelCall":{"id":"panel_#","question":"$"}},{"functionCall":{"id":"call_#","name":"f","args":{}}}]}`,
+		`{"role":"user","parts":[{"functionResponse":{"id":"call_#","name":"f","response":{"output":"$"}}}]}`,
+		`{"role":"model","parts":[{"panelResult":{"id":"panel_#","answers":["$"]}}]}`,
+	}},
+}
 
 var itemKinds = []Kind{
 	{Name: "message", turn: []string{`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"$","annotations":[]}]}`}},

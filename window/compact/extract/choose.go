@@ -21,7 +21,7 @@ type choice struct {
 const (
 	// userShare of the room is kept for the user's words, and userMost of it if what an agent needs
 	// besides leaves it, userSmall of a room that is not roomy; alsoShare is for identifiers
-	// whose lines did not fit. What one does not use goes to the rest.
+	// whose lines did not fit, in a room that is roomy. What one does not use goes to the rest.
 	userShare = 0.40
 	userMost  = 0.80
 	userSmall = 0.50
@@ -84,7 +84,9 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 	c.whole, c.left = room, room
 	user := c.users(c.part(userShare))
 	if verbatim == "" {
-		c.names = c.part(alsoShare)
+		if c.whole >= roomy {
+			c.names = c.part(alsoShare)
+		}
 		c.agents(known, user)
 	}
 	for _, user := range []bool{false, true} {

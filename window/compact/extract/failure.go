@@ -51,7 +51,7 @@ var failMarks = []string{
 // expected. All in lower case.
 var (
 	failWords = []string{
-		"failed", "failure", "fails", "failing", " error", "error:", "error ", "error[", "panic", "exception", "assert", "undefined", "cannot find", "not found", "no such file", "timed out", "timeout", "denied", "refused",
+		"failed", "failure", "fails", "failing", " error", "error:", "error ", "error[", "error)", "panic", "exception", "assert", "undefined", "cannot find", "not found", "no such file", "timed out", "timeout", "denied", "refused",
 		"mismatch", "unexpected", "cannot ", "could not", "unable to", "unresolved", "missing", "traceback", "segfault", "exit status", "leak", "data race", "deadlock", "invalid", "fehlgeschlagen", "fehler",
 		"échec", "échoué", "erreur", "falló", "fallo", "fallido", "falhou", "fallito", "провал", "ошибка", "błąd", "mislukt", "失败", "失敗", "错误", "エラー", "échoue", "falha", "fallit", "ошибк", "nicht bestanden", "not ok", "violat", "conflict",
 	}

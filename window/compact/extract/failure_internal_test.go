@@ -25,6 +25,10 @@ func TestFailuresOfOtherRunners(t *testing.T) {
 			t.Errorf("%q is not among %q of %q", c.want, f.lines[:f.best], c.output)
 		}
 	}
+	// What the error was comes second.
+	if f, _ := failed("..\n\n  1) test the sixth copy is refused (Library.CheckoutTest)\n     test/checkout_test.exs:58\n     ** (MatchError) no match of right hand side value: {:ok, 6}\n12 tests, 1 failure", true); !strings.Contains(strings.Join(f.lines, "\n"), "value: {:ok, 6}") {
+		t.Errorf("the error's name is not among %q", f.lines)
+	}
 	for _, output := range []string{"keeps its total ... ok\nthe log ends with an error", "src/cart.go:31: a comment", "Ended in 3 seconds after 2 tries"} {
 		if f, found := failed(output, false); found {
 			t.Errorf("%q is taken for a failure: %+v", output, f)
