@@ -53,12 +53,11 @@ func newCertificate(now time.Time) (pair tls.Certificate, authority []byte, err 
 			return pair, nil, err
 		}
 	}
-	loopback := net.IPv4(127, 0, 0, 1)
 	above := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "plimsoll run " + rand.Text()[:8]},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLife),
+		// No name constraint beside: BoringSSL, and Claude Code with it, refuses one on addresses.
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
-		PermittedDNSDomainsCritical: true, PermittedIPRanges: []*net.IPNet{{IP: loopback.To4(), Mask: net.CIDRMask(32, 32)}},
 	}
 	signed, err := x509.CreateCertificate(rand.Reader, above, above, &keys[0].PublicKey, keys[0])
 	if err != nil {
@@ -68,7 +67,7 @@ func newCertificate(now time.Time) (pair tls.Certificate, authority []byte, err 
 		return pair, nil, err
 	}
 	leaf, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "127.0.0.1"}, IPAddresses: []net.IP{loopback},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "127.0.0.1"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: above.NotBefore, NotAfter: above.NotAfter, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, above, &keys[1].PublicKey, keys[0])

@@ -119,7 +119,7 @@ func (x *process) planWindow(c windowChoice, address, token, folder string, aws 
 	if outer := os.Getenv(ProxyName); outer != "" {
 		token := outer[strings.LastIndexByte(outer, '/')+1:] // the outer proxy may have two addresses
 		for _, up := range s.Upstreams {
-			if strings.Contains(up.URL, "/"+token+"/") {
+			if token != "" && strings.Contains(up.URL, "/"+token+"/") {
 				return profile.Setting{Why: "its requests go through the proxy of the run that it is in"}, nil
 			}
 		}
