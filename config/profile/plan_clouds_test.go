@@ -47,11 +47,14 @@ func TestAWSLibrariesGoThrough(t *testing.T) {
 
 const systemFile = "/etc/ssl/certs/ca-certificates.crt"
 
-// trusting is what a child with a key of Bedrock's own gets beside its addresses.
+// trusting is what a child gets that is sent to an address with TLS, which is base for Bedrock.
 func trusting(base string, others map[string]string) map[string]string {
 	set := map[string]string{
-		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": base, "AWS_BEDROCK_RUNTIME_ENDPOINT": base, "AWS_CA_BUNDLE": filepath.Join("/run/private", "aws_ca_bundle.pem"),
+		"AWS_CA_BUNDLE": filepath.Join("/run/private", "aws_ca_bundle.pem"),
 		"SSL_CERT_FILE": filepath.Join("/run/private", "ssl_cert_file.pem"), nodeAuthorities: filepath.Join("/run/private", "node_extra_ca_certs.pem"),
+	}
+	if base != "" {
+		set["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"], set["AWS_BEDROCK_RUNTIME_ENDPOINT"] = base, base
 	}
 	for name, value := range others {
 		set[name] = value
@@ -136,15 +139,20 @@ func TestAzuresAddressGoesThrough(t *testing.T) {
 	}
 	for _, r := range []row{
 		{
-			name: "OpenAI's libraries", tool: "generic", env: []string{"AZURE_OPENAI_ENDPOINT=https://ours.openai.azure.com/"},
-			set: with(map[string]string{"AZURE_OPENAI_ENDPOINT": root + "/azure"}), reaches: []Upstream{openai, anthropic, google, ours},
+			name: "OpenAI's libraries", tool: "generic", secure: true, env: []string{"AZURE_OPENAI_ENDPOINT=https://ours.openai.azure.com/"}, files: map[string]string{systemFile: "SYSTEM"},
+			set: with(trusting("", map[string]string{"AZURE_OPENAI_ENDPOINT": secureRoot + "/azure"})), private: "SYSTEM\nOURS\nSYSTEM\nOURS\n\nOURS\n", reaches: []Upstream{openai, anthropic, google, ours},
 		},
 		{
-			name: "LiteLLM at another", tool: "generic", env: []string{"AZURE_OPENAI_ENDPOINT=https://ours.openai.azure.com", "AZURE_API_BASE=https://b.example"},
+			name: "without TLS, and LiteLLM at another", tool: "generic", env: []string{"AZURE_OPENAI_ENDPOINT=http://127.0.0.1:1", "AZURE_API_BASE=http://b.example"},
 			set:     with(map[string]string{"AZURE_OPENAI_ENDPOINT": root + "/azure", "AZURE_API_BASE": root + "/azure-2"}),
-			reaches: []Upstream{openai, anthropic, google, ours, {Name: "azure-2", Provider: "azure", URL: "https://b.example"}},
+			reaches: []Upstream{openai, anthropic, google, {Name: "azure", Provider: "azure", URL: "http://127.0.0.1:1"}, {Name: "azure-2", Provider: "azure", URL: "http://b.example"}},
 		},
-		{name: "a password", tool: "generic", env: []string{"AZURE_OPENAI_ENDPOINT=https://a:b@ours.openai.azure.com"}, set: with(map[string]string{}), reaches: []Upstream{openai, anthropic, google}},
+		{name: "no TLS to be had", tool: "generic", env: []string{"AZURE_OPENAI_ENDPOINT=https://ours.openai.azure.com"}, set: libraries, reaches: []Upstream{openai, anthropic, google}},
+		{
+			name: "an agent that asks another provider", tool: "claude", env: []string{claudeBase + "=" + gateway, "AZURE_OPENAI_ENDPOINT=http://127.0.0.1:1"},
+			set: map[string]string{claudeBase: root + "/anthropic"}, reaches: []Upstream{at(anthropic, gateway)},
+		},
+		{name: "a password", tool: "generic", env: []string{"AZURE_OPENAI_ENDPOINT=http://a:b@ours.openai.azure.com"}, set: with(map[string]string{}), reaches: []Upstream{openai, anthropic, google}},
 	} {
 		t.Run(r.name, r.check)
 	}

@@ -17,9 +17,10 @@ type planner struct {
 	host  string // of the proxy, without port
 	home  string
 	reads int
-	// secure is the proxy's address by TLS, once it was asked for.
-	secure string
-	out    Setting
+	// secure is the proxy's address by TLS, once it was asked for; insecure says that there can be none.
+	secure   string
+	insecure bool
+	out      Setting
 }
 
 func newPlanner(a *Agent, in Setup, host string) *planner {
@@ -190,7 +191,7 @@ var bedrockVariables = []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK
 // their host. A key of Bedrock's own goes through as it is, by TLS, which some of them demand for it.
 func (w *planner) awsSDKs() {
 	key := w.secure != "" || w.get(bearerKey) != ""
-	if !key && !w.in.AWS || key && !w.asksBedrock() || truth(w.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
+	if !key && !w.in.AWS || key && !w.asksCloud("bedrock", "aws-bedrock") || truth(w.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
 		return
 	}
 	region := w.first("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -229,16 +230,25 @@ func (w *planner) awsSDKs() {
 // azureVariables are the addresses that OpenAI's own libraries take for Azure, and LiteLLM. There is none that they take by themselves.
 var azureVariables = []string{"AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE"}
 
-// azure points what is set of them at the proxy. An address that it cannot stand before stays.
+// azure points what is set of them at the proxy: by TLS where it was an address with TLS, for OpenAI's library for Go, and Microsoft's with
+// a token, send nothing without (openai-go 3.96). An address that the proxy cannot stand before stays.
 func (w *planner) azure() {
+	if !w.asksCloud("azure", "azure-openai") {
+		return
+	}
 	before := w.out.Why
 	for _, name := range azureVariables {
-		address := w.get(name)
+		address, root := w.get(name), w.in.Root
 		if address == "" {
 			continue
 		}
+		if strings.HasPrefix(strings.ToLower(address), "https:") {
+			if root = w.secureRoot(); root == "" {
+				return
+			}
+		}
 		if base := w.through("azure", "azure", address, name); base != "" {
-			w.set(name, base)
+			w.set(name, root+strings.TrimPrefix(base, w.in.Root))
 			continue
 		}
 		w.note("what is sent to the address in %s goes around the proxy: %s", name, w.out.Why)

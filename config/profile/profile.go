@@ -49,8 +49,8 @@ type Agent struct {
 	// moves a result away itself. 0 is what a client is given that nothing is known of.
 	ResultCap limit.Bytes
 
-	// Bedrock says that it asks Amazon Bedrock by AWS's libraries where their variables say so, or that nothing is known of it.
-	Bedrock bool
+	// Clouds says that it asks Amazon Bedrock or Azure OpenAI where the variables of their libraries say so, or that nothing is known of it.
+	Clouds bool
 
 	// UserAgent begins the User-Agent of its requests to a model.
 	UserAgent string

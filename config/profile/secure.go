@@ -26,16 +26,17 @@ var systemRoots = []string{
 // maxRoots bounds a file of certificates; all public authorities together take 250 KiB.
 const maxRoots = 4 << 20
 
-// asksBedrock tells whether Bedrock is the agent's provider, as far as its environment says: a key alone may be there for something else.
-func (w *planner) asksBedrock() bool {
-	return w.agent.Bedrock || w.get("LLM_PROVIDER") == "aws-bedrock" ||
-		slices.ContainsFunc(w.out.Upstreams, func(u Upstream) bool { return u.Provider == "bedrock" })
+// asksCloud tells whether a cloud is the agent's provider, as far as its environment says: a key or an address alone may be there for
+// something else.
+func (w *planner) asksCloud(provider, configured string) bool {
+	return w.agent.Clouds || w.get("LLM_PROVIDER") == configured ||
+		slices.ContainsFunc(w.out.Upstreams, func(u Upstream) bool { return u.Provider == provider })
 }
 
 // secureRoot is the proxy's address by TLS, "" where there is none. The child then trusts the proxy's authority beside all that it
 // trusts already. It is made once.
 func (w *planner) secureRoot() string {
-	if w.in.Secure == nil || w.in.Folder == "" || w.secure != "" {
+	if w.in.Secure == nil || w.in.Folder == "" || w.insecure || w.secure != "" {
 		return w.secure
 	}
 	names, aws := []string{"AWS_CA_BUNDLE", "SSL_CERT_FILE", nodeAuthorities}, w.first("AWS_CA_BUNDLE")
@@ -53,14 +54,12 @@ func (w *planner) secureRoot() string {
 			trusted[i], err = w.roots()
 		}
 		if err != nil {
-			w.note("what is sent to Bedrock with a key goes around the proxy where the library demands TLS: %s would have to hold what is trusted now and the proxy's certificate, and %v", names[i], err)
-			return ""
+			return w.noTLS(fmt.Errorf("%s would have to hold what is trusted now and the proxy's certificate, and %w", names[i], err))
 		}
 	}
 	root, authority, err := w.in.Secure()
 	if err != nil {
-		w.note("what is sent to Bedrock with a key goes around the proxy where the library demands TLS: %v", err)
-		return ""
+		return w.noTLS(err)
 	}
 	w.secure = root
 	for i, name := range names {
@@ -69,6 +68,12 @@ func (w *planner) secureRoot() string {
 		w.set(name, file.Path)
 	}
 	return root
+}
+
+func (w *planner) noTLS(err error) string {
+	w.insecure = true
+	w.note("what libraries send to Bedrock or Azure by TLS only goes around the proxy: %v", err)
+	return ""
 }
 
 // roots are the certificates that the system trusts.

@@ -3,6 +3,7 @@ package clients_test
 import (
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -72,8 +73,8 @@ func askAzure(ctx context.Context) (string, error) {
 	return answer.Choices[0].Message.Content, nil
 }
 
-// A child of a run asks clouds through the proxy with what its environment says. AWS's library for Go sends a key of Bedrock's own over
-// TLS only.
+// A child of a run asks clouds through the proxy with what its environment says. AWS's library for Go sends a key of Bedrock's own, and
+// OpenAI's any of Azure, over TLS only.
 func TestCloudsInARun(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -101,14 +102,18 @@ func TestCloudsInARun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := scripted.New(scripted.Options{Script: scripted.Replies(scripted.Reply{Text: "Here I am."}), Side: scripted.Replies(scripted.Reply{Text: "Here I am."})})
-			server := httptest.NewServer(p)
+			server := httptest.NewTLSServer(p)
 			defer server.Close()
 			home := t.TempDir()
+			roots := filepath.Join(home, "roots.pem") // what the person trusts, and plimsoll with them
+			if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			report := filepath.Join(home, "report.json")
 			cmd := exec.Command(plimsoll, "run", "--quiet", "--force", "--proxy", "--report", report, "--", self)
 			cmd.Dir = home
 			cmd.Env = append([]string{
-				"HOME=" + home, "PATH=" + os.Getenv("PATH"), "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state"), "AWS_EC2_METADATA_DISABLED=true", childVariable + "=" + name,
+				"HOME=" + home, "PATH=" + os.Getenv("PATH"), "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state"), "AWS_EC2_METADATA_DISABLED=true", "SSL_CERT_FILE=" + roots, childVariable + "=" + name,
 			}, c.env(server.URL)...)
 			out, err := cmd.CombinedOutput()
 			if err != nil || strings.TrimSpace(string(out)) != "Here I am." {
