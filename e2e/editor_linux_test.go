@@ -22,16 +22,6 @@ func (w *world) withEditor(m mode) (editor *exec.Cmd, agent int, file string) {
 	editor = w.callerOf(testtool, pid, m.argv(nil, testtool, "tally", file))
 	w.told(file, "group")
 	_, _ = fmt.Sscanf(w.told(pid, "agent"), "agent %d", &agent)
-	// What stands beside the run starts after the command.
-	w.until("the witness", func() bool {
-		for _, p := range w.processes() {
-			if strings.Contains(p.args, "plimsoll-beside witness") {
-				time.Sleep(100 * time.Millisecond)
-				return true
-			}
-		}
-		return false
-	})
 	return editor, agent, file
 }
 
@@ -112,7 +102,6 @@ func zombie(pid int) bool {
 func TestSignalOfTheGroupComesOnce(t *testing.T) {
 	w := newWorld(t)
 	_, agent, file := w.withEditor(layers(t)[0])
-	time.Sleep(2 * time.Second) // the witness listens: nothing outside of it tells when it begins to
 	for i, to := range []int{-agent, agent, -agent} {
 		if err := syscall.Kill(to, syscall.SIGUSR1); err != nil {
 			t.Fatal(err)

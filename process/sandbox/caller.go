@@ -1,5 +1,7 @@
 package sandbox
 
+import "os"
+
 // Caller is the process that started this one and talks to it: it holds the other end of our standard input, as an editor holds that
 // of an agent. See [FindCaller].
 type Caller struct {
@@ -9,4 +11,10 @@ type Caller struct {
 	// Needed says that the command can do nothing without the caller any more: then it does not matter how long before its death it stopped
 	// writing. nil says no.
 	Needed func() bool
+}
+
+// witness tells which signals were for the whole process group, and so have reached the command already.
+type witness struct {
+	seen chan os.Signal
+	stop func()
 }

@@ -26,6 +26,8 @@ const (
 	// witnessWait is how long a signal of ours waits for the same one at the witness. The kernel sends one for a group to all its members
 	// before anybody of them runs.
 	witnessWait = 200 * time.Millisecond
+	// witnessStart is how long a command waits for its witness to listen, which takes some milliseconds.
+	witnessStart = time.Second
 	// maxShells is how many shells (sh -c) may stand between the caller and us.
 	maxShells = 3
 )
@@ -134,15 +136,9 @@ func (r *Run) watchCaller(grace time.Duration, quit <-chan struct{}) {
 	r.killAfter(grace, quit)
 }
 
-// witness tells which signals were for the whole process group, and so have reached the command already.
-type witness struct {
-	seen chan syscall.Signal
-	stop func()
-}
-
-// newWitness starts one. Without it every signal counts as ours alone.
+// newWitness starts one, and waits until it listens. Without it every signal counts as ours alone.
 func newWitness() *witness {
-	w := &witness{seen: make(chan syscall.Signal, 16), stop: func() {}}
+	w := &witness{seen: make(chan os.Signal, 16), stop: func() {}}
 	said, say, err := os.Pipe()
 	if err != nil {
 		return w
@@ -153,12 +149,16 @@ func newWitness() *witness {
 		_ = said.Close()
 		return w
 	}
-	told := make(chan struct{})
+	told, ready := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(told)
 		b := make([]byte, 1)
-		for {
-			if _, err := said.Read(b); err != nil {
+		for listens := false; ; listens = true {
+			_, err := said.Read(b)
+			if !listens {
+				close(ready)
+			}
+			if err != nil {
 				return
 			}
 			select {
@@ -172,11 +172,15 @@ func newWitness() *witness {
 		_ = said.Close()
 		<-told
 	}
+	select {
+	case <-ready:
+	case <-time.After(witnessStart):
+	}
 	return w
 }
 
 // saw says whether the group got a signal that we got just now.
-func (w *witness) saw(sig syscall.Signal) bool {
+func (w *witness) saw(sig os.Signal) bool {
 	late := time.After(witnessWait)
 	for {
 		select {

@@ -50,6 +50,10 @@ type Run struct {
 	killAsked atomic.Bool
 	// signals takes the signals of Attend, nil unless spec.Attended.
 	signals chan os.Signal
+	// early is how many of them came before the command was there to get them itself.
+	early int
+	// witness is there when spec.Caller is and the run is attended to.
+	witness *witness
 	// waiting is set while leftovers are waited for; hurry ends that.
 	waiting    atomic.Bool
 	stopWait   chan struct{}
@@ -216,6 +220,9 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	}
 	if spec.Attended {
 		r.signals = catchSignals()
+		if spec.Caller != nil {
+			r.witness = newWitness()
+		}
 	}
 	r.began = time.Now()
 	err = runningCommands.start(func() (int, error) {
@@ -224,6 +231,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 			command.nice = niceAfter(ownNice(), nice)
 		}
 		r.pid, r.byNice, err = r.launch(command)
+		r.early = len(r.signals)
 		if r.nice = ownNice(); r.byNice {
 			r.nice = command.nice
 		}
@@ -232,6 +240,9 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	if err != nil {
 		if r.signals != nil {
 			signal.Stop(r.signals)
+		}
+		if r.witness != nil {
+			r.witness.stop()
 		}
 		release()
 		return nil, errors.Join(err, c.close())

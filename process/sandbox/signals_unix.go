@@ -45,18 +45,14 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 	}
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
-	inGroup := func(syscall.Signal) bool { return false }
-	leave := func() {}
 	if r.spec.Caller != nil {
-		w := newWitness()
-		inGroup, leave = w.saw, w.stop
 		// The streams end with the caller. Who writes to standard error then would be ended, unless somebody listens.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		wg.Go(func() { r.watchCaller(grace, quit) })
 	}
 	wg.Go(func() {
 		asked := 0
-		for {
+		for n := 0; ; n++ {
 			select {
 			case <-quit:
 				return
@@ -69,7 +65,7 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 				}
 				sig := s.(syscall.Signal)
 				_ = r.Freeze(false)
-				if !inGroup(sig) {
+				if seen := r.witness != nil && r.witness.saw(sig); !seen || n < r.early {
 					_ = r.Signal(sig)
 				}
 				if sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGINT {
@@ -84,7 +80,9 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 		signal.Stop(signals)
 		close(quit)
 		wg.Wait()
-		leave()
+		if r.witness != nil {
+			r.witness.stop()
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type Options struct {
 type Relay struct {
 	o       Options
 	asked   chan struct{} // closed when the first request has come
+	begun   chan struct{} // closed when the first line has been taken in, or there is none
 	linked  chan struct{} // closed by Connect
 	passed  chan struct{} // closed when all that the agent wrote has been passed on
 	toAgent io.WriteCloser
@@ -40,7 +41,7 @@ type Relay struct {
 
 // New begins to read what the editor sends. The first message waits for [Relay.Connect].
 func New(o Options) *Relay {
-	r := &Relay{o: o, asked: make(chan struct{}), linked: make(chan struct{}), passed: make(chan struct{})}
+	r := &Relay{o: o, asked: make(chan struct{}), begun: make(chan struct{}), linked: make(chan struct{}), passed: make(chan struct{})}
 	go r.listen()
 	return r
 }
@@ -71,15 +72,16 @@ func (r *Relay) State() State {
 func (r *Relay) listen() {
 	in := lines{src: r.o.In, hold: holdToAgent}
 	w := walker{relay: r, take: r.fromEditor}
-	begun := false
-	for {
+	for begun := false; ; begun = true {
 		piece, first, last, err := in.next()
 		if err == nil && !begun {
-			begun = true
 			r.confirm(piece, last)
 		}
 		if err == nil {
 			piece = w.walk(piece, first, last)
+		}
+		if !begun {
+			close(r.begun)
 		}
 		<-r.linked
 		if err == nil {
@@ -218,8 +220,12 @@ type Failure struct {
 	Killed []string `json:"killed"`
 }
 
-// failWait is how long an editor may take to read what it is told.
-const failWait = 2 * time.Second
+const (
+	// failWait is how long an editor may take to read what it is told.
+	failWait = 2 * time.Second
+	// beginWait is how long an editor may take to ask, where a run is refused as soon as it was started.
+	beginWait = 2 * time.Second
+)
 
 // Fail answers every open request with an error that says sentence, and says how many there were. Nothing of the agent is passed on after.
 func (r *Relay) Fail(sentence string, f Failure) int {
@@ -229,6 +235,10 @@ func (r *Relay) Fail(sentence string, f Failure) int {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return 0
+	}
+	select {
+	case <-r.begun:
+	case <-time.After(beginWait):
 	}
 	r.mu.Lock()
 	open := r.book.open

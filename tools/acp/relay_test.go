@@ -333,3 +333,17 @@ func sameButServers(t *testing.T, sent, got []byte, wrapped int64) {
 		}
 	}
 }
+
+// A run may be refused before the editor has written its first line.
+func TestFailWaitsForTheFirstRequest(t *testing.T) {
+	in, editor := io.Pipe()
+	var out bytes.Buffer
+	r := acp.New(acp.Options{In: in, Out: &out})
+	go func() {
+		time.Sleep(50 * time.Millisecond)
+		_, _ = io.WriteString(editor, `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":1}}`+"\n")
+	}()
+	if n := r.Fail("not admitted", acp.Failure{Reason: "refused"}); n != 1 || !strings.Contains(out.String(), `"id":7`) {
+		t.Errorf("%d answers: %q", n, out.String())
+	}
+}

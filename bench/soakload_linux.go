@@ -1,0 +1,357 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// soakLoad is what is asked of the two servers, and what came of it.
+type soakLoad struct {
+	agent, daemon string
+
+	mu    sync.Mutex
+	kinds []soakCount
+	lost  []string
+	left  []string // tasks whose client went away
+	// died are the moments at which a tool server crashed, the last few.
+	died []time.Time
+}
+
+// soakCount is how many of one kind were begun, and ended as they should.
+type soakCount struct {
+	name        string
+	begun, well int
+}
+
+// maxSoakLost bounds the losses that are told one by one, maxSoakLeft the tasks that are looked for at the end.
+const maxSoakLost, maxSoakLeft = 20, 500
+
+func (l *soakLoad) count(name string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := 0
+	for i < len(l.kinds) && l.kinds[i].name != name {
+		i++
+	}
+	if i == len(l.kinds) {
+		l.kinds = append(l.kinds, soakCount{name: name})
+	}
+	l.kinds[i].begun++
+	if err == nil {
+		l.kinds[i].well++
+	} else if len(l.lost) < maxSoakLost {
+		l.lost = append(l.lost, name+": "+err.Error())
+	}
+}
+
+func (l *soakLoad) counts() []soakCount {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kinds
+}
+
+// soakQuestions are asked in turn by each of the users of the agent.
+var soakQuestions = []struct {
+	name, text string
+	// leaves: the client goes away behind the first event; returns: it comes back for the rest; cancels: it takes the question back.
+	leaves, returns, cancels bool
+}{
+	{name: "short question", text: "echo hello"},
+	{name: "large list", text: "list all applications"},
+	{name: "client that leaves", text: "list all applications", leaves: true},
+	{name: "large result", text: "flood 2 MiB"},
+	{name: "tool that fails", text: "fail"},
+	{name: "client that comes back", text: "list all clusters", leaves: true, returns: true},
+	{name: "short question", text: "count to 3"},
+	{name: "tool that hangs, taken back", text: "hang", leaves: true, cancels: true},
+	{name: "tool that takes memory", text: "hog 16 MiB"},
+}
+
+// questions asks the agent until loading is over.
+func (l *soakLoad) questions(ctx, loading context.Context, user int) {
+	for n := user; loading.Err() == nil; n++ {
+		q := soakQuestions[n%len(soakQuestions)]
+		task, ended, err := l.stream(ctx, "SendStreamingMessage", map[string]any{"message": map[string]any{
+			"messageId": fmt.Sprintf("soak-%d-%d", user, n), "role": "ROLE_USER", "parts": []any{map[string]any{"text": q.text}},
+		}}, q.leaves)
+		switch {
+		case err != nil:
+		case q.cancels:
+			time.Sleep(200 * time.Millisecond)
+			if _, err = soakCall(ctx, l.agent, "CancelTask", map[string]any{"id": task}); err == nil {
+				err = l.over(ctx, task)
+			}
+		case q.returns:
+			if _, ended, err = l.stream(ctx, "SubscribeToTask", map[string]any{"id": task}, false); err != nil || !ended {
+				err = l.over(ctx, task) // it may have ended before
+			}
+		case q.leaves:
+			l.mu.Lock()
+			if len(l.left) < maxSoakLeft {
+				l.left = append(l.left, task)
+			}
+			l.mu.Unlock()
+		case !ended:
+			err = errors.New("its stream ended before the task")
+		}
+		l.count(q.name, err)
+	}
+}
+
+var (
+	soakTask = regexp.MustCompile(`"taskId":"([^"]+)"`)
+	soakOver = regexp.MustCompile(`"state":"TASK_STATE_(COMPLETED|FAILED|CANCELED|REJECTED|INPUT_REQUIRED)"`)
+)
+
+// stream asks the agent and reads the answer's events, or only the first of them.
+func (l *soakLoad) stream(ctx context.Context, method string, params any, first bool) (task string, ended bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, soakPatience)
+	defer cancel()
+	answer, err := soakPost(ctx, l.agent+"/a2a/argocd", map[string]string{"A2A-Version": "1.0"}, map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		return "", false, err
+	}
+	defer answer.Body.Close()
+	in := bufio.NewReader(answer.Body)
+	for {
+		line, err := in.ReadBytes('\n')
+		if id := soakTask.FindSubmatch(line); id != nil {
+			task = string(id[1])
+		}
+		ended = ended || soakOver.Match(line)
+		switch {
+		case first && task != "":
+			return task, ended, nil
+		case errors.Is(err, io.EOF):
+			if task == "" {
+				return "", false, fmt.Errorf("status %d and no task: %.200s", answer.StatusCode, line)
+			}
+			return task, ended, nil
+		case err != nil:
+			return task, ended, err
+		}
+	}
+}
+
+// over waits until a task has ended.
+func (l *soakLoad) over(ctx context.Context, task string) error {
+	var body []byte
+	for end := time.Now().Add(soakPatience); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		var err error
+		if body, err = soakCall(ctx, l.agent, "GetTask", map[string]any{"id": task}); err != nil {
+			return err
+		}
+		if soakOver.Match(body) {
+			return nil
+		}
+	}
+	return fmt.Errorf("task %s does not end: %.300s", task, body)
+}
+
+// settle looks for the tasks whose clients went away: they have ended too.
+func (l *soakLoad) settle(ctx context.Context) {
+	l.mu.Lock()
+	left := l.left
+	l.mu.Unlock()
+	for _, task := range left {
+		l.count("task of a client that left", l.over(ctx, task))
+	}
+}
+
+func soakCall(ctx context.Context, url, method string, params any) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, soakPatience)
+	defer cancel()
+	answer, err := soakPost(ctx, url+"/a2a/argocd", map[string]string{"A2A-Version": "1.0"}, map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	return io.ReadAll(answer.Body)
+}
+
+func soakPost(ctx context.Context, url string, header map[string]string, body any) (*http.Response, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for name, value := range header {
+		r.Header.Set(name, value)
+	}
+	return http.DefaultClient.Do(r)
+}
+
+// soakMetric is a figure that a server tells of itself, 0 where it tells none.
+func soakMetric(url, name string) (value float64) {
+	answer, err := http.Get(url + "/metrics")
+	if err != nil {
+		return 0
+	}
+	defer answer.Body.Close()
+	in := bufio.NewScanner(answer.Body)
+	for in.Scan() {
+		if rest, ok := strings.CutPrefix(in.Text(), name+" "); ok {
+			_, _ = fmt.Sscan(rest, &value)
+		}
+	}
+	return value
+}
+
+// models asks models through the daemon: a conversation that grows, in each dialect, streamed. Answers break off or are refused: the client
+// sees that, and asks again.
+func (l *soakLoad) models(ctx, loading context.Context, user int) {
+	asks := []struct {
+		path, member, model string
+		more                map[string]any
+	}{
+		{"/openai/v1/chat/completions", "messages", "gpt-4o", nil},
+		{"/anthropic/v1/messages", "messages", "claude-sonnet-4-5", map[string]any{"max_tokens": 1000}},
+	}
+	a := asks[user%len(asks)]
+	var said []any
+	for n := 0; loading.Err() == nil; n++ {
+		if len(said) > 60 {
+			said = nil
+		}
+		said = append(said, map[string]any{"role": "user", "content": fmt.Sprintf("question %d of %d: %s", n, user, strings.Repeat("and so on, ", 400))})
+		body := map[string]any{"model": a.model, "stream": true, a.member: said}
+		for name, value := range a.more {
+			body[name] = value
+		}
+		err := l.model(ctx, a.path, body, n%9 == 8)
+		l.count("request to a model", err)
+		said = append(said, map[string]any{"role": "assistant", "content": "The task is done."})
+	}
+}
+
+func (l *soakLoad) model(ctx context.Context, path string, body map[string]any, leaves bool) error {
+	ctx, cancel := context.WithTimeout(ctx, soakPatience)
+	defer cancel()
+	answer, err := soakPost(ctx, l.daemon+path, map[string]string{"Authorization": "Bearer soak", "X-Api-Key": "soak", "Anthropic-Version": "2023-06-01"}, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if leaves {
+		return nil
+	}
+	text, err := io.ReadAll(answer.Body)
+	switch {
+	case answer.StatusCode >= http.StatusInternalServerError, err != nil && !errors.Is(err, context.DeadlineExceeded):
+		return nil // as the provider broke it off
+	case err != nil:
+		return err
+	case answer.StatusCode != http.StatusOK:
+		return fmt.Errorf("status %d: %.200s", answer.StatusCode, text)
+	}
+	return nil
+}
+
+// tools calls an MCP server of the daemon. Of one that crashes only the calls fail that were in it then.
+func (l *soakLoad) tools(ctx, loading context.Context, server string, user int) {
+	var session *mcp.ClientSession
+	for n := user; loading.Err() == nil; n++ {
+		if session == nil {
+			var err error
+			if session, err = l.session(ctx, server); err != nil {
+				l.count("session of "+server, err)
+				time.Sleep(time.Second)
+				continue
+			}
+		}
+		call := &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "hello"}}
+		switch n % 8 {
+		case 3:
+			call = &mcp.CallToolParams{Name: "big", Arguments: map[string]any{"bytes": 1 << 20}}
+		case 5:
+			call = &mcp.CallToolParams{Name: "error"}
+		case 7:
+			call = &mcp.CallToolParams{Name: "slow", Arguments: map[string]any{"ms": 300, "steps": 3}}
+		}
+		began := time.Now()
+		calling, cancel := context.WithTimeout(ctx, soakPatience)
+		result, err := session.CallTool(calling, call)
+		cancel()
+		if failed := err != nil || result.IsError && call.Name != "error"; failed && l.crashed(began) && server == "crashes" {
+			err = nil // it was in the server when that crashed
+		} else if failed && err == nil {
+			text, _ := json.Marshal(result.Content)
+			err = fmt.Errorf("%s: %.300s", call.Name, text)
+		}
+		l.count("call to the "+server+" server", err)
+		if err != nil || n%40 == 39 {
+			_ = session.Close()
+			session = nil
+		}
+	}
+	if session != nil {
+		_ = session.Close()
+	}
+}
+
+func (l *soakLoad) session(ctx context.Context, server string) (*mcp.ClientSession, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "soak", Version: "1"}, nil)
+	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: l.daemon + "/mcp/" + server}, nil)
+}
+
+// crashed says whether the server has crashed since a call began, or just before.
+func (l *soakLoad) crashed(since time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.died {
+		if t.After(since.Add(-time.Second)) {
+			return true
+		}
+	}
+	return false
+}
+
+// crashing notes that the server crashes about now.
+func (l *soakLoad) crashing() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.died = append(l.died[max(0, len(l.died)-7):], time.Now())
+}
+
+// crashes makes a server crash again and again.
+func (l *soakLoad) crashes(ctx, loading context.Context) {
+	for {
+		select {
+		case <-loading.Done():
+			return
+		case <-time.After(5 * time.Second):
+		}
+		session, err := l.session(ctx, "crashes")
+		if err != nil {
+			l.count("session of crashes", err)
+			continue
+		}
+		l.crashing()
+		calling, cancel := context.WithTimeout(ctx, soakPatience)
+		_, err = session.CallTool(calling, &mcp.CallToolParams{Name: "die"})
+		cancel()
+		l.crashing()
+		if errors.Is(err, context.DeadlineExceeded) {
+			l.count("crash", err)
+		} else {
+			l.count("crash", nil)
+		}
+		_ = session.Close()
+	}
+}
