@@ -79,7 +79,7 @@ func (w *planner) noTLS(err error) string {
 // roots are the certificates that the system trusts.
 func (w *planner) roots() ([]byte, error) {
 	for _, name := range systemRoots {
-		if text, err := w.readUpTo(name, maxRoots); err == nil && text != nil {
+		if text, err := w.readUpTo(name, maxRoots); err == nil && len(text) > 0 {
 			return text, nil
 		}
 	}
