@@ -53,11 +53,6 @@ var mcpKeys = []*Key{
 		set: func(s *Settings, v any) { s.MCP.Augment = v.(bool) },
 	},
 	{
-		Name: "bridge", Type: TypeBool, Default: "false", PerTool: true, perServer: true, Project: ProjectFree, example: "false",
-		Doc: "Whether a client that probes for MCP 2026-07-28 (server/discover) is told that an older server speaks it too; without it the client goes back to the older version by itself.",
-		set: func(s *Settings, v any) { s.MCP.Bridge = v.(bool) },
-	},
-	{
 		Name: "allow", Type: TypePatterns, PerTool: true, perServer: true, Project: ProjectNever, example: `["list_*", "get_*"]`,
 		Doc: "Names of the tools that may be used, with * for any text; empty means all.",
 		set: func(s *Settings, v any) { s.MCP.Allow = slices.Clone(v.([]string)) },

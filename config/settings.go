@@ -235,7 +235,6 @@ type MCPSettings struct {
 	MaxMedia     limit.Bytes   `json:"max_media"`
 	OutputSchema string        `json:"output_schema"` // "relax", "keep" or "strip"
 	Augment      bool          `json:"augment"`
-	Bridge       bool          `json:"bridge"`
 	Allow        []string      `json:"allow,omitempty"`
 	Deny         []string      `json:"deny,omitempty"`
 	ReadOnly     bool          `json:"read_only"`

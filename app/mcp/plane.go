@@ -200,7 +200,7 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 	}
 	o := gateway.ServerOptions{
 		Name: s.Name, Remote: s.URL != "", Spool: p.Spool, Journal: p.Journal, Settings: policyOf(s), Query: p.Query,
-		TempDir: p.temp, MaxProcesses: s.MCP.MaxProcesses, Bridge: s.MCP.Bridge,
+		TempDir: p.temp, MaxProcesses: s.MCP.MaxProcesses,
 	}
 	if s.URL != "" {
 		header, err := headersOf(s, os.Getenv)

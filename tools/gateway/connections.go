@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/mcp/bridge"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
@@ -152,55 +151,23 @@ func (s *Server) share(p transport.Peer) {
 	}
 }
 
-// bridgeDown gives clients without sessions a server that has them: each client gets a connection of
-// its own. started, when there is one, is used for the first of them.
-func (n *negotiation) bridgeDown(started transport.Peer) transport.Peer {
-	o := n.s.bridging()
-	var mu sync.Mutex
-	o.Open = func(context.Context, transport.Message) (transport.Peer, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if p := started; p != nil {
-			started = nil
-			return p, nil
-		}
-		return n.s.process(Dialing{Header: n.header})
-	}
-	return &bridgedDown{Peer: bridge.Modern(nil, o), answers: n.s.o.Bridge, unused: func() transport.Peer {
-		mu.Lock()
-		defer mu.Unlock()
-		p := started
-		started = nil
-		return p
-	}}
-}
-
-// bridgedDown closes the process that nobody has used.
-type bridgedDown struct {
-	transport.Peer
-	unused  func() transport.Peer
-	answers bool // server/discover, though the server has sessions
-}
-
 // beginWithInitialize is what a client is told that asks for the sessionless version: any error that is none of that version's
 // sends a client that knows both back to initialize.
 const beginWithInitialize = "this server speaks MCP up to 2025-11-25; begin with initialize"
 
-func (c *bridgedDown) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
-	if m.Head.Method != "server/discover" || c.answers {
-		c.Peer.Send(ctx, m, to)
+// fallingBack refuses the requests of a client of the sessionless version.
+type fallingBack struct{}
+
+func (fallingBack) Send(_ context.Context, m transport.Message, to transport.Receiver) {
+	if m.Head.Kind != jsonrpc.Request {
+		to.Done(nil)
 		return
-	}
-	if p := c.unused(); p != nil { // it was only started to be asked for its versions
-		go func() { _ = p.Close() }()
 	}
 	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, beginWithInitialize, nil))
 }
 
-func (c *bridgedDown) Close() error {
-	err := c.Peer.Close()
-	if p := c.unused(); p != nil {
-		err = errors.Join(err, p.Close())
-	}
-	return err
+func (fallingBack) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
+	context.AfterFunc(ctx, func() { to.Done(nil) })
 }
+
+func (fallingBack) Close() error { return nil }

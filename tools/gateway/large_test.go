@@ -189,8 +189,7 @@ func TestAThousandSessionsLeaveNothingBehind(t *testing.T) {
 		j := journal.New(journal.Options{})
 		list := `{"tools":[` + strings.Repeat(`{"name":"another_tool","description":"`+strings.Repeat("d", 200)+`"},`, 100) + `{"name":"a","annotations":{"readOnlyHint":true}}]}`
 		server := gateway.NewServer(gateway.ServerOptions{
-			Bridge: true,
-			Name:   "s", Journal: j, MaxProcesses: sessions,
+			Name: "s", Journal: j, MaxProcesses: sessions,
 			Dial: func(gateway.Dialing) transport.Peer {
 				return &scripted{answers: map[string]string{
 					"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`, "tools/list": list, "tools/call": `{"content":[{"type":"text","text":"ok"}]}`,
@@ -271,8 +270,7 @@ func heap() int64 {
 
 func TestProcessesAreBoundedAndGiveTheirPlaceBack(t *testing.T) {
 	s := gateway.NewServer(gateway.ServerOptions{
-		Bridge: true,
-		Name:   "s", MaxProcesses: 1, Spool: newSpool(t, nil),
+		Name: "s", MaxProcesses: 1, Spool: newSpool(t, nil),
 		Dial: func(gateway.Dialing) transport.Peer { return &scripted{answers: map[string]string{"initialize": `{}`}} },
 	})
 	first := onPeer(t, s.Local(), false)

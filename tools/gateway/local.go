@@ -27,23 +27,22 @@ type local struct {
 }
 
 func newLocal(s *Server) *local {
-	l := &local{open: func(modern bool) (transport.Peer, error) {
-		n, err := s.negotiate(modern, nil)
-		if err != nil {
-			return nil, err
-		}
-		return s.session(n, false), nil
-	}}
-	if !s.o.Bridge {
-		l.direct = func() (transport.Peer, error) {
+	return &local{
+		open: func(modern bool) (transport.Peer, error) {
+			n, err := s.negotiate(modern, nil)
+			if err != nil {
+				return nil, err
+			}
+			return s.session(n, false), nil
+		},
+		direct: func() (transport.Peer, error) {
 			p, err := s.process(Dialing{})
 			if err != nil {
 				return nil, err
 			}
 			return s.session(p, false), nil
-		}
+		},
 	}
-	return l
 }
 
 // Send implements [transport.Peer].

@@ -23,7 +23,7 @@ func merged(t *testing.T, modern, overHTTP bool) (a, b *rig, c *client) {
 	t.Helper()
 	a = newRig(t, toolserver.Options{Versions: toolserver.LegacyOnly}, false, gateway.Settings{})
 	b = newRig(t, toolserver.Options{Versions: toolserver.ModernOnly}, true, gateway.Settings{Deny: []string{"write"}})
-	dead := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "dead", Spool: a.spool, Dial: func(gateway.Dialing) transport.Peer {
+	dead := gateway.NewServer(gateway.ServerOptions{Name: "dead", Spool: a.spool, Dial: func(gateway.Dialing) transport.Peer {
 		return mcpclient.Stdio(mcpclient.StdioOptions{Name: "dead", Launch: func(context.Context) (*mcpclient.Process, error) {
 			return nil, fmt.Errorf("it does not start")
 		}})
@@ -108,7 +108,7 @@ func TestLongNamesAreShortenedAndFound(t *testing.T) {
 		"tools/call": `{"content":[{"type":"text","text":"called"}]}`,
 	}}
 	store := newSpool(t, nil)
-	s := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "s", Spool: store, Dial: func(gateway.Dialing) transport.Peer { return next }})
+	s := gateway.NewServer(gateway.ServerOptions{Name: "s", Spool: store, Dial: func(gateway.Dialing) transport.Peer { return next }})
 	m := gateway.NewMerge(gateway.MergeOptions{Spool: store, Parts: []gateway.Part{{Server: s}}})
 	first := onPeer(t, m.Local(), false).begin("someone")
 	names := first.names(first.do("tools/list", ""))
@@ -179,9 +179,9 @@ func comeBack(t *testing.T) {
 	up := &scripted{answers: map[string]string{
 		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`, "tools/list": `{"tools":[{"name":"a"}]}`,
 	}}
-	s := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "up", Spool: store, Dial: func(gateway.Dialing) transport.Peer { return up }})
+	s := gateway.NewServer(gateway.ServerOptions{Name: "up", Spool: store, Dial: func(gateway.Dialing) transport.Peer { return up }})
 	flaky := &scripted{answers: map[string]string{}, gone: true}
-	f := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "flaky", Spool: store, Dial: func(gateway.Dialing) transport.Peer { return flaky }})
+	f := gateway.NewServer(gateway.ServerOptions{Name: "flaky", Spool: store, Dial: func(gateway.Dialing) transport.Peer { return flaky }})
 	m := gateway.NewMerge(gateway.MergeOptions{Spool: store, Parts: []gateway.Part{{Server: s}, {Server: f}}, Journal: journal.New(journal.Options{})})
 	p := m.Local()
 	c := onPeer(t, p, false)

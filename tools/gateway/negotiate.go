@@ -34,8 +34,8 @@ const (
 	share
 	// bridgeUp is connect, behind a bridge from sessions to the sessionless version.
 	bridgeUp
-	// bridgeDown keeps one session with the server for each client, behind a bridge from the sessionless version.
-	bridgeDown
+	// fallBack refuses what a client of the sessionless version asks: it begins again, with initialize.
+	fallBack
 	// tryInitialize is connect, until the answer to initialize shows the version.
 	tryInitialize
 	// discover asks the server first: one with sessions may do anything with a request that comes before initialize.
@@ -47,17 +47,19 @@ var versionTable = map[struct {
 	sessionless bool // the client's version
 	server      versions
 }]step{
-	{false, versions{}}:                  tryInitialize,
-	{false, versions{sessions: true}}:    connect,
-	{false, versions{sessionless: true}}: bridgeUp,
-	{false, versions{true, true}}:        connect,
-	{true, versions{}}:                   discover,
-	{true, versions{sessions: true}}:     bridgeDown,
-	{true, versions{sessionless: true}}:  share,
-	{true, versions{true, true}}:         share,
+	{false, versions{}}:                                  tryInitialize,
+	{false, versions{sessions: true}}:                    connect,
+	{false, versions{sessionless: true}}:                 bridgeUp,
+	{false, versions{sessions: true, sessionless: true}}: connect,
+	{true, versions{}}:                                   discover,
+	{true, versions{sessions: true}}:                     discover, // initialize was answered, which says nothing of the other version
+	{true, versions{sessions: true, asked: true}}:        fallBack,
+	{true, versions{sessionless: true}}:                  share,
+	{true, versions{sessions: true, sessionless: true}}:  share,
 }
 
 func nextStep(sessionless bool, server versions) step {
+	server.asked = server.asked && sessionless && server.sessions && !server.sessionless // nowhere else does it matter
 	return versionTable[struct {
 		sessionless bool
 		server      versions
@@ -67,11 +69,8 @@ func nextStep(sessionless bool, server versions) step {
 // passesThrough tells whether a client of a remote server has its session with the server itself: where both speak its version,
 // or where that is not known and the client's own request will show.
 func passesThrough(sessionless bool, server versions) bool {
-	switch nextStep(sessionless, server) {
-	case bridgeUp, bridgeDown:
-		return false
-	}
-	return true
+	next := nextStep(sessionless, server)
+	return next != bridgeUp && next != fallBack
 }
 
 // sessionlessRequest tells the version of a client on standard streams by one of its messages; other is what a notification
@@ -127,8 +126,11 @@ func (s *Server) negotiate(sessionless bool, header http.Header) (*negotiation, 
 // take does a step. started, where it is not nil, was started to ask the server and is used for it.
 func (n *negotiation) take(next step, started transport.Peer) (transport.Peer, error) {
 	switch next {
-	case bridgeDown:
-		return n.bridgeDown(started), nil
+	case fallBack:
+		if started != nil {
+			_ = started.Close()
+		}
+		return fallingBack{}, nil
 	case share:
 		if started != nil && n.s.o.Remote {
 			return started, nil
@@ -352,7 +354,7 @@ func (n *negotiation) settle(v versions) {
 		close(n.decided)
 	}
 	if known := n.s.speaks(); known.unknown() || known.sessionless && v.sessions {
-		v.sessionless = v.sessionless || known.sessionless
+		v.sessionless, v.asked = v.sessionless || known.sessionless, v.asked || known.asked
 		n.s.learned(v)
 	}
 }

@@ -52,11 +52,6 @@ type ServerOptions struct {
 	// Query starts the child that runs jq programs; see Options.
 	Query   []string
 	TempDir string
-	// Bridge answers server/discover for a server of the version with sessions too. Without it such a
-	// probe is answered as the server itself would, with an error, and a client that knows
-	// both protocol versions goes back to initialize and has what it would have without the gateway.
-	// Other requests of the sessionless version are bridged always.
-	Bridge bool
 	// MaxProcesses bounds the processes at one time (DefaultMaxProcesses). A client with a
 	// session has one of its own; those without share one.
 	MaxProcesses int
@@ -243,7 +238,7 @@ func probing(h http.Header) http.Header {
 }
 
 func (s *Server) bridging() bridge.Options {
-	return bridge.Options{Server: s.o.Name, Journal: s.o.Journal}
+	return bridge.Options{Server: s.o.Name}
 }
 
 func (o *ServerOptions) event(e journal.Event) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -42,8 +43,13 @@ func (u *union) initializeAll(ctx context.Context, m transport.Message, to trans
 		u.mu.Unlock()
 	}
 	answers := make([][]byte, len(u.parts))
+	var older atomic.Bool // one of them refuses the sessionless version
 	u.each(func(c *part) {
 		answer, ok := u.initializeOne(ctx, c, m)
+		if !ok && u.modern && answer != nil {
+			older.Store(true)
+			return
+		}
 		if !ok {
 			if ctx.Err() == nil {
 				u.markLost(c)
@@ -55,6 +61,10 @@ func (u *union) initializeAll(ctx context.Context, m transport.Message, to trans
 	})
 	if ctx.Err() != nil {
 		to.Done(ctx.Err())
+		return
+	}
+	if older.Load() { // all of them are for a client that begins again
+		u.refuse(m, to, jsonrpc.CodeInvalidRequest, beginWithInitialize)
 		return
 	}
 	version, failures := "", 0
@@ -121,12 +131,13 @@ const ownInfo = `{"name":"plimsoll","version":"1"}`
 
 func cutMark(n int) string { return fmt.Sprintf(" … [%d bytes cut] … ", n) }
 
+// initializeOne gives a server's answer, and whether it is a result.
 func (u *union) initializeOne(ctx context.Context, c *part, m transport.Message) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(ctx, initializeTimeout)
 	defer cancel()
 	answer, err := transport.Ask(ctx, c.session, m, maxInitialize)
 	if err != nil || rawjson.Get(answer, "result").IsZero() {
-		return nil, false
+		return answer, false
 	}
 	u.mu.Lock()
 	c.begun = true

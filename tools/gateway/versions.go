@@ -17,6 +17,7 @@ import (
 type versions struct {
 	sessions    bool // up to 2025-11-25: initialize and a session
 	sessionless bool // 2026-07-28: every request stands alone
+	asked       bool // by server/discover: what is not said to be spoken is not
 }
 
 func (v versions) unknown() bool { return v == versions{} }
@@ -33,7 +34,7 @@ func (s *Server) detect(ctx context.Context, next transport.Peer, first transpor
 	if err != nil {
 		return versions{}, err
 	}
-	out := versions{sessions: v == bridge.WithSessions, sessionless: v == bridge.Sessionless}
+	out := versions{sessions: v == bridge.WithSessions, sessionless: v == bridge.Sessionless, asked: true}
 	if out.sessionless {
 		out.sessions = speaksSessions(ctx, next, first)
 	}

@@ -9,38 +9,24 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// BenchmarkCall is what a bridge costs for a call with a result of 1 KB, without any transport.
+// BenchmarkCall is what the bridge costs for a call with a result of 1 KB, without any transport.
 func BenchmarkCall(b *testing.B) {
-	result := `"result":{"content":[{"type":"text","text":"` + strings.Repeat("some words ", 90) + `"}]}`
-	for name, over := range map[string]func(transport.Peer) transport.Peer{
-		"modern": func(p transport.Peer) transport.Peer { return Modern(p, Options{}) },
-		"legacy": func(p transport.Peer) transport.Peer { return Legacy(p, Options{}) },
-	} {
-		b.Run(name, func(b *testing.B) {
-			server := &quick{script{answers: []string{result}}}
-			p := over(server)
-			defer func() { _ = p.Close() }()
-			c := modernCaller(b, p)
-			if name == "legacy" {
-				c.meta = ""
-				c.call("initialize", `"protocolVersion":"2025-11-25"`)
-			} else {
-				c.call("server/discover", "")
-			}
-			raw := []byte(c.request("1", "tools/call", `"name":"x","arguments":{"a":1}`))
-			head, err := jsonrpc.Scan(raw)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				done := false
-				p.Send(b.Context(), transport.Message{Raw: raw, Head: head, Principal: "alice"}, transport.Funcs{OnDone: func(err error) { done = err == nil }})
-				if !done {
-					b.Fatal("no answer")
-				}
-			}
-		})
+	server := &quick{script{answers: []string{`"result":{"content":[{"type":"text","text":"` + strings.Repeat("some words ", 90) + `"}]}`}}}
+	p := Legacy(server, Options{})
+	defer func() { _ = p.Close() }()
+	c := legacyCaller(b, p)
+	raw := []byte(c.request("1", "tools/call", `"name":"x","arguments":{"a":1}`))
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		done := false
+		p.Send(b.Context(), transport.Message{Raw: raw, Head: head, Principal: "alice"}, transport.Funcs{OnDone: func(err error) { done = err == nil }})
+		if !done {
+			b.Fatal("no answer")
+		}
 	}
 }
 

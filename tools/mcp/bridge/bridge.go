@@ -1,14 +1,10 @@
 package bridge
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"slices"
 	"time"
-
-	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // ProtocolVersion says whether a server keeps what it knows of a client in a session, or not at all.
@@ -38,58 +34,32 @@ var legacyVersions = []string{LegacyVersion, "2025-06-18", "2025-03-26", "2024-1
 
 // The defaults of [Options].
 const (
-	DefaultHold        = 10 * time.Minute
-	DefaultGather      = 30 * time.Millisecond
-	DefaultRounds      = 32
-	DefaultMaxHeld     = 256
-	DefaultMaxSessions = 64
-	DefaultIdle        = 15 * time.Minute
-	DefaultHandshake   = 60 * time.Second
-	DefaultProbe       = 5 * time.Second
+	DefaultHold      = 10 * time.Minute
+	DefaultRounds    = 32
+	DefaultHandshake = 60 * time.Second
+	DefaultProbe     = 5 * time.Second
 )
 
 // Bounds that no option changes. Messages beyond them are refused or, where they need no
 // edit, passed on as they stream.
 const (
-	maxControl   = 4 << 20 // bytes of a request of a server, of an input_required result
-	maxEarly     = 1 << 20 // bytes of an answer that came while its call was held
-	maxURIs      = 1000    // resources subscribed to, per session
-	maxListens   = 64      // subscriptions/listen under way, per session
-	maxEarlyNews = 64      // notifications that came before a subscription was acknowledged
-	maxParked    = 16      // requests of a server outside of any call, per session
-	maxQueue     = 256     // requests that wait for a session to open
-	maxInputs    = 32      // requests of a server for one call at a time
-	maxErrorOut  = 300     // bytes of a peer's words in an error made here
+	maxControl  = 4 << 20 // bytes of a request of a server, of an input_required result
+	maxURIs     = 1000    // resources subscribed to, per session
+	maxInputs   = 32      // requests of a server for one call at a time
+	maxErrorOut = 300     // bytes of a peer's words in an error made here
 )
 
 // Options of a bridge; the zero value means the defaults.
 type Options struct {
 	// Server is the name that the gateway has for the server, for events and errors.
 	Server string
-	// Journal takes events; nil takes none.
-	Journal *journal.Journal
-	// Open makes a connection of its own to the server for each session that Modern opens: one
-	// for each client, that is principal, clientInfo and capabilities. first is the request
-	// that needs it. nil uses the one peer for every client, as long as all have the same
-	// principal. ctx bounds the opening, not what is opened, which is closed with its session.
-	Open func(ctx context.Context, first transport.Message) (transport.Peer, error)
 	// Hold is how long a call waits for a client's input (DefaultHold).
 	Hold time.Duration
-	// Gather is how long further requests of a server are waited for, to ask the client
-	// for all of them at once (DefaultGather).
-	Gather time.Duration
 	// Rounds is how many times one call may ask for input (DefaultRounds).
 	Rounds int
-	// MaxHeld is how many calls may wait for input at once (DefaultMaxHeld).
-	MaxHeld int
-	// MaxSessions is how many sessions Modern keeps open (DefaultMaxSessions); the one that
-	// was idle longest makes room.
-	MaxSessions int
-	// Idle is how long a session without a call is kept (DefaultIdle).
-	Idle time.Duration
 	// Handshake is how long a server may take to answer initialize or server/discover (DefaultHandshake).
 	Handshake time.Duration
-	// Probe is how long Detect waits for a server that stays silent (DefaultProbe).
+	// Probe is how long Detect waits for an answer to server/discover before it sends initialize too (DefaultProbe).
 	Probe time.Duration
 }
 
@@ -105,23 +75,13 @@ func (o Options) filled() Options {
 		}
 	}
 	set(&o.Hold, DefaultHold)
-	set(&o.Gather, DefaultGather)
-	set(&o.Idle, DefaultIdle)
 	set(&o.Handshake, DefaultHandshake)
 	set(&o.Probe, DefaultProbe)
 	count(&o.Rounds, DefaultRounds)
-	count(&o.MaxHeld, DefaultMaxHeld)
-	count(&o.MaxSessions, DefaultMaxSessions)
 	if o.Server == "" {
 		o.Server = "the server"
 	}
 	return o
-}
-
-func (o *Options) event(e journal.Event) {
-	if o.Journal != nil {
-		o.Journal.Append(e)
-	}
 }
 
 // token is unguessable: 256 random bits.

@@ -18,7 +18,6 @@ type caller struct {
 	t         testing.TB
 	p         transport.Peer
 	principal string
-	meta      string // the members of _meta of every request; "" for a legacy client
 	mu        sync.Mutex
 	serial    int
 	asks      func(method string, params []byte) (result string) // what the client answers a server
@@ -26,13 +25,6 @@ type caller struct {
 }
 
 const allAbilities = `{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}}`
-
-func modernCaller(t testing.TB, p transport.Peer) *caller {
-	return &caller{
-		t: t, p: p, principal: "alice", heard: make(chan string, 1000),
-		meta: `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + allAbilities,
-	}
-}
 
 // legacyCaller has greeted already.
 func legacyCaller(t testing.TB, p transport.Peer) *caller {
@@ -63,18 +55,7 @@ func (c *caller) send(ctx context.Context, raw string, to transport.Receiver) {
 
 // request is a request with its members of params.
 func (c *caller) request(id, method, members string) string {
-	meta := c.meta
-	if i := strings.Index(members, `"_meta":{`); i >= 0 {
-		rest := members[i+len(`"_meta":{`):]
-		inner, after, _ := strings.Cut(rest, "}")
-		members = strings.Trim(members[:i]+after, ",")
-		meta = strings.Trim(meta+","+inner, ",")
-	}
-	params := members
-	if meta != "" {
-		params = strings.Trim(params+`,"_meta":{`+meta+`}`, ",")
-	}
-	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{` + params + `}}`
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{` + members + `}}`
 }
 
 // started is a request under way.

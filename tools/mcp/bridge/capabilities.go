@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // tasksExtension is the name of tasks in 2026-07-28.
@@ -46,42 +45,25 @@ func readClientCapabilities(capabilities []byte) clientCapabilities {
 	return a
 }
 
-// missing gives what a request of a server needs of the client and the client did not
-// declare, as raw capabilities, and nil when there is nothing.
-func (a clientCapabilities) missing(method string, params []byte) []byte {
+// lacks says whether a request of a server needs of the client what it did not declare.
+func (a clientCapabilities) lacks(method string, params []byte) bool {
 	switch method {
 	case "roots/list":
-		if !a.roots {
-			return []byte(`{"roots":{}}`)
-		}
+		return !a.roots
 	case "sampling/createMessage":
-		if !a.sampling {
-			return []byte(`{"sampling":{}}`)
-		}
+		return !a.sampling
 	case "elicitation/create":
-		mode, _ := rawjson.Text(params, "mode")
-		switch {
-		case mode == "url" && !a.url:
-			return []byte(`{"elicitation":{"url":{}}}`)
-		case mode != "url" && !a.form:
-			return []byte(`{"elicitation":{"form":{}}}`)
+		if mode, _ := rawjson.Text(params, "mode"); mode == "url" {
+			return !a.url
 		}
+		return !a.form
 	}
-	return nil
+	return false
 }
 
 // asks says whether a method is one that a server may ask a client for.
 func asks(method string) bool {
 	return method == "roots/list" || method == "sampling/createMessage" || method == "elicitation/create"
-}
-
-// clientDown makes capabilities of a modern client ones for a legacy server. Tasks are not
-// declared: this bridge asks for none.
-func clientDown(capabilities []byte) ([]byte, error) {
-	if !isObject(capabilities) {
-		return []byte("{}"), nil
-	}
-	return withoutTasks(capabilities)
 }
 
 // clientUp makes capabilities of a legacy client ones for a modern server: roots lose
@@ -132,9 +114,9 @@ func withoutTasks(capabilities []byte) ([]byte, error) {
 	return rawjson.Set(out, "extensions", extensions)
 }
 
-// serverCapabilities are the capabilities of a server that subscriptions and logging depend on.
+// serverCapabilities are the capabilities of a server that subscriptions depend on.
 type serverCapabilities struct {
-	tools, prompts, resources, subscribe, logging bool
+	tools, prompts, resources, subscribe bool
 }
 
 func readServerCapabilities(capabilities []byte) serverCapabilities {
@@ -142,7 +124,6 @@ func readServerCapabilities(capabilities []byte) serverCapabilities {
 		Tools, Prompts, Resources *struct {
 			ListChanged, Subscribe bool
 		}
-		Logging json.RawMessage
 	}
 	_ = json.Unmarshal(capabilities, &c) // what cannot be read is not offered
 	var o serverCapabilities
@@ -150,24 +131,8 @@ func readServerCapabilities(capabilities []byte) serverCapabilities {
 	o.prompts = c.Prompts != nil && c.Prompts.ListChanged
 	o.resources = c.Resources != nil && c.Resources.ListChanged
 	o.subscribe = c.Resources != nil && c.Resources.Subscribe
-	o.logging = len(c.Logging) > 0 && string(c.Logging) != "null"
 	return o
 }
 
-// Error codes that only one protocol version has.
-const (
-	codeNotFound   = -32002 // resource not found, until 2025-11-25
-	codeURLInvited = -32042 // URL elicitation required, 2025-11-25 only
-)
-
-// codeDown makes an error code of a legacy server one that 2026-07-28 allows: -32002 became
-// -32602, and what else lies in the range that it reserves has no meaning there.
-func codeDown(code int64) int {
-	switch {
-	case code == codeNotFound:
-		return jsonrpc.CodeParams
-	case code >= -32099 && code <= -32020:
-		return jsonrpc.CodeInternal
-	}
-	return int(code)
-}
+// codeNotFound is of a resource, until 2025-11-25.
+const codeNotFound = -32002

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
@@ -30,44 +31,89 @@ func (e *Undecided) Error() string {
 
 // Detect asks a server which protocol version it speaks, by server/discover, as the backward
 // compatibility rules of 2026-07-28 say: a DiscoverResult, or an error that only this version
-// has, means Sessionless; anything else, or silence for Options.Probe, means WithSessions. The
-// answer is a property of the server and worth keeping as long as it runs. Errors: ctx
-// ended, the server is gone, or *Undecided.
+// has, means Sessionless; anything else means WithSessions. A server that stays silent for Options.Probe may be one that
+// leaves unanswered what comes before initialize, or one that is still starting: it gets initialize too, and what it answers first
+// decides. The answer is a property of the server and worth keeping as long as it runs; a connection that was decided by initialize has
+// begun a session. Errors: ctx ended, the server is gone or says nothing for Options.Handshake, or *Undecided.
 //
-// It sends one request. first gives principal and HTTP header for it and may be empty.
+// first gives principal and HTTP header for the requests and may be empty.
 func Detect(ctx context.Context, next transport.Peer, first transport.Message, o Options) (ProtocolVersion, error) {
 	o = o.filled()
-	id := jsonrpc.ID(rawjson.Quote(nil, "plimsoll-probe-"+token()[:8]))
 	params, err := setMeta(nil, pair{metaVersion, []byte(`"` + ModernVersion + `"`)}, pair{metaClient, []byte(ownInfo)}, pair{metaCapabilities, []byte("{}")})
 	if err != nil {
 		return Unknown, err
 	}
-	probe, stop := context.WithTimeout(ctx, o.Probe)
+	bounded, stop := context.WithTimeout(ctx, o.Handshake)
 	defer stop()
-	answer, err := ask(probe, next, transport.Message{
-		Raw: jsonrpc.NewRequest(id, "server/discover", params), Header: first.Header, Principal: first.Principal,
-	})
-	switch {
-	case ctx.Err() != nil:
-		return Unknown, ctx.Err()
-	case probe.Err() != nil:
-		return WithSessions, nil
-	case err != nil:
-		refused, ok := errors.AsType[statusError](err)
+	discovered := askAside(bounded, next, first, "server/discover", params)
+	silent := time.NewTimer(o.Probe)
+	defer silent.Stop()
+	select {
+	case a := <-discovered:
+		return a.version(o.Server)
+	case <-bounded.Done():
+		return Unknown, o.saidNothing(ctx)
+	case <-silent.C:
+	}
+	header := first.Header.Clone()
+	header.Del("Mcp-Method")
+	header.Del("Mcp-Protocol-Version")
+	initialized := askAside(bounded, next, transport.Message{Header: header, Principal: first.Principal}, "initialize",
+		fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, LegacyVersion, ownInfo))
+	select {
+	case a := <-discovered:
+		return a.version(o.Server)
+	case a := <-initialized:
+		return a.version(o.Server) // its result has no supportedVersions, a refusal may have the code of a version
+	case <-bounded.Done():
+		return Unknown, o.saidNothing(ctx)
+	}
+}
+
+// saidNothing is why there is no answer: ctx has ended, or the server's time.
+func (o *Options) saidNothing(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fail(jsonrpc.CodeInternal, "%s answered neither server/discover nor initialize within %v: see whether it runs", o.Server, o.Handshake)
+}
+
+// reply is what came of a request made here.
+type reply struct {
+	answered
+	err error
+}
+
+// askAside sends a request made here; what comes of it is in the channel.
+func askAside(ctx context.Context, next transport.Peer, first transport.Message, method string, params []byte) <-chan reply {
+	id := jsonrpc.ID(rawjson.Quote(nil, "plimsoll-probe-"+token()[:8]))
+	got := make(chan reply, 1)
+	go func() {
+		var r reply
+		r.answered, r.err = ask(ctx, next, transport.Message{Raw: jsonrpc.NewRequest(id, method, params), Header: first.Header, Principal: first.Principal})
+		got <- r
+	}()
+	return got
+}
+
+// version judges an answer.
+func (r reply) version(server string) (ProtocolVersion, error) {
+	if r.err != nil {
+		refused, ok := errors.AsType[statusError](r.err)
 		if !ok {
-			return Unknown, fmt.Errorf("%s was asked for its protocol version: %w", o.Server, err)
+			return Unknown, fmt.Errorf("%s was asked for its protocol version: %w", server, r.err)
 		}
-		answer.http.Status = refused.HTTPStatus()
+		r.http.Status = refused.HTTPStatus()
 	}
 	version := WithSessions
-	if answer.message != nil {
-		version = versionOf(answer.message)
+	if r.message != nil {
+		version = versionOf(r.message)
 	}
 	// A body with a member "error" is also what who guards a server says in its place.
-	switch s := answer.http.Status; {
+	switch s := r.http.Status; {
 	case version == Sessionless:
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusTooManyRequests, s >= 500:
-		return Unknown, &Undecided{o.Server, answer.http}
+		return Unknown, &Undecided{server, r.http}
 	}
 	return version, nil
 }

@@ -1,22 +1,17 @@
-// Package bridge stands between the two protocol versions of MCP: a client of one and a server of the
-// other. Both of its bridges are a [transport.Peer] over a transport.Peer.
+// Package bridge lets a client of the older versions of MCP work with a server that speaks only the newest. The bridge is a
+// [transport.Peer] over a transport.Peer.
 //
 //	version, err := bridge.Detect(ctx, next, transport.Message{}, bridge.Options{})
 //	…
-//	p := bridge.Modern(next, o) // a client of 2026-07-28 over a server of 2025-11-25 or older
 //	p := bridge.Legacy(next, o) // a client of 2025-11-25 or older over a server of 2026-07-28
 //
-// The table in docs/bridge.md says how each feature crosses, where a call is held open
+// The other way there is none: a client of 2026-07-28 falls back by itself. The table in docs/bridge.md says how each feature crosses
 // and what is refused; it is part of the contract of this package.
 //
 // # What differs
 //
-// A legacy server asks its client in the midst of a call and waits. A modern client does
-// not listen for that: it gets the answer input_required, and sends its request again with
-// the inputs. So [Modern] holds the call open at the server, under a requestState that
-// cannot be guessed, is good once, and belongs to one principal and one request; the number
-// of such calls, their time and their rounds are bounded. [Legacy] holds nothing at the
-// server: it asks its client by requests and repeats the call with the answers.
+// A legacy server asks its client in the midst of a call and waits. A modern one answers input_required, and is sent the request again
+// with the inputs. So the bridge asks its client by requests and repeats the call with the answers; it holds nothing at the server.
 //
 // Messages are edited as bytes: ids, tokens and members of _meta are put in and taken out,
 // everything else keeps its order, its numbers and its unknown members. A large response is
@@ -24,25 +19,20 @@
 //
 // # Concurrency
 //
-// A bridge may be called by many goroutines. Modern serves any number of clients: each
-// principal, clientInfo and set of capabilities has a session of its own with the server
-// when Options.Open can make one. Legacy serves one client. Listen returns at once and tells
+// A bridge may be called by many goroutines; it serves one client. Listen returns at once and tells
 // Done when its context ends. A receiver may answer from within Receive.
 //
 // # What to expect
 //
 // HTTP headers of the client do not cross, for they are of another protocol version:
-// messages go on with a nil Header, and the connection to the server makes its own. What a connection
-// needs of the client's (credentials) Options.Open can take from the first request; a
-// server's 401 or 403 is handed on by Open.
+// messages go on with a nil Header, and the connection to the server makes its own. A server's 401 or 403 is handed on by Open.
 //
-// Errors made here name the server as Options.Server does and say what to do. No argument,
-// answer or requestState is in an event.
+// Errors made here name the server as Options.Server does and say what to do.
 //
 // # How it is tested
 //
-// Each row of the table has a test of its name for each direction, which TestTable demands
+// Each row of the table has a test of its name, which TestTable demands
 // and runs, against a server written for it (internal/testing/toolserver) over pipes and over HTTP.
-// The official SDK's client runs through both bridges. Fuzz targets hold the edits to valid
-// JSON that keeps every member, and the requestState to its seal.
+// The official SDK's client runs through the bridge. Fuzz targets hold the edits to valid
+// JSON that keeps every member.
 package bridge

@@ -3,51 +3,36 @@ package bridge
 import (
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// envelope edits the outside of a response while it flows by: the id, the first members of
-// the result and the code of an error. What lies deeper passes as it is. It keeps a few
-// bytes of state however large the message is.
+// envelope puts another id into a response while it flows by, and finds what kind of message it is. What lies deeper passes as it is. It
+// keeps a few bytes of state however large the message is.
 type envelope struct {
-	id   []byte          // in the place of the id; nil leaves it
-	mark []byte          // members for the beginning of the result, without braces
-	code func(int64) int // in the place of an error's code; nil leaves it
+	id []byte // in the place of the id; nil leaves it
 
 	depth   int
-	inside  where
+	object  bool // the message is one
 	key     []byte
 	expects bool // a key is next
 	text    bool // within a string
 	keyText bool // within a key that is collected
 	escaped bool
-	drop    bool   // the value under way is left out
-	number  []byte // the value of code
-	inCode  bool
-	pending bool // mark is to be written before the next byte that is no white space
+	drop    bool // the value under way is left out
 
 	resultAt                              int // where the result's brace is in the piece that had it
 	sawID, sawResult, sawError, sawMethod bool
 }
-
-type where uint8
-
-const (
-	outside where = iota
-	inTop
-	inError
-)
 
 // maxKey is the longest key that is looked for, with its quotes and every letter escaped.
 const maxKey = 2 + 6*len("method")
 
 // settled says that nothing more is to be edited.
 func (e *envelope) settled() bool {
-	return e.sawID && e.sawResult && !e.pending && !e.drop
+	return e.sawID && e.sawResult && !e.drop
 }
 
 // feed appends src to dst with its edits.
@@ -63,20 +48,7 @@ func (e *envelope) feed(dst, src []byte) []byte {
 		}
 		switch c {
 		case ' ', '\t', '\r', '\n':
-			if e.inCode && len(e.number) > 0 {
-				dst = e.endCode(dst)
-			}
 			dst = append(dst, c)
-			continue
-		}
-		if e.pending {
-			dst = append(dst, e.mark...)
-			if c != '}' {
-				dst = append(dst, ',')
-			}
-			e.pending = false
-		}
-		switch c {
 		case '"':
 			dst = e.beginText(dst)
 		case '{', '[':
@@ -87,14 +59,14 @@ func (e *envelope) feed(dst, src []byte) []byte {
 				e.resultAt = i
 			}
 		case '}', ']':
-			dst = e.endValue(dst)
-			e.close()
+			e.endValue()
+			e.expects, e.depth = false, max(0, e.depth-1)
 			if !e.drop {
 				dst = append(dst, c)
 			}
 		case ',':
-			dst = e.endValue(dst)
-			e.expects = e.at(inTop, 1) || e.at(inError, 2)
+			e.endValue()
+			e.expects = e.object && e.depth == 1
 			if !e.drop {
 				dst = append(dst, c)
 			}
@@ -107,20 +79,13 @@ func (e *envelope) feed(dst, src []byte) []byte {
 				dst = e.beginValue(dst)
 			}
 		default:
-			switch {
-			case e.inCode:
-				if len(e.number) < 24 {
-					e.number = append(e.number, c)
-				}
-			case !e.drop:
+			if !e.drop {
 				dst = append(dst, c)
 			}
 		}
 	}
 	return dst
 }
-
-func (e *envelope) at(w where, depth int) bool { return e.inside == w && e.depth == depth }
 
 func (e *envelope) inText(c byte) {
 	if e.keyText && len(e.key) < maxKey {
@@ -152,30 +117,18 @@ func (e *envelope) beginText(dst []byte) []byte {
 func (e *envelope) open(c byte) bool {
 	e.depth++
 	switch {
-	case e.depth == 1 && c == '{' && e.inside == outside:
-		e.inside, e.expects = inTop, true
-	case e.at(inTop, 2) && c == '{' && string(e.key) == `"error"`:
-		e.inside, e.expects = inError, true
-		e.key = e.key[:0]
-	case e.at(inTop, 2) && c == '{' && string(e.key) == `"result"`:
-		e.pending = len(e.mark) > 0
+	case e.depth == 1 && c == '{':
+		e.object, e.expects = true, true
+	case e.object && e.depth == 2 && c == '{' && string(e.key) == `"result"`:
 		e.key = e.key[:0]
 		return true
 	}
 	return false
 }
 
-func (e *envelope) close() {
-	e.expects = false
-	if e.at(inError, 2) {
-		e.inside = inTop
-	}
-	e.depth = max(0, e.depth-1)
-}
-
 // keyEnds says that the colon belongs to a key that was collected, and normalises it.
 func (e *envelope) keyEnds() bool {
-	if len(e.key) < 2 || e.inside == outside || e.inside == inTop && e.depth != 1 || e.inside == inError && e.depth != 2 {
+	if len(e.key) < 2 || !e.object || e.depth != 1 {
 		return false
 	}
 	if slices.Contains(e.key, '\\') {
@@ -185,12 +138,6 @@ func (e *envelope) keyEnds() bool {
 }
 
 func (e *envelope) beginValue(dst []byte) []byte {
-	if e.inside == inError {
-		e.inCode = e.code != nil && string(e.key) == `"code"`
-		e.key = e.key[:0]
-		e.number = e.number[:0]
-		return dst
-	}
 	switch string(e.key) {
 	case `"id"`:
 		e.sawID = true
@@ -211,27 +158,15 @@ func (e *envelope) beginValue(dst []byte) []byte {
 	return dst
 }
 
-func (e *envelope) endValue(dst []byte) []byte {
-	if e.inCode {
-		dst = e.endCode(dst)
-	}
+func (e *envelope) endValue() {
 	if e.drop && e.depth == 1 {
 		e.drop = false
 	}
-	return dst
-}
-
-func (e *envelope) endCode(dst []byte) []byte {
-	e.inCode = false
-	if n, err := strconv.ParseInt(string(e.number), 10, 64); err == nil {
-		return strconv.AppendInt(dst, int64(e.code(n)), 10)
-	}
-	return append(dst, e.number...)
 }
 
 // apply edits a frame; the result shares nothing with what it was made from.
 func (e *envelope) apply(f *transport.Frame) *transport.Frame {
-	out := &transport.Frame{Event: f.Event, Head: e.feed(make([]byte, 0, len(f.Head)+len(e.mark)+len(e.id)+16), f.Head)}
+	out := &transport.Frame{Event: f.Event, Head: e.feed(make([]byte, 0, len(f.Head)+len(e.id)+16), f.Head)}
 	if f.Rest == nil {
 		return out
 	}

@@ -14,16 +14,15 @@ import (
 
 func TestEnvelope(t *testing.T) {
 	e := func() *envelope {
-		return &envelope{id: []byte("7"), mark: []byte(`"m":1`), code: codeDown}
+		return &envelope{id: []byte("7")}
 	}
 	for in, want := range map[string]string{
-		`{"jsonrpc":"2.0","id":"x","result":{"a":1}}`:                         `{"jsonrpc":"2.0","id":7,"result":{"m":1,"a":1}}`,
-		`{"result":{},"id":1}`:                                                `{"result":{"m":1},"id":7}`,
-		`{ "result" : { } , "id" : "x" }`:                                     `{ "result" : { "m":1} , "id" : 7 }`,
+		`{"jsonrpc":"2.0","id":"x","result":{"a":1}}`:                         `{"jsonrpc":"2.0","id":7,"result":{"a":1}}`,
+		`{"result":{},"id":1}`:                                                `{"result":{},"id":7}`,
+		`{ "result" : { } , "id" : "x" }`:                                     `{ "result" : { } , "id" : 7 }`,
 		`{"\u0069d":3,"result":[{"id":4,"result":{}}]}`:                       `{"\u0069d":7,"result":[{"id":4,"result":{}}]}`,
-		`{"id":1,"error":{"message":"code","code":-32002,"data":{"code":1}}}`: `{"id":7,"error":{"message":"code","code":-32602,"data":{"code":1}}}`,
-		`{"id":1,"error":{"code": -32050 }}`:                                  `{"id":7,"error":{"code": -32603 }}`,
-		`{"id":1,"result":{"result":{"id":2},"id":"}{","x":"\"id\":1"}}`:      `{"id":7,"result":{"m":1,"result":{"id":2},"id":"}{","x":"\"id\":1"}}`,
+		`{"id":1,"error":{"message":"code","code":-32002,"data":{"code":1}}}`: `{"id":7,"error":{"message":"code","code":-32002,"data":{"code":1}}}`,
+		`{"id":1,"result":{"result":{"id":2},"id":"}{","x":"\"id\":1"}}`:      `{"id":7,"result":{"result":{"id":2},"id":"}{","x":"\"id\":1"}}`,
 		`{"id":{"id":[1,"}"]},"result":"id"}`:                                 `{"id":7,"result":"id"}`,
 		`[{"id":1,"result":{}}]`:                                              `[{"id":1,"result":{}}]`,
 	} {
@@ -57,7 +56,7 @@ func compactJSON(s string) string {
 }
 
 // FuzzEnvelope: a valid response stays valid, wherever it is cut into pieces; its id is
-// ours, its marks are there, and every other byte is the server's.
+// ours, and every other byte is the server's.
 func FuzzEnvelope(f *testing.F) {
 	for _, s := range []string{
 		`{"jsonrpc":"2.0","id":"x","result":{"a":1}}`, `{"result":{},"id":1}`, `{"id":1,"error":{"code":-32002}}`,
@@ -67,7 +66,7 @@ func FuzzEnvelope(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte, cut int) {
 		edit := func() *envelope {
-			return &envelope{id: []byte(`"ours"`), mark: []byte(`"plimsoll-mark":1`), code: codeDown}
+			return &envelope{id: []byte(`"ours"`)}
 		}
 		whole := edit().feed(nil, in)
 		cut = max(0, cut) % (len(in) + 1)
@@ -108,8 +107,7 @@ func FuzzEnvelope(f *testing.F) {
 		}
 		if r := rawjson.Get(in, "result"); !r.IsZero() && in[r.Start] == '{' {
 			out := rawjson.Get(whole, "result").Of(whole)
-			back, err := rawjson.Remove(out, "plimsoll-mark")
-			if err != nil || !bytes.Contains(out, []byte(`"plimsoll-mark":1`)) || compactJSON(string(back)) != compactJSON(string(r.Of(in))) {
+			if !bytes.Equal(out, r.Of(in)) {
 				t.Fatalf("%q became %q", r.Of(in), out)
 			}
 		}
@@ -146,16 +144,6 @@ func FuzzParams(f *testing.F) {
 		if err != nil || !json.Valid(raw) || head.Params.IsZero() || raw[head.Params.Start] != '{' || head.Method != "tools/call" {
 			return
 		}
-		r, err := readParams(head.Params.Of(raw))
-		if err != nil {
-			return
-		}
-		s := &session{}
-		c := &call{s: s, id: s.newID(), method: "tools/call"}
-		down, err := c.translate(transport.Message{Raw: raw, Head: head}, r)
-		if err == nil && !json.Valid(down) {
-			t.Fatalf("%q became %q", raw, down)
-		}
 		l := Legacy(nil, Options{}).(*legacy)
 		up, err := l.meta(head.Params.Of(raw))
 		if err != nil || !json.Valid(up) {
@@ -171,39 +159,6 @@ func FuzzParams(f *testing.F) {
 			if string(got.Of(up)) != string(want.Of(head.Params.Of(raw))) {
 				t.Fatalf("member %q of %q became %q", key, params, up)
 			}
-		}
-	})
-}
-
-// FuzzRequestState: nobody gets at a held call but with what was given out.
-func FuzzRequestState(f *testing.F) {
-	f.Add("", "alice", "tools/call", []byte(`{"a":1}`))
-	f.Add("STATE", "mallory", "tools/call", []byte(`{"a":1}`))
-	f.Add("STATE", "alice", "tools/call", []byte(`{"a":2}`))
-	f.Add("STATE", "alice", "prompts/get", []byte(`{"a":1}`))
-	f.Add("STATE", "alice", "tools/call", []byte(`{"a":1}`))
-	f.Fuzz(func(t *testing.T, state, principal, method string, arguments []byte) {
-		b := Modern(nil, Options{}).(*modern)
-		given := token()
-		c := &call{s: &session{principal: "alice"}, method: "tools/call"}
-		own := request{name: []byte(`"t"`), arguments: []byte(`{"a":1}`)}
-		var err error
-		if c.digest, err = digest("tools/call", own); err != nil {
-			t.Fatal(err)
-		}
-		b.heldCalls[given] = c
-		state = strings.Replace(state, "STATE", given, 1)
-		r := request{name: []byte(`"t"`), arguments: arguments, state: rawjson.Quote(nil, state)}
-		got, err := b.claim(transport.Message{Principal: principal, Head: jsonrpc.Head{Method: method}}, r)
-		same := state == given && principal == "alice" && method == "tools/call"
-		if sum, failed := digest(method, r); failed != nil || sum != c.digest {
-			same = false
-		}
-		if (got == c) != same || (err == nil) != same {
-			t.Fatalf("%q of %q for %s %q: %v, %v", state, principal, method, arguments, got, err)
-		}
-		if _, err := b.claim(transport.Message{Principal: "alice", Head: jsonrpc.Head{Method: "tools/call"}}, request{name: own.name, arguments: own.arguments, state: rawjson.Quote(nil, given)}); (err == nil) == same {
-			t.Fatal("a state was good twice, or was spent by one that was refused")
 		}
 	})
 }

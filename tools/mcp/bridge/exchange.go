@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -232,20 +233,18 @@ func (x *exchange) last(f *transport.Frame) {
 	for _, page := range pages {
 		x.deliver(&transport.Frame{Head: jsonrpc.NewRequest("", "notifications/elicitation/complete", fmt.Appendf(nil, `{"elicitationId":%q}`, page))})
 	}
-	e := &envelope{id: []byte(x.m.Head.ID)}
 	if x.m.Head.Method == "resources/read" && f.Whole() && !rawjson.Get(f.Head, "error", "data", "uri").IsZero() {
-		e.code = func(code int64) int {
-			if code == jsonrpc.CodeParams {
-				return codeNotFound // until 2025-11-25
+		if code, _ := errorCode(f.Head); code == jsonrpc.CodeParams {
+			at := rawjson.Get(f.Head, "error", "code")
+			if out, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: at, With: strconv.AppendInt(nil, codeNotFound, 10)}}); err == nil {
+				f = &transport.Frame{Event: f.Event, Head: out}
 			}
-			return int(code)
 		}
 	}
-	if x.current() == x.m.Head.ID && e.code == nil {
-		x.finish(f, nil) // byte for byte
-		return
+	if x.current() != x.m.Head.ID {
+		f = (&envelope{id: []byte(x.m.Head.ID)}).apply(f)
 	}
-	x.finish(e.apply(f), nil)
+	x.finish(f, nil)
 }
 
 func (x *exchange) current() jsonrpc.ID {
@@ -267,4 +266,10 @@ func (x *exchange) done(id jsonrpc.ID, err error) {
 		err = fmt.Errorf("%s ended without an answer to %s", x.l.o.Server, x.m.Head.Method)
 	}
 	x.finish(nil, err)
+}
+
+func stopTimer(t *time.Timer) {
+	if t != nil {
+		t.Stop()
+	}
 }

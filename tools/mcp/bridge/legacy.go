@@ -268,3 +268,11 @@ func (l *legacy) Close() error {
 	l.stop()
 	return l.next.Close()
 }
+
+// refusedByServer is an HTTP answer of the server that its client must see: 401 with a challenge.
+type refusedByServer struct{ answer transport.Answer }
+
+// Error implements error.
+func (e *refusedByServer) Error() string {
+	return "the server answered " + http.StatusText(e.answer.Status)
+}

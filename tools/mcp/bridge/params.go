@@ -1,9 +1,6 @@
 package bridge
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -22,80 +19,12 @@ const (
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
-// request is what a bridge reads of the params of a request. All but level are raw JSON.
-type request struct {
-	version, client, capabilities, progress []byte
-	level                                   string
-	state                                   []byte // requestState, with its quotes
-	inputs                                  []byte
-	arguments, name                         []byte
-}
-
-func readParams(params []byte) (request, error) {
-	var r request
-	for m, err := range members(params) {
-		if err != nil {
-			return r, err
-		}
-		v := m.Value.Of(params)
-		switch string(m.Key) {
-		case "requestState":
-			r.state = v
-		case "inputResponses":
-			r.inputs = v
-		case "arguments":
-			r.arguments = v
-		case "name", "uri":
-			r.name = v
-		case "_meta":
-			for n, err := range members(v) {
-				if err != nil {
-					return r, err
-				}
-				w := n.Value.Of(v)
-				switch string(n.Key) {
-				case metaVersion:
-					r.version = w
-				case metaClient:
-					r.client = w
-				case metaCapabilities:
-					r.capabilities = w
-				case metaLevel:
-					if w[0] == '"' {
-						r.level = string(rawjson.Unquote(nil, w))
-					} else {
-						r.level = string(w)
-					}
-				case "progressToken":
-					r.progress = w
-				}
-			}
-		}
-	}
-	return r, nil
-}
-
 // members walks an object that may be missing.
 func members(object []byte) func(func(rawjson.Member, error) bool) {
 	if len(object) == 0 {
 		return func(func(rawjson.Member, error) bool) {}
 	}
 	return rawjson.Members(object, 0)
-}
-
-// digest is of what a request asks for: its method, its name or URI and its arguments, in
-// whatever order their members are written.
-func digest(method string, r request) ([sha256.Size]byte, error) {
-	var arguments any
-	if r.arguments != nil {
-		d := json.NewDecoder(bytes.NewReader(r.arguments))
-		d.UseNumber()
-		if err := d.Decode(&arguments); err != nil {
-			return [sha256.Size]byte{}, err
-		}
-	}
-	b, err := json.Marshal([]any{method, string(rawjson.Unquote(nil, r.name)), arguments})
-	return sha256.Sum256(b), err
 }
 
 // replaceParams gives the message with other params; nil takes the member out.

@@ -13,6 +13,14 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
+// filter is what a subscriptions/listen asks for.
+type filter struct {
+	Tools     bool     `json:"toolsListChanged,omitempty"`
+	Prompts   bool     `json:"promptsListChanged,omitempty"`
+	Resources bool     `json:"resourcesListChanged,omitempty"`
+	URIs      []string `json:"resourceSubscriptions,omitempty"`
+}
+
 // subscriptionRelay is the one subscription of a legacy client's session: to what its server says that
 // changes, and to the resources that the client named. A change of these opens another
 // subscription and ends the old one when the new one is acknowledged, so that nothing is missed.

@@ -41,7 +41,7 @@ func (x *exchange) require(result []byte) {
 				x.refuse(fail(jsonrpc.CodeInternal, "the server asks for %q, which no client is asked for", short(method)))
 				return
 			}
-			if can.missing(method, params) != nil {
+			if can.lacks(method, params) {
 				x.refuse(fail(jsonrpc.CodeInternal, "the server asks for %s, which this client did not declare", method))
 				return
 			}

@@ -59,7 +59,6 @@ func TestUpstreams(t *testing.T) {
 			if version, err := Detect(t.Context(), p, transport.Message{}, Options{}); version != WithSessions || err != nil {
 				t.Fatalf("%v, %v", version, err)
 			}
-			officialClient(t, stdioFor(t, Modern(p, Options{})), ModernVersion)
 		})
 	}
 	for name, p := range upstreams(t, "modern") {
@@ -113,38 +112,28 @@ func (r *tailReader) Read(p []byte) (int, error) {
 // through in a few buffers.
 func TestConstantMemory(t *testing.T) {
 	const size = 64 << 20
-	for name, over := range map[string]func(transport.Peer) transport.Peer{
-		"modern": func(p transport.Peer) transport.Peer { return Modern(p, Options{}) },
-		"legacy": func(p transport.Peer) transport.Peer { return Legacy(p, Options{}) },
-	} {
-		server := &endless{script: &script{}, bytes: size}
-		b := over(server)
-		c := modernCaller(t, b)
-		if name == "legacy" {
-			c = legacyCaller(t, b)
-		} else {
-			c.call("server/discover", "")
-		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		var n int64
-		done := make(chan error, 1)
-		c.send(t.Context(), c.request("9", "tools/call", `"name":"x"`), transport.Funcs{
-			OnReceive: func(f *transport.Frame) {
-				if kindOf(f) == jsonrpc.Response {
-					n, _ = io.Copy(io.Discard, f.Reader())
-				}
-			},
-			OnDone: func(err error) { done <- err },
-		})
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		runtime.ReadMemStats(&after)
-		// A buffer to copy with, two to edit with, the message of the request.
-		if used := after.TotalAlloc - before.TotalAlloc; n < size || used > 1<<20 {
-			t.Errorf("%s: %d bytes came, %d were allocated for it", name, n, used)
-		}
-		_ = b.Close()
+	server := &endless{script: &script{}, bytes: size}
+	b := Legacy(server, Options{})
+	c := legacyCaller(t, b)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var n int64
+	done := make(chan error, 1)
+	c.send(t.Context(), c.request("9", "tools/call", `"name":"x"`), transport.Funcs{
+		OnReceive: func(f *transport.Frame) {
+			if kindOf(f) == jsonrpc.Response {
+				n, _ = io.Copy(io.Discard, f.Reader())
+			}
+		},
+		OnDone: func(err error) { done <- err },
+	})
+	if err := <-done; err != nil {
+		t.Fatal(err)
 	}
+	runtime.ReadMemStats(&after)
+	// A buffer to copy with, two to edit with, the message of the request.
+	if used := after.TotalAlloc - before.TotalAlloc; n < size || used > 1<<20 {
+		t.Errorf("%d bytes came, %d were allocated for it", n, used)
+	}
+	_ = b.Close()
 }

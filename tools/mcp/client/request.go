@@ -130,6 +130,8 @@ type exchange struct {
 	to     transport.Receiver
 	sent   chan struct{} // closed when the message is written, or never will be
 	told   bool          // of the one goroutine of do, or behind it
+	// repeated is set when it is sent again in a session that was begun anew.
+	repeated bool
 	state
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -111,9 +112,18 @@ func (x *exchange) own(ctx context.Context) {
 				return
 			}
 		}
-		x.finish(x.refusal(ctx, header, answer))
+		err := x.refusal(ctx, header, answer)
+		if err == errSessionRenewed {
+			x.repeated = true
+			x.own(ctx)
+			return
+		}
+		x.finish(err)
 	}
 }
+
+// errSessionRenewed says that the message was refused for the session that it named, and may be sent again in the new one.
+var errSessionRenewed = errors.New("a new session was begun")
 
 // followedDone tells when Done was told.
 type followedDone struct {
@@ -189,9 +199,15 @@ func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.R
 		head = head[:min(len(head), maxBody)]
 	}
 	h, isMessage := refusalOf(head)
-	if id := sent.Get(headerSession); answer.StatusCode == http.StatusNotFound && id != "" && (!isMessage || h.ID == "") {
+	// By the protocol 404 to a request with a session says that there is none of that name, whatever the body: the Python SDK 1.x sends an
+	// error with the request's id.
+	if id := sent.Get(headerSession); answer.StatusCode == http.StatusNotFound && id != "" && !x.repeated {
 		if err := x.r.renew(ctx, id); err != nil {
 			return fmt.Errorf("the session with the MCP server %s ended, and a new one could not begin: %w", x.r.o.Name, err)
+		}
+		// A call may change something. It is sent again where the server itself said that it did not take it, not a proxy before it.
+		if x.m.Head.Kind == jsonrpc.Request && (isMessage || x.m.Head.Method != "tools/call") {
+			return errSessionRenewed
 		}
 		return &StatusError{
 			Server: x.r.o.Name, URL: x.r.displayURL(), Method: x.m.Head.Method, Status: answer.StatusCode,

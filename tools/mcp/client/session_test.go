@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 type sessions struct {
 	n       atomic.Int64
 	forgot  atomic.Bool
+	speaks  bool        // it says so in a message of its own, as the Python SDK 1.x does
 	streams chan string // what the listening stream says
 	more    func(w http.ResponseWriter, r *http.Request, h jsonrpc.Head)
 }
@@ -35,7 +37,13 @@ func (s *sessions) do(t *testing.T) func(w http.ResponseWriter, r *http.Request,
 			return
 		}
 		if want := fmt.Sprintf("session-%d", s.n.Load()); s.forgot.Load() || r.Header.Get(headerSession) != want {
-			http.Error(w, "session not found", http.StatusNotFound)
+			if !s.speaks {
+				http.Error(w, "session not found", http.StatusNotFound)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"Session not found"}}`, cmp.Or(string(h.ID), "null"))
 			return
 		}
 		if r.Header.Get(headerVersion) != "2025-11-25" {
@@ -87,17 +95,21 @@ func TestSessionIsKeptAndBegunAnewAndEnded(t *testing.T) {
 		t.Fatal(r.err)
 	}
 	server.forgot.Store(true)
-	r := ask(t, p, "2", "write")
+	r := ask(t, p, "2", "tools/call")
 	if e, ok := errors.AsType[*StatusError](r.err); !ok || e.Status != 404 || !strings.Contains(e.Error(), "send it again") {
 		t.Errorf("a request into an ended session: %v", r.err)
 	}
-	if n := s.count(http.MethodPost, `"write"`); n != 1 {
+	if n := s.count(http.MethodPost, `"tools/call"`); n != 1 {
 		t.Errorf("it was sent %d times, want once", n)
 	}
-	if r := ask(t, p, "3", "echo"); r.err != nil || server.n.Load() != 2 {
+	server.forgot.Store(true)
+	if r := ask(t, p, "4", "tools/list"); r.err != nil || !strings.Contains(r.last(), `"result"`) {
+		t.Errorf("a list in an ended session: %q, %v", r.last(), r.err)
+	}
+	if r := ask(t, p, "3", "echo"); r.err != nil || server.n.Load() != 3 {
 		t.Errorf("behind it: %v, %d sessions", r.err, server.n.Load())
 	}
-	if n := s.count(http.MethodPost, "notifications/initialized"); n != 2 {
+	if n := s.count(http.MethodPost, "notifications/initialized"); n != 3 {
 		t.Errorf("initialized was said %d times, want to each session", n)
 	}
 	if err := p.Close(); err != nil {
@@ -109,6 +121,29 @@ func TestSessionIsKeptAndBegunAnewAndEnded(t *testing.T) {
 	late := newReceiver()
 	if p.Send(t.Context(), request(t, "9", "echo"), late); !errors.Is(late.wait(t).err, ErrClosed) {
 		t.Errorf("behind Close: %v", late.err)
+	}
+}
+
+// What a server refuses in its own words was not taken: a call is sent again too, once.
+func TestCallIntoASessionThatARestartEnded(t *testing.T) {
+	server := &sessions{speaks: true}
+	s := site(t, server.do(t))
+	p := remote(t, s, nil)
+	begin(t, p)
+	server.forgot.Store(true)
+	if r := ask(t, p, "2", "tools/call"); r.err != nil || r.last() != `{"jsonrpc":"2.0","id":2,"result":{}}` || server.n.Load() != 2 {
+		t.Errorf("%q, %v, %d sessions", r.last(), r.err, server.n.Load())
+	}
+	server.more = func(w http.ResponseWriter, _ *http.Request, h jsonrpc.Head) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"there is no such method"}}`, h.ID)
+	}
+	if r := ask(t, p, "3", "tools/call"); r.err != nil || !strings.Contains(r.last(), "no such method") || server.n.Load() != 3 {
+		t.Errorf("%q, %v, %d sessions", r.last(), r.err, server.n.Load())
+	}
+	if n := s.count(http.MethodPost, `"tools/call"`); n != 4 {
+		t.Errorf("two calls were sent %d times, want twice each", n)
 	}
 }
 
