@@ -36,7 +36,7 @@ type soakCount struct {
 }
 
 // maxSoakLost bounds the losses that are told one by one, maxSoakLeft the tasks that are looked for at the end.
-const maxSoakLost, maxSoakLeft = 20, 500
+const maxSoakLost, maxSoakLeft = 20, 200
 
 func (l *soakLoad) count(name string, err error) {
 	l.mu.Lock()
@@ -99,9 +99,7 @@ func (l *soakLoad) questions(ctx, loading context.Context, user int) {
 			}
 		case q.leaves:
 			l.mu.Lock()
-			if len(l.left) < maxSoakLeft {
-				l.left = append(l.left, task)
-			}
+			l.left = append(l.left[max(0, len(l.left)+1-maxSoakLeft):], task)
 			l.mu.Unlock()
 		case !ended:
 			err = errors.New("its stream ended before the task")
@@ -153,7 +151,7 @@ func (l *soakLoad) over(ctx context.Context, task string) error {
 		if body, err = soakCall(ctx, l.agent, "GetTask", map[string]any{"id": task}); err != nil {
 			return err
 		}
-		if soakOver.Match(body) {
+		if soakOver.Match(body) || bytes.Contains(body, []byte("-32001")) { // not found: only those that have ended make room
 			return nil
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // MaxKeys is how many keys lead to the main array or object at most.
-const MaxKeys = 3
+const MaxKeys = 6
 
 // Events is told what [Items] finds. Offsets count from where the text begins.
 type Events interface {

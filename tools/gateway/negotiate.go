@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// How a client is connected to a server is chosen here, and nowhere else: [versionTable] says what is done for a client of
+// How a client is connected to a server is chosen here, and nowhere else: [nextStep] says what is done for a client of
 // one protocol version when this or that is known of the server, and a [negotiation] does it and learns from the answers.
 //
 //	nothing known ──initialize is answered──────────► sessions
@@ -42,28 +42,22 @@ const (
 	discover
 )
 
-// versionTable has a row for each client's version and each state of knowledge about the server.
-var versionTable = map[struct {
-	sessionless bool // the client's version
-	server      versions
-}]step{
-	{false, versions{}}:                                  tryInitialize,
-	{false, versions{sessions: true}}:                    connect,
-	{false, versions{sessionless: true}}:                 bridgeUp,
-	{false, versions{sessions: true, sessionless: true}}: connect,
-	{true, versions{}}:                                   discover,
-	{true, versions{sessions: true}}:                     discover, // initialize was answered, which says nothing of the other version
-	{true, versions{sessions: true, asked: true}}:        fallBack,
-	{true, versions{sessionless: true}}:                  share,
-	{true, versions{sessions: true, sessionless: true}}:  share,
-}
-
+// nextStep is for a client of one version, with what is known of the server. A client is never translated at a server that understands
+// it: only a server that has refused initialize gets an older client's requests in the sessionless version.
 func nextStep(sessionless bool, server versions) step {
-	server.asked = server.asked && sessionless && server.sessions && !server.sessionless // nowhere else does it matter
-	return versionTable[struct {
-		sessionless bool
-		server      versions
-	}{sessionless, server}]
+	switch {
+	case !sessionless && server.sessions:
+		return connect
+	case !sessionless && server.sessionless && server.refused:
+		return bridgeUp
+	case !sessionless:
+		return tryInitialize
+	case server.sessionless:
+		return share
+	case server.sessions && server.asked:
+		return fallBack
+	}
+	return discover
 }
 
 // passesThrough tells whether a client of a remote server has its session with the server itself: where both speak its version,
@@ -328,9 +322,10 @@ func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) 
 	next := n.next
 	n.mu.Unlock()
 	v, err := n.s.detect(ctx, next, transport.Message{Principal: principal})
-	if err != nil || nextStep(false, v) != bridgeUp {
+	if err != nil || !v.sessionless {
 		return nil
 	}
+	v.refused = true
 	n.mu.Lock()
 	p := n.next
 	if p == next { // nobody else has put a bridge there meanwhile
@@ -353,8 +348,5 @@ func (n *negotiation) settle(v versions) {
 	default:
 		close(n.decided)
 	}
-	if known := n.s.speaks(); known.unknown() || known.sessionless && v.sessions {
-		v.sessionless, v.asked = v.sessionless || known.sessionless, v.asked || known.asked
-		n.s.learned(v)
-	}
+	n.s.learned(n.s.speaks().and(v))
 }

@@ -33,6 +33,7 @@ func TestVersionNegotiation(t *testing.T) {
 	sessions := map[string]string{"initialize": initialized, "prompts/list": prompts}
 	sessionless := map[string]string{"server/discover": discovered, "prompts/list": `{"prompts":[],"resultType":"complete"}`}
 	both := map[string]string{"initialize": initialized, "server/discover": speaksBoth, "prompts/list": `{"prompts":[],"resultType":"complete"}`}
+	tellsOne := map[string]string{"initialize": initialized, "server/discover": discovered, "prompts/list": both["prompts/list"]}
 	for _, c := range []struct {
 		server        string
 		answers       map[string]string
@@ -46,11 +47,14 @@ func TestVersionNegotiation(t *testing.T) {
 		{"sessionless", sessionless, "ss", "initialize server/discover prompts/list", "server/discover prompts/list"},
 		{"sessionless", sessionless, "sn", "initialize server/discover prompts/list", "prompts/list"},
 		{"sessionless", sessionless, "nn", "server/discover prompts/list", "prompts/list"},
-		{"sessionless", sessionless, "ns", "server/discover prompts/list", "server/discover prompts/list"},
+		{"sessionless", sessionless, "ns", "server/discover prompts/list", "initialize server/discover prompts/list"},
 		{"both", both, "ss", "initialize prompts/list", "initialize prompts/list"},
 		{"both", both, "sn", "initialize prompts/list", "server/discover prompts/list"},
 		{"both", both, "nn", "server/discover prompts/list", "prompts/list"},
 		{"both", both, "ns", "server/discover prompts/list", "initialize prompts/list"},
+		// As the Python SDK 2.x: an older client is not translated at it.
+		{"both, and tells one", tellsOne, "ss", "initialize prompts/list", "initialize prompts/list"},
+		{"both, and tells one", tellsOne, "ns", "server/discover prompts/list", "initialize prompts/list"},
 	} {
 		t.Run(c.server+" "+c.clients, func(t *testing.T) {
 			server := &scripted{answers: c.answers}

@@ -1,12 +1,15 @@
 package gateway_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
@@ -89,4 +92,33 @@ func TestAClientMayGoBackToSessions(t *testing.T) {
 	legacy.begin("someone")
 	legacy.ok(legacy.call("echo", `{"text":"x"}`))
 	modern.ok(modern.call("echo", `{"text":"x"}`))
+}
+
+// A remote server whose discovery names only the newest version may answer initialize all the same, as the Python SDK 2.x does: its older
+// clients have their sessions with it, in which it can ask them.
+func TestOlderClientOfARemoteServerOfBothVersions(t *testing.T) {
+	var ended atomic.Int64
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.Method == http.MethodDelete && r.Header.Get("Mcp-Session-Id") == "probed":
+			ended.Add(1)
+		case strings.Contains(string(body), `"server/discover"`):
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"supportedVersions":["2026-07-28"],"capabilities":{},"resultType":"complete"}}`, rawjson.Get(body, "id").Of(body))
+		case strings.Contains(string(body), `"initialize"`):
+			w.Header().Set("Mcp-Session-Id", "probed")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`, rawjson.Get(body, "id").Of(body))
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	defer up.Close()
+	j := journal.New(journal.Options{})
+	s := gateway.NewServer(gateway.ServerOptions{Name: "x", Remote: true, Journal: j, Spool: newSpool(t, j), Dial: dialHTTP(t, up.URL)})
+	t.Cleanup(func() { _ = s.Close() })
+	opened, err := s.Open(t.Context(), mcpserver.Opening{Begins: true, Header: http.Header{}})
+	if err != nil || !opened.Passed || ended.Load() != 1 {
+		t.Errorf("%+v, %v, %d sessions ended", opened, err, ended.Load())
+	}
 }

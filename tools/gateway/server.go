@@ -200,6 +200,7 @@ func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versio
 	if !v.unknown() && fresh || !o.Begins && !o.Modern { // else it goes on with a session of the server's
 		return v
 	}
+	s.learned(versions{}) // it may be another server by now
 	first := transport.Message{Principal: o.Principal, Header: probing(o.Header)}
 	v, err := s.detect(ctx, noCloser{s.through()}, first)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 type versions struct {
 	sessions    bool // up to 2025-11-25: initialize and a session
 	sessionless bool // 2026-07-28: every request stands alone
-	asked       bool // by server/discover: what is not said to be spoken is not
+	asked       bool // server/discover was answered: a version that is not known then is not spoken
+	refused     bool // initialize was refused
 }
 
 func (v versions) unknown() bool { return v == versions{} }
@@ -25,7 +26,12 @@ func (v versions) unknown() bool { return v == versions{} }
 // versionAge is how long a remote server's versions are believed: it may be replaced by a newer one.
 const versionAge = time.Hour
 
-// detect asks a server for its versions by server/discover, a sessionless one also whether it speaks the version with sessions too.
+// and is what is known with more.
+func (v versions) and(more versions) versions {
+	return versions{v.sessions || more.sessions, v.sessionless || more.sessionless, v.asked || more.asked, v.refused || more.refused}
+}
+
+// detect asks a server for its versions by server/discover, a remote one also by initialize.
 func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (versions, error) {
 	v, err := bridge.Detect(ctx, next, first, s.bridging())
 	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && lacksVersion(said.Status) {
@@ -35,8 +41,11 @@ func (s *Server) detect(ctx context.Context, next transport.Peer, first transpor
 		return versions{}, err
 	}
 	out := versions{sessions: v == bridge.WithSessions, sessionless: v == bridge.Sessionless, asked: true}
-	if out.sessionless {
-		out.sessions = speaksSessions(ctx, next, first)
+	out = s.speaks().and(out)
+	// Its supportedVersions need not name older ones (the Python SDK 2.x does not). A process is asked by the next older client.
+	if s.o.Remote && !out.sessions && !out.refused {
+		out.sessions = initializes(ctx, next, first)
+		out.refused = !out.sessions
 	}
 	s.learned(out)
 	return out, nil
@@ -64,28 +73,49 @@ func (s *Server) speaks() versions {
 	return s.versions
 }
 
-// speaksSessions asks a sessionless server whether it speaks the version with sessions too.
-func speaksSessions(ctx context.Context, next transport.Peer, first transport.Message) bool {
-	raw := jsonrpc.NewRequest(`"plimsoll-discover"`, "server/discover", []byte(`{"_meta":{"`+metaVersion+`":"`+bridge.ModernVersion+
-		`","`+metaClientInfo+`":{"name":"plimsoll","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}`))
+// initializes tells whether a remote server answers initialize, and ends the session that this began.
+func initializes(ctx context.Context, next transport.Peer, first transport.Message) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	header := authorization(first.Header)
+	if header == nil {
+		header = http.Header{}
+	}
+	header.Set("Accept", "application/json, text/event-stream")
+	header.Set("Content-Type", "application/json")
+	raw := jsonrpc.NewRequest(`"plimsoll-initialize"`, "initialize", []byte(`{"protocolVersion":"`+bridge.LegacyVersion+
+		`","capabilities":{},"clientInfo":{"name":"plimsoll","version":"1"}}`))
 	head, err := jsonrpc.Scan(raw)
 	if err != nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	answer, err := transport.Ask(ctx, next, transport.Message{Raw: raw, Head: head, Header: first.Header, Principal: first.Principal}, maxInitialize)
-	if err != nil {
-		return false
+	id := make(chan string, 1)
+	answer, err := transport.Ask(ctx, opening{next, id}, transport.Message{Raw: raw, Head: head, Header: header, Principal: first.Principal}, maxInitialize)
+	if e, ok := next.(transport.Ender); ok && len(id) > 0 {
+		header.Set("Mcp-Session-Id", <-id)
+		e.End(ctx, header, transport.Funcs{})
 	}
-	versions := rawjson.Get(answer, "result", "supportedVersions")
-	if versions.IsZero() {
-		return false
+	return err == nil && !rawjson.Get(answer, "result", "protocolVersion").IsZero()
+}
+
+// opening tells the id of the session that an answer begins.
+type opening struct {
+	transport.Peer
+	id chan string
+}
+
+func (o opening) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+	o.Peer.Send(ctx, m, &openingReceiver{to, o.id})
+}
+
+type openingReceiver struct {
+	transport.Receiver
+	id chan string
+}
+
+func (r *openingReceiver) Open(a transport.Answer) {
+	if id := a.Header.Get("Mcp-Session-Id"); id != "" && len(r.id) == 0 {
+		r.id <- id
 	}
-	for v, err := range rawjson.Elements(answer, versions.Start) {
-		if err == nil && v.Len() > 4 && string(answer[v.Start:v.End]) < `"2026` {
-			return true
-		}
-	}
-	return false
+	r.Receiver.Open(a)
 }

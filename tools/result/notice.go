@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -123,7 +124,11 @@ func (v *View) serverPage() (how string, is bool) {
 	if v.Totals.ServerPage != "" {
 		return " (" + v.Totals.ServerPage + ")", true
 	}
-	return "", v.Page.JSON && serverHasMore(v.Page.Text)
+	items := v.Totals.Items
+	if !v.Page.Complete {
+		items = math.MaxInt64 // nobody knows yet how many come
+	}
+	return "", v.Page.JSON && serverHasMore(v.Page.Text, items)
 }
 
 // example is a query that suits the document.

@@ -1,8 +1,10 @@
 package result
 
 import (
+	"strconv"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -15,11 +17,27 @@ var pageArguments = map[string]bool{
 	"cursor": true, "nextcursor": true, "pagetoken": true, "nexttoken": true, "nextpagetoken": true, "continue": true, "continuetoken": true,
 }
 
-// pageResults are the names by which servers say that there is more than this page, folded.
-var pageResults = map[string]bool{
-	"next": true, "nextcursor": true, "nextpage": true, "nextpagetoken": true, "nexttoken": true, "nextlink": true, "nexturl": true, "cursor": true,
-	"hasmore": true, "hasnext": true, "hasnextpage": true, "more": true, "continue": true, "continuetoken": true, "islast": true, "islastpage": true,
-}
+// pageResults are the names by which servers say that there is more than this page, folded; saysLast those that say it by false.
+var (
+	pageResults = map[string]bool{
+		"next": true, "nextcursor": true, "nextpage": true, "nextpagetoken": true, "nexttoken": true, "nextlink": true, "nexturl": true, "cursor": true,
+		"hasmore": true, "hasnext": true, "hasnextpage": true, "more": true, "continue": true, "continuetoken": true,
+		"nextoffset": true, "nextstart": true, "nextmarker": true, "nextcontinuationtoken": true, "continuationtoken": true, "lastevaluatedkey": true,
+		"@odatanextlink": true, "odatanextlink": true, "scrollid": true, "istruncated": true, "truncated": true, "incompleteresults": true,
+	}
+	saysLast = map[string]bool{"islast": true, "islastpage": true}
+)
+
+// totalResults are the names by which servers count all items that there are, folded; lastPages and pageNumbers those by which they number
+// their pages.
+var (
+	totalResults = map[string]bool{
+		"total": true, "totalcount": true, "totalresults": true, "totalitems": true, "totalrecords": true, "totalhits": true, "totalelements": true,
+		"totalrows": true, "totalentries": true, "totalmatches": true, "count": true, "numfound": true, "resultcount": true, "@odatacount": true,
+	}
+	lastPages   = map[string]bool{"pages": true, "totalpages": true, "lastpage": true, "pagecount": true, "numpages": true}
+	pageNumbers = map[string]bool{"page": true, "currentpage": true, "pagenumber": true}
+)
 
 func folded(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", "$", "").Replace(strings.ToLower(name))
@@ -59,44 +77,78 @@ func printable(r rune) rune {
 	return r
 }
 
-// serverHasMore tells whether a page of a kept JSON document says beside its items that the server has more.
-func serverHasMore(page []byte) bool {
+// maxEnvelopeKeys is how deep in the objects around a list a server's word on its pages is looked for: as deep as lists are found.
+const maxEnvelopeKeys = jsonstream.MaxKeys
+
+// serverHasMore tells whether a page of a kept JSON document says beside its items that the server has more than items of them.
+func serverHasMore(page []byte, items int64) bool {
 	if len(page) == 0 || page[0] != '{' {
 		return false
 	}
-	return says(page, 0, 2)
+	return says(page, 0, maxEnvelopeKeys, items)
 }
 
 // says looks for such a member in an object and, so deep, in the objects in it ("pagination", "meta", "pageInfo").
-func says(doc []byte, at, depth int) bool {
+func says(doc []byte, at, depth int, items int64) bool {
+	var lastPage, pageNumber int64
 	for m, err := range rawjson.Members(doc, at) {
 		if err != nil {
 			return false
 		}
-		value := m.Value.Of(doc)
+		value, name := m.Value.Of(doc), folded(string(m.Key))
 		if len(value) == 0 {
 			return false
 		}
-		if value[0] == '{' && depth > 1 && says(doc, m.Value.Start, depth-1) {
-			return true
-		}
-		name := folded(string(m.Key))
-		if !pageResults[name] {
+		if value[0] == '{' {
+			inner := m.Value.Start
+			switch {
+			case pageResults[name] && name != "next" && !emptyObject(value): // DynamoDB's LastEvaluatedKey; "next" is an object of links, too
+				return true
+			case totalResults[name] && number(rawjson.Get(value, "value").Of(value)) > items: // Elasticsearch
+				return true
+			case depth > 1 && says(doc, inner, depth-1, items):
+				return true
+			}
 			continue
 		}
-		switch text := string(value); {
-		case text == "null" || text == `""` || text == "0" || value[0] == '[':
-		case text == "false":
-			if strings.HasPrefix(name, "islast") {
-				return true
-			}
-		case text == "true":
-			if !strings.HasPrefix(name, "islast") {
-				return true
-			}
-		default:
+		n := number(value)
+		switch {
+		case totalResults[name] && n > items:
+			return true
+		case lastPages[name]:
+			lastPage = n
+		case pageNumbers[name]:
+			pageNumber = n
+		case saysLast[name] && string(value) == "false":
+			return true
+		case pageResults[name] && !nothing(value):
 			return true
 		}
 	}
-	return false
+	return pageNumber > 0 && lastPage > pageNumber
+}
+
+// nothing tells whether a value says that there is no more.
+func nothing(value []byte) bool {
+	switch string(value) {
+	case "null", `""`, "0", "false":
+		return true
+	}
+	return value[0] == '['
+}
+
+func emptyObject(value []byte) bool {
+	for range rawjson.Members(value, 0) {
+		return false
+	}
+	return true
+}
+
+// number is that of a whole number, or of a text that is one; 0 for anything else.
+func number(value []byte) int64 {
+	n, err := strconv.ParseInt(strings.Trim(string(value), `"`), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }

@@ -28,20 +28,37 @@ func TestServerPage(t *testing.T) {
 
 func TestServerHasMore(t *testing.T) {
 	for page, want := range map[string]bool{
-		`{"items":[1]}`:                                 false,
-		`{"items":[1],"next":"/items?page=2"}`:          true,
-		`{"items":[1],"next":null,"has_more":false}`:    false,
-		`{"items":[1],"has_more":true}`:                 true,
-		`{"items":[1],"pageInfo":{"hasNextPage":true}}`: true,
-		`{"items":[1],"meta":{"next_cursor":""}}`:       false,
-		`{"isLast":false,"values":[1]}`:                 true,
-		`{"isLast":true,"values":[1]}`:                  false,
-		`[{"next":"a"}]`:                                false,
-		`{"items":[{"next":"a"}]}`:                      false,
-		`{"nextPageToken":"x"`:                          true,
-		``:                                              false,
+		`{"items":[1]}`:                                                              false,
+		`{"items":[1],"next":"/items?page=2"}`:                                       true,
+		`{"items":[1],"next":null,"has_more":false}`:                                 false,
+		`{"items":[1],"has_more":true}`:                                              true,
+		`{"items":[1],"pageInfo":{"hasNextPage":true}}`:                              true,
+		`{"items":[1],"meta":{"next_cursor":""}}`:                                    false,
+		`{"isLast":false,"values":[1]}`:                                              true,
+		`{"isLast":true,"values":[1]}`:                                               false,
+		`[{"next":"a"}]`:                                                             false,
+		`{"items":[{"next":"a"}]}`:                                                   false,
+		`{"nextPageToken":"x"`:                                                       true,
+		`{"items":[1],"total":5000,"next_offset":20}`:                                true,
+		`{"startAt":0,"total":5000,"issues":[1]}`:                                    true,
+		`{"startAt":0,"total":20,"issues":[1]}`:                                      false,
+		`{"Items":[1],"Count":20,"LastEvaluatedKey":{"id":{"S":"19"}}}`:              true,
+		`{"Items":[1],"Count":20,"LastEvaluatedKey":{}}`:                             false,
+		`{"IsTruncated":true,"NextContinuationToken":"t"}`:                           true,
+		`{"IsTruncated":false}`:                                                      false,
+		`{"value":[1],"@odata.nextLink":"https://x/?$skip=20"}`:                      true,
+		`{"took":1,"hits":{"total":{"value":5000,"relation":"eq"},"hits":[1]}}`:      true,
+		`{"took":1,"hits":{"total":{"value":20,"relation":"eq"},"hits":[1]}}`:        false,
+		`{"total_count":5000,"incomplete_results":false,"items":[1]}`:                true,
+		`{"data":[1],"pagination":{"page":1,"pages":25}}`:                            true,
+		`{"data":[1],"pagination":{"page":25,"pages":25}}`:                           false,
+		`{"data":[1],"meta":{"current_page":1,"last_page":25}}`:                      true,
+		`{"files":[1],"truncated":true}`:                                             true,
+		`{"results":[1],"total_results":"5000"}`:                                     true,
+		`{"data":{"repo":{"issues":{"edges":[1],"pageInfo":{"hasNextPage":true}}}}}`: true,
+		``: false,
 	} {
-		if got := serverHasMore([]byte(page)); got != want {
+		if got := serverHasMore([]byte(page), 20); got != want {
 			t.Errorf("%s: %v", page, got)
 		}
 	}
@@ -78,6 +95,6 @@ func FuzzServerPage(f *testing.F) {
 		if got := ServerPage(doc); len(got) > 100 {
 			t.Errorf("%d bytes", len(got))
 		}
-		serverHasMore(doc)
+		serverHasMore(doc, 20)
 	})
 }

@@ -154,7 +154,7 @@ func TestShapes(t *testing.T) {
 		"array after a line": {"Here you are:\n[" + rows + "]", Lines, 5, "", false},
 		"two documents":      {`{"a":1}` + "\n" + `{"a":2}`, Lines, 2, "", false},
 		"large envelope":     {`{"log":"` + strings.Repeat("x", 3000) + `","rows":[` + rows + `]}`, Array, 100, "rows", false},
-		"too deep":           {`{"a":{"b":{"c":{"d":[` + rows + `]}}}}`, Object, 1, "a b c", true},
+		"too deep":           {`{"a":{"b":{"c":{"d":{"e":{"f":{"g":[` + rows + `]}}}}}}}`, Object, 1, "a b c d e f", true},
 		"object":             {`{` + members.String() + `"z":[1,2]}`, Object, 201, "", false},
 		"object below keys":  {`{"ok":true,"data":{` + members.String() + `"z":[1,2]}}`, Object, 201, "data", true},
 		"small array":        {`{` + members.String() + `"z":[1,2,3]}`, Object, 201, "", false},
