@@ -100,14 +100,14 @@ func (x *process) clientSetup(argv, environ []string) (profile.Setup, error) {
 }
 
 // planWindow asks the profile how the tool is pointed at the proxy at address; folder is for its private files.
-func (x *process) planWindow(c windowChoice, address, token, folder string, aws bool) (profile.Setting, error) {
+func (x *process) planWindow(c windowChoice, address, token, folder string, aws bool, secure func() (string, []byte, error)) (profile.Setting, error) {
 	p := x.decision
 	setup, err := x.clientSetup(x.opts.Command, os.Environ())
 	if err != nil {
 		return profile.Setting{}, err
 	}
 	u := p.Settings.Upstream
-	setup.Root, setup.AWS, setup.Folder = address+"/"+token, aws, folder
+	setup.Root, setup.AWS, setup.Folder, setup.Secure = address+"/"+token, aws, folder, secure
 	if proxy.PeerKnown() {
 		setup.PeerRoot = address + "/" + peerPath
 	}
@@ -117,8 +117,9 @@ func (x *process) planWindow(c windowChoice, address, token, folder string, aws 
 		return s, err
 	}
 	if outer := os.Getenv(ProxyName); outer != "" {
+		token := outer[strings.LastIndexByte(outer, '/')+1:] // the outer proxy may have two addresses
 		for _, up := range s.Upstreams {
-			if strings.HasPrefix(up.URL, outer+"/") {
+			if token != "" && strings.Contains(up.URL, "/"+token+"/") {
 				return profile.Setting{Why: "its requests go through the proxy of the run that it is in"}, nil
 			}
 		}
@@ -142,20 +143,22 @@ func (x *process) openProxy(ctx context.Context, run string) (argv, environ []st
 	}
 	token := rand.Text()
 	address := "http://" + ln.Addr().String()
+	secure := &secureDoor{token: token}
 	signer := window.AWSCredentials(ctx)
 	folder, err := x.privateFolder(run)
 	var setting profile.Setting
 	if err == nil {
-		setting, err = x.planWindow(choice, address, token, folder, signer != nil)
+		setting, err = x.planWindow(choice, address, token, folder, signer != nil, secure.open)
 	}
 	if err == nil && setting.Why == "" {
 		err = x.writePrivate(setting.Files)
 	}
 	if err == nil && setting.Why == "" {
-		err = x.serveWindow(ln, token, setting, signer)
+		err = x.serveWindow(ln, secure, setting, signer)
 	}
 	if err != nil || setting.Why != "" {
 		_ = ln.Close()
+		secure.close()
 		why := setting.Why
 		if err != nil {
 			why = err.Error()
@@ -218,14 +221,14 @@ func (x *process) warnAboutProxy() {
 // anonymous memory in a long session of Claude Code, with this 12.
 const collectAt = 25
 
-// serveWindow starts the proxy on ln for the run's upstreams.
-func (x *process) serveWindow(ln net.Listener, token string, setting profile.Setting, signer *proxy.AWS) error {
+// serveWindow starts the proxy on ln, and on the listener with TLS where that is open, for the run's upstreams.
+func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profile.Setting, signer *proxy.AWS) error {
 	settings := x.decision.Settings
-	o := window.Options{Journal: x.report.journal, Token: token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
+	o := window.Options{Journal: x.report.journal, Token: secure.token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
 	for _, u := range setting.Upstreams {
 		up := proxy.Upstream{Name: u.Name, Provider: proxy.Provider(u.Provider), URL: u.URL}
 		if u.SignRegion != "" && signer != nil {
-			up.AWS = &proxy.AWS{Credentials: signer.Credentials, Region: u.SignRegion}
+			up.AWS = &proxy.AWS{Credentials: signer.Credentials, Region: u.SignRegion, Bearer: true}
 		}
 		o.Upstreams = append(o.Upstreams, up)
 	}
@@ -246,6 +249,11 @@ func (x *process) serveWindow(ln net.Listener, token string, setting profile.Set
 		return err
 	}
 	server, err := plane.Proxy.Listen(proxy.ListenOptions{Listener: ln})
+	servers := []*proxy.Server{server}
+	if err == nil && secure.ln != nil {
+		server, err = plane.Proxy.Listen(proxy.ListenOptions{Listener: secure.ln, TLS: secure.tls})
+		servers = append(servers, server)
+	}
 	if err != nil {
 		plane.Close()
 		remembered.Close()
@@ -259,7 +267,9 @@ func (x *process) serveWindow(ln net.Listener, token string, setting profile.Set
 		ended = true
 		ctx, cancel := context.WithTimeout(context.Background(), lastAnswers)
 		defer cancel()
-		_ = server.Shutdown(ctx) // what is cut after the time belongs to nobody any more
+		for _, s := range servers {
+			_ = s.Shutdown(ctx) // what is cut after the time belongs to nobody any more
+		}
 		plane.Close()
 		remembered.Close()
 	}
@@ -300,7 +310,8 @@ func (x *process) decideWindow(ctx context.Context) WindowDecision {
 	if !choice.wanted {
 		return WindowDecision{NoProxy: choice.why}
 	}
-	setting, err := x.planWindow(choice, "http://127.0.0.1:1", "TOKEN", filepath.Join(os.TempDir(), "plimsoll-dry-run"), window.AWSCredentials(ctx) != nil)
+	setting, err := x.planWindow(choice, "http://127.0.0.1:1", "TOKEN", filepath.Join(os.TempDir(), "plimsoll-dry-run"), window.AWSCredentials(ctx) != nil,
+		func() (string, []byte, error) { return "https://127.0.0.1:1/TOKEN", nil, nil })
 	if err != nil {
 		return WindowDecision{NoProxy: err.Error()}
 	}

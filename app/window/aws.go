@@ -22,6 +22,9 @@ import (
 // signed for their host.
 var signingTools = []string{"CLAUDE_CODE_USE_BEDROCK"}
 
+// bedrockKey is a key of Bedrock's own, which needs no signature.
+const bedrockKey = "AWS_BEARER_TOKEN_BEDROCK"
+
 // awsWait bounds the look for credentials: a role is asked of the machine's metadata service.
 const awsWait = 3 * time.Second
 

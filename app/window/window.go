@@ -236,9 +236,15 @@ func Upstreams(ctx context.Context, u config.UpstreamSettings) ([]proxy.Upstream
 	if u.Bedrock == "" {
 		return list, nil
 	}
+	bedrock := proxy.Upstream{Name: "bedrock", Provider: proxy.Bedrock, URL: u.Bedrock}
+	if os.Getenv(bedrockKey) != "" { // which AWS's own tools prefer
+		bedrock.KeyEnv = bedrockKey
+		return append(list, bedrock), nil
+	}
 	signer, err := signerFor(ctx, u.Bedrock)
 	if err != nil {
 		return nil, err
 	}
-	return append(list, proxy.Upstream{Name: "bedrock", Provider: proxy.Bedrock, URL: u.Bedrock, AWS: signer}), nil
+	bedrock.AWS = signer
+	return append(list, bedrock), nil
 }

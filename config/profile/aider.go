@@ -10,7 +10,7 @@ import (
 var _ = add(Agent{
 	Name: "aider", Title: "aider", Aliases: []string{"aider-chat"}, Packages: []string{"aider-chat"},
 	InitialEstimate: 1024 * limit.MiB, // not measured: one Python process
-	Source:          "documentation", plan: planAider,
+	Source:          "documentation", Clouds: true, plan: planAider,
 	Resume: "aider --restore-chat-history",
 })
 

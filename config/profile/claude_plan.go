@@ -286,7 +286,7 @@ func (c *claude) vertex() {
 // bedrock: the signature covers the host, unless a bearer token takes its place.
 func (c *claude) bedrock() {
 	const variable = "ANTHROPIC_BEDROCK_BASE_URL"
-	signed := c.get("AWS_BEARER_TOKEN_BEDROCK") == "" && !truth(c.get("CLAUDE_CODE_SKIP_BEDROCK_AUTH"))
+	signed := c.get(bearerKey) == "" && !truth(c.get("CLAUDE_CODE_SKIP_BEDROCK_AUTH"))
 	if signed && !c.in.AWS {
 		c.refuse("Claude Code is in its Bedrock mode, whose requests are signed for their host; configure AWS credentials for Plimsoll to sign them anew")
 		return
@@ -308,6 +308,12 @@ func (c *claude) bedrock() {
 		c.note("with an address, Claude Code does not find the list of Bedrock's models and tries them one by one")
 	}
 	base := c.through("bedrock", "bedrock", address, origin)
+	// Settings of its own of what it trusts would win over ours; without TLS the key is sent as well.
+	if c.get(bearerKey) != "" && c.out.Why == "" && c.get(nodeAuthorities) == c.planner.get(nodeAuthorities) {
+		if root := c.secureRoot(); root != "" {
+			base = root + strings.TrimPrefix(base, c.in.Root)
+		}
+	}
 	if signed && c.out.Why == "" {
 		c.out.Upstreams[len(c.out.Upstreams)-1].SignRegion = region
 	}

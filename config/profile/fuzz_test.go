@@ -27,7 +27,8 @@ func FuzzPlan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tool uint8, file, env, argv string) {
 		p := planned[int(tool)%len(planned)]
 		in := Setup{
-			Argv: strings.Split(argv, "\n"), Environ: append(strings.Split(env, "\n"), "HOME=/h"), Dir: "/h/w", Root: root, AWS: len(env)%2 == 0,
+			Argv: strings.Split(argv, "\n"), Environ: append(strings.Split(env, "\n"), "HOME=/h"), Dir: "/h/w", Root: root, AWS: len(env)%2 == 0, Folder: "/f",
+			Secure: func() (string, []byte, error) { return secureRoot, []byte("OURS"), nil },
 			ReadFile: func(name string) ([]byte, error) {
 				if len(name)%2 == 0 {
 					return nil, fs.ErrNotExist
@@ -58,7 +59,7 @@ func FuzzPlan(f *testing.F) {
 		}
 		pointed := !slices.Equal(s.Argv, in.Argv)
 		for _, v := range s.Env {
-			pointed = pointed || strings.Contains(v.Value, root)
+			pointed = pointed || strings.Contains(v.Value, root) || strings.Contains(v.Value, secureRoot)
 		}
 		if !pointed {
 			t.Fatalf("nothing points at the proxy: %+v", s)

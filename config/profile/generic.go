@@ -1,7 +1,7 @@
 package profile
 
 // Generic is for programs without a profile of their own, to be used only when the user asks for a proxy.
-var Generic = &Agent{Name: "generic", Title: "the program", Source: "documentation", plan: planGeneric}
+var Generic = &Agent{Name: "generic", Title: "the program", Source: "documentation", Clouds: true, plan: planGeneric}
 
 // planGeneric sets what the client libraries of the three providers read, and
 // OPENAI_API_BASE, the older name that many programs still use.

@@ -17,7 +17,10 @@ type planner struct {
 	host  string // of the proxy, without port
 	home  string
 	reads int
-	out   Setting
+	// secure is the proxy's address by TLS, once it was asked for; insecure says that there can be none.
+	secure   string
+	insecure bool
+	out      Setting
 }
 
 func newPlanner(a *Agent, in Setup, host string) *planner {
@@ -185,9 +188,10 @@ func (w *planner) variable(variable, name, provider string) {
 var bedrockVariables = []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK_RUNTIME_ENDPOINT"}
 
 // awsSDKs points the AWS libraries of a tool, and of what it starts, at the proxy, where that can sign anew: what they send is signed for
-// their host. A key that is sent as it is goes over TLS only, so there they stay as they are.
+// their host. A key of Bedrock's own goes through as it is, by TLS, which some of them demand for it.
 func (w *planner) awsSDKs() {
-	if !w.in.AWS || w.get("AWS_BEARER_TOKEN_BEDROCK") != "" || truth(w.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
+	key := w.secure != "" || w.get(bearerKey) != ""
+	if !key && !w.in.AWS || key && !w.asksCloud("bedrock", "aws-bedrock") || truth(w.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
 		return
 	}
 	region := w.first("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -201,7 +205,12 @@ func (w *planner) awsSDKs() {
 	if address == "" {
 		address, origin = "https://bedrock-runtime."+region+".amazonaws.com", "AWS_REGION"
 	}
-	before := w.out.Why
+	before, root := w.out.Why, w.in.Root
+	if key {
+		if root = w.secureRoot(); root == "" {
+			return
+		}
+	}
 	base := w.through("bedrock", "bedrock", address, origin)
 	if base == "" {
 		w.note("what AWS's libraries send goes around the proxy: %s", w.out.Why)
@@ -209,12 +218,41 @@ func (w *planner) awsSDKs() {
 		return
 	}
 	for i := range w.out.Upstreams {
-		if up := &w.out.Upstreams[i]; strings.HasSuffix(base, "/"+up.Name) {
+		if up := &w.out.Upstreams[i]; w.in.AWS && strings.HasSuffix(base, "/"+up.Name) {
 			up.SignRegion = region
 		}
 	}
 	for _, name := range bedrockVariables {
-		w.set(name, base)
+		w.set(name, root+strings.TrimPrefix(base, w.in.Root))
+	}
+}
+
+// azureVariables are the addresses that OpenAI's own libraries take for Azure, and LiteLLM. There is none that they take by themselves.
+var azureVariables = []string{"AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE"}
+
+// azure points what is set of them at the proxy: by TLS where it was an address with TLS, for OpenAI's library for Go, and Microsoft's with
+// a token, send nothing without (openai-go 3.96). An address that the proxy cannot stand before stays.
+func (w *planner) azure() {
+	if !w.asksCloud("azure", "azure-openai") {
+		return
+	}
+	before := w.out.Why
+	for _, name := range azureVariables {
+		address, root := w.get(name), w.in.Root
+		if address == "" {
+			continue
+		}
+		if strings.HasPrefix(strings.ToLower(address), "https:") {
+			if root = w.secureRoot(); root == "" {
+				return
+			}
+		}
+		if base := w.through("azure", "azure", address, name); base != "" {
+			w.set(name, root+strings.TrimPrefix(base, w.in.Root))
+			continue
+		}
+		w.note("what is sent to the address in %s goes around the proxy: %s", name, w.out.Why)
+		w.out.Why = before
 	}
 }
 

@@ -49,6 +49,9 @@ type Agent struct {
 	// moves a result away itself. 0 is what a client is given that nothing is known of.
 	ResultCap limit.Bytes
 
+	// Clouds says that it asks Amazon Bedrock or Azure OpenAI where the variables of their libraries say so, or that nothing is known of it.
+	Clouds bool
+
 	// UserAgent begins the User-Agent of its requests to a model.
 	UserAgent string
 	// Speaks reads from a request whose it is; nil: a request without tools is none of the conversation.

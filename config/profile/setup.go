@@ -38,6 +38,9 @@ type Setup struct {
 	Upstreams map[string]string
 	// AWS tells that requests to Bedrock can be signed anew: credentials are configured.
 	AWS bool
+	// Secure is the proxy's address by TLS, as Root is, with the certificate in PEM by which it is trusted. It is called where some
+	// library sends nothing without TLS, and what it needs is made then. Nil: there is none.
+	Secure func() (root string, authority []byte, err error)
 	// ReadFile reads a settings file; nil reads from disk, at most 1 MiB.
 	ReadFile func(name string) ([]byte, error)
 }
@@ -46,7 +49,7 @@ type Setup struct {
 type Upstream struct {
 	// Name is the path element under which the tool will ask for it.
 	Name string
-	// Provider is "openai", "anthropic", "gemini", "vertex" or "bedrock".
+	// Provider is "openai", "anthropic", "gemini", "vertex", "azure" or "bedrock".
 	Provider string
 	// URL is the base as the provider's own libraries take it: OpenAI's ends in its
 	// version, Anthropic's and Gemini's do not.
@@ -136,6 +139,7 @@ func (a *Agent) Plan(in Setup) (Setting, error) {
 		return Setting{Why: w.out.Why, Project: w.out.Project, Argv: slices.Clone(in.Argv), Compacts: a.Compacts, Notes: w.out.Notes}, nil
 	}
 	w.awsSDKs()
+	w.azure()
 	w.reachLoopback()
 	w.out.Compacts = a.Compacts
 	return w.out, nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 const (
@@ -63,7 +64,7 @@ func (c *counts) silence(upstream string) {
 }
 
 // ask has the provider count the request, when it does so for free: Anthropic's
-// count_tokens, Gemini's countTokens and OpenAI's responses/input_tokens. It uses the
+// count_tokens, Gemini's countTokens, OpenAI's responses/input_tokens and Bedrock's CountTokens. It uses the
 // client's own credential, waits a short time, and is only worth it when an estimate lies
 // on both sides of a line. An upstream that has no such thing is left alone for a while.
 func (t *conversation) ask() {
@@ -99,6 +100,8 @@ func (t *conversation) cleared() bool {
 func (t *conversation) countRequest() (below string, body []byte) {
 	rules := t.rt.dialect.Rules()
 	switch {
+	case t.rt.up.Provider == Bedrock && rules.CountedBy == "" && t.rt.name != "":
+		return wire.CountInvoked(t.request, strings.TrimSuffix(t.rt.below, "/"))
 	case rules.Count == nil, rules.CountedBy != "" && rules.CountedBy != string(t.rt.up.Provider):
 		return "", nil
 	case t.rt.name != "" && rules.Route.Path != "": // a platform that has the model in the path, and no such path

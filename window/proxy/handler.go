@@ -118,7 +118,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, rt *route, reason, 
 		p.refuse(w, rt, p.tooLarge())
 		return
 	}
-	if rt.up.AWS != nil { // the signature covers the body
+	if rt.up.signs(r.Header) { // the signature covers the body
 		p.passSigned(w, r, rt)
 		return
 	}

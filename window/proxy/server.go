@@ -79,6 +79,11 @@ func (p *Proxy) Listen(o ListenOptions) (*Server, error) {
 		// What clients do wrong is no news, and its text may hold what they sent.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
+	// AWS's library for JavaScript asks Bedrock by HTTP/2 only, without TLS too.
+	s.http.Protocols = new(http.Protocols)
+	s.http.Protocols.SetHTTP1(true)
+	s.http.Protocols.SetHTTP2(true)
+	s.http.Protocols.SetUnencryptedHTTP2(true)
 	go func() {
 		defer close(s.done)
 		var err error

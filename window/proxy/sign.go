@@ -22,7 +22,7 @@ var signed = []string{"Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-
 // credentials a request goes as it is, and the provider says what it thinks of it.
 func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 	a := rt.up.AWS
-	if a == nil {
+	if !rt.up.signs(req.Header) {
 		return nil
 	}
 	who, err := a.Credentials.Retrieve(req.Context())
@@ -39,6 +39,15 @@ func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 		service = "bedrock"
 	}
 	return signer.SignHTTP(req.Context(), who, req, hexSum(body), service, region, time.Now().Add(time.Duration(p.skew.Load())))
+}
+
+// signs tells whether a request with these headers is to be signed anew.
+func (u *upstream) signs(h http.Header) bool {
+	if u.AWS == nil || !u.AWS.Bearer {
+		return u.AWS != nil
+	}
+	scheme, _, ok := strings.Cut(h.Get("Authorization"), " ")
+	return !ok || !strings.EqualFold(scheme, "Bearer")
 }
 
 // region is where a request is signed for: where the client's own signature says, when that is a part of AWS that the upstream stands
@@ -67,7 +76,7 @@ const maxSkew = 4 * time.Minute
 // may, ours is corrected by what the answer says, for this request, which is sent once more, and for those that follow.
 func (p *Proxy) sendSigned(w http.ResponseWriter, req *http.Request, rt *route, body []byte) (*http.Response, error) {
 	res, err := p.send(w, req)
-	if err != nil || rt.up.AWS == nil || !p.correctClock(res) {
+	if err != nil || !rt.up.signs(req.Header) || !p.correctClock(res) {
 		return res, err
 	}
 	again := req.Clone(req.Context())

@@ -49,6 +49,8 @@ type AWS struct {
 	Credentials aws.CredentialsProvider
 	Region      string
 	Service     string // "bedrock" when empty
+	// Bearer leaves a request with a bearer key as it is: the key is for no host, and the client's own.
+	Bearer bool
 }
 
 // DefaultUpstreams are the public endpoints of the three providers most clients use.
@@ -163,7 +165,7 @@ func (u *upstream) injectKey(h http.Header, t *url.URL) {
 	if u.key == "" {
 		return
 	}
-	for _, name := range credentialHeaders {
+	for _, name := range slices.Concat(credentialHeaders, signed) {
 		delete(h, name)
 	}
 	if t.RawQuery != "" && strings.Contains(t.RawQuery, "key=") {

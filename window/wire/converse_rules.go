@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -71,13 +72,36 @@ var converseRules = &Rules{
 
 // countConverse is CountTokens, which not every model has.
 func countConverse(r *Request, below, _ string) (string, []byte) {
-	i := strings.LastIndexByte(below, '/')
-	if i < 0 {
-		return "", nil
-	}
 	body := append([]byte(`{"input":{"converse":{"messages":`), r.Raw(r.List)...)
 	body = r.counted(body, "system", r.SystemSpan)
-	return below[:i] + "/count-tokens", append(r.counted(body, "toolConfig", r.ToolsSpan), "}}}"...)
+	return countTokens(below), append(r.counted(body, "toolConfig", r.ToolsSpan), "}}}"...)
+}
+
+// CountInvoked asks Amazon Bedrock for a count of what goes by InvokeModel to the path below: it takes that body as it is.
+func CountInvoked(r *Request, below string) (string, []byte) {
+	body := base64.StdEncoding.AppendEncode([]byte(`{"input":{"invokeModel":{"body":"`), r.Body)
+	return countTokens(below), append(body, `"}}}`...)
+}
+
+// geographies begin the names of inference profiles over several regions. CountTokens refuses those and takes the model behind them
+// (pydantic-ai#3367, Portkey-AI/gateway#1437, 2026-11-27).
+var geographies = []string{"us.", "us-gov.", "eu.", "apac.", "jp.", "au.", "ca.", "global."}
+
+// countTokens is the path of CountTokens for the model of another path.
+func countTokens(below string) string {
+	i := strings.LastIndexByte(below, '/')
+	j := strings.LastIndexByte(below[:max(i, 0)], '/') + 1
+	if i < 0 || j > i {
+		return ""
+	}
+	model := below[j:i]
+	for _, g := range geographies {
+		if rest, ok := strings.CutPrefix(model, g); ok {
+			model = rest
+			break
+		}
+	}
+	return below[:j] + model + "/count-tokens"
 }
 
 // converseEvent hears which event of a stream has come.

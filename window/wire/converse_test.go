@@ -289,3 +289,28 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
+
+// A count is asked of the model behind an inference profile; what goes by InvokeModel is counted as it is.
+func TestCountTokens(t *testing.T) {
+	body := []byte(`{"anthropic_version":"bedrock-2023-05-31","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`)
+	r, err := Parse(Messages, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for below, want := range map[string]string{
+		"/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke": "/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens",
+		"/model/global.amazon.nova-2/invoke-with-response-stream":      "/model/amazon.nova-2/count-tokens",
+		"/model/zai.glm-4.6/invoke":                                    "/model/zai.glm-4.6/count-tokens",
+		"/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ax%2Fab12/invoke": "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ax%2Fab12/count-tokens",
+		"/invoke": "/count-tokens",
+		"invoke":  "",
+	} {
+		path, text := CountInvoked(r, below)
+		var asked struct {
+			Input struct{ InvokeModel struct{ Body []byte } }
+		}
+		if err := json.Unmarshal(text, &asked); err != nil || path != want || string(asked.Input.InvokeModel.Body) != string(body) {
+			t.Errorf("%s: %s %s, %v", below, path, text, err)
+		}
+	}
+}

@@ -1,7 +1,11 @@
 package scripted
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/eventstream"
 	"github.com/plimsoll/plimsoll/internal/modelserver"
@@ -57,6 +61,25 @@ func (s *stream) converse(a *modelserver.Answer) {
 	}
 	s.frame("messageStop", m{"stopReason": reason})
 	s.frame("metadata", m{"usage": used, "metrics": m{"latencyMs": 5}})
+}
+
+// framed is the head of an answer of InvokeModelWithResponseStream.
+type framed struct{ http.ResponseWriter }
+
+func (f framed) WriteHeader(status int) {
+	f.Header().Set("Content-Type", eventstream.Type)
+	f.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for [http.ResponseController].
+func (f framed) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+// chunk writes an event of Messages as InvokeModelWithResponseStream does.
+func (s *stream) chunk(event string) bool {
+	_, data, _ := strings.Cut(event, "data: ")
+	s.Raw(string(eventstream.Event("chunk", fmt.Appendf(nil, `{"bytes":"%s"}`, base64.StdEncoding.EncodeToString([]byte(strings.TrimSpace(data)))))))
+	s.Flush()
+	return true
 }
 
 // frame writes the frame of an event.

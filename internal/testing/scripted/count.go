@@ -340,12 +340,19 @@ func (p *Provider) counts(w http.ResponseWriter, hr *http.Request, path place, b
 	}
 	if path.dialect == wire.Converse {
 		var in struct {
-			Input struct{ Converse map[string]json.RawMessage }
+			Input struct {
+				Converse    map[string]json.RawMessage
+				InvokeModel struct{ Body []byte }
+			}
 		}
 		json.Unmarshal(body, &in)
 		r.top, r.Model = in.Input.Converse, path.model
+		if b := in.Input.InvokeModel.Body; b != nil {
+			r.Dialect, r.Body, r.top = wire.Messages, b, nil
+			json.Unmarshal(b, &r.top)
+		}
 	}
-	json.Unmarshal(r.top[lists[path.dialect]], &r.list)
+	json.Unmarshal(r.top[lists[r.Dialect]], &r.list)
 	json.Unmarshal(r.top["model"], &r.Model)
 	if p.o.Reasoning != nil && path.dialect == wire.Messages { // the same check as a model request's
 		if err := p.bind(r); err != nil {

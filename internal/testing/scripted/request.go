@@ -63,6 +63,7 @@ type place struct {
 	stream  bool   // when the path says it
 	array   bool   // Gemini: a stream without alt=sse is one JSON array
 	compact bool   // Responses: /responses/compact
+	framed  bool   // Bedrock: a stream in event frames
 }
 
 // route reads method and path. The base may be any prefix.
@@ -110,9 +111,9 @@ func route(r *http.Request) place {
 		p.array = p.stream && r.URL.Query().Get("alt") != "sse"
 	case verb == "rawPredict" || verb == "streamRawPredict":
 		p.kind, p.model, p.dialect = "model", model, wire.Messages
-	case last == "invoke" && strings.Contains(path, "/model/"):
-		p.kind, p.dialect = "model", wire.Messages
-		p.model = path[strings.LastIndex(path, "/model/")+7 : len(path)-len("/invoke")]
+	case id != "" && (last == "invoke" || last == "invoke-with-response-stream"):
+		p.kind, p.dialect, p.model, p.stream = "model", wire.Messages, id, last != "invoke"
+		p.framed = p.stream
 	}
 	return p
 }

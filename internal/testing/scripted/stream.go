@@ -70,6 +70,9 @@ func (s *stream) answer(p *Provider, r *Request, reply Reply) {
 		}
 		s.Responses(a)
 	case wire.Messages:
+		if r.place.framed && s.Each == nil {
+			s.W, s.Each = framed{s.W}, s.chunk
+		}
 		s.Messages(a)
 	case wire.Gemini:
 		s.Gemini(a)
