@@ -91,7 +91,11 @@ func fieldsParameter(kind Kind, v Version, fields []string) string {
 			out = append(out, "items."+f)
 		}
 	}
-	return strings.Join(out, ",")
+	if len(out) == 0 {
+		return ""
+	}
+	// The list's own version: a null without it is not empty, the server has not read it yet.
+	return "metadata.resourceVersion," + strings.Join(out, ",")
 }
 
 // honoured gives what gets field f from a server of version v: itself, something that holds
