@@ -38,7 +38,7 @@ func SummaryFields(kind Kind) []string {
 			"metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp", "metadata.deletionTimestamp",
 			"spec.project", "spec.destination", "spec.source", "spec.sources", "spec.sourceHydrator", "spec.syncPolicy",
 			"status.health", "status.sync.status", "status.sync.revision",
-			"status.operationState.phase", "status.operationState.finishedAt",
+			"status.operationState.phase", "status.operationState.finishedAt", "status.sourceHydrator",
 		}
 	case Projects:
 		return []string{

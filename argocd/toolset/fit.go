@@ -23,7 +23,7 @@ func roomOfPage(room, rows, asked int) int {
 // left at last are those of inventory.LeastFields: what an object is and how it is.
 func droppableFields() []string {
 	return []string{
-		"ref", "template", "sync_windows", "roles", "namespaces", "version", "rev", "chart", "path", "generators", "sources", "repos", "repo",
-		"destinations", "message", "description", "applications", "error", "dest", "project", "matched", "operation", "deleting",
+		"ref", "hydrate_to", "template", "sync_windows", "roles", "namespaces", "version", "rev", "chart", "path", "generators", "sources", "repos", "repo",
+		"destinations", "message", "description", "applications", "error", "dest", "project", "matched", "operation", "hydration", "deleting",
 	}
 }
