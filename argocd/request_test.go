@@ -49,8 +49,8 @@ func TestAQueryHasWhatTheListHonours(t *testing.T) {
 	t.Parallel()
 	all := Query{Projects: []string{"a", "b,c"}, Name: "n", Repo: "r", Selector: "x=y", AppNamespace: "ns", Server: "https://s", Fields: []string{"spec.project", "metadata.name"}}
 	for kind, want := range map[Kind]string{
-		Applications:    "appNamespace=ns&fields=items.metadata.name%2Citems.spec.project&name=n&projects=a&projects=b%2Cc&repo=r&selector=x%3Dy",
-		Projects:        "fields=items.metadata.name%2Citems.spec.project",
+		Applications:    "appNamespace=ns&fields=metadata.resourceVersion%2Citems.metadata.name%2Citems.spec.project&name=n&projects=a&projects=b%2Cc&repo=r&selector=x%3Dy",
+		Projects:        "fields=metadata.resourceVersion%2Citems.metadata.name%2Citems.spec.project",
 		ApplicationSets: "appsetNamespace=ns&projects=a&projects=b%2Cc&selector=x%3Dy",
 		Clusters:        "name=n&server=https%3A%2F%2Fs",
 	} {
