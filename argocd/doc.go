@@ -18,8 +18,8 @@
 //
 // Lists of applications and projects can leave out fields. Which ones a server knows depends
 // on its version, which is asked for and remembered for ten minutes; see [Query]. A list
-// whose items are null is read again after a second: a server that has just started says
-// that of an installation with a thousand applications.
+// whose items are null and that tells no version is read again, for 30 seconds: a server that
+// has just started says that of an installation with a thousand applications.
 //
 // # Paths
 //

@@ -38,7 +38,7 @@ func SummaryFields(kind Kind) []string {
 			"metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp", "metadata.deletionTimestamp",
 			"spec.project", "spec.destination", "spec.source", "spec.sources", "spec.sourceHydrator", "spec.syncPolicy",
 			"status.health", "status.sync.status", "status.sync.revision",
-			"status.operationState.phase", "status.operationState.finishedAt",
+			"status.operationState.phase", "status.operationState.finishedAt", "status.sourceHydrator",
 		}
 	case Projects:
 		return []string{
@@ -91,7 +91,11 @@ func fieldsParameter(kind Kind, v Version, fields []string) string {
 			out = append(out, "items."+f)
 		}
 	}
-	return strings.Join(out, ",")
+	if len(out) == 0 {
+		return ""
+	}
+	// The list's own version: a null without it is not empty, the server has not read it yet.
+	return "metadata.resourceVersion," + strings.Join(out, ",")
 }
 
 // honoured gives what gets field f from a server of version v: itself, something that holds

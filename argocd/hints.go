@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -30,8 +31,10 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 		e.Kind, e.Hint = Conflict, "a sync window of the project forbids it now, no role is missing: the application's sync windows say which and until when; wait, or have a window changed (manualSync lets people sync in it)"
 	case strings.Contains(text, "max pods to view logs"):
 		e.Kind, e.Hint = TooLarge, "the server shows the logs of so many pods at once and no more (10, or what server.maxPodLogsToRender of argocd-cm says): name one pod, or the kind and resource_name of one workload; the resource tree lists the pods"
-	case e.Status >= 500 && unreachable(text) != "":
+	case unreachable(text) != "": // a sync is refused with 400 then
 		e.Kind, e.Hint = Server, unreachable(text)
+	case refusedNow(text) != "":
+		e.Kind, e.Hint = Conflict, refusedNow(text)
 	case e.Status == http.StatusUnauthorized:
 		e.Kind, e.Hint = Unauthenticated, c.unauthenticated(text, token)
 	case e.Status == http.StatusForbidden:
@@ -46,8 +49,6 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 		e.Kind, e.Hint = Missing, "this version of Argo CD does not know the call, or the root path in the URL "+c.URL()+" is wrong"
 	case e.Status == http.StatusConflict, e.Status == http.StatusPreconditionFailed && e.Code == 0, e.Code == codeExists, e.Code == codeAborted:
 		e.Kind, e.Hint = Conflict, "it exists already, or was changed meanwhile: read it again before you change it"
-	case e.Code == codePrecondition && strings.Contains(text, "another operation"):
-		e.Kind, e.Hint = Conflict, "wait for the operation that runs, or terminate it"
 	case strings.Contains(text, "selector") && (strings.Contains(text, "pars") || strings.Contains(text, "requirement")):
 		e.Kind, e.Hint = Invalid, "write the label selector like env=prod,team in (a,b)"
 	case strings.Contains(text, "failed to marshal error message"):
@@ -74,19 +75,46 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 // connection error: desc = \"transport: Error while dialing: dial tcp 10.0.0.1:8081: connect: connection refused\"". Neither the
 // application nor its repository is at fault then. The ports are those of Argo CD's own manifests; "" is for another text.
 func unreachable(text string) string {
-	switch {
-	case strings.Contains(text, "error while dialing"), strings.Contains(text, "code = unavailable"), strings.Contains(text, "connection error: desc"),
-		strings.Contains(text, "dial tcp") && (strings.Contains(text, "refused") || strings.Contains(text, "timeout") || strings.Contains(text, "no such host")):
-	default:
+	own := containsOne(text, "error while dialing", "code = unavailable", "connection error: desc")
+	if !own && !(strings.Contains(text, "dial tcp") && containsOne(text, "refused", "timeout", "no such host", "no route to host", "unreachable")) {
 		return ""
 	}
 	switch {
+	case !own && containsOne(text, "info/refs", "list refs", "ls-remote", "git fetch", "git-upload-pack", "index.yaml", "index file", "oci", "/manifests/", "ssh:"):
+		return "Argo CD cannot reach the host of the repository: check the host in its URL, and whether Argo CD's cluster may connect to it; the list of repositories shows the state of each connection"
 	case strings.Contains(text, ":8081"), strings.Contains(text, "repo-server"), strings.Contains(text, "reposerver"):
 		return "Argo CD's repo server does not answer, so there are no manifests, differences and syncs; the application and its repository are not at fault: look at the pods of argocd-repo-server, and try again later"
 	case strings.Contains(text, ":6379"), strings.Contains(text, "redis"):
 		return "Argo CD's redis does not answer; the application is not at fault: look at the pods of argocd-redis, and try again later"
 	}
 	return "something behind argocd-server does not answer; the application is not at fault: look at Argo CD's own pods, or at the cluster that is named, and try again later"
+}
+
+// refusedNow explains refusals that no other arguments would change: something has to happen first (server/application and
+// server/project of Argo CD).
+func refusedNow(text string) string {
+	switch {
+	case strings.Contains(text, "another operation"):
+		return "wait for the operation that runs, or terminate it"
+	case strings.Contains(text, "no operation is in progress"):
+		return "nothing runs, so there is nothing to end: the application shows how its last operation ended"
+	case strings.Contains(text, "rollback cannot be initiated when auto-sync"):
+		return "auto-sync would undo a rollback: turn it off for this application first, or revert the commit"
+	case strings.Contains(text, "auto-sync currently set to"):
+		return "with auto-sync only the revision that the application follows can be synced: leave the revision out, change what it follows, or turn auto-sync off first"
+	case strings.Contains(text, "application is deleting"):
+		return "the application is being deleted: wait until it is gone; nothing else is taken until then"
+	case strings.Contains(text, "project is referenced by"):
+		return "applications are still in the project: move them to another one, or delete them, first; a list by project shows them"
+	case strings.Contains(text, "as a result of project update"):
+		return "applications of the project use what the change would take away: move or change them first; a list by project shows them"
+	}
+	return ""
+}
+
+// containsOne tells whether text has one of these words.
+func containsOne(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
 // unauthenticated tells expired, foreign and absent tokens apart.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind is one of the four lists, by the last segment of its path.
+// Kind is one of the lists, by the last segment of its path.
 type Kind string
 
 // The kinds.
@@ -14,9 +14,10 @@ const (
 	Projects        Kind = "projects"
 	ApplicationSets Kind = "applicationsets"
 	Clusters        Kind = "clusters"
+	Repositories    Kind = "repositories" // settings: can be listed, and is not among [Kinds]
 )
 
-// Kinds gives all kinds, in the order in which answers name them.
+// Kinds gives the kinds that are searched, in the order in which answers name them.
 func Kinds() []Kind { return []Kind{Applications, Projects, ApplicationSets, Clusters} }
 
 // Query narrows a list on the server. What the list of a kind does not know is not sent, so
@@ -26,6 +27,7 @@ func Kinds() []Kind { return []Kind{Applications, Projects, ApplicationSets, Clu
 //	projects         Fields
 //	applicationsets  Projects, Selector, AppNamespace
 //	clusters         Name (exact), Server (exact)
+//	repositories     Projects (the first; newer servers only)
 //
 // Of several applications or clusters of one name, servers give one only (2.10 to 3.5), and
 // Repo is compared with the first source of an application.
@@ -46,7 +48,7 @@ type ListInfo struct {
 	Items    int   // given to each
 	Bytes    int64 // received, after decompression, of the pass that counts
 	Narrowed bool  // fewer fields were asked for than objects have
-	Reread   bool  // there was nothing, as right after a server's start, and it was read again
+	Reread   bool  // it was null, as right after a server's start, and was read again
 }
 
 // values are the parameters of q that lists of kind honour, except fields.
@@ -72,6 +74,10 @@ func (q Query) values(kind Kind) url.Values {
 	case Clusters:
 		set("name", q.Name)
 		set("server", q.Server)
+	case Repositories:
+		if len(q.Projects) > 0 {
+			set("appProject", q.Projects[0])
+		}
 	}
 	return v
 }

@@ -17,8 +17,14 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// rereadAfter is how long a server that has just started is given to fill its cache.
-const rereadAfter = time.Second
+const (
+	// rereadAfter is when a list is read again that never says which version it is of.
+	rereadAfter = time.Second
+	// startTime is how long a server that has just started is given to fill its lists; it is asked
+	// again with pauses that double up to startPause.
+	startTime  = 30 * time.Second
+	startPause = 4 * time.Second
+)
 
 // stopped wraps an error of the caller's function, which is returned unchanged.
 type stopped struct{ err error }
@@ -30,12 +36,14 @@ func (s *stopped) Error() string { return s.err.Error() }
 // is returned as it is. Any other error is an [*Error]: then what came, info.Items of it, is
 // not the whole list. A list is whole when it is complete JSON to its last byte.
 //
-// A list of nothing that says null, as servers do that have just started, is read again
-// once, a second later.
+// A server that has just started answers null, and no version of the list, until it has read
+// what there is: it is asked again for 30 seconds, and then that is an error. Null with a
+// version is an empty list. Clusters and repositories never have a version: their null is
+// read again once, a second later.
 func (c *Client) List(ctx context.Context, kind Kind, q Query, each func(item []byte) error) (ListInfo, error) {
 	op := "list " + string(kind)
-	if !slices.Contains(Kinds(), kind) {
-		return ListInfo{}, &Error{Instance: c.Name(), Op: op, Kind: Invalid, Message: fmt.Sprintf("there is no kind %.60q", kind), Hint: "use applications, projects, applicationsets or clusters"}
+	if kind != Repositories && !slices.Contains(Kinds(), kind) {
+		return ListInfo{}, &Error{Instance: c.Name(), Op: op, Kind: Invalid, Message: fmt.Sprintf("there is no kind %.60q", kind), Hint: "use applications, projects, applicationsets, clusters or repositories"}
 	}
 	fields := ""
 	if len(q.Fields) > 0 && (kind == Applications || kind == Projects) {
@@ -50,34 +58,63 @@ func (c *Client) List(ctx context.Context, kind Kind, q Query, each func(item []
 		values.Set("fields", fields)
 	}
 	r := request{op: op, method: http.MethodGet, path: []string{string(kind)}, query: values, gzip: true}
-	info, null, err := c.list(ctx, r, each)
+	info, unfilled, err := c.list(ctx, r, each)
 	if e, ok := errors.AsType[*Error](err); ok && fields != "" && e.Status == http.StatusInternalServerError && strings.Contains(e.Message, "failed to marshal") {
 		// A version that has other fields than is known here: whole objects have them all.
 		values.Del("fields")
 		fields = ""
-		info, null, err = c.list(ctx, r, each)
+		info, unfilled, err = c.list(ctx, r, each)
 	}
-	if null && err == nil {
-		if err := c.shared.sleep(ctx, rereadAfter); err != nil {
-			e := &Error{Instance: c.Name(), Op: op}
-			c.explainGivenUp(e, err)
-			return info, e
-		}
-		info, _, err = c.list(ctx, r, each)
-		info.Reread = true
+	if unfilled && err == nil {
+		info, err = c.listAgain(ctx, kind, r, each)
 	}
 	info.Narrowed = fields != ""
 	return info, err
 }
 
-// list is one pass. It tells whether the items were null.
-func (c *Client) list(ctx context.Context, r request, each func(item []byte) error) (info ListInfo, null bool, err error) {
+// listAgain reads a list again that was null and told no version.
+func (c *Client) listAgain(ctx context.Context, kind Kind, r request, each func(item []byte) error) (info ListInfo, err error) {
+	tells := kind != Clusters && kind != Repositories // a version, once it was read
+	pause, left := firstPause, startTime
+	if !tells {
+		pause, left = rereadAfter, rereadAfter
+	}
+	starting := &Error{
+		Instance: c.Name(), Op: r.op, Status: http.StatusOK, Kind: Server,
+		Message: fmt.Sprintf("argocd-server has just started: it has not read its %s yet, so nothing is known of them", kind),
+		Hint:    "try again in a minute; if it stays, look at the log of argocd-server",
+	}
+	unfilled := true
+	for ; unfilled && left > 0; pause = min(2*pause, startPause) {
+		pause = min(pause, left)
+		left -= pause
+		if cause := c.shared.sleep(ctx, pause); cause != nil {
+			e := &Error{Instance: c.Name(), Op: r.op}
+			c.explainGivenUp(e, cause)
+			if tells {
+				e.Message += ", and until then: " + starting.Message
+			}
+			return info, e
+		}
+		if info, unfilled, err = c.list(ctx, r, each); err != nil {
+			return info, err
+		}
+		info.Reread = true
+	}
+	if unfilled && tells {
+		return info, starting
+	}
+	return info, nil
+}
+
+// list is one pass. It is unfilled when the items were null and the list told no version.
+func (c *Client) list(ctx context.Context, r request, each func(item []byte) error) (info ListInfo, unfilled bool, err error) {
 	a, err := c.send(ctx, r)
 	if err != nil {
 		return info, false, err
 	}
 	defer a.close()
-	s := splitter{Reader: jsonstream.NewReader(a, bounds(c.shared.o.MaxObject)), maxBytes: c.shared.o.MaxObject}
+	s := splitter{Reader: jsonstream.NewReader(a, bounds(c.shared.o.MaxObject)), maxBytes: c.shared.o.MaxObject, keep: true}
 	s.arrays = map[string]func([]byte) error{"items": func(item []byte) error {
 		info.Items++
 		return each(item)
@@ -88,7 +125,17 @@ func (c *Client) list(ctx context.Context, r request, each func(item []byte) err
 		err = errors.New("the answer has no items")
 		return info, false, c.explainShape(r, a, err.Error())
 	}
-	return info, s.seen["items"] == "null", c.explainReadError(r, a, err)
+	return info, err == nil && s.seen["items"] == "null" && !versioned(s.rest.Bytes()), c.explainReadError(r, a, err)
+}
+
+// versioned tells whether a list says which version it is of.
+func versioned(list []byte) bool {
+	var said struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	return json.Unmarshal(list, &said) == nil && said.Metadata.ResourceVersion != ""
 }
 
 // Elements reads any answer that is an object: the elements of the named arrays at its top

@@ -49,8 +49,8 @@ func TestAQueryHasWhatTheListHonours(t *testing.T) {
 	t.Parallel()
 	all := Query{Projects: []string{"a", "b,c"}, Name: "n", Repo: "r", Selector: "x=y", AppNamespace: "ns", Server: "https://s", Fields: []string{"spec.project", "metadata.name"}}
 	for kind, want := range map[Kind]string{
-		Applications:    "appNamespace=ns&fields=items.metadata.name%2Citems.spec.project&name=n&projects=a&projects=b%2Cc&repo=r&selector=x%3Dy",
-		Projects:        "fields=items.metadata.name%2Citems.spec.project",
+		Applications:    "appNamespace=ns&fields=metadata.resourceVersion%2Citems.metadata.name%2Citems.spec.project&name=n&projects=a&projects=b%2Cc&repo=r&selector=x%3Dy",
+		Projects:        "fields=metadata.resourceVersion%2Citems.metadata.name%2Citems.spec.project",
 		ApplicationSets: "appsetNamespace=ns&projects=a&projects=b%2Cc&selector=x%3Dy",
 		Clusters:        "name=n&server=https%3A%2F%2Fs",
 	} {
@@ -233,30 +233,61 @@ func TestABodyMayBeSlowButNotSilent(t *testing.T) {
 
 func TestAListOfNullIsReadAgain(t *testing.T) {
 	t.Parallel()
+	const starting, empty = `{"items":null,"metadata":{}}`, `{"metadata":{"resourceVersion":"7"},"items":null}`
 	for name, test := range map[string]struct {
-		answers []string
+		kind    Kind
+		answers []string // the last one for good
 		info    ListInfo
+		calls   int
 		took    time.Duration
+		failed  bool
 	}{
-		"half started": {[]string{`{"metadata":{},"items":null}`, `{"items":[{}]}`}, ListInfo{Items: 1, Bytes: 14, Reread: true}, time.Second},
-		"empty":        {[]string{`{"items":null}`, `{"items":null}`}, ListInfo{Bytes: 14, Reread: true}, time.Second},
-		"no list":      {[]string{`{"items":[]}`}, ListInfo{Bytes: 12}, 0},
+		"a start":                  {Applications, []string{starting, starting, starting, starting, `{"items":[{}]}`}, ListInfo{Items: 1, Bytes: 14, Reread: true}, 5, 3750 * time.Millisecond, false},
+		"a start, without members": {Projects, []string{`{"items":null}`, `{"items":null,"metadata":null}`, `{"items":[{}]}`}, ListInfo{Items: 1, Bytes: 14, Reread: true}, 3, 750 * time.Millisecond, false},
+		"a start that is empty":    {ApplicationSets, []string{starting, empty}, ListInfo{Bytes: int64(len(empty)), Reread: true}, 2, 250 * time.Millisecond, false},
+		"a start without an end":   {Applications, []string{starting}, ListInfo{Bytes: int64(len(starting)), Reread: true}, 12, 30 * time.Second, true},
+		"empty":                    {Applications, []string{empty}, ListInfo{Bytes: int64(len(empty))}, 1, 0, false},
+		"empty, version behind":    {Projects, []string{`{"items":null,"metadata":{"resourceVersion":"7"}}`}, ListInfo{Bytes: 49}, 1, 0, false},
+		"clusters that come":       {Clusters, []string{starting, `{"items":[{}]}`}, ListInfo{Items: 1, Bytes: 14, Reread: true}, 2, time.Second, false},
+		"no clusters":              {Clusters, []string{starting}, ListInfo{Bytes: int64(len(starting)), Reread: true}, 2, time.Second, false},
+		"no repositories":          {Repositories, []string{starting}, ListInfo{Bytes: int64(len(starting)), Reread: true}, 2, time.Second, false},
+		"a list":                   {Applications, []string{`{"items":[]}`}, ListInfo{Bytes: 12}, 1, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
 				c := offline(t, Options{}, func(r *http.Request) (*http.Response, error) {
 					calls++
-					return response(r, 200, test.answers[calls-1]), nil
+					return response(r, 200, test.answers[min(calls, len(test.answers))-1]), nil
 				})
 				start := time.Now()
-				info, err := c.List(t.Context(), Clusters, Query{}, nothing)
-				if err != nil || info != test.info || calls != len(test.answers) || time.Since(start) != test.took {
+				info, err := c.List(t.Context(), test.kind, Query{}, nothing)
+				if info != test.info || calls != test.calls || time.Since(start) != test.took {
 					t.Errorf("%+v, %v, %d calls in %s", info, err, calls, time.Since(start))
+				}
+				if !test.failed && err != nil || test.failed && (asError(t, err).Kind != Server || !strings.Contains(err.Error(), "has just started")) {
+					t.Errorf("%v", err)
 				}
 			})
 		})
 	}
+}
+
+// A call that ends while the server starts says that it does.
+func TestACallDoesNotOutliveItsTimeForAStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := offline(t, Options{}, func(r *http.Request) (*http.Response, error) {
+			return response(r, 200, `{"items":null,"metadata":{}}`), nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, err := c.List(ctx, Applications, Query{}, nothing)
+		if e := asError(t, err); e.Kind != Timeout || !strings.Contains(e.Message, "has just started") || time.Since(start) != 5*time.Second {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+	})
 }
 
 func TestRedirects(t *testing.T) {

@@ -205,7 +205,7 @@ func TestACallThatLeftTellsNothingOfTheVersion(t *testing.T) {
 	if _, err := c.List(ctx, Applications, q, nothing); asError(t, err).Kind != Broken {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.List(t.Context(), Applications, q, nothing); err != nil || fields != "items.status.sync.revision" {
+	if _, err := c.List(t.Context(), Applications, q, nothing); err != nil || fields != "metadata.resourceVersion,items.status.sync.revision" {
 		t.Errorf("%v, fields %q", err, fields)
 	}
 }
@@ -233,6 +233,9 @@ func TestFieldsOfAVersion(t *testing.T) {
 		{Clusters, recent, []string{"name"}, ""},
 		{ApplicationSets, recent, []string{"metadata.name"}, ""},
 	} {
+		if test.want != "" {
+			test.want = "metadata.resourceVersion," + test.want
+		}
 		if got := fieldsParameter(test.kind, test.v, test.fields); got != test.want {
 			t.Errorf("%s at %v, %v: %q, want %q", test.kind, test.v, test.fields, got, test.want)
 		}
@@ -268,7 +271,7 @@ func TestFieldsAreInTheRecordedList(t *testing.T) {
 	}
 	for _, path := range SearchFields(Applications) {
 		// What that list was not asked for, or no object of it has.
-		if !slices.Contains([]string{"metadata.deletionTimestamp", "spec.sourceHydrator", "status.operationState.finishedAt"}, path) && !has(path) {
+		if !slices.Contains([]string{"metadata.deletionTimestamp", "spec.sourceHydrator", "status.sourceHydrator", "status.operationState.finishedAt"}, path) && !has(path) {
 			t.Errorf("%s is in no object", path)
 		}
 	}

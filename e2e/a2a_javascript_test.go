@@ -125,7 +125,7 @@ func TestA2AJavaScript(t *testing.T) {
 			}
 			url := base + "/a2a/argocd/"
 			sent := play(base, "send", "list all applications").hear("answer") // the card of a host's only agent
-			if sent.State != jsCompleted || !strings.Contains(sent.Text, "PAGE 1 of 41") {
+			if sent.State != jsCompleted || !strings.Contains(sent.Text, "PAGE 1 of 819 items (41 pages)") {
 				t.Errorf("sent: %+v", sent)
 			}
 			streamed := play(url, "stream", "list all applications").hear("streamed")

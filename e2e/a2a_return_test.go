@@ -242,7 +242,7 @@ func TestA2AFiftyStreams(t *testing.T) {
 	w := newWorld(t)
 	url, _ := w.agentServer("--simulator", "--lab")
 	want := tell(t, w.ask(url, bindings[0], "alone", "list all applications", "").all())
-	if want.state != "TASK_STATE_COMPLETED" || !strings.Contains(want.text, "PAGE 1 of 41") {
+	if want.state != "TASK_STATE_COMPLETED" || !strings.Contains(want.text, "PAGE 1 of 819 items (41 pages)") {
 		t.Fatalf("alone: %+v", want)
 	}
 	var all sync.WaitGroup

@@ -80,7 +80,7 @@ func TestAskEndsAsItShould(t *testing.T) {
 		status         int
 		stdout, stderr string
 	}{
-		{"an answer", []string{"--simulator", "--model", "standin", "list all applications"}, nil, 0, "PAGE 1 of 41", "it goes by keywords"},
+		{"an answer", []string{"--simulator", "--model", "standin", "list all applications"}, nil, 0, "PAGE 1 of 819 items (41 pages)", "it goes by keywords"},
 		{"a search", []string{"--simulator", "--model", "standin", "search", "for", "prod"}, nil, 0, "matches for", ""},
 		{"steps used up", []string{"--simulator", "--model", "standin", "--max-steps", "1", "list all applications"}, nil, 0, "stand-in", "step-limit"},
 		{"no model", []string{"hello"}, nil, 125, "", "--model standin"},
@@ -168,10 +168,10 @@ func TestAskKeepsTheSession(t *testing.T) {
 		}
 		return report
 	}
-	if first := ask("list all applications"); !first.Standin || !strings.Contains(first.Answer, "PAGE 1 of 41") || len(first.ToolCalls) != 1 {
+	if first := ask("list all applications"); !first.Standin || !strings.Contains(first.Answer, "PAGE 1 of 819 items (41 pages)") || len(first.ToolCalls) != 1 {
 		t.Errorf("first: %+v", first)
 	}
-	if second := ask("next page"); !strings.Contains(second.Answer, "PAGE 2 of 41") {
+	if second := ask("next page"); !strings.Contains(second.Answer, "PAGE 2 of 819 items (41 pages)") {
 		t.Errorf("second: %+v", second)
 	}
 }

@@ -9,7 +9,7 @@
 //
 // Who the agent is ([Options].Intro, or one by Kind), and rules for what there is: tools that
 // search are preferred for keywords, tools that list are for "all"; lists of more than 50
-// items are shown by page ("PAGE 1 of N", a summary, 20 in a table, how to go on), shorter
+// items are shown by page ("PAGE 1 of X items (N pages)", a summary, 20 in a table, how to go on), shorter
 // ones whole; an answer that would pass the model's output limit is continued by page; kept
 // results are read with the tools for them; what changes something is confirmed first.
 // What is not connected is not spoken of. Extra is appended.

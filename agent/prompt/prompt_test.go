@@ -81,7 +81,7 @@ func TestWhatThePromptSaysIsSo(t *testing.T) {
 		}
 	}
 	text := prompt.Compose(prompt.Options{Kind: prompt.ArgoCD})(listed(t, box))
-	for _, w := range []string{"search_argocd_resources", "list_applications", "PAGE 1 of N", "The tools only read", "result_page", "result_search"} {
+	for _, w := range []string{"search_argocd_resources", "list_applications", "PAGE 1 of X items (N pages)", "The tools only read", "result_page", "result_search"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("%s is not in the prompt:\n%s", w, text)
 		}

@@ -55,7 +55,7 @@ func (w *writer) finding() {
 // argocd says what the tools of Argo CD do not say in a word.
 func (w *writer) argocd() {
 	if slices.ContainsFunc(w.k.list, func(name string) bool { return strings.HasSuffix(name, "list_applications") }) {
-		w.say("How many, how healthy, what is out of sync: page 1 of list_applications has exact counts over all applications in \"summary\". Filter with health, sync, project and cluster; health and sync status are not searched.")
+		w.say("How many, how healthy, what is out of sync: page 1 of list_applications has exact counts over all applications in \"summary\". Filter with health, sync, project and cluster. A search for a whole status word (Degraded, OutOfSync, Failed) finds by status in all kinds.")
 	}
 	w.say("Names, health and sync status are given as Argo CD writes them.")
 }
@@ -78,10 +78,10 @@ func (w *writer) pages() {
 func (w *writer) answers() {
 	w.section("Answers with lists")
 	w.say("%d items or fewer in all: show all of them, in a table. Read further pages of the tool where it does not give all of them at once.", w.l.all)
-	w.say("More than %d items in all: the first line is \"PAGE 1 of N\", where N is the number of items divided by %d, rounded up. "+
+	w.say("More than %d items in all: the first line is \"PAGE 1 of X items (N pages)\", where X is the number of items in all, and N that divided by %d, rounded up. "+
 		"Then a summary with the counts: how many in all, and how many of each status that is known. Then the first %d items in a table. "+
 		"Last how to go on: the user says \"page 2\", or names a filter.", w.l.all, w.l.rows, w.l.rows)
-	w.say("Asked for page 2 or another one: begin with \"PAGE 2 of N\" and show those %d items.", w.l.rows)
+	w.say("Asked for page 2 or another one: begin with \"PAGE 2 of X items (N pages)\" and show those %d items.", w.l.rows)
 	if w.o.MaxTokens > 0 {
 		w.say("An answer has at most about %d tokens. One that would be longer is continued by page: end behind a whole row and say how to go on. Never cut it off, and never leave rows out without a word.", w.o.MaxTokens*9/10)
 	} else {

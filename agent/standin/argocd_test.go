@@ -187,11 +187,11 @@ var questions = []struct {
 	calls    []string
 	words    []string
 }{
-	{"list all applications", []string{`list_applications {}`}, []string{"PAGE 1 of 41", "819 applications", "Healthy 574", "| name | project | health | sync | dest |", `"page 2"`}},
-	{"Can you list all the apps?", []string{`list_applications {}`}, []string{"PAGE 1 of 41"}},
+	{"list all applications", []string{`list_applications {}`}, []string{"PAGE 1 of 819 items (41 pages)", "819 applications", "Healthy 574", "| name | project | health | sync | dest |", `"page 2"`}},
+	{"Can you list all the apps?", []string{`list_applications {}`}, []string{"PAGE 1 of 819 items (41 pages)"}},
 	{"show me the first 5 applications", []string{`list_applications {"page_size":5}`}, []string{"1 to 5 are shown"}},
-	{"list applications page 3", []string{`list_applications {"page":3}`}, []string{"PAGE 3 of 41", "41 to 60 are shown"}},
-	{"search for prod", []string{`search_argocd_resources {"query":"prod"}`}, []string{"PAGE 1 of 21", `407 matches for "prod"`, "applications 352, projects 50, clusters 5"}},
+	{"list applications page 3", []string{`list_applications {"page":3}`}, []string{"PAGE 3 of 819 items (41 pages)", "41 to 60 are shown"}},
+	{"search for prod", []string{`search_argocd_resources {"query":"prod"}`}, []string{"PAGE 1 of 407 items (21 pages)", `407 matches for "prod"`, "applications 352, projects 50, clusters 5"}},
 	{"payments", []string{`search_argocd_resources {"query":"payments"}`}, []string{`47 matches for "payments"`}},
 	{"billing-api-stg", []string{`search_argocd_resources {"query":"billing-api-stg"}`}, []string{`1 match for`, "billing-tooling"}},
 	{`search "team=payments"`, []string{`search_argocd_resources {"query":"team=payments"}`}, []string{"26 matches"}},
@@ -269,22 +269,22 @@ func TestPagesOfWhatWasListed(t *testing.T) {
 	c := newConversation(t, standin.Options{Window: -1}, tools)
 	c.prefix = "argocd__" // as it is where there are several servers
 	for _, step := range []struct{ question, call, words string }{
-		{"list all applications", `argocd__list_applications {}`, "PAGE 1 of 41"},
-		{"page 2", `argocd__list_applications {"page":2}`, "PAGE 2 of 41"},
-		{"next page, please", `argocd__list_applications {"page":3}`, "PAGE 3 of 41"},
+		{"list all applications", `argocd__list_applications {}`, "PAGE 1 of 819 items (41 pages)"},
+		{"page 2", `argocd__list_applications {"page":2}`, "PAGE 2 of 819 items (41 pages)"},
+		{"next page, please", `argocd__list_applications {"page":3}`, "PAGE 3 of 819 items (41 pages)"},
 		{"last page", `argocd__list_applications {"page":41}`, "801 to 819 are shown"},
 		{"next page", "", "There is no page 42: the last page is 41."},
 		{"page 99", "", "There is no page 99: the last page is 41."},
-		{"page 3", `argocd__list_applications {"page":3}`, "PAGE 3 of 41"},
-		{"previous page", `argocd__list_applications {"page":2}`, "PAGE 2 of 41"},
-		{"which applications are degraded?", `argocd__list_applications {"health":["Degraded"]}`, "PAGE 1 of 4"},
-		{"more", `argocd__list_applications {"health":["Degraded"],"page":2}`, "PAGE 2 of 4"},
-		{"search for prod", `argocd__search_argocd_resources {"query":"prod"}`, "PAGE 1 of 21"},
-		{"page 21", `argocd__search_argocd_resources {"page":21,"query":"prod"}`, "PAGE 21 of 21"},
-		{"first page", `argocd__search_argocd_resources {"page":1,"query":"prod"}`, "PAGE 1 of 21"},
+		{"page 3", `argocd__list_applications {"page":3}`, "PAGE 3 of 819 items (41 pages)"},
+		{"previous page", `argocd__list_applications {"page":2}`, "PAGE 2 of 819 items (41 pages)"},
+		{"which applications are degraded?", `argocd__list_applications {"health":["Degraded"]}`, "PAGE 1 of 69 items (4 pages)"},
+		{"more", `argocd__list_applications {"health":["Degraded"],"page":2}`, "PAGE 2 of 69 items (4 pages)"},
+		{"search for prod", `argocd__search_argocd_resources {"query":"prod"}`, "PAGE 1 of 407 items (21 pages)"},
+		{"page 21", `argocd__search_argocd_resources {"page":21,"query":"prod"}`, "PAGE 21 of 407 items (21 pages)"},
+		{"first page", `argocd__search_argocd_resources {"page":1,"query":"prod"}`, "PAGE 1 of 407 items (21 pages)"},
 		{"previous page", "", "no page before the first"},
 		{"how many projects?", `argocd__project_list {"page_size":1}`, "236 projects."},
-		{"next page", `argocd__project_list {"page":1}`, "PAGE 1 of 12"},
+		{"next page", `argocd__project_list {"page":1}`, "PAGE 1 of 236 items (12 pages)"},
 		{"list all clusters", `argocd__cluster_service__list {}`, "13 clusters."},
 		{"page 2", "", "all of it was shown"},
 	} {
@@ -296,7 +296,7 @@ func TestPagesOfWhatWasListed(t *testing.T) {
 	// A history that was made shorter: the results are gone, then the calls too.
 	c.messages = []chatMessage{
 		user("list all applications"),
-		{Role: "assistant", Content: "PAGE 4 of 41: 819 applications"},
+		{Role: "assistant", Content: "PAGE 4 of 819 items (41 pages): 819 applications"},
 	}
 	if c.ask("next page"); strings.Join(c.calls, " ") != `argocd__list_applications {"page":5}` {
 		t.Errorf("without the results: %q", c.calls)
@@ -322,7 +322,7 @@ func TestAnswersWithoutTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := done.Choices[0].Message; !strings.Contains(said.Content, "PAGE 1 of 41: 819 applications") || len(said.ToolCalls) != 0 {
+		if said := done.Choices[0].Message; !strings.Contains(said.Content, "PAGE 1 of 819 items (41 pages): 819 applications") || len(said.ToolCalls) != 0 {
 			t.Errorf("%q: %s", note, said.Content)
 		}
 	}

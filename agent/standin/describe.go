@@ -148,7 +148,7 @@ func (p *planner) structured(m made, v *value, rest string, planned plan) string
 		case planned.count && pages > 1 || total == 0:
 			b.WriteString(what + ".")
 		case pages > 1:
-			fmt.Fprintf(&b, "PAGE %d of %d: %s; %d to %d are shown.", page, pages, what, from, to)
+			fmt.Fprintf(&b, "PAGE %d of %d items (%d pages): %s; %d to %d are shown.", page, total, pages, what, from, to)
 		default:
 			b.WriteString(what + ".")
 		}

@@ -26,7 +26,7 @@
 //     of billing-api" call the tool whose name has most in common with them.
 //
 // When results are there it answers with counts, a table and how to go on; of more than
-// fifty items it shows the first twenty under "PAGE 1 of N", and a short list whose first
+// fifty items it shows the first twenty under "PAGE 1 of X items", and a short list whose first
 // page was not all of it is read whole first. A job that is not done is polled, an error is
 // told in words, a name that was not found is searched for. Without tools it answers with
 // what is there; where no word leads anywhere it says what it can do.

@@ -16,7 +16,7 @@ var (
 	ofPage  = lazy.Regexp(`\[plimsoll\] Page (\d+) of (\d+)(?: so far)?: ([^()\n]{1,120}) \(([^()\n]{1,60})\)`)
 	ofNext  = lazy.Regexp(`Next page: ([A-Za-z0-9_-]{1,64}) (\{[^{}\n]{1,300}\})`)
 	handle  = lazy.Regexp(`"handle":"([^"\\\s]{1,100})"`)
-	ownPage = lazy.Regexp(`PAGE (\d+) of (\d+)`)
+	ownPage = lazy.Regexp(`PAGE (\d+) of (?:\d+ items \()?(\d+)`)
 )
 
 // kept is a page of a result that somebody keeps.

@@ -51,6 +51,9 @@ func (m modelChoice) String() string {
 	if m.isStandin() {
 		return "the stand-in (no real model)"
 	}
+	if strings.HasPrefix(m.name, m.provider+"/") {
+		return m.name // behind a base URL the provider may belong to the name
+	}
 	return m.provider + "/" + m.name
 }
 

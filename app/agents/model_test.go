@@ -200,3 +200,17 @@ func TestWhichAddressesSpeakGooglesProtocol(t *testing.T) {
 		t.Error("openai does")
 	}
 }
+
+// A choice is shown as --model takes it, also where the name behind a base URL begins with a provider.
+func TestAChoiceIsShownOnce(t *testing.T) {
+	t.Parallel()
+	for want, m := range map[string]modelChoice{
+		"openai/gpt-5-mini":        {provider: "openai", name: "openai/gpt-5-mini", url: "https://gateway.example/v1"},
+		"openai/gpt-5":             {provider: "openai", name: "gpt-5"},
+		"groq/openai/gpt-oss-120b": {provider: "groq", name: "openai/gpt-oss-120b"},
+	} {
+		if got := m.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

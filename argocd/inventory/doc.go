@@ -37,6 +37,8 @@
 //	chart      in the place of path for Helm repositories
 //	sources    [{repo, path, chart, rev, ref}] of applications with several, the first 20
 //	operation  the phase of the last operation, unless it is Succeeded
+//	hydration  the phase of the last hydration of a source hydrator, unless it is Hydrated;
+//	           rev is the branch that is synced, hydrate_to the one that is written before
 //	deleting   true when it is being deleted
 //
 // Projects have description, repos, destinations (two of each, and more_repos,

@@ -20,6 +20,7 @@ type entry struct {
 	multi                    bool // spec.sources was there
 	to                       destination
 	phase                    []byte // of the last or running operation
+	hydration                []byte // phase of the last or running hydration
 	deleting                 bool
 	repos                    [][]byte // projects: allowed ones; application sets: those of generators
 	repoFields               []string // application sets: where each of repos stands
@@ -39,6 +40,7 @@ type entry struct {
 type source struct {
 	repo, path, chart, revision, ref []byte
 	dryRepo, dryPath, dryRevision    []byte
+	hydrateTo                        []byte // the branch that is written, where that is not the one that is synced
 }
 
 // destination is where they go.
@@ -198,6 +200,12 @@ func (r *reader) hydratorSource(span rawjson.Span) (s source) {
 					s.path = r.text(value)
 				case "targetBranch":
 					s.revision = r.text(value)
+				}
+			})
+		case "hydrateTo":
+			r.members(value, func(key string, value rawjson.Span) {
+				if key == "targetBranch" {
+					s.hydrateTo = r.text(value)
 				}
 			})
 		}

@@ -27,6 +27,16 @@ func (r *reader) application(span rawjson.Span) {
 							r.e.phase = r.text(value)
 						}
 					})
+				case "sourceHydrator":
+					r.members(value, func(key string, value rawjson.Span) {
+						if key == "currentOperation" {
+							r.members(value, func(key string, value rawjson.Span) {
+								if key == "phase" {
+									r.e.hydration = r.text(value)
+								}
+							})
+						}
+					})
 				}
 			})
 		}

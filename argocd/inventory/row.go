@@ -31,6 +31,9 @@ func (e *entry) row() []byte {
 		if string(e.phase) != "Succeeded" {
 			w.text("operation", e.phase)
 		}
+		if string(e.hydration) != "Hydrated" {
+			w.text("hydration", e.hydration)
+		}
 	case argocd.Projects:
 		w.text("description", displayText(e.description))
 		w.list("repos", each(e.repos, address), maxListed)
@@ -159,4 +162,5 @@ func (s source) write(w *writer) {
 	w.text("chart", s.chart)
 	w.text("rev", s.revision)
 	w.text("ref", s.ref)
+	w.text("hydrate_to", s.hydrateTo)
 }

@@ -41,7 +41,7 @@ type Found struct {
 	Totals    map[argocd.Kind]int    // matches, exactly; of each kind that was read
 	Scanned   map[argocd.Kind]int    // objects that were looked at
 	Counts    *Counts                // of the applications that match; nil when they were not searched
-	Namespace string                 // of all matches; "" where they differ or have none
+	Namespace string                 // of all matches but clusters, which have none; "" where they differ
 	Failed    map[argocd.Kind]string // kinds that the server refuses, and why: nothing is known about them
 	Bytes     int64                  // what the server sent, decompressed
 	Snapshot  time.Time              // when the reading began

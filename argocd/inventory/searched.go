@@ -63,7 +63,7 @@ type status struct {
 func (e *entry) statuses() []status {
 	switch e.kind {
 	case argocd.Applications:
-		return []status{{"health", e.health}, {"sync", e.sync}, {"operation", e.phase}}
+		return []status{{"health", e.health}, {"sync", e.sync}, {"operation", e.phase}, {"hydration", e.hydration}}
 	case argocd.ApplicationSets:
 		return []status{{"health", e.health}}
 	case argocd.Clusters:
@@ -154,6 +154,7 @@ func (s source) texts(at fieldPlace, see func(fieldPlace, []byte)) {
 		{"dry.repoURL", address(s.dryRepo)},
 		{"dry.path", s.dryPath},
 		{"dry.targetRevision", s.dryRevision},
+		{"hydrateTo", s.hydrateTo},
 	} {
 		at.sub = one.sub
 		see(at, one.text)

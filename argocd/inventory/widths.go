@@ -11,7 +11,7 @@ var LeastFields = []string{"name", "namespace", "health", "sync", "server", "con
 type Widths struct {
 	// Whole is the longest object as the server sent it, in bytes.
 	Whole int
-	// Namespace is that of all objects; "" where they differ or have none.
+	// Namespace is that of all objects but clusters, which have none; "" where they differ.
 	Namespace string
 
 	// named and bare count the rows with [LeastFields] alone by their length, with their namespace and without.
@@ -57,7 +57,8 @@ func (w *Widths) add(e *entry, whole int) {
 	w.named.add(len(e.least(e.namespace)))
 	w.Whole = max(w.Whole, whole)
 	switch {
-	case w.mixed:
+	case w.mixed, e.kind == argocd.Clusters:
+		return
 	case !w.any:
 		w.Namespace = string(clip(e.namespace, maxName))
 	case string(clip(e.namespace, maxName)) != w.Namespace:
@@ -88,13 +89,12 @@ func (e *entry) least(namespace []byte) []byte {
 
 // merge puts those of another kind to it.
 func (w *Widths) merge(o *Widths) {
-	if !o.any {
-		return
-	}
 	w.named.merge(&o.named)
 	w.bare.merge(&o.bare)
 	w.Whole = max(w.Whole, o.Whole)
 	switch {
+	case !o.any:
+		return
 	case w.mixed || o.mixed || w.any && w.Namespace != o.Namespace:
 		w.Namespace, w.mixed = "", true
 	default:

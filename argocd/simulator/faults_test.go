@@ -93,12 +93,32 @@ func TestCutList(t *testing.T) {
 	}
 }
 
+// A list that was not read yet is null and has no version; one that is empty has.
 func TestHalfStarted(t *testing.T) {
 	t.Parallel()
-	s := sim(t, Options{Applications: 30, Faults: Faults{HalfStarted: 2}})
+	s := sim(t, Options{Applications: 30, ApplicationSets: None, Faults: Faults{HalfStarted: 2}})
 	for i, want := range []int{0, 0, 30} {
 		if n := len(items(t, s, "/api/v1/applications")); n != want {
 			t.Errorf("list %d has %d", i, n)
+		}
+	}
+	for path, want := range map[string]string{
+		"/api/v1/applications":                                                 `{"metadata":{},"items":null}`,
+		"/api/v1/applications?fields=items.metadata.name":                      `{"items":null,"metadata":{}}`,
+		"/api/v1/projects?fields=metadata.resourceVersion,items.metadata.name": `{"items":null,"metadata":{}}`,
+		"/api/v1/applicationsets":                                              `{"metadata":{},"items":null}`,
+	} {
+		s.Set(Faults{HalfStarted: 1})
+		if got := do(s, http.MethodGet, path, "").Body.String(); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	for path, want := range map[string]string{
+		"/api/v1/applicationsets": `{"metadata":{"resourceVersion":"3166"},"items":null}`,
+		"/api/v1/applications?name=no&fields=metadata.resourceVersion,items.metadata.name": `{"items":null,"metadata":{"resourceVersion":"3166"}}`,
+	} {
+		if got := do(s, http.MethodGet, path, "").Body.String(); got != want {
+			t.Errorf("%s: %s", path, got)
 		}
 	}
 }

@@ -44,12 +44,16 @@ func (c *call) list(k kind, meta string, metaLast bool, all func(s *sink)) error
 	c.lists[k].Add(1)
 	s := c.sink()
 	s.list = true
+	unread := c.halfStarted()
+	if unread && meta != "" {
+		meta = "{}" // no version before the cache is filled
+	}
 	if meta != "" && !metaLast {
 		s.b = cat(s.b, `{"metadata":`, meta, `,"items":[`)
 	} else {
 		s.b = append(s.b, `{"items":[`...)
 	}
-	if !c.halfStarted() {
+	if !unread {
 		all(s)
 	}
 	if s.items == 0 {

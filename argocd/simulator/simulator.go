@@ -52,7 +52,7 @@ type Faults struct {
 	PerItem     time.Duration // before every object of a list
 	CutAfter    int64         // bytes of a list, uncompressed; then the connection is closed
 	Status      int           // answer of everything below /api/v1: 401, 403, 500, 502, …
-	HalfStarted int           // so many lists answer "items":null first
+	HalfStarted int           // so many lists answer null and no version first
 	HTML        bool          // a login page in place of every answer
 	Silent      bool          // requests are taken and never answered
 	Expired     bool          // every token has expired

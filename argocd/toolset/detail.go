@@ -119,7 +119,10 @@ type objectAnswer struct {
 	Object json.RawMessage `json:"object"`
 }
 
-const wholeObject = "full=true gives the whole object, include=[\"managed_fields\",\"history\",\"helm_values\",\"api_versions\"] these parts too"
+const (
+	wholeObject = "full=true gives the whole object, " + wholeParts + " these parts too"
+	wholeParts  = `include=["managed_fields","history","helm_values","api_versions"]`
+)
 
 // object answers with raw: short of what does not fit, or whole when that was asked for.
 // repeat gives the arguments of the same call for another part.
@@ -143,6 +146,9 @@ func (t *Toolset) object(c *builtin.Call, client *argocd.Client, raw []byte, d o
 	}
 	if len(a.LeftOut) > 0 {
 		a.How = wholeObject
+		if full {
+			a.How = wholeParts + " gives these parts too"
+		}
 	}
 	a.Object = slim
 	r, err := pageResult(a)

@@ -63,6 +63,7 @@ type appView struct {
 		Resources  []treeNode      `json:"resources"`
 		State      *operationState `json:"operationState"`
 		History    []historyEntry  `json:"history"`
+		Hydrator   *hydratorState  `json:"sourceHydrator"`
 		Reconciled string          `json:"reconciledAt"`
 		SourceType string          `json:"sourceType"`
 		Types      []string        `json:"sourceTypes"`
@@ -93,6 +94,44 @@ type operationState struct {
 	} `json:"syncResult"`
 }
 
+// hydratorState is SourceHydratorStatus of types.go.
+type hydratorState struct {
+	Current *struct {
+		Phase    string `json:"phase"`
+		Message  string `json:"message"`
+		Started  string `json:"startedAt"`
+		Finished string `json:"finishedAt"`
+		Dry      string `json:"drySHA"`
+		Hydrated string `json:"hydratedSHA"`
+	} `json:"currentOperation"`
+	Last *struct {
+		Dry      string `json:"drySHA"`
+		Hydrated string `json:"hydratedSHA"`
+	} `json:"lastSuccessfulOperation"`
+}
+
+type hydrationView struct {
+	Phase    string `json:"phase"`
+	Message  string `json:"message,omitempty"`
+	Started  string `json:"started,omitempty"`
+	Finished string `json:"finished,omitempty"`
+	Dry      string `json:"dry_revision,omitempty"`
+	Hydrated string `json:"hydrated_revision,omitempty"`
+	Last     string `json:"last_good_dry_revision,omitempty"`
+}
+
+func (s *hydratorState) view() *hydrationView {
+	if s == nil || s.Current == nil {
+		return nil
+	}
+	c := s.Current
+	v := &hydrationView{Phase: c.Phase, Message: clip(c.Message, 800), Started: c.Started, Finished: c.Finished, Dry: c.Dry, Hydrated: c.Hydrated}
+	if s.Last != nil && s.Last.Dry != c.Dry {
+		v.Last = s.Last.Dry
+	}
+	return v
+}
+
 type initiator struct {
 	Username  string `json:"username"`
 	Automated bool   `json:"automated"`
@@ -117,6 +156,7 @@ type applicationAnswer struct {
 	Deleting   string          `json:"deletion_began,omitempty"`
 	Conditions []conditionView `json:"conditions,omitempty"`
 	Operation  *operationView  `json:"operation,omitempty"`
+	Hydration  *hydrationView  `json:"hydration,omitempty"`
 	Requested  bool            `json:"operation_requested,omitempty"`
 	Resources  resourcesView   `json:"resources"`
 	Dest       json.RawMessage `json:"destination,omitempty"`
@@ -234,7 +274,7 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte, room int)
 		Policy: v.Spec.SyncPolicy, Ignore: v.Spec.IgnoreDifferences, Info: v.Spec.Info,
 		Types: s.Types, Images: clips(s.Summary.Images, 10, 200), URLs: clips(s.Summary.URLs, 5, 200),
 		Created: m.Created, Reconciled: s.Reconciled, Labels: m.Labels, Annots: m.Annotations, Finalizers: firstEntries(m.Finalizers),
-		Resources: viewResources(s.Resources), Operation: viewOperation(s.State),
+		Resources: viewResources(s.Resources), Operation: viewOperation(s.State), Hydration: s.Hydrator.view(),
 	}
 	if s.SourceType != "" && len(a.Types) == 0 {
 		a.Types = []string{s.SourceType}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/plimsoll/plimsoll/argocd"
@@ -126,6 +126,10 @@ type window struct {
 	Manual   bool   `json:"manualSync"`
 }
 
+func (w window) denies() bool { return w.Kind == "deny" }
+
+func (w window) allows() bool { return w.Kind == "allow" }
+
 type windowView struct {
 	Kind     string `json:"kind"`
 	Schedule string `json:"schedule"`
@@ -170,13 +174,17 @@ func (t *Toolset) windowsTool() builtin.Tool {
 				*into = append(*into, windowView{clip(one.Kind, 20), clip(one.Schedule, 60), clip(one.Duration, 20), one.Manual})
 			}
 		}
-		switch {
+		switch can := map[bool]string{true: "possible", false: "not possible"}[w.CanSync]; {
 		case len(w.Assigned) == 0:
 			a.Note = "No sync window applies: syncs are possible at any time."
-		case w.CanSync:
-			a.Note = fmt.Sprintf("%d of %d windows are open; a sync by hand is possible now.", len(w.Active), len(w.Assigned))
+		case slices.ContainsFunc(w.Active, window.denies):
+			a.Note = "A deny window is active, which forbids syncs; a sync by hand is " + can + " now."
+		case len(w.Active) > 0:
+			a.Note = "An allow window is open and no deny window is active; a sync by hand is " + can + " now."
+		case slices.ContainsFunc(w.Assigned, window.allows):
+			a.Note = "No allow window is open, and there are some, so syncs have to wait for one; a sync by hand is " + can + " now."
 		default:
-			a.Note = fmt.Sprintf("%d of %d windows are open; a sync by hand is not possible now.", len(w.Active), len(w.Assigned))
+			a.Note = "No deny window is active; a sync by hand is " + can + " now."
 		}
 		return builtin.JSON(a)
 	})

@@ -17,7 +17,7 @@ func listed[E any, R row[R]](ctx context.Context, t *Toolset, c *builtin.Call, c
 	p paging, repeat func(p paging) any, rowOf func(e E) (r R, wanted bool), order func(a, b R) int, finish func(a *paged[R], n int),
 ) (*builtin.Result, error) {
 	var found rows[R]
-	_, err := client.Elements(ctx, []string{path}, q, map[string]func([]byte) error{"items": func(raw []byte) error {
+	each := func(raw []byte) error {
 		var e E
 		if err := decode(client, path, raw, &e); err != nil {
 			return err
@@ -26,7 +26,13 @@ func listed[E any, R row[R]](ctx context.Context, t *Toolset, c *builtin.Call, c
 			return found.add(r)
 		}
 		return nil
-	}})
+	}
+	var err error
+	if path == string(argocd.Repositories) {
+		_, err = client.List(ctx, argocd.Repositories, argocd.Query{Projects: q["appProject"]}, each)
+	} else {
+		_, err = client.Elements(ctx, []string{path}, q, map[string]func([]byte) error{"items": each})
+	}
 	if err != nil {
 		return nil, err
 	}

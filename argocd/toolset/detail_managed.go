@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/redact"
@@ -16,13 +17,14 @@ import (
 type managedArguments struct {
 	appArgs
 	resourceSelector
-	All  bool `json:"all,omitempty" jsonschema:"Also what is in sync"`
-	Full bool `json:"full,omitempty" jsonschema:"Both manifests"`
+	All      bool   `json:"all,omitempty" jsonschema:"Also what is in sync"`
+	Full     bool   `json:"full,omitempty" jsonschema:"Both manifests"`
+	Revision string `json:"revision,omitempty" jsonschema:"Compare with this commit, branch, tag or chart version"`
 	paging
 }
 
 const managedText = `What differs between the cluster and Git, by resource: ~ path: LIVE → DESIRED, + only desired, - only live.
-kind and resource_name pick one resource and show more of it; all=true also lists what is in sync; full=true gives both manifests. Secrets are masked.`
+kind and resource_name pick one resource and show more of it; all=true also lists what is in sync; full=true gives both manifests; revision compares with another one, which is not deployed. Secrets are masked.`
 
 // managedResource is a ResourceDiff of types.go.
 type managedResource struct {
@@ -98,7 +100,14 @@ func (t *Toolset) managedTool() builtin.Tool {
 			states := tally{}
 			found := rows[managedRow]{narrow: "pick some with kind, resource_namespace and resource_name"}
 			held := 0
-			err := elements(ctx, c, client, []string{"managed-resources"}, in.appArgs, "items", func(r managedResource) error {
+			var at *desiredManifests
+			if in.Revision != "" {
+				var err error
+				if at, err = manifestsAt(ctx, client, in.appArgs, in.Revision); err != nil {
+					return nil, err
+				}
+			}
+			take := func(r managedResource) error {
 				states[r.state()]++
 				if !in.fits(r.treeRef) || !in.All && (r.state() == stateSynced || r.state() == stateHook) {
 					return nil
@@ -111,7 +120,16 @@ func (t *Toolset) managedTool() builtin.Tool {
 					return errTooMuch
 				}
 				return found.add(one)
+			}
+			err := elements(ctx, c, client, []string{"managed-resources"}, in.appArgs, "items", func(r managedResource) error {
+				if err := at.compare(&r); err != nil {
+					return err
+				}
+				return take(r)
 			})
+			if err == nil {
+				err = at.rest(take)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -125,7 +143,11 @@ func (t *Toolset) managedTool() builtin.Tool {
 				a.Note = "No such resource differs; by_state counts all there are, all=true lists them."
 			case states[stateDiffers]+states[stateMissing]+states[statePrune] == 0:
 				a.Note = "Nothing differs: the cluster is as Git says."
+				if at != nil {
+					a.Note = "Nothing differs."
+				}
 			}
+			a.Note = strings.TrimSpace(at.note() + a.Note)
 			return page(c, a, found.list, in.paging, func(p paging) any { in.paging = p; return in })
 		})
 }

@@ -289,6 +289,42 @@ func TestClustersAreFoundByNameAndByURL(t *testing.T) {
 	refusedWith(t, set, "cluster_service__get", `{"cluster":"x","id_type":"uid"}`, "uid", "name or server")
 }
 
+// What a source hydrator does, and why it failed, is shown with the application; so are the branches.
+func TestHydrationIsShown(t *testing.T) {
+	t.Parallel()
+	set, _ := played(t, map[string]string{
+		"applications/h": `{"metadata":{"name":"h","namespace":"argocd"},"spec":{"project":"p","sourceHydrator":{"drySource":{"repoURL":"https://git/dry","targetRevision":"main","path":"c"},"syncSource":{"targetBranch":"env/prod","path":"h"},"hydrateTo":{"targetBranch":"env/prod-next"}}},` +
+			`"status":{"sync":{"status":"Synced"},"sourceHydrator":{"lastSuccessfulOperation":{"drySHA":"aaa","hydratedSHA":"bbb"},"currentOperation":{"phase":"Failed","message":"failed to hydrate app: manifest error","startedAt":"2026-11-01T10:00:00Z","drySHA":"ccc"}}}}`,
+	})
+	got, text := ask[struct {
+		Hydration struct {
+			Phase, Message string
+			Last           string `json:"last_good_dry_revision"`
+		}
+		Hydrator struct {
+			Sync struct{ TargetBranch string } `json:"syncSource"`
+			To   struct{ TargetBranch string } `json:"hydrateTo"`
+		} `json:"source_hydrator"`
+	}](t, set, "get_application_details", `{"name":"h"}`)
+	if got.Hydration.Phase != "Failed" || !strings.Contains(got.Hydration.Message, "manifest error") || got.Hydration.Last != "aaa" || got.Hydrator.Sync.TargetBranch != "env/prod" || got.Hydrator.To.TargetBranch != "env/prod-next" {
+		t.Error(text)
+	}
+}
+
+// A whole object does not recommend the argument that it was asked for with.
+func TestWholeObjectsDoNotRecommendThemselves(t *testing.T) {
+	t.Parallel()
+	set, _ := played(t, map[string]string{"applications/s": body(t, "app-get-single")})
+	for arguments, full := range map[string]bool{`{"name":"s"}`: true, `{"name":"s","full":true}`: false} {
+		got, _ := ask[struct {
+			How string `json:"how_to_see_it"`
+		}](t, set, "get_application_details", arguments)
+		if strings.Contains(got.How, "full=true") != full || !strings.Contains(got.How, "include=") {
+			t.Errorf("%s: %q", arguments, got.How)
+		}
+	}
+}
+
 func TestHistoryAndSyncWindows(t *testing.T) {
 	t.Parallel()
 	set, _ := played(t, map[string]string{
@@ -328,7 +364,7 @@ func TestHistoryAndSyncWindows(t *testing.T) {
 		Active   []any
 		Assigned []any
 	}](t, set, "get_application_sync_windows", `{"name":"w"}`)
-	if closed.CanSync || len(closed.Active) != 1 || len(closed.Assigned) != 2 || !strings.Contains(text, "not possible now") {
+	if closed.CanSync || len(closed.Active) != 1 || len(closed.Assigned) != 2 || !strings.Contains(text, "A deny window is active") || !strings.Contains(text, "not possible now") {
 		t.Error(text)
 	}
 	if _, text := ask[any](t, set, "get_application_sync_windows", `{"name":"n"}`); !strings.Contains(text, "at any time") {

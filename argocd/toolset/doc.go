@@ -25,10 +25,10 @@
 // One JSON object. What tells about all of them stands first: pagination, summary (by
 // health, sync status and project: the ten largest and the rest), next (the call for the
 // following page, as it stands), link (a template, once, in place of a link in every row).
-// Then the items. A page of 20 applications stays below 8 KiB and any other default answer
-// below 10,000 bytes: where names are so long that it would not, the longest rows lose
-// fields and say which ("cut"); a smaller page_size shows them. With the lists that were
-// recorded from a real server no row of a list has to, and all answers stay below 3,500
+// Then the items. A page of 11 to 20 rows takes 5,000 bytes, any other default answer below
+// 10,000: where that is too little, all rows of the page lose the same fields, those first
+// that tell least, and a note says so; a smaller page_size shows them. All answers of the
+// lists that were recorded from a real server stay below 3,500
 // tokens of o200k. Whole objects (full=true) and pages of more than 20 have no such bound:
 // who serves the tools puts them behind the gateway, which gives them out in pages.
 //

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/simulator"
 	"github.com/plimsoll/plimsoll/argocd/toolset"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
@@ -168,24 +171,62 @@ func TestCallsThatAreTakenBack(t *testing.T) {
 	}
 }
 
-// A server that has just started shows nothing for a moment.
+// A server that has just started shows nothing for a moment: that is waited for, and is never an empty list.
 func TestServerThatHasJustStarted(t *testing.T) {
 	t.Parallel()
-	set, server := recordedToolset(t, toolset.Options{})
-	first := true
-	server.instead = func(w http.ResponseWriter, _ *http.Request, _ argocd.Kind) bool {
-		server.mu.Lock()
-		defer server.mu.Unlock()
-		if !first {
-			return false
-		}
-		first = false
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"metadata":{"resourceVersion":""},"items":null}`)
-		return true
+	o := simulator.Options{Applications: 60, Projects: 30, ApplicationSets: 20, Clusters: 13}
+	for tool, want := range map[string]int{"list_applications": 60, "project_list": 30, "applicationset_list": 20, "cluster_service__list": 13} {
+		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
+			o := o
+			o.Faults.HalfStarted = 3
+			if tool == "cluster_service__list" {
+				o.Faults.HalfStarted = 1 // it never tells a version: the second answer is taken as it is
+			}
+			set, _ := simulated(t, o, lasting())
+			for range 2 { // the second time from the snapshot
+				if got, _ := ask[pageOf](t, set, tool, `{}`); got.Pagination.TotalItems != want {
+					t.Errorf("%d of %d", got.Pagination.TotalItems, want)
+				}
+			}
+		})
 	}
-	got, _ := ask[pageOf](t, set, "cluster_service__list", `{}`)
-	if got.Pagination.TotalItems != 13 {
-		t.Errorf("%d clusters", got.Pagination.TotalItems)
+	t.Run("search", func(t *testing.T) {
+		t.Parallel()
+		o := o
+		o.Faults.HalfStarted = 4
+		set, _ := simulated(t, o, lasting())
+		got, _ := ask[foundIn](t, set, "search_argocd_resources", `{"query":"zzz"}`)
+		if want := map[string]int{"applications": 60, "projects": 30, "applicationsets": 20, "clusters": 13}; !maps.Equal(got.Searched, want) {
+			t.Errorf("searched %v, want %v", got.Searched, want)
+		}
+	})
+}
+
+// What a server says that does not come to an end with its start is an error, and nothing of it is kept.
+func TestServerThatIsStillStarting(t *testing.T) {
+	t.Parallel()
+	set, server := recordedToolset(t, lasting())
+	for tool, arguments := range everything {
+		if tool == "cluster_service__list" {
+			continue // never tells a version
+		}
+		answering(server, http.StatusOK, "application/json", `{"items":null,"metadata":{}}`)
+		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+		for _, of := range set.Tools() {
+			if of.Name != tool {
+				continue
+			}
+			if result, err := of.Run(ctx, &builtin.Call{Tool: tool, Arguments: json.RawMessage(arguments)}); err == nil && !result.IsError {
+				t.Errorf("%s: %s", tool, result.Text)
+			}
+		}
+		cancel()
+		server.mu.Lock()
+		server.instead = nil
+		server.mu.Unlock()
+		if text, failed := callTool(t, set, nil, tool, arguments); failed || strings.Contains(text, `"total_items":0`) {
+			t.Errorf("%s: %.300s", tool, text)
+		}
 	}
 }

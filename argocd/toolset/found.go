@@ -158,7 +158,7 @@ func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArgume
 		answer := answer // the groups keep their arrays, so rows that change there change here
 		answer.Note, answer.Namespace = strings.TrimSpace(answer.Note+note), namespace
 		return answer
-	}}.within(in.room(c), in.PageSize)
+	}}.within(roomOfPage(in.room(c), len(rows), in.PageSize))
 }
 
 // withMatched adds the names of the fields that match to a row, whose other bytes stay.

@@ -227,7 +227,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 			return &nextCall{Tool: c.Tool, Arguments: q.repeatPart(q.paging.following(got.Pagination.Page, size), part)}
 		})
 	}
-	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.within(rowRoom, q.paging.PageSize)
+	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.within(roomOfPage(rowRoom, len(answer.Items), q.paging.PageSize))
 }
 
 // wholeObjects writes a page of whole objects. Page sizes go by the largest object of all, so one that is larger than an answer is

@@ -21,17 +21,6 @@ func roomOf(c *builtin.Call) int {
 	return int(min(c.MaxText, maxRoom))
 }
 
-// shapes are what rows of a page keep when they get shorter, all of them alike: more fields first, at last only what an object is
-// and how it is.
-func shapes() [][]string {
-	return [][]string{
-		{"name", "namespace", "project", "health", "sync", "dest", "operation", "deleting", "matched", "applications", "connection", "server", "error", "description"},
-		{"name", "namespace", "project", "health", "sync", "operation", "deleting", "matched", "connection", "server"},
-		{"name", "namespace", "health", "sync", "operation", "deleting", "matched", "connection", "server"},
-		inventory.LeastFields,
-	}
-}
-
 // A page is rows that are about to be written.
 type rowPage struct {
 	rows []*json.RawMessage
@@ -41,56 +30,53 @@ type rowPage struct {
 	write func(note, namespace string) any
 }
 
-// within writes the page in at most room bytes: whole rows where they fit, else shorter ones. size is the page size that was asked for,
-// 0 for none: up to 20 rows lose single fields, and say so. The page sizes go by [pageSize], so that the shortest rows fit.
-func (p rowPage) within(room, size int) (*builtin.Result, error) {
-	whole := make([]json.RawMessage, len(p.rows))
-	for i, row := range p.rows {
-		whole[i] = *row
-	}
-	result := func(note, namespace string) (*builtin.Result, error) {
+// within writes the page in at most room bytes: whole rows where they fit, else shorter ones. The page sizes go by [fittingSize], so
+// that the shortest rows fit.
+func (p rowPage) within(room int) (*builtin.Result, error) {
+	write := func(note, namespace string) (*builtin.Result, error) {
 		r, err := builtin.JSON(p.write(note, namespace))
 		if err == nil {
 			r.Paged = true
 		}
 		return r, err
 	}
-	if len(p.rows) <= defaultPageSize && size <= defaultPageSize {
-		r, err := bounded(p.rows, room, func(note string) any { return p.write(note, "") })
+	r, err := write("", "")
+	order := droppableFields()
+	var drop []string
+	if p.namespace != "" {
+		drop = []string{"namespace"} // it stands once for all of them
+	}
+	for i := -1; i < len(order); i++ {
 		if err != nil || len(r.Text) <= room {
-			if err == nil {
-				r.Paged = true
-			}
 			return r, err
 		}
-	} else if r, err := result("", ""); err != nil || len(r.Text) <= room {
-		return r, err
-	}
-	for i, fields := range shapes() {
-		for j, row := range p.rows {
-			short, err := only(whole[j], fields, p.namespace != "")
+		if i >= 0 {
+			drop = []string{order[i], "more_" + order[i]}
+		}
+		lost := false
+		for _, row := range p.rows {
+			short, err := rowWithout(*row, drop)
 			if err != nil {
 				return nil, err
 			}
+			lost = lost || len(short) < len(*row)
 			*row = short
 		}
-		if r, err := result(shapeNote, p.namespace); err != nil || len(r.Text) <= room || i == len(shapes())-1 {
-			return r, err
+		if lost {
+			r, err = write(shapeNote, p.namespace)
 		}
 	}
-	return nil, nil // not reached: the last shape returns
+	return r, err
 }
 
-// only is a row with these fields alone, in the row's order.
-func only(row json.RawMessage, fields []string, sameNamespace bool) (json.RawMessage, error) {
-	out := make([]byte, 0, 128)
-	out = append(out, '{')
+// rowWithout is a row without these fields, in the row's order.
+func rowWithout(row json.RawMessage, fields []string) (json.RawMessage, error) {
+	out := append(make([]byte, 0, len(row)), '{')
 	for m, err := range rawjson.Members(row, 0) {
 		if err != nil {
 			return nil, fmt.Errorf("a row: %w", err)
 		}
-		key := string(m.Key)
-		if !slices.Contains(fields, key) || key == "namespace" && sameNamespace {
+		if slices.Contains(fields, string(m.Key)) {
 			continue
 		}
 		if len(out) > 1 {

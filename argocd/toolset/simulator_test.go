@@ -48,14 +48,14 @@ func TestSimulatedTotals(t *testing.T) {
 			t.Errorf("project %s has %d applications, want %d", name, n, want.ByProject[name])
 		}
 	}
-	if len(text) > maxApplications || tokensOf(t, text) > maxTokens {
+	if len(text) > shortPage || tokensOf(t, text) > maxTokens {
 		t.Errorf("%d bytes, %d tokens", len(text), tokensOf(t, text))
 	}
 	if n := sim.Requests("applications"); n != 1 {
 		t.Errorf("%d lists of applications were read for one page", n)
 	}
 	for tool, n := range map[string]int{"project_list": want.Projects, "applicationset_list": want.ApplicationSets, "cluster_service__list": want.Clusters} {
-		if got, text := ask[pageOf](t, set, tool, `{}`); got.Pagination.TotalItems != n || len(text) > maxAnswer || tokensOf(t, text) > maxTokens {
+		if got, text := ask[pageOf](t, set, tool, `{}`); got.Pagination.TotalItems != n || len(text) > shortPage || tokensOf(t, text) > maxTokens {
 			t.Errorf("%s: %d items, want %d; %d bytes, %d tokens", tool, got.Pagination.TotalItems, n, len(text), tokensOf(t, text))
 		}
 	}
@@ -174,7 +174,7 @@ func TestSimulatedMasses(t *testing.T) {
 	for range 50 {
 		wg.Go(func() {
 			text, failed := callTool(t, set, nil, "list_applications", `{"page":53}`)
-			if failed || !strings.Contains(text, `"total_items":1050`) || len(text) > maxApplications {
+			if failed || !strings.Contains(text, `"total_items":1050`) || len(text) > shortPage {
 				t.Errorf("page 53: %d bytes: %.300s", len(text), text)
 			}
 		})

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,9 +50,17 @@ type application struct {
 		} `json:"ownerReferences"`
 	} `json:"metadata"`
 	Spec struct {
-		Project     string   `json:"project"`
-		Source      *source  `json:"source"`
-		Sources     []source `json:"sources"`
+		Project  string   `json:"project"`
+		Source   *source  `json:"source"`
+		Sources  []source `json:"sources"`
+		Hydrator *struct {
+			Dry  source `json:"drySource"`
+			Sync struct {
+				RepoURL string `json:"repoURL"`
+				Path    string `json:"path"`
+				Branch  string `json:"targetBranch"`
+			} `json:"syncSource"`
+		} `json:"sourceHydrator"`
 		Destination struct {
 			Server    string `json:"server"`
 			Name      string `json:"name"`
@@ -163,6 +172,9 @@ func (a *application) automated() bool {
 
 // sources gives all sources, of either form.
 func (a *application) sources() []source {
+	if h := a.Spec.Hydrator; h != nil {
+		return []source{{RepoURL: cmp.Or(h.Sync.RepoURL, h.Dry.RepoURL), Path: h.Sync.Path, TargetRevision: h.Sync.Branch}}
+	}
 	if len(a.Spec.Sources) > 0 || a.Spec.Source == nil {
 		return a.Spec.Sources
 	}

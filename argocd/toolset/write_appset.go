@@ -76,7 +76,7 @@ func (t *Toolset) applicationSetCreateTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodPost, []string{"applicationsets"}, query, body); err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, Change: view, Warnings: warnings, Next: "list_applications shows what it has made"})
+		return finished(client, done{Done: createdOr(sentence, "the application set "+in.Name, view), Change: view, Warnings: warnings, Next: "list_applications shows what it has made"})
 	})
 }
 
@@ -195,7 +195,7 @@ func (t *Toolset) applicationSetDeleteTool() builtin.Tool {
 			return planned(c, client, in.Name, p)
 		}
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"applicationsets", in.Name}, query, nil); err != nil {
-			return nil, err
+			return goneOr(err, client, "the application set "+in.Name, nil)
 		}
 		return finished(client, done{Done: sentence})
 	})

@@ -244,6 +244,17 @@ type diffView struct {
 	All     int      `json:"all"`
 }
 
+// sentence is what an update does to what is called so.
+func (v *diffView) sentence(what string) string {
+	switch v.All {
+	case 0:
+		return "nothing to change: " + what + " has these values already"
+	case 1:
+		return "change a value of " + what
+	}
+	return fmt.Sprintf("change %d values of %s", v.All, what)
+}
+
 // viewOf shows the differences between two objects.
 func viewOf(before, after any) (*diffView, error) {
 	list, all, err := differences(before, after)

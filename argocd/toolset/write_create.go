@@ -90,8 +90,16 @@ func (t *Toolset) createApplicationTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+		return finished(client, done{Done: createdOr(sentence, "the application "+in.Name, view), State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 	})
+}
+
+// createdOr is what was done: nothing, where the object was there already as it was to be.
+func createdOr(sentence, what string, view *diffView) string {
+	if view.All > 0 {
+		return sentence
+	}
+	return what + " was there already, with this specification: nothing was changed"
 }
 
 // dnsName is what Kubernetes takes as the name of an object (RFC 1123 subdomain).

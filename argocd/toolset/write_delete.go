@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
@@ -44,6 +45,9 @@ func (t *Toolset) deleteApplicationTool() builtin.Tool {
 		if in.Cascade {
 			sentence = fmt.Sprintf("delete the application %s and its %d resources in the cluster", in.Name, len(resources))
 		}
+		if at := app.Metadata.DeletionTimestamp; at != "" && !in.Cascade && app.cascades() {
+			return nil, fmt.Errorf("%s is being deleted with what it deployed since %s: without cascade that would stop half way, and what is left would stay in the cluster. Nothing was changed: wait until it is gone, or send cascade=true", in.Name, at)
+		}
 		warnings := in.warnings(app)
 		if !confirmed {
 			view := map[string][]string{"stays": firstEntries(resources)}
@@ -57,10 +61,32 @@ func (t *Toolset) deleteApplicationTool() builtin.Tool {
 		query.Set("cascade", strconv.FormatBool(in.Cascade))
 		set(query, "propagationPolicy", in.PropagationPolicy)
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"applications", in.Name}, query, nil); err != nil {
-			return nil, err
+			return goneOr(err, client, "the application "+in.Name, func() error {
+				// Argo CD says of one that is gone that it is forbidden, unless the project is given.
+				_, _, err := readApplication(ctx, client, appArgs{Name: in.Name, Namespace: in.Namespace, Project: app.Spec.Project})
+				return err
+			})
 		}
 		return finished(client, done{Done: sentence, State: app.state(), Warnings: warnings})
 	})
+}
+
+// cascades tells whether what the application deployed is deleted with it.
+func (a *application) cascades() bool {
+	return slices.ContainsFunc(a.Metadata.Finalizers, func(f string) bool { return strings.HasPrefix(f, "resources-finalizer.argocd.argoproj.io") })
+}
+
+// goneOr answers after a deletion that failed with err, of an object that was there a moment ago: when the server does not know it any
+// more, it is gone, and that is no failure. again reads it.
+func goneOr(err error, client *argocd.Client, what string, again func() error) (*builtin.Result, error) {
+	refused, is := errors.AsType[*argocd.Error](err)
+	switch {
+	case isNotFound(err):
+	case is && refused.Kind == argocd.Forbidden && again != nil && isNotFound(again()):
+	default:
+		return nil, err
+	}
+	return finished(client, done{Done: what + " is gone now: it was deleted meanwhile", looked: true})
 }
 
 func (in deleteArgs) warnings(app *application) (warnings []string) {

@@ -107,7 +107,7 @@ func (t *Toolset) projectCreateTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodPost, []string{"projects"}, nil, body); err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, Change: view, Warnings: warnings})
+		return finished(client, done{Done: createdOr(sentence, "the project "+in.Name, view), Change: view, Warnings: warnings})
 	})
 }
 
@@ -141,7 +141,7 @@ func (t *Toolset) projectUpdateTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		sentence := fmt.Sprintf("change %d values of the project %s", view.All, in.Name)
+		sentence := view.sentence("the project " + in.Name)
 		if !confirmed || in.DryRun {
 			return planned(c, client, in.Name, plan{Plan: sentence, Change: view}, "dry_run")
 		}
@@ -199,7 +199,7 @@ func (t *Toolset) projectDeleteTool() builtin.Tool {
 			return planned(c, client, in.Name, p)
 		}
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"projects", in.Name}, nil, nil); err != nil {
-			return nil, err
+			return goneOr(err, client, "the project "+in.Name, nil)
 		}
 		return finished(client, done{Done: sentence})
 	})

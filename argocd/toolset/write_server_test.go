@@ -24,7 +24,8 @@ type writable struct {
 	wrote   []written
 	// answers are given to writes, by method and path; else the object there, else {}.
 	answers map[string]string
-	refuse  int // status of every write, if it is not 0
+	refuse  int  // status of every write, if it is not 0
+	gone    bool // a write that is refused finds nothing any more
 	// after is called after each write.
 	after func()
 }
@@ -62,6 +63,11 @@ func (s *writable) serve(w http.ResponseWriter, r *http.Request) {
 		s.wrote = append(s.wrote, in)
 		if s.refuse != 0 {
 			w.WriteHeader(s.refuse)
+			if s.gone {
+				delete(s.objects, path)
+				io.WriteString(w, `{"error":"permission denied or not found","code":5,"message":"permission denied or not found"}`)
+				return
+			}
 			io.WriteString(w, `{"error":"another operation is already in progress","code":9,"message":"another operation is already in progress"}`)
 			return
 		}

@@ -214,12 +214,17 @@ func closedWindows(ctx context.Context, client *argocd.Client, a appArgs) []stri
 		return nil // it is a remark only; the sync itself would say it
 	}
 	var w struct {
-		CanSync *bool `json:"canSync"` // also false while an allow window is closed and none is open
+		CanSync *bool    `json:"canSync"` // also false while an allow window is closed and none is open
+		Active  []window `json:"activeWindows"`
 	}
 	if json.Unmarshal(raw, &w) != nil || w.CanSync == nil || *w.CanSync {
 		return nil
 	}
-	return []string{"the sync windows of the project forbid it now: get_application_sync_windows shows them"}
+	why := "no sync window of the project that allows one is open"
+	if slices.ContainsFunc(w.Active, window.denies) {
+		why = "a sync window of the project that denies them is active"
+	}
+	return []string{why + ", so a sync is refused now: get_application_sync_windows shows until when"}
 }
 
 // dryRunWait is how long a dry run is waited for, and dryRunPause how often it is looked

@@ -186,7 +186,7 @@ func TestPlansSayWhatWouldHappen(t *testing.T) {
 		tool, arguments string
 		want            []string
 	}{
-		{"sync_application", `{"name":"guestbook"}`, []string{`"apply":["apps/Deployment shop/ui"]`, "1 resources are no longer in the source and stay", "sync windows", `"out_of_sync":2`}},
+		{"sync_application", `{"name":"guestbook"}`, []string{`"apply":["apps/Deployment shop/ui"]`, "1 resources are no longer in the source and stay", "no sync window of the project that allows one is open", `"out_of_sync":2`}},
 		{"sync_application", `{"name":"guestbook","prune":true}`, []string{`"delete":["ConfigMap shop/old"]`}},
 		{"sync_application", `{"name":"guestbook","resources":[{"kind":"Pod","name":"gone"}]}`, []string{"no resource Pod gone", `"out_of_sync":0`}},
 		{"sync_application", `{"name":"many","revision":"x"}`, []string{"auto-sync is on", "send revisions and source_positions"}},
@@ -195,7 +195,7 @@ func TestPlansSayWhatWouldHappen(t *testing.T) {
 		{"rollback_application", `{"name":"many"}`, []string{"the server refuses a rollback"}},
 		{"create_application", `{"name":"guestbook","project":"none","repo_url":"u","dest_server":"s"}`, []string{"upsert=true", `there is no project \"none\"`}},
 		{"update_application", `{"name":"guestbook","revision":"v2"}`, []string{`{"path":"spec.source.targetRevision","from":"\"v1\"","to":"\"v2\""}`, `"all":1`}},
-		{"update_application", `{"name":"guestbook","revision":"v1"}`, []string{"nothing differs"}},
+		{"update_application", `{"name":"guestbook","revision":"v1"}`, []string{"nothing to change: guestbook has these values already"}},
 		{"update_application", `{"name":"guestbook","metadata":{"finalizers":[]}}`, []string{`"path":"metadata.finalizers"`}},
 		{"delete_application", `{"name":"guestbook"}`, []string{`"stays":["ConfigMap shop/old"`, "its finalizer"}},
 		{"delete_application", `{"name":"guestbook","cascade":true}`, []string{`"deleted":["ConfigMap shop/old"`, "its 3 resources in the cluster"}},
@@ -319,7 +319,7 @@ func TestAnUpdateWithoutADifferenceChangedNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	done, text, err := write(t, writer(t, s), "update_application", fmt.Sprintf(`{"name":"guestbook","spec":{"project":%q},"confirm":"guestbook"}`, now.Spec.Project))
-	if err != nil || *done.Changed || !strings.Contains(text, "nothing differs") {
+	if err != nil || *done.Changed || !strings.Contains(text, "nothing to change: guestbook has these values already") {
 		t.Errorf("%v: %s", err, text)
 	}
 }

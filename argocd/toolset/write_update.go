@@ -78,10 +78,7 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 		for _, o := range app.Metadata.OwnerReferences {
 			warnings = append(warnings, fmt.Sprintf("%s %s made it and may undo the change", o.Kind, cut(o.Name)))
 		}
-		if view.All == 0 {
-			warnings = append(warnings, "nothing differs from what there is")
-		}
-		sentence := fmt.Sprintf("change %d values of %s", view.All, in.Name)
+		sentence := view.sentence(in.Name)
 		if !confirmed || in.DryRun {
 			return planned(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings}, "dry_run")
 		}
