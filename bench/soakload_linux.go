@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
 	"strings"
@@ -229,9 +230,7 @@ func (l *soakLoad) models(ctx, loading context.Context, user int) {
 		}
 		said = append(said, map[string]any{"role": "user", "content": fmt.Sprintf("question %d of %d: %s", n, user, strings.Repeat("and so on, ", 400))})
 		body := map[string]any{"model": a.model, "stream": true, a.member: said}
-		for name, value := range a.more {
-			body[name] = value
-		}
+		maps.Copy(body, a.more)
 		err := l.model(ctx, a.path, body, n%9 == 8)
 		l.count("request to a model", err)
 		said = append(said, map[string]any{"role": "assistant", "content": "The task is done."})

@@ -3,6 +3,7 @@ package profile
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,9 +57,7 @@ func trusting(base string, others map[string]string) map[string]string {
 	if base != "" {
 		set["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"], set["AWS_BEDROCK_RUNTIME_ENDPOINT"] = base, base
 	}
-	for name, value := range others {
-		set[name] = value
-	}
+	maps.Copy(set, others)
 	return set
 }
 
@@ -132,9 +131,7 @@ func TestAzuresAddressGoesThrough(t *testing.T) {
 	libraries := map[string]string{"OPENAI_BASE_URL": root + "/openai/v1", "OPENAI_API_BASE": root + "/openai/v1", "ANTHROPIC_BASE_URL": root + "/anthropic", geminiBase: root + "/gemini"}
 	ours := Upstream{Name: "azure", Provider: "azure", URL: "https://ours.openai.azure.com"}
 	with := func(more map[string]string) map[string]string {
-		for name, value := range libraries {
-			more[name] = value
-		}
+		maps.Copy(more, libraries)
 		return more
 	}
 	for _, r := range []row{
