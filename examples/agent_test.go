@@ -63,7 +63,7 @@ func answersWithoutAKey(t *testing.T, program string, environ []string) {
 		want   []string
 		status int
 	}{
-		{[]string{"list all files"}, []string{"PAGE 1 of 121 items (7 pages)", "121", "→ list_files {}", "completed: 2 steps, 1 calls"}, 0},
+		{[]string{"list all files"}, []string{"PAGE 1 of 7", "121", "→ list_files {}", "completed: 2 steps, 1 calls"}, 0},
 		{[]string{"-keep", keep, "-session", "monday", "search for anchor"}, []string{"| anchor.txt | 10 |", "→ search_files", "no model"}, 0},
 		{[]string{"-keep", keep, "-session", "monday", "search for rope-01"}, []string{"| rope-019.txt |"}, 0},
 		{nil, []string{"not a question"}, 1},

@@ -36,7 +36,7 @@ func TestApplicationsOfACluster(t *testing.T) {
 		for _, called := range spellings {
 			arguments, _ := json.Marshal(map[string]string{"cluster": called})
 			got, text := ask[pageOf](t, set, "list_applications", string(arguments))
-			if got.Pagination.TotalItems != byName+byAddress || got.Note != "" && byName+byAddress > 0 {
+			if got.Pagination.TotalItems != byName+byAddress || strings.TrimSpace(strings.ReplaceAll(got.Note, "Rows are short here: a smaller page_size or a filter shows more.", "")) != "" && byName+byAddress > 0 {
 				t.Errorf("%s: %d applications, want %d by name and %d by address; note %q", called, got.Pagination.TotalItems, byName, byAddress, got.Note)
 			}
 			if len(text) > maxApplications {
