@@ -71,17 +71,18 @@ func progressiveSync(raw []byte) string {
 				open = append(open, clip(a.Name, 80)+" is "+clip(a.Status, 20))
 			}
 		}
-		said := fmt.Sprintf("step %d: ", step+1)
+		var said strings.Builder
+		fmt.Fprintf(&said, "step %d: ", step+1)
 		if len(states) == 0 {
-			said += "no application"
+			said.WriteString("no application")
 		}
 		for i, state := range slices.Sorted(maps.Keys(states)) {
-			said += fmt.Sprintf("%s%d %s", map[bool]string{true: ", "}[i > 0], states[state], clip(state, 20))
+			fmt.Fprintf(&said, "%s%d %s", map[bool]string{true: ", "}[i > 0], states[state], clip(state, 20))
 		}
 		if len(open) > 0 {
-			said += " (" + strings.Join(open, ", ") + ")"
+			said.WriteString(" (" + strings.Join(open, ", ") + ")")
 		}
-		parts = append(parts, said)
+		parts = append(parts, said.String())
 	}
 	return strings.Join(parts, "; ") + "."
 }
