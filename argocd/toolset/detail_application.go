@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/plimsoll/plimsoll/argocd"
@@ -13,6 +14,7 @@ import (
 
 type applicationArguments struct {
 	appArgs
+	Refresh string `json:"refresh,omitempty" jsonschema:"normal: compare with the source first; hard: with new manifests too"`
 	objectDetail
 }
 
@@ -240,10 +242,16 @@ func (t *Toolset) applicationTool() builtin.Tool {
 			if _, _, err := in.keep(); err != nil {
 				return nil, err
 			}
-			raw, err := fetch(ctx, client, nil, in.appArgs)
+			if err := errors.Join(oneOf("refresh", in.Refresh, "normal", "hard"), required("name", in.Name)); err != nil {
+				return nil, err
+			}
+			query := in.query()
+			set(query, "refresh", in.Refresh)
+			raw, err := client.Get(ctx, []string{"applications", in.Name}, query)
 			if err != nil {
 				return nil, err
 			}
+			in.Refresh = "" // another part is of the same moment
 			if _, full, _ := in.keep(); full {
 				return t.object(c, client, raw, in.objectDetail, linkOf(client, raw), "", func(part int) any { in.Part = part; return in })
 			}

@@ -59,3 +59,33 @@ func TestDifferencesAtARevision(t *testing.T) {
 	}
 	refusedWith(t, set, "get_application_managed_resources", `{"name":"m","revision":"v2"}`, "2 sources")
 }
+
+// Who may read an application may have it compared anew: it is a reading call of Argo CD.
+func TestReadersRefresh(t *testing.T) {
+	t.Parallel()
+	set, s := played(t, map[string]string{"applications/a": `{"metadata":{"name":"a","namespace":"argocd"},"spec":{"project":"p"}}`})
+	for arguments, want := range map[string]string{`{"name":"a"}`: "", `{"name":"a","refresh":"normal"}`: "normal", `{"name":"a","refresh":"hard","full":true}`: "hard", `{"name":"a","refresh":""}`: ""} {
+		ask[map[string]any](t, set, "get_application_details", arguments)
+		if got := s.query("applications/a").Get("refresh"); got != want {
+			t.Errorf("%s: refresh %q", arguments, got)
+		}
+	}
+	refusedWith(t, set, "get_application_details", `{"name":"a","refresh":"now"}`, "normal, hard")
+}
+
+// How far a progressive sync is stands in one sentence.
+func TestProgressiveSyncsAreShort(t *testing.T) {
+	t.Parallel()
+	set, _ := played(t, map[string]string{
+		"applicationsets/r": `{"metadata":{"name":"r"},"spec":{"strategy":{"type":"RollingSync","rollingSync":{"steps":[{},{},{}]}}},"status":{"applicationStatus":[` +
+			`{"application":"dev-1","status":"Healthy","step":"1"},{"application":"dev-2","status":"Healthy","step":"1"},{"application":"stg-1","status":"Progressing","step":"2"},{"application":"old","status":"Healthy","step":"-1"}]}}`,
+		"applicationsets/n": `{"metadata":{"name":"n"},"spec":{}}`,
+	})
+	type answer struct{ Note string }
+	if got, text := ask[answer](t, set, "applicationset_service__get", `{"name":"r"}`); got.Note != "Progressive sync in 3 steps; step 1: 2 Healthy; step 2: 1 Progressing (stg-1 is Progressing); step 3: no application." {
+		t.Error(text)
+	}
+	if got, text := ask[answer](t, set, "applicationset_service__get", `{"name":"n"}`); got.Note != "" {
+		t.Error(text)
+	}
+}

@@ -5,6 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/internal/sorting"
@@ -28,8 +33,58 @@ func (t *Toolset) applicationSetTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return t.object(c, client, raw, in.objectDetail, "", "", func(part int) any { in.Part = part; return in })
+			return t.object(c, client, raw, in.objectDetail, "", progressiveSync(raw), func(part int) any { in.Part = part; return in })
 		})
+}
+
+// progressiveSync says in a few words how far the steps of a rolling sync are (ApplicationSetApplicationStatus of
+// applicationset_types.go); "" where there are none.
+func progressiveSync(raw []byte) string {
+	var set struct {
+		Spec struct {
+			Strategy struct {
+				Rolling struct {
+					Steps []json.RawMessage `json:"steps"`
+				} `json:"rollingSync"`
+			} `json:"strategy"`
+		} `json:"spec"`
+		Status struct {
+			Applications []struct {
+				Name   string `json:"application"`
+				Status string `json:"status"`
+				Step   string `json:"step"`
+			} `json:"applicationStatus"`
+		} `json:"status"`
+	}
+	if json.Unmarshal(raw, &set) != nil || len(set.Spec.Strategy.Rolling.Steps) == 0 {
+		return ""
+	}
+	n := len(set.Spec.Strategy.Rolling.Steps)
+	parts := []string{fmt.Sprintf("Progressive sync in %d steps", n)}
+	for step := range min(n, maxListed) {
+		states, open := tally{}, []string{}
+		for _, a := range set.Status.Applications {
+			if a.Step != strconv.Itoa(step+1) {
+				continue
+			}
+			if states[cmp.Or(a.Status, "none")]++; a.Status != "Healthy" && len(open) < 3 {
+				open = append(open, clip(a.Name, 80)+" is "+clip(a.Status, 20))
+			}
+		}
+		var said strings.Builder
+		fmt.Fprintf(&said, "step %d: ", step+1)
+		if len(states) == 0 {
+			said.WriteString("no application")
+		}
+		for i, state := range slices.Sorted(maps.Keys(states)) {
+			fmt.Fprintf(&said, "%s%d %s", map[bool]string{true: ", "}[i > 0], states[state], clip(state, 20))
+		}
+		if len(open) > 0 {
+			said.WriteString(" (" + strings.Join(open, ", ") + ")")
+		}
+		parts = append(parts, said.String())
+	}
+	return strings.Join(parts, "; ") + "."
 }
 
 func fetchSet(ctx context.Context, client *argocd.Client, name, namespace string) ([]byte, error) {

@@ -26,5 +26,8 @@ func rareArguments(tool string) []string {
 	if !slices.Contains([]string{"list_applications", "search_argocd_resources", "create_application", "update_application"}, tool) {
 		rare = append(rare, "project")
 	}
+	if tool == "get_application_details" { // Argo CD lets everybody refresh who may read
+		rare = slices.DeleteFunc(rare, func(name string) bool { return name == "refresh" })
+	}
 	return rare
 }
