@@ -211,14 +211,16 @@ func TestContainerOfAnAgentThatDiedStartsItAgain(t *testing.T) {
 				w := newWorld(t)
 				c := w.container(size * mebibyte)
 				w.variables = slices.DeleteFunc(w.variables, func(v string) bool { return strings.HasPrefix(v, "PLIMSOLL_RESOURCES_") })
-				run := func(extra ...string) (status int, said string) {
+				run := func(extra ...string) (code int, said string) {
 					argv := append([]string{plimsoll, "run", "--layer", layer}, extra...)
 					cmd := c.command(append(argv, "--", testtool, "thrash", strconv.FormatInt(2*size, 10))...)
 					body, err := cmd.CombinedOutput()
 					if cmd.ProcessState == nil {
 						t.Fatal(err)
 					}
-					return cmd.ProcessState.ExitCode(), string(body)
+					// In the layer rlimit the container is one group, and the kernel sometimes takes us in the milliseconds until the memory of the
+					// agent that it has killed is free. To whoever restarts the container that is the same: 137.
+					return status(cmd.ProcessState), string(body)
 				}
 				for i := range 3 {
 					status, said := run()
