@@ -197,12 +197,21 @@ func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versio
 	s.mu.Lock()
 	v, fresh := s.versions, time.Since(s.learnedAt) < versionAge
 	s.mu.Unlock()
-	if !v.unknown() && fresh || !o.Begins && !o.Modern { // else it goes on with a session of the server's
+	if !o.Begins && !o.Modern { // it goes on with a session of the server's
 		return v
 	}
-	s.learned(versions{}) // it may be another server by now
 	first := transport.Message{Principal: o.Principal, Header: probing(o.Header)}
-	v, err := s.detect(ctx, noCloser{s.through()}, first)
+	var err error
+	if v.unknown() || !fresh {
+		s.learned(versions{}) // it may be another server by now
+		v, err = s.detect(ctx, noCloser{s.through()}, first)
+	}
+	// For an older client: a discovery need not name older versions that the server speaks too (that of the Python SDK 2.x does not).
+	if err == nil && !o.Modern && v.sessionless && !v.sessions && !v.refused {
+		v.sessions = initializes(ctx, noCloser{s.through()}, first)
+		v.refused = !v.sessions
+		s.learned(v)
+	}
 	if err != nil {
 		status := 0
 		if said, ok := errors.AsType[*mcpclient.StatusError](err); ok {

@@ -31,7 +31,7 @@ func (v versions) and(more versions) versions {
 	return versions{v.sessions || more.sessions, v.sessionless || more.sessionless, v.asked || more.asked, v.refused || more.refused}
 }
 
-// detect asks a server for its versions by server/discover, a remote one also by initialize.
+// detect asks a server for its versions by server/discover.
 func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (versions, error) {
 	v, err := bridge.Detect(ctx, next, first, s.bridging())
 	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && lacksVersion(said.Status) {
@@ -42,11 +42,6 @@ func (s *Server) detect(ctx context.Context, next transport.Peer, first transpor
 	}
 	out := versions{sessions: v == bridge.WithSessions, sessionless: v == bridge.Sessionless, asked: true}
 	out = s.speaks().and(out)
-	// Its supportedVersions need not name older ones (the Python SDK 2.x does not). A process is asked by the next older client.
-	if s.o.Remote && !out.sessions && !out.refused {
-		out.sessions = initializes(ctx, next, first)
-		out.refused = !out.sessions
-	}
 	s.learned(out)
 	return out, nil
 }
