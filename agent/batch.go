@@ -22,6 +22,7 @@ type batch struct {
 	mayNudge  bool          // the model may be told of a loop
 	cancelled bool          // the query was ended: no loop is looked for in its calls
 	maxResult int           // bytes of each result that go to the model, at most
+	room      limit.Bytes   // see ResultRoom
 	done      chan returned // calls whose tools returned; it has room for all, so sending never blocks
 	begun     int
 	running   int
@@ -66,6 +67,7 @@ func (r *Run) batch(calls []Call) *batch {
 		b.calls = append(b.calls, &pending{call: c, goroutine: goroutineState{tool: c.Name}})
 	}
 	b.maxResult = shareOf(len(calls), r.lastFit.Limit)
+	b.room = roomOf(len(calls), r.lastFit.Free)
 	return b
 }
 
@@ -195,7 +197,7 @@ func (b *batch) begin() {
 		// The tool does not get the context of the query itself: when that ends, the call's result is stored first, and
 		// only then is the tool told.
 		var ctx context.Context
-		ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(b.r.ctx))
+		ctx, p.cancel = context.WithCancelCause(context.WithValue(context.WithoutCancel(b.r.ctx), roomKey{}, b.room))
 		b.r.events.emit(Event{Kind: EventCall, Step: b.r.steps, Call: &p.call})
 		go b.work(ctx, p)
 	}

@@ -28,6 +28,7 @@ const (
 type fitResult struct {
 	Tokens int // of the input after the pass, by the best estimate
 	Limit  int // tokens that the input may have
+	Free   int // tokens that may come before room is made
 	Before int // tokens of the input before the pass
 	// Actions says what was done, for people; "" when nothing was.
 	Actions  string
@@ -362,6 +363,7 @@ func (p *compactionPass) compact(goal compact.Goal) error {
 // finish fills in the result.
 func (p *compactionPass) finish(maxOutput int) {
 	p.result.Tokens, p.result.Limit = p.in.Best, p.room
+	p.result.Free = max(0, p.lines().TriggerTokens()-p.in.High)
 	p.result.Actions = strings.Join(p.notes, "; ")
 	p.result.MaxOutput = p.output(maxOutput)
 	if p.encoder != nil {

@@ -17,8 +17,6 @@ const (
 	summaryBudget = 400_000
 	// summaryHead is what the instructions of a summary cost, in tokens, and some more.
 	summaryHead = 400
-	// summaryBytes is a lower bound of the bytes in a token of a transcript.
-	summaryBytes = 2
 )
 
 // summarizer makes a request to a model; it is [Model].Generate without the pieces.
@@ -37,9 +35,9 @@ var (
 // of the conversation: those of adapters may repeat what was sent.
 func (w modelSummarizer) Summarize(ctx context.Context, a compact.Assignment) (compact.Written, error) {
 	window := w.f.windows.Window(w.f.upstream, w.f.info.Name, nil)
-	room := summaryBytes * (window.ForInput(a.MaxTokens) - summaryHead)
+	room := leastBytes * (window.ForInput(a.MaxTokens) - summaryHead)
 	if w.f.maxInput > 0 {
-		room = min(room, summaryBytes*(w.f.maxInput-summaryHead))
+		room = min(room, leastBytes*(w.f.maxInput-summaryHead))
 	}
 	if room < len(a.Transcript)/2 {
 		return compact.Written{}, errNoRoom

@@ -34,6 +34,16 @@ func shareOf(n, window int) int {
 	return max(room/n, int(minResult))
 }
 
+// roomOf is what each of n results of one step may take of so many free tokens, in bytes; see [ResultRoom].
+func roomOf(n, free int) limit.Bytes { return max(limit.Bytes(free/2*leastBytes/n), leastRoom) }
+
+const (
+	// leastBytes is a lower bound of the bytes in a token of what people and tools write.
+	leastBytes = 2
+	// leastRoom holds a few lines and the note that says how to read on, also where nothing is free: room is made before the next request.
+	leastRoom = 2 * limit.KiB
+)
+
 // resultBytes is how much of a result goes to the model of the share that it has. A page of a result that is kept has its bound
 // from where it is kept, and must not lose the note that says how to read on.
 func (r Room) resultBytes(share int, out *Output) int {

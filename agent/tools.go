@@ -1,6 +1,10 @@
 package agent
 
-import "context"
+import (
+	"context"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
 
 // Tools is what an agent can do. Package toolbox makes it of MCP servers and Go functions.
 // All methods may be called from any goroutine.
@@ -26,6 +30,16 @@ type Output struct {
 	// Digest is the same for results that say the same, "" for the digest of Text. A tool sets it whose Text differs each time
 	// although nothing is new: a page with a handle of its own. A model that gets the same result again and again is stopped.
 	Digest string
+}
+
+type roomKey struct{}
+
+// ResultRoom is how much text of a call's result its model has room for, in bytes, by the ctx of the call: half of what is free in the
+// window below the line at which room is made, shared by the calls of the step. 0 is not known. A result that is larger is best
+// answered with a page of that size.
+func ResultRoom(ctx context.Context) limit.Bytes {
+	room, _ := ctx.Value(roomKey{}).(limit.Bytes)
+	return room
 }
 
 type sessionKey struct{}

@@ -56,6 +56,12 @@ func (a asked) results(t *testing.T) (texts []string) {
 // conversations in memory.
 func askWith(t *testing.T, calls, size int, o scripted.Options, configuration string, environ ...string) asked {
 	t.Helper()
+	return askHeard(t, calls, size, o, configuration, nil, environ...)
+}
+
+// askHeard is askWith for somebody who hears the events.
+func askHeard(t *testing.T, calls, size int, o scripted.Options, configuration string, heard func(app.AgentEvent), environ ...string) asked {
+	t.Helper()
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, ".config", "plimsoll"), 0o700); err != nil {
 		t.Fatal(err)
@@ -85,7 +91,7 @@ func askWith(t *testing.T, calls, size int, o scripted.Options, configuration st
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := a.Ask(t.Context(), app.AskOptions{Question: "Look at all of it.", AgentOptions: app.AgentOptions{Name: "helper"}})
+	report, err := a.Ask(t.Context(), app.AskOptions{Question: "Look at all of it.", Events: heard, AgentOptions: app.AgentOptions{Name: "helper"}})
 	if err != nil {
 		t.Fatal(err)
 	}

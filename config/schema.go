@@ -77,6 +77,7 @@ type Key struct {
 
 	min, max int64  // of sizes (bytes), counts and durations (nanoseconds); max 0 means none
 	example  string // a value as written in TOML
+	auto     string // another word for auto
 	of       string // of TypeToolSizes: the per-tool key its members set
 	noBound  bool   // 0 means unlimited, the loosest value
 	optional bool   // of counts: 0 is allowed although it is below min

@@ -19,8 +19,9 @@ var mcpKeys = []*Key{
 	{
 		Name: "max_output", Type: TypeAutoSize, Default: "auto", Variables: []string{"MAX_TOOL_OUTPUT_SIZE", "MAX_TOOL_OUTPUT_LENGTH"}, PerTool: true, perServer: true, perMCPTool: true,
 		Project: ProjectFree, min: 256, max: int64(64 * limit.MiB), example: `"10K"`,
-		Doc: "Largest text of a tool's result that reaches the client whole; of a larger one it gets the first page. Auto goes by the client: 10K for one that is not known.",
-		set: func(s *Settings, v any) { s.MCP.MaxOutput = v.(limit.Bytes) },
+		auto: "window",
+		Doc:  "Largest text of a tool's result that reaches the client whole; of a larger one it gets the first page. Auto goes by the client: by the window (which `window` says too) for Plimsoll's own agents, at most half of what is free in it; 10K for one that is not known.",
+		set:  func(s *Settings, v any) { s.MCP.MaxOutput = v.(limit.Bytes) },
 	},
 	{
 		Name: "max_items", Type: TypeCount, Default: "100", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, min: 0, max: 1 << 30, noBound: true, example: "100",

@@ -48,7 +48,7 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 	switch {
 	case a.MiB:
 		return k.parseMiB(w, a.Name)
-	case w.isText() && strings.TrimSpace(w.text) == "auto":
+	case w.isText() && (strings.TrimSpace(w.text) == "auto" || k.auto != "" && strings.TrimSpace(w.text) == k.auto):
 		switch k.Type {
 		case TypeAutoSize:
 			return Auto, nil

@@ -20,6 +20,8 @@ const (
 	MaxChunk = 4 << 10
 	// maxNews is how many words about a call's progress wait to be told.
 	maxProgressTexts = 16
+	// noteRoom is what stands beside a page at most, in bytes.
+	noteRoom = 8 * limit.KiB
 )
 
 // Check implements [agent.Tools]. A schema that is none allows everything.
@@ -134,7 +136,11 @@ func (l *serverSession) call(ctx context.Context, name, arguments string, chunk 
 	w := &pendingCall{l: l, p: p, id: id, progressTexts: make(chan string, maxProgressTexts), done: make(chan struct{})}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go p.Send(ctx, transport.Message{Raw: raw, Head: head, Principal: l.b.principal}, w) // may wait for the server
+	m := transport.Message{Raw: raw, Head: head, Principal: l.b.principal}
+	if l.b.o.ByWindow {
+		m.MaxText = min(agent.ResultRoom(ctx), MaxText-noteRoom)
+	}
+	go p.Send(ctx, m, w) // may wait for the server
 	for {
 		select {
 		case text := <-w.progressTexts:

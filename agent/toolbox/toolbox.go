@@ -55,6 +55,9 @@ type Options struct {
 	// a page. 0 means result.DefaultMaxText, 10 KB. It is not for a [Server].Gateway, nor for
 	// a [Server] whose Settings have a Cap.
 	MaxResult limit.Bytes
+	// ByWindow gives the model what [agent.ResultRoom] says of a result, in the place of a page, of every server whose Settings have
+	// no Cap, and of a [Server].Gateway too.
+	ByWindow bool
 	// Start is how long New waits for the servers (DefaultStart).
 	Start time.Duration
 	// Journal takes the events of gateways and spool made here; nil takes none.

@@ -245,7 +245,7 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	}
 	o.closes = append(o.closes, closing)
 
-	to := toolbox.Options{Spool: plane.Spool, Journal: plane.Journal, Query: plane.Query, Principal: plane.Local()}
+	to := toolbox.Options{Spool: plane.Spool, Journal: plane.Journal, Query: plane.Query, Principal: plane.Local(), ByWindow: true}
 	names := c.Servers
 	if !usesArgoCD(c) && g.o.namesArgoCD() {
 		return nil, fmt.Errorf("the agent %s has no Argo CD: --simulator, --server, --context and --instance say which one is meant; leave them out, or write servers = [\"argocd\"] in [agents.%s]", c.Name, c.Name)

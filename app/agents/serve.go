@@ -181,6 +181,14 @@ func (d *Daemon) Say(w io.Writer, root string) {
 	_ = t.Flush()
 }
 
+// Now is what its agents are at, for the metrics.
+func (d *Daemon) Now() (list []metrics.Agent) {
+	for _, s := range d.agents {
+		list = append(list, metrics.Agent{Name: s.config.Name, Memory: s.agent.MemoryUsage().Total, Window: 1})
+	}
+	return list
+}
+
 // Close ends every task, then the agents.
 func (d *Daemon) Close(ctx context.Context) error {
 	if d.closed {
@@ -335,6 +343,7 @@ func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.End(ctx)) }()
+	meters.ShowAgents(d.Now)
 	door, err := listen.Door(settings, token, proxy.Options{Journal: plane.Journal})
 	if err != nil {
 		return err

@@ -164,6 +164,7 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 		return err
 	}
 	if agents != nil {
+		meters.ShowAgents(agents.Now)
 		parts = append(parts, agents)
 		defer func() { err = errors.Join(err, agents.End(ctx)) }()
 	}

@@ -66,8 +66,8 @@ type call struct {
 // forward sends a call to the server and bounds what it answers.
 func (s *Session) forward(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	c.s, c.x, c.p, c.profile, c.started = s, x, p, s.profile(p), time.Now()
-	m.MaxText = c.cap()
 	c.m = m
+	m.MaxText = c.cap()
 	c.progress = math.Inf(-1)
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.stop = context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
@@ -254,8 +254,11 @@ func (c *call) contract() *result.Contract {
 }
 
 func (c *call) cap() limit.Bytes {
-	if c.limits.Cap != 0 {
+	switch {
+	case c.limits.Cap != 0:
 		return c.limits.Cap
+	case c.m.MaxText > 0: // it knows its own room
+		return c.m.MaxText
 	}
 	return c.profile.Cap
 }

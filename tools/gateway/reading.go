@@ -19,6 +19,9 @@ import (
 // the server has not sent yet. It is less than the patience of the common clients (60 s).
 const readTimeout = 45 * time.Second
 
+// keepsPages is how much more than its room a client that told it is given of a page, so that pages stay as they were made.
+const keepsPages = 4
+
 // maxHandle bounds a handle in an argument, in bytes.
 const maxHandle = 256
 
@@ -40,7 +43,7 @@ func (s *Session) read(ctx context.Context, m transport.Message, p params, x *ex
 		defer cancel()
 		working, end := context.WithTimeout(working, readTimeout)
 		defer end()
-		r := reader{s: s, ctx: working, m: m, p: p, names: n, cap: s.readCap(p)}
+		r := reader{s: s, ctx: working, m: m, p: p, names: n, cap: s.readCap(m, p)}
 		r.read(what)
 		if r.nextCall != nil { // a refresh: it goes to the server, as this request
 			s.uncancellable(m.Head.ID)
@@ -57,13 +60,15 @@ func (s *Session) read(ctx context.Context, m transport.Message, p params, x *ex
 }
 
 // readCap is the largest text that one read returns, in bytes.
-func (s *Session) readCap(p params) int {
+func (s *Session) readCap(m transport.Message, p params) int {
 	l := s.o.Settings.limitsOf("")
 	switch {
 	case l.Cap > 0:
 		return int(l.Cap)
 	case l.Cap < 0:
 		return int(limit.MiB)
+	case m.MaxText > 0:
+		return int(m.MaxText)
 	}
 	return int(s.profile(p).Cap)
 }
@@ -167,6 +172,10 @@ func (r *reader) view(kept *spool.Result, handle string, number, size int64) (re
 	if number < 1 || number > 1<<31 {
 		return result.View{}, r.noPage(t, number)
 	}
+	if r.m.MaxText > 0 {
+		// The room of such a client shrinks while it reads, and pages that shrank with it would be counted anew each time.
+		r.cap = max(r.cap, min(t.PageBytes, keepsPages*r.cap))
+	}
 	if t.PageBytes > r.cap && size == 0 && t.PageItems > 0 {
 		size = max(1, int64(t.PageItems)*int64(r.cap)/int64(t.PageBytes))
 	}
@@ -264,7 +273,7 @@ func (s *Session) answerFromSpool(ctx context.Context, m transport.Message, p pa
 		return false
 	}
 	defer kept.Close()
-	c.s, c.profile = s, s.profile(p)
+	c.s, c.m, c.profile = s, m, s.profile(p)
 	names := s.names(m.Principal)
 	r := reader{s: s, ctx: ctx, m: m, p: p, names: names, cap: int(c.cap())}
 	if r.cap <= 0 {

@@ -201,6 +201,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 	}
 	daemon := metrics.New(metrics.Options{})
+	daemon.ShowAgents(func() []metrics.Agent { return []metrics.Agent{{Name: "argocd", Memory: 20_000, Window: 0.5}} })
 	daemon.ShowMemory(func() metrics.Memory {
 		return metrics.Memory{
 			Records: 9, Failed: 2, Dropped: 3, DroppedBytes: 30, Waiting: 4, WaitingBytes: 40, Facts: true, FactsWaiting: 17, FactsSpent: 700, FactsTokensPerDay: 20_000,
@@ -210,6 +211,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	daemon.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	now := answer.Body.String()
 	for _, want := range []string{
+		`plimsoll_agent_query_memory_used_bytes{agent="argocd"} 20000`, `plimsoll_agent_window_ratio{agent="argocd"} 0.5`,
 		`plimsoll_memory_captured_total{failed="false"} 9`, `plimsoll_memory_captured_total{failed="true"} 2`, "plimsoll_memory_dropped_total 3",
 		"plimsoll_memory_dropped_size_bytes_total 30", "plimsoll_memory_queued 4", "plimsoll_memory_queued_size_bytes 40", "plimsoll_memory_facts_queued 17",
 		"plimsoll_memory_facts_spent 700", "plimsoll_memory_facts_limit 20000",
