@@ -73,13 +73,13 @@ func (c *core) query(summarize summarizer) *fitter {
 	f := &fitter{core: c, summarize: summarize, chat: chatEncoder{model: c.info.Name}}
 	o := compact.Options{
 		MinMessages: c.rules.MinMessages, WholeResults: c.rules.WholeResults, ResultBytes: int(c.rules.MaxToolOutput),
-		SummaryBudget: summaryBudget, SummaryTimeout: summaryTimeout, Breaker: &c.summaries, Summaries: c.summarised,
+		Keep: c.rules.Keep, SummaryBudget: summaryBudget, SummaryTimeout: summaryTimeout, Breaker: &c.summaries, Summaries: c.summarised,
 	}
 	switch {
 	case c.noSummary:
 		o.Style = compact.Off
 	case summarize != nil:
-		o.Style, o.Summarizer = compact.Model, modelSummarizer{f}
+		o.Style, o.Summarizer, o.SummarizeResults = compact.Model, modelSummarizer{f}, true
 	}
 	f.compactor = compact.New(o)
 	return f

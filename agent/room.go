@@ -18,6 +18,9 @@ type Room struct {
 	WholeResults bool
 	// AfterRefusal makes room only when the provider has refused a request as too long.
 	AfterRefusal bool
+	// Keep keeps a result that leaves the window, of a tool, where the model can read it again, and says how in a few words; "" when it
+	// could not. nil keeps none.
+	Keep func(tool, text string) string
 	// Windows tells the window of the model where Limits.Window does not, and learns of refusals; nil is one of the agent's own.
 	Windows *models.Resolver
 	// Breaker makes the window smaller for a while after the agent ran out of memory; nil never does.

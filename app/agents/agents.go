@@ -328,6 +328,7 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		keeper = remembered.AgentKeeper()
 	}
 
+	room.Keep = o.tools.Keep
 	compose, err := promptOf(c, choice, room.Windows, o.tools.Instructions())
 	if err != nil {
 		return nil, where(err)

@@ -108,8 +108,14 @@ type Options struct {
 	// WholeResults leaves out the rungs "cut" and "mask": results of tools stay as they are or
 	// go with their turn. The last resort, "open", stays.
 	WholeResults bool
-	Style        Style
-	Summarizer   Summarizer
+	// SummarizeResults has the Summarizer say what old results say, in the place of cutting and masking them; these are left for when
+	// it does not answer. For those whose model that is: somebody waits meanwhile.
+	SummarizeResults bool
+	// Keep keeps a result that is masked, of a tool, where the agent can read it again, and says how, in a few words; "" when it could
+	// not. nil keeps none.
+	Keep       func(tool, text string) string
+	Style      Style
+	Summarizer Summarizer
 	// SummaryBudget bounds what all model summaries of this Compactor may cost together,
 	// input and output, in tokens.
 	SummaryBudget int
@@ -167,6 +173,7 @@ func (c *Compactor) Spent() (tokens, budget int) {
 const (
 	RungThinking = "thinking" // the model's thoughts went, which are valid behind the old beginning only
 	RungUnread   = "unread"   // messages that a compaction of the provider's stands for are gone; it did not read them
+	RungResults  = "results"  // tool results were summarised by a model
 	RungCut      = "cut"      // tool results keep their head and tail
 	RungMask     = "mask"     // tool results and media are named, not kept
 	RungProvider = "provider" // the provider summarised what came before
@@ -282,6 +289,7 @@ func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Go
 // the aim, oldest messages first, and leaves the rest to the next.
 var ladder = []func(*work, level){
 	(*work).leaveUnread,
+	(*work).summariseResults,
 	(*work).cutResults,
 	(*work).maskResults,
 	(*work).summarise,

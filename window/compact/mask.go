@@ -36,7 +36,13 @@ func (w *work) maskResults(at level) {
 	if at >= levelOpen || w.c.o.WholeResults {
 		return // the running turn needs what it just asked for
 	}
-	var list []candidate
+	if w.climb(w.maskable(at), w.aim(at)) {
+		w.did(RungMask)
+	}
+}
+
+// maskable lists the results and media of a level that a line can stand for.
+func (w *work) maskable(at level) (list []candidate) {
 	w.touchable(at, func(i int) {
 		m := &w.base.Messages[i]
 		for j := range m.Parts {
@@ -57,9 +63,7 @@ func (w *work) maskResults(at level) {
 			list = append(list, candidate{t, action{mask: true}, w.share(i, p.Span.Len()-len(text))})
 		}
 	})
-	if w.climb(list, w.aim(at)) {
-		w.did(RungMask)
-	}
+	return list
 }
 
 func inside(m *wire.Message, p *wire.Part) bool {
@@ -94,6 +98,9 @@ func (w *work) mask(t target) string {
 		b.WriteString(" with ")
 		b.WriteString(media(p.Media))
 	}
+	if where := w.places[t]; where != "" {
+		b.WriteString(", all of it by " + where)
+	}
 	most := firstLine
 	if p.Failed {
 		b.WriteString(", an error")
@@ -104,8 +111,11 @@ func (w *work) mask(t target) string {
 		b.WriteString(maskBegan)
 		b.WriteString(began)
 	}
-	lines := w.failed(t)
-	mark := maskHeld
+	lines, mark := w.failed(t), maskHeld
+	if said := w.digests[t]; said != "" {
+		b.WriteString(maskHeld + said + "]")
+		return b.String()
+	}
 	for line := range strings.Lines(w.notable(t)) {
 		if line = strings.TrimSpace(line); line != began && !strings.Contains(lines, line) {
 			b.WriteString(mark)
@@ -230,6 +240,7 @@ func (w *work) apply(d *wire.Draft, t target, a action) {
 	case a.mask && p.Kind == wire.Media:
 		d.ReplacePart(t.message, t.part, wire.TextElement(w.base.Dialect, w.base.Messages[t.message].Role, w.mask(t)))
 	case a.mask:
+		w.keepWhole(t)
 		d.ReplaceResult(t.message, t.part, w.mask(t))
 	default:
 		s, _ := shorter(w.base, p, a.keep)

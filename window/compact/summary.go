@@ -162,11 +162,18 @@ func (w *work) replace(units []int, n, room int) bool {
 	room = min(room, max(tokens, 1))
 	if w.model(turns, max(room, summaryLeast)) {
 		rung = RungModel
+	} else if w.demand {
+		w.restore(before)
+		return false
+	}
+	verbatim := w.verbatim
+	if verbatim != "" {
+		verbatim += w.placesOf(messages)
 	}
 	turns = append(turns, w.kept(messages[len(messages)-1])...)
 	size := room * bytesPerToken
 	for range tries {
-		s := extract.Summarize(turns, extract.Options{Bytes: size, Messages: len(messages), Verbatim: w.verbatim})
+		s := extract.Summarize(turns, extract.Options{Bytes: size, Messages: len(messages), Verbatim: verbatim})
 		w.note = s.Text
 		if !w.build() {
 			return false

@@ -45,6 +45,10 @@ type work struct {
 	notes    map[target]string // lines of results that stand out, once asked for
 	failures map[target]string // what results say that went wrong, at the same time
 
+	digests map[target]string // what the model said of results
+	places  map[target]string // where results that are masked can be read again, once they were kept
+	demand  bool              // no summary but the model's is taken
+
 	asked             bool // the model was
 	verbatim          string
 	spentIn, spentOut int
@@ -150,7 +154,7 @@ func (w *work) climb(list []candidate, aim int) bool {
 func (w *work) soften(last candidate, aim int) {
 	p := &w.base.Messages[last.message].Parts[last.part]
 	slack := aim - w.sizes.Total
-	if slack < aim/10 || p.Kind != wire.Result || w.dropped[last.message] {
+	if slack < aim/10 || p.Kind != wire.Result || w.dropped[last.message] || w.digests[last.target] != "" {
 		return
 	}
 	cost := max(1, w.share(last.message, p.Span.Len()))
