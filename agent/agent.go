@@ -19,8 +19,11 @@ type Options struct {
 	// Tools are what the model may call; nil is none.
 	Tools Tools
 	// System is the system prompt; Compose, when it is there, makes it of the tools of each query.
-	System        string
-	Compose       func([]ToolSpec) string
+	System  string
+	Compose func([]ToolSpec) string
+	// Gate, when it is there, makes what is asked before each call of a query that has these tools. A text of it is the call's result,
+	// and the call is not made. It is asked by one goroutine at a time, for calls in their order.
+	Gate          func([]ToolSpec) func(Call) string
 	Limits        Limits
 	Room          Room
 	Conversations Conversations // nil keeps the newest in memory: 64, and 16 MiB

@@ -190,6 +190,12 @@ func (b *batch) begin() {
 			b.refuse(p, "refused", refusal)
 			continue
 		}
+		if b.r.gate != nil {
+			if text := b.r.gate(p.call); text != "" {
+				b.refuse(p, "refused", text)
+				continue
+			}
+		}
 		b.running++
 		b.r.calls++
 		b.r.a.called()

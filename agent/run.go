@@ -28,6 +28,7 @@ type Run struct {
 	started time.Time
 	specs   []ToolSpec
 	system  string
+	gate    func(Call) string
 	fitter  *fitter
 	lastFit fitResult // what the last fit found
 	leftOut bool      // messages were left out of the conversation
@@ -187,6 +188,9 @@ func (r *Run) listTools() (err error) {
 			seen[s.Name] = true
 			r.specs = append(r.specs, s)
 		}
+	}
+	if r.a.o.Gate != nil {
+		r.gate = r.a.o.Gate(r.specs)
 	}
 	r.system = r.a.o.System
 	if r.a.o.Compose != nil {

@@ -23,7 +23,6 @@ import (
 	"github.com/plimsoll/plimsoll/app/window"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
-	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/window/breaker"
@@ -144,6 +143,7 @@ type openedAgent struct {
 	agent  *agent.Agent
 	tools  *toolbox.Toolbox
 	window int // tokens that the model takes
+	ended  *deaths
 	closes []func() error
 }
 
@@ -229,8 +229,13 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	if others := otherKeys(choice, os.Getenv); len(others) > 0 {
 		app.Warn(fmt.Sprintf("asking %s, by %s; %s is set too, and --model PROVIDER/NAME or LLM_PROVIDER chooses", choice, choice.why, strings.Join(others, ", ")))
 	}
-	room := roomOf(app, plane)
-	o := &openedAgent{config: c, model: choice, window: c.Window}
+	died := ""
+	if os.Getenv(SearchFirstName) != "" {
+		died = "the agent was killed for lack of memory"
+	}
+	ended := openDeaths(app, c.Name, plane.Journal, died)
+	room := roomOf(app, plane, ended)
+	o := &openedAgent{config: c, model: choice, window: c.Window, ended: ended, closes: []func() error{ended.Close}}
 	if o.window == 0 && !choice.isStandin() {
 		o.window = room.Windows.Window(choice.upstream(), choice.name, nil).Context
 	}
@@ -335,8 +340,8 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	}
 	o.agent, err = agent.New(agent.Options{
 		Name: c.Name, Model: model, Tools: o.tools,
-		Compose: compose,
-		Limits:  limitsOfAgent(c), Room: room,
+		Compose: compose, Gate: func(specs []agent.ToolSpec) func(agent.Call) string { return prompt.SearchFirst(specs, ended.Halved) },
+		Limits: limitsOfAgent(c), Room: room,
 		Conversations: conversations, Journal: plane.Journal, Summarize: c.Summarizer == "model", NoSummary: c.Summarizer == "off",
 		Keeper: keeper,
 	})
@@ -361,7 +366,7 @@ func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers s
 		return func([]agent.ToolSpec) string { return text }, nil
 	}
 	w := windows.Window(m.upstream(), m.name, nil)
-	o := prompt.Options{Intro: c.Intro, Kind: c.Builtin, Extra: servers, SearchForced: c.SearchForced || os.Getenv(SearchFirstName) != "", MaxTokens: c.MaxOutput, Window: c.Window}
+	o := prompt.Options{Intro: c.Intro, Kind: c.Builtin, Extra: servers, SearchForced: c.SearchForced, MaxTokens: c.MaxOutput, Window: c.Window}
 	if o.MaxTokens == 0 {
 		o.MaxTokens = w.Output
 	}
@@ -373,17 +378,14 @@ func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers s
 
 // roomOf is how an agent makes room: by the settings of [window], as the proxy does, with the windows that runs before it learned.
 // After a death for lack of memory half of the window is used for a while, and that is said.
-func roomOf(app *core.Core, plane *mcp.Plane) agent.Room {
+func roomOf(app *core.Core, plane *mcp.Plane, ended *deaths) agent.Room {
 	w := plane.Settings.Window
 	room := agent.Room{
 		MinMessages: w.MinMessages, MaxToolOutput: limit.Bytes(max(w.MaxToolOutput, 0)), WholeResults: !w.CutResults, AfterRefusal: !w.Compact,
 		Windows: window.Resolver(app, w, app.Warn),
 	}
-	if os.Getenv(SearchFirstName) != "" {
-		room.Breaker = breaker.New(breaker.Options{})
-		for _, m := range room.Breaker.OutOfMemory() {
-			plane.Journal.Append(journal.WindowBreaker{State: m.State, Reason: m.Reason})
-		}
+	room.Breaker = breaker.New(breaker.Options{Until: ended.Until})
+	if ended.Halved() {
 		app.Warn(window.Narrowed + "; this agent has to search before it lists")
 	}
 	return room

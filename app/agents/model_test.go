@@ -177,9 +177,13 @@ func TestThePromptGoesByTheModelAndByWhatHappened(t *testing.T) {
 	if large == small {
 		t.Error("a model with a small window is told the same")
 	}
-	t.Setenv(SearchFirstName, "1")
+	t.Setenv(SearchFirstName, "1") // tools say so where they list, and no sentence beforehand
+	if of(modelChoice{provider: "openai", name: "gpt-5"}) != large {
+		t.Error("after running out of memory it is told another thing")
+	}
+	c.SearchForced = true
 	if of(modelChoice{provider: "openai", name: "gpt-5"}) == large {
-		t.Error("after running out of memory it is told the same")
+		t.Error("where a search is demanded it is told the same")
 	}
 	c.Prompt = "only this"
 	if got := of(modelChoice{provider: "openai", name: "gpt-5"}); got != "only this" {

@@ -12,7 +12,9 @@ import (
 // slow is a model that answers when it is told to.
 type slow struct{ asked, answer chan struct{} }
 
-func (slow) Info() agent.ModelInfo { return agent.ModelInfo{Provider: "openai", Name: "slow", Window: 8000} }
+func (slow) Info() agent.ModelInfo {
+	return agent.ModelInfo{Provider: "openai", Name: "slow", Window: 8000}
+}
 
 func (m slow) Generate(context.Context, *agent.Request, func(string)) (*agent.Reply, error) {
 	m.asked <- struct{}{}

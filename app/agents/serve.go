@@ -79,6 +79,9 @@ func openAll(ctx context.Context, app *core.Core, list []config.Agent, g *gatewa
 		if err != nil {
 			return nil, err
 		}
+		if err := opened.ended.live(); err != nil {
+			app.Warn(err.Error())
+		}
 		served := &servedAgent{openedAgent: opened, prefix: "/a2a/" + c.Name}
 		d.agents = append(d.agents, served)
 		dir, err := agentDir(app, c.Name, "tasks")
@@ -184,7 +187,7 @@ func (d *Daemon) Say(w io.Writer, root string) {
 // Now is what its agents are at, for the metrics.
 func (d *Daemon) Now() (list []metrics.Agent) {
 	for _, s := range d.agents {
-		list = append(list, metrics.Agent{Name: s.config.Name, Memory: s.agent.MemoryUsage().Total, Window: 1})
+		list = append(list, metrics.Agent{Name: s.config.Name, Memory: s.agent.MemoryUsage().Total, Window: s.ended.ratio()})
 	}
 	return list
 }

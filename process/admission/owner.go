@@ -21,7 +21,9 @@ type Owner struct {
 	Start uint64 `json:"start,omitempty"`
 }
 
-// self is the owner that this process is.
+// Self is the owner that this process is.
+func Self() Owner { return self() }
+
 // Boot names this start of the machine, where the system tells one from another, else the machine.
 func Boot() string { return strings.TrimSpace(bootID()) }
 

@@ -28,7 +28,12 @@ type Options struct {
 	Within    time.Duration // of each other
 	Quiet     time.Duration // before each step of recovery
 	Models    int           // that are watched
+	// Until is until when somebody else wants every limit halved; nil is never. It is asked for each [Breaker.State].
+	Until func() time.Time
 }
+
+// Half is the factor of a limit that is halved.
+const Half = 0.5
 
 // Names of states in a [Change].
 const (
@@ -148,6 +153,9 @@ func (b *Breaker) State(upstream, model string) (State, []Change) {
 	changes := b.recover(k, b.cells[k], now)
 	changes = append(changes, b.recover(everything, b.cells[everything], now)...)
 	factor := min(b.cells[k].factor(), b.cells[everything].factor())
+	if b.o.Until != nil && now.Before(b.o.Until()) {
+		factor = min(factor, Half)
+	}
 	return State{Factor: factor, Strict: factor < 1}, changes
 }
 
