@@ -394,14 +394,3 @@ func (p *compactionPass) output(asked int) int {
 	}
 	return free
 }
-
-// messages are the messages to send.
-func (p *compactionPass) messages() ([]Message, error) {
-	switch {
-	case !p.result.Changed:
-		return p.given, nil
-	case p.now == p.view.Client:
-		return p.encoded.ms, nil
-	}
-	return p.encoded.history(p.now, p.patches)
-}

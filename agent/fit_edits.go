@@ -157,3 +157,14 @@ func (e *encoding) findResult(id string) (resultAt, bool) {
 	at, ok := e.results[id]
 	return at, ok
 }
+
+// messages are the messages to send.
+func (p *compactionPass) messages() ([]Message, error) {
+	switch {
+	case !p.result.Changed:
+		return p.given, nil
+	case p.now == p.view.Client:
+		return p.encoded.ms, nil
+	}
+	return p.encoded.history(p.now, p.patches)
+}

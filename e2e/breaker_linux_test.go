@@ -74,12 +74,12 @@ func TestAnAgentThatDiedInItsContainerComesBackWithHalfOfItsWindow(t *testing.T)
 		t.Fatalf("at first it works with %q of its window: %s", got, said())
 	}
 	life := filepath.Join(w.state, "agents", "argocd", "life")
-	greedy := c.command(testtool, "thrash", strconv.Itoa(170), "20ms")
+	greedy := c.command(testtool, "thrash", strconv.Itoa(205), "20ms")
 	if err := greedy.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = greedy.Process.Kill(); _ = greedy.Wait() }()
-	within(t, patience, "the use is in the mark", func() bool {
+	within(t, 20*time.Second, "the use is in the mark", func() bool {
 		marks, _ := filepath.Glob(filepath.Join(life, "*.mark"))
 		for _, path := range marks {
 			if text, _ := os.ReadFile(path); strings.Contains(string(text), `"used":"2`) || strings.Contains(string(text), `"used":2`) {
@@ -96,7 +96,7 @@ func TestAnAgentThatDiedInItsContainerComesBackWithHalfOfItsWindow(t *testing.T)
 	go func() { died <- first.Wait() }()
 	select {
 	case <-died:
-	case <-time.After(patience):
+	case <-time.After(20 * time.Second):
 		t.Fatal("the kernel has not killed it")
 	}
 	for _, p := range []*exec.Cmd{more, greedy} {

@@ -20,12 +20,9 @@ import (
 	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/app/remember"
-	"github.com/plimsoll/plimsoll/app/window"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
-	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 )
@@ -375,25 +372,6 @@ func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers s
 	}
 	return prompt.Compose(o), nil
 }
-
-// roomOf is how an agent makes room: by the settings of [window], as the proxy does, with the windows that runs before it learned.
-// After a death for lack of memory half of the window is used for a while, and that is said.
-func roomOf(app *core.Core, plane *mcp.Plane, ended *deaths) agent.Room {
-	w := plane.Settings.Window
-	room := agent.Room{
-		MinMessages: w.MinMessages, MaxToolOutput: limit.Bytes(max(w.MaxToolOutput, 0)), WholeResults: !w.CutResults, AfterRefusal: !w.Compact,
-		Windows: window.Resolver(app, w, app.Warn),
-	}
-	room.Breaker = breaker.New(breaker.Options{Until: ended.Until})
-	if ended.Halved() {
-		app.Warn(window.Narrowed + "; this agent has to search before it lists")
-	}
-	return room
-}
-
-// SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last
-// one died of memory: it searches before it lists then.
-const SearchFirstName = "PLIMSOLL_SEARCH_FIRST"
 
 // HogArgument makes this program the one that takes memory for the laboratory's tool hog.
 const HogArgument = "plimsoll-lab-hog"

@@ -1,0 +1,60 @@
+package agents
+
+import (
+	"path/filepath"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/window"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/window/breaker"
+)
+
+// roomOf is how an agent makes room: by the settings of [window], as the proxy does, with the windows that runs before it learned.
+// After a death for lack of memory half of the window is used for a while, and that is said.
+func roomOf(app *core.Core, plane *mcp.Plane, ended *deaths) agent.Room {
+	w := plane.Settings.Window
+	room := agent.Room{
+		MinMessages: w.MinMessages, MaxToolOutput: limit.Bytes(max(w.MaxToolOutput, 0)), WholeResults: !w.CutResults, AfterRefusal: !w.Compact,
+		Windows: window.Resolver(app, w, app.Warn),
+	}
+	room.Breaker = breaker.New(breaker.Options{Until: ended.Until})
+	if ended.Halved() {
+		app.Warn(window.Narrowed + "; this agent has to search before it lists")
+	}
+	return room
+}
+
+// SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last
+// one died of memory: it searches before it lists then.
+const SearchFirstName = "PLIMSOLL_SEARCH_FIRST"
+
+// sampleMemory is the use and the limit of the control group with the smallest limit around this process, and the kills that the kernel
+// has counted in it, or on the machine where there is no such group.
+func sampleMemory() (m mark) {
+	r, err := headroom.Read(headroom.Source{})
+	if err != nil {
+		return m
+	}
+	for _, c := range r.Cgroups {
+		if c.Limit <= 0 || c.Limit >= headroom.Unlimited || m.Limit > 0 && c.Limit >= m.Limit {
+			continue
+		}
+		m.Limit, m.Used = c.Limit, max(0, c.Usage-c.InactiveFile)
+		m.Kills, m.Source = 0, ""
+		for _, name := range []string{"memory.events", "memory.oom_control"} {
+			if n, ok := killsOf(filepath.Join(c.Dir, name)); ok {
+				m.Kills, m.Source = n, c.Dir
+				break
+			}
+		}
+	}
+	if m.Limit == 0 {
+		if n, ok := killsOf("/proc/vmstat"); ok {
+			m.Kills, m.Source = n, "machine"
+		}
+	}
+	return m
+}
