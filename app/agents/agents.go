@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/conversation"
@@ -21,7 +20,6 @@ import (
 	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/app/remember"
 	"github.com/plimsoll/plimsoll/config"
-	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
@@ -375,21 +373,6 @@ func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers s
 
 // HogArgument makes this program the one that takes memory for the laboratory's tool hog.
 const HogArgument = "plimsoll-lab-hog"
-
-// patient says so when a conversation is waited for because another process has it.
-type patient struct {
-	agent.Conversations
-	tell func(string)
-}
-
-// Open implements [agent.Conversations].
-func (p patient) Open(ctx context.Context, session string, existing bool) (agent.Conversation, error) {
-	late := time.AfterFunc(time.Second, func() {
-		p.tell(fmt.Sprintf("session %s is in use by another process: waiting for it", printable.Text(session)))
-	})
-	defer late.Stop()
-	return p.Conversations.Open(ctx, session, existing)
-}
 
 func limitsOfAgent(c config.Agent) agent.Limits {
 	topic := 0.0

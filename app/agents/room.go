@@ -1,12 +1,16 @@
 package agents
 
 import (
+	"context"
+	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/app/window"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/headroom"
 	"github.com/plimsoll/plimsoll/window/breaker"
@@ -57,4 +61,19 @@ func sampleMemory() (m mark) {
 		}
 	}
 	return m
+}
+
+// patient says so when a conversation is waited for because another process has it.
+type patient struct {
+	agent.Conversations
+	tell func(string)
+}
+
+// Open implements [agent.Conversations].
+func (p patient) Open(ctx context.Context, session string, existing bool) (agent.Conversation, error) {
+	late := time.AfterFunc(time.Second, func() {
+		p.tell(fmt.Sprintf("session %s is in use by another process: waiting for it", printable.Text(session)))
+	})
+	defer late.Stop()
+	return p.Conversations.Open(ctx, session, existing)
 }
