@@ -37,6 +37,7 @@ var errTimeout = errors.New("the call took too long")
 type call struct {
 	method    string
 	tool      string
+	task      bool // it asks for a task, whose result is the tool's
 	limits    Limits
 	known     *toolList
 	readOnly  bool
@@ -83,6 +84,9 @@ func (c *call) Open(a transport.Answer) { c.x.Open(a) }
 // Receive implements [transport.Receiver].
 func (c *call) Receive(f *transport.Frame) {
 	defer c.x.recover()
+	if c.s.isStale(f) {
+		return
+	}
 	c.s.notice(f)
 	if f.Bare() {
 		c.x.Receive(f)
@@ -91,7 +95,7 @@ func (c *call) Receive(f *transport.Frame) {
 	// A message with a method is not a response. The beginning of a long message is enough to tell.
 	if start := jsonrpc.ScanStart(f.Head); start.Head.Method != "" {
 		c.observeNotification(f, start.Head)
-		c.s.pass(c.ctx, f, jsonrpc.Head{}, c.x)
+		c.s.pass(c.ctx, f, jsonrpc.Head{}, c.m.Principal, c.x)
 		return
 	}
 	c.mu.Lock()
@@ -128,6 +132,9 @@ func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 func (c *call) bound(f *transport.Frame) {
 	s := c.s
 	o := c.options()
+	if f.Whole() && len(f.Head) <= 4<<10 {
+		c.noteTask(f.Head)
+	}
 	event := f.Event
 	begun, id := time.Now(), c.m.Head.ID
 	if c.timer != nil && f.Rest != nil {
@@ -138,7 +145,7 @@ func (c *call) bound(f *transport.Frame) {
 	if f.Rest != nil {
 		f = &transport.Frame{Head: f.Head, Rest: rest, Event: event, Paged: f.Paged}
 	}
-	if c.tool != "" && c.limits.pages() {
+	if c.tool != "" && !c.task && c.limits.pages() {
 		o.MaxText = c.countOnce(f, o)
 	}
 	if f.Paged && c.requested == nil {
@@ -230,7 +237,7 @@ func (c *call) options() result.Options {
 	if params := c.m.Head.Params; c.readOnly && params.Len() <= spool.MaxCall {
 		o.Source.Call = bytes.Clone(params.Of(c.m.Raw))
 	}
-	if params := c.m.Head.Params.Of(c.m.Raw); c.tool != "" {
+	if params := c.m.Head.Params.Of(c.m.Raw); c.tool != "" && !c.task {
 		if arguments := rawjson.Get(params, "arguments"); !arguments.IsZero() {
 			o.Source.ServerPage = result.ServerPage(arguments.Of(params))
 		}
@@ -302,7 +309,7 @@ func (c *call) Done(err error) {
 		c.timer.Stop()
 	}
 	c.mu.Unlock()
-	if c.tool != "" && !c.readOnly { // its effect may have come after its beginning
+	if c.tool != "" && !c.task && !c.readOnly { // its effect may have come after its beginning
 		c.s.forgetReusable()
 	}
 	if !answered && err != nil {

@@ -22,6 +22,8 @@ type spoolWriter struct {
 	kept          spooledBuffer // raw media that is delivered
 	message       members
 	result        members
+	task          []seg // the members of the task in which the result stands
+	inTask        bool
 	meta          []byte // raw, where small
 	err           members
 	blocks        []*block
@@ -62,6 +64,8 @@ func (s *spoolWriter) open(p place, key []byte) {
 		s.block.openObject(nil)
 	case inResource:
 		s.block.openObject(key)
+	case inTask:
+		s.inTask = true
 	case inError:
 		s.isErr = true
 	}
@@ -137,7 +141,7 @@ func (s *spoolWriter) begin(f field, in place, key []byte) {
 			s.structured = []byte{}
 		}
 		s.structuredFrom, s.structuredTo = s.kept.size, s.kept.size
-	case fieldMedia:
+	case fieldMedia, fieldMember:
 		s.from = s.kept.size
 	case fieldMessage:
 		s.errorText = headAndTail{max: s.errorText.max}
@@ -182,7 +186,11 @@ func (s *spoolWriter) piece(p []byte) {
 	case fieldMessage:
 		s.errorText.write(p)
 	default:
-		s.smallPiece(p)
+		if s.in == inTask {
+			s.taskPiece(p)
+		} else {
+			s.smallPiece(p)
+		}
 	}
 	if s.remaining > s.reserve() && s.text > s.o.maxText() {
 		s.shrinkBlocks()
@@ -285,6 +293,15 @@ func (s *spoolWriter) putQuoted(p []byte) {
 	}
 }
 
+// taskPiece holds what a task has beside its result.
+func (s *spoolWriter) taskPiece(p []byte) {
+	if s.passed > MaxTask {
+		s.stop = &TooLarge{MaxTask}
+	} else if err := s.kept.write(p); err != nil {
+		s.stop = err
+	}
+}
+
 func (s *spoolWriter) smallPiece(p []byte) {
 	if !s.tooLarge && len(s.small)+len(p) <= MaxMember {
 		s.small = append(s.small, p...)
@@ -322,6 +339,12 @@ func (s *spoolWriter) end() {
 		s.meta = nil
 		if !s.tooLarge && len(s.small) > 0 && s.small[0] == '{' && sound(s.key, s.small) {
 			s.meta = append([]byte{}, s.small...)
+		}
+		return
+	}
+	if s.in == inTask {
+		if s.hasKey && s.kept.size > s.from {
+			s.task = append(s.task, seg{mem: append(append([]byte{','}, s.key...), ':')}, seg{from: s.from, to: s.kept.size})
 		}
 		return
 	}
