@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -295,7 +296,7 @@ func (c *call) account(o result.Outcome) {
 		Protocol: c.s.protocol(c.p), Duration: time.Since(c.started), TraceParent: c.p.traceParent,
 	})
 	if level := LargeLevel(o.Upstream); level != "" {
-		c.s.event(journal.ToolResultLarge{Server: c.s.o.Name, Tool: clip(c.tool), Bytes: o.Upstream, Level: level})
+		c.s.event(journal.ToolResultLarge{Server: c.s.o.Name, Tool: clip(cmp.Or(c.tool, c.m.Head.Method)), Bytes: o.Upstream, Level: level})
 	}
 }
 
@@ -317,7 +318,7 @@ func (c *call) Done(err error) {
 	}
 	if !delivered && errors.Is(context.Cause(c.ctx), errTimeout) {
 		text := fmt.Sprintf("%s gave no answer and no progress for %s, so the call was cancelled; whether it took effect is not known. Ask for less, or raise the timeout of %s.",
-			quoted(c.tool), c.limits.Timeout, c.s.o.Name)
+			c.subject(), c.limits.Timeout, c.s.o.Name)
 		if kept != "" {
 			text += fmt.Sprintf(" What came of its result can be read: %s {\"handle\":%q}.", c.s.names(c.m.Principal).Page, kept)
 		}

@@ -43,14 +43,15 @@ type spoolWriter struct {
 	head                []byte      // the beginning of the text, for when nothing can be kept
 	errorText           headAndTail // of error.message
 
-	key      []byte // of the value under way
-	hasKey   bool
-	small    []byte
-	tooLarge bool // the small value got too large
-	from     int64
-	over     bool // the media under way is not delivered
-	quotes   jsonstream.Unquoter
-	stop     error // nothing more can be done with this response
+	key       []byte // of the value under way
+	hasKey    bool
+	small     []byte
+	tooLarge  bool // the small value got too large
+	from      int64
+	over      bool  // the media under way is not delivered
+	heldMedia int64 // bytes of media that are delivered
+	quotes    jsonstream.Unquoter
+	stop      error // nothing more can be done with this response
 }
 
 // maxHead is how much of a text is delivered when the spool takes nothing.
@@ -240,57 +241,6 @@ func (s *spoolWriter) mime() string {
 		return ""
 	}
 	return unquoted(s.block.mime)
-}
-
-// mediaPiece holds media for delivery until it is too much, then the spool has it.
-func (s *spoolWriter) mediaPiece(p []byte) {
-	if s.over {
-		s.putQuoted(p)
-		s.block.media += int64(len(p))
-		return
-	}
-	if s.prescan.media <= s.o.maxMedia() {
-		if err := s.kept.write(p); err != nil {
-			s.stop = err
-		}
-		return
-	}
-	s.over = true
-	s.block.media = s.kept.size - s.from + int64(len(p))
-	s.mediaToSpool(s.from, s.kept.size)
-	s.kept.size = s.from
-	s.kept.mem = s.kept.mem[:min(int64(len(s.kept.mem)), s.from)]
-	s.putQuoted(p)
-}
-
-// mediaToSpool begins a part with media that was held for delivery.
-func (s *spoolWriter) mediaToSpool(from, to int64) {
-	s.startPart(spool.Media, s.mime())
-	s.quotes.Reset()
-	s.tooLarge = false
-	held := make([]byte, ChunkBytes)
-	for r := s.kept.reader(from, to); ; {
-		n, err := r.Read(held)
-		s.putQuoted(held[:n])
-		if err != nil {
-			break
-		}
-	}
-}
-
-// putQuoted writes the inside of a string that begins with its quote.
-func (s *spoolWriter) putQuoted(p []byte) {
-	if !s.tooLarge && len(p) > 0 {
-		s.tooLarge = true // the opening quote
-		p = p[1:]
-	}
-	for len(p) > 0 {
-		text, n, closed := s.quotes.Feed(p)
-		s.put(text)
-		if p = p[n:]; closed {
-			return
-		}
-	}
 }
 
 // taskPiece holds what a task has beside its result.
