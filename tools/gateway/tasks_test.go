@@ -145,3 +145,24 @@ func TestStructuredContentOfAToolThatWasNotListed(t *testing.T) {
 		t.Errorf("structuredContent of the page: %.300s", got.Structured)
 	}
 }
+
+// Behind an endpoint of several servers nobody could tell whose a task is: no server is told that the client takes them.
+func TestServersOfAMergeMakeNoTasks(t *testing.T) {
+	next := &scripted{answers: map[string]string{
+		"server/discover": `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`,
+		"tools/list":      taskTools,
+		"tools/call":      `{"resultType":"complete","content":[{"type":"text","text":"done"}]}`,
+	}}
+	store := newSpool(t, nil)
+	s := gateway.NewServer(gateway.ServerOptions{Name: "s", Spool: store, Dial: func(gateway.Dialing) transport.Peer { return next }})
+	m := gateway.NewMerge(gateway.MergeOptions{Spool: store, Parts: []gateway.Part{{Server: s}}})
+	c := onPeer(t, m.Local(), true).begin("x")
+	call := strings.Replace(string(c.message("tools/call", `"name":"s__big","arguments":{}`, "")), `clientCapabilities":{}`,
+		`clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{},"x":{}}}`, 1)
+	if a := c.send(t.Context(), []byte(call)); !strings.Contains(string(a.raw), "done") {
+		t.Errorf("%s, %v", a.raw, a.err)
+	}
+	if got := string(next.last("tools/call")); !strings.Contains(got, `"extensions":{"x":{}}`) {
+		t.Errorf("the server got %s", got)
+	}
+}
