@@ -47,6 +47,7 @@ type work struct {
 
 	digests map[target]string // what the model said of results
 	places  map[target]string // where results that are masked can be read again, once they were kept
+	where   string            // lines about those of turns that are summarised
 	demand  bool              // no summary but the model's is taken
 
 	asked             bool // the model was
