@@ -46,17 +46,16 @@ func TestResultsAreSummarisedByTheModelAtACut(t *testing.T) {
 		return &Reply{Message: modelSays(said.String()), Stop: StopEnd, Usage: Usage{Input: 9000, Output: 60}}, nil
 	})
 	few := lookedAround(3, 3000)
-	out, did := mustFit(t, f, "You help.", few)
-
-	if asked != 0 || did.MadeRoom || len(kept) != 0 {
-		t.Fatalf("below the trigger: asked %d times, %+v", asked, did)
+	_, below := mustFit(t, f, "You help.", few)
+	if asked != 0 || below.MadeRoom || len(kept) != 0 {
+		t.Fatalf("below the trigger: asked %d times, %+v", asked, below)
 	}
 	ms := lookedAround(10, 3000)
 	whole := map[string]bool{}
 	for _, m := range ms {
 		whole[m.Text] = true
 	}
-	out, did = mustFit(t, f, "You help.", ms)
+	out, did := mustFit(t, f, "You help.", ms)
 	if asked != 1 || !strings.Contains(strings.Join(did.Rungs, " "), "results") || strings.Contains(did.Actions, "mask") || did.Summary.Input != 9000 {
 		t.Fatalf("asked %d times: %+v", asked, did)
 	}

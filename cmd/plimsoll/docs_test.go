@@ -291,6 +291,7 @@ func TestGuidesNameRealKeys(t *testing.T) {
 		known[string(m[1])+string(m[2])] = true
 	}
 	known["str_replace"], known["memory_20250818"], known["plimsoll_window_prefix_breaks_total"] = true, true, true
+	known["plimsoll_agent_window_ratio"], known["plimsoll_agent_query_memory_used_bytes"] = true, true
 	variable := regexp.MustCompile(`\bPLIMSOLL_[A-Z_]*[A-Z]\b`)
 	for _, g := range guides(t) {
 		if g.name == "CONTRIBUTING.md" {
