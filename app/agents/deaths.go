@@ -222,6 +222,14 @@ func (d *deaths) live() error {
 	if d.dir == "" {
 		return nil
 	}
+	// Until it is locked it looks like that of a dead one.
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	lock, err := filelock.Open(ctx, filepath.Join(d.dir, "lock"))
+	if err != nil {
+		return fmt.Errorf("how this agent ends will not be known: %w", err)
+	}
+	defer filelock.Release(lock)
 	path := filepath.Join(d.dir, admission.NewID()+markEnd)
 	f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -271,7 +279,7 @@ func (d *deaths) write(last mark) mark {
 		return last
 	}
 	// Always as long: a shorter one would leave the end of a longer one.
-	_, _ = d.file.WriteAt([]byte(fmt.Sprintf("%-*s\n", 511, body)), 0)
+	_, _ = d.file.WriteAt(fmt.Appendf(nil, "%-*s\n", maxMark-1, body), 0)
 	return m
 }
 

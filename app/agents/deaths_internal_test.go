@@ -88,7 +88,7 @@ func TestADeathOfMemoryHalvesTheWindowOfEveryProcess(t *testing.T) {
 		t.Errorf("a clean end leaves %v", left)
 	}
 	// When the minutes have been quiet the whole window counts.
-	if err := os.WriteFile(filepath.Join(l.dir, halvedName), []byte(fmt.Sprintf(`{"until":%q}`, time.Now().Add(-time.Second).Format(time.RFC3339Nano))), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(l.dir, halvedName), fmt.Appendf(nil, `{"until":%q}`, time.Now().Add(-time.Second).Format(time.RFC3339Nano)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if beside.Halved() || third.ratio() != 1 {
