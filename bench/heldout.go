@@ -37,6 +37,8 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 		{"held out, Portuguese (looked at once)", heldout.Portuguese()},
 		{"held out, Korean (looked at once)", heldout.Korean()},
 		{"held out, Vietnamese and Finnish (looked at once)", heldout.Library()},
+		{"held out, Polish and Bengali (looked at once)", heldout.Workshop()},
+		{"held out, Persian and Dutch (looked at once)", heldout.Observatory()},
 		{read + ", Indonesian and Greek (looked at since)", heldout.Harbours()},
 		{read + ", Swahili and Hindi (looked at since)", heldout.Cooperative()},
 		{read + ", Romanian and Hebrew (looked at once)", heldout.Clinic()},

@@ -21,6 +21,9 @@ type Bedrock struct {
 	Key         string
 	Credentials aws.CredentialsProvider
 	Region      string
+	// Converse asks by ConverseStream, as the models of other makers than Anthropic are asked. Caches are not asked for, and a model thinks
+	// as it does by itself.
+	Converse bool
 	// Next sends the request; nil is http.DefaultTransport.
 	Next http.RoundTripper
 }
@@ -43,11 +46,11 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, fmt.Errorf("bedrock: no path for %s", r.URL.EscapedPath())
 	}
-	model, body, err := original(r, bedrockAnthropic)
+	model, operation, body, err := b.body(r)
 	if err != nil {
 		return nil, err
 	}
-	out := moved(r, base, "/model/"+escaped(model)+"/invoke-with-response-stream", "", body)
+	out := moved(r, base, "/model/"+escaped(model)+operation, "", body)
 	out.Header.Set("Accept", eventstream.Type)
 	if b.Key != "" {
 		out.Header.Set("Authorization", "Bearer "+b.Key)
@@ -72,6 +75,19 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = newEvents(resp.Body)
 	}
 	return resp, nil
+}
+
+// body is what is sent, to which model and as which operation.
+func (b Bedrock) body(r *http.Request) (model, operation string, body []byte, err error) {
+	if !b.Converse {
+		model, body, err = original(r, bedrockAnthropic)
+		return model, "/invoke-with-response-stream", body, err
+	}
+	model, members, err := read(r)
+	if err == nil {
+		body, err = converse(members)
+	}
+	return model, "/converse-stream", body, err
 }
 
 // escaped is a model's id in a path, with its colons and slashes (those of an ARN) encoded: so the signature is over what is sent.

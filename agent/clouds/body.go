@@ -11,20 +11,10 @@ import (
 
 // original reads the body of a request of package anthropic: its model, and all else with version in the place of model and stream.
 func original(r *http.Request, version string) (model string, body []byte, err error) {
-	raw, err := io.ReadAll(r.Body)
-	_ = r.Body.Close()
+	model, members, err := read(r)
 	if err != nil {
 		return "", nil, err
 	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil {
-		return "", nil, err
-	}
-	if err := json.Unmarshal(members["model"], &model); err != nil || model == "" {
-		return "", nil, errors.New("the request names no model")
-	}
-	delete(members, "model")
-	delete(members, "stream")
 	members["anthropic_version"], _ = json.Marshal(version)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -33,6 +23,24 @@ func original(r *http.Request, version string) (model string, body []byte, err e
 		return "", nil, err
 	}
 	return model, bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+}
+
+// read reads the members of such a body, without model and stream.
+func read(r *http.Request) (model string, members map[string]json.RawMessage, err error) {
+	raw, err := io.ReadAll(r.Body)
+	_ = r.Body.Close()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return "", nil, err
+	}
+	if err := json.Unmarshal(members["model"], &model); err != nil || model == "" {
+		return "", nil, errors.New("the request names no model")
+	}
+	delete(members, "model")
+	delete(members, "stream")
+	return model, members, nil
 }
 
 // moved is the request with another body and the path behind base; both are as they are to be sent.

@@ -286,6 +286,7 @@ func second(_ *agent.Reply, err error) error { return err }
 
 func FuzzFrames(f *testing.F) {
 	f.Add(append(chunk(messagesAnswer[0]), frame([]byte(`{"message":"x"}`), ":exception-type", "throttlingException", ":message-type", "exception")...))
+	f.Add(frame([]byte(`{"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"x","signature":"y"}}}`), ":event-type", "contentBlockDelta", ":message-type", "event"))
 	f.Add(frame(nil))
 	f.Add([]byte("\x00\x00\x00\x10\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, raw []byte) {

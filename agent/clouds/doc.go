@@ -12,7 +12,8 @@
 // [Azure] takes what package openai sends: the deployment in the path, api-key for the bearer token. [Vertex] takes what
 // packages gemini and anthropic send, with an access token. [Bedrock] takes what package anthropic sends, as
 // InvokeModelWithResponseStream, signed, and makes events of the frames that come back. Model, stream and version move between body
-// and path; all else is sent as it was written.
+// and path; all else is sent as it was written. Models of other makers are asked by ConverseStream: there the request and the events
+// are written anew.
 //
 // # Credentials
 //

@@ -16,9 +16,11 @@ const (
 	maxName = 100
 )
 
-// events reads frames as the server-sent events that Anthropic's own service sends: the bytes of each chunk are one of them.
+// events reads frames as the server-sent events that Anthropic's own service sends: the bytes of each chunk are one of them, and what
+// Converse streams is written as them.
 type events struct {
 	from   io.ReadCloser
+	talk   conversation
 	frames eventstream.Reader
 	out    bytes.Buffer
 	err    error // once out is read
@@ -84,6 +86,18 @@ func (e *events) event(f *eventstream.Frame) error {
 		}
 		name, _ := json.Marshal(inner.Type)
 		fmt.Fprintf(&e.out, "event: %s\ndata: %s\n\n", bytes.Trim(name, `"`), said.Bytes)
+	default:
+		list, err := e.talk.events(f.Name, f.Payload)
+		if err != nil {
+			return err
+		}
+		for _, one := range list {
+			data, err := json.Marshal(one)
+			if err != nil {
+				return errFrame
+			}
+			fmt.Fprintf(&e.out, "event: %s\ndata: %s\n\n", one["type"], data)
+		}
 	}
 	return nil
 }

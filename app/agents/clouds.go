@@ -67,8 +67,6 @@ func cloudMissing(m modelChoice, s *service, getenv func(string) string) error {
 	switch name := strings.ToLower(m.name); {
 	case len(missing) > 0:
 		return fmt.Errorf("%s cannot be asked: set %s", why, strings.Join(missing, ", "))
-	case s.name == "bedrock" && !strings.Contains(name, "anthropic.") && !strings.HasPrefix(name, "arn:"):
-		return fmt.Errorf("%s cannot be asked for %s: of Bedrock's models only Anthropic's are, and inference profiles that lead to them", why, m.name)
 	case s.name == "vertex" && !strings.HasPrefix(name, "gemini-") && !strings.HasPrefix(name, "claude-"):
 		return fmt.Errorf("%s cannot be asked for %s: of Vertex AI's models gemini-… and claude-… are", why, m.name)
 	}
@@ -108,7 +106,7 @@ func cloudModel(ctx context.Context, m modelChoice, c config.Agent, client *http
 		}
 		return geminiModel(m, "", c, of)
 	}
-	b := clouds.Bedrock{Key: strings.TrimSpace(getenv(bedrockKey)), Region: awsRegion(getenv), Next: next}
+	b := clouds.Bedrock{Key: strings.TrimSpace(getenv(bedrockKey)), Region: awsRegion(getenv), Converse: !anthropicOfBedrock(name), Next: next}
 	if b.Key == "" {
 		ctx, cancel := context.WithTimeout(ctx, credentialsTime)
 		defer cancel()
@@ -123,6 +121,12 @@ func cloudModel(ctx context.Context, m modelChoice, c config.Agent, client *http
 		b.Credentials = found.Credentials
 	}
 	return anthropicModel(m, "", c, by(b))
+}
+
+// anthropicOfBedrock tells whether a model of Bedrock is asked as Anthropic's are. A profile that names no maker is taken for one of theirs, so
+// that it keeps its cache.
+func anthropicOfBedrock(name string) bool {
+	return strings.Contains(name, "anthropic.") || strings.Contains(name, ":application-inference-profile/")
 }
 
 // googleOf finds Google's credentials as its own libraries do: the named file, gcloud's, the machine's.

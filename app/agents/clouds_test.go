@@ -49,6 +49,9 @@ func TestCloudsAreAskedByTheOriginalsVariables(t *testing.T) {
 		{"bedrock", map[string]string{
 			"LLM_PROVIDER": "aws-bedrock", "AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": s.URL, "AWS_BEDROCK_MODEL_ID": "anthropic.claude-x", "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "s",
 		}, "/model/anthropic.claude-x/invoke-with-response-stream  AWS4-HMAC-SHA256 Credential=AKID/", ""},
+		{"another maker's model of bedrock", map[string]string{
+			"LLM_PROVIDER": "aws-bedrock", "AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": s.URL, "AWS_BEDROCK_MODEL_ID": "eu.amazon.nova-x", "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "s",
+		}, "/model/eu.amazon.nova-x/converse-stream  AWS4-HMAC-SHA256 Credential=AKID/", ""},
 		{"bedrock without credentials", map[string]string{"LLM_PROVIDER": "aws-bedrock", "AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": s.URL, "AWS_BEDROCK_MODEL_ID": "anthropic.claude-x"}, "", "there are no AWS credentials"},
 		{"vertex without credentials", map[string]string{"LLM_PROVIDER": "gcp-vertexai", "VERTEXAI_MODEL_NAME": "gemini-x", "GOOGLE_VERTEX_BASE_URL": s.URL}, "", "set GOOGLE_APPLICATION_CREDENTIALS"},
 		{"vertex without its file", map[string]string{"LLM_PROVIDER": "gcp-vertexai", "VERTEXAI_MODEL_NAME": "gemini-x", "GOOGLE_VERTEX_BASE_URL": s.URL, "GOOGLE_APPLICATION_CREDENTIALS": "~/none.json"}, "", "none.json"},

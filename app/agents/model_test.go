@@ -84,7 +84,10 @@ func TestWhichModelIsAsked(t *testing.T) {
 			name: "Bedrock", env: map[string]string{"LLM_PROVIDER": "aws-bedrock", "AWS_REGION": "eu-west-1", "AWS_BEDROCK_MODEL_ID": "eu.anthropic.claude-sonnet-4-5-20250929-v1:0"},
 			want: modelChoice{provider: "bedrock", name: "eu.anthropic.claude-sonnet-4-5-20250929-v1:0", url: "https://bedrock-runtime.eu-west-1.amazonaws.com", cloud: true},
 		},
-		{name: "a model of Bedrock that is not asked", override: "bedrock/amazon.nova-pro-v1:0", env: map[string]string{"AWS_REGION": "eu-west-1"}, err: "only Anthropic's are"},
+		{
+			name: "another maker's model of Bedrock", override: "bedrock/amazon.nova-pro-v1:0", env: map[string]string{"AWS_REGION": "eu-west-1"},
+			want: modelChoice{provider: "bedrock", name: "amazon.nova-pro-v1:0", url: "https://bedrock-runtime.eu-west-1.amazonaws.com", cloud: true},
+		},
 		{
 			name: "Vertex", env: map[string]string{"LLM_PROVIDER": "gcp-vertexai", "VERTEXAI_MODEL_NAME": "gemini-2.5-pro", "GOOGLE_CLOUD_LOCATION": "europe-west1"},
 			want: modelChoice{provider: "vertex", name: "gemini-2.5-pro", url: "https://europe-west1-aiplatform.googleapis.com", cloud: true},

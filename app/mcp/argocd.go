@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/argocd/inventory"
 	"github.com/plimsoll/plimsoll/argocd/toolset"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/footprint"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/gateway"
@@ -55,9 +56,7 @@ const argocdMemory = 24 * limit.MiB
 // ServeArgoCD is the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
 // asks for the end.
 func ServeArgoCD(ctx context.Context, app *core.Core, o ArgoCDOptions) error {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(argocdCollectAt)
-	}
+	footprint.CollectAt(argocdCollectAt)
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(argocdMemory))
 	}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/footprint"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
@@ -238,9 +238,7 @@ func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profi
 		}
 		o.Models[m.Upstream] = append(o.Models[m.Upstream], models.Listing{Model: m.Model, Window: models.Window{Context: m.Context, Output: m.Output}})
 	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
-	}
+	footprint.CollectAt(collectAt)
 	remembered := x.openMemory()
 	o.Keeper, o.KeepTurns, o.Recaller, o.RecallFor = remembered.Keeper(), remembered.Turns(), remembered.Recaller(), remembered.Namespace()
 	plane, err := window.Open(x.app.Core, settings, o)

@@ -48,7 +48,7 @@ func (w *work) summarise(at level) {
 			}
 		}
 		n = more
-		if !w.replace(units, n, room) {
+		if !w.replace(units, n, room, aim) {
 			return
 		}
 	}
@@ -142,45 +142,58 @@ func (w *work) cost(message int) int {
 	return max(0, cost)
 }
 
-// replace drops the first n units and puts a summary of at most room tokens in their
-// place. It returns false when that made nothing smaller; then nothing is changed.
-func (w *work) replace(units []int, n, room int) bool {
+// replace drops the first n units and puts a summary of at most room tokens in their place, of more where that is little and aim leaves
+// it: units go whole, and what the last of them frees beyond the aim is worth most in the summary. It returns false when that made nothing
+// smaller; then nothing is changed.
+func (w *work) replace(units []int, n, room, aim int) bool {
 	before := w.state()
 	messages := w.take(units, n)
 	if len(messages) == 0 {
 		return false
 	}
 	turns, _ := w.turns(messages)
-	rung, tokens := RungExtract, 0
+	rung, half := RungExtract, 0
 	for _, i := range messages {
 		if w.isSummary(i) {
-			tokens += w.cost(i)
+			half += w.cost(i)
 		} else {
-			tokens += w.cost(i) / 2
+			half += w.cost(i) / 2
 		}
 	}
-	room = min(room, max(tokens, 1))
+	room = min(room, max(half, 1))
 	if w.model(turns, max(room, summaryLeast)) {
 		rung = RungModel
 	}
 	turns = append(turns, w.kept(messages[len(messages)-1])...)
-	size := room * bytesPerToken
-	for range tries {
-		s := extract.Summarize(turns, extract.Options{Bytes: size, Messages: len(messages), Verbatim: w.verbatim})
-		w.note = s.Text
-		if !w.build() {
-			return false
-		}
-		if w.lay.at >= len(w.sizes.Messages) || w.sizes.Messages[w.lay.at] <= room+room/8 || size < extract.MinBytes {
-			break
-		}
-		size = size * room / w.sizes.Messages[w.lay.at] // a script that takes more tokens for a byte
+	if !w.put(turns, len(messages), room, room/8) {
+		return false
+	}
+	if more := min(room+aim-w.sizes.Total, half, summaryEnough); more > room && rung == RungExtract && !w.put(turns, len(messages), more, 0) {
+		return false
 	}
 	if w.sizes.Total >= before.sizes.Total {
 		w.restore(before)
 		return false
 	}
 	w.did(rung)
+	return true
+}
+
+// put writes the summary of turns, which so many messages were, in room tokens and at most so many over it. It returns false when that
+// cannot be built.
+func (w *work) put(turns []extract.Turn, messages, room, over int) bool {
+	size := room * bytesPerToken
+	for range tries {
+		s := extract.Summarize(turns, extract.Options{Bytes: size, Messages: messages, Verbatim: w.verbatim})
+		w.note = s.Text
+		if !w.build() {
+			return false
+		}
+		if w.lay.at >= len(w.sizes.Messages) || w.sizes.Messages[w.lay.at] <= room+over || size < extract.MinBytes {
+			break
+		}
+		size = size * room / w.sizes.Messages[w.lay.at] // a script that takes more tokens for a byte
+	}
 	return true
 }
 

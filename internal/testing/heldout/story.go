@@ -39,6 +39,12 @@ func Cooperative() []Session { return []Session{cooperative.session(508)} }
 // Clinic returns one in Romanian and Hebrew of the same kind.
 func Clinic() []Session { return []Session{clinic.session(509)} }
 
+// Workshop returns one in Polish and Bengali, written by somebody who had seen nothing of the extractor.
+func Workshop() []Session { return []Session{workshop.session(510)} }
+
+// Observatory returns one in Persian and Dutch, by the same author.
+func Observatory() []Session { return []Session{observatory.session(511)} }
+
 // A said sentence, and the words of it that count.
 type said struct{ text, key string }
 
