@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/sorting"
@@ -11,20 +12,33 @@ import (
 // ArgoCDInstance is one Argo CD of [mcp.argocd.NAME]. What is empty comes from the context of
 // the argocd command's own configuration, when Context names one.
 type ArgoCDInstance struct {
-	Name      string   `json:"name"`
-	URL       string   `json:"url,omitempty"`
-	Context   string   `json:"context,omitempty"` // of the argocd command's file
-	Token     string   `json:"token,omitempty"`   // name of an environment variable
-	TokenFile string   `json:"token_file,omitempty"`
-	Headers   []string `json:"headers,omitempty"` // NAME=VARIABLE
-	CA        string   `json:"ca,omitempty"`
-	Cert      string   `json:"cert,omitempty"`
-	Key       string   `json:"key,omitempty"`
-	Insecure  bool     `json:"insecure"`
-	Default   bool     `json:"default"`
+	Name      string `json:"name"`
+	URL       string `json:"url,omitempty"`
+	Context   string `json:"context,omitempty"` // of the argocd command's file
+	Token     string `json:"token,omitempty"`   // name of an environment variable
+	TokenFile string `json:"token_file,omitempty"`
+	// TokenCommand prints the token.
+	TokenCommand []string `json:"token_command,omitempty"`
+	Headers      []string `json:"headers,omitempty"` // NAME=VARIABLE
+	CA           string   `json:"ca,omitempty"`
+	Cert         string   `json:"cert,omitempty"`
+	Key          string   `json:"key,omitempty"`
+	Insecure     bool     `json:"insecure"`
+	Default      bool     `json:"default"`
 
 	// Source is where the table stands.
 	Source Source `json:"source"`
+}
+
+// tokens names the keys that say where the token comes from.
+func (in *ArgoCDInstance) tokens() (keys []string) {
+	for key, set := range map[string]bool{"token": in.Token != "", "token_file": in.TokenFile != "", "token_command": len(in.TokenCommand) > 0} {
+		if set {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // instance takes a value of [mcp.argocd.NAME].
@@ -117,8 +131,8 @@ func (l *Loaded) ArgoCD() ([]ArgoCDInstance, error) {
 		case in.URL == "" && in.Context == "":
 			where.What, where.Fix = "has neither url nor context", `write url = "https://argocd.example.com", or context = the name of one in the argocd command's configuration`
 			probs.add(where)
-		case in.Token != "" && in.TokenFile != "":
-			where.What, where.Fix = "has both token and token_file", "remove one of them"
+		case len(in.tokens()) > 1:
+			where.What, where.Fix = "has both "+strings.Join(in.tokens(), " and "), "remove one of them"
 			probs.add(where)
 		case (in.Cert == "") != (in.Key == ""):
 			where.What, where.Fix = "has only one of cert and key", "write both or none"

@@ -101,7 +101,7 @@ func writeInit(w io.Writer, project bool) error {
 		for _, k := range instanceKeys {
 			comment(&b, k.Doc)
 			mark := "# "
-			if k.Name == "token_file" {
+			if k.Name == "token_file" || k.Name == "token_command" {
 				mark = "#   " // in the place of token
 			}
 			fmt.Fprintf(&b, "%s%s = %s\n", mark, k.Name, k.example)

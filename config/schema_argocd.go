@@ -26,6 +26,11 @@ var instanceKeys = []*Key{
 		setInstance: func(s *ArgoCDInstance, v any) { s.TokenFile = v.(string) },
 	},
 	{
+		Name: "token_command", Type: TypeArgv, Project: ProjectNever, example: `["vault", "read", "-field=token", "secret/argocd"]`,
+		Doc:         "Command that prints the token, in the place of token, without a shell; it is run again a minute before the token ends (five minutes after, where the token does not say).",
+		setInstance: func(s *ArgoCDInstance, v any) { s.TokenCommand = slices.Clone(v.([]string)) },
+	},
+	{
 		Name: "headers", Type: TypePairs, Project: ProjectNever, example: `["X-Proxy-Token=PROXY_TOKEN"]`,
 		Doc:         "Further headers, each as NAME=VARIABLE: the value comes from that environment variable.",
 		setInstance: func(s *ArgoCDInstance, v any) { s.Headers = slices.Clone(v.([]string)) },

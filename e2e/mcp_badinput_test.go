@@ -242,3 +242,24 @@ func TestMCPKilledGatewayLeavesNothingInTheWay(t *testing.T) {
 	}
 	next.end()
 }
+
+// What a killed gateway left is ended by the next gateway, also by one that starts no server itself.
+func TestMCPServerOfAKilledGatewayIsEndedByTheNext(t *testing.T) {
+	w := newWorld(t)
+	c := w.wire("", "--", "sh", "-c", `sleep 1234 & exec "$0" "$@"`, misbehaving(t)).begin()
+	left := func() bool {
+		return slices.ContainsFunc(w.processes(), func(p process) bool { return strings.HasPrefix(p.args, "sleep 1234") })
+	}
+	w.until("the server has a child", left)
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+	if !left() {
+		t.Skip("what is left over goes with the gateway here")
+	}
+	next := w.wire("", "--url", "http://127.0.0.1:9/mcp")
+	_ = next.in.Close()
+	_ = next.cmd.Wait()
+	if left() {
+		t.Error("what the killed gateway left is still running")
+	}
+}

@@ -263,6 +263,8 @@ func argocdOptions(app *core.Core, in config.ArgoCDInstance) (argocd.Options, er
 		o.Token = func(context.Context) (string, error) { return value, nil }
 	case in.TokenFile != "":
 		o.Token = argocd.FileToken(in.TokenFile)
+	case len(in.TokenCommand) > 0:
+		o.Token = argocd.CommandToken(in.TokenCommand)
 	}
 	for _, pair := range in.Headers {
 		name, variable, _ := strings.Cut(pair, "=")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
@@ -148,6 +149,24 @@ func (l *launcher) claim(ctx context.Context, spec *sandbox.Spec) (*admission.Cl
 	spec.Remember = func(r sandbox.Remains) error { return claim.Record(r) }
 	spec.Observe = func(s sandbox.Sample) { _ = claim.Observe(s.Working) }
 	return claim, nil
+}
+
+// sweepTime bounds the clean-up of what killed gateways left.
+const sweepTime = 10 * time.Second
+
+// sweep ends the servers of gateways that were killed, beside what the plane does: the first server that is started here may be
+// long in coming, or be a remote one. Close waits for it.
+func (p *Plane) sweep(ctx context.Context) {
+	if p.ledger == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = p.ledger.Sweep(ctx, guard.Reap) // what stays is told by gc
+	}()
+	p.cleanup = append(p.cleanup, func() error { <-done; cancel(); return nil })
 }
 
 func release(c *admission.Claim) error {

@@ -102,6 +102,7 @@ func withPlane(ctx context.Context, app *core.Core, o MCPOptions, open func(cont
 		return err
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
+	plane.sweep(ctx)
 	server, g, err := open(ctx, plane)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ var errTimeout = errors.New("the call took too long")
 type call struct {
 	method    string
 	tool      string
+	task      bool // it asks for a task, whose result is the tool's
 	limits    Limits
 	known     *toolList
 	readOnly  bool
@@ -83,6 +85,9 @@ func (c *call) Open(a transport.Answer) { c.x.Open(a) }
 // Receive implements [transport.Receiver].
 func (c *call) Receive(f *transport.Frame) {
 	defer c.x.recover()
+	if c.s.isStale(f) {
+		return
+	}
 	c.s.notice(f)
 	if f.Bare() {
 		c.x.Receive(f)
@@ -91,7 +96,7 @@ func (c *call) Receive(f *transport.Frame) {
 	// A message with a method is not a response. The beginning of a long message is enough to tell.
 	if start := jsonrpc.ScanStart(f.Head); start.Head.Method != "" {
 		c.observeNotification(f, start.Head)
-		c.s.pass(c.ctx, f, jsonrpc.Head{}, c.x)
+		c.s.pass(c.ctx, f, jsonrpc.Head{}, c.m.Principal, c.x)
 		return
 	}
 	c.mu.Lock()
@@ -128,6 +133,9 @@ func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 func (c *call) bound(f *transport.Frame) {
 	s := c.s
 	o := c.options()
+	if f.Whole() && len(f.Head) <= 4<<10 {
+		c.noteTask(f.Head)
+	}
 	event := f.Event
 	begun, id := time.Now(), c.m.Head.ID
 	if c.timer != nil && f.Rest != nil {
@@ -138,7 +146,7 @@ func (c *call) bound(f *transport.Frame) {
 	if f.Rest != nil {
 		f = &transport.Frame{Head: f.Head, Rest: rest, Event: event, Paged: f.Paged}
 	}
-	if c.tool != "" && c.limits.pages() {
+	if c.tool != "" && !c.task && c.limits.pages() {
 		o.MaxText = c.countOnce(f, o)
 	}
 	if f.Paged && c.requested == nil {
@@ -230,7 +238,7 @@ func (c *call) options() result.Options {
 	if params := c.m.Head.Params; c.readOnly && params.Len() <= spool.MaxCall {
 		o.Source.Call = bytes.Clone(params.Of(c.m.Raw))
 	}
-	if params := c.m.Head.Params.Of(c.m.Raw); c.tool != "" {
+	if params := c.m.Head.Params.Of(c.m.Raw); c.tool != "" && !c.task {
 		if arguments := rawjson.Get(params, "arguments"); !arguments.IsZero() {
 			o.Source.ServerPage = result.ServerPage(arguments.Of(params))
 		}
@@ -288,7 +296,7 @@ func (c *call) account(o result.Outcome) {
 		Protocol: c.s.protocol(c.p), Duration: time.Since(c.started), TraceParent: c.p.traceParent, Address: c.s.o.Address,
 	})
 	if level := LargeLevel(o.Upstream); level != "" {
-		c.s.event(journal.ToolResultLarge{Server: c.s.o.Name, Tool: clip(c.tool), Bytes: o.Upstream, Level: level})
+		c.s.event(journal.ToolResultLarge{Server: c.s.o.Name, Tool: clip(cmp.Or(c.tool, c.m.Head.Method)), Bytes: o.Upstream, Level: level})
 	}
 }
 
@@ -302,7 +310,7 @@ func (c *call) Done(err error) {
 		c.timer.Stop()
 	}
 	c.mu.Unlock()
-	if c.tool != "" && !c.readOnly { // its effect may have come after its beginning
+	if c.tool != "" && !c.task && !c.readOnly { // its effect may have come after its beginning
 		c.s.forgetReusable()
 	}
 	if !answered && err != nil {
@@ -310,7 +318,7 @@ func (c *call) Done(err error) {
 	}
 	if !delivered && errors.Is(context.Cause(c.ctx), errTimeout) {
 		text := fmt.Sprintf("%s gave no answer and no progress for %s, so the call was cancelled; whether it took effect is not known. Ask for less, or raise the timeout of %s.",
-			quoted(c.tool), c.limits.Timeout, c.s.o.Name)
+			c.subject(), c.limits.Timeout, c.s.o.Name)
 		if kept != "" {
 			text += fmt.Sprintf(" What came of its result can be read: %s {\"handle\":%q}.", c.s.names(c.m.Principal).Page, kept)
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
@@ -21,6 +22,8 @@ type exchange struct {
 	id      jsonrpc.ID
 	to      transport.Receiver
 	tracked bool
+	token   string      // raw, of progress
+	goesOn  atomic.Bool // its progress is that of a task
 
 	once sync.Once  // the request is forgotten
 	mu   sync.Mutex // held while the client's receiver is called
@@ -65,6 +68,9 @@ func (x *exchange) forget() {
 			x.s.mu.Lock()
 			delete(x.s.open, x.id)
 			x.s.mu.Unlock()
+			if x.token != "" && !x.goesOn.Load() {
+				x.s.tokens.put(x.token, spent)
+			}
 		}
 	})
 }
@@ -94,22 +100,26 @@ func (x *exchange) recover() {
 	}
 }
 
-// watched wraps a receiver so that changes of the tools are noticed, and no message is too large. asked is the head of the request that is
+// watched wraps a receiver so that changes of the tools are noticed, and no message is too large. asked is the request that is
 // answered, the zero value for none.
-func (s *Session) watched(ctx context.Context, asked jsonrpc.Head, to transport.Receiver) transport.Receiver {
-	return &changeWatcher{s, ctx, asked, to}
+func (s *Session) watched(ctx context.Context, asked transport.Message, to transport.Receiver) transport.Receiver {
+	return &changeWatcher{s, ctx, asked.Head, asked.Principal, to}
 }
 
 type changeWatcher struct {
 	s     *Session
 	ctx   context.Context
 	asked jsonrpc.Head
+	who   string // the principal that asked
 	transport.Receiver
 }
 
 func (w *changeWatcher) Receive(f *transport.Frame) {
+	if w.s.isStale(f) {
+		return
+	}
 	w.s.notice(f)
-	w.s.pass(w.ctx, f, w.asked, w.Receiver)
+	w.s.pass(w.ctx, f, w.asked, w.who, w.Receiver)
 }
 
 // MaxPassed bounds a message that is neither the result of a tool or resource nor a list of tools, in bytes: a prompt with images in it has less.
@@ -117,9 +127,12 @@ const MaxPassed = 16 << 20
 
 // pass hands on a message of any size within [MaxPassed]. In the place of a larger answer stands an error that says whose it is and how large it may
 // be; of the rest, what the server says of its own accord, nothing is left.
-func (s *Session) pass(ctx context.Context, f *transport.Frame, asked jsonrpc.Head, to transport.Receiver) {
+func (s *Session) pass(ctx context.Context, f *transport.Frame, asked jsonrpc.Head, who string, to transport.Receiver) {
+	if s.boundStatus(ctx, f, who, to) {
+		return
+	}
 	switch asked.Method {
-	case "tools/list", "tools/call", "resources/read", "tasks/result": // bounded elsewhere
+	case "tools/list", "tools/call", "resources/read", "tasks/result", result.GetTask: // bounded elsewhere
 		to.Receive(f)
 		return
 	}

@@ -25,7 +25,7 @@ func (s *Session) handleInitialize(ctx context.Context, m transport.Message, p p
 		OnReceive: func(f *transport.Frame) {
 			defer x.recover()
 			if f.Bare() || jsonrpc.ScanStart(f.Head).Head.Kind != jsonrpc.Response || f.ReadAll(maxInitialize) != nil {
-				s.pass(ctx, f, m.Head, x)
+				s.pass(ctx, f, m.Head, m.Principal, x)
 				return
 			}
 			x.Receive(&transport.Frame{Head: s.withToolsCapability(f.Head), Event: f.Event})

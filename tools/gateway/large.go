@@ -56,10 +56,23 @@ func (c *call) tellLarge(size int64) {
 		return
 	}
 	text := fmt.Sprintf("%s answered with %s, more than %s: a filter, a smaller page or another tool costs less.",
-		quoted(c.tool), limit.Bytes(size).Human(), limit.Bytes(map[string]int64{"warning": WarnBytes, "alert": AlertBytes}[level]).Human())
+		c.subject(), limit.Bytes(size).Human(), limit.Bytes(map[string]int64{"warning": WarnBytes, "alert": AlertBytes}[level]).Human())
 	params := fmt.Appendf(nil, `{"level":%q,"logger":"plimsoll","data":`, level)
 	params = append(rawjson.Quote(params, text), '}')
 	c.x.Receive(&transport.Frame{Head: jsonrpc.NewRequest("", "notifications/message", params)})
+}
+
+// subject names what was asked for, for a person: a tool, or what a method was about.
+func (c *call) subject() string {
+	if c.tool != "" {
+		return quoted(c.tool)
+	}
+	for _, key := range []string{"uri", "taskId"} {
+		if of, ok := rawjson.Text(c.m.Raw, "params", key); ok && of != "" {
+			return c.m.Head.Method + " of " + quoted(of)
+		}
+	}
+	return c.m.Head.Method
 }
 
 // countedReader counts what is read.

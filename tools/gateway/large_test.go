@@ -105,6 +105,10 @@ type pausing struct {
 }
 
 func (p *pausing) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+	if m.Head.Method != "tools/call" {
+		p.scripted.Send(ctx, m, to)
+		return
+	}
 	go func() {
 		to.Receive(&transport.Frame{Head: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"[`, m.Head.ID), Rest: p.rest})
 		to.Done(ctx.Err())

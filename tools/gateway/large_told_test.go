@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 )
 
@@ -39,6 +40,26 @@ func TestLargeResultsAreToldWhoeverSetALevel(t *testing.T) {
 			t.Errorf("%+v: %q", c, told)
 		case c.want != "" && (!strings.Contains(told[0], `"level":"`+c.want+`"`) || !strings.Contains(told[0], `\"big\" answered with`)):
 			t.Errorf("%+v: %s", c, told[0])
+		}
+	}
+}
+
+// A resource has no tool's name: the warning names the resource.
+func TestLargeResourcesAreToldByTheirAddress(t *testing.T) {
+	next := &scripted{answers: map[string]string{
+		"logging/setLevel": `{}`,
+		"resources/read":   `{"contents":[{"uri":"file:///a.log","text":"` + strings.Repeat("line ", 50_000) + `"}]}`,
+	}}
+	j := journal.New(journal.Options{})
+	c := onPeer(t, gateway.New(gateway.Options{Name: "s", Next: next, Spool: newSpool(t, nil), Journal: j}), false)
+	c.do("logging/setLevel", `"level":"debug"`)
+	a := c.do("resources/read", `"uri":"file:///a.log"`)
+	if len(a.news) != 1 || !strings.Contains(string(a.news[0]), `"data":"resources/read of \"file:///a.log\" answered with`) {
+		t.Errorf("%q", a.news)
+	}
+	for r := range j.Since(0) {
+		if e, ok := r.Event.(journal.ToolResultLarge); ok && e.Tool != "resources/read" {
+			t.Errorf("%+v", e)
 		}
 	}
 }

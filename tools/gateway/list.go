@@ -34,7 +34,7 @@ func (s *Session) list(ctx context.Context, m transport.Message, p params, x *ex
 	}
 	l := &lister{s: s, ctx: ctx, m: m, p: p, x: x, version: s.o.Catalogue.now()}
 	_, l.later = rawjson.Text(m.Raw, "params", "cursor")
-	s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, l))
+	s.o.Next.Send(ctx, m, s.watched(ctx, m, l))
 }
 
 // lister is the receiver of the first page of a list that a client asked for.

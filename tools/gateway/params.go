@@ -12,11 +12,15 @@ import (
 
 // Keys of _meta.
 const (
-	metaVersion    = "io.modelcontextprotocol/protocolVersion"
-	metaClientInfo = "io.modelcontextprotocol/clientInfo"
-	metaToken      = "progressToken"
-	metaTrace      = "traceparent"
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaToken        = "progressToken"
+	metaTrace        = "traceparent"
 )
+
+// tasksExtension is the name of tasks in the capabilities of 2026-07-28.
+const tasksExtension = "io.modelcontextprotocol/tasks"
 
 // params are the members of a request's params that the gateway uses.
 type params struct {

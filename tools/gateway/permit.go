@@ -24,7 +24,7 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 		}
 	}
 	if s.o.through != nil {
-		s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, x))
+		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
 		return
 	}
 	set := &s.o.Settings
@@ -36,17 +36,29 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 	s.allowed(ctx, m, p, x, c)
 }
 
+// schemaWait is how long a call waits for a list that says no more than how a page of its result may look.
+const schemaWait = 2 * time.Second
+
 // allowed continues a call whose tool name is permitted.
 func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	set := &s.o.Settings
 	known, stale := s.o.Catalogue.get(m.Principal)
-	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.Schema == KeepSchema || ctx.Value(skipReuse{}) != nil) {
+	decides := set.ReadOnly || c.limits.Augment || c.limits.Schema == KeepSchema || ctx.Value(skipReuse{}) != nil
+	// Clients hold structuredContent to a schema that they may have from an earlier session, or ask for afterwards.
+	schema := c.limits.pages() && c.limits.Schema != StripSchema
+	if known == nil && (decides || schema) || stale && decides {
 		// What the policy says of this call depends on the list. Nobody else waits for it.
 		go func() {
 			defer x.recover()
 			waiting, cancel := s.cancellable(ctx, m.Head.ID)
 			defer cancel()
-			known := s.learn(waiting, m, p)
+			asking := waiting
+			if !decides {
+				var done context.CancelFunc
+				asking, done = context.WithTimeout(waiting, schemaWait)
+				defer done()
+			}
+			known := s.learn(asking, m, p)
 			if waiting.Err() != nil {
 				x.Done(waiting.Err())
 				return

@@ -239,7 +239,7 @@ func (r *reader) refresh(kept *spool.Result) error {
 		c := &call{method: result.CallTool, tool: p.name, limits: s.o.Settings.limitsOf(p.name)}
 		ctx = context.WithValue(ctx, skipReuse{}, true)
 		if name != "" {
-			s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, x))
+			s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
 			return
 		}
 		c.limits.Augment = false // its arguments are the tool's own

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -10,7 +11,8 @@ import (
 
 // A page of a result is its structuredContent with fewer elements in a list, without members that are too large, and with
 // the member result.MetaKey that says so. Where that may be, a schema must not demand what is left out. Elements of
-// lists are given whole or not at all, so a schema of elements stays as it is.
+// lists are given whole or not at all, so a schema of elements stays as it is; but not one by their places, as a tuple has: a
+// page may begin anywhere.
 
 // maxRelaxDepth is how deep a schema may be nested. JSON Schema has no bound; those of real tools have less than 20.
 const maxRelaxDepth = 64
@@ -54,7 +56,8 @@ func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 	}
 	var edits []rawjson.Edit
 	var drop []string
-	closed, patterns := false, false
+	closed, patterns, mapped := false, false, false
+	tuple := !rawjson.Get(schema, "prefixItems").IsZero()
 	for m, err := range rawjson.Members(schema, 0) {
 		if err != nil {
 			return nil, false
@@ -62,7 +65,8 @@ func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 		key := string(m.Key)
 		switch {
 		case forbidsPage[key] || root && forbidsNotice[key],
-			(key == "const" || key == "enum") && !isScalar(m.Value.Of(schema)):
+			(key == "const" || key == "enum") && !isScalar(m.Value.Of(schema)),
+			key == "prefixItems", key == "additionalItems", key == "items" && (tuple || schema[m.Value.Start] == '['):
 			drop = append(drop, key)
 			continue
 		case key == "oneOf": // a part may fit several
@@ -71,6 +75,8 @@ func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 				continue
 			}
 			edits = append(edits, rawjson.Edit{Span: m.Name, With: []byte(`"anyOf"`)})
+		case key == "additionalProperties" && root && schema[m.Value.Start] == '{':
+			mapped = true
 		case key == "additionalProperties" && string(m.Value.Of(schema)) != "true":
 			closed = true
 		case key == "patternProperties":
@@ -82,6 +88,9 @@ func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 		below, ok := relaxMember(m.Value.Of(schema), key, root, refers, depth)
 		if !ok {
 			return nil, false
+		}
+		if mapped { // clients that make types of schemas (FastMCP's) know nothing of patterns
+			below, mapped = fmt.Appendf(nil, `{"anyOf":[%s,{"type":"object"}]}`, below), false
 		}
 		if !bytes.Equal(below, m.Value.Of(schema)) {
 			edits = append(edits, rawjson.Edit{Span: m.Value, With: below})

@@ -22,7 +22,10 @@ func TestASchemaLosesOnlyWhatForbidsAPage(t *testing.T) {
 		"a wrapper":     {`{"type":"object","properties":{"result":{"type":"array","minItems":1}},"required":["result"],"x-fastmcp-wrap-result":true}`, `{"type":"object","properties":{"result":{"type":"array"}},"x-fastmcp-wrap-result":true}`},
 		"one of":        {`{"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"type":"object","anyOf":[{},{}]}`},
 		"closed":        {`{"type":"object","additionalProperties":false}`, `{"type":"object","additionalProperties":false,` + notice + `}`},
-		"a typed map":   {`{"type":"object","additionalProperties":{"type":"number"}}`, `{"type":"object","additionalProperties":{"type":"number"},` + notice + `}`},
+		"a typed map":   {`{"type":"object","additionalProperties":{"type":"number"}}`, `{"type":"object","additionalProperties":{"anyOf":[{"type":"number"},{"type":"object"}]}}`},
+		"a tuple":       {`{"type":"object","properties":{"result":{"type":"array","prefixItems":[{"type":"string"}],"items":{"type":"integer"},"maxItems":2,"minItems":2}}}`, `{"type":"object","properties":{"result":{"type":"array","maxItems":2}}}`},
+		"an old tuple":  {`{"type":"object","properties":{"result":{"type":"array","items":[{"type":"string"}],"additionalItems":false}}}`, `{"type":"object","properties":{"result":{"type":"array"}}}`},
+		"many tuples":   {`{"type":"object","properties":{"result":{"type":"array","items":{"type":"array","prefixItems":[{"type":"string"}]}}}}`, ""},
 		"a reference":   {`{"type":"object","$ref":"#/$defs/R","$defs":{"R":{"type":"object","required":["a"],"additionalProperties":false}}}`, `{"type":"object","$ref":"#/$defs/R","$defs":{"R":{"type":"object","additionalProperties":false,` + notice + `}}}`},
 		"graph":         {graphSchema, `{"type":"object","properties":{"entities":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"observations":{"type":"array","items":{"type":"string"}}},"required":["name","observations"],"additionalProperties":false}},"relations":{"type":"array"}},"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#",` + notice + `}`},
 	} {

@@ -69,6 +69,8 @@ type Session struct {
 	client  string // clientInfo.name of initialize
 	version string // the protocol version that both agreed on
 	reuse   reuseTable
+	tasks   recall // the tool of a task, by principal and id
+	tokens  recall // whether the request of a progress token is answered
 	// logLevel is what the client has set; "" while it has not.
 	logLevel string
 	asking   map[string]*listRequest // lists under way, by principal
@@ -119,7 +121,7 @@ func (s *Session) End(ctx context.Context, header http.Header, to transport.Rece
 
 // Listen implements [transport.Peer]: it watches for changes of the server's tools.
 func (s *Session) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
-	s.o.Next.Listen(ctx, header, s.watched(ctx, jsonrpc.Head{}, to))
+	s.o.Next.Listen(ctx, header, s.watched(ctx, transport.Message{}, to))
 }
 
 func (s *Session) event(e journal.Event) {
@@ -148,28 +150,33 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 			transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
 			return
 		}
+		if x.token = string(p.token); x.token != "" {
+			s.tokens.put(x.token, underWay)
+		}
 	}
 	switch m.Head.Method {
 	case "initialize", "server/discover":
 		s.handleInitialize(ctx, m, p, x)
 	case "logging/setLevel":
 		s.wantsLog(m)
-		s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, x))
+		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
 	case "tools/list":
 		s.list(ctx, m, p, x)
 	case "tools/call":
 		s.callTool(ctx, m, p, x)
 	case "resources/read":
 		if s.o.through != nil {
-			s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, x))
+			s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
 			return
 		}
 		s.forward(ctx, m, p, x, &call{method: result.ReadResource, limits: s.o.Settings.limitsOf("")})
 	case "tasks/result":
 		// What a task of 2025-11-25 answers with is the result of the tool.
-		s.forward(ctx, m, p, x, &call{method: result.CallTool, limits: s.o.Settings.limitsOf("")})
+		s.task(ctx, m, p, x, result.CallTool)
+	case result.GetTask:
+		s.task(ctx, m, p, x, result.GetTask)
 	default:
-		s.o.Next.Send(ctx, m, s.watched(ctx, m.Head, x))
+		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
 	}
 }
 

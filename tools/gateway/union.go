@@ -62,7 +62,7 @@ func (u *union) Send(ctx context.Context, m transport.Message, to transport.Rece
 	case "resources/templates/list":
 		go u.list(ctx, m, to, "resourceTemplates", false)
 	case "tools/call", "prompts/get":
-		u.named(ctx, m, to, "name")
+		u.named(ctx, withoutTasks(m), to, "name")
 	case "completion/complete":
 		u.complete(ctx, m, to)
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
@@ -108,6 +108,22 @@ func (u *union) sendNamed(ctx context.Context, m transport.Message, to transport
 		return
 	}
 	u.pass(ctx, out, to, c)
+}
+
+// withoutTasks takes back that the client takes tasks: whose a task is nobody could tell here.
+func withoutTasks(m transport.Message) transport.Message {
+	at := rawjson.Get(m.Raw, "params", "_meta", metaCapabilities, "extensions")
+	if at.IsZero() || rawjson.Get(at.Of(m.Raw), tasksExtension).IsZero() {
+		return m
+	}
+	extensions, err := rawjson.Remove(at.Of(m.Raw), tasksExtension)
+	if err != nil {
+		return m
+	}
+	if out, err := replaced(m, at, extensions); err == nil {
+		return out
+	}
+	return m
 }
 
 // complete routes by what is completed.

@@ -83,8 +83,11 @@ func Bound(ctx context.Context, f *transport.Frame, o Options) Outcome {
 	r.out.ID = o.ID
 	r.raw.dir = o.TempDir
 	r.prescan.maxItems = o.MaxItems
-	r.lexer.reset(&r.prescan, o.Method == ReadResource)
-	r.passing = o.Method != CallTool && o.Method != ReadResource
+	r.lexer.reset(&r.prescan, o.Method)
+	r.passing = o.Method != CallTool && o.Method != ReadResource && !o.task()
+	if o.task() { // what follows its result is needed
+		r.o.Early = 0
+	}
 	if o.Early > 0 {
 		r.started = time.Now()
 	}
@@ -155,10 +158,13 @@ func (r *reading) take(p []byte, held bool) error {
 	case r.passing:
 		return nil
 	case r.lexerErr == nil:
-		if r.lexerErr = r.lexer.Feed(p); r.prescan.method {
+		if r.lexerErr = r.lexer.Feed(p); r.prescan.method && r.o.Method != TaskStatus {
 			r.passing, r.lexerErr = true, nil
 			return nil
 		}
+	}
+	if r.prescan.passed > MaxTask {
+		return &TooLarge{MaxTask}
 	}
 	if r.prescan.text > r.o.maxText() || r.prescan.answers && (r.prescan.media > r.o.maxMedia() || r.prescan.meta > MaxMeta) || r.prescan.overhead(r.raw.size) {
 		return r.toSpool()
@@ -214,7 +220,7 @@ func (r *reading) toSpool() error {
 		}
 		s.writer, s.failed = r.o.Spool.Create(src)
 	}
-	r.lexer.reset(s, r.o.Method == ReadResource)
+	r.lexer.reset(s, r.o.Method)
 	chunk := chunks.Get().(*[ChunkBytes]byte)
 	defer chunks.Put(chunk)
 	for from := r.raw.reader(0, r.raw.size); ; {
@@ -330,7 +336,7 @@ func (r *reading) complete() {
 		if s.writer != nil {
 			_ = s.writer.Discard()
 		}
-		r.deliver(s.composeError(r.out.ID), nil)
+		r.deliver(s.composeError(r.out.ID), &s.kept)
 		return
 	}
 	if s.failed == nil {

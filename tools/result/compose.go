@@ -2,6 +2,7 @@ package result
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -59,30 +60,52 @@ func (c *composer) members(m members) {
 
 // envelope begins the message and leaves it open.
 func (s *spoolWriter) envelope(id jsonrpc.ID) *composer {
-	c := &composer{}
-	c.raw(`{"jsonrpc":"2.0","id":`)
-	if id == "" {
-		id = "null"
+	c := &composer{comma: true}
+	c.raw(`{"jsonrpc":"2.0"`)
+	task := `"result":{`
+	if s.o.Method == TaskStatus {
+		c.raw(`,"method":"` + TaskStatus + `"`)
+		task = `"params":{`
+	} else {
+		c.member("id", []byte(cmp.Or(id, "null")))
 	}
-	c.raw(string(id))
-	c.comma = true
 	c.members(s.message)
+	if s.inTask {
+		c.next()
+		c.raw(task)
+		for i, g := range s.task {
+			if i == 0 {
+				g.mem = g.mem[1:]
+			}
+			c.splice(g)
+		}
+		c.comma = len(s.task) > 0
+	}
 	return c
+}
+
+// closed ends the message.
+func (s *spoolWriter) closed(c *composer) []seg {
+	c.raw("}}")
+	if s.inTask {
+		c.raw("}")
+	}
+	c.cut()
+	return c.segs
 }
 
 // composeError makes the error response that s has seen, bounded.
 func (s *spoolWriter) composeError(id jsonrpc.ID) []seg {
 	c := s.envelope(id)
-	c.raw(`,"error":{`)
+	c.next()
+	c.raw(`"error":{`)
 	c.comma = false
 	if rawjson.Get(append(append([]byte{'{'}, s.err.raw...), '}'), "code").IsZero() {
 		c.member("code", []byte("-32603"))
 	}
 	c.members(s.err)
 	c.member("message", rawjson.Quote(nil, s.errorText.text()))
-	c.raw("}}")
-	c.cut()
-	return c.segs
+	return s.closed(c)
 }
 
 // composeResult makes the result with page 1 in the place of the document. v is nil where
@@ -91,10 +114,11 @@ func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs
 	structured := s.structuredPart(v)
 	failed = s.prescan.failed
 	c := s.envelope(id)
-	c.raw(`,"result":{`)
+	c.next()
+	c.raw(`"result":{`)
 	c.comma = false
 	c.members(s.result)
-	if s.o.Modern && !s.typed {
+	if s.o.Modern && !s.typed && !s.inTask {
 		c.member("resultType", []byte(`"complete"`))
 	}
 	c.next()
@@ -122,9 +146,7 @@ func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs
 		c.splice(structured...)
 	}
 	s.metaPart(c, v)
-	c.raw("}}")
-	c.cut()
-	return c.segs, failed
+	return s.closed(c), failed
 }
 
 // blocksPart writes the blocks of content or the entries of contents.

@@ -43,6 +43,9 @@ func (r *reading) hand(f *transport.Frame, size int64) {
 	if r.delivered {
 		return
 	}
+	if r.o.Method == TaskStatus && r.out.Cut != nil {
+		return // whoever waits for it asks for the task
+	}
 	r.delivered = true
 	r.out.Delivered = size
 	if r.o.Deliver != nil {
@@ -85,7 +88,7 @@ func (r *reading) reason(err error) string {
 func (s *spoolWriter) unkept(id jsonrpc.ID) []seg {
 	text := fmt.Sprintf("[plimsoll] The result has %s of text, more than may be delivered at once, and it could not be kept: %s. ",
 		limit.Bytes(s.text).Human(), shorten(s.failed.Error(), 300))
-	if s.o.Method == ReadResource {
+	if s.o.Method == ReadResource || s.o.task() {
 		return []seg{{mem: jsonrpc.ErrorResponse(id, jsonrpc.CodeInternal, text, nil)}}
 	}
 	head := shorten(string(s.head), int(min(maxHead, s.o.textBudget()/2)))

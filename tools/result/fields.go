@@ -18,12 +18,14 @@ type lexer struct {
 	jsonstream.Lexer
 	to       events
 	resource bool     // contents is looked into, not content
+	task     bool     // result or params is a task, and the result is in it
 	stack    [8]place // what was entered; no place lies deeper
 	depth    int
 }
 
-func (l *lexer) reset(to events, resource bool) {
-	l.to, l.resource, l.depth = to, resource, 0
+func (l *lexer) reset(to events, method string) {
+	l.to, l.depth = to, 0
+	l.resource, l.task = method == ReadResource, method == GetTask || method == TaskStatus
 	l.Reset(l)
 }
 
@@ -71,6 +73,7 @@ type place uint8
 
 const (
 	inMessage  place = iota
+	inTask           // result{} or params{}, of a task
 	inResult         // result{}
 	inError          // error{}
 	inContent        // result.content[]
@@ -102,9 +105,11 @@ func (f field) decoded() bool { return f == fieldText || f == fieldMessage }
 // inside says which container a value is.
 func (l *lexer) inside(in place, name string, c byte) (place, bool) {
 	switch {
-	case in == inMessage && name == "result" && c == '{':
+	case in == inMessage && l.task && (name == "result" || name == "params") && c == '{':
+		return inTask, true
+	case (in == inMessage || in == inTask) && name == "result" && c == '{':
 		return inResult, true
-	case in == inMessage && name == "error" && c == '{':
+	case (in == inMessage || in == inTask) && name == "error" && c == '{':
 		return inError, true
 	case in == inResult && !l.resource && name == "content" && c == '[':
 		return inContent, true

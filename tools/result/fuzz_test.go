@@ -22,13 +22,13 @@ func (t *trace) piece(p []byte)                      { t.Write(p) }
 func (t *trace) end()                                { t.WriteString("] end\n") }
 
 // lex gives the trace of a text in pieces of these sizes.
-func lex(text string, resource bool, cuts []byte) string {
+func lex(text, method string, cuts []byte) string {
 	var (
 		t   trace
 		l   lexer
 		err error
 	)
-	l.reset(&t, resource)
+	l.reset(&t, method)
 	for i := 0; len(text) > 0 && err == nil; i++ {
 		n := len(text)
 		if len(cuts) > 0 {
@@ -51,6 +51,8 @@ var samples = []string{
 	`{"id":1e400,"error":{"code":-32000,"message":"m\u0000","data":{"d":null}},"method":"x"}`,
 	`{"id":7,"id":8,"result":{"content":[{"text":"a","text":"b"}],"content":[],"te\u0078t":1}} x`,
 	`{"id":7,"result":{"content":[{"text":"` + strings.Repeat("0123456789", 200) + `"}]}}`,
+	`{"id":7,"result":{"taskId":"a","result":{"content":[{"type":"text","text":"aaa\n"}],"structuredContent":{"a":[1]}},"ttlMs":1}}`,
+	`{"id":7,"result":{"taskId":"a","status":"failed","error":{"code":-32000,"message":"aaa"}}}`,
 	`{"id":7,"result":{"content":[{"text":"[1,2,3,4,5,6,7,8,9,10]"}],"structuredContent":[1,[2],3]}}`,
 	`{"id":7,"result":{"structuredContent":` + strings.Repeat("[", 50) + strings.Repeat("]", 50) + `}}`,
 	"{\"id\":7,\"result\":{\"content\":[{\"text\":\"\xff\xc3\"}]}", `[`, `{`, `{"a`, `{"a":}`, `{"a":1,}`, `{"result":{"content":[{]}}`,
@@ -62,9 +64,15 @@ func FuzzAnyChunkingTellsTheSame(f *testing.F) {
 		f.Add(s, i%3 == 0, []byte{2, 0, 6})
 	}
 	f.Fuzz(func(t *testing.T, text string, resource bool, cuts []byte) {
-		want := lex(text, resource, nil)
-		if got := lex(text, resource, cuts); got != want {
-			t.Errorf("in pieces:\n%s\nat once:\n%s", got, want)
+		methods := []string{CallTool, GetTask}
+		if resource {
+			methods = []string{ReadResource}
+		}
+		for _, method := range methods {
+			want := lex(text, method, nil)
+			if got := lex(text, method, cuts); got != want {
+				t.Errorf("in pieces:\n%s\nat once:\n%s", got, want)
+			}
 		}
 	})
 }
@@ -87,6 +95,8 @@ func FuzzBound(f *testing.F) {
 		o.MaxText, o.MaxMedia, o.MaxItems = 2000, 300, 8
 		if resource {
 			o.Method = ReadResource
+		} else if strings.Contains(text, "taskId") {
+			o.Method = GetTask
 		}
 		cut := frame(text, append([]byte{200}, cuts...)...)
 		if end > 0 && int(end) < len(text) {
@@ -122,7 +132,7 @@ func FuzzBound(f *testing.F) {
 		if a.Error != nil && len(a.Error.Message) > 2000+MaxNotice {
 			t.Errorf("%d bytes of message", len(a.Error.Message))
 		}
-		if int64(len(got)) > 2000*6+2*MaxKept+3*MaxNotice*2 {
+		if o.Method != GetTask && int64(len(got)) > 2000*6+2*MaxKept+3*MaxNotice*2 {
 			t.Errorf("%d bytes", len(got))
 		}
 	})

@@ -150,7 +150,7 @@ func BenchmarkLexer(b *testing.B) {
 				l lexer
 				s prescan
 			)
-			l.reset(&s, false)
+			l.reset(&s, CallTool)
 			if err := l.Feed([]byte(c.before)); err != nil {
 				b.Fatal(err)
 			}

@@ -13,6 +13,9 @@ import (
 const (
 	CallTool     = "tools/call"
 	ReadResource = "resources/read"
+	// GetTask answers with a task in which the result of a tool's call may stand, and TaskStatus tells of one.
+	GetTask    = "tasks/get"
+	TaskStatus = "notifications/tasks"
 )
 
 // Defaults of Options.
@@ -47,6 +50,8 @@ const (
 	// MaxMeta is how many bytes of a result may describe it to the client and are read by no model: its _meta, annotations, and members of no known
 	// name. More of it counts as text.
 	MaxMeta = 64 << 10
+	// MaxTask is how many bytes of a task beside its result are passed on: what it asks of the client stands there.
+	MaxTask = 16 << 20
 	// MaxDepth is how deep values may be nested; the same as in encoding/json.
 	MaxDepth = 10_000
 )
@@ -104,6 +109,9 @@ type Options struct {
 	// notification or request of the server that broke off or is too large is not delivered.
 	Deliver func(*transport.Frame)
 }
+
+// task says that the result stands in a task.
+func (o *Options) task() bool { return o.Method == GetTask || o.Method == TaskStatus }
 
 // Outcome is what became of a response.
 type Outcome struct {

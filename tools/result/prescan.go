@@ -14,6 +14,7 @@ type prescan struct {
 	// text, media and meta are what counts against MaxText, MaxMedia and MaxMeta, in bytes; items is the
 	// longest list, blocks how many text blocks there are.
 	text, media, meta int64
+	passed            int64 // bytes of a task beside its result
 	items, blocks     int
 	// kind is the literal of the type of the block under way, and data how much media it has: of a kind that is not known nobody
 	// can say what a client does with it, so its data count as text.
@@ -35,7 +36,7 @@ func (s *prescan) open(p place, _ []byte) {
 	if p == inError {
 		s.failed = true
 	}
-	if p == inResult || p == inError {
+	if p == inTask || p == inResult || p == inError {
 		s.answers = true
 	}
 	if p == inBlock {
@@ -61,7 +62,7 @@ func (s *prescan) knownKind() bool {
 
 // overhead is what a message has beside its texts, media and descriptions: at most what it takes to write them, five bytes of an escape for each
 // byte of text, and the frames of a few blocks. More is no way to write a result, such as a name or a gap of megabytes.
-func (s *prescan) overhead(size int64) bool { return size > 6*s.text+s.media+s.meta+MaxMeta }
+func (s *prescan) overhead(size int64) bool { return size > 6*s.text+s.media+s.meta+s.passed+MaxMeta }
 
 func (s *prescan) begin(f field, in place, key []byte) {
 	s.field, s.in = f, in
@@ -107,6 +108,10 @@ func (s *prescan) piece(p []byte) {
 	case fieldMeta:
 		s.meta += n
 	default:
+		if s.in == inTask {
+			s.passed += n
+			return
+		}
 		if s.typed {
 			s.kind = appendShort(s.kind, p)
 		}

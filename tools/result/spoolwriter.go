@@ -22,6 +22,8 @@ type spoolWriter struct {
 	kept          spooledBuffer // raw media that is delivered
 	message       members
 	result        members
+	task          []seg // the members of the task in which the result stands
+	inTask        bool
 	meta          []byte // raw, where small
 	err           members
 	blocks        []*block
@@ -41,14 +43,15 @@ type spoolWriter struct {
 	head                []byte      // the beginning of the text, for when nothing can be kept
 	errorText           headAndTail // of error.message
 
-	key      []byte // of the value under way
-	hasKey   bool
-	small    []byte
-	tooLarge bool // the small value got too large
-	from     int64
-	over     bool // the media under way is not delivered
-	quotes   jsonstream.Unquoter
-	stop     error // nothing more can be done with this response
+	key       []byte // of the value under way
+	hasKey    bool
+	small     []byte
+	tooLarge  bool // the small value got too large
+	from      int64
+	over      bool  // the media under way is not delivered
+	heldMedia int64 // bytes of media that are delivered
+	quotes    jsonstream.Unquoter
+	stop      error // nothing more can be done with this response
 }
 
 // maxHead is how much of a text is delivered when the spool takes nothing.
@@ -62,6 +65,8 @@ func (s *spoolWriter) open(p place, key []byte) {
 		s.block.openObject(nil)
 	case inResource:
 		s.block.openObject(key)
+	case inTask:
+		s.inTask = true
 	case inError:
 		s.isErr = true
 	}
@@ -137,7 +142,7 @@ func (s *spoolWriter) begin(f field, in place, key []byte) {
 			s.structured = []byte{}
 		}
 		s.structuredFrom, s.structuredTo = s.kept.size, s.kept.size
-	case fieldMedia:
+	case fieldMedia, fieldMember:
 		s.from = s.kept.size
 	case fieldMessage:
 		s.errorText = headAndTail{max: s.errorText.max}
@@ -182,7 +187,11 @@ func (s *spoolWriter) piece(p []byte) {
 	case fieldMessage:
 		s.errorText.write(p)
 	default:
-		s.smallPiece(p)
+		if s.in == inTask {
+			s.taskPiece(p)
+		} else {
+			s.smallPiece(p)
+		}
 	}
 	if s.remaining > s.reserve() && s.text > s.o.maxText() {
 		s.shrinkBlocks()
@@ -234,54 +243,12 @@ func (s *spoolWriter) mime() string {
 	return unquoted(s.block.mime)
 }
 
-// mediaPiece holds media for delivery until it is too much, then the spool has it.
-func (s *spoolWriter) mediaPiece(p []byte) {
-	if s.over {
-		s.putQuoted(p)
-		s.block.media += int64(len(p))
-		return
-	}
-	if s.prescan.media <= s.o.maxMedia() {
-		if err := s.kept.write(p); err != nil {
-			s.stop = err
-		}
-		return
-	}
-	s.over = true
-	s.block.media = s.kept.size - s.from + int64(len(p))
-	s.mediaToSpool(s.from, s.kept.size)
-	s.kept.size = s.from
-	s.kept.mem = s.kept.mem[:min(int64(len(s.kept.mem)), s.from)]
-	s.putQuoted(p)
-}
-
-// mediaToSpool begins a part with media that was held for delivery.
-func (s *spoolWriter) mediaToSpool(from, to int64) {
-	s.startPart(spool.Media, s.mime())
-	s.quotes.Reset()
-	s.tooLarge = false
-	held := make([]byte, ChunkBytes)
-	for r := s.kept.reader(from, to); ; {
-		n, err := r.Read(held)
-		s.putQuoted(held[:n])
-		if err != nil {
-			break
-		}
-	}
-}
-
-// putQuoted writes the inside of a string that begins with its quote.
-func (s *spoolWriter) putQuoted(p []byte) {
-	if !s.tooLarge && len(p) > 0 {
-		s.tooLarge = true // the opening quote
-		p = p[1:]
-	}
-	for len(p) > 0 {
-		text, n, closed := s.quotes.Feed(p)
-		s.put(text)
-		if p = p[n:]; closed {
-			return
-		}
+// taskPiece holds what a task has beside its result.
+func (s *spoolWriter) taskPiece(p []byte) {
+	if s.passed > MaxTask {
+		s.stop = &TooLarge{MaxTask}
+	} else if err := s.kept.write(p); err != nil {
+		s.stop = err
 	}
 }
 
@@ -322,6 +289,12 @@ func (s *spoolWriter) end() {
 		s.meta = nil
 		if !s.tooLarge && len(s.small) > 0 && s.small[0] == '{' && sound(s.key, s.small) {
 			s.meta = append([]byte{}, s.small...)
+		}
+		return
+	}
+	if s.in == inTask {
+		if s.hasKey && s.kept.size > s.from {
+			s.task = append(s.task, seg{mem: append(append([]byte{','}, s.key...), ':')}, seg{from: s.from, to: s.kept.size})
 		}
 		return
 	}

@@ -14,7 +14,7 @@
 //
 // The servers are found by the form of the file: mcpServers (Claude Code, Claude Desktop,
 // Gemini CLI, Cursor, Windsurf, Cline, Copilot and many others), projects.*.mcpServers
-// (Claude Code's own file), servers and mcp.servers (VS Code), mcp (opencode), and
+// (Claude Code's own file), servers and mcp.servers (VS Code), mcp (opencode, Crush), context_servers (Zed), and
 // mcp_servers in TOML (Codex). JSON may have comments and trailing commas.
 //
 // # Secrets of remote servers

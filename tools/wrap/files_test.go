@@ -118,6 +118,58 @@ var files = []struct{ name, path, before, after string }{
 }`,
 	},
 	{
+		"Crush", "/p/crush.json", `{
+  "$schema": "https://charm.land/crush.json",
+  "mcp": {
+    "files": { "type": "stdio", "command": "node", "args": ["/srv.js"], "timeout": 120, "disabled_tools": ["x"], "env": { "A": "b" } },
+    "github": { "type": "http", "url": "https://api.example/mcp/", "timeout": 120, "headers": { "Authorization": "Bearer $GH_PAT" } },
+    "stream": { "type": "sse", "url": "https://example.com/sse", "headers": { "API-Key": "$(echo $API_KEY)" } }
+  }
+}
+`, `{
+  "$schema": "https://charm.land/crush.json",
+  "mcp": {
+    "files": { "type": "stdio", "command": "/opt/plimsoll", "args": ["mcp", "--name", "files", "--", "node", "/srv.js"], "timeout": 120, "disabled_tools": ["x"], "env": { "A": "b" } },
+    "github": { "type": "stdio", "command": "/opt/plimsoll", "args": ["mcp", "--name", "github", "--url", "https://api.example/mcp/"], "timeout": 120, "env": { "PLIMSOLL_MCP_HEADER_1": "Authorization: Bearer $GH_PAT" } },
+    "stream": { "type": "stdio", "command": "/opt/plimsoll", "args": ["mcp", "--name", "stream", "--url", "https://example.com/sse"], "env": { "PLIMSOLL_MCP_HEADER_1": "API-Key: $(echo $API_KEY)" } }
+  }
+}
+`,
+	},
+	{
+		"Zed", "/h/.config/zed/settings.json", `// Zed settings
+{
+  "theme": "One Dark",
+  "context_servers": {
+    "local": {
+      "command": "srv",
+      "args": ["a"], // mine
+      "env": {}
+    },
+    "ext": { "enabled": true, "settings": { "x": 1 } },
+    "own": { "source": "custom", "enabled": true, "command": "uv", "args": ["run"] },
+    "remote": { "url": "https://a.example/mcp", "headers": { "K": "v" } },
+    "login": { "url": "https://b.example/mcp" },
+  },
+}
+`, `// Zed settings
+{
+  "theme": "One Dark",
+  "context_servers": {
+    "local": {
+      "command": "/opt/plimsoll",
+      "args": ["mcp", "--name", "local", "--", "srv", "a"], // mine
+      "env": {}
+    },
+    "ext": { "enabled": true, "settings": { "x": 1 } },
+    "own": { "source": "custom", "enabled": true, "command": "/opt/plimsoll", "args": ["mcp", "--name", "own", "--", "uv", "run"] },
+    "remote": { "command": "/opt/plimsoll", "args": ["mcp", "--name", "remote", "--url", "https://a.example/mcp"], "env": { "PLIMSOLL_MCP_HEADER_1": "K: v" } },
+    "login": { "url": "https://b.example/mcp" },
+  },
+}
+`,
+	},
+	{
 		"opencode 2", "/p/opencode.json", `{"mcp":{"servers":{"a":{"type":"local","command":["x"],"disabled":true}}}}`,
 		`{"mcp":{"servers":{"a":{"type":"local","command":["/opt/plimsoll", "mcp", "--name", "a", "--", "x"],"disabled":true}}}}`,
 	},

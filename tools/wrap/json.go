@@ -214,6 +214,8 @@ func client(path string) string {
 		{"/.vscode/settings.json", "VS Code"},
 		{"/code/user/settings.json", "VS Code"},
 		{"/windsurf/mcp_config.json", "Windsurf"},
+		{"/zed/settings.json", "Zed"},
+		{"/.zed/settings.json", "Zed"},
 	} {
 		if strings.HasSuffix(slashed, c.end) {
 			return c.name
@@ -231,15 +233,16 @@ func (d *document) find(root object) {
 		}
 		return fallback
 	}
-	for _, key := range []string{"mcpServers", "amp.mcpServers", "context_servers"} {
+	for _, key := range []string{"mcpServers", "amp.mcpServers"} {
 		d.section(root, named("an MCP client"), plainEntry, key)
 	}
+	d.section(root, named("Zed"), plainEntry, "context_servers")
 	for _, project := range root.inside("projects") {
 		d.section(root, named("Claude Code"), plainEntry, "projects", project, "mcpServers")
 	}
 	d.section(root, named("VS Code"), plainEntry, "servers")
 	d.section(root, named("VS Code"), plainEntry, "mcp.servers")
-	// `mcp` is opencode's; VS Code's settings have `mcp.servers`, opencode 2 as well.
+	// `mcp` is opencode's and Crush's; VS Code's settings have `mcp.servers`, opencode 2 as well.
 	mcp, ok := root.object("mcp")
 	if !ok {
 		return
@@ -274,7 +277,7 @@ type kind uint8
 
 const (
 	plainEntry kind = iota // command, args, env; url, headers
-	argvEntry              // opencode: type, command as an array, environment
+	argvEntry              // opencode: type, command as an array, environment; Crush: as plainEntry
 	anyEntry               // either, by the entry itself
 )
 
@@ -311,6 +314,8 @@ func (d *document) section(root object, client string, k kind, place ...string) 
 		case k == plainEntry:
 		case command != nil && isArray(command.node), typeOf(o) == "local", typeOf(o) == "remote":
 			e.argv, e.client = true, "opencode"
+		case k == argvEntry && (command != nil && isString(command.node) || slices.Contains([]string{"stdio", "http", "sse"}, typeOf(o))):
+			e.client = crush
 		case k == argvEntry:
 			continue // a setting that is not a server
 		}
@@ -325,6 +330,14 @@ func typeOf(o object) string {
 	}
 	s, _ := stringOf(m.node)
 	return s
+}
+
+// crush is the client whose values are words of a shell: it fills in $NAME and $(COMMAND).
+const crush = "Crush"
+
+func isString(v *hujson.Value) bool {
+	_, ok := stringOf(v)
+	return ok
 }
 
 func isArray(v *hujson.Value) bool {

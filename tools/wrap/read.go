@@ -32,6 +32,8 @@ type Environment struct {
 	// Project is the folder whose servers count in a file that has those of several, and what ${workspaceFolder} stands for.
 	Project string
 	Home    string
+
+	shell bool // values are words of a shell
 }
 
 // Read gives the servers of a client's file, in the file's order, with everything that the client would fill in filled in. One that
@@ -52,6 +54,7 @@ func Read(path string, data []byte, from Environment) ([]Startable, error) {
 			continue
 		}
 		s := Startable{Server: e.server()}
+		from.shell = s.Client == crush
 		fields, ok := at(root, place)
 		if !ok {
 			s.Why = whyForm
@@ -255,8 +258,17 @@ func (f *fields) pairs(key string) (out []header) {
 // (opencode).
 var placeholder = lazy.Regexp(`\$\{([^}]*)\}|\{env:([^}]*)\}`)
 
+// shellName is $NAME (Crush).
+var shellName = lazy.Regexp(`\$([A-Za-z_][A-Za-z0-9_]*)`)
+
 // fill puts values in the place of placeholders.
 func (e Environment) fill(text string) (string, error) {
+	if e.shell {
+		if strings.ContainsAny(text, "`\\") || strings.Contains(text, "$(") {
+			return "", errors.New("only its client can fill in what a shell would run")
+		}
+		text = shellName().ReplaceAllString(text, "$${$1}")
+	}
 	var failed error
 	out := placeholder().ReplaceAllStringFunc(text, func(found string) string {
 		inner, dollar := strings.CutPrefix(found, "${")

@@ -47,6 +47,7 @@ func (s *Server) whole(g *generation, line []byte) {
 	}
 	h, err := jsonrpc.Scan(line)
 	if err != nil {
+		s.tellUnread(g, line)
 		s.noise.add("text", int64(len(line)))
 		return
 	}
@@ -74,6 +75,7 @@ func (s *Server) large(g *generation, head []byte, rest io.Reader) {
 	case start.Head.Method != "" || start.Open == "id":
 		s.locate(g, f)
 	default:
+		s.tellUnread(g, head)
 		s.discard("text", f)
 	}
 }

@@ -31,6 +31,7 @@ type generation struct {
 	born           time.Time
 	out            *timedReader
 	answered       atomic.Bool
+	said           atomic.Bool // why nothing can be read
 	words          *stderr
 	serverRequests serverRequests // needs Server.mu
 	dead           bool           // needs Server.mu
@@ -257,6 +258,8 @@ func (s *Server) attend(g *generation) {
 		defer close(drained)
 		s.read(g)
 	}()
+	unended := time.AfterFunc(unendedAfter, func() { s.tellUnended(g) })
+	defer unended.Stop()
 	select {
 	case <-drained: // it closed its standard output: no answer can come any more
 		s.killIfStuck(g, exited)
@@ -351,15 +354,19 @@ func (s *Server) note(e journal.Event) {
 
 // timedReader tells how long a read has been waiting.
 type timedReader struct {
-	src   io.Reader
-	since atomic.Int64 // when the read began, in Unix nanoseconds; 0 when none is under way
-	ended atomic.Bool  // nothing more comes
+	src     io.Reader
+	since   atomic.Int64 // when the read began, in Unix nanoseconds; 0 when none is under way
+	ended   atomic.Bool  // nothing more comes
+	unended atomic.Bool  // what came last is no end of a line
 }
 
 func (w *timedReader) Read(p []byte) (int, error) {
 	w.since.Store(time.Now().UnixNano())
 	defer w.since.Store(0)
 	n, err := w.src.Read(p)
+	if n > 0 {
+		w.unended.Store(p[n-1] != '\n')
+	}
 	if err != nil {
 		w.ended.Store(true)
 	}

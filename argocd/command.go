@@ -1,0 +1,135 @@
+package argocd
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	// commandTime is how long a command may take to print a token.
+	commandTime = 10 * time.Second
+	// tokenKept is how long a token is used that does not say when it ends; one that does is used until tokenEarly before.
+	tokenKept  = 5 * time.Minute
+	tokenEarly = time.Minute
+	// commandWords is how much of what a command says on standard error is shown, in bytes.
+	commandWords = 200
+)
+
+// CommandToken makes an [Options].Token of a command that prints a token, without a shell. It is run again a minute before the token
+// ends, where that is a JWT with a time in it (exp, RFC 7519), else after five minutes. A command that fails, prints nothing or takes more than
+// ten seconds is an error of the request.
+func CommandToken(argv []string) func(context.Context) (string, error) {
+	c := &tokenCommand{argv: argv, now: time.Now, turn: make(chan struct{}, 1)}
+	return c.token
+}
+
+type tokenCommand struct {
+	argv []string
+	now  func() time.Time
+	turn chan struct{} // who runs the command; the others wait, as long as their requests do
+
+	mu    sync.Mutex
+	value string
+	until time.Time
+}
+
+func (c *tokenCommand) token(ctx context.Context) (string, error) {
+	if value := c.kept(); value != "" {
+		return value, nil
+	}
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if value := c.kept(); value != "" { // another request had it run
+		return value, nil
+	}
+	value, err := c.run(ctx)
+	if err != nil {
+		return "", err
+	}
+	until := c.now().Add(tokenKept)
+	if ends, ok := expiry(value); ok {
+		until = ends.Add(-tokenEarly)
+	}
+	c.mu.Lock()
+	c.value, c.until = value, until
+	c.mu.Unlock()
+	return value, nil
+}
+
+// kept is the token that is still good.
+func (c *tokenCommand) kept() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.now().Before(c.until) {
+		return ""
+	}
+	return c.value
+}
+
+func (c *tokenCommand) run(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
+	cmd.WaitDelay = time.Second // a child of it may hold the pipes
+	printed, said := &head{most: maxToken + 1}, &head{most: commandWords}
+	cmd.Stdout, cmd.Stderr = printed, said
+	err := cmd.Run()
+	switch token := bearer(printed.String()); {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "", fmt.Errorf("the token command %s took more than %s", c.argv[0], commandTime)
+	case err != nil:
+		if words := strings.Join(strings.Fields(said.String()), " "); words != "" {
+			return "", fmt.Errorf("the token command %s: %w: %s", c.argv[0], err, limit.Short(words, commandWords))
+		}
+		return "", fmt.Errorf("the token command %s: %w", c.argv[0], err)
+	case token == "":
+		return "", fmt.Errorf("the token command %s printed no token", c.argv[0])
+	default:
+		if err := checkToken(token); err != nil {
+			return "", fmt.Errorf("the token command %s: %w", c.argv[0], err)
+		}
+		return token, nil
+	}
+}
+
+// head keeps the beginning of what is written.
+type head struct {
+	bytes.Buffer
+
+	most int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	h.Buffer.Write(p[:min(len(p), h.most-h.Len())])
+	return len(p), nil
+}
+
+// expiry is when a JWT ends. Nothing of it is verified: the server does that.
+func expiry(token string) (time.Time, bool) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return time.Time{}, false
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct {
+		Exp float64 `json:"exp"` // seconds; may have a fraction
+	}
+	if err != nil || json.Unmarshal(payload, &claims) != nil || claims.Exp <= 0 || claims.Exp > 1<<40 {
+		return time.Time{}, false
+	}
+	return time.Unix(int64(claims.Exp), 0), true
+}

@@ -1,0 +1,114 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/tools/result"
+)
+
+// maxRecalled bounds the words that a session recalls of what has passed, and maxRecalledText each of them.
+const (
+	maxRecalled     = 1024
+	maxRecalledText = 256
+)
+
+// recall keeps words by words, the newest of them. It may be used by several goroutines.
+type recall struct {
+	mu    sync.Mutex
+	words map[string]string
+	order []string
+}
+
+func (r *recall) put(key, word string) {
+	if len(key) > maxRecalledText || len(word) > maxRecalledText {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.words == nil {
+		r.words = map[string]string{}
+	}
+	if _, ok := r.words[key]; !ok {
+		if r.order = append(r.order, key); len(r.order) > maxRecalled {
+			delete(r.words, r.order[0])
+			r.order = r.order[1:]
+		}
+	}
+	r.words[key] = word
+}
+
+func (r *recall) get(key string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.words[key]
+}
+
+// taskTool is the tool of a task, so that its result is held to what the client was told of that tool.
+func (s *Session) taskTool(principal, id string) string { return s.tasks.get(principal + "\x00" + id) }
+
+// noteTask remembers the tool of a call that was answered with a task: of 2026-07-28 the result is one, of 2025-11-25 it has one.
+func (c *call) noteTask(message []byte) {
+	if c.task || c.tool == "" {
+		return
+	}
+	id, ok := rawjson.Text(message, "result", "taskId")
+	if !ok {
+		id, ok = rawjson.Text(message, "result", "task", "taskId")
+	}
+	if ok {
+		c.s.tasks.put(c.m.Principal+"\x00"+id, c.tool)
+		c.x.goesOn.Store(true)
+	}
+}
+
+// task forwards a request for a task, whose result is bounded as that of a call of the tool.
+func (s *Session) task(ctx context.Context, m transport.Message, p params, x *exchange, method string) {
+	id, _ := rawjson.Text(m.Raw, "params", "taskId")
+	tool := s.taskTool(m.Principal, id)
+	known, _ := s.o.Catalogue.get(m.Principal)
+	s.forward(ctx, m, p, x, &call{method: method, tool: tool, task: true, known: known, limits: s.o.Settings.limitsOf(tool)})
+}
+
+// Progress that comes after the answer is of nothing that the client knows; some drop the connection for it. That of a call that was
+// answered with a task goes on until the task ends.
+const (
+	progressed = "notifications/progress"
+	spent      = "ended"
+	underWay   = "open"
+)
+
+// isStale says that a frame is progress of a request that has been answered.
+func (s *Session) isStale(f *transport.Frame) bool {
+	if s.o.Many || !f.Whole() || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], []byte(progressed)) || jsonrpc.ScanStart(f.Head).Head.Method != progressed {
+		return false
+	}
+	token := rawjson.Get(f.Head, "params", metaToken)
+	return s.tokens.get(string(token.Of(f.Head))) == spent
+}
+
+var taskStatus = []byte(result.TaskStatus)
+
+// boundStatus bounds a notification of a task with its result in it; false is any other message.
+func (s *Session) boundStatus(ctx context.Context, f *transport.Frame, who string, to transport.Receiver) bool {
+	if s.o.through != nil || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], taskStatus) || jsonrpc.ScanStart(f.Head).Head.Method != result.TaskStatus {
+		return false
+	}
+	id, _ := rawjson.Text(f.Head, "params", "taskId")
+	c := &call{s: s, method: result.TaskStatus, task: true, tool: s.taskTool(who, id), profile: s.profile(params{}), m: transport.Message{Principal: who}}
+	c.known, _ = s.o.Catalogue.get(who)
+	c.limits = s.o.Settings.limitsOf(c.tool)
+	o := c.options()
+	o.MaxFrame = MaxPassed
+	event := f.Event
+	o.Deliver = func(out *transport.Frame) {
+		out.Event = event
+		to.Receive(out)
+	}
+	result.Bound(ctx, f, o)
+	return true
+}
