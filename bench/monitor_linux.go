@@ -94,6 +94,43 @@ func monitor(ctx context.Context, o *Out, args []string) error {
 			add(name, percent, goal)
 		}
 	}
+	return idleSupervisor(ctx, o, period)
+}
+
+// idleSupervisor measures `plimsoll run` itself over the tree, once it has given back what starting took.
+func idleSupervisor(ctx context.Context, o *Out, period time.Duration) error {
+	dir, err := os.MkdirTemp("", "plimsoll-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	binary, err := builtBinary(ctx, dir)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, binary, "run", "--quiet", "--", "/bin/sh", "-c", treeScript)
+	cmd.Env = append(os.Environ(), "PLIMSOLL_STATE_DIR="+filepath.Join(dir, "state"))
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait() // it was ended by us
+	}()
+	const settled = 7 * time.Second // two more than it waits before it gives memory back
+	if err := wait(ctx, settled); err != nil {
+		return err
+	}
+	const name = "plimsoll run, idle"
+	o.Add(Row{Case: name, Metric: "RssAnon", Value: float64(anonOf(cmd.Process.Pid)) / 1000, Unit: "kB", Baseline: "goal", BaselineValue: 4000})
+	period *= 4 // the kernel counts in hundredths of a second
+	before := processorOf([]int{cmd.Process.Pid})
+	if err := wait(ctx, period); err != nil {
+		return err
+	}
+	spent := processorOf([]int{cmd.Process.Pid}) - before
+	o.Add(Row{Case: name, Metric: "cpu", Value: 100 * float64(spent) / float64(period), Unit: "% of a core", Baseline: "goal", BaselineValue: 0.1})
 	return nil
 }
 

@@ -23,6 +23,7 @@ type (
 		// Cut says that the result broke off; what came of it can be read.
 		Cut      bool          `json:"cut,omitempty"`
 		Protocol string        `json:"protocol,omitempty"` // the client's, "2025-11-25"
+		Address  string        `json:"address,omitempty"`  // of a remote server that was asked: its host, with the port where that is not 443
 		Duration time.Duration `json:"duration_ns"`
 		// TraceParent is the client's span (W3C Trace Context), where the call's _meta named one.
 		TraceParent string `json:"traceparent,omitempty"`

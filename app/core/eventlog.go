@@ -15,8 +15,8 @@ import (
 
 const (
 	// logLines is how many events wait for a reader that is slow. A line has a few hundred
-	// bytes, so they take less than a megabyte.
-	logLines = 2048
+	// bytes, so they take some 200 KB.
+	logLines = 512
 	// logFlush is what the reader gets at the end to take those that wait.
 	logFlush = time.Second
 )

@@ -215,6 +215,7 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 			return nil, err
 		}
 		p.cleanup = append(p.cleanup, trial.Close)
+		o.Address = addressOf(s.URL)
 		o.Dial = func(d gateway.Dialing) transport.Peer {
 			h := header.Clone()
 			for name, values := range d.Header { // of one client
@@ -256,6 +257,18 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 	server := gateway.NewServer(o)
 	p.servers = append(p.servers, server)
 	return server, nil
+}
+
+// addressOf is the host of an address, with its port unless that is the one of https.
+func addressOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	if u.Scheme == "http" && u.Port() == "" {
+		return u.Host + ":80"
+	}
+	return u.Host
 }
 
 // policyOf is the configuration of a server as the gateway takes it.

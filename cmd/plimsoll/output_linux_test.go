@@ -32,3 +32,17 @@ func TestAStandardOutputThatTakesNothingIsAnError(t *testing.T) {
 		}
 	}
 }
+
+// A standard stream that the caller has closed is /dev/null, in Plimsoll and in what it runs: Go's runtime opens it before any code of ours, so
+// that no file that is opened later takes its number. It cannot be told from one that the caller put there.
+func TestAClosedStandardOutputIsNull(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	cmd := exec.Command("sh", "-c", `"$0" run --quiet -- readlink /proc/self/fd/2 2>&- && exec "$0" run --quiet -- sh -c 'said=$(readlink /proc/$$/fd/1); echo "$said" >&2' >&-`, s.program())
+	cmd.Env, cmd.Dir = s.env, s.dir
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil || stdout.String() != "/dev/null\n" || stderr.String() != "/dev/null\n" {
+		t.Errorf("%v: %q, %q", err, stdout.String(), stderr.String())
+	}
+}

@@ -44,6 +44,8 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 			if err != nil {
 				return err
 			}
+			// The other commands, with all their flags, would be in memory as long as this one waits.
+			cmd.Root().ResetCommands()
 			a.Run(cmd.Context(), o).Exit()
 			return nil
 		},

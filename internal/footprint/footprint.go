@@ -37,12 +37,13 @@ func CollectAt(percent int) {
 }
 
 // Shrink gives back what starting took: garbage, free pages, and the pages of the program that were only read to start. It
-// leaves one processor to the process, because each that Go plans for keeps memory of its own. The function it returns
+// leaves one processor to the process, because each that Go plans for keeps memory of its own: after the collection, since the pages of
+// one that goes before it are filed under lists that are otherwise empty, 0.4 MB of them. The function it returns
 // undoes the settings; the memory comes back as it is used.
 func Shrink() (restore func()) {
 	percent := debug.SetGCPercent(garbage)
-	processors := runtime.GOMAXPROCS(1)
 	Release()
+	processors := runtime.GOMAXPROCS(1)
 	return func() {
 		debug.SetGCPercent(percent)
 		runtime.GOMAXPROCS(processors)

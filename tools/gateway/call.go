@@ -296,7 +296,7 @@ func (c *call) account(o result.Outcome) {
 	c.s.event(journal.ToolCalled{
 		Server: c.s.o.Name, Method: c.method, Tool: clip(c.tool), UpstreamBytes: o.Upstream, DeliveredBytes: o.Delivered,
 		Spilled: o.Spilled, Items: o.Items, Failed: o.Failed, Cut: o.Cut != nil,
-		Protocol: c.s.protocol(c.p), Duration: time.Since(c.started), TraceParent: c.p.traceParent,
+		Protocol: c.s.protocol(c.p), Duration: time.Since(c.started), TraceParent: c.p.traceParent, Address: c.s.o.Address,
 	})
 	if level := LargeLevel(o.Upstream); level != "" {
 		c.s.event(journal.ToolResultLarge{Server: c.s.o.Name, Tool: clip(cmp.Or(c.tool, c.m.Head.Method)), Bytes: o.Upstream, Level: level})

@@ -40,6 +40,8 @@ type ServerOptions struct {
 	// Remote says that Dial's Peers speak streamable HTTP: a client of HTTP and of the same
 	// protocol version then has its session with the server itself.
 	Remote bool
+	// Address is the host of a remote server, with its port where that is not 443, for events.
+	Address string
 	// Builtin says that Dial's Peers are tools of this process (package builtin): they speak
 	// both protocol versions, so that nothing is asked or bridged, they are given the headers of their
 	// clients' HTTP requests, and a session is not bounded by MaxProcesses.
@@ -148,7 +150,7 @@ func (s *Server) session(next transport.Peer, many bool) *Session {
 
 func (s *Server) options(next transport.Peer, many bool) Options {
 	return Options{
-		Name: s.o.Name, Next: next, Spool: s.o.Spool, Journal: s.o.Journal, Settings: s.o.Settings,
+		Name: s.o.Name, Address: s.o.Address, Next: next, Spool: s.o.Spool, Journal: s.o.Journal, Settings: s.o.Settings,
 		Catalogue: s.catalogue, Query: s.o.Query, TempDir: s.o.TempDir, Many: many,
 	}
 }

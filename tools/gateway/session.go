@@ -30,6 +30,8 @@ const (
 type Options struct {
 	// Name is what the gateway calls the server, in events and results.
 	Name string
+	// Address is the host of a remote server, with its port where that is not 443, for events.
+	Address string
 	// Next is the connection to the server, in the protocol version of the client.
 	Next  transport.Peer
 	Spool *spool.Spool

@@ -115,11 +115,12 @@ func (f *fold) unanswered(q *request, at time.Time) span {
 // tool is the span of a call of an MCP tool, or of what reads a resource: that of a client of the server, unless the server was not asked.
 func (f *fold) tool(r *journal.Record, e *journal.ToolCalled) span {
 	s := f.toolSpan(r, e.Server, e.Tool, e.Method, r.Time.Add(-e.Duration))
+	a := &s.Attributes
 	if !e.Reused {
 		s.Kind = kindClient
+		a.server(e.Address)
 	}
 	f.calls++
-	a := &s.Attributes
 	a.text("mcp.protocol.version", e.Protocol)
 	a.number("plimsoll.mcp.upstream_bytes", e.UpstreamBytes)
 	a.number("plimsoll.mcp.delivered_bytes", e.DeliveredBytes)

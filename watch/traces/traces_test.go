@@ -197,7 +197,7 @@ func TestARunIsATrace(t *testing.T) {
 	run.Append(journal.ChildKilled{PID: 77, Name: "node", Bytes: 3 << 30, By: "kernel"})
 
 	gateway := begin(dir, runs.KindGateway, "gate", "outer")
-	gateway.Append(journal.ToolCalled{Server: "files", Method: "tools/call", Tool: "read", UpstreamBytes: 5000, DeliveredBytes: 900, Spilled: true, Protocol: "2025-11-25", Duration: 30 * time.Millisecond})
+	gateway.Append(journal.ToolCalled{Server: "files", Method: "tools/call", Tool: "read", UpstreamBytes: 5000, DeliveredBytes: 900, Spilled: true, Protocol: "2025-11-25", Address: "mcp.example.com:8443", Duration: 30 * time.Millisecond})
 	gateway.Append(journal.ToolCalled{
 		Server: "files", Method: "tools/call", Tool: "write", Failed: true, Duration: time.Millisecond,
 		TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
@@ -294,6 +294,9 @@ func TestARunIsATrace(t *testing.T) {
 		{read, "plimsoll.mcp.upstream_bytes", "5000"},
 		{read, "plimsoll.mcp.delivered_bytes", "900"},
 		{read, "plimsoll.mcp.spilled", "true"},
+		{read, "server.address", "mcp.example.com"},
+		{read, "server.port", "8443"},
+		{write, "server.address", ""},
 		{write, "error.type", "tool_error"},
 		{del, "error.type", "denied"},
 	} {

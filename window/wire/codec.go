@@ -15,8 +15,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Encodings are the content encodings that are read, as Accept-Encoding has them. Brotli is none of them: its dictionary alone is 120 KB, and
-// no client is known to send it.
+// Encodings are the content encodings that are read, as Accept-Encoding has them. Brotli is none of them: a decoder makes the
+// program 217 KB larger, 120 of them its dictionary, and no client is known to send it.
 const Encodings = "gzip, deflate, zstd"
 
 // ErrEncoding is returned for a content encoding that is not known here (br, several at once).
