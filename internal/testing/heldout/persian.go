@@ -6,6 +6,7 @@ import "github.com/plimsoll/plimsoll/window/wire"
 var observatory = dialogue{
 	name: "an observatory's nights in Python, in Persian and Dutch", dialect: wire.Responses, agent: codex, rows: 34,
 	code: []string{"def %s(%s, *, %s=None):", "    %s = self.%s.%s(%s)", "    if %s.%s is None:", "        return %s", "    for %s in %s.%s:", "        %s.%s(%s)", "class %s(%s):", "    # %s of %s", "    raise %s(\"%s without %s\")", "from %s.%s import %s", "    with %s.open(%s) as %s:"},
+	//lint:ignore ST1018 Persian is written with U+200C inside its words.
 	lines: `
 > سلام. لطفاً زمان‌بند رصدخانه را بازنویسی کن. ⟦u:تلسکوپ هرگز نباید به زیر بیست درجه ارتفاع برود⟧. ضمناً ⟦u:همهٔ زمان‌ها به وقت جهانی ذخیره شوند⟧.
 r scheduler/plan.py | سلام، از برنامهٔ شبانه شروع می‌کنم تا ببینم صف چطور ساخته می‌شود.
