@@ -101,6 +101,10 @@ type (
 // observe folds one event of the tools plane in.
 func (m *MCP) observe(e Event) {
 	switch e := e.(type) {
+	case ToolsListed:
+		if e.Tokens > 0 { // the list that the client was given, not what was asked for behind it
+			m.DefinitionTokens, m.Deferred = e.Tokens, e.Deferred
+		}
 	case ToolCalled:
 		m.Calls++
 		m.UpstreamBytes += e.UpstreamBytes

@@ -95,13 +95,15 @@ func TestToolsAreFound(t *testing.T) {
 				continue // the recorded servers have none for it
 			}
 			of++
-			var r struct{ Result struct{ Content []struct{ Text string } } }
+			var r struct {
+				Result struct{ Content []struct{ Text string } }
+			}
 			if err := json.Unmarshal(do("tools/call", fmt.Sprintf(`{"name":"tool_search","arguments":{"query":%q}}`, a.Query)), &r); err != nil || len(r.Result.Content) == 0 {
 				t.Fatalf("%q: %v", a.Query, err)
 			}
 			text := r.Result.Content[0].Text
 			if slices.ContainsFunc(a.Tools, func(tool string) bool {
-				return strings.Contains(text, fmt.Sprintf(`{"name":%q`, gateway.Merged(a.Server, tool)))
+				return strings.Contains(text, fmt.Sprintf(`"name":%q`, gateway.Merged(a.Server, tool)))
 			}) {
 				right++
 			} else if file == "open.json" {
