@@ -80,8 +80,10 @@ type Key struct {
 	auto     string // another word for auto
 	of       string // of TypeToolSizes: the per-tool key its members set
 	noBound  bool   // 0 means unlimited, the loosest value
-	optional bool   // of counts: 0 is allowed although it is below min
-	set      func(*Settings, any)
+	// thousands says that 8k may be written for 8000.
+	thousands bool
+	optional  bool // of counts: 0 is allowed although it is below min
+	set       func(*Settings, any)
 
 	perServer  bool // may stand in [mcp.servers.NAME]
 	perMCPTool bool // may stand in [mcp.servers.NAME.tools.TOOL]

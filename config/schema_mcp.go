@@ -75,6 +75,12 @@ var mcpKeys = []*Key{
 		set: func(s *Settings, v any) { s.MCP.ReadOnly = v.(bool) },
 	},
 	{
+		Name: "tools_max", Type: TypeCount, Default: "0", PerTool: true, perServer: true, Project: ProjectFree, min: 2000, max: maxTokens, noBound: true, optional: true,
+		thousands: true, example: `"8k"`,
+		Doc: "Tokens that the definitions of one gateway's tools may take of the window; of more, those used most here stay and the rest is found by tool_search. 0 lists all. Nothing changes for clients that do this themselves (Claude Code, Codex).",
+		set: func(s *Settings, v any) { s.MCP.ToolsMax = v.(int) },
+	},
+	{
 		Name: "reuse", Type: TypeDuration, Default: "30s", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, max: int64(30 * time.Second), example: `"30s"`,
 		Doc: "How old a large result of a tool that changes nothing may be to answer the same call again; 0s asks the server every time.",
 		set: func(s *Settings, v any) { s.MCP.Reuse = v.(time.Duration) },

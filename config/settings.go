@@ -238,6 +238,7 @@ type MCPSettings struct {
 	Allow        []string      `json:"allow,omitempty"`
 	Deny         []string      `json:"deny,omitempty"`
 	ReadOnly     bool          `json:"read_only"`
+	ToolsMax     int           `json:"tools_max"` // tokens; 0 means no bound
 	Reuse        time.Duration `json:"-"`
 	Early        time.Duration `json:"-"` // 0 waits for the end
 	Timeout      time.Duration `json:"-"` // 0 means none

@@ -211,10 +211,15 @@ func (k *Key) parseCount(w written) (any, error) {
 	if w.form != formInt && w.form != formText {
 		return nil, k.wrong(w, want, k.example)
 	}
+	unit := int64(1)
+	if text, ok := strings.CutSuffix(strings.ToLower(strings.TrimSpace(w.text)), "k"); ok && k.thousands && w.form == formText {
+		w.text, unit = text, 1000
+	}
 	n, err := parseInt(w)
 	if err != nil && w.form == formText {
 		return nil, k.wrong(w, want, k.example)
 	}
+	n = min(n, maxTokens) * unit
 	if err != nil || (n < k.min || n > k.max) && (n != 0 || !k.optional) {
 		return nil, &misfit{fmt.Sprintf("%s is out of range, %d to %d", clip(w.text), k.min, k.max), fmt.Sprintf("write %s = %s", k.Name, k.example)}
 	}

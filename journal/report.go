@@ -180,6 +180,9 @@ type MCP struct {
 	UpstreamBytes  int64 `json:"upstream_bytes"`
 	DeliveredBytes int64 `json:"delivered_bytes"`
 	Spilled        int64 `json:"spilled"`
+	// DefinitionTokens are what the tools of the last list take of a model's window, Deferred those that were not in it.
+	DefinitionTokens int `json:"definition_tokens,omitempty"`
+	Deferred         int `json:"deferred_tools,omitempty"`
 }
 
 // maxListed bounds the process lists and warnings of a report; the counters go on.
@@ -260,7 +263,7 @@ func (r *Reporter) Observe(rec Record) {
 		p.Window.observe(e)
 	case EditorSeen:
 		p.Editor = e.Editor
-	case ToolCalled, ToolsTallied:
+	case ToolCalled, ToolsListed, ToolsTallied:
 		p.MCP.observe(e)
 	case RunEnded:
 		p.ExitCode, p.Signal, p.Outcome = e.ExitCode, e.Signal, e.Outcome

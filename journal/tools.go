@@ -40,6 +40,10 @@ type (
 		Server string `json:"server"`
 		Tools  int    `json:"tools"`            // of the server, in the list
 		Hidden int    `json:"hidden,omitempty"` // by the policy
+		// Deferred are tools that are found by tool_search and are not in the list.
+		Deferred int `json:"deferred,omitempty"`
+		// Tokens are what the list takes of a model's window; 0 where they were not counted.
+		Tokens int `json:"tokens,omitempty"`
 		// Long counts descriptions over 2,048 characters, which clients cut.
 		Long  int   `json:"long_descriptions,omitempty"`
 		Bytes int64 `json:"bytes"`
@@ -53,7 +57,7 @@ type (
 		Tool   string `json:"tool,omitempty"`
 		Why    string `json:"why"` // "denied", "read_only", "too_large", "busy", "protocol", "internal", "hops"
 	}
-	// ToolRead says that a kept result was read: "page", "search" or "query".
+	// ToolRead says that a kept result was read: "page", "search", "query", or "tools" for a search for tools.
 	ToolRead struct {
 		Server   string        `json:"server"`
 		What     string        `json:"what"`
@@ -98,6 +102,10 @@ type (
 // observe folds one event of the tools plane in.
 func (m *MCP) observe(e Event) {
 	switch e := e.(type) {
+	case ToolsListed:
+		if e.Tokens > 0 { // the list that the client was given, not what was asked for behind it
+			m.DefinitionTokens, m.Deferred = e.Tokens, e.Deferred
+		}
 	case ToolCalled:
 		m.Calls++
 		m.UpstreamBytes += e.UpstreamBytes

@@ -103,7 +103,7 @@ func (p *Plane) ArgoCD(clients []*argocd.Client, version string) (*gateway.Serve
 	}
 	g := gateway.NewServer(gateway.ServerOptions{
 		Name: ArgoCDName, Dial: func(gateway.Dialing) transport.Peer { return server.Dial() }, Spool: p.Spool, Journal: p.Journal,
-		Settings: policies, Query: p.Query, TempDir: p.temp,
+		Settings: policies, Definitions: p.definitions(p.Settings.MCP.ToolsMax), Query: p.Query, TempDir: p.temp,
 		Builtin: true,
 	})
 	p.servers = append(p.servers, g)

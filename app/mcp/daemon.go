@@ -95,7 +95,7 @@ func OpenDaemon(app *core.Core, s config.Settings, j *journal.Journal, token, ve
 	if len(parts) > 0 {
 		m := gateway.NewMerge(gateway.MergeOptions{
 			Name: "merged", Parts: parts, Spool: plane.Spool, Journal: j, Query: plane.Query,
-			Settings: gateway.Settings{Limits: limitsOf(s.MCP), MaxSearch: s.MCP.MaxSearch},
+			Settings: gateway.Settings{Limits: limitsOf(s.MCP), MaxSearch: s.MCP.MaxSearch}, Definitions: plane.definitions(s.MCP.ToolsMax),
 		})
 		h := mcpserver.New(mcpserver.Options{
 			Name: "merged", Open: m.Open, Principal: plane.principal, MaxSessions: s.MCP.MaxSessions, Idle: s.MCP.Idle, Journal: j,

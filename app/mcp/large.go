@@ -25,6 +25,8 @@ type LargeResult struct {
 type LargeResults struct {
 	// Tell takes a line, without the name of the program.
 	Tell func(line string)
+	// Window is the context window in tokens, where it is known: definitions of tools that take more than a tenth of it are told of.
+	Window int
 
 	mu   sync.Mutex
 	told map[LargeResult]bool
@@ -36,6 +38,10 @@ func (l *LargeResults) Observe(r journal.Record) {
 	if e, ok := r.Event.(journal.ToolNoise); ok && e.What == "list" {
 		l.tellOnce(LargeResult{Server: e.Server}, fmt.Sprintf("the list of tools of %s is larger than %s: what is behind that is left out; ask its operator for a list in pages",
 			printable.Text(e.Server), limit.Bytes(gateway.MaxListBytes).Human()))
+	}
+	if e, ok := r.Event.(journal.ToolsListed); ok && l.Window > 0 && e.Tokens > l.Window/10 {
+		l.tellOnce(LargeResult{Server: e.Server, Level: "definitions"}, fmt.Sprintf("warning: the definitions of the %d tools of %s take about %d tokens, more than a tenth of the window of %d; deny what is not used, or set tools_max",
+			e.Tools, printable.Text(e.Server), e.Tokens, l.Window))
 	}
 	e, ok := r.Event.(journal.ToolResultLarge)
 	if !ok {

@@ -199,7 +199,7 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 		return p.delegate(s)
 	}
 	o := gateway.ServerOptions{
-		Name: s.Name, Remote: s.URL != "", Spool: p.Spool, Journal: p.Journal, Settings: policyOf(s), Query: p.Query,
+		Name: s.Name, Remote: s.URL != "", Spool: p.Spool, Journal: p.Journal, Settings: policyOf(s), Definitions: p.definitions(s.MCP.ToolsMax), Query: p.Query,
 		TempDir: p.temp, MaxProcesses: s.MCP.MaxProcesses,
 	}
 	if s.URL != "" {

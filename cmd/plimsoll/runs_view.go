@@ -60,6 +60,9 @@ func printRun(out io.Writer, d app.RunDetails) error {
 	if m := r.Report.MCP; m.Calls > 0 {
 		row("tools", "%s, %s became %s; %d kept to be read in pages", limit.Count(m.Calls, "call"), limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human(), m.Spilled)
 	}
+	if m := r.Report.MCP; m.DefinitionTokens > 0 {
+		row("definitions", "about %d tokens of each request; %s found by search", m.DefinitionTokens, limit.Count(int64(m.Deferred), "more tool"))
+	}
 	if r.Editor.Requests > 0 {
 		for i, line := range app.SessionLines(r.Editor, r.Seen) {
 			row(map[bool]string{true: "editor"}[i == 0], "%s", line)

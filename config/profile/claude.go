@@ -22,7 +22,7 @@ var _ = add(Agent{
 	ServerNames: []string{"/.mcp.json", "/.claude.json"},
 	Servers:     claudeServers,
 	// It cuts at 25,000 tokens, and puts what is over 50,000 characters into a file.
-	MCPClient: "claude-code", ResultCap: 50_000,
+	MCPClient: "claude-code", ResultCap: 50_000, DefersTools: true,
 
 	UserAgent: "claude-cli/", Speaks: claudeSpeaks, Typed: claudeTyped,
 })

@@ -20,7 +20,7 @@ var _ = add(Agent{
 	ServerFiles: func(h Home) []string { return []string{below(codexFolder(h), "config.toml")} },
 	ServerNames: []string{"/.codex/config.toml"},
 	Servers:     codexServers,
-	MCPClient:   "codex", ResultCap: 10_000, // it cuts at about 10 KB; codex-mcp-client
+	MCPClient:   "codex", DefersTools: true, ResultCap: 10_000, // it cuts at about 10 KB; codex-mcp-client
 
 	UserAgent: "codex", Speaks: codexSpeaks, Typed: codexTyped,
 })

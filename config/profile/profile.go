@@ -45,6 +45,8 @@ type Agent struct {
 	// MCPClient begins the name it gives itself as a client of MCP servers (clientInfo.name), in lower case, and is its name in
 	// the gateway's reports; "" where it gives none or none is known.
 	MCPClient string
+	// DefersTools tells that it does not give its model all definitions of tools where they are many, but lets it find them.
+	DefersTools bool
 	// ResultCap is the text of one tool's result in bytes that it is given whole: under the size at which it cuts, drops or
 	// moves a result away itself. 0 is what a client is given that nothing is known of.
 	ResultCap limit.Bytes

@@ -24,7 +24,7 @@ type Catalogue struct {
 // NewCatalogue returns an empty catalogue.
 func NewCatalogue() *Catalogue { return &Catalogue{of: map[string]*toolList{}} }
 
-// toolList is one remembered list of tools. Once it is shared, only its field contracts changes.
+// toolList is one remembered list of tools. Once it is shared, only its fields contracts and find change.
 type toolList struct {
 	sum     [sha256.Size]byte
 	traits  map[string]toolTraits
@@ -32,9 +32,12 @@ type toolList struct {
 	version uint64 // of the catalogue when it was asked for
 	at      time.Time
 	failed  bool // the server gave no list
+	finder  finderNames
+	tools   []listed // those that may be used; kept where definitions are bounded only
 
 	mu        sync.Mutex
-	contracts map[string]*result.Contract // made when they are first needed
+	find      func(query string, limit int) []int // made when it is first needed
+	contracts map[string]*result.Contract         // made when they are first needed
 }
 
 // get returns the remembered list of a principal, or nil. stale reports that the server has announced changes since.
@@ -46,7 +49,7 @@ func (c *Catalogue) get(principal string) (k *toolList, stale bool) {
 }
 
 // put remembers a list that was requested when the catalogue had this version.
-func (c *Catalogue) put(principal string, k *toolList) {
+func (c *Catalogue) put(principal string, k *toolList) *toolList {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, other := range c.of {
@@ -67,6 +70,7 @@ func (c *Catalogue) put(principal string, k *toolList) {
 	}
 	c.byUse = append(c.byUse, principal)
 	c.of[principal] = k
+	return k
 }
 
 func (c *Catalogue) now() uint64 {

@@ -31,7 +31,7 @@ func editedText(t *testing.T, s Settings, added ...string) string {
 	for _, a := range added {
 		raw = append(raw, []byte(a))
 	}
-	return string(edit(tools, &s, raw, false).array)
+	return string(edit(tools, &s, raw, false, nil).array)
 }
 
 func TestListsAreEditedAsBytes(t *testing.T) {
@@ -312,7 +312,7 @@ func FuzzEdit(f *testing.F) {
 		if added {
 			ours = addedTools(result.DefaultNames)
 		}
-		got := edit(tools, &s, ours, false).array
+		got := edit(tools, &s, ours, false, nil).array
 		if !json.Valid(page) {
 			return
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
-	"github.com/plimsoll/plimsoll/tools/result"
 )
 
 // askTimeout bounds a list of tools that the gateway asks for itself: a server that lists
@@ -112,17 +111,28 @@ func (l *lister) deliver(first []byte) {
 		return
 	}
 	s := l.s
-	names := s.o.Names
-	if !l.later { // else it is a part of a list, of which nothing follows
-		names = s.remember(l.m.Principal, l.version, l.pages.tools)
-	}
 	var added [][]byte
-	if !s.o.Bare && !l.later {
-		added = addedTools(names)
+	var whole map[string]bool
+	rest := l.pages.next
+	if !l.later { // else it is a part of a list, of which nothing follows
+		k := s.remember(l.m.Principal, l.version, l.pages.tools)
+		if !s.o.Bare {
+			added = addedTools(k.names)
+		}
+		if s.shortens(l.p) {
+			var finder [][]byte
+			if whole, finder = s.choose(k, added); finder != nil {
+				added, rest = append(added, finder...), ""
+			}
+		}
 	}
-	e := edit(l.pages.tools, &s.o.Settings, added, s.o.through != nil)
-	s.event(journal.ToolsListed{Server: s.o.Name, Tools: e.shown, Hidden: e.hidden, Long: e.long, Bytes: int64(len(e.array)), Rest: l.pages.next != ""})
-	out, err := listResponse(first, head.Result, e.array, l.pages.next, l.p.modern())
+	e := edit(l.pages.tools, &s.o.Settings, added, s.o.through != nil, whole)
+	listed := journal.ToolsListed{Server: s.o.Name, Tools: e.shown, Hidden: e.hidden, Deferred: e.deferred, Long: e.long, Bytes: int64(len(e.array)), Rest: l.pages.next != ""}
+	if s.o.Definitions.Count != nil {
+		listed.Tokens = s.o.Definitions.Count(e.array)
+	}
+	s.event(listed)
+	out, err := listResponse(first, head.Result, e.array, rest, l.p.modern())
 	if err != nil {
 		l.x.Receive(l.refused(err))
 		return
@@ -224,8 +234,8 @@ func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cu
 	return head.Result.Of(answer), nil
 }
 
-// remember keeps what a list says of the tools and returns the names of the added ones.
-func (s *Session) remember(principal string, version uint64, tools []listed) result.Names {
+// remember keeps what a list says of the tools, with the names of the added ones.
+func (s *Session) remember(principal string, version uint64, tools []listed) *toolList {
 	k := &toolList{traits: traitsOf(tools, &s.o.Settings), version: version, at: time.Now()}
 	h := sha256.New()
 	for _, t := range tools {
@@ -233,12 +243,15 @@ func (s *Session) remember(principal string, version uint64, tools []listed) res
 		h.Write([]byte{'\n'})
 	}
 	h.Sum(k.sum[:0])
-	k.names = namesFor(func(name string) bool { _, ok := k.traits[name]; return ok })
+	owned := func(name string) bool { _, ok := k.traits[name]; return ok }
+	k.names, k.finder = namesFor(owned), finderFor(owned)
+	if s.o.Definitions.Max > 0 {
+		k.tools = kept(tools, &s.o.Settings, s.o.through != nil)
+	}
 	if s.o.Bare {
 		k.names = s.o.Names
 	}
-	s.o.Catalogue.put(principal, k)
-	return k.names
+	return s.o.Catalogue.put(principal, k)
 }
 
 // askAgain is how long a server that gave no list is not asked for it again.

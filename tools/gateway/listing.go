@@ -89,12 +89,15 @@ type clientList struct {
 	shown  int    // tools of the server in it
 	hidden int
 	long   int // descriptions that clients will cut
+	// deferred are tools that may be used and are not in it; see [Definitions].
+	deferred int
 }
 
 // edit makes the client's list of the server's: those that may be used, in the server's order,
 // with output schemas that allow a page where results may be cut, and with the added tools at its end.
-// Whatever is not edited keeps its bytes; plain leaves the tools themselves as they are.
-func edit(tools []listed, s *Settings, added [][]byte, plain bool) clientList {
+// Whatever is not edited keeps its bytes; plain leaves the tools themselves as they are. Of the tools only those in whole are shown; nil
+// is all of them.
+func edit(tools []listed, s *Settings, added [][]byte, plain bool, whole map[string]bool) clientList {
 	var e clientList
 	size := 2
 	for _, t := range tools {
@@ -102,11 +105,15 @@ func edit(tools []listed, s *Settings, added [][]byte, plain bool) clientList {
 	}
 	e.array = append(make([]byte, 0, size+2048), '[')
 	for _, t := range tools {
-		if s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw)) {
+		if s.hides(t) {
 			e.hidden++
 			continue
 		}
 		if slices.Contains(s.Unlisted, t.name) {
+			continue
+		}
+		if whole != nil && !whole[t.name] {
+			e.deferred++
 			continue
 		}
 		if e.shown++; e.shown > 1 {
@@ -129,6 +136,11 @@ func edit(tools []listed, s *Settings, added [][]byte, plain bool) clientList {
 	}
 	e.array = append(e.array, ']')
 	return e
+}
+
+// hides says that a tool may not be used.
+func (s *Settings) hides(t listed) bool {
+	return s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw))
 }
 
 // editTool makes the edits of one tool; where one cannot be made the tool stays as it is.

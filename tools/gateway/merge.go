@@ -39,7 +39,9 @@ type MergeOptions struct {
 	Journal *journal.Journal
 	// Settings count for the added tools only; every server has its own.
 	Settings Settings
-	Query    []string
+	// Definitions bound what the definitions of all tools together take.
+	Definitions Definitions
+	Query       []string
 }
 
 // Merge is one endpoint in front of several servers. Their tools and prompts get prefixes,
@@ -120,7 +122,7 @@ func (m *Merge) session(modern, many bool) (transport.Peer, error) {
 		return nil, failed
 	}
 	return New(Options{
-		Name: m.o.Name, Next: u, Spool: m.o.Spool, Journal: m.o.Journal, Settings: m.o.Settings, Query: m.o.Query,
+		Name: m.o.Name, Next: u, Spool: m.o.Spool, Journal: m.o.Journal, Settings: m.o.Settings, Definitions: m.o.Definitions, Query: m.o.Query,
 		Many: many, Catalogue: m.catalogue, through: u.nameOf,
 	}), nil
 }

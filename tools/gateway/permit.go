@@ -22,7 +22,16 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 			s.read(ctx, m, p, x, n)
 			return
 		}
+		if s.o.Definitions.Max > 0 && isFinder(p.name) {
+			s.found(ctx, m, p, x)
+			return
+		}
 	}
+	s.callNamed(ctx, m, p, x)
+}
+
+// callNamed sends a call of a tool of the server's on its way.
+func (s *Session) callNamed(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if s.o.through != nil {
 		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
 		return

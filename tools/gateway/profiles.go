@@ -15,6 +15,8 @@ type Profile struct {
 	// Cap is the text of one result in bytes that it is given whole. It lies under the size
 	// at which the client itself cuts, drops or moves a result away.
 	Cap limit.Bytes
+	// Defers says that it loads the definitions of tools when it wants them, where they are many.
+	Defers bool
 }
 
 // Unknown is the profile of clients that are not in the table.
@@ -33,14 +35,14 @@ var programs = []struct {
 	prefix string
 	Profile
 }{
-	{"visual studio code", Profile{"vscode", 8 * limit.KiB}}, // also "… - Insiders"
-	{"visual-studio-code", Profile{"vscode", 8 * limit.KiB}},
-	{"vscode", Profile{"vscode", 8 * limit.KiB}},
-	{"claude-ai", Profile{"claude-desktop", large}},      // also "claude-ai (via mcp-remote …)"
-	{"cursor", Profile{"cursor", result.DefaultMaxText}}, // cursor-vscode
-	{"mcp-inspector", Profile{"inspector", large}},
-	{"inspector-", Profile{"inspector", large}}, // inspector-client, inspector-cli
-	{"modelcontextprotocol-inspector", Profile{"inspector", large}},
+	{"visual studio code", Profile{Client: "vscode", Cap: 8 * limit.KiB}}, // also "… - Insiders"
+	{"visual-studio-code", Profile{Client: "vscode", Cap: 8 * limit.KiB}},
+	{"vscode", Profile{Client: "vscode", Cap: 8 * limit.KiB}},
+	{"claude-ai", Profile{Client: "claude-desktop", Cap: large}},      // also "claude-ai (via mcp-remote …)"
+	{"cursor", Profile{Client: "cursor", Cap: result.DefaultMaxText}}, // cursor-vscode
+	{"mcp-inspector", Profile{Client: "inspector", Cap: large}},
+	{"inspector-", Profile{Client: "inspector", Cap: large}}, // inspector-client, inspector-cli
+	{"modelcontextprotocol-inspector", Profile{Client: "inspector", Cap: large}},
 }
 
 // ProfileOf finds a client's profile by the name it gives itself, or [Unknown].
@@ -54,9 +56,9 @@ func ProfileOf(client string) Profile {
 			continue
 		}
 		if a.ResultCap == 0 {
-			return Profile{a.MCPClient, result.DefaultMaxText}
+			a.ResultCap = result.DefaultMaxText
 		}
-		return Profile{a.MCPClient, a.ResultCap}
+		return Profile{a.MCPClient, a.ResultCap, a.DefersTools}
 	}
 	for _, p := range programs {
 		if strings.HasPrefix(client, p.prefix) {

@@ -101,11 +101,7 @@ func (r *reader) read(what string) {
 }
 
 func (r *reader) try(what string) error {
-	raw := r.p.arguments.Of(r.m.Raw)
-	if len(raw) > 0 && raw[0] == '"' { // some models send the object as a string
-		raw = rawjson.Unquote(nil, raw)
-	}
-	args, err := readArguments(raw, "handle", argPage, argPageSize, "offset", "refresh", "pattern", "case_sensitive", "query")
+	args, err := readArguments(objectOf(r.p.arguments.Of(r.m.Raw)), "handle", argPage, argPageSize, "offset", "refresh", "pattern", "case_sensitive", "query")
 	if err != nil {
 		return err
 	}

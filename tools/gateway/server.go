@@ -51,6 +51,8 @@ type ServerOptions struct {
 	Spool    *spool.Spool
 	Journal  *journal.Journal
 	Settings Settings
+	// Definitions bound what the tools' definitions take in lists of this server alone.
+	Definitions Definitions
 	// Query starts the child that runs jq programs; see Options.
 	Query   []string
 	TempDir string
@@ -150,7 +152,7 @@ func (s *Server) session(next transport.Peer, many bool) *Session {
 
 func (s *Server) options(next transport.Peer, many bool) Options {
 	return Options{
-		Name: s.o.Name, Address: s.o.Address, Next: next, Spool: s.o.Spool, Journal: s.o.Journal, Settings: s.o.Settings,
+		Name: s.o.Name, Address: s.o.Address, Next: next, Spool: s.o.Spool, Journal: s.o.Journal, Settings: s.o.Settings, Definitions: s.o.Definitions,
 		Catalogue: s.catalogue, Query: s.o.Query, TempDir: s.o.TempDir, Many: many,
 	}
 }
@@ -158,7 +160,7 @@ func (s *Server) options(next transport.Peer, many bool) Options {
 // innerSession makes a session behind a merged endpoint: the endpoint, not this session, adds the tools that read kept results.
 func (s *Server) innerSession(next transport.Peer, many bool, n result.Names) *Session {
 	o := s.options(next, many)
-	o.Bare, o.Names, o.Catalogue = true, n, s.inner
+	o.Bare, o.Names, o.Catalogue, o.Definitions = true, n, s.inner, Definitions{}
 	return New(o)
 }
 

@@ -38,6 +38,8 @@ type Options struct {
 	// Journal takes events; nil takes none.
 	Journal  *journal.Journal
 	Settings Settings
+	// Definitions bound what the tools' definitions take.
+	Definitions Definitions
 	// Catalogue is shared by the sessions with one server; nil makes one.
 	Catalogue *Catalogue
 	// Query starts the child that runs jq programs: a program and its arguments. Without
@@ -74,6 +76,7 @@ type Session struct {
 	// logLevel is what the client has set; "" while it has not.
 	logLevel string
 	asking   map[string]*listRequest // lists under way, by principal
+	short    shortlist
 
 	reading chan struct{}
 	serial  atomic.Uint64

@@ -3,7 +3,6 @@ package gateway
 import (
 	"fmt"
 
-	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
@@ -54,11 +53,7 @@ const (
 // which they are listed.
 func addedTools(n result.Names) [][]byte {
 	tool := func(name, title, description, properties, required string) []byte {
-		b := append([]byte(`{"name":`), rawjson.Quote(nil, name)...)
-		b = append(append(b, `,"title":`...), rawjson.Quote(nil, title)...)
-		b = append(append(b, `,"description":`...), rawjson.Quote(nil, description)...)
-		return fmt.Appendf(b, `,"inputSchema":{"type":"object","properties":{%s,%s},"required":[%s]},%s}`,
-			handleSchema, properties, required, readOnlyHint)
+		return definition(name, title, description, handleSchema+","+properties, required, readOnlyHint)
 	}
 	return [][]byte{
 		tool(n.Page, "Page of a large result", describePage(n),

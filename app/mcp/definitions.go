@@ -1,0 +1,45 @@
+package mcp
+
+import (
+	"path/filepath"
+
+	"github.com/plimsoll/plimsoll/memory/index"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/tools/sizes"
+	"github.com/plimsoll/plimsoll/window/tokens"
+)
+
+// definitions bound what the definitions of tools take of a client's window, by tools_max.
+func (p *Plane) definitions(most int) gateway.Definitions {
+	return gateway.Definitions{Max: most, Count: tokens.O200K().Count, Index: indexOf, Used: p.used}
+}
+
+// indexOf makes the search for tools: BM25 over their texts, each for itself.
+func indexOf(texts []string) func(query string, limit int) []int {
+	params := index.Defaults()
+	params.K1, params.B = 0.9, 0.4
+	x := index.New(params)
+	for _, text := range texts {
+		x.Add(index.Doc{Text: text})
+	}
+	return func(query string, limit int) []int {
+		hits, _ := x.Search(index.Query{Text: query, Limit: limit, Alone: true})
+		out := make([]int, len(hits))
+		for i, h := range hits {
+			out[i] = h.Doc
+		}
+		return out
+	}
+}
+
+// used tells how often tools were called on this machine, by the account of their results.
+func (p *Plane) used(each func(server, tool string, calls int64)) {
+	state, err := p.app.Dirs.State()
+	if err != nil {
+		return
+	}
+	rows, _ := sizes.Read(filepath.Join(state, sizesDir)) // what cannot be read is told by stats --mcp
+	for _, r := range rows {
+		each(r.Server, r.Tool, r.Calls)
+	}
+}

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	// maxDescribed bounds what a search looks at of a tool's description, in bytes: what a tool is for stands at its beginning.
+	maxDescribed = 600
+	// maxArguments bounds the arguments of a tool by whose names it is found.
+	maxArguments = 32
+)
+
+// wording is the text by which a tool is found: its name, which counts most, what it says of itself, and the names of its arguments.
+func wording(t listed) string {
+	var b strings.Builder
+	name := spelled(t.name)
+	for range 3 {
+		b.WriteString(name)
+	}
+	if title, ok := rawjson.Text(t.raw, "title"); ok {
+		b.WriteString(spelled(limit.Clip(title, maxDescribed)))
+	}
+	if text, ok := rawjson.Text(t.raw, "description"); ok {
+		text = limit.Clip(text, maxDescribed)
+		first, _, _ := strings.Cut(strings.ReplaceAll(text, "\n", ". "), ". ")
+		b.WriteString(spelled(first) + spelled(text))
+	}
+	if at := rawjson.Get(t.raw, "inputSchema", "properties"); !at.IsZero() && t.raw[at.Start] == '{' {
+		n := 0
+		for m, err := range rawjson.Members(t.raw, at.Start) {
+			if n++; err != nil || n > maxArguments {
+				break
+			}
+			b.WriteString(spelled(limit.Clip(string(m.Key), MaxName)))
+		}
+	}
+	return b.String()
+}
+
+// asked is the text of a query as [wording] has texts.
+func asked(query string) string { return spelled(query) }
+
+// spelled is a text as separate words in lower case, with the mark of its meaning behind each word that has synonyms.
+func spelled(text string) string {
+	var b strings.Builder
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n,.;:!?()[]{}<>\"`'*|=+&%$#@~^\\", r) }) {
+		for _, w := range wordsOf(w) {
+			b.WriteString(w)
+			b.WriteByte(' ')
+			if mark := meaning(w); mark != "" {
+				b.WriteString(mark)
+				b.WriteByte(' ')
+			}
+		}
+	}
+	return b.String()
+}
+
+// meaning is the mark of the synonyms that a word is one of, in any of its usual forms; "" is none.
+func meaning(word string) string {
+	for _, ending := range []string{"", "s", "es", "ed", "d", "ing"} {
+		stem, ok := strings.CutSuffix(word, ending)
+		if !ok || len(stem) < 2 {
+			continue
+		}
+		if m := meanings[stem]; m != "" {
+			return m
+		}
+		if ending == "ing" || ending == "ed" {
+			if m := meanings[stem+"e"]; m != "" {
+				return m
+			}
+			if n := len(stem); n > 2 && stem[n-1] == stem[n-2] { // running, stopped
+				if m := meanings[stem[:n-1]]; m != "" {
+					return m
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// meanings are the marks of words by which people and tools call the same.
+var meanings = func() map[string]string {
+	of := map[string]string{}
+	for line := range strings.Lines(synonyms) {
+		words := strings.Fields(line)
+		for _, w := range words {
+			of[w] = "same" + words[0]
+		}
+	}
+	return of
+}()
+
+// synonyms are words that count as one, a line each.
+const synonyms = `list show display view enumerate see browse
+get fetch retrieve read lookup obtain return
+delete remove erase drop destroy discard trash rid
+create make add new insert generate setup
+update edit change modify alter rename adjust patch revise
+search find look query locate
+run execute start launch trigger invoke perform
+stop end halt terminate cancel abort kill
+send post submit publish write put
+copy duplicate clone fork
+move transfer relocate
+open navigate visit go
+close shut
+wait pause sleep until
+click press tap push
+count number many total
+compare diff difference
+upload attach
+save store
+image picture photo screenshot capture
+folder directory
+database db
+issue ticket bug
+error exception failure crash
+customer client
+money payment charge pay
+invoice bill
+project repo repository
+person people user member team
+webpage page website site tab
+log output logs
+deploy rollout release sync
+undo revert rollback
+connect login
+comment reply remark
+document doc docs documentation
+`
