@@ -43,8 +43,9 @@ func roomOf(n, free int) limit.Bytes { return max(limit.Bytes(free/2*leastBytes/
 const (
 	// leastBytes is a lower bound of the bytes in a token of what people and tools write.
 	leastBytes = 2
-	// leastRoom holds a few lines and the note that says how to read on, also where nothing is free: room is made before the next request.
-	leastRoom = 2 * limit.KiB
+	// leastRoom is the page that clients without a known bound get, also where less is free: room is made before the next request, and the
+	// pages of one list have one size, however full the window is.
+	leastRoom = limit.Bytes(10_000)
 )
 
 // resultBytes is how much of a result goes to the model of the share that it has. A page of a result that is kept has its bound

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
@@ -102,7 +103,7 @@ func (s *Session) byUse(tools []listed, sizes []int) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	sorting.StableBy(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(uses[tools[b].name], uses[tools[a].name]), cmp.Compare(sizes[a], sizes[b]))
 	})
 	return order
