@@ -137,6 +137,25 @@ func TestYAMLThatIsRefusedSaysWhereAndWhy(t *testing.T) {
 	}
 }
 
+func TestReadOfYAML(t *testing.T) {
+	for _, data := range []string{yamlFiles[0].before, yamlFiles[0].after} {
+		servers, err := wrap.Read("config.yaml", []byte(data), from)
+		if err != nil || len(servers) != 3 {
+			t.Fatalf("%v %+v", err, servers)
+		}
+		if got := strings.Join(servers[0].Command, " "); got != "npx -y @modelcontextprotocol/server-filesystem" || servers[0].Why != "" {
+			t.Errorf("%q %s", got, servers[0].Why)
+		}
+		if servers[2].URL != "https://api.example/mcp" || servers[2].Header.Get("A") != "b" {
+			t.Errorf("%+v", servers[2])
+		}
+	}
+	servers, err := wrap.Read("config.yaml", []byte("mcpServers:\n- {name: a, url: 'https://a.example/mcp', requestOptions: {headers: {A: b}}}\n"), from)
+	if err != nil || len(servers) != 1 || servers[0].Action != wrap.Left || !strings.Contains(servers[0].Why, "requestOptions") {
+		t.Errorf("%v %+v", err, servers)
+	}
+}
+
 func FuzzYAML(f *testing.F) {
 	for _, c := range yamlFiles {
 		f.Add([]byte(c.before))
