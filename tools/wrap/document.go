@@ -61,7 +61,7 @@ func parse(path string, data []byte, agents bool) (*document, error) {
 	}
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":
-		return nil, &Error{Path: path, Text: "YAML is not rewritten: put `plimsoll mcp --name NAME --` in front of each server's command by hand"}
+		return parseYAML(path, data)
 	}
 	return parseJSON(path, data, agents)
 }

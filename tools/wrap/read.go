@@ -87,22 +87,23 @@ func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error
 	if v["disabled"] == true || v["enabled"] == false {
 		return errors.New("it is switched off in the file")
 	}
-	f := fields{v: v, from: from}
-	env := f.pairs("env")
-	if more := f.pairs("environment"); env == nil { // opencode
-		env = more
+	for _, key := range []string{"requestOptions", "env_keys"} { // Continue, Goose
+		if set, ok := v[key]; ok && set != nil && !same(set, []any{}) && !wrapped {
+			return fmt.Errorf("only its client can fill in its %s", key)
+		}
 	}
-	for _, p := range env {
+	f := fields{v: v, from: from}
+	for _, p := range slices.Concat(f.pairs("env"), f.pairs("environment"), f.pairs("envs")) { // opencode, Goose
 		s.Env = append(s.Env, p.name+"="+p.value)
 	}
 	s.Dir = f.text("cwd")
 	if argv, isList := v["command"].([]any); isList {
 		s.Command = f.list("command", argv)
-	} else if command := f.text("command"); command != "" {
+	} else if command := f.text("command") + f.text("cmd"); command != "" {
 		args, _ := v["args"].([]any)
 		s.Command = append([]string{command}, f.list("args", args)...)
 	}
-	for _, key := range []string{"url", "httpUrl", "serverUrl"} {
+	for _, key := range []string{"url", "httpUrl", "serverUrl", "uri"} {
 		if s.URL == "" {
 			s.URL = f.text(key)
 		}

@@ -113,7 +113,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"list", "a.json", "[]", 1, "no JSON object"},
 		{"empty", "a.json", " ", 0, "empty"},
 		{"other", "package.json", `{"name":"x"}`, 0, "mcpServers"},
-		{"YAML", "goose.yaml", "extensions:\n", 0, "by hand"},
+		{"YAML", "goose.yaml", "extensions: [\n", 1, "not valid YAML"},
 		{"deep", "a.json", strings.Repeat("[", 1<<20), 1, "deeper"},
 		{"deep TOML", "a.toml", "a = " + strings.Repeat("[", 1<<20), 0, ""},
 		{"large", "a.json", strings.Repeat(" ", wrap.MaxFile+1), 0, "16 MiB"},

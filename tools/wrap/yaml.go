@@ -1,0 +1,269 @@
+package wrap
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
+)
+
+// maxYAML is the largest file of YAML: its tree takes many times its size.
+const maxYAML = 1 << 20
+
+// yamlFormat is the configuration of Goose, Continue and Hermes.
+type yamlFormat struct{}
+
+func (yamlFormat) read(data []byte) (map[string]any, error) {
+	root, err := yamlRoot(data)
+	if err != nil {
+		return nil, err
+	}
+	value, _ := yamlValue(root).(map[string]any)
+	for key, v := range value {
+		value[key] = numbered(v)
+	}
+	return value, nil
+}
+
+// numbered gives a list as an object of its indices, so that servers in lists have a place as all others do.
+func numbered(v any) any {
+	list, ok := v.([]any)
+	if !ok {
+		return v
+	}
+	byIndex := map[string]any{}
+	for i, v := range list {
+		byIndex[strconv.Itoa(i)] = v
+	}
+	return byIndex
+}
+
+// yamlValue is a node without its position. An alias stays one: it is compared, never followed.
+func yamlValue(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.MappingNode:
+		m := map[string]any{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			m[n.Content[i].Value] = yamlValue(n.Content[i+1])
+		}
+		return m
+	case yaml.SequenceNode:
+		list := []any{}
+		for _, c := range n.Content {
+			list = append(list, yamlValue(c))
+		}
+		return list
+	case yaml.AliasNode:
+		return []any{"alias", n.Value}
+	}
+	switch tag := n.ShortTag(); tag {
+	case "!!str":
+		return n.Value
+	case "!!null":
+		return nil
+	case "!!bool":
+		var v bool
+		if n.Decode(&v) == nil {
+			return v
+		}
+	case "!!int", "!!float":
+		return json.Number(n.Value)
+	}
+	return []any{n.ShortTag(), n.Value}
+}
+
+// fault is what a file of YAML is refused for.
+type fault struct {
+	line int
+	text string
+}
+
+func (f *fault) Error() string { return f.text }
+
+// yamlLine matches the line in an error of the parser.
+var yamlLine = lazy.Regexp(`line (\d+)`)
+
+// yamlRoot reads the one document of a file. What its positions could not be trusted in, or what clients read differently, is refused.
+func yamlRoot(data []byte) (*yaml.Node, error) {
+	if len(data) > maxYAML {
+		return nil, &fault{text: "the file is larger than 1 MiB: is it a configuration file?"}
+	}
+	body := bytes.TrimPrefix(data, mark)
+	for i := 0; i < len(body); {
+		r, n := utf8.DecodeRune(body[i:])
+		switch {
+		case r == utf8.RuneError && n == 1, r == 0:
+			return nil, &fault{lineOf(body, i), "not UTF-8: save it as UTF-8 and try again"}
+		case r == '\r' && (i+1 >= len(body) || body[i+1] != '\n'), r == 0x85, r == 0x2028, r == 0x2029, r == 0xfeff:
+			return nil, &fault{lineOf(body, i), fmt.Sprintf("it has the character U+%04X, which not all take for the end of a line: take it out and try again", r)}
+		}
+		i += n
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(body))
+	var doc, more yaml.Node
+	err := dec.Decode(&doc)
+	if err == nil {
+		if err = dec.Decode(&more); err == nil {
+			return nil, &fault{more.Line, "a second document begins here, and clients read the first only: make it one document"}
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		f := &fault{text: "not valid YAML (" + err.Error() + "): correct it and try again"}
+		if m := yamlLine().FindStringSubmatch(err.Error()); m != nil {
+			f.line, _ = strconv.Atoi(m[1])
+		}
+		return nil, f
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, &fault{1, "the file holds no YAML mapping, so no servers: which file does the client read?"}
+	}
+	return doc.Content[0], twice(doc.Content[0])
+}
+
+// twice looks for keys that clients could read differently.
+func twice(n *yaml.Node) error {
+	if n.Kind == yaml.MappingNode {
+		seen := map[string]bool{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			k := n.Content[i]
+			if k.Kind == yaml.AliasNode || k.Kind != yaml.ScalarNode {
+				return &fault{k.Line, "a key here is no plain text, which is not understood"}
+			}
+			if seen[k.Value] {
+				return &fault{k.Line, "the key " + strconv.Quote(k.Value) + " stands here a second time: take one of the two out"}
+			}
+			seen[k.Value] = true
+		}
+	}
+	for _, c := range n.Content {
+		if err := twice(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shared looks for anchors, aliases, merges and tags: an edit could reach what lies elsewhere.
+func shared(n *yaml.Node) error {
+	switch {
+	case n.Anchor != "" || n.Kind == yaml.AliasNode:
+		return &fault{n.Line, "an anchor or alias (& or *) among the servers is not rewritten: write the values out"}
+	case n.ShortTag() == "!!merge":
+		return &fault{n.Line, "a merge (<<) among the servers is not rewritten: write the values out"}
+	case n.Style&yaml.TaggedStyle != 0:
+		return &fault{n.Line, "a tag (" + n.Tag + ") among the servers is not rewritten: take it out"}
+	}
+	for _, c := range n.Content {
+		if err := shared(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// yamlSections are the places of servers: Goose has extensions, Hermes mcp_servers, Continue a list mcpServers.
+var yamlSections = []struct{ key, client, command string }{
+	{"extensions", "Goose", "cmd"},
+	{table, "Hermes", "command"},
+	{"mcpServers", "Continue", "command"},
+}
+
+func parseYAML(path string, data []byte) (*document, error) {
+	d := &document{path: path, data: data, format: yamlFormat{}}
+	refused := func(err error) (*document, error) {
+		if f, ok := errors.AsType[*fault](err); ok {
+			return nil, &Error{Path: path, Line: f.line, Text: f.text}
+		}
+		return nil, err
+	}
+	root, err := yamlRoot(data)
+	if err != nil {
+		return refused(err)
+	}
+	known := false
+	for _, s := range yamlSections {
+		section := yamlGet(root, s.key).value
+		if section == nil {
+			continue
+		}
+		known = true
+		if err := shared(section); err != nil {
+			return refused(err)
+		}
+		for i, n := range section.Content {
+			e := &yamlEntry{d: d, client: s.client, key: s.command, node: n, line: n.Line}
+			switch {
+			case section.Kind == yaml.SequenceNode:
+				e.path = []string{s.key, strconv.Itoa(i)}
+				if name := yamlGet(n, "name").value; name != nil {
+					e.name = name.Value
+				}
+			case i%2 == 0:
+				continue
+			default:
+				e.name, e.line = section.Content[i-1].Value, section.Content[i-1].Line
+				e.path = []string{s.key, e.name}
+			}
+			if n.Kind != yaml.MappingNode || s.key == "extensions" && builtIn(n) {
+				continue
+			}
+			d.entries = append(d.entries, e)
+		}
+	}
+	if !known {
+		return nil, &Error{Path: path, Text: "there are no MCP servers in this file: looked for extensions (Goose), mcp_servers (Hermes) and mcpServers (Continue)"}
+	}
+	return d, nil
+}
+
+// builtIn tells that an extension of Goose is a part of it, or of its own code.
+func builtIn(n *yaml.Node) bool {
+	kind := yamlGet(n, "type").value
+	return kind != nil && kind.Value != "stdio" && kind.Value != "streamable_http" && kind.Value != "sse"
+}
+
+// pair is a key of a mapping and its value.
+type pair struct{ key, value *yaml.Node }
+
+func yamlGet(n *yaml.Node, key string) pair {
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				return pair{n.Content[i], n.Content[i+1]}
+			}
+		}
+	}
+	return pair{}
+}
+
+// quoteYAML makes a double-quoted text; JSON's escapes are YAML's, and what YAML takes in no text is escaped as well.
+func quoteYAML(s string) []byte {
+	var b []byte
+	for _, r := range string(quote(s)) {
+		if r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			b = fmt.Appendf(b, `\u%04X`, r)
+			continue
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return b
+}
+
+// bareYAML matches texts that may stand without quotes, wherever they stand.
+var bareYAML = lazy.Regexp(`^[A-Za-z/][A-Za-z0-9_./@+-]*$`)
+
+// textYAML writes a text as people do: without quotes where it is read back as the same text.
+func textYAML(s string) []byte {
+	var v any
+	if bareYAML().MatchString(s) && yaml.Unmarshal([]byte(s), &v) == nil && v == any(s) {
+		return []byte(s)
+	}
+	return quoteYAML(s)
+}

@@ -1,0 +1,264 @@
+package wrap
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// yamlEntry is a server in a file of YAML.
+type yamlEntry struct {
+	d            *document
+	name, client string
+	key          string // of its command
+	node         *yaml.Node
+	path         []string
+	line         int
+}
+
+func (e *yamlEntry) server() Server {
+	s := Server{Name: e.name, Client: e.client, Line: e.line}
+	if s.Name == "" {
+		s.Name = "mcp"
+	}
+	return s
+}
+
+func (e *yamlEntry) place() []string { return e.path }
+
+// text is nil: where an entry ends is not known to the byte.
+func (e *yamlEntry) text() []byte { return nil }
+
+func (e *yamlEntry) command() (string, bool) {
+	n := yamlGet(e.node, e.key).value
+	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		return "", false
+	}
+	return n.Value, true
+}
+
+func (e *yamlEntry) arguments() (out []string) {
+	args := yamlGet(e.node, "args").value
+	if args == nil || args.Kind != yaml.SequenceNode {
+		return nil
+	}
+	for _, n := range args.Content {
+		if n.Kind != yaml.ScalarNode {
+			return nil
+		}
+		out = append(out, n.Value)
+	}
+	return out
+}
+
+func (e *yamlEntry) wrapped() bool {
+	if _, ok := e.command(); !ok {
+		return false
+	}
+	from, ok := wrapping(e.arguments())
+	return ok && from > 0 // addresses are never wrapped here
+}
+
+// offset is the place of a node in the file; the parser counts characters.
+func (e *yamlEntry) offset(n *yaml.Node) int {
+	at := 0
+	if bytes.HasPrefix(e.d.data, mark) {
+		at = len(mark)
+	}
+	for range n.Line - 1 {
+		at += bytes.IndexByte(e.d.data[at:], '\n') + 1
+	}
+	for range n.Column - 1 {
+		_, size := utf8.DecodeRune(e.d.data[at:])
+		at += size
+	}
+	return at
+}
+
+// span is where a text on one line lies; ok is false for one in another form.
+func (e *yamlEntry) span(n *yaml.Node) (at span, ok bool) {
+	start := e.offset(n)
+	rest := e.d.data[start:]
+	length := 0
+	switch {
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		for length = 1; length < len(rest) && rest[length] != '"'; length++ {
+			if rest[length] == '\\' {
+				length++
+			}
+		}
+		length++
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		for length = 1; length < len(rest); length++ {
+			if rest[length] == '\'' {
+				if length+1 >= len(rest) || rest[length+1] != '\'' {
+					break
+				}
+				length++
+			}
+		}
+		length++
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || !bytes.HasPrefix(rest, []byte(n.Value)):
+		return span{}, false
+	default:
+		length = len(n.Value)
+	}
+	if length > len(rest) || bytes.IndexByte(rest[:length], '\n') >= 0 {
+		return span{}, false
+	}
+	return span{Start: start, End: start + length}, true
+}
+
+// indent is what stands before an offset on its line, as white space; ok is false where another thing than dashes of lists does.
+func (e *yamlEntry) indent(at int) (string, bool) {
+	begin := bytes.LastIndexByte(e.d.data[:at], '\n') + 1
+	before := strings.TrimPrefix(string(e.d.data[begin:at]), string(mark))
+	return strings.ReplaceAll(before, "-", " "), strings.Trim(before, " -") == ""
+}
+
+// newline is how the file's lines end.
+func (e *yamlEntry) newline() string {
+	if bytes.Contains(e.d.data, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// between stands between two members of the entry; ok is false where that is not known.
+func (e *yamlEntry) between(at int) (string, bool) {
+	if e.node.Style&yaml.FlowStyle != 0 {
+		return ", ", true
+	}
+	indent, ok := e.indent(at)
+	return e.newline() + indent, ok
+}
+
+const whyYAML = "a remote server in YAML is not rewritten: put `plimsoll mcp --name NAME --url URL` in its place by hand"
+
+func (e *yamlEntry) wrap(o Options) ([]rawjson.Edit, string) {
+	at := yamlGet(e.node, e.key)
+	if at.value == nil {
+		if yamlGet(e.node, "url").value != nil || yamlGet(e.node, "uri").value != nil {
+			return nil, whyYAML
+		}
+		return nil, whyNo
+	}
+	command, ok := e.command()
+	if !ok {
+		return nil, whyNoText
+	}
+	if command == "" {
+		return nil, whyNo
+	}
+	value, ok1 := e.span(at.value)
+	key, ok2 := e.span(at.key)
+	// An explicit key ("? command") has no colon behind it.
+	if !ok1 || !ok2 || key.End > value.Start || strings.Trim(string(e.d.data[key.End:value.Start]), " \t") != ":" {
+		return nil, whyForm
+	}
+	edit := rawjson.Edit{Span: value, With: quoteYAML(o.command())}
+	front := append(o.front(e.server().Name), "--", command)
+	args := yamlGet(e.node, "args").value
+	if args == nil {
+		between, ok := e.between(key.Start)
+		if !ok {
+			return nil, whyForm
+		}
+		list := append([]byte("args: "), yamlArray(front)...)
+		return []rawjson.Edit{{Span: span{Start: key.Start, End: key.Start}, With: append(list, between...)}, edit}, ""
+	}
+	places, why := e.places(args)
+	if why != "" {
+		return nil, why
+	}
+	if args.Style&yaml.FlowStyle != 0 {
+		return []rawjson.Edit{edit, insertFront(e.d.data, e.offset(args)+1, len(places), front, quoteYAML)}, ""
+	}
+	first := places[0]
+	indent, _ := e.indent(first)
+	var b []byte
+	for _, v := range front {
+		b = append(append(append(b, "- "...), quoteYAML(v)...), e.newline()+indent...)
+	}
+	return []rawjson.Edit{edit, {Span: span{Start: first, End: first}, With: b}}, ""
+}
+
+func yamlArray(values []string) []byte {
+	b := []byte{'['}
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, quoteYAML(v)...)
+	}
+	return append(b, ']')
+}
+
+// places are where the elements of a list begin: a list of dashes at its dashes.
+func (e *yamlEntry) places(args *yaml.Node) (places []int, why string) {
+	if args.Kind != yaml.SequenceNode || args.Style&yaml.FlowStyle == 0 && len(args.Content) == 0 {
+		return nil, "its args are no list"
+	}
+	for _, n := range args.Content {
+		if n.Kind != yaml.ScalarNode {
+			return nil, "an argument of it is no text"
+		}
+		at := e.offset(n)
+		if args.Style&yaml.FlowStyle != 0 {
+			places = append(places, at)
+			continue
+		}
+		line := strings.TrimRight(string(e.d.data[:at]), " ")
+		dash := len(line) - 1
+		if dash < 0 || line[dash] != '-' {
+			return nil, whyForm
+		}
+		if before, ok := e.indent(dash); !ok || strings.Contains(string(e.d.data[dash-len(before):dash]), "-") {
+			return nil, whyForm
+		}
+		places = append(places, dash)
+	}
+	return places, ""
+}
+
+func (e *yamlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
+	at, list := yamlGet(e.node, e.key), yamlGet(e.node, "args")
+	values := e.arguments()
+	from, _ := wrapping(values)
+	places, why := e.places(list.value)
+	value, ok1 := e.span(at.value)
+	key, ok2 := e.span(at.key)
+	name, ok3 := e.span(list.key)
+	if why != "" || !ok1 || !ok2 || !ok3 {
+		return nil, whyForm
+	}
+	edit := rawjson.Edit{Span: value, With: textYAML(values[from])}
+	whole := len(values) == from+1
+	if list.value.Style&yaml.FlowStyle == 0 {
+		if whole {
+			return nil, whyForm // nobody but a person wrote it so
+		}
+		return []rawjson.Edit{edit, {Span: span{Start: places[0], End: places[from+1]}}}, ""
+	}
+	open := e.offset(list.value)
+	var spans []span
+	for _, n := range list.value.Content {
+		s, ok := e.span(n)
+		if !ok {
+			return nil, whyForm
+		}
+		spans = append(spans, s)
+	}
+	// Where wrapping put the list there, it goes as a whole.
+	if between, ok := e.between(name.Start); ok && whole && key.Start > open {
+		made := "args: " + string(yamlArray(values)) + between
+		if string(e.d.data[name.Start:key.Start]) == made {
+			return []rawjson.Edit{{Span: span{Start: name.Start, End: key.Start}}, edit}, ""
+		}
+	}
+	return []rawjson.Edit{edit, removeFront(e.d.data, open+1, spans, from+1)}, ""
+}
