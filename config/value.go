@@ -208,12 +208,12 @@ func (k *Key) parseCount(w written) (any, error) {
 	if k.Type == TypeAutoCount {
 		want = `an integer or "auto"`
 	}
+	unit := int64(1)
+	if text, ok := strings.CutSuffix(strings.ToLower(strings.TrimSpace(w.text)), "k"); ok && k.thousands && w.isText() {
+		w.form, w.text, unit = formText, text, 1000
+	}
 	if w.form != formInt && w.form != formText {
 		return nil, k.wrong(w, want, k.example)
-	}
-	unit := int64(1)
-	if text, ok := strings.CutSuffix(strings.ToLower(strings.TrimSpace(w.text)), "k"); ok && k.thousands && w.form == formText {
-		w.text, unit = text, 1000
 	}
 	n, err := parseInt(w)
 	if err != nil && w.form == formText {

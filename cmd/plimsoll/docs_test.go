@@ -246,7 +246,7 @@ var foreignNames = []string{
 
 // addedNames are those of the tools that the MCP gateway adds, of their arguments, and of
 // what it says of a page.
-var addedNames = []string{"result_page", "result_search", "result_query", "plimsoll_result_page", "page_size", "total_items", "total_pages"}
+var addedNames = []string{"result_page", "result_search", "result_query", "plimsoll_result_page", "tool_search", "tool_call", "page_size", "total_items", "total_pages"}
 
 // Every key, environment variable and TOML example that a guide names is understood.
 func TestGuidesNameRealKeys(t *testing.T) {
