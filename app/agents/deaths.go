@@ -84,11 +84,14 @@ func openDeaths(app *core.Core, name string, j *journal.Journal, died string) *d
 	d := &deaths{journal: j, sample: sampleMemory}
 	dir, err := agentDir(app, name, "life")
 	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err == nil {
 		d.dir = dir
-		err = d.settle(time.Now(), died)
+		if died != "" {
+			err = os.MkdirAll(dir, 0o700)
+		}
+		// A question that is to leave nothing behind finds no mark where no agent is served, and makes no directory for any.
+		if _, missing := os.Stat(dir); err == nil && missing == nil {
+			err = d.settle(time.Now(), died)
+		}
 	}
 	if err != nil {
 		app.Warn(fmt.Sprintf("how agent %s ended before is not known: %v", name, err))
@@ -221,6 +224,9 @@ func (d *deaths) ratio() float64 {
 func (d *deaths) live() error {
 	if d.dir == "" {
 		return nil
+	}
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return fmt.Errorf("how this agent ends will not be known: %w", err)
 	}
 	// Until it is locked it looks like that of a dead one.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
