@@ -176,7 +176,7 @@ type (
 	WindowPassed struct {
 		Upstream string `json:"upstream"`
 		Path     string `json:"path"`
-		Reason   string `json:"reason"` // "path", "mode", "aside", "unreadable", "size", "encoding" (a coding that is not read here), "giants" (another large body is being looked into); "invalid": an edit was taken back
+		Reason   string `json:"reason"` // "path", "mode", "aside", "unreadable", "size", "giants" (another large body is being looked into); "invalid": an edit was taken back
 		Detail   string `json:"detail,omitempty"`
 	}
 	// WindowBreaker says that the working limit of a model moved.

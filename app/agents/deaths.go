@@ -89,7 +89,7 @@ func openDeaths(app *core.Core, name string, j *journal.Journal, died string) *d
 			err = os.MkdirAll(dir, 0o700)
 		}
 		// A question that is to leave nothing behind finds no mark where no agent is served, and makes no directory for any.
-		if _, missing := os.Stat(dir); err == nil && missing == nil {
+		if _, missing := os.Stat(dir); err == nil && !errors.Is(missing, fs.ErrNotExist) {
 			err = d.settle(time.Now(), died)
 		}
 	}

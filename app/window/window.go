@@ -83,7 +83,7 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		MemoryBudget: int64(w.BodyMemory), MaxHeld: int64(w.ViewMax), MaxBody: int64(w.BodyMax),
 		RetryTarget: w.RetryTarget, OwnCompaction: o.Own, Summaries: native.ParseUse(w.Summarizer),
 		NoPreflight: !w.Compact, NoRepair: !w.Repair,
-		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal, Warn: o.Warn,
+		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
 		Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
 	}
 	// A client that compacts by itself gets the chance, unless somebody said otherwise.

@@ -43,6 +43,8 @@ func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
 	switch e.status {
 	case http.StatusUnauthorized: // RFC 9110, section 15.5.2: it says how to come in
 		h["Www-Authenticate"] = []string{`Bearer realm="plimsoll"`}
+	case http.StatusUnsupportedMediaType: // RFC 9110, section 15.5.16
+		h["Accept-Encoding"] = []string{wire.Encodings}
 	case http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable, http.StatusRequestTimeout:
 		// The body may not have been read; draining 200 MB to keep one connection is no gain.
 		h["Connection"] = []string{"close"}

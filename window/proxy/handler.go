@@ -18,7 +18,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/forwardproxy"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // ServeHTTP checks who asks, finds the upstream and relays.
@@ -128,13 +127,6 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, rt *route, reason, 
 
 func (p *Proxy) passed(rt *route, reason, detail string) {
 	p.event(journal.WindowPassed{Upstream: rt.up.Name, Path: clip(rt.below, 256), Reason: reason, Detail: clip(detail, 256)})
-}
-
-// unread says once that bodies in this coding go on without any limit being held: the provider may read what is not read here.
-func (p *Proxy) unread(encoding string) {
-	if p.o.Warn != nil && p.warned.CompareAndSwap(false, true) {
-		p.o.Warn(fmt.Sprintf("a request's Content-Encoding is %q, which is not read here: such requests pass as they are, without the limits of the window; they are held for %s, or none", clip(encoding, 40), wire.Encodings))
-	}
 }
 
 // clip bounds what an event holds of a request, in memory of its own.

@@ -183,9 +183,11 @@ func (t *modelRequest) read() error {
 			reason = "size"
 		} else if errors.Is(err, errGiants) {
 			reason = "giants"
-		} else if errors.Is(err, wire.ErrEncoding) {
-			reason = "encoding"
-			t.p.unread(encoding)
+		} else if errors.Is(err, wire.ErrEncoding) { // it would go on without any limit being held
+			return &refusal{
+				status: http.StatusUnsupportedMediaType, reason: "encoding",
+				text: fmt.Sprintf("the request's Content-Encoding is %q, which is not read here: send it with one of %s, or with none", clip(encoding, 40), wire.Encodings),
+			}
 		}
 		t.p.passed(t.rt, reason, "")
 		return nil

@@ -122,8 +122,6 @@ type Options struct {
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper
 
-	// Warn is told once what keeps the limits from being held; nil hears nothing.
-	Warn func(text string)
 	// Journal takes the events; nil drops them.
 	Journal *journal.Journal
 }
@@ -136,8 +134,7 @@ type Proxy struct {
 	token      *[sha256.Size]byte
 	budget     *budget
 	transport  http.RoundTripper
-	secret     [32]byte    // of scopes without a store
-	warned     atomic.Bool // of a coding that is not read
+	secret     [32]byte // of scopes without a store
 	counts     counts
 	approved   *recent.Shared[replayed, struct{}] // replays that broke no rule
 	views      *wire.Views
