@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strings"
-
-	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // A dialogue is a whole session by hand, line by line, so that what counts stands wherever its author put it: "> " begins what the user
@@ -15,23 +13,17 @@ import (
 // of one. Behind the bar stands what the agent says before it. ⟦o:…⟧ is an open point, c a root cause, d a decision, u an order, e an error,
 // which counts where the command did not do well later.
 type dialogue struct {
-	name    string
-	dialect wire.Dialect
-	agent   agent
-	code    []string
-	rows    int // least of what a tool prints
-	lines   string
+	Code  []string
+	Rows  int // least of what a tool prints
+	Lines string
 }
 
 var marked = regexp.MustCompile(`⟦([a-z]):([^⟧]*)⟧`)
 
 var markKinds = map[string]string{"o": "open point", "c": "root cause", "d": "decision", "u": "user"}
 
-func (d *dialogue) session(seed uint64) Session {
-	r := rand.New(rand.NewPCG(0x5eed, seed))
-	w := d.agent.writer()
-	code := script{code: d.code}
-	out := Session{Name: d.name, Dialect: d.dialect}
+func (d *dialogue) session(out Session, r *rand.Rand, w *writer) Session {
+	code := script{Code: d.Code}
 	seen := map[string]bool{}
 	fact := func(kind, text string) {
 		if !seen[text] {
@@ -51,7 +43,7 @@ func (d *dialogue) session(seed uint64) Session {
 		}
 		return marked.ReplaceAllString(text, "$2")
 	}
-	lines := strings.Split(strings.TrimSpace(d.lines), "\n")
+	lines := strings.Split(strings.TrimSpace(d.Lines), "\n")
 	for i := 0; i < len(lines); i++ {
 		kind, text := lines[i][:2], lines[i][2:]
 		more := func(begin string) (rest []string) {
@@ -74,12 +66,12 @@ func (d *dialogue) session(seed uint64) Session {
 		say = plain(strings.Join(append([]string{say}, more("+")...), "\n"))
 		switch kind {
 		case "r ":
-			w.read(say, at, code.snippet(r, d.rows+r.IntN(d.rows)))
+			w.read(say, at, code.snippet(r, d.Rows+r.IntN(d.Rows)))
 		case "e ":
 			w.edit(say, at, code.snippet(r, 4), code.snippet(r, 6))
 			fact("edited file", at)
 		case "g ":
-			w.run(say, "grep -rn "+at+" .", code.snippet(r, d.rows/2+r.IntN(d.rows/2)), 0)
+			w.run(say, "grep -rn "+at+" .", code.snippet(r, d.Rows/2+r.IntN(d.Rows/2)), 0)
 		case "x ":
 			delete(failing, at)
 			w.run(say, at, fmt.Sprintf("%s\nFinished in %d.%d seconds\n", code.snippet(r, 8), r.IntN(9), r.IntN(10)), 0)
@@ -94,6 +86,6 @@ func (d *dialogue) session(seed uint64) Session {
 			fact("test error", text)
 		}
 	}
-	out.Body = w.body(d.dialect)
+	out.Body = w.body(out.Dialect)
 	return out
 }
