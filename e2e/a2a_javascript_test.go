@@ -101,8 +101,7 @@ func (s *script) cue() {
 	}
 }
 
-// javaScript are the ways of the SDK. It writes REST of 0.3 in the names of the protocol's
-// definition, the Go SDK reads those of its JSON; the card does not offer it.
+// javaScript are the ways of the SDK that the card offers.
 var javaScript = []struct{ transport, version, protocol string }{
 	{"jsonrpc", "1.0", "JSONRPC"},
 	{"rest", "1.0", "HTTP+JSON"},

@@ -55,13 +55,6 @@ var bindings = []binding{
 		},
 		func(id, _ string) (string, any) { return "", envelope("tasks/resubscribe", map[string]any{"id": id}) },
 	},
-	{
-		"REST 0.3", "",
-		func(id, text string) (string, any) {
-			return "/v1/message:stream", message03(id, text)
-		},
-		func(id, _ string) (string, any) { return "/v1/tasks/" + id + ":subscribe", nil },
-	},
 }
 
 // A frame is one event of a stream as it came.

@@ -43,8 +43,6 @@ func (s *Server) CardAt(base string) *sdk.AgentCard {
 		card.SecurityRequirements = sdk.SecurityRequirementsOptions{{scheme: {}}}
 	}
 	if !s.o.Only10 {
-		// REST of 0.3 is served and not offered: the Go SDK 2.3.1 reads the names of JSON-RPC
-		// there (parts, role "user"), other SDKs write those of the definition (content, "ROLE_USER").
 		card.SupportedInterfaces = append(card.SupportedInterfaces, at(base+"/", sdk.TransportProtocolJSONRPC, a2a03.Version))
 	}
 	return card

@@ -49,8 +49,7 @@
 // # Versions
 //
 // The header A2A-Version says which: "1.0", "0.3", none for 0.3. Calls of JSON-RPC without it
-// are told apart by their names. REST of 0.3 is also below /v1; the card does not offer it,
-// for the SDK reads it as other SDKs do not write it. The card has the fields of both
+// are told apart by their names; REST is of 1.0 alone. The card has the fields of both
 // versions unless it is asked for with A2A-Version: 1.0, or [Options].Only10 is set.
 // The fields of 1.0 are taken under both of their names, taskId and task_id.
 //

@@ -28,7 +28,7 @@ const (
 	cardPath      = "/.well-known/agent-card.json"
 )
 
-// ServeHTTP serves the agent card, JSON-RPC and REST, of A2A 1.0 and 0.3.
+// ServeHTTP serves the agent card, JSON-RPC of A2A 1.0 and 0.3, and REST of 1.0.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if caught := recover(); caught != nil && caught != http.ErrAbortHandler { //nolint:errorlint // recover gives the value itself
@@ -214,14 +214,12 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 		s.refuse(out, 0, nil, err)
 		return
 	}
-	if rest, ok := strings.CutPrefix(path, "/v1/"); ok { // 0.3 has it in the path
-		path = "/" + rest
-		if version == "" {
-			version = version03
-		}
-		if path == "/card" {
-			path = "/extendedAgentCard"
-		}
+	// No version means 0.3 (A2A 1.0, 3.6.2), which has its paths below /v1. It is spoken over JSON-RPC alone: its SDKs do not agree on
+	// the names of its members over REST.
+	if version != version10 || strings.HasPrefix(path, "/v1/") {
+		s.refuse(out, 0, nil, sdk.NewError(sdk.ErrVersionNotSupported,
+			"over REST only A2A 1.0 is spoken: say so in the header "+versionHeader+", or use JSON-RPC, which the agent card offers to 0.3"))
+		return
 	}
 	if !s.routed(r.Method, path) {
 		s.refuse(out, http.StatusNotFound, nil, sdk.NewError(sdk.ErrMethodNotFound,
@@ -236,17 +234,8 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 	if strings.HasSuffix(path, ":subscribe") {
 		r.Method = http.MethodPost // which is what the SDK knows
 	}
-	if err := s.checkVersion(version); err != nil {
-		s.refuse(out, 0, nil, err)
-		return
-	}
-	if version == version10 {
-		r.Body = io.NopCloser(bytes.NewReader(camelCase(body)))
-		s.rest10.ServeHTTP(out, r)
-		return
-	}
-	out.old = true
-	s.rest03.ServeHTTP(out, r)
+	r.Body = io.NopCloser(bytes.NewReader(camelCase(body)))
+	s.rest10.ServeHTTP(out, r)
 }
 
 // routed reports whether the SDK has a handler for a request: it answers others in plain text.

@@ -195,9 +195,11 @@ func TestVersion03(t *testing.T) {
 	if len(over) != 1 || over[0].err == nil || over[0].err.Code != -32004 {
 		t.Errorf("tasks/resubscribe gives %+v", over)
 	}
-	rest := s.request(http.MethodGet, "/v1/tasks/"+string(page.Tasks[0].ID), "", none...)
-	if text, _ := io.ReadAll(rest.Body); rest.StatusCode != 200 || !strings.Contains(string(text), `"context_id"`) {
-		t.Errorf("with REST it gives %d %s", rest.StatusCode, text)
+	for _, path := range []string{"/v1/tasks/", "/tasks/"} {
+		rest := s.request(http.MethodGet, path+string(page.Tasks[0].ID), "", none...)
+		if text, _ := io.ReadAll(rest.Body); rest.StatusCode != 400 || !strings.Contains(string(text), "VERSION_NOT_SUPPORTED") {
+			t.Errorf("with REST at %s it gives %d %s", path, rest.StatusCode, text)
+		}
 	}
 	modern := serve(t, quiet, func(o *Options) { o.Only10 = true })
 	if e := modern.rpc("message/send", said("m2"), nil, none...); e == nil || e.Code != -32009 {

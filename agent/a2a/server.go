@@ -32,7 +32,7 @@ type Server struct {
 	pushGuard *pushGuard
 	guard     *http.CrossOriginProtection
 
-	rpc10, rest10, rpc03, rest03 http.Handler
+	rpc10, rest10, rpc03 http.Handler
 
 	counts  counters
 	streams atomic.Int64
@@ -96,8 +96,7 @@ func New(o Options) (*Server, error) {
 	options := []a2asrv.TransportOption{a2asrv.WithTransportKeepAlive(l.KeepAlive), a2asrv.WithTransportPanicHandler(panicked)}
 	h := handler{s}
 	s.rpc10, s.rest10 = a2asrv.NewJSONRPCHandler(h, options...), a2asrv.NewRESTHandler(h, options...)
-	old := a2a03.Options{Handler: h, KeepAlive: l.KeepAlive, Panicked: panicked}
-	s.rpc03, s.rest03 = a2a03.RPC(old), a2a03.REST(old)
+	s.rpc03 = a2a03.RPC(a2a03.Options{Handler: h, KeepAlive: l.KeepAlive, Panicked: panicked})
 	if err := s.recoverTasks(); err != nil {
 		return nil, errors.Join(fmt.Errorf("a2a: %s: %w", o.Name, err), s.Close(context.Background()))
 	}

@@ -19,15 +19,6 @@ var states = map[sdk.TaskState]string{
 	sdk.TaskStateWorking:       "working",
 }
 
-func stateOf(name string) sdk.TaskState {
-	for state, known := range states {
-		if known == name {
-			return state
-		}
-	}
-	return sdk.TaskStateUnspecified
-}
-
 var roles = map[sdk.MessageRole]string{sdk.MessageRoleAgent: "agent", sdk.MessageRoleUser: "user"}
 
 func roleOf(name string) sdk.MessageRole {

@@ -1,5 +1,5 @@
-// Package a2a03 speaks A2A 0.3 in front of a handler of 1.0: JSON-RPC, REST with the names in snake case, the agent card
-// of both versions in one, and the tasks of push notifications.
+// Package a2a03 speaks A2A 0.3 in front of a handler of 1.0: JSON-RPC, the agent card of both versions in one, and the
+// tasks of push notifications.
 //
 // Requests are read into the types of 1.0, answers are written from them. What 0.3 cannot say is said as its SDKs do: a data
 // part that is no object goes under "value", with data_part_compat in its metadata.

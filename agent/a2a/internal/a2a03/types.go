@@ -92,12 +92,6 @@ type (
 		Credentials string   `json:"credentials,omitempty"`
 		Schemes     []string `json:"schemes"`
 	}
-	taskList struct {
-		Tasks         []*task `json:"tasks,omitempty"`
-		TotalSize     int     `json:"total_size,omitempty"`
-		PageSize      int     `json:"page_size,omitempty"`
-		NextPageToken string  `json:"next_page_token,omitempty"`
-	}
 )
 
 // The parameters of requests.

@@ -1,10 +1,8 @@
 package wireerror
 
 import (
-	"context"
 	"errors"
 	"maps"
-	"net/http"
 	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
@@ -13,30 +11,26 @@ import (
 
 // known are the errors of the protocol. What is none of them is an internal error.
 var known = []struct {
-	err    error
-	code   int // of JSON-RPC; 0 has none of its own
-	status int // of HTTP
-	name   string
+	err  error
+	code int // of JSON-RPC
 }{
-	{sdk.ErrParseError, -32700, http.StatusBadRequest, "INVALID_ARGUMENT"},
-	{sdk.ErrInvalidRequest, -32600, http.StatusBadRequest, "INVALID_ARGUMENT"},
-	{sdk.ErrMethodNotFound, -32601, http.StatusNotImplemented, "UNIMPLEMENTED"},
-	{sdk.ErrInvalidParams, -32602, http.StatusBadRequest, "INVALID_ARGUMENT"},
-	{sdk.ErrInternalError, internal, http.StatusInternalServerError, "INTERNAL"},
-	{sdk.ErrServerError, -32000, http.StatusInternalServerError, "INTERNAL"},
-	{sdk.ErrTaskNotFound, -32001, http.StatusNotFound, "NOT_FOUND"},
-	{sdk.ErrTaskNotCancelable, -32002, http.StatusBadRequest, "FAILED_PRECONDITION"},
-	{sdk.ErrPushNotificationNotSupported, -32003, http.StatusBadRequest, "FAILED_PRECONDITION"},
-	{sdk.ErrUnsupportedOperation, -32004, http.StatusBadRequest, "FAILED_PRECONDITION"},
-	{sdk.ErrUnsupportedContentType, -32005, http.StatusBadRequest, "INVALID_ARGUMENT"},
-	{sdk.ErrInvalidAgentResponse, -32006, http.StatusInternalServerError, "INTERNAL"},
-	{sdk.ErrExtendedCardNotConfigured, -32007, http.StatusBadRequest, "FAILED_PRECONDITION"},
-	{sdk.ErrExtensionSupportRequired, -32008, http.StatusBadRequest, "FAILED_PRECONDITION"},
-	{sdk.ErrVersionNotSupported, -32009, http.StatusBadRequest, "FAILED_PRECONDITION"},
-	{sdk.ErrUnauthenticated, -31401, http.StatusUnauthorized, "UNAUTHENTICATED"},
-	{sdk.ErrUnauthorized, -31403, http.StatusForbidden, "PERMISSION_DENIED"},
-	{context.Canceled, 0, 499, "CANCELLED"}, // nginx's status for a client that went away
-	{context.DeadlineExceeded, 0, http.StatusGatewayTimeout, "DEADLINE_EXCEEDED"},
+	{sdk.ErrParseError, -32700},
+	{sdk.ErrInvalidRequest, -32600},
+	{sdk.ErrMethodNotFound, -32601},
+	{sdk.ErrInvalidParams, -32602},
+	{sdk.ErrInternalError, internal},
+	{sdk.ErrServerError, -32000},
+	{sdk.ErrTaskNotFound, -32001},
+	{sdk.ErrTaskNotCancelable, -32002},
+	{sdk.ErrPushNotificationNotSupported, -32003},
+	{sdk.ErrUnsupportedOperation, -32004},
+	{sdk.ErrUnsupportedContentType, -32005},
+	{sdk.ErrInvalidAgentResponse, -32006},
+	{sdk.ErrExtendedCardNotConfigured, -32007},
+	{sdk.ErrExtensionSupportRequired, -32008},
+	{sdk.ErrVersionNotSupported, -32009},
+	{sdk.ErrUnauthenticated, -31401},
+	{sdk.ErrUnauthorized, -31403},
 }
 
 // internal is JSON-RPC's code for an error of the server itself.
@@ -45,7 +39,7 @@ const internal = -32603
 // Code is the code that JSON-RPC has for an error.
 func Code(err error) int {
 	for _, k := range known {
-		if k.code != 0 && errors.Is(err, k.err) {
+		if errors.Is(err, k.err) {
 			return k.code
 		}
 	}
@@ -63,48 +57,18 @@ type Object struct {
 func RPC(err error) *Object {
 	reason := sdk.ErrInternalError
 	for _, k := range known {
-		if k.code != 0 && errors.Is(err, k.err) {
+		if errors.Is(err, k.err) {
 			reason = k.err
 			break
 		}
 	}
-	return &Object{Code: Code(err), Message: err.Error(), Data: details(err, reason, nil)}
-}
-
-// Status is google.rpc.Status, as REST has it.
-type Status struct {
-	Error struct {
-		Code    int                   `json:"code"`
-		Status  string                `json:"status"`
-		Message string                `json:"message"`
-		Details []*errordetails.Typed `json:"details,omitempty"`
-	} `json:"error"`
-}
-
-// REST is an error as REST has it. The task is named when it is known.
-func REST(err error, task sdk.TaskID) *Status {
-	var out Status
-	e, reason := &out.Error, sdk.ErrInternalError
-	e.Code, e.Status, e.Message = http.StatusInternalServerError, "INTERNAL", err.Error()
-	for _, k := range known {
-		if errors.Is(err, k.err) {
-			e.Code, e.Status, reason = k.status, k.name, k.err
-			break
-		}
-	}
-	about := map[string]string{}
-	if task != "" {
-		about["taskId"] = string(task)
-	}
-	e.Details = details(err, reason, about)
-	return &out
+	return &Object{Code: Code(err), Message: err.Error(), Data: details(err, reason)}
 }
 
 // details are what an error carries, and last its reason.
-func details(err, reason error, about map[string]string) []*errordetails.Typed {
+func details(err, reason error) []*errordetails.Typed {
 	var list []*errordetails.Typed
 	metadata := map[string]string{"timestamp": time.Now().UTC().Format(time.RFC3339)}
-	maps.Copy(metadata, about)
 	if e, ok := errors.AsType[*sdk.Error](err); ok {
 		if len(e.Details) > 0 {
 			list = append(list, errordetails.NewFromStruct(e.Details))
