@@ -83,6 +83,45 @@ func TestWindowOthers(t *testing.T) {
 	}
 }
 
+// promptAdapter starts the real adapter of Claude Code as an editor does, with flags for run, and asks its agent once.
+func (w *world) promptAdapter(url, text string, flags ...string) *talk {
+	w.t.Helper()
+	claude := agents[slices.IndexFunc(agents, func(a agent) bool { return a.name == "claude" })]
+	k := w.talkTo(claude.apart(errand{base: url, env: []string{"IS_SANDBOX=1"}, flags: []string{}}), append([]string{"--force"}, flags...), installed(w.t, "claude-agent-acp"))
+	k.send(0, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}})
+	if r, ok := k.answer(0); !ok || r.Error != nil {
+		w.t.Fatalf("initialize: %+v %s", r.Error, clip(k.errs.String()))
+	}
+	k.send(1, "session/new", map[string]any{"cwd": w.work, "mcpServers": []any{}})
+	r, ok := k.answer(1)
+	var session struct{ SessionID string }
+	if !ok || r.Error != nil || json.Unmarshal(r.Result, &session) != nil || session.SessionID == "" {
+		w.t.Fatalf("session/new: %s %+v %s", r.Result, r.Error, clip(k.errs.String()))
+	}
+	k.send(2, "session/prompt", map[string]any{"sessionId": session.SessionID, "prompt": []any{map[string]any{"type": "text", "text": text}}})
+	r, ok = k.answer(2)
+	if !ok || r.Error != nil || !strings.Contains(string(r.Result), `"end_turn"`) {
+		w.t.Fatalf("session/prompt: %s %+v %s", r.Result, r.Error, clip(k.errs.String()))
+	}
+	return k
+}
+
+// A tool of the agent behind the real adapter takes all of the memory: it goes, the agent is told and ends its task.
+func TestAdaptersAgentOutlivesItsTool(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p, url := provide(t, scripted.Options{CheckSignatures: true, Script: scripted.Shells("The task is finished.", "head -c 3000000000 /dev/zero | tail -c 3000000000 >/dev/null")})
+	report := filepath.Join(w.state, "report.json")
+	k := w.promptAdapter(url, "Run the job.", "--memory-max", "1G", "--report", report)
+	if p.Turns("") != 2 {
+		t.Errorf("%d turns, %d refused", p.Turns(""), p.Refused())
+	}
+	if r := k.report(report); r.Outcome != "ok" || len(r.KilledChildren) == 0 || r.KilledChildren[0].Name != "tail" {
+		t.Errorf("the report says %+v", r)
+	}
+	w.nothingLeft()
+}
+
 // An adapter as an editor starts it: its agent's requests come through the run's proxy, and a task that does not fit into the
 // window ends.
 func TestWindowAdapter(t *testing.T) {
@@ -90,22 +129,10 @@ func TestWindowAdapter(t *testing.T) {
 	const calls = 6
 	w := newWorld(t)
 	p, url := provide(t, scripted.Options{Window: 35_000, CheckSignatures: true, Script: scripted.Shells("The task is finished.", logs(t, w, calls)...)})
-	claude := agents[slices.IndexFunc(agents, func(a agent) bool { return a.name == "claude" })]
 	report := filepath.Join(w.state, "report.json")
-	k := w.talkTo(claude.apart(errand{base: url, env: []string{"IS_SANDBOX=1"}, flags: []string{}}), []string{"--force", "--report", report}, installed(t, "claude-agent-acp"))
-	k.send(0, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}})
-	if r, ok := k.answer(0); !ok || r.Error != nil {
-		t.Fatalf("initialize: %+v %s", r.Error, clip(k.errs.String()))
-	}
-	k.send(1, "session/new", map[string]any{"cwd": w.work, "mcpServers": []any{}})
-	r, ok := k.answer(1)
-	var session struct{ SessionID string }
-	if !ok || r.Error != nil || json.Unmarshal(r.Result, &session) != nil || session.SessionID == "" {
-		t.Fatalf("session/new: %s %+v %s", r.Result, r.Error, clip(k.errs.String()))
-	}
-	k.send(2, "session/prompt", map[string]any{"sessionId": session.SessionID, "prompt": []any{map[string]any{"type": "text", "text": "Show every part of the log."}}})
-	if r, ok := k.answer(2); !ok || r.Error != nil || !strings.Contains(string(r.Result), `"end_turn"`) || p.Turns("") != calls+1 {
-		t.Fatalf("session/prompt: %s %+v after %d turns, %d refused %s", r.Result, r.Error, p.Turns(""), p.Refused(), clip(k.errs.String()))
+	k := w.promptAdapter(url, "Show every part of the log.", "--report", report)
+	if p.Turns("") != calls+1 {
+		t.Fatalf("%d turns, %d refused %s", p.Turns(""), p.Refused(), clip(k.errs.String()))
 	}
 	k.close()
 	if err := k.cmd.Wait(); err != nil {

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -115,8 +116,11 @@ func Replies(list ...Reply) Script {
 }
 
 // aside answers what is no turn of the task: a client's own compaction gets a summary that
-// its parsers accept, everything else a title.
+// its parsers accept, its question whether a call does harm a no, everything else a title.
 func aside(_ int, r *Request) Reply {
+	if bytes.Contains(r.Body, []byte("<severity>N</severity>")) { // Claude Code's mode "auto"
+		return Reply{Text: "<severity>1</severity>"}
+	}
 	if !r.Compaction {
 		if form, ok := r.answerSchema(); ok {
 			text, err := json.Marshal(form.plain("answer"))
