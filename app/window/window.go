@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/internal/footprint"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/compact"
@@ -61,13 +61,8 @@ type Options struct {
 // collector has not taken yet, and all else that a daemon holds.
 const heapBeside = 32 * limit.MiB
 
-// boundHeap keeps the collector from leaving as much garbage as there are bodies: near the limit it works harder. What is
-// really needed is still had. GOMEMLIMIT has the last word.
-func boundHeap(bodies limit.Bytes) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(bodies + bodies/4 + heapBeside))
-	}
-}
+// boundHeap keeps the collector from leaving as much garbage as there are bodies.
+func boundHeap(bodies limit.Bytes) { footprint.Bound(int64(bodies + bodies/4 + heapBeside)) }
 
 // Narrowed is what is said where the agent died of memory a moment ago.
 const Narrowed = "the last run was killed for lack of memory: half of the context window is used for now, and all of it again after 20 quiet minutes"

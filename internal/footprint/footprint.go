@@ -36,6 +36,14 @@ func CollectAt(percent int) {
 	}
 }
 
+// Bound sets a soft limit for the memory of Go in bytes, where GOMEMLIMIT sets none: near it those who allocate help to collect first, where
+// a percentage alone lets garbage grow while the collector waits for a processor that others use. What is really needed is still had.
+func Bound(bytes int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(bytes)
+	}
+}
+
 // Shrink gives back what starting took: garbage, free pages, and the pages of the program that were only read to start. It
 // leaves one processor to the process, because each that Go plans for keeps memory of its own: after the collection, since the pages of
 // one that goes before it are filed under lists that are otherwise empty, 0.4 MB of them. The function it returns
