@@ -20,9 +20,8 @@
 // health, sync status and project there are.
 //
 // Lists, single objects, resource trees, managed resources with differences, events, logs,
-// sync windows, manifests, actions, accounts, repositories and certificates can be read;
-// applications, their trees and application sets can be watched, as lines of JSON or as
-// server-sent events. Without [Options].Token everybody is the administrator; users see
+// sync windows, manifests, actions, accounts, repositories and certificates can be read.
+// Without [Options].Token everybody is the administrator; users see
 // the projects of their [Access]. A token that expires, and other things that go wrong, are
 // [Faults]; they can be changed while it runs.
 //
@@ -43,7 +42,6 @@
 //
 // Of writes it keeps the changed objects, at most 10,000 and 64 MiB of each kind; beyond
 // that writes are refused with code 8, as with a full etcd. A request's body is read up to 4 MiB.
-// A watcher that does not read loses changes after 256.
 //
 // [Faults].CutAfter and a client that has gone end a request with [http.ErrAbortHandler]:
 // who calls ServeHTTP without a server has to recover from it.

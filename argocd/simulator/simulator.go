@@ -88,7 +88,6 @@ type Simulator struct {
 	routes   []route
 
 	stored [kinds]overlay
-	hub    broadcaster
 
 	writing   sync.Mutex // one write at a time
 	syncTakes time.Duration

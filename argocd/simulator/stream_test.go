@@ -51,55 +51,6 @@ func next(t *testing.T, lines *bufio.Scanner) map[string]any {
 	return nil
 }
 
-func TestWatchTellsAllAndThenChanges(t *testing.T) {
-	t.Parallel()
-	for _, accept := range []string{"", "text/event-stream"} {
-		s, srv := serving(t, Options{Applications: 20})
-		header, lines := follow(t, srv, "/api/v1/stream/applications", accept)
-		want := map[string]string{"": "application/json", "text/event-stream": accept}[accept]
-		if header.Get("Content-Type") != want || header.Get("Grpc-Metadata-Content-Type") != "application/grpc" {
-			t.Errorf("%q: %v", accept, header)
-		}
-		var name string
-		for i := range 20 {
-			event := next(t, lines)
-			if text(event, "result", "type") != "ADDED" || text(event, "result", "application", "metadata", "name") != s.apps.name(i) {
-				t.Fatalf("event %d: %.200s", i, marshal(event))
-			}
-			name = s.apps.name(i)
-		}
-		if w := do(s, http.MethodDelete, "/api/v1/applications/"+name, ""); w.Code != http.StatusOK {
-			t.Fatalf("%d %s", w.Code, w.Body)
-		}
-		event := next(t, lines)
-		if text(event, "result", "type") != "DELETED" || text(event, "result", "application", "metadata", "name") != name {
-			t.Errorf("%.200s", marshal(event))
-		}
-	}
-}
-
-func TestWatchSelects(t *testing.T) {
-	t.Parallel()
-	s, srv := serving(t, Options{Applications: 50})
-	name := s.apps.name(30)
-	_, lines := follow(t, srv, "/api/v1/stream/applications?name="+name+"&fields=result.type,result.application.metadata.name", "")
-	if got, want := string(marshal(next(t, lines))), `{"result":{"application":{"metadata":{"name":"`+name+`"}},"type":"ADDED"}}`; got != want {
-		t.Errorf("%s", got)
-	}
-	_, lines = follow(t, srv, "/api/v1/stream/applicationsets", "")
-	if event := next(t, lines); text(event, "result", "applicationSet", "metadata", "name") != s.sets.name(0) {
-		t.Errorf("%.200s", marshal(event))
-	}
-	_, lines = follow(t, srv, "/api/v1/stream/applications/"+name+"/resource-tree", "")
-	if event := next(t, lines); lookup(event, "result") == nil {
-		t.Errorf("%.200s", marshal(event))
-	}
-	do(s, http.MethodGet, "/api/v1/applications/"+name+"?refresh=normal", "")
-	if event := next(t, lines); lookup(event, "result") == nil {
-		t.Errorf("%.200s", marshal(event))
-	}
-}
-
 // withPods returns an application, one of its pods and how many lines its log has.
 func withPods(t *testing.T, s *Simulator) (app, pod string) {
 	t.Helper()

@@ -199,7 +199,7 @@ func (s *Simulator) finish(name, space, started string, q syncRequest, revision 
 		s.settle(m, status, q, revision, behind)
 	}
 	// A full store leaves the operation running, as a full etcd would.
-	_, _ = s.store(applications, m, "MODIFIED", f.index >= 0)
+	_, _ = s.store(applications, m, f.index >= 0)
 }
 
 // settle writes what a sync that was no dry run changes besides the resources.

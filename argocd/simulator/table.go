@@ -57,10 +57,6 @@ func (s *Simulator) table() []route {
 	add("GET /api/v1/applications/{}/logs", getLogs).stream = true
 	add("GET /api/v1/applications/{}/pods/{}/logs", getLogs).stream = true
 
-	add("GET /api/v1/stream/applications", watchApplications).stream = true
-	add("GET /api/v1/stream/applicationsets", watchSets).stream = true
-	add("GET /api/v1/stream/applications/{}/resource-tree", watchTree).stream = true
-
 	for _, call := range writes() {
 		add(call.call, call.handle)
 	}

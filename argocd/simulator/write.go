@@ -79,8 +79,8 @@ func text(m obj, keys ...string) string {
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// store stores an object as a write left it, tells the watchers and returns its bytes.
-func (s *Simulator) store(k kind, m obj, how string, generated bool) ([]byte, error) {
+// store stores an object as a write left it and returns its bytes.
+func (s *Simulator) store(k kind, m obj, generated bool) ([]byte, error) {
 	number := s.revision.Add(1)
 	ensureObject(m, "metadata")["resourceVersion"] = strconv.FormatInt(number, 10)
 	body := marshal(m)
@@ -89,18 +89,13 @@ func (s *Simulator) store(k kind, m obj, how string, generated bool) ([]byte, er
 	if err := s.stored[k].put(e, generated); err != nil {
 		return nil, err
 	}
-	s.hub.tell(change{k, how, h, body, number})
 	return body, nil
 }
 
-// remove deletes an object and tells the watchers.
-func (s *Simulator) remove(k kind, h head, body []byte, generated bool) error {
-	e := &entry{head: h, key: h.namespace + "/" + h.name}
-	if err := s.stored[k].put(e, generated); err != nil {
-		return err
-	}
-	s.hub.tell(change{k, "DELETED", h, body, s.revision.Add(1)})
-	return nil
+// remove deletes an object.
+func (s *Simulator) remove(k kind, h head, generated bool) error {
+	s.revision.Add(1)
+	return s.stored[k].put(&entry{head: h, key: h.namespace + "/" + h.name}, generated)
 }
 
 // target is an application that a call is about to change. The simulator's writing lock is
@@ -139,7 +134,7 @@ func (c *call) forWriting(space, project, action string) (*target, func(), error
 }
 
 func (c *call) save(t *target) ([]byte, error) {
-	return c.store(applications, t.m, "MODIFIED", t.index >= 0)
+	return c.store(applications, t.m, t.index >= 0)
 }
 
 // saved saves and answers with the application.
@@ -164,7 +159,7 @@ func (c *call) refresh(f foundApplication, _ string) (foundApplication, error) {
 		return f, err
 	}
 	ensureObject(m, "status")["reconciledAt"] = now()
-	if _, err := c.store(applications, m, "MODIFIED", f.index >= 0); err != nil {
+	if _, err := c.store(applications, m, f.index >= 0); err != nil {
 		return f, err
 	}
 	f, _ = c.known(f.name, f.namespace)
@@ -290,7 +285,7 @@ func createApplication(c *call) error {
 		"sync":   obj{"status": "", "comparedTo": obj{"source": obj{"repoURL": ""}, "destination": obj{}}},
 		"health": obj{}, "summary": obj{}, "sourceHydrator": obj{},
 	}
-	body, err := c.store(applications, m, "ADDED", f.index >= 0)
+	body, err := c.store(applications, m, f.index >= 0)
 	if err != nil {
 		return err
 	}
@@ -373,7 +368,7 @@ func deleteApplication(c *call) error {
 	default:
 		return refuse(invalidArgument, "invalid propagation policy: %s", policy)
 	}
-	if err := c.remove(applications, t.head, marshal(t.m), t.index >= 0); err != nil {
+	if err := c.remove(applications, t.head, t.index >= 0); err != nil {
 		return err
 	}
 	return c.answer([]byte(`{}`))

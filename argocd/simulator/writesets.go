@@ -38,16 +38,16 @@ func createProject(c *call) error {
 			}
 			merge(old, q.Project)
 		}
-		return c.storeOne(projects, old, "MODIFIED", generated)
+		return c.storeOne(projects, old, generated)
 	}
 	c.fillMetadata(q.Project)
 	ensureObject(q.Project, "status")
-	return c.storeOne(projects, q.Project, "ADDED", generated)
+	return c.storeOne(projects, q.Project, generated)
 }
 
 // storeOne keeps one object and answers with it.
-func (c *call) storeOne(k kind, m obj, how string, generated bool) error {
-	body, err := c.store(k, m, how, generated)
+func (c *call) storeOne(k kind, m obj, generated bool) error {
+	body, err := c.store(k, m, generated)
 	if err != nil {
 		return err
 	}
@@ -81,14 +81,13 @@ func updateProject(c *call) error {
 	}
 	merge(old, q.Project)
 	_, generated := c.projects.lookup(name)
-	return c.storeOne(projects, old, "MODIFIED", generated)
+	return c.storeOne(projects, old, generated)
 }
 
 func deleteProject(c *call) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	body, err := c.projectBody()
-	if err != nil {
+	if _, err := c.projectBody(); err != nil {
 		return err
 	}
 	name := c.args[0]
@@ -102,7 +101,7 @@ func deleteProject(c *call) error {
 		return refuse(invalidArgument, "project is referenced by %d applications", n)
 	}
 	_, generated := c.projects.lookup(name)
-	if err := c.remove(projects, head{name: name, namespace: "argocd"}, body, generated); err != nil {
+	if err := c.remove(projects, head{name: name, namespace: "argocd"}, generated); err != nil {
 		return err
 	}
 	return c.answer([]byte(`{}`))
@@ -172,11 +171,11 @@ func createSet(c *call) error {
 			}
 			merge(old, m)
 		}
-		return c.storeOne(applicationsets, old, "MODIFIED", generated)
+		return c.storeOne(applicationsets, old, generated)
 	}
 	c.fillMetadata(m)
 	ensureObject(m, "status")
-	return c.storeOne(applicationsets, m, "ADDED", generated)
+	return c.storeOne(applicationsets, m, generated)
 }
 
 func deleteSet(c *call) error {
@@ -186,7 +185,7 @@ func deleteSet(c *call) error {
 	if space == "" {
 		space = "argocd"
 	}
-	body, project, ok := c.setNamed(space, name)
+	_, project, ok := c.setNamed(space, name)
 	if !ok {
 		return refuse(notFound, "error getting ApplicationSets: applicationsets.argoproj.io %q not found", name)
 	}
@@ -194,7 +193,7 @@ func deleteSet(c *call) error {
 		return c.permissionDenied("applicationsets", "delete", project+"/"+name)
 	}
 	_, generated := c.sets.find(name)
-	if err := c.remove(applicationsets, head{name: name, namespace: space, project: project}, body, generated && space == "argocd"); err != nil {
+	if err := c.remove(applicationsets, head{name: name, namespace: space, project: project}, generated && space == "argocd"); err != nil {
 		return err
 	}
 	return c.answer([]byte(`{}`))
