@@ -84,14 +84,14 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	got := newWorld(t).settings("")
 	want := config.Settings{
 		Enforcement: config.EnforcementBestEffort, MemoryMax: config.Auto, PidsMax: 512, MinFree: config.Auto, FreeMin: config.Auto, CountSwap: true,
-		Estimator: config.EstimatorTail, OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, MemoryGrow: true, Grace: 2 * time.Second, CPUWeight: 60,
+		OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, MemoryGrow: true, Grace: 2 * time.Second, CPUWeight: 60,
 		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"}, HistoryKeep: 200,
 		Window: config.WindowSettings{
 			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), RetryTarget: 0.6, MinMessages: 4, TopicTrigger: 0.6,
 			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
 			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: int(config.Auto), Summarizer: "auto",
-			SummaryURL: "https://api.openai.com/v1", SummaryTokens: 200000,
-			Store: "disk", StoreMax: 256 * limit.MiB, StoreAge: 7 * 24 * time.Hour, BodyMemory: 256 * limit.MiB, ViewMax: 64 * limit.MiB, BodyMax: limit.GiB,
+			SummaryURL: "https://api.openai.com/v1",
+			Store:      "disk", StoreMax: 256 * limit.MiB, StoreAge: 7 * 24 * time.Hour, BodyMemory: 256 * limit.MiB, ViewMax: 64 * limit.MiB, BodyMax: limit.GiB,
 		},
 		Upstream: config.UpstreamSettings{
 			OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com", Gemini: "https://generativelanguage.googleapis.com",
@@ -201,7 +201,6 @@ func TestEveryFormOfEveryKeyIsUnderstood(t *testing.T) {
 		"wait forever":             {"[resources]\nwait = 'forever'", "", func(s config.Settings) any { return s.Wait }, config.Forever},
 		"on_exit":                  {"[resources]\non_exit = 'leave'", "", func(s config.Settings) any { return s.OnExit }, config.OnExitLeave},
 		"on_pressure":              {"[resources]\non_pressure = 'freeze'", "", func(s config.Settings) any { return s.OnPressure }, config.OnPressureFreeze},
-		"estimator":                {"[resources]\nestimator = 'p95'", "", func(s config.Settings) any { return s.Estimator }, config.EstimatorP95},
 		"layers":                   {"[resources]\nlayers = ['rlimit', 'monitor']", "", func(s config.Settings) any { return strings.Join(s.Layers, " ") }, "rlimit monitor"},
 		"grace":                    {"[resources]\ngrace = '500ms'", "", func(s config.Settings) any { return s.Grace }, 500 * time.Millisecond},
 		"shared_ledger":            {"[resources]\nshared_ledger = '/srv/plimsoll'", "", func(s config.Settings) any { return s.SharedLedger }, "/srv/plimsoll"},

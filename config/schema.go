@@ -232,19 +232,9 @@ var resourceKeys = []*Key{
 		set: func(s *Settings, v any) { s.OrphanMax = v.(time.Duration) },
 	},
 	{
-		Name: "orphan_keep", Type: TypeNames, PerTool: true, Project: ProjectNever, example: `["vite", "tsserver"]`,
-		Doc: "Names of processes (as slots --tree shows them) that on_orphan = \"end\" leaves alone, beside daemons and what runs under nohup.",
-		set: func(s *Settings, v any) { s.OrphanKeep = slices.Clone(v.([]string)) },
-	},
-	{
 		Name: "oomd", Type: TypeChoice, Default: "avoid", Choices: []string{"avoid", "default"}, PerTool: true, Project: ProjectNever,
 		Doc: "What is asked of systemd-oomd when the machine is short of memory: to end other groups before this run, or nothing.",
 		set: func(s *Settings, v any) { s.OOMD = OOMD(v.(string)) },
-	},
-	{
-		Name: "estimator", Type: TypeChoice, Default: "tail", Choices: []string{"p95", "bound", "tail"}, PerTool: true, Project: ProjectNever,
-		Doc: "How a reservation is worked out from past peaks: by how far apart the largest of the last 200 lie (tail), by the largest (bound), or the 95th percentile of the last 20.",
-		set: func(s *Settings, v any) { s.Estimator = Estimator(v.(string)) },
 	},
 	{
 		Name: "layers", Type: TypeChoices, Default: "systemd, cgroup2, cgroup1, job, rlimit, monitor", PerTool: true, Project: ProjectNever,

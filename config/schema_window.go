@@ -126,11 +126,6 @@ var windowKeys = append([]*Key{
 		set: func(s *Settings, v any) { s.Window.SummaryKey = v.(string) },
 	},
 	{
-		Name: "summary_tokens", Type: TypeCount, Default: "200000", PerTool: true, Project: ProjectNever, min: 0, max: 1 << 30, example: "200000",
-		Doc: "Tokens that summaries by a model may cost in one run; after that they are picked out without a model.",
-		set: func(s *Settings, v any) { s.Window.SummaryTokens = v.(int) },
-	},
-	{
 		Name: "store", Type: TypeChoice, Default: "disk", Choices: []string{"off", "memory", "disk"}, PerTool: true, Project: ProjectNever,
 		Doc: "Where compactions are kept, so that a conversation that comes again gets the same bytes again.",
 		set: func(s *Settings, v any) { s.Window.Store = v.(string) },

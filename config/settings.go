@@ -66,16 +66,6 @@ const (
 	OOMDDefault OOMD = "default"
 )
 
-// Estimator names how a reservation is worked out from the history of peaks.
-type Estimator string
-
-// The estimators.
-const (
-	EstimatorBound Estimator = "bound" // an upper bound that gets tighter with experience
-	EstimatorP95   Estimator = "p95"   // nearest rank over the last 20 runs
-	EstimatorTail  Estimator = "tail"  // from how far apart the largest peaks lie; the default
-)
-
 // Names of the layers that can hold a limit, in the order they are tried.
 const (
 	LayerSystemd = "systemd" // a scope asked of systemd, cgroup v2
@@ -102,7 +92,6 @@ type Settings struct {
 	InitialEstimate limit.Bytes `json:"initial_estimate"` // need of a tool without history; 0 means none is configured
 	Reservation     limit.Bytes `json:"reservation"`      // to reserve in place of what the history says; 0 means none is set
 	CountSwap       bool        `json:"count_swap"`       // free swap counts as available memory
-	Estimator       Estimator   `json:"estimator"`
 
 	MaxConcurrent      int           `json:"max_concurrent"`       // runs of this tool at once; 0 means no bound
 	MaxConcurrentTotal int           `json:"max_concurrent_total"` // runs of all tools at once; 0 means no bound
@@ -111,8 +100,7 @@ type Settings struct {
 	OnExit     OnExit        `json:"on_exit"`
 	OnPressure OnPressure    `json:"on_pressure"`
 	OnOrphan   OnOrphan      `json:"on_orphan"`
-	OrphanMax  time.Duration `json:"-"`                     // 0 means for ever
-	OrphanKeep []string      `json:"orphan_keep,omitempty"` // names of processes
+	OrphanMax  time.Duration `json:"-"` // 0 means for ever
 	OOMD       OOMD          `json:"oomd"`
 	Grace      time.Duration `json:"-"`          // between the request to end and the kill
 	CPUWeight  int           `json:"cpu_weight"` // 100 is what everything else has
@@ -172,11 +160,10 @@ type WindowSettings struct {
 	CutResults    bool `json:"cut_tool_results"`
 	MaxToolOutput int  `json:"max_tool_output"` // bytes kept of one tool result that is cut, or -1 for auto
 
-	Summarizer    string `json:"summarizer"` // "auto", "provider", "extractive", "model" or "off"
-	SummaryModel  string `json:"summary_model"`
-	SummaryURL    string `json:"summary_url"`
-	SummaryKey    string `json:"summary_key"` // name of an environment variable
-	SummaryTokens int    `json:"summary_tokens"`
+	Summarizer   string `json:"summarizer"` // "auto", "provider", "extractive", "model" or "off"
+	SummaryModel string `json:"summary_model"`
+	SummaryURL   string `json:"summary_url"`
+	SummaryKey   string `json:"summary_key"` // name of an environment variable
 
 	Store      string        `json:"store"` // "off", "memory" or "disk"
 	StoreMax   limit.Bytes   `json:"store_max"`

@@ -28,7 +28,7 @@ func (x *process) withOrphans(run *sandbox.Run) (stop func()) {
 	}
 	x.report.journal.Append(journal.LimitSet{Limit: limit})
 	return orphans.Start(orphans.Options{
-		Mode: orphans.Mode(s.OnOrphan), Max: s.OrphanMax, Grace: s.Grace, Keep: s.OrphanKeep,
+		Mode: orphans.Mode(s.OnOrphan), Max: s.OrphanMax, Grace: s.Grace,
 		Run: orphanedRun{run}, Note: x.noteOrphans,
 	})
 }
@@ -68,7 +68,7 @@ func orphanWords(e orphans.Event) string {
 		case orphans.Warned:
 			text += fmt.Sprintf("still run after %s: %s; plimsoll slots --tree shows them, on_orphan = \"end\" ends such", roughly(list[0].For), namesOf(list))
 		case orphans.Kept:
-			text += fmt.Sprintf("are left alone, as daemons or by orphan_keep: %s; plimsoll slots --tree shows them", namesOf(list))
+			text += fmt.Sprintf("are left alone, as daemons: %s; plimsoll slots --tree shows them", namesOf(list))
 		case orphans.Terminated:
 			text += "ended when asked: " + namesOf(list)
 		case orphans.Killed:

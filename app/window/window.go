@@ -184,9 +184,12 @@ func Overrides(w config.WindowSettings) models.Overrides {
 	return o
 }
 
+// summaryBudget bounds the tokens that summaries by a model cost in one run; after that they are picked out without a model.
+const summaryBudget = 200_000
+
 func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, error) {
 	o := compact.Options{
-		MinMessages: w.MinMessages, ResultBytes: max(w.MaxToolOutput, 0), WholeResults: !w.CutResults, SummaryBudget: w.SummaryTokens,
+		MinMessages: w.MinMessages, ResultBytes: max(w.MaxToolOutput, 0), WholeResults: !w.CutResults, SummaryBudget: summaryBudget,
 	}
 	// Where the provider's own compaction is not to be had, lines are chosen.
 	if o.Style = compact.Extractive; native.ParseUse(w.Summarizer) == native.Never {
@@ -194,9 +197,6 @@ func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, err
 		if o.Style, known = compact.ParseStyle(w.Summarizer); !known {
 			return nil, fmt.Errorf("[window] summarizer is %q; use auto, provider, extractive, model or off", w.Summarizer)
 		}
-	}
-	if o.Style == compact.Model && w.SummaryTokens == 0 {
-		o.Style = compact.Extractive // nothing may be spent; to Options 0 is the default
 	}
 	if o.Style == compact.Model {
 		writer, err := newSummarizer(w)

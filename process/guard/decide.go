@@ -129,7 +129,6 @@ func minFree(s config.Settings, capacity limit.Bytes) limit.Bytes {
 
 // WithSettings adds to what a history knows what the configuration says.
 func WithSettings(in estimate.Input, s config.Settings) estimate.Input {
-	in.Estimator = string(s.Estimator)
 	if s.Source("initial_estimate").Origin == config.OriginProfile {
 		in.Profile = s.InitialEstimate
 	} else {

@@ -47,9 +47,6 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Decide(config.Settings{Estimator: "tea leaves", InitialEstimate: 1}, estimate.Input{}, unknown); err == nil {
-		t.Error("an estimator that there is none of was taken")
-	}
 }
 
 // A program that sets nothing keeps the default free, one that asks for nothing keeps nothing: as a configuration's "auto" and 0.

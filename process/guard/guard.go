@@ -27,8 +27,6 @@ type Options struct {
 	SharedDir string
 	// Keep is how many runs are remembered per tool and project (usage.KeptRuns).
 	Keep int
-	// Estimator is the name of one of [estimate.Estimators]; "" means [estimate.Default].
-	Estimator string
 	// InitialEstimates are what to reserve, in bytes, for tools without a history. Tools
 	// that are not in it go by their built-in profile, else by [estimate.FirstGuess]. Tools
 	// may be called by the other names of their profile: claude-code is claude.
@@ -63,9 +61,6 @@ func Open(o Options) (*Guard, error) {
 	}
 	if o.Headroom == nil {
 		o.Headroom = func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) }
-	}
-	if _, err := estimate.ByName(o.Estimator); err != nil {
-		return nil, fmt.Errorf("guard: %w", err)
 	}
 	g := &Guard{options: o, initial: map[string]limit.Bytes{}, profiles: map[string]limit.Bytes{}}
 	for _, p := range profile.All() {
@@ -120,8 +115,8 @@ func (g *Guard) decide(s config.Settings, tool, variant string, project usage.Pr
 		g.options.Warn("estimated without history: " + err.Error())
 	})
 	known.Profile = g.profiles[tool]
-	s.Estimator, s.InitialEstimate = config.Estimator(g.options.Estimator), g.initial[tool]
-	n, _ := Decide(s, known, host) // its only error is an unknown estimator, which Open refuses
+	s.InitialEstimate = g.initial[tool]
+	n, _ := Decide(s, known, host) // its only error is an unknown estimator, and none is named
 	return n
 }
 

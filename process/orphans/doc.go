@@ -20,7 +20,7 @@
 // After Max each orphan is reported once, all of one look in one [Event], and after [MaxEvents] of them only
 // counted. In mode [End] it is then asked with SIGTERM, together with its descendants, and after Grace what
 // remains of them gets SIGKILL. Left alone, and reported as kept, is who was meant to outlive its parent: a daemon
-// in a session of its own, what runs under nohup, and whatever Keep names. A process is known by PID and start
+// in a session of its own and what runs under nohup. A process is known by PID and start
 // time, so that a number that is given out again is never hit. A frozen run is left alone until it goes on.
 //
 // # Concurrency, cost, tests

@@ -118,7 +118,7 @@ type state struct {
 
 func newState(o Options) *state {
 	return &state{
-		mode: o.Mode, max: o.Max, grace: cmp.Or(o.Grace, DefaultGrace), keep: o.Keep,
+		mode: o.Mode, max: o.Max, grace: cmp.Or(o.Grace, DefaultGrace),
 		known: map[identity]*orphan{}, dying: map[identity]*endingProcess{},
 	}
 }
@@ -142,7 +142,7 @@ func (s *state) look(now time.Time, family []Process, frozen bool) step {
 	for i, o := range over {
 		if s.mode != End {
 			over[i].Fate = Warned
-		} else if o.Daemon || slices.Contains(s.keep, o.Name) {
+		} else if o.Daemon {
 			over[i].Fate = Kept
 		} else if !frozen {
 			s.condemn(now, s.known[o.id()])

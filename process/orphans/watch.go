@@ -25,8 +25,6 @@ type Options struct {
 	Max time.Duration
 	// Grace is what it gets between SIGTERM and SIGKILL (DefaultGrace).
 	Grace time.Duration
-	// Keep names processes that are never ended.
-	Keep []string
 	// Run is looked after. Required.
 	Run Run
 	// Note is told what was found and done; nil tells nobody.
