@@ -21,15 +21,24 @@ func (w *world) withEditor(m mode) (editor *exec.Cmd, agent int, file string) {
 	pid, file := filepath.Join(w.home, "pid"), filepath.Join(w.home, "tally")
 	editor = w.callerOf(testtool, pid, m.argv(nil, testtool, "tally", file))
 	w.told(file, "group")
-	_, _ = fmt.Sscanf(w.told(pid, "agent"), "agent %d", &agent)
-	return editor, agent, file
+	return editor, w.agentOf(pid), file
+}
+
+// agentOf is the process that an editor has started, by what it wrote.
+func (w *world) agentOf(file string) (pid int) {
+	w.t.Helper()
+	_, _ = fmt.Sscanf(w.told(file, "agent"), "agent %d", &pid)
+	return pid
 }
 
 // callerOf starts an editor, or what passes for one, from the program at path. It starts argv and writes the pid of that to a file.
-func (w *world) callerOf(path, pid string, argv []string) *exec.Cmd {
+func (w *world) callerOf(path, pid string, argv []string, prepare ...func(*exec.Cmd)) *exec.Cmd {
 	w.t.Helper()
 	editor := exec.Command(path, append([]string{"editor", pid}, argv...)...)
 	editor.Dir, editor.Env = w.work, w.environment()
+	for _, p := range prepare {
+		p(editor)
+	}
 	editor.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := editor.Start(); err != nil {
 		w.t.Fatal(err)

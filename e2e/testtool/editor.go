@@ -28,7 +28,17 @@ func editor(args []string) {
 		<-closing
 		_ = in.Close()
 	}()
-	_, _ = io.Copy(io.Discard, out)
+	if says := os.Getenv("EDITOR_SAYS"); says != "" {
+		_, err := io.WriteString(in, says)
+		check(err)
+	}
+	hears := io.Discard
+	if file := os.Getenv("EDITOR_HEARS"); file != "" {
+		f, err := os.Create(file)
+		check(err)
+		hears = f
+	}
+	_, _ = io.Copy(hears, out)
 	select {}
 }
 
