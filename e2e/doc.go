@@ -25,6 +25,9 @@
 // A2A's own test kit is run against every way to serve an agent where PLIMSOLL_A2A_TCK names its folder
 // (github.com/a2aproject/a2a-tck at 2026-03, with its requirements in venv); else that is skipped.
 //
+// The log of a failed workflow (github_test.go) is asked for of a stand-in of GitHub's MCP server, and of the official one where
+// PLIMSOLL_GITHUB_MCP_SERVER names its program.
+//
 // The agent CLIs are pinned in package.json and package-lock.json and live in
 // e2e/node_modules, which git ignores; PLIMSOLL_E2E_CLIENTS names another node_modules, as by
 // night, for their newest releases. Those that are Node programs are started by the Node.js of

@@ -149,7 +149,7 @@ func TestGuidesNameRealFlags(t *testing.T) {
 }
 
 // foreignFlags are flags of other programs that a guide names alone.
-var foreignFlags = map[string]bool{"--security-opt": true, "--settings": true, "--openai-base-url": true, "--mcp-config": true, "--strict-mcp-config": true, "--to": true, "--uninstall": true, "--max-old-space-size": true}
+var foreignFlags = map[string]bool{"--security-opt": true, "--settings": true, "--openai-base-url": true, "--mcp-config": true, "--strict-mcp-config": true, "--to": true, "--uninstall": true, "--max-old-space-size": true, "--content-window-size": true, "--gh-host": true}
 
 func commandsBelow(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
@@ -241,7 +241,7 @@ var keyName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)+$`)
 // foreignNames are names with underscores that guides use and that are not ours.
 var foreignNames = []string{
 	"model_context_window", "ru_maxrss", "oom_score_adj", "inactive_file", "peak_rss", "proc_info", "previous_response_id", "drop_block", "item_reference", "compaction_trigger", "compact_threshold", "context_management", "image_generation_call", "input_required", "mcp_servers", "context_servers",
-	"create_agent", "create_react_agent", "create_deep_agent", "pre_model_hook",
+	"tail_lines", "create_agent", "create_react_agent", "create_deep_agent", "pre_model_hook",
 }
 
 // addedNames are those of the tools that the MCP gateway adds, of their arguments, and of
@@ -255,6 +255,7 @@ func TestGuidesNameRealKeys(t *testing.T) {
 		"PLIMSOLL_STATE_DIR": true, "PLIMSOLL_CACHE_DIR": true, "PLIMSOLL_CONFIG": true, "PLIMSOLL_RUN_ID": true, app.ProxyName: true, termination.Variable: true,
 		"PLIMSOLL_RESOURCES_KEY": true, "PLIMSOLL_TOOLS_NAME_KEY": true, "PLIMSOLL_AGENTS_NAME_KEY": true, // as patterns
 		app.SearchFirstName: true, notify.CauseName: true, runtimes.MemoryName: true,
+		"PLIMSOLL_GITHUB_MCP_SERVER": true, // of a test of this repository
 	}
 	for _, k := range config.Keys() {
 		known[k.Name], variables[k.Variable()] = true, true

@@ -52,7 +52,11 @@ func (r *reader) matches(kept *spool.Result, handle, pattern string, ignoreCase 
 		}
 		more := ""
 		if !m.Whole || len(text) > each {
-			more = fmt.Sprintf(" (part of %d bytes, whole at offset %d)", m.Bytes, m.Offset)
+			of := "part of"
+			if !m.Whole {
+				of = "around the first match in" // there may be others, as in a log that is one string
+			}
+			more = fmt.Sprintf(" (%s %d bytes, whole at offset %d)", of, m.Bytes, m.Offset)
 		}
 		fmt.Fprintf(&b, "%s %d%s: %s\n", noun, m.Item, more, limit.Cut(text, each, func(int) string { return " … " }))
 	}
