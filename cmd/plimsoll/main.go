@@ -22,7 +22,7 @@ func main() {
 		os.Exit(status)
 	}
 	app.ReapOrphans()
-	root := newRootCommand()
+	root := newRootCommand(os.Args[1:])
 	out := &standardOutput{File: os.Stdout}
 	root.SetOut(plain(out))
 	err := out.check(root.ExecuteContext(context.Background()))
