@@ -232,7 +232,7 @@ func (l *Loaded) Agents() ([]Agent, error) {
 func (l *Loaded) fillAgent(a *Agent, probs *problems) {
 	a.sources = map[string]Source{}
 	for _, k := range agentKeys {
-		for _, c := range l.candidatesIn(k, agentAddresses(k, a.Name)) {
+		for _, c := range l.candidatesIn(nil, k, agentAddresses(k, a.Name)) {
 			if c.ignored != "" {
 				continue
 			}
@@ -316,7 +316,7 @@ func (l *Loaded) explainAgent(rest string) (Explanation, error) {
 
 func (l *Loaded) valueOfAgent(name string, k *Key) Explanation {
 	e := Explanation{Key: agentsTable + "." + name + "." + k.Name, Doc: k.Doc}
-	e.take(k, l.candidatesIn(k, agentAddresses(k, name)), l.cpus)
+	e.take(k, l.candidatesIn(nil, k, agentAddresses(k, name)), l.cpus)
 	return e
 }
 

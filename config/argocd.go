@@ -116,7 +116,7 @@ func (l *Loaded) ArgoCD() ([]ArgoCDInstance, error) {
 		in := ArgoCDInstance{Name: name, Source: src}
 		given := false
 		for _, k := range instanceKeys {
-			for _, c := range l.candidatesIn(k, []address{{key: k.ID(), instance: name}}) {
+			for _, c := range l.candidatesIn(nil, k, []address{{key: k.ID(), instance: name}}) {
 				if c.ignored == "" {
 					k.setInstance(&in, c.value)
 					given = true

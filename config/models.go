@@ -119,7 +119,7 @@ func (l *Loaded) Models() []ModelLimits {
 	var out []ModelLimits
 	for folded, m := range found {
 		for _, k := range modelKeys {
-			for _, c := range l.candidatesIn(k, []address{{key: k.ID(), model: folded}}) {
+			for _, c := range l.candidatesIn(nil, k, []address{{key: k.ID(), model: folded}}) {
 				if c.ignored == "" {
 					k.setModel(m, c.value)
 				}

@@ -17,16 +17,20 @@ type candidate struct {
 // particular), the weakest first. Within one source the tool's own table follows the
 // general one. The last that is not ignored is in force.
 func (l *Loaded) candidates(k *Key, tool string) []candidate {
-	in := []address{{key: k.ID()}}
-	if tool != "" {
-		in = append(in, address{key: k.ID(), tool: foldTool(tool)})
-	}
-	return l.candidatesIn(k, in)
+	return l.candidatesIn(nil, k, addresses(nil, k.ID(), tool))
 }
 
-// candidatesIn is candidates for any addresses, the weakest first.
-func (l *Loaded) candidatesIn(k *Key, in []address) []candidate {
-	var out []candidate
+// addresses appends where a key stands for a tool, "" for no particular one.
+func addresses(in []address, id, tool string) []address {
+	in = append(in, address{key: id})
+	if tool != "" {
+		in = append(in, address{key: id, tool: foldTool(tool)})
+	}
+	return in
+}
+
+// candidatesIn appends to out the candidates at any addresses, the weakest first.
+func (l *Loaded) candidatesIn(out []candidate, k *Key, in []address) []candidate {
 	var base entry // in force without the project file
 	for _, o := range origins {
 		for _, at := range in {
@@ -73,17 +77,23 @@ func (l *Loaded) For(tool string) (Settings, error) {
 			quote(tool), maxToolName, SafeName(tool))
 	}
 	s := Settings{Tool: CanonicalTool(tool), sources: make(map[string]Source, len(keys))}
+	// Both are used again for each of two hundred keys, which every start of a run resolves twice.
+	var in []address
+	var found []candidate
 	for _, k := range keys {
 		if k.set == nil {
 			continue
 		}
-		for _, c := range l.candidates(k, tool) {
+		id := k.ID()
+		in = addresses(in[:0], id, tool)
+		found = l.candidatesIn(found[:0], k, in)
+		for _, c := range found {
 			if c.ignored != "" {
 				s.Warnings = append(s.Warnings, c.warning())
 				continue
 			}
 			k.set(&s, c.value)
-			s.sources[k.ID()] = c.src
+			s.sources[id] = c.src
 		}
 	}
 	s.Window.Models = l.Models()

@@ -141,7 +141,7 @@ func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
 				}
 				k.setServer(&s, v)
 			}
-			for _, c := range l.candidatesIn(k, []address{{key: k.ID(), server: name}}) {
+			for _, c := range l.candidatesIn(nil, k, []address{{key: k.ID(), server: name}}) {
 				if c.ignored == "" {
 					k.setServer(&s, c.value)
 				}
@@ -198,7 +198,7 @@ func (l *Loaded) mcpFor(tool string, scopes ...address) MCPSettings {
 			scope.key = k.ID()
 			in = append(in, scope)
 		}
-		for _, c := range l.candidatesIn(k, in) {
+		for _, c := range l.candidatesIn(nil, k, in) {
 			if c.ignored == "" {
 				k.set(&s, c.value)
 			}

@@ -33,8 +33,8 @@ type generic struct {
 	code string
 }
 
-// generics by base name of the program.
-var generics = func() map[string]generic {
+// genericOf is what is known of a program by its base name. A map of all of them would be made by every start.
+func genericOf(program string) (g generic, ok bool) {
 	const lifecycle = "validate compile test package verify install deploy clean site"
 	makefile := generic{targets: 3, valued: "-C --directory -f --file --makefile -I --include-dir -o --old-file --assume-old -W --what-if --new-file --assume-new --eval -E -j -l"}
 	node := generic{
@@ -47,43 +47,100 @@ var generics = func() map[string]generic {
 	shell := generic{code: "-c"}
 	tasks := generic{targets: 1, strict: true, valued: "-f --justfile -d --working-directory --dir -t --taskfile -C -j --jobs", flags: "-s --silent -q --quiet -v --verbose -n --dry-run -p --parallel"}
 	containers := generic{words: "build run compose pull push exec buildx up down"}
-	m := map[string]generic{
-		"make": makefile, "gmake": makefile,
-		"ninja":  {targets: 3, valued: "-C -f -j -k -l -d -t -w"},
-		"cmake":  {words: "--build --install --open -E -P"},
-		"ctest":  {words: "--build-and-test"},
-		"meson":  {words: "setup compile test install configure dist"},
-		"bazel":  {words: "build test run query coverage fetch sync clean"},
-		"mvn":    {words: lifecycle},
-		"gradle": {targets: 3, strict: true, valued: "-b --build-file -p --project-dir -x --exclude-task -I --init-script -g --gradle-user-home -c --settings-file", flags: "-q --quiet -i --info -d --debug -s --stacktrace -S --full-stacktrace --no-daemon --daemon --parallel --offline --continue --rerun-tasks --build-cache --no-build-cache --scan --no-scan --refresh-dependencies"},
-		"ant":    {targets: 3, strict: true, valued: "-f -file -buildfile -lib -logfile", flags: "-q -quiet -v -verbose -d -debug"},
-		"sbt":    {words: "compile test run package assembly publish clean"},
-		"go":     {words: "build run test vet generate install get mod tool fmt list work clean fix", named: "run tool mod work"},
-		"cargo":  {words: "build b check c test t run r bench doc install clippy fmt update publish package clean nextest fetch"},
-		"rustup": {words: "update install toolchain component"},
-		"dotnet": {words: "build run test publish restore pack clean tool"},
-		"swift":  {words: "build test run package"}, "zig": {words: "build test run fmt build-exe build-lib"},
-		"mix": {words: "compile test deps.get run release format"}, "stack": {words: "build test run exec install"}, "cabal": {words: "build test run install"},
-		"npm": npm, "pnpm": node, "yarn": node, "bun": node,
-		"deno": {words: "run test task compile bench check cache install", named: "task run"},
-		"just": tasks, "task": tasks, "rake": tasks, "invoke": tasks, "tox": {words: "run run-parallel"},
-		"pip": {words: "install download wheel uninstall"}, "pip3": {words: "install download wheel uninstall"},
-		"uv": {words: "sync run pip lock build publish add tool venv"}, "poetry": {words: "install run build update lock add publish", named: "run"},
-		"pipenv": {words: "install run sync lock"}, "bundle": {words: "install exec update", named: "exec"}, "composer": {words: "install update require"},
-		"rails": {words: "test server console db:migrate runner"}, "conda": {words: "install create env update run"},
-		"git":    {words: "clone fetch pull push gc repack checkout merge rebase log diff grep status commit add blame"},
-		"docker": containers, "podman": containers, "nerdctl": containers,
-		"terraform": {words: "init plan apply destroy validate"}, "tofu": {words: "init plan apply destroy validate"}, "helm": {words: "install upgrade template lint package"},
-		"nextflow": {words: "run pull"}, "dvc": {words: "repro run pull push"},
-		"sh": shell, "cmd": {code: "/c /C /k /K"}, "python": {code: "-c"}, "node": {code: "-e --eval -p --print -pe"}, "perl": {code: "-e -E"}, "ruby": {code: "-e"}, "php": {code: "-r"}, "r": {code: "-e"},
+	switch program {
+	case "make", "remake", "gmake":
+		return makefile, true
+	case "ninja":
+		return generic{targets: 3, valued: "-C -f -j -k -l -d -t -w"}, true
+	case "cmake":
+		return generic{words: "--build --install --open -E -P"}, true
+	case "ctest":
+		return generic{words: "--build-and-test"}, true
+	case "meson":
+		return generic{words: "setup compile test install configure dist"}, true
+	case "bazel":
+		return generic{words: "build test run query coverage fetch sync clean"}, true
+	case "mvn", "mvnw":
+		return generic{words: lifecycle}, true
+	case "gradle", "gradlew":
+		return generic{targets: 3, strict: true, valued: "-b --build-file -p --project-dir -x --exclude-task -I --init-script -g --gradle-user-home -c --settings-file", flags: "-q --quiet -i --info -d --debug -s --stacktrace -S --full-stacktrace --no-daemon --daemon --parallel --offline --continue --rerun-tasks --build-cache --no-build-cache --scan --no-scan --refresh-dependencies"}, true
+	case "ant":
+		return generic{targets: 3, strict: true, valued: "-f -file -buildfile -lib -logfile", flags: "-q -quiet -v -verbose -d -debug"}, true
+	case "sbt":
+		return generic{words: "compile test run package assembly publish clean"}, true
+	case "go":
+		return generic{words: "build run test vet generate install get mod tool fmt list work clean fix", named: "run tool mod work"}, true
+	case "cargo":
+		return generic{words: "build b check c test t run r bench doc install clippy fmt update publish package clean nextest fetch"}, true
+	case "rustup":
+		return generic{words: "update install toolchain component"}, true
+	case "dotnet":
+		return generic{words: "build run test publish restore pack clean tool"}, true
+	case "swift":
+		return generic{words: "build test run package"}, true
+	case "zig":
+		return generic{words: "build test run fmt build-exe build-lib"}, true
+	case "mix":
+		return generic{words: "compile test deps.get run release format"}, true
+	case "stack":
+		return generic{words: "build test run exec install"}, true
+	case "cabal":
+		return generic{words: "build test run install"}, true
+	case "npm":
+		return npm, true
+	case "pnpm", "yarn", "bun":
+		return node, true
+	case "deno":
+		return generic{words: "run test task compile bench check cache install", named: "task run"}, true
+	case "just", "task", "rake", "invoke":
+		return tasks, true
+	case "tox":
+		return generic{words: "run run-parallel"}, true
+	case "pip", "pip3":
+		return generic{words: "install download wheel uninstall"}, true
+	case "uv":
+		return generic{words: "sync run pip lock build publish add tool venv"}, true
+	case "poetry":
+		return generic{words: "install run build update lock add publish", named: "run"}, true
+	case "pipenv":
+		return generic{words: "install run sync lock"}, true
+	case "bundle":
+		return generic{words: "install exec update", named: "exec"}, true
+	case "composer":
+		return generic{words: "install update require"}, true
+	case "rails":
+		return generic{words: "test server console db:migrate runner"}, true
+	case "conda":
+		return generic{words: "install create env update run"}, true
+	case "git":
+		return generic{words: "clone fetch pull push gc repack checkout merge rebase log diff grep status commit add blame"}, true
+	case "docker", "podman", "nerdctl":
+		return containers, true
+	case "terraform", "tofu":
+		return generic{words: "init plan apply destroy validate"}, true
+	case "helm":
+		return generic{words: "install upgrade template lint package"}, true
+	case "nextflow":
+		return generic{words: "run pull"}, true
+	case "dvc":
+		return generic{words: "repro run pull push"}, true
+	case "sh", "bash", "dash", "zsh", "ksh", "ash":
+		return shell, true
+	case "cmd":
+		return generic{code: "/c /C /k /K"}, true
+	case "python", "pypy":
+		return generic{code: "-c"}, true
+	case "node", "nodejs":
+		return generic{code: "-e --eval -p --print -pe"}, true
+	case "perl":
+		return generic{code: "-e -E"}, true
+	case "ruby", "r", "rscript":
+		return generic{code: "-e"}, true
+	case "php":
+		return generic{code: "-r"}, true
 	}
-	for name, same := range map[string]string{
-		"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh", "nodejs": "node", "gradlew": "gradle", "mvnw": "mvn", "pypy": "python", "rscript": "r", "remake": "make",
-	} {
-		m[name] = m[same]
-	}
-	return m
-}()
+	return generic{}, false
+}
 
 // variantOf says which of a generic tool's uses a command line is: "test" of make test, "run build"
 // of npm run build, "code-1f0a93c2" of sh -c with that text; "" for every other program, and where the arguments
@@ -92,7 +149,7 @@ func variantOf(argv []string) string {
 	if len(argv) < 2 {
 		return ""
 	}
-	g, ok := generics[launcherName(baseName(argv[0]))]
+	g, ok := genericOf(launcherName(baseName(argv[0])))
 	if !ok {
 		return ""
 	}

@@ -2,13 +2,13 @@ package toolbox
 
 import (
 	"fmt"
-	"regexp"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
 // keptHandle is a handle as the note beside a page has it.
-var keptHandle = regexp.MustCompile(`\{"handle":"(r_[0-9a-z]{8,64})"`)
+var keptHandle = lazy.Regexp(`\{"handle":"(r_[0-9a-z]{8,64})"`)
 
 // maxKept is how much of a text is looked at for the note beside a page: it comes last.
 const maxKept = 4 << 10
@@ -30,7 +30,7 @@ func (b *Toolbox) Keep(tool, text string) string {
 	if page == "" {
 		return ""
 	}
-	found := keptHandle.FindStringSubmatch(text[max(0, len(text)-maxKept):])
+	found := keptHandle().FindStringSubmatch(text[max(0, len(text)-maxKept):])
 	if found != nil {
 		if kept, err := b.spool.Read(b.principal, found[1]); err == nil {
 			_ = kept.Close()

@@ -42,6 +42,8 @@ type process struct {
 	started func()
 	// settled is called when the run waits: the first moments are over.
 	settled func()
+	// widen is called when the process serves a proxy beside the run: until then one processor is enough.
+	widen func()
 	// nested says that this process runs inside another run.
 	nested bool
 	handed handed

@@ -58,7 +58,8 @@ type app struct{ *core.Core }
 // Run runs a command inside its limits and returns how this process should end.
 func Run(ctx context.Context, c *core.Core, o Options) Status {
 	a := &app{c}
-	settled := footprint.Start()
+	settled, widen := footprint.Start(), footprint.One()
+	defer widen()
 	r := newReport(&o)
 	defer func() { r.notices.Close() }() // last: nobody waits for the memory meanwhile
 	starting, started := core.Interruptible(ctx, giveUp)
@@ -70,7 +71,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	if starting.Err() != nil {
 		return r.fail(context.Cause(starting))
 	}
-	p := &process{app: a, opts: &o, decision: d, report: r, history: history, started: started, settled: settled, nested: os.Getenv(sandbox.CookieName) != ""}
+	p := &process{app: a, opts: &o, decision: d, report: r, history: history, started: started, settled: settled, widen: widen, nested: os.Getenv(sandbox.CookieName) != ""}
 	defer p.cleanUp()
 	if o.DryRun {
 		return p.dryRun(starting)

@@ -238,6 +238,7 @@ func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profi
 		}
 		o.Models[m.Upstream] = append(o.Models[m.Upstream], models.Listing{Model: m.Model, Window: models.Window{Context: m.Context, Output: m.Output}})
 	}
+	x.widen()
 	footprint.CollectAt(collectAt)
 	remembered := x.openMemory()
 	o.Keeper, o.KeepTurns, o.Recaller, o.RecallFor = remembered.Keeper(), remembered.Turns(), remembered.Recaller(), remembered.Namespace()

@@ -113,7 +113,7 @@ var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"|;&]+|[|;&]+`)
 
 // Every command and flag of plimsoll that a guide names exists.
 func TestGuidesNameRealFlags(t *testing.T) {
-	root := newRootCommand()
+	root := newRootCommand(nil)
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	any := map[string]bool{"--help": true, "--version": true}
@@ -215,7 +215,7 @@ func takesValue(c *cobra.Command, name string) bool {
 }
 
 func TestWrongIn(t *testing.T) {
-	root := newRootCommand()
+	root := newRootCommand(nil)
 	for line, want := range map[string]string{
 		"run --wait=10m -- claude --weit": "",
 		"run --weit -- claude":            "flag --weit of plimsoll run",

@@ -27,7 +27,7 @@ func TestHelpStays(t *testing.T) {
 	var walk func(path []string, c *cobra.Command)
 	walk = func(path []string, c *cobra.Command) {
 		var out bytes.Buffer
-		root := newRootCommand() // each help from a fresh tree: --help is a flag that stays set
+		root := newRootCommand(nil) // each help from a fresh tree: --help is a flag that stays set
 		root.SetOut(&out)
 		root.SetErr(&out)
 		root.SetArgs(append(path[:len(path):len(path)], "--help"))
@@ -39,7 +39,7 @@ func TestHelpStays(t *testing.T) {
 			walk(append(path[:len(path):len(path)], sub.Name()), sub)
 		}
 	}
-	walk(nil, newRootCommand())
+	walk(nil, newRootCommand(nil))
 	golden.Check(t, recorded("help.txt"), all.String())
 }
 

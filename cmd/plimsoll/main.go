@@ -13,16 +13,22 @@ import (
 	"os"
 
 	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/footprint"
+	"github.com/plimsoll/plimsoll/internal/footprint/first"
 )
 
 // The go:debug line: a supervisor that sleeps does not look every second whether it may use other processors by now, which was a
 // seventh of what it costs. How many there are is asked when it starts.
 func main() {
+	if len(os.Args) < 2 || os.Args[1] != "run" {
+		first.All()
+	}
+	footprint.Had(first.Processors)
 	if status, is := app.Child(os.Args); is {
 		os.Exit(status)
 	}
 	app.ReapOrphans()
-	root := newRootCommand()
+	root := newRootCommand(os.Args[1:])
 	out := &standardOutput{File: os.Stdout}
 	root.SetOut(plain(out))
 	err := out.check(root.ExecuteContext(context.Background()))

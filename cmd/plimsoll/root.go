@@ -28,7 +28,10 @@ type exitError struct{ code int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-func newRootCommand() *cobra.Command {
+// newRootCommand makes the tree of commands for the arguments, nil for all of it. Where they begin with run, that command is the only
+// one: the others, with all their flags, are a tenth of what a supervisor makes until it waits, and what they leave behind stays in
+// the pages of what is needed.
+func newRootCommand(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "plimsoll",
 		Short: "Runs any AI agent and keeps it inside its limits",
@@ -48,6 +51,11 @@ agent needs no change:
 	root.SetErr(plain(os.Stderr))
 	root.SetHelpFunc(showHelp)
 	root.SetFlagErrorFunc(flagError)
+	if len(args) > 0 && args[0] == "run" {
+		root.CompletionOptions.DisableDefaultCmd = true
+		root.AddCommand(newRunCommand())
+		return root
+	}
 	open := func(cmd *cobra.Command) (*app.App, error) {
 		a, err := openApp(cmd, nil)
 		if err == nil {

@@ -165,11 +165,12 @@ var rules = []rule{
 
 // commandMayUse lists what cmd may import of Plimsoll.
 var commandMayUse = []string{
-	"cmd",     // its own internal packages
-	"app",     // what it calls
-	"config",  // the types of settings that flags set
-	"journal", // the report and events it renders
-	"limit",   // sizes, as flags and in tables
+	"cmd",                // its own internal packages
+	"app",                // what it calls
+	"config",             // the types of settings that flags set
+	"journal",            // the report and events it renders
+	"limit",              // sizes, as flags and in tables
+	"internal/footprint", // the process itself, before there is an app
 }
 
 // families are the folders below app and what each may import of the others: what it is

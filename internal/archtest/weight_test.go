@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -64,7 +66,12 @@ const (
 	// What reads the variables of an HTTP proxy (internal/forwardproxy) is one.
 	// The fence, runtimes, and secrets with their table are three.
 	// What is known of agents, what an editor says to one, another agent as a tool, our agents' clouds, a2a-go's client, and event frames are six.
-	maxPackages = 536
+	// What leaves one processor before all else (internal/footprint/first) is one.
+	maxPackages = 537
+	// maxInit is what one of our own packages may make before main, in bytes: every start pays for it, and a supervisor keeps it beside an
+	// agent for hours. Tables that a command wants are made by its first look (sync.OnceValue, internal/lazy) or are a switch. config
+	// has the schema, 22 KB.
+	maxInit = 24_000
 )
 
 // tooHeavy are packages that the binary must not be made of.
@@ -139,7 +146,47 @@ func TestWeight(t *testing.T) {
 		t.Errorf("%d types have a copy of package slices' sorting, more than %d; sort with internal/sorting: %s",
 			len(sorts), maxSorts, strings.Join(slices.Sorted(maps.Keys(sorts)), ", "))
 	}
+	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+		checkInits(t, file)
+	}
 	t.Logf("%d packages, %.1f MB, %d sorts", len(packages), float64(info.Size())/1e6, len(sorts))
+}
+
+// checkInits reads what the binary makes before main.
+func checkInits(t *testing.T, binary string) {
+	cmd := exec.CommandContext(t.Context(), binary, "version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var trace bytes.Buffer
+	cmd.Stderr = &trace
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s version: %v\n%s", binary, err, trace.Bytes())
+	}
+	read, before, first := 0, 0, false
+	for line := range strings.Lines(trace.String()) {
+		words := strings.Fields(line) // init NAME @1.2 ms, 0.1 ms clock, 512 bytes, 3 allocs
+		if len(words) != 11 || words[0] != "init" {
+			continue
+		}
+		made, err := strconv.Atoi(words[7])
+		if err != nil {
+			t.Fatalf("inittrace has no number of bytes in %q", line)
+		}
+		if first = first || words[1] == module+"/internal/footprint/first"; !first {
+			before += made
+		}
+		if !strings.HasPrefix(words[1], module+"/") {
+			continue
+		}
+		if read++; made > maxInit {
+			t.Errorf("%s makes %d bytes before main, more than %d", words[1], made, maxInit)
+		}
+	}
+	if !first || before > maxInit {
+		t.Errorf("%d bytes are made before one processor is left to the process", before)
+	}
+	if read < 10 {
+		t.Errorf("inittrace tells of %d of our own packages", read)
+	}
 }
 
 // bringing are the packages that import p.

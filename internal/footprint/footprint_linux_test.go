@@ -32,6 +32,24 @@ func TestShrinkRestores(t *testing.T) {
 	}
 }
 
+// One processor is left, until all are wanted again; a second call changes nothing.
+func TestOneRestores(t *testing.T) {
+	before := runtime.GOMAXPROCS(3)
+	defer runtime.GOMAXPROCS(before)
+	restore := One()
+	if got := runtime.GOMAXPROCS(0); got != 1 {
+		t.Errorf("%d processors", got)
+	}
+	restore()
+	if got := runtime.GOMAXPROCS(2); got != 3 {
+		t.Errorf("%d processors, 3 before", got)
+	}
+	restore()
+	if got := runtime.GOMAXPROCS(0); got != 2 {
+		t.Errorf("restored twice: %d processors", got)
+	}
+}
+
 // resident is RssFile of this process, in kB.
 func resident(t *testing.T) (kB int) {
 	status, err := os.ReadFile("/proc/self/status")

@@ -2,16 +2,19 @@ package facts
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 )
 
 // singles are attributes that have one value at a time. All others may have several, which then stand beside each other.
-var singles = words(`
+var singles = sync.OnceValue(func() map[string]bool {
+	return words(`
 	name, full name, nickname, age, birthday, date of birth, email, e-mail, phone, phone number, address, home, city, country, location, residence,
 	timezone, time zone, employer, company, job, job title, role, position, manager, spouse, partner, marital status, native language, salary, height, weight,
 	status, state, phase, version, release, branch, default branch, base branch, license, licence, owner, maintainer, assignee, deadline, due date, priority,
 	port, host, url, endpoint, region, environment, database, framework, runtime, build tool, package manager, test runner, editor, shell, operating system,
 	theme, color scheme, indentation, line length, model, decision, budget, price`)
+})
 
 // singleForms mark an attribute as one that has one value at a time: "preferred editor", "default branch", "Go version".
 var (
@@ -30,7 +33,7 @@ func words(list string) map[string]bool {
 // SingleValued tells whether an attribute has one value at a time, so that a newer value takes the place of an older one.
 func SingleValued(attribute string) bool {
 	a := normal(attribute)
-	if singles[a] {
+	if singles()[a] {
 		return true
 	}
 	for _, p := range singleBegins {

@@ -59,12 +59,12 @@ func TestWords(t *testing.T) {
 
 // Every word of the lists is found in them.
 func TestLists(t *testing.T) {
-	for w := range stops {
+	for w := range stops() {
 		if !isStop([]byte(w)) {
 			t.Errorf("%q is no stop word", w)
 		}
 	}
-	for w, want := range irregular {
+	for w, want := range irregular() {
 		if got := stem([]byte(w)); string(got) != string(want) && len(w) > 2 {
 			t.Errorf("%q becomes %q, want %q", w, got, want)
 		}

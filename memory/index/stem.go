@@ -3,10 +3,11 @@ package index
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // stops are words that say nothing about what a text is about, in English. Those of chat are among them.
-var stops = func() map[string]struct{} {
+var stops = sync.OnceValue(func() map[string]struct{} {
 	set := map[string]struct{}{}
 	for w := range strings.FieldsSeq(`
 a an the this that these those there here
@@ -23,22 +24,23 @@ s t d ll m o re ve y
 		set[w] = struct{}{}
 	}
 	return set
-}()
+})
 
 // longestListed is the longest word of the lists.
 const longestListed = 10
 
 // listed tells of which words it is worth asking the lists: a look-up in a map for each word of all texts would cost more than all else
 // that is done with it.
-var listed = func() (t [1024]bool) {
-	for w := range stops {
+var listed = sync.OnceValue(func() *[1024]bool {
+	var t [1024]bool
+	for w := range stops() {
 		t[shape([]byte(w))] = true
 	}
-	for w := range irregular {
+	for w := range irregular() {
 		t[shape([]byte(w))] = true
 	}
-	return t
-}()
+	return &t
+})
 
 // shape is a few bits of a word: of its first letter, its last two, and its length.
 func shape(word []byte) int {
@@ -46,18 +48,18 @@ func shape(word []byte) int {
 	return (int(word[0])*31 + int(word[n-1])*7 + int(word[max(n-2, 0)])*131 + n) & 1023
 }
 
-func isListed(word []byte) bool { return len(word) <= longestListed && listed[shape(word)] }
+func isListed(word []byte) bool { return len(word) <= longestListed && listed()[shape(word)] }
 
 func isStop(word []byte) bool {
 	if !isListed(word) {
 		return false
 	}
-	_, ok := stops[string(word)]
+	_, ok := stops()[string(word)]
 	return ok
 }
 
 // irregular are past tenses and plurals that no ending gives away, in English.
-var irregular = func() map[string][]byte {
+var irregular = sync.OnceValue(func() map[string][]byte {
 	forms := map[string][]byte{}
 	for line := range strings.SplitSeq(`
 be been;become became;begin began begun;bite bit bitten;blow blew blown;break broke broken;bring brought;build built;buy bought;catch caught
@@ -77,7 +79,7 @@ wife wives;knife knives;leaf leaves;shelf shelves;half halves`, "\n") {
 		}
 	}
 	return forms
-}()
+})
 
 // stem takes the usual endings of English off a word in lower case, in place: plurals, -ed, -ing, -ly, -ion, and a last e, so that hike, hikes,
 // hiked and hiking are one. Irregular forms become the regular one. Words with a digit or a letter outside of a to z, and short ones, stay as they are.
@@ -92,7 +94,7 @@ func stem(word []byte) []byte {
 		}
 	}
 	if isListed(word) {
-		if base, ok := irregular[string(word)]; ok {
+		if base, ok := irregular()[string(word)]; ok {
 			return base
 		}
 	}

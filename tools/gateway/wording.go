@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
@@ -67,15 +68,15 @@ func meaning(word string) string {
 		if !ok || len(stem) < 2 {
 			continue
 		}
-		if m := meanings[stem]; m != "" {
+		if m := meanings()[stem]; m != "" {
 			return m
 		}
 		if ending == "ing" || ending == "ed" {
-			if m := meanings[stem+"e"]; m != "" {
+			if m := meanings()[stem+"e"]; m != "" {
 				return m
 			}
 			if n := len(stem); n > 2 && stem[n-1] == stem[n-2] { // running, stopped
-				if m := meanings[stem[:n-1]]; m != "" {
+				if m := meanings()[stem[:n-1]]; m != "" {
 					return m
 				}
 			}
@@ -85,7 +86,7 @@ func meaning(word string) string {
 }
 
 // meanings are the marks of words by which people and tools call the same.
-var meanings = func() map[string]string {
+var meanings = sync.OnceValue(func() map[string]string {
 	of := map[string]string{}
 	for line := range strings.Lines(synonyms) {
 		words := strings.Fields(line)
@@ -94,7 +95,7 @@ var meanings = func() map[string]string {
 		}
 	}
 	return of
-}()
+})
 
 // synonyms are words that count as one, a line each.
 const synonyms = `list show display view enumerate see browse
