@@ -132,7 +132,7 @@ func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error
 		return errors.New(whyNo)
 	}
 	if s.URL != "" && v["type"] == "sse" {
-		return errors.New("it speaks HTTP+SSE, which MCP has given up: name its address for streamable HTTP")
+		return errors.New(whySSE)
 	}
 	return s.takeHeaders(headers)
 }
