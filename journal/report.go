@@ -180,7 +180,8 @@ type MCP struct {
 	UpstreamBytes  int64 `json:"upstream_bytes"`
 	DeliveredBytes int64 `json:"delivered_bytes"`
 	Spilled        int64 `json:"spilled"`
-	// DefinitionTokens are what the tools of the last list take of a model's window, Deferred those that were not in it.
+	// DefinitionTokens are what the tools of the last list take of a model's window, Deferred those that were not in it; of a run, the
+	// sums over its servers.
 	DefinitionTokens int `json:"definition_tokens,omitempty"`
 	Deferred         int `json:"deferred_tools,omitempty"`
 }

@@ -44,6 +44,8 @@ type (
 		Deferred int `json:"deferred,omitempty"`
 		// Tokens are what the list takes of a model's window; 0 where they were not counted.
 		Tokens int `json:"tokens,omitempty"`
+		// Defers says that the client loads definitions when it wants them, so that they may take less of the window.
+		Defers bool `json:"defers,omitempty"`
 		// Long counts descriptions over 2,048 characters, which clients cut.
 		Long  int   `json:"long_descriptions,omitempty"`
 		Bytes int64 `json:"bytes"`
@@ -82,7 +84,7 @@ type (
 		What   string `json:"what"` // "text", "unknown_id", "second_answer", "too_large", "list", "unread", "stderr"
 		Bytes  int64  `json:"bytes"`
 	}
-	// ToolsTallied is what the gateways of a run did for one tool, added up at the run's end.
+	// ToolsTallied is what the gateways of a run did for one tool, or what the definitions of a server take, added up at the run's end.
 	ToolsTallied struct {
 		Server         string `json:"server"`
 		Tool           string `json:"tool"`
@@ -90,6 +92,9 @@ type (
 		UpstreamBytes  int64  `json:"upstream_bytes"`
 		DeliveredBytes int64  `json:"delivered_bytes"`
 		Spilled        int64  `json:"spilled"`
+		// DefinitionTokens and Deferred are of the last list of the server's tools; no tool and no calls are beside them.
+		DefinitionTokens int `json:"definition_tokens,omitempty"`
+		Deferred         int `json:"deferred,omitempty"`
 	}
 	// SpoolEvicted says that kept results were removed and why: "age", "count", "bytes", "crash", "forgotten".
 	SpoolEvicted struct {
@@ -118,6 +123,8 @@ func (m *MCP) observe(e Event) {
 		m.UpstreamBytes += e.UpstreamBytes
 		m.DeliveredBytes += e.DeliveredBytes
 		m.Spilled += e.Spilled
+		m.DefinitionTokens += e.DefinitionTokens
+		m.Deferred += e.Deferred
 	}
 }
 

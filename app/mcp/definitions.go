@@ -3,15 +3,23 @@ package mcp
 import (
 	"path/filepath"
 
+	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/memory/index"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/tools/sizes"
+	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/tokens"
 )
 
 // definitions bound what the definitions of tools take of a client's window, by tools_max.
 func (p *Plane) definitions(most int) gateway.Definitions {
 	return gateway.Definitions{Max: most, Count: tokens.O200K().Count, Index: indexOf, Used: p.used}
+}
+
+// assumedWindow is the window that the proxy goes by for a model that it does not know: a gateway is not told which model its client asks.
+func assumedWindow(w config.WindowSettings) models.Window {
+	o := models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
+	return models.NewResolver(models.Options{Overrides: o}).Window("", "", nil)
 }
 
 // indexOf makes the search for tools: BM25 over their texts, each for itself.

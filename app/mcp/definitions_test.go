@@ -28,7 +28,7 @@ func (r recorded) Send(_ context.Context, m transport.Message, to transport.Rece
 	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, r.list))
 }
 
-// The right tool of twelve servers is among the first five for nine of ten requests, and the list takes what it may. Of the held
+// The right tool of eleven servers is among the first five for nine of ten requests, and the list takes what it may. Of the held
 // requests the figure is printed: they were written and labelled before the search was run on them.
 func TestToolsAreFound(t *testing.T) {
 	dir := filepath.Join("testdata", "toolsearch")

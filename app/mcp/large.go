@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/window/models"
 )
 
 // maxLargeTold bounds the lines about large results, and what a report lists of them.
@@ -25,8 +26,8 @@ type LargeResult struct {
 type LargeResults struct {
 	// Tell takes a line, without the name of the program.
 	Tell func(line string)
-	// Window is the context window in tokens, where it is known: definitions of tools that take more than a tenth of it are told of.
-	Window int
+	// Window is the context window; where definitions of tools take more than a tenth of it that is told. 0 tokens tell of none.
+	Window models.Window
 
 	mu   sync.Mutex
 	told map[LargeResult]bool
@@ -39,9 +40,13 @@ func (l *LargeResults) Observe(r journal.Record) {
 		l.tellOnce(LargeResult{Server: e.Server}, fmt.Sprintf("the list of tools of %s is larger than %s: what is behind that is left out; ask its operator for a list in pages",
 			printable.Text(e.Server), limit.Bytes(gateway.MaxListBytes).Human()))
 	}
-	if e, ok := r.Event.(journal.ToolsListed); ok && l.Window > 0 && e.Tokens > l.Window/10 {
-		l.tellOnce(LargeResult{Server: e.Server, Level: "definitions"}, fmt.Sprintf("warning: the definitions of the %d tools of %s take about %d tokens, more than a tenth of the window of %d; deny what is not used, or set tools_max",
-			e.Tools, printable.Text(e.Server), e.Tokens, l.Window))
+	if e, ok := r.Event.(journal.ToolsListed); ok && !e.Defers && l.Window.Context > 0 && e.Tokens > l.Window.Context/10 {
+		of := fmt.Sprintf("of the window of %d", l.Window.Context)
+		if l.Window.Guessed() {
+			of = fmt.Sprintf("of a window of %d, which is assumed (the model is not known here; max_tokens of [window] says what it takes)", l.Window.Context)
+		}
+		l.tellOnce(LargeResult{Server: e.Server, Level: "definitions"}, fmt.Sprintf("warning: the definitions of the %d tools of %s take about %d tokens, more than a tenth %s; deny what is not used, or set tools_max",
+			e.Tools, printable.Text(e.Server), e.Tokens, of))
 	}
 	e, ok := r.Event.(journal.ToolResultLarge)
 	if !ok {

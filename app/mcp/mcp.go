@@ -93,7 +93,7 @@ func withPlane(ctx context.Context, app *core.Core, o MCPOptions, open func(cont
 		observers = append(observers, log)
 	}
 	if o.Listen == "" && !o.Quiet { // over HTTP the events and metrics tell
-		observers = append(observers, &LargeResults{Window: settings.Window.MaxTokens, Tell: func(line string) { fmt.Fprintln(o.Stderr, "plimsoll: "+printable.Text(line)) }})
+		observers = append(observers, &LargeResults{Window: assumedWindow(settings.Window), Tell: func(line string) { fmt.Fprintln(o.Stderr, "plimsoll: "+printable.Text(line)) }})
 	}
 	record := app.KeepRun(settings, runs.KindGateway, journal.Report{Tool: "mcp:" + o.Name, Command: o.Command})
 	defer func() { record.End(err) }()

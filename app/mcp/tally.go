@@ -41,7 +41,7 @@ func openTally(app *core.Core) *sizes.Account {
 	if err != nil {
 		return nil
 	}
-	account, err := sizes.Open(dir, sizes.Options{Every: tallyEvery})
+	account, err := sizes.Open(dir, sizes.Options{Every: tallyEvery, Lists: true})
 	if err != nil {
 		return nil
 	}

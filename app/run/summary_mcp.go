@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 
+	"github.com/plimsoll/plimsoll/config/profile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -10,12 +11,37 @@ import (
 // toolsRow is what the tools plane did; "" for a run whose MCP servers, if it had any, were
 // not behind the gateway.
 func toolsRow(m journal.MCP) string {
-	if m.Calls == 0 {
+	if m.Calls == 0 && m.DefinitionTokens == 0 {
 		return ""
 	}
-	row := fmt.Sprintf("%s to MCP servers, %s sent, %s delivered", limit.Count(m.Calls, "call"), limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human())
+	row := "no call to MCP servers"
+	if m.Calls > 0 {
+		row = fmt.Sprintf("%s to MCP servers, %s sent, %s delivered", limit.Count(m.Calls, "call"), limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human())
+	}
 	if m.Spilled > 0 {
 		row += fmt.Sprintf(" · %s came in pages", limit.Count(m.Spilled, "result"))
 	}
+	if m.DefinitionTokens > 0 {
+		row += fmt.Sprintf(" · definitions of about %d tokens", m.DefinitionTokens)
+	}
 	return row
+}
+
+// tooManyDefinitions says that the definitions of tools took more than a tenth of the window that the run's requests went to; "" where they
+// did not, or where no window is known.
+func tooManyDefinitions(m journal.MCP, w journal.Window) string {
+	if w.LimitTokens <= 0 || int64(m.DefinitionTokens) <= w.LimitTokens/10 {
+		return ""
+	}
+	return fmt.Sprintf("the definitions of the tools of its MCP servers take about %d tokens of each request, more than a tenth of the window of %d; deny what is not used, or set tools_max of [mcp]",
+		m.DefinitionTokens, w.LimitTokens)
+}
+
+// defers says that a tool loads definitions when it wants them, by itself or by the agent that it translates for.
+func defers(tool string) bool {
+	a, ok := profile.Find(tool)
+	if ok && a.Adapter != nil {
+		a, ok = profile.Find(a.Adapter.Agent)
+	}
+	return ok && a.DefersTools
 }

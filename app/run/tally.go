@@ -15,6 +15,11 @@ func (x *process) collectTally(run string) {
 	for _, r := range rows {
 		x.report.journal.Append(journal.ToolsTallied{
 			Server: r.Server, Tool: r.Tool, Calls: r.Calls, UpstreamBytes: r.UpstreamBytes, DeliveredBytes: r.DeliveredBytes, Spilled: r.Spilled,
+			DefinitionTokens: r.DefinitionTokens, Deferred: r.Deferred,
 		})
+	}
+	done := x.report.reporter.Report()
+	if text := tooManyDefinitions(done.MCP, done.Window); text != "" && !defers(done.Tool) {
+		x.report.warn("mcp", text)
 	}
 }

@@ -120,30 +120,32 @@ func statusLineText(base []byte, command string) (at int, text string, err error
 	return whole.Start + 1, text, nil
 }
 
-// watchHeader is the line that begins the table [watch].
-var watchHeader = lazy.Regexp(`(?m)^[ \t]*\[[ \t]*watch[ \t]*\][ \t]*(#.*)?(\r?\n|\r?$)`)
+// setting is a key of the configuration that setup writes.
+type setting struct{ table, key, value string }
 
-// notifyText is what the configuration file gets. What would mean anything else than before plus the key is not done.
-func notifyText(base []byte) (at int, text string, err error) {
-	const key = "notify = \"desktop\" # by plimsoll setup\n"
+var (
+	notify   = setting{"watch", "notify", "desktop"}
+	toolsMax = setting{"mcp", "tools_max", "8k"}
+)
+
+// text is what the configuration file gets. What would mean anything else than before plus the key is not done.
+func (s setting) text(base []byte) (at int, text string, err error) {
+	line := fmt.Sprintf("%s = %q # by plimsoll setup\n", s.key, s.value)
 	var was map[string]any
 	if err := toml.Unmarshal(base, &was); err != nil {
 		return 0, "", &leave{why: "it has mistakes: plimsoll config check names them"}
 	}
-	table, there := was["watch"].(map[string]any)
-	if way, set := table["notify"]; set {
-		return 0, "", &leave{why: fmt.Sprintf("notify is set to %q already", fmt.Sprint(way)), already: way == "desktop"}
+	table, there := was[s.table].(map[string]any)
+	if value, set := table[s.key]; set {
+		return 0, "", &leave{why: fmt.Sprintf("%s is set to %q already", s.key, fmt.Sprint(value)), already: value == s.value}
 	}
-	if there {
-		header := watchHeader().FindIndex(base)
-		if header == nil {
-			return 0, "", &leave{why: "its table watch has no line [watch]: write notify = \"desktop\" into the table by hand"}
-		}
-		if at, text = header[1], key; !bytes.HasSuffix(base[:at], []byte("\n")) {
-			text = "\n" + key
+	unclear := &leave{why: fmt.Sprintf("where its table %s begins is not clear: write %s = %q into the table by hand", s.table, s.key, s.value)}
+	if header := s.header(base); header > 0 {
+		if at, text = header, line; !bytes.HasSuffix(base[:at], []byte("\n")) {
+			text = "\n" + line
 		}
 	} else {
-		at, text = len(base), "[watch]\n"+key
+		at, text = len(base), "["+s.table+"]\n"+line
 		if len(base) > 0 {
 			text = "\n" + text
 		}
@@ -154,26 +156,37 @@ func notifyText(base []byte) (at int, text string, err error) {
 	now := map[string]any{}
 	after := append(append(bytes.Clone(base[:at]), text...), base[at:]...)
 	if err := toml.Unmarshal(after, &now); err != nil {
-		return 0, "", errUnclear
+		return 0, "", unclear
 	}
-	changed, _ := now["watch"].(map[string]any)
-	if changed["notify"] != "desktop" {
-		return 0, "", errUnclear
+	changed, _ := now[s.table].(map[string]any)
+	if changed[s.key] != s.value {
+		return 0, "", unclear
 	}
-	delete(changed, "notify")
+	delete(changed, s.key)
 	if len(changed) == 0 && !there {
-		delete(now, "watch")
+		delete(now, s.table)
 	}
 	if was == nil {
 		was = map[string]any{}
 	}
 	if !reflect.DeepEqual(was, now) {
-		return 0, "", errUnclear
+		return 0, "", unclear
 	}
 	return at, text, nil
 }
 
-var errUnclear = &leave{why: "where its table [watch] begins is not clear: write notify = \"desktop\" into the table by hand"}
+// tableHeader is the line that begins a table with a plain name.
+var tableHeader = lazy.Regexp(`(?m)^[ \t]*\[[ \t]*([a-z]+)[ \t]*\][ \t]*(#.*)?(\r?\n|\r?$)`)
+
+// header is the end of the line that begins the setting's table, 0 where there is none.
+func (s setting) header(base []byte) int {
+	for _, m := range tableHeader().FindAllSubmatchIndex(base, -1) {
+		if string(base[m[2]:m[3]]) == s.table {
+			return m[1]
+		}
+	}
+	return 0
+}
 
 // asLeave is the reason in err to leave a file alone, nil for another error.
 func asLeave(err error) *leave {

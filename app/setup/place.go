@@ -47,7 +47,11 @@ func configHome(home string, getenv func(string) string) string {
 }
 
 // client is a file with MCP servers. Those of a tool that runs wrap by themselves need no change where the tool runs in runs.
-type client struct{ path, tool string }
+// One that defers does not give its model all definitions of tools.
+type client struct {
+	path, tool string
+	defers     bool
+}
 
 // clients are the files of the user's own in which clients look for MCP servers. A project's file is not among them: it is checked
 // in, and others have no Plimsoll at this path.
@@ -62,7 +66,7 @@ func clients(home string, getenv func(string) string) []client {
 			continue
 		}
 		for _, path := range a.ServerFiles(profile.Home{Dir: home, Get: getenv}) {
-			c := client{path: path}
+			c := client{path: path, defers: a.DefersTools}
 			if a.Servers != nil {
 				c.tool = a.Name
 			}

@@ -17,10 +17,14 @@ func (s *site) insertion(what, path string, text func(base []byte) (int, string,
 	if err != nil {
 		return f, nil, err
 	}
+	if planned, ok := s.planned[f.target]; ok {
+		f.content, f.missing, f.folders = planned, false, nil
+	}
 	base, made, folders := f.content, f.missing, f.folders
+	kept := ""
 	if old, ok := s.record.of(what, f.target); ok {
 		if without, _, found := old.outOf(f.content); found {
-			base, made, folders = without, old.Made, old.Folders
+			base, made, folders, kept = without, old.Made, old.Folders, strings.TrimSpace(old.Text)
 		}
 	}
 	if what == whatHook {
@@ -32,7 +36,7 @@ func (s *site) insertion(what, path string, text func(base []byte) (int, string,
 	}
 	i := &insertion{What: what, Path: f.target, At: at, Text: piece, Made: made, Folders: folders}
 	f.after = i.into(base)
-	if string(f.after) == string(f.content) && !f.missing {
+	if string(f.after) == string(f.content) && !f.missing || kept != "" && kept == strings.TrimSpace(piece) { // elsewhere is as good
 		return f, nil, nil
 	}
 	return f, i, nil
@@ -51,6 +55,7 @@ func (s *site) insert(change Change, f file, i *insertion, err error) error {
 	}
 	change.Diff = wrap.Diff(change.File, f.content, f.after)
 	s.note(change, Changed, "")
+	s.planned[f.target] = f.after
 	if i.What == whatHook {
 		s.next("open a new terminal, where the agents run in their limits")
 	}

@@ -7,7 +7,7 @@ import (
 
 // Question is one that a person is asked.
 type Question struct {
-	Number  int    // of 4
+	Number  int    // of 5
 	Text    string // "Run claude and codex in their limits …?"
 	About   string // what it changes
 	Answers string // what may be answered
@@ -17,6 +17,8 @@ type Question struct {
 	Say string
 	// names may be answered; nil makes it a question of yes or no.
 	names []string
+	// no says that no answer is a no.
+	no bool
 }
 
 // tries bounds how often a question is asked.
@@ -58,6 +60,9 @@ func (q Question) read(said string) (string, error) {
 	yes, no := "yes", "no"
 	if q.names != nil {
 		yes, no = "all", "none"
+	}
+	if said == "" && q.no {
+		return no, nil
 	}
 	switch said {
 	case "", "y", "yes", "all":

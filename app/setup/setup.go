@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/app/shellenv"
@@ -23,6 +24,9 @@ type Options struct {
 	MCP, Watch string
 	// Editors is that to the fourth, which is asked where an editor starts an agent by a command. Without a person "" is no.
 	Editors string
+	// ToolsMax is that to the fifth, which is asked where a client has MCP servers and gives its model all their tools. Without a person
+	// and with Yes "" is no.
+	ToolsMax string
 	// Yes answers what is left as proposed.
 	Yes bool
 	// Ask asks a person; nil when there is none.
@@ -47,7 +51,7 @@ const (
 
 // Change is what becomes of one file.
 type Change struct {
-	What   string `json:"what"` // "shell hook", "MCP servers", "status line", "notices"
+	What   string `json:"what"` // "shell hook", "MCP servers", "status line", "notices", "agents in editors", "definitions of tools"
 	File   string `json:"file"`
 	Target string `json:"target,omitempty"` // behind symbolic links, when there are some
 	Action string `json:"action"`
@@ -72,6 +76,7 @@ const (
 	whatLine    = "status line"
 	whatNotices = "notices"
 	whatEditors = "agents in editors"
+	whatBound   = "definitions of tools"
 )
 
 // ErrNobodyToAsk says that there are questions and nobody who answers.
@@ -86,6 +91,10 @@ type site struct {
 	record  record
 	steps   []step
 	result  Result
+	// planned is what files will hold by the steps so far, by target.
+	planned map[string][]byte
+	// undeferred are the files of clients that give their model the definitions of all tools, where they have servers behind Plimsoll.
+	undeferred []string
 }
 
 // step is a change that is computed and not yet made.
@@ -111,7 +120,7 @@ func open(ctx context.Context, o Options) (*site, func(), error) {
 	if err := mine(home); err != nil {
 		return nil, nil, err
 	}
-	s := &site{o: o, home: home, result: Result{DryRun: o.DryRun, Changes: []Change{}, Next: []string{}}}
+	s := &site{o: o, home: home, planned: map[string][]byte{}, result: Result{DryRun: o.DryRun, Changes: []Change{}, Next: []string{}}}
 	dirs := config.NewDirs(o.Getenv)
 	state, err := dirs.State()
 	if err != nil {
@@ -163,6 +172,9 @@ func Do(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	if err := s.editors(); err != nil {
+		return Result{}, err
+	}
+	if err := s.bound(); err != nil {
 		return Result{}, err
 	}
 	if o.DryRun || len(s.steps) == 0 {
@@ -226,16 +238,16 @@ func (s *site) agents() (protected []string, err error) {
 
 // servers is the second part: the gateway in front of the MCP servers of clients that no run starts.
 func (s *site) servers(protected []string) error {
-	var files []string
+	var files, undeferred []string
 	for _, c := range clients(s.home, s.o.Getenv) {
-		inRuns := false
-		for _, name := range protected {
-			inRuns = inRuns || name == c.tool
-		}
-		if inRuns {
-			continue // their servers are wrapped in each run, and the file stays as it is
-		}
 		if _, err := os.Lstat(c.path); err != nil {
+			continue
+		}
+		if slices.Contains(protected, c.tool) {
+			// Their servers are wrapped in each run, and the file stays as it is.
+			if servers, err := wrap.ReadFile(c.path); err == nil && len(servers) > 0 && !c.defers {
+				s.undeferred = append(s.undeferred, c.path)
+			}
 			continue
 		}
 		f, err := look(c.path, s.home, s.o.FollowLinks)
@@ -253,9 +265,15 @@ func (s *site) servers(protected []string) error {
 			}
 			if already {
 				s.note(Change{What: whatServers, File: c.path}, Already, "")
+				if !c.defers {
+					s.undeferred = append(s.undeferred, c.path)
+				}
 			}
 		default:
 			files = append(files, c.path)
+			if !c.defers {
+				undeferred = append(undeferred, c.path)
+			}
 		}
 	}
 	if len(files) == 0 {
@@ -281,6 +299,7 @@ func (s *site) servers(protected []string) error {
 	if err != nil || answer == "no" {
 		return err
 	}
+	s.undeferred = append(s.undeferred, undeferred...)
 	for _, path := range files {
 		before, change, err := wrap.Preview(path, s.wrapping())
 		if err != nil {
@@ -311,7 +330,7 @@ func (s *site) watch() error {
 		what, path string
 		text       func(base []byte) (int, string, error)
 	}
-	parts := []part{{whatNotices, own, notifyText}}
+	parts := []part{{whatNotices, own, notify.text}}
 	about := "The configuration gets notify = \"desktop\": when a run is killed, refused or waits, the desktop tells you."
 	for _, a := range profile.All() {
 		if a.StatusLine == nil {

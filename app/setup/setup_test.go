@@ -362,12 +362,90 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// Definitions are bounded by choice only, where a client has servers and gives its model all their tools.
+func TestDefinitionsAreBoundedByChoice(t *testing.T) {
+	const own = ".config/plimsoll/config.toml"
+	bounds := func(h *house) bool {
+		var config struct {
+			Watch struct{ Notify string }
+			MCP   struct {
+				ToolsMax string `toml:"tools_max"`
+				Reuse    string
+			}
+		}
+		text, err := os.ReadFile(filepath.Join(h.home, own))
+		if err != nil || toml.Unmarshal(text, &config) != nil || config.Watch.Notify != "desktop" {
+			t.Errorf("%v: %s", err, text)
+		}
+		return config.MCP.ToolsMax == "8k"
+	}
+	for name, files := range map[string]map[string]string{
+		"no file":        {".cursor/mcp.json": cursor},
+		"its table":      {".cursor/mcp.json": cursor, own: "[mcp.servers.a]\ncommand = [\"x\"]\n[mcp]\nreuse = \"0s\"\n"},
+		"a server's":     {".cursor/mcp.json": cursor, own: "[mcp.servers.a]\ncommand = [\"x\"]"},
+		"in a run's own": {".gemini/settings.json": cursor},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, files)
+			before := h.everything()
+			if h.do(); bounds(h) {
+				t.Error("--yes bounds them")
+			}
+			h.o.ToolsMax = "yes"
+			if c := h.do().of(whatBound); c.Action != Changed || !bounds(h) {
+				t.Errorf("%+v", c)
+			}
+			after := h.everything()
+			for _, c := range h.do().Changes {
+				if c.Action != Already {
+					t.Errorf("a second time: %+v", c)
+				}
+			}
+			h.same("a second time", after)
+			for _, c := range h.undo().Changes {
+				if c.Action != Undone || !c.Exact {
+					t.Errorf("undone: %+v", c)
+				}
+			}
+			h.same("undone", before)
+		})
+	}
+	asked := func(files map[string]string, answer string) (questions int, bounded bool) {
+		h := newHouse(t, files)
+		h.o.Yes = false
+		h.o.Ask = func(q Question) (string, error) {
+			if q.Number != 5 {
+				return "", nil
+			}
+			questions++
+			return answer, nil
+		}
+		h.do()
+		return questions, bounds(h)
+	}
+	if n, bounded := asked(map[string]string{".cursor/mcp.json": cursor}, ""); n != 1 || bounded {
+		t.Errorf("asked %d times, and no answer is %v", n, bounded)
+	}
+	if n, bounded := asked(map[string]string{".cursor/mcp.json": cursor}, "y"); n != 1 || !bounded {
+		t.Errorf("asked %d times, and a yes is %v", n, bounded)
+	}
+	if n, bounded := asked(map[string]string{".claude.json": cursor, ".bashrc": ""}, "y"); n != 0 || bounded {
+		t.Errorf("Claude Code defers: asked %d times, %v", n, bounded)
+	}
+	h := newHouse(t, map[string]string{own: "[mcp]\ntools_max = \"12k\"\n"})
+	h.o.ToolsMax = "yes"
+	if c := h.do().of(whatBound); c.Action != Left || !strings.Contains(c.Why, `tools_max is set to "12k" already`) {
+		t.Errorf("%+v", c)
+	}
+}
+
 // FuzzInsertions: whatever stands in a file, the piece of text goes in and comes out again, and means what it should.
 func FuzzInsertions(f *testing.F) {
 	f.Add([]byte("{}"), "/usr/bin/plimsoll")
 	f.Add([]byte("[watch]\nx = '''\n[watch]\n'''\n"), "/o'o/plimsoll")
 	f.Add([]byte("watch.x = 1\n"), "p")
 	f.Add([]byte("[[watch]]\n"), "p")
+	f.Add([]byte("[mcp.servers.a]\ncommand = ['x']\n\n[ mcp ] # here\r\nreuse = '0'"), "p")
 	f.Fuzz(func(t *testing.T, base []byte, program string) {
 		check := func(at int, text string) []byte {
 			i := insertion{At: at, Text: text}
@@ -384,10 +462,15 @@ func FuzzInsertions(f *testing.F) {
 				t.Errorf("%q is no JSON", after)
 			}
 		}
-		if at, text, err := notifyText(base); err == nil {
+		for _, s := range []setting{notify, toolsMax} {
+			at, text, err := s.text(base)
+			if err != nil {
+				continue
+			}
 			after := check(at, text)
-			var now struct{ Watch struct{ Notify string } }
-			if err := toml.Unmarshal(after, &now); err != nil || now.Watch.Notify != "desktop" {
+			var now map[string]any
+			err = toml.Unmarshal(after, &now)
+			if table, _ := now[s.table].(map[string]any); err != nil || table[s.key] != s.value {
 				t.Errorf("%q: %v", after, err)
 			}
 		}

@@ -240,6 +240,7 @@ var keyName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)+$`)
 
 // foreignNames are names with underscores that guides use and that are not ours.
 var foreignNames = []string{
+	"api_key_env",
 	"model_context_window", "ru_maxrss", "oom_score_adj", "inactive_file", "peak_rss", "proc_info", "previous_response_id", "drop_block", "item_reference", "compaction_trigger", "compact_threshold", "context_management", "image_generation_call", "input_required", "mcp_servers", "context_servers",
 	"tail_lines", "create_agent", "create_react_agent", "create_deep_agent", "pre_model_hook",
 }

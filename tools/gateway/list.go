@@ -129,7 +129,7 @@ func (l *lister) deliver(first []byte) {
 	e := edit(l.pages.tools, &s.o.Settings, added, s.o.through != nil, whole)
 	listed := journal.ToolsListed{Server: s.o.Name, Tools: e.shown, Hidden: e.hidden, Deferred: e.deferred, Long: e.long, Bytes: int64(len(e.array)), Rest: l.pages.next != ""}
 	if s.o.Definitions.Count != nil {
-		listed.Tokens = s.o.Definitions.Count(e.array)
+		listed.Tokens, listed.Defers = s.o.Definitions.Count(e.array), s.profile(l.p).Defers
 	}
 	s.event(listed)
 	out, err := listResponse(first, head.Result, e.array, rest, l.p.modern())

@@ -42,6 +42,8 @@ const others = "(others)"
 type Options struct {
 	// Every is the shortest time between writes; 0 means a minute. A call after a longer pause is written at once.
 	Every time.Duration
+	// Lists keeps what the definitions of tools take, too, in a row of the tool [Listed].
+	Lists bool
 	// Warn receives what could not be written; nil drops it. It is tried again.
 	Warn func(error)
 	// Now is the clock; nil means time.Now.
@@ -84,11 +86,22 @@ func Open(dir string, o Options) (*Account, error) {
 
 // Observe implements [journal.Observer].
 func (a *Account) Observe(r journal.Record) {
-	e, ok := r.Event.(journal.ToolCalled)
-	if !ok {
-		return
+	switch e := r.Event.(type) {
+	case journal.ToolCalled:
+		a.note(e.Server, cmp.Or(e.Tool, e.Method), func(t *tally) { t.add(e, r.Time) })
+	case journal.ToolsListed:
+		if a.o.Lists && e.Tokens > 0 {
+			a.note(e.Server, Listed, func(t *tally) { t.Definitions, t.Deferred, t.Last = e.Tokens, e.Deferred, r.Time })
+		}
 	}
-	server, tool := clip(e.Server), clip(cmp.Or(e.Tool, e.Method))
+}
+
+// Listed is the tool of a row that is of the list of tools; it has no calls.
+const Listed = "tools/list"
+
+// note adds to the tally of a tool.
+func (a *Account) note(server, tool string, to func(*tally)) {
+	server, tool = clip(server), clip(tool)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -104,7 +117,7 @@ func (a *Account) Observe(r journal.Record) {
 			a.pending[server] = tools
 		}
 	}
-	at(tools, tool).add(e, r.Time)
+	to(at(tools, tool))
 	a.signal()
 }
 
@@ -338,6 +351,9 @@ type Row struct {
 	MaxBytes       int64     `json:"max_bytes"`
 	First          time.Time `json:"first"`
 	Last           time.Time `json:"last"`
+	// DefinitionTokens and Deferred are of the server's last list of tools, in the row of [Listed], which no listing has.
+	DefinitionTokens int `json:"-"`
+	Deferred         int `json:"-"`
 }
 
 // Read lists what is kept in dir, the largest sum of bytes first. The error tells of files
@@ -370,6 +386,7 @@ func (t *tally) row(server, tool string) Row {
 	r := Row{
 		Server: server, Tool: tool, Calls: t.Calls, Spilled: t.Spilled, Reused: t.Reused, Failed: t.Failed,
 		UpstreamBytes: t.Upstream, DeliveredBytes: t.Delivered, P95Bytes: t.percentile(0.95), MaxBytes: t.Max, First: t.First, Last: t.Last,
+		DefinitionTokens: t.Definitions, Deferred: t.Deferred,
 	}
 	if n := t.Calls - t.Reused; n > 0 {
 		r.AverageBytes = t.Upstream / n

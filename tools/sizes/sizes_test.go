@@ -77,6 +77,42 @@ func TestWhatIsKeptOfEachTool(t *testing.T) {
 	}
 }
 
+// What definitions take is that of the last list, also where an older one could not be written before; without the option there is none.
+func TestTheLastListCounts(t *testing.T) {
+	for _, keeps := range []bool{true, false} {
+		dir := filepath.Join(t.TempDir(), "sizes")
+		a, err := Open(dir, Options{Lists: keeps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed := func(server string, tokens, deferred, at int) {
+			a.Observe(journal.Record{Time: time.Unix(int64(at), 0), Event: journal.ToolsListed{Server: server, Tokens: tokens, Deferred: deferred}})
+		}
+		listed("a", 9000, 0, 1)
+		if err := a.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		listed("a", 500, 40, 3)
+		if keeps {
+			a.giveBack("a", map[string]*tally{Listed: {Definitions: 7777, Last: time.Unix(2, 0)}}) // a write that failed
+		}
+		listed("a", 0, 0, 4) // counted by nobody
+		listed("b", 300, 2, 5)
+		a.Observe(called("a", "small", 12))
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := Read(dir)
+		tokens, deferred, calls := 0, 0, int64(0)
+		for _, r := range rows {
+			tokens, deferred, calls = tokens+r.DefinitionTokens, deferred+r.Deferred, calls+r.Calls
+		}
+		if want := map[bool]int{true: 800, false: 0}[keeps]; err != nil || tokens != want || calls != 1 || keeps && deferred != 42 {
+			t.Errorf("%v: %+v, %v", keeps, rows, err)
+		}
+	}
+}
+
 func TestNoCountIsLostBetweenProcesses(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup

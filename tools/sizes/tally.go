@@ -15,16 +15,20 @@ const maxStep = 64 * stepsPerDoubling
 
 // tally adds up the calls of one tool. It is stored as JSON.
 type tally struct {
-	Calls     int64         `json:"calls"`
-	Spilled   int64         `json:"spilled,omitempty"`
-	Reused    int64         `json:"reused,omitempty"`
-	Failed    int64         `json:"failed,omitempty"`
-	Upstream  int64         `json:"upstream_bytes"`
-	Delivered int64         `json:"delivered_bytes"`
-	Max       int64         `json:"max_bytes"`
-	First     time.Time     `json:"first"`
-	Last      time.Time     `json:"last"`
-	Steps     map[int]int64 `json:"steps,omitempty"` // calls that a server answered, by size
+	Calls     int64     `json:"calls"`
+	Spilled   int64     `json:"spilled,omitempty"`
+	Reused    int64     `json:"reused,omitempty"`
+	Failed    int64     `json:"failed,omitempty"`
+	Upstream  int64     `json:"upstream_bytes"`
+	Delivered int64     `json:"delivered_bytes"`
+	Max       int64     `json:"max_bytes"`
+	First     time.Time `json:"first"`
+	Last      time.Time `json:"last"`
+	// Definitions and Deferred are of the last list of tools.
+	Definitions int `json:"definition_tokens,omitempty"`
+	Deferred    int `json:"deferred,omitempty"`
+
+	Steps map[int]int64 `json:"steps,omitempty"` // calls that a server answered, by size
 }
 
 // step is the histogram's step of a size: the smallest n with size <= 2^(n/16).
@@ -68,6 +72,9 @@ func (t *tally) merge(o *tally) {
 	t.Upstream += o.Upstream
 	t.Delivered += o.Delivered
 	t.Max = max(t.Max, o.Max)
+	if o.Definitions > 0 && !o.Last.Before(t.Last) {
+		t.Definitions, t.Deferred = o.Definitions, o.Deferred
+	}
 	if t.First.IsZero() || !o.First.IsZero() && o.First.Before(t.First) {
 		t.First = o.First
 	}
@@ -84,7 +91,7 @@ func (t *tally) merge(o *tally) {
 
 // sound says that the numbers can have come from calls.
 func (t *tally) sound() bool {
-	if t.Calls < 0 || t.Upstream < 0 || t.Delivered < 0 || t.Max < 0 || t.Spilled < 0 || t.Reused < 0 || t.Failed < 0 {
+	if t.Calls < 0 || t.Upstream < 0 || t.Delivered < 0 || t.Max < 0 || t.Spilled < 0 || t.Reused < 0 || t.Failed < 0 || t.Definitions < 0 || t.Deferred < 0 {
 		return false
 	}
 	for s, n := range t.Steps {

@@ -15,8 +15,8 @@
 // The servers are found by the form of the file: mcpServers (Claude Code, Claude Desktop,
 // Gemini CLI, Cursor, Windsurf, Cline, Copilot and many others), projects.*.mcpServers
 // (Claude Code's own file), servers and mcp.servers (VS Code), mcp (opencode, Crush), context_servers (Zed), and
-// mcp_servers in TOML (Codex). JSON may have comments and trailing commas. In YAML: extensions (Goose), mcp_servers
-// (Hermes) and the list mcpServers (Continue); servers that are started are wrapped there, remote ones are left.
+// mcp_servers in TOML (Codex) and as an array in TOML (Mistral Vibe). JSON may have comments and trailing commas. In YAML: extensions (Goose), mcp_servers
+// (Hermes) and the list mcpServers (Continue); remote servers with what only their client fills in are left there.
 //
 // # Secrets of remote servers
 //

@@ -56,6 +56,10 @@ func parse(path string, data []byte, agents bool) (*document, error) {
 	if len(data) > MaxFile {
 		return nil, &Error{Path: path, Text: "the file is larger than 16 MiB: is it a configuration file?"}
 	}
+	if base := filepath.Base(path); base == "crushrc" || base == ".crushrc" {
+		return nil, &Error{Path: path, Text: "a script of Bash, which nobody but Crush can run, is not rewritten: put Plimsoll into its lines by hand, " +
+			"as in: mcp add NAME --command plimsoll --args mcp --args --name --args NAME --args -- --args COMMAND"}
+	}
 	if strings.EqualFold(filepath.Ext(path), ".toml") {
 		return parseTOML(path, data)
 	}

@@ -279,6 +279,88 @@ mcp_servers.query.env.PLIMSOLL_MCP_URL = "https://q.example/mcp?a"
 [[profiles]]
 command = "not a server"
 `},
+	{"Vibe", "/h/.vibe/config.toml", `active_model = "devstral" # mine
+
+[[mcp_servers]]
+name = "files" # the first
+transport = "stdio"
+command = "npx"
+args = ["-y", 'srv']
+startup_timeout_sec = 20
+[mcp_servers.env]
+A = "b"
+
+[[providers]]
+name = "mistral"
+command = "no server"
+
+[[mcp_servers]]
+name = "api"
+transport = "http"
+url = "https://api.example/mcp?k=v"
+headers = { "X-A" = "1" }
+
+[[mcp_servers]]
+transport = "stdio"
+command = "bare"
+
+  [[mcp_servers]]
+  name = "apart"
+  transport = 'streamable-http'
+  url = "https://apart.example/mcp"
+  [mcp_servers.headers]
+  K = "v"
+
+[[mcp_servers]]
+name = "keyed"
+transport = "http"
+url = "https://keyed.example/mcp"
+api_key_env = "KEY"
+`, `active_model = "devstral" # mine
+
+[[mcp_servers]]
+name = "files" # the first
+transport = "stdio"
+command = "/opt/plimsoll"
+args = ["mcp", "--name", "files", "--", "npx", "-y", 'srv']
+startup_timeout_sec = 20
+[mcp_servers.env]
+A = "b"
+
+[[providers]]
+name = "mistral"
+command = "no server"
+
+[[mcp_servers]]
+name = "api"
+transport = "stdio"
+command = "/opt/plimsoll"
+args = ["mcp", "--name", "api", "--url-env", "PLIMSOLL_MCP_URL"]
+env = { PLIMSOLL_MCP_HEADER_1 = "X-A: 1", PLIMSOLL_MCP_URL = "https://api.example/mcp?k=v" }
+
+[[mcp_servers]]
+transport = "stdio"
+command = "/opt/plimsoll"
+args = ["mcp", "--name", "mcp", "--", "bare"]
+
+  [[mcp_servers]]
+  name = "apart"
+  transport = "stdio"
+  command = "/opt/plimsoll"
+  args = ["mcp", "--name", "apart", "--url", "https://apart.example/mcp"]
+  [mcp_servers.env]
+  PLIMSOLL_MCP_HEADER_1 = "K: v"
+
+[[mcp_servers]]
+name = "keyed"
+transport = "http"
+url = "https://keyed.example/mcp"
+api_key_env = "KEY"
+`},
+	{
+		"Vibe, inline", "config.toml", "mcp_servers = [\n  { name = \"a\", transport = \"stdio\", command = \"x\", args = [\"q\"] }, # one\n  {name='b',transport='stdio',command=\"y\"},\n]\n",
+		"mcp_servers = [\n  { name = \"a\", transport = \"stdio\", command = \"/opt/plimsoll\", args = [\"mcp\", \"--name\", \"a\", \"--\", \"x\", \"q\"] }, # one\n  {name='b',transport='stdio',command=\"/opt/plimsoll\", args = [\"mcp\", \"--name\", \"b\", \"--\", \"y\"]},\n]\n",
+	},
 	{
 		"Codex, inline", "config.toml", "[mcp_servers]\r\nin = { command = \"x\", env = { A = \"b\" } }\r\n",
 		"[mcp_servers]\r\nin = { command = \"/opt/plimsoll\", args = [\"mcp\", \"--name\", \"in\", \"--\", \"x\"], env = { A = \"b\" } }\r\n",

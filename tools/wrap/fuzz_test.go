@@ -72,6 +72,8 @@ func FuzzTOML(f *testing.F) {
 		f.Add([]byte(c.after))
 	}
 	f.Add([]byte("[mcp_servers.a]\ncommand='''\nx'''\nargs=[\"\"\"a\\\n b\"\"\", 'c''', ]"))
+	f.Add([]byte("mcp_servers=[{url='u?',transport='http',headers={\"\"=''}},[],{url='x',transport='',headers.k='v'}]"))
+	f.Add([]byte("[[mcp_servers]]\nurl='u?'\ntransport='http'\n[mcp_servers.headers]\na='b'\n[[mcp_servers.x]]\n[[mcp_servers]]\ncommand='c'"))
 	f.Add([]byte("mcp_servers={a={url='u?',http_headers={\"\"=''}},b={url='x',http_headers.k='v'}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) < 64<<10 {

@@ -87,8 +87,8 @@ func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error
 	if v["disabled"] == true || v["enabled"] == false {
 		return errors.New("it is switched off in the file")
 	}
-	for _, key := range []string{"requestOptions", "env_keys"} { // Continue, Goose
-		if set, ok := v[key]; ok && set != nil && !same(set, []any{}) && !wrapped {
+	for _, key := range []string{"requestOptions", "env_keys", "api_key_env"} { // Continue, Goose, Vibe
+		if set, ok := v[key]; ok && set != nil && set != "" && !same(set, []any{}) && !wrapped {
 			return fmt.Errorf("only its client can fill in its %s", key)
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error
 		return errors.New(whyNo)
 	}
 	if s.URL != "" && v["type"] == "sse" {
-		return errors.New("it speaks HTTP+SSE, which MCP has given up: name its address for streamable HTTP")
+		return errors.New(whySSE)
 	}
 	return s.takeHeaders(headers)
 }

@@ -23,6 +23,8 @@ func TestServersOfClientsAreReadAsTheirClientsDo(t *testing.T) {
 		{".vscode/mcp.json", "{ // comments\n\"servers\":{\"v\":{\"command\":\"${userHome}/bin/s\",\"args\":[\"${env:TOKEN}\",],}}}", "v: /home/me/bin/s t-1"},
 		{"opencode.json", `{"mcp":{"o":{"type":"local","command":["uvx","y"],"environment":{"A":"{env:TOKEN}"}}}}`, "o: uvx y [A=t-1]"},
 		{"crush.json", `{"mcp":{"o":{"type":"http","url":"https://$HOST/mcp","headers":{"Authorization":"Bearer ${TOKEN}"}}}}`, "o: https://h.example/mcp Authorization=Bearer t-1"},
+		{"config.toml", "[[mcp_servers]]\nname='v'\ntransport='stdio'\ncommand='s'\n[mcp_servers.env]\nK='1'", "v: s [K=1]"},
+		{"config.toml", "[[mcp_servers]]\nname='v'\ntransport='http'\nurl='https://v/mcp'\napi_key_env='TOKEN'\n", "v: left: only its client can fill in its api_key_env"},
 		{"crush.json", `{"mcp":{"o":{"type":"stdio","command":"s","env":{"K":"$(cat key)"}}}}`, "o: left: its env.K: only its client can fill in what a shell would run"},
 		{".config/zed/settings.json", `{"context_servers":{"z":{"source":"custom","command":"s","args":["$HOST"]}}}`, "z: s $HOST"},
 		{".codex/config.toml", "[mcp_servers.c]\nurl='https://c/mcp'\nbearer_token_env_var='TOKEN'\nhttp_headers={X='1'}\nenv_http_headers={Y='HOST'}\n", "c: https://c/mcp Authorization=Bearer t-1 X=1 Y=h.example"},

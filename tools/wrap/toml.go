@@ -3,19 +3,24 @@ package wrap
 import (
 	"bytes"
 	"errors"
+	"strconv"
 
 	"github.com/pelletier/go-toml/v2"
 )
 
-// tomlFormat is Codex's configuration.
+// tomlFormat is the configuration of Codex and Mistral Vibe.
 type tomlFormat struct{}
 
 func (tomlFormat) read(data []byte) (map[string]any, error) {
 	value := map[string]any{}
-	return value, toml.Unmarshal(bytes.TrimPrefix(data, mark), &value)
+	err := toml.Unmarshal(bytes.TrimPrefix(data, mark), &value)
+	if servers, ok := value[table]; ok {
+		value[table] = numbered(servers)
+	}
+	return value, err
 }
 
-// table is the table of Codex's servers.
+// table is the table of Codex's servers, and the array of Vibe's.
 const table = "mcp_servers"
 
 func parseTOML(path string, data []byte) (*document, error) {
@@ -33,7 +38,7 @@ func parseTOML(path string, data []byte) (*document, error) {
 		s.i = len(mark)
 	}
 	if !s.document() {
-		return nil, &Error{Path: path, Line: lineOf(data, s.i), Text: "this form of TOML is not understood: write the servers as [mcp_servers.NAME] tables"}
+		return nil, &Error{Path: path, Line: lineOf(data, s.i), Text: "this form of TOML is not understood: write the servers as [mcp_servers.NAME] tables, or for Vibe as [[mcp_servers]]"}
 	}
 	for _, e := range s.entries {
 		d.entries = append(d.entries, e)
@@ -67,6 +72,7 @@ type tomlScan struct {
 	entries []*tomlEntry
 	known   map[string]*tomlEntry
 	d       *document
+	servers int // elements of the array of servers so far
 }
 
 func (s *tomlScan) entry(path []string, at int) *tomlEntry {
@@ -75,7 +81,7 @@ func (s *tomlScan) entry(path []string, at int) *tomlEntry {
 	}
 	e := s.known[path[1]]
 	if e == nil {
-		e = &tomlEntry{d: s.d, name: path[1], start: at}
+		e = &tomlEntry{d: s.d, key: path[1], start: at, listed: s.servers > 0}
 		s.known[path[1]] = e
 		s.entries = append(s.entries, e)
 	}
@@ -110,16 +116,26 @@ func (s *tomlScan) document() bool {
 			}
 			s.i++
 		}
-		prefix = path
-		if brackets == 2 {
-			prefix = []string{"\x00array"} // no servers are in arrays
+		inList := len(path) > 1 && path[0] == table && s.servers > 0 // of the last server
+		switch {
+		case brackets == 2 && len(path) == 1 && path[0] == table:
+			s.servers++
+			path = s.element()
+		case brackets == 2:
+			prefix = []string{"\x00array"} // no servers are in other arrays
 			continue
+		case inList:
+			path = append(s.element(), path[1:]...)
 		}
+		prefix = path
 		if e := s.entry(path, start); e != nil {
 			e.headings = append(e.headings, heading{path, keys})
 		}
 	}
 }
+
+// element is the path of the newest server of the array.
+func (s *tomlScan) element() []string { return []string{table, strconv.Itoa(s.servers - 1)} }
 
 // skip steps over white space, ends of lines and comments, blank over white space only.
 func (s *tomlScan) skip() {
@@ -224,7 +240,7 @@ func (s *tomlScan) value(path []string) bool {
 	case '"', '\'':
 		return s.str()
 	case '[':
-		return s.array(func(span) {})
+		return s.array(path, func(span) {})
 	case '{':
 		s.i++
 		for {
@@ -251,8 +267,8 @@ func (s *tomlScan) value(path []string) bool {
 	return s.i > start
 }
 
-// array steps over an array and gives where its elements lie.
-func (s *tomlScan) array(each func(span)) bool {
+// array steps over an array and gives where its elements lie; path is the array's.
+func (s *tomlScan) array(path []string, each func(span)) bool {
 	s.i++
 	for {
 		if s.skip(); s.at(']') {
@@ -264,7 +280,12 @@ func (s *tomlScan) array(each func(span)) bool {
 			continue
 		}
 		start := s.i
-		if !s.value([]string{"\x00array"}) {
+		within := []string{"\x00array"}
+		if len(path) == 1 && path[0] == table {
+			s.servers++
+			within = s.element()
+		}
+		if !s.value(within) {
 			return false
 		}
 		each(span{Start: start, End: s.i})

@@ -11,21 +11,29 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// tomlEntry is a server of Codex: its assignments may stand in one table, several, an
+// tomlEntry is a server of Codex, or (listed) of Mistral Vibe: its assignments may stand in one table, several, an
 // inline table, or be dotted keys anywhere above.
 type tomlEntry struct {
 	d           *document
-	name        string
+	key         string // its name, or its number in the list
+	listed      bool
 	start       int
 	assignments []assignment
 	headings    []heading
 }
 
 func (e *tomlEntry) server() Server {
-	return Server{Name: e.name, Client: "Codex", Line: lineOf(e.d.data, e.start)}
+	s := Server{Name: e.key, Client: "Codex", Line: lineOf(e.d.data, e.start)}
+	if e.listed {
+		s.Name, s.Client = "mcp", "Vibe"
+		if name, _ := e.word("name"); name != "" {
+			s.Name = name
+		}
+	}
+	return s
 }
 
-func (e *tomlEntry) place() []string { return []string{table, e.name} }
+func (e *tomlEntry) place() []string { return []string{table, e.key} }
 
 // text is nil: an entry has no one place.
 func (e *tomlEntry) text() []byte { return nil }
@@ -71,8 +79,11 @@ func (e *tomlEntry) under(key string) (all []header, at []assignment, ok bool) {
 	return all, at, true
 }
 
-func (e *tomlEntry) command() (string, bool) {
-	a, ok := e.get("command")
+func (e *tomlEntry) command() (string, bool) { return e.word("command") }
+
+// word is the text of a key of the entry.
+func (e *tomlEntry) word(key string) (string, bool) {
+	a, ok := e.get(key)
 	if !ok {
 		return "", false
 	}
@@ -86,7 +97,7 @@ func (e *tomlEntry) list() (a assignment, values []string, places []span, ok boo
 		return a, nil, nil, !found
 	}
 	s := tomlScan{b: e.d.data, i: a.value.Start}
-	ok = s.array(func(at span) { places = append(places, at) })
+	ok = s.array(nil, func(at span) { places = append(places, at) })
 	for _, at := range places {
 		value, isText := textOf(at.Of(e.d.data))
 		values, ok = append(values, value), ok && isText
@@ -121,6 +132,16 @@ func (e *tomlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	return nil, whyNo
 }
 
+// headers is the key of the headers that go to an address.
+func (e *tomlEntry) headers() string {
+	if e.listed {
+		return "headers"
+	}
+	return "http_headers"
+}
+
+const whyVibeKey = "Vibe hands the key of its api_key_env to no server that it starts: write it as a header, or put `plimsoll mcp --name NAME --url URL --bearer-env VARIABLE` with the variable in env in its place by hand"
+
 func (e *tomlEntry) wrapCommand(o Options, at assignment) ([]rawjson.Edit, string) {
 	command, ok := e.command()
 	if !ok {
@@ -129,7 +150,7 @@ func (e *tomlEntry) wrapCommand(o Options, at assignment) ([]rawjson.Edit, strin
 	if command == "" {
 		return nil, whyNo
 	}
-	front := append(o.front(e.name), "--", command)
+	front := append(o.front(e.server().Name), "--", command)
 	a, _, places, ok := e.list()
 	if !ok {
 		return nil, whyForm
@@ -154,10 +175,22 @@ func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, strin
 	if e.has("oauth") || e.has("oauth_resource") || e.has("scopes") {
 		return nil, whyOAuth
 	}
+	transport, hasTransport := e.get("transport")
+	if e.listed {
+		if e.has("auth") {
+			return nil, whyOAuth
+		}
+		if set, _ := e.word("api_key_env"); set != "" {
+			return nil, whyVibeKey
+		}
+		if !hasTransport || transport.table {
+			return nil, whyForm // Vibe itself refuses it
+		}
+	}
 	if e.has("args") || e.has("env") || e.has("env_vars") || e.has("bearer_token") {
 		return nil, whyForm // Codex itself refuses it
 	}
-	headers, leaves, ok1 := e.under("http_headers")
+	headers, leaves, ok1 := e.under(e.headers())
 	fromEnv, _, ok2 := e.under("env_http_headers")
 	if !ok1 || !ok2 {
 		return nil, whyForm
@@ -178,7 +211,7 @@ func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, strin
 	if len(headers)+len(inherited) == 0 && !o.Remote {
 		return nil, whyLogin
 	}
-	args, env := r.arguments(o, e.name)
+	args, env := r.arguments(o, e.server().Name)
 	with := quoteTOML(o.command())
 	with = append(with, e.beside(url, "args", tomlArray(args))...)
 	if len(inherited) > 0 {
@@ -190,11 +223,14 @@ func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, strin
 		if len(headers) == 0 {
 			with = append(with, e.beside(url, "env", tomlTable(env))...)
 		} else {
-			beside = bytes.Replace(e.beside(leaves[0], URLVariable, quoteTOML(r.url)), []byte("http_headers"), []byte("env"), 1)
+			beside = bytes.Replace(e.beside(leaves[0], URLVariable, quoteTOML(r.url)), []byte(e.headers()), []byte("env"), 1)
 		}
 	}
 	edits := []rawjson.Edit{e.rename(url.keys[len(url.keys)-1], "command"), {Span: url.value, With: with}}
-	edits = append(edits, e.retitle("http_headers", "env")...)
+	if e.listed {
+		edits = append(edits, rawjson.Edit{Span: transport.value, With: quoteTOML("stdio")})
+	}
+	edits = append(edits, e.retitle(e.headers(), "env")...)
 	for i, a := range leaves {
 		edits = append(edits,
 			e.rename(a.keys[len(a.keys)-1], fmt.Sprintf("%s%d", HeaderVariable, i+1)),
@@ -249,6 +285,13 @@ func (e *tomlEntry) unwrapRemote(at, args assignment, values []string) ([]rawjso
 		with = append(with, e.beside(at, "env_http_headers", tomlTable(r.fromEnv))...)
 	}
 	edits := []rawjson.Edit{e.rename(at.keys[len(at.keys)-1], "url"), {Span: at.value, With: with}}
+	if e.listed {
+		transport, ok := e.get("transport")
+		if !ok || r.bearer != "" || len(r.fromEnv) > 0 {
+			return nil, whyForm
+		}
+		edits = append(edits, rawjson.Edit{Span: transport.value, With: quoteTOML("streamable-http")})
+	}
 	if e.follows(at, args) {
 		end := args
 		if vars, ok := e.get("env_vars"); ok && e.follows(args, vars) {
@@ -263,7 +306,7 @@ func (e *tomlEntry) unwrapRemote(at, args assignment, values []string) ([]rawjso
 	if len(r.headers) == 0 {
 		return append(edits, e.drop("env")...), ""
 	}
-	edits = append(edits, e.retitle("env", "http_headers")...)
+	edits = append(edits, e.retitle("env", e.headers())...)
 	for i, a := range leaves {
 		name, value, ok := strings.Cut(env[i].value, ": ")
 		switch {

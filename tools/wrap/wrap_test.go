@@ -113,6 +113,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"list", "a.json", "[]", 1, "no JSON object"},
 		{"empty", "a.json", " ", 0, "empty"},
 		{"other", "package.json", `{"name":"x"}`, 0, "mcpServers"},
+		{"a script", "/h/.config/crush/crushrc", "mcp add a --command b\n", 0, "--args mcp --args --name"},
 		{"YAML", "goose.yaml", "extensions: [\n", 1, "not valid YAML"},
 		{"deep", "a.json", strings.Repeat("[", 1<<20), 1, "deeper"},
 		{"deep TOML", "a.toml", "a = " + strings.Repeat("[", 1<<20), 0, ""},

@@ -168,9 +168,12 @@ func shared(n *yaml.Node) error {
 	return nil
 }
 
+// goose has its own names for the parts of a server.
+const goose = "Goose"
+
 // yamlSections are the places of servers: Goose has extensions, Hermes mcp_servers, Continue a list mcpServers.
 var yamlSections = []struct{ key, client, command string }{
-	{"extensions", "Goose", "cmd"},
+	{"extensions", goose, "cmd"},
 	{table, "Hermes", "command"},
 	{"mcpServers", "Continue", "command"},
 }

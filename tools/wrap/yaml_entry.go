@@ -59,8 +59,8 @@ func (e *yamlEntry) wrapped() bool {
 	if _, ok := e.command(); !ok {
 		return false
 	}
-	from, ok := wrapping(e.arguments())
-	return ok && from > 0 // addresses are never wrapped here
+	_, ok := wrapping(e.arguments())
+	return ok
 }
 
 // offset is the place of a node in the file; the parser counts characters.
@@ -137,13 +137,13 @@ func (e *yamlEntry) between(at int) (string, bool) {
 	return e.newline() + indent, ok
 }
 
-const whyYAML = "a remote server in YAML is not rewritten: put `plimsoll mcp --name NAME --url URL` in its place by hand"
-
 func (e *yamlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	at := yamlGet(e.node, e.key)
 	if at.value == nil {
-		if yamlGet(e.node, "url").value != nil || yamlGet(e.node, "uri").value != nil {
-			return nil, whyYAML
+		for _, key := range []string{"url", "uri"} {
+			if url := yamlGet(e.node, key); url.value != nil {
+				return e.wrapRemote(o, url)
+			}
 		}
 		return nil, whyNo
 	}
@@ -229,6 +229,9 @@ func (e *yamlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
 	at, list := yamlGet(e.node, e.key), yamlGet(e.node, "args")
 	values := e.arguments()
 	from, _ := wrapping(values)
+	if from < 0 {
+		return e.unwrapRemote()
+	}
 	places, why := e.places(list.value)
 	value, ok1 := e.span(at.value)
 	key, ok2 := e.span(at.key)

@@ -30,7 +30,7 @@ extensions:
     cmd: "uvx"
   api:
     type: streamable_http
-    uri: https://api.example/mcp
+    uri: "https://api.example/mcp"
     headers: {A: b}
 `, `# models
 GOOSE_MODE: smart_approve
@@ -55,9 +55,10 @@ extensions:
     args: ["mcp", "--name", "bare", "--", "uvx"]
     cmd: "/opt/plimsoll"
   api:
-    type: streamable_http
-    uri: https://api.example/mcp
-    headers: {A: b}
+    type: stdio
+    args: ["mcp", "--name", "api", "--url", "https://api.example/mcp"]
+    cmd: "/opt/plimsoll"
+    envs: {PLIMSOLL_MCP_HEADER_1: "A: b"}
 `,
 	},
 	{
@@ -161,10 +162,66 @@ func FuzzYAML(f *testing.F) {
 		f.Add([]byte(c.before))
 		f.Add([]byte(c.after))
 	}
+	f.Add([]byte("extensions:\n  a:\n    type: streamable_http\n    uri: https://a/?b\n    envs: {}\n    headers:\n      A: b\n      \"B\": 'c'\n"))
+	f.Add([]byte("mcp_servers: {a: {url: 'u', headers: {A: b}}, c: {url: \"v?\", env: {}, headers: {'': ''}}}\n"))
+	f.Add([]byte("mcpServers:\n- type: streamable-http\n  url: c\n- {name: a, url: d?, type: sse}\n"))
 	f.Add([]byte("mcpServers:\n- ? command\n  : 'a''b'\n  args: [ # c\n    \"x\\\"\", 1,\n  ]\n- {\"command\":\"\\x81\",\"args\":[]}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) < 64<<10 {
 			fuzz(t, "config.yaml", data)
 		}
 	})
+}
+
+// Remote servers in YAML: their headers become variables, a secret address one too, and it comes back with and without the backup.
+func TestRemoteServersInYAML(t *testing.T) {
+	for _, c := range []struct{ before, after, lone string }{
+		{
+			"extensions:\n  a:\n    enabled: true\n    type: streamable_http\n    uri: https://a.example/mcp # here\n    envs: {}\n    env_keys: []\n    headers:\n      Authorization: Bearer x\n      \"X-B\": '1'\n    timeout: 300\n",
+			"extensions:\n  a:\n    enabled: true\n    type: stdio\n    args: [\"mcp\", \"--name\", \"a\", \"--url\", \"https://a.example/mcp\"]\n    cmd: \"/opt/plimsoll\" # here\n    env_keys: []\n    envs:\n      PLIMSOLL_MCP_HEADER_1: \"Authorization: Bearer x\"\n      PLIMSOLL_MCP_HEADER_2: \"X-B: 1\"\n    timeout: 300\n",
+			"extensions:\n  a:\n    enabled: true\n    type: streamable_http\n    uri: \"https://a.example/mcp\" # here\n    env_keys: []\n    headers:\n      Authorization: \"Bearer x\"\n      X-B: \"1\"\n    timeout: 300\n",
+		},
+		{
+			"mcp_servers:\r\n  h:\r\n    url: \"https://h.example/mcp?key=${K}\"\r\n    headers:\r\n      K: ${TOKEN}\r\n",
+			"mcp_servers:\r\n  h:\r\n    args: [\"mcp\", \"--name\", \"h\", \"--url-env\", \"PLIMSOLL_MCP_URL\"]\r\n    command: \"/opt/plimsoll\"\r\n    env:\r\n      PLIMSOLL_MCP_URL: \"https://h.example/mcp?key=${K}\"\r\n      PLIMSOLL_MCP_HEADER_1: \"K: ${TOKEN}\"\r\n",
+			"mcp_servers:\r\n  h:\r\n    url: \"https://h.example/mcp?key=${K}\"\r\n    headers:\r\n      K: \"${TOKEN}\"\r\n",
+		},
+		{
+			"mcpServers:\n- name: c\n  type: streamable-http\n  url: https://c.example/mcp?k\n- {name: d, url: 'https://d.example/mcp', type: streamable-http}\n",
+			"mcpServers:\n- name: c\n  type: stdio\n  args: [\"mcp\", \"--name\", \"c\", \"--url-env\", \"PLIMSOLL_MCP_URL\"]\n  env: {PLIMSOLL_MCP_URL: \"https://c.example/mcp?k\"}\n  command: \"/opt/plimsoll\"\n- {name: d, args: [\"mcp\", \"--name\", \"d\", \"--url\", \"https://d.example/mcp\"], command: \"/opt/plimsoll\", type: stdio}\n",
+			"mcpServers:\n- name: c\n  type: streamable-http\n  url: \"https://c.example/mcp?k\"\n- {name: d, url: \"https://d.example/mcp\", type: streamable-http}\n",
+		},
+	} {
+		remote := wrap.Options{Command: options.Command, Remote: true}
+		change, err := wrap.Plan("config.yaml", []byte(c.before), remote)
+		if err != nil || string(change.After) != c.after {
+			t.Errorf("%v %+v\n%s", err, change.Servers, change.After)
+			continue
+		}
+		if again, err := wrap.Plan("config.yaml", change.After, remote); err != nil || again.Changed(change.After) {
+			t.Errorf("a second time: %v\n%s", err, again.After)
+		}
+		if back, err := wrap.Unplan("config.yaml", change.After, []byte(c.before)); err != nil || !back.Exact {
+			t.Errorf("%v\n%s", err, back.After)
+		}
+		if back, err := wrap.Unplan("config.yaml", change.After, nil); err != nil || string(back.After) != c.lone {
+			t.Errorf("alone: %v %+v\n%s", err, back.Servers, back.After)
+		}
+	}
+	for entry, why := range map[string]string{
+		"url: https://a.example/mcp":                                        "--remote",
+		"{url: 'https://a.example/mcp', type: sse, headers: {A: b}}":        "HTTP+SSE",
+		"{url: 'https://a.example/mcp', auth: oauth}":                       "OAuth",
+		"{url: 'https://a.example/mcp', requestOptions: {headers: {A: b}}}": "requestOptions",
+		"{url: 'https://a.example/mcp', headers: {A: b}, env: {C: d}}":      "form",
+		"{url: 'https://a.example/mcp', headers: {A: b}, args: []}":         "form",
+		"{url: 'https://a.example/mcp', headers: {A: 1}}":                   "form",
+		"{\"url\":'https://a.example/mcp', headers: {A: b}}":                "form",
+		"{url: 'https://a.example/mcp', headers: {A: b}, env_keys: [K]}":    "only its client",
+	} {
+		change, err := wrap.Plan("config.yaml", []byte("mcp_servers:\n  a: "+strings.Replace(entry, "url: https", "\n    url: https", 1)+"\n"), options)
+		if err != nil || len(change.Servers) != 1 || change.Servers[0].Action != wrap.Left || !strings.Contains(change.Servers[0].Why, why) {
+			t.Errorf("%s: %v %+v", entry, err, change.Servers)
+		}
+	}
 }

@@ -209,6 +209,9 @@ func (r *Run) record(rec journal.Record) {
 	case journal.ToolCalled:
 		r.called(rec.Time, &e)
 	case journal.ToolsTallied:
+		if e.Calls == 0 {
+			return // of definitions
+		}
 		t := r.tool(e.Server, e.Tool)
 		t.Calls += e.Calls
 		t.UpstreamBytes += e.UpstreamBytes

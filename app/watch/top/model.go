@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
@@ -333,6 +334,9 @@ func (m *model) bottom(p painter) []string {
 		if r.LargestTool != "" {
 			note += ", largest result of " + printable.Name(r.LargestTool)
 		}
+		if r.DefinitionTokens > 0 {
+			note += ", definitions of tools " + limit.Tokens(int64(r.DefinitionTokens)) + " tokens"
+		}
 		if r.Cost != nil {
 			note += fmt.Sprintf(", cost %.4g", *r.Cost)
 		}
@@ -374,6 +378,7 @@ func helpLines(replay bool) []string {
 		"", "  MEM PEAK LIM RSVD  memory now, at most, allowed, reserved in the ledger",
 		"  CPU                of one processor",
 		"  WINDOW             tokens of the last request, and what the model takes",
+		"  DEFS               tokens of each request that the definitions of MCP tools take (on wide screens)",
 		"  CMP                compactions of the window",
 		"  RSLT               the largest result of a tool",
 		"  KIL                processes that were killed for memory",

@@ -122,6 +122,17 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 			add("  %s  %s, %s handed on%s  %s", l.Time.Local().Format("15:04:05"), right(size(l.UpstreamBytes), 4), size(l.DeliveredBytes), kept, printable.Name(name))
 		}
 	}
+	if n := row.DefinitionTokens; n > 0 {
+		title("definitions of tools")
+		text := "about " + limit.Tokens(int64(n)) + " tokens of each request"
+		if row.WindowLimit > 0 {
+			text += fmt.Sprintf(", %.0f %% of the window", 100*share(int64(n), row.WindowLimit))
+		}
+		if more := row.DeferredTools; more > 0 {
+			text += fmt.Sprintf("; %d more are found by search", more)
+		}
+		add("%s", text)
+	}
 	if len(r.Tools) > 0 {
 		title("tools by size")
 		for _, t := range r.Tools[:min(len(r.Tools), most)] {

@@ -24,7 +24,8 @@ func newRowSet(live []*runs.Run, now time.Time, price price) *rowSet {
 		current(&row, r, now)
 		s.add(&row)
 	}
-	// A gateway inside a run is a part of it.
+	// A gateway inside a run is a part of it. Two of one server are of two sessions: a request carries the definitions once.
+	listed := map[[2]string]bool{}
 	s.rows = slices.DeleteFunc(s.rows, func(r *Row) bool {
 		outer := s.byID[r.Parent]
 		if r.Kind != runs.KindGateway || outer == nil {
@@ -32,6 +33,11 @@ func newRowSet(live []*runs.Run, now time.Time, price price) *rowSet {
 		}
 		if r.LargestBytes > outer.LargestBytes {
 			outer.LargestBytes, outer.LargestTool = r.LargestBytes, r.LargestTool
+		}
+		if server := [2]string{r.Parent, r.Tool}; !listed[server] && r.DefinitionTokens > 0 {
+			listed[server] = true
+			outer.DefinitionTokens += r.DefinitionTokens
+			outer.DeferredTools += r.DeferredTools
 		}
 		delete(s.byID, r.ID)
 		return true

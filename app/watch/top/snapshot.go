@@ -97,6 +97,9 @@ type Row struct {
 	Compactions  int64  `json:"compactions"`
 	LargestBytes int64  `json:"largest_result_bytes"`
 	LargestTool  string `json:"largest_result_tool,omitempty"`
+	// DefinitionTokens are what the definitions of MCP tools take of each request, DeferredTools those that are found by search.
+	DefinitionTokens int `json:"definition_tokens"`
+	DeferredTools    int `json:"deferred_tools,omitempty"`
 	// Cost is by the prices that the user has written; nil without one.
 	Cost *float64 `json:"cost,omitempty"`
 	// Kills counts processes that were ended for memory, by the kernel, systemd-oomd or plimsoll.
@@ -162,6 +165,7 @@ func rowOf(e *runs.Entry, now time.Time, price price) Row {
 		State: e.Outcome, Reason: e.Reason, Started: e.Started, Ended: e.Ended, AgeMS: e.DurationMS,
 		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,
 		Compactions: e.Rooms(), LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(), Editor: e.Editor,
+		DefinitionTokens: e.MCP.DefinitionTokens, DeferredTools: e.MCP.Deferred,
 	}
 	r.WindowTokens, r.WindowLimit = e.PeakWindow()
 	if price != nil {

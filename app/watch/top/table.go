@@ -246,20 +246,34 @@ func hostLines(h *Host, s *Screen, p painter) []string {
 }
 
 // widths are those of the two columns that take what the others leave.
-type widths struct{ tool, project int }
+type widths struct {
+	tool, project int
+	definitions   bool // has a column for them
+}
 
 // fixedColumns is how wide all other columns are, the spaces between included.
 const fixedColumns = 62
 
+// definitionsFrom is the width of a screen that has room for what definitions of tools take.
+const definitionsFrom = 100
+
 func widthsFor(screen int) widths {
 	rest := max(12, screen-fixedColumns)
+	wide := screen >= definitionsFrom
+	if wide {
+		rest -= 6
+	}
 	tool := min(max(8, rest*9/20), 24)
-	return widths{tool: tool, project: max(4, min(rest-tool, 40))}
+	return widths{tool: tool, project: max(4, min(rest-tool, 40)), definitions: wide}
 }
 
 func (w widths) header() string {
+	definitions := ""
+	if w.definitions {
+		definitions = "  DEFS"
+	}
 	return " " + cell("STATE", 5) + cell("TOOL", w.tool) + cell("PROJECT", w.project) +
-		"  MEM PEAK  LIM RSVD  CPU    WINDOW CMP RSLT KIL  AGE"
+		"  MEM PEAK  LIM RSVD  CPU    WINDOW" + definitions + " CMP RSLT KIL  AGE"
 }
 
 // row is one line of the table.
@@ -295,6 +309,13 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 		if r.Kills > 0 {
 			kills = p.red(kills)
 		}
+	}
+	if w.definitions {
+		text := "-"
+		if r.DefinitionTokens > 0 {
+			text = limit.Tokens(int64(r.DefinitionTokens))
+		}
+		tokens += " " + right(text, 5)
 	}
 	line := mark + state + cell(printable.Name(tool), w.tool) + cell(printable.Name(project), w.project) +
 		" " + memory + " " + right(sizeOr(r.PeakBytes, r.PeakBytes > 0), 4) + " " + right(sizeOr(r.LimitBytes, r.LimitBytes > 0), 4) +
