@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -139,9 +140,7 @@ func searchLog(t *testing.T, server string) {
 	}
 	repository := map[string]any{"owner": "octo", "repo": "ledger"}
 	with := func(more map[string]any) map[string]any {
-		for k, v := range repository {
-			more[k] = v
-		}
+		maps.Copy(more, repository)
 		return more
 	}
 	early := 0     // requests that showed the line before it was searched for

@@ -109,7 +109,6 @@ type state struct {
 	mode   Mode
 	max    time.Duration
 	grace  time.Duration
-	keep   []string
 	known  map[identity]*orphan
 	dying  map[identity]*endingProcess
 	events int
