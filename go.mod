@@ -39,6 +39,8 @@ require (
 	golang.org/x/term v0.47.0
 )
 
+require github.com/andybalholm/brotli v1.3.0
+
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.14 // indirect

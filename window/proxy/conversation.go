@@ -320,8 +320,7 @@ func (t *conversation) pack() error {
 		t.p.approved.Put(replay, struct{}{})
 	}
 	t.header, body = t.carried(body)
-	encoding := t.r.Header.Get("Content-Encoding")
-	packed, err := wire.Encode(encoding, body)
+	packed, err := wire.Encode(wire.EditedEncoding(t.r.Header.Get("Content-Encoding")), body)
 	if err != nil {
 		t.unedited("the edited body could not be packed")
 		return nil

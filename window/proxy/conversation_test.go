@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/andybalholm/brotli"
+
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
@@ -69,12 +71,10 @@ func TestRecordedRequestsAreUntouched(t *testing.T) {
 			}
 			encoding = "zstd"
 		}
-		for _, packing := range []string{"", "gzip", "zstd"} {
+		for _, packing := range []string{"", "gzip", "br", "zstd"} {
 			sent := body
 			if encoding == "" && packing != "" {
-				if sent, err = wire.Encode(packing, body); err != nil {
-					t.Fatal(err)
-				}
+				sent = packedAs(t, packing, body)
 			} else if packing != encoding {
 				continue
 			}
@@ -247,16 +247,34 @@ func TestReplicaSendsTheSameBytes(t *testing.T) {
 	}
 }
 
+// packedAs packs a body as a client does, also in what the proxy only reads.
+func packedAs(t *testing.T, encoding string, body []byte) []byte {
+	t.Helper()
+	if encoding != "br" {
+		packed, err := wire.Encode(encoding, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return packed
+	}
+	var out bytes.Buffer
+	w := brotli.NewWriter(&out)
+	if _, err := w.Write(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// A packed request that was edited goes on as packed as it came, but for brotli, which is only read: as it is then.
 func TestEditedRequestsStayPacked(t *testing.T) {
 	const window = 20_000
 	provider, _, root, _ := scripting(t, scripted.Options{Window: window}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
 	k := talkIn(wire.Messages)
-	for _, encoding := range []string{"gzip", "zstd"} {
-		packed, err := wire.Encode(encoding, k.body(40))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, _ := http.NewRequest(http.MethodPost, root+k.path(), bytes.NewReader(packed))
+	for encoding, sentOn := range map[string]string{"gzip": "gzip", "zstd": "zstd", "br": ""} {
+		r, _ := http.NewRequest(http.MethodPost, root+k.path(), bytes.NewReader(packedAs(t, encoding, k.body(40))))
 		r.Header.Set("Content-Encoding", encoding)
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -266,7 +284,7 @@ func TestEditedRequestsStayPacked(t *testing.T) {
 		res.Body.Close()
 		list := asked(provider)
 		got := list[len(list)-1]
-		if res.StatusCode != 200 || got.Header.Get("Content-Encoding") != encoding || len(got.Body) >= len(k.body(40)) {
+		if res.StatusCode != 200 || got.Header.Get("Content-Encoding") != sentOn || len(got.Body) >= len(k.body(40)) {
 			t.Errorf("%s: %s, %q, %d bytes", encoding, res.Status, got.Header.Get("Content-Encoding"), len(got.Body))
 		}
 		if actions := res.Header.Get(ActionsHeader); actions == "" || res.Header.Get(TokensHeader) == "" || res.Header.Get(LimitHeader) != fmt.Sprint(window) {
@@ -355,7 +373,7 @@ func TestRequestsToStandAsideFrom(t *testing.T) {
 // What nobody has looked into goes nowhere.
 func TestAnUnknownContentEncodingIsRefused(t *testing.T) {
 	_, root, j := start(t, "http://127.0.0.1:1", Options{})
-	for _, encoding := range []string{"br", "gzip, zstd", "compress"} {
+	for _, encoding := range []string{"br, gzip", "gzip, zstd", "compress"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, root+"/openai/v1/chat/completions", strings.NewReader("packed"))
 		if err != nil {
 			t.Fatal(err)
@@ -367,7 +385,7 @@ func TestAnUnknownContentEncodingIsRefused(t *testing.T) {
 		}
 		body, _ := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		if res.StatusCode != http.StatusUnsupportedMediaType || res.Header.Get("Accept-Encoding") != "gzip, deflate, zstd" || !strings.Contains(string(body), encoding) {
+		if res.StatusCode != http.StatusUnsupportedMediaType || res.Header.Get("Accept-Encoding") != "gzip, deflate, br, zstd" || !strings.Contains(string(body), encoding) {
 			t.Errorf("%s: %s %v %s", encoding, res.Status, res.Header, body)
 		}
 	}
@@ -388,6 +406,7 @@ func TestUnreadableBodiesPass(t *testing.T) {
 		{"", "", "unreadable"},
 		{"not gzip", "gzip", "unreadable"},
 		{"not deflate", "deflate", "unreadable"},
+		{"not brotli", "br", "unreadable"},
 	} {
 		before := len(events[journal.WindowPassed](j))
 		extra := ""

@@ -87,6 +87,9 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 		for _, name := range []string{"Content-Md5", "Digest", "Content-Digest", "Repr-Digest"} {
 			delete(req.Header, name) // they speak of the body that the client sent
 		}
+		if encoding := req.Header.Get("Content-Encoding"); wire.EditedEncoding(encoding) != encoding {
+			delete(req.Header, "Content-Encoding")
+		}
 	}
 	if !t.edited && req.ContentLength < 0 {
 		req.Trailer = t.r.Trailer // which the server has filled in with the end of the body

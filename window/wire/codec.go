@@ -11,15 +11,15 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
-// Encodings are the content encodings that are read, as Accept-Encoding has them. Brotli is none of them: a decoder makes the
-// program 217 KB larger, 120 of them its dictionary, and no client is known to send it.
-const Encodings = "gzip, deflate, zstd"
+// Encodings are the content encodings that are read, as Accept-Encoding has them.
+const Encodings = "gzip, deflate, br, zstd"
 
-// ErrEncoding is returned for a content encoding that is not known here (br, several at once).
+// ErrEncoding is returned for a content encoding that is not known here (compress, several at once).
 var ErrEncoding = errors.New("a content encoding that is not known")
 
 // TooLargeError says that a body would be larger, decoded, than was allowed.
@@ -29,9 +29,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the body is larger than %d bytes when it is decoded", e.Max)
 }
 
-// Decode unpacks a body by its Content-Encoding: gzip, x-gzip, deflate or zstd; "" and identity
+// Decode unpacks a body by its Content-Encoding: gzip, x-gzip, deflate, br or zstd; "" and identity
 // return the body itself. No more than about max bytes of memory are taken (and 8 MB for
-// zstd), whatever the body claims; what would be larger is a [*TooLargeError].
+// zstd, 16 for br), whatever the body claims; what would be larger is a [*TooLargeError].
 func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 	switch codingOf(encoding) {
 	case "":
@@ -43,6 +43,8 @@ func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 		return gunzip(body, max)
 	case "deflate":
 		return inflate(body, max)
+	case "br": // RFC 7932; windows above 16 MB are of an extension and refused
+		return readAll("br", brotli.NewReader(bytes.NewReader(body)), int64(len(body))*5, max)
 	case "zstd":
 		return unzstd(body, max)
 	}
@@ -65,7 +67,16 @@ func DecodedSize(encoding string, body []byte) (n int64, ok bool) {
 	return 0, false
 }
 
-// Encode packs a body, for an edited request of a client that sent a packed one.
+// EditedEncoding is the Content-Encoding of an edited body whose client had sent it in this one: the same, but none for br, which is
+// only read (an encoder is larger than all other codecs together).
+func EditedEncoding(encoding string) string {
+	if codingOf(encoding) == "br" {
+		return ""
+	}
+	return encoding
+}
+
+// Encode packs a body, for an edited request of a client that sent a packed one, in what [EditedEncoding] says.
 func Encode(encoding string, body []byte) ([]byte, error) {
 	switch codingOf(encoding) {
 	case "":

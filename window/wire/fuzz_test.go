@@ -59,11 +59,8 @@ func FuzzUnquote(f *testing.F) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, encoding := range []string{"gzip", "deflate", "zstd", "identity"} {
-		packed, err := Encode(encoding, []byte(strings.Repeat("words ", 1000)))
-		if err != nil {
-			f.Fatal(err)
-		}
+	for _, encoding := range []string{"gzip", "deflate", "br", "zstd", "identity"} {
+		packed := packedAs(f, encoding, []byte(strings.Repeat("words ", 1000)))
 		f.Add(encoding, packed)
 		f.Add(encoding, packed[:len(packed)/2])
 	}
