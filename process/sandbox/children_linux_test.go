@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -143,6 +144,26 @@ func TestTheChainToTheAgentIsNoChild(t *testing.T) {
 		if !ok || c.PID == agent || c.PID == r.PID() || c.Bytes > 60*limit.MiB {
 			t.Errorf("the largest child of shell %d with agent %d is %+v", r.PID(), agent, c)
 		}
+	})
+}
+
+// A shell that puts something into the background before it becomes the agent: that is no agent, and is found when its parent has gone.
+func TestWhoLostItsLauncherIsNoAgent(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		s := spec(t, layer, "family")
+		s.Launcher, s.Path = true, "/bin/sh"
+		s.Args = []string{"sh", "-c", "( sleep 300 & sleep 2; true ); exec sleep 300"}
+		r, err := sandbox.Start(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = r.Signal(syscall.SIGKILL)
+			_, _ = r.Wait()
+		})
+		until(t, "the forgotten process is an orphan", func() bool {
+			return slices.ContainsFunc(r.Family(), func(m sandbox.Member) bool { return m.Orphan && !m.Command && m.Name == "sleep" })
+		})
 	})
 }
 

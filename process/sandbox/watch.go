@@ -227,10 +227,29 @@ func (w *watcher) list(now time.Time) {
 	if len(w.known) == len(w.pids) {
 		return
 	}
+	broken := false
 	for pid, m := range w.known {
 		if m.round != w.round {
 			delete(w.known, pid)
 			w.lose(*m)
+			broken = broken || m.protected
+		}
+	}
+	if broken && w.run.spec.Launcher && w.agents.is == nil {
+		w.unprotect()
+	}
+}
+
+// unprotect makes a child of everybody whose launcher has ended while the run goes on: a shell that puts something into the background
+// before it becomes the agent looks like a launcher for a moment, and what it started like the agent.
+func (w *watcher) unprotect() {
+	for again := true; again; {
+		again = false
+		for _, m := range w.known {
+			if parent := w.known[m.parent]; m.protected && m.pid != w.run.pid && (parent == nil || !parent.protected) {
+				m.protected, again = false, true
+				w.settle(m)
+			}
 		}
 	}
 }
