@@ -3,6 +3,7 @@ package mcp
 import (
 	"path/filepath"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/memory/index"
 	"github.com/plimsoll/plimsoll/tools/gateway"
@@ -18,8 +19,7 @@ func (p *Plane) definitions(most int) gateway.Definitions {
 
 // assumedWindow is the window that the proxy goes by for a model that it does not know: a gateway is not told which model its client asks.
 func assumedWindow(w config.WindowSettings) models.Window {
-	o := models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
-	return models.NewResolver(models.Options{Overrides: o}).Window("", "", nil)
+	return models.NewResolver(models.Options{Overrides: core.Overrides(w)}).Window("", "", nil)
 }
 
 // indexOf makes the search for tools: BM25 over their texts, each for itself.

@@ -169,19 +169,7 @@ func limitsDir(app *core.Core) string {
 
 // Resolver tells the windows of models by what is configured, what providers taught this user's runs, and the catalogue.
 func Resolver(app *core.Core, w config.WindowSettings, warn func(string)) *models.Resolver {
-	return models.NewResolver(models.Options{Dir: limitsDir(app), Overrides: Overrides(w), Warn: warn, Ask: served.New(nil).Window})
-}
-
-// Overrides are the windows that the user has set.
-func Overrides(w config.WindowSettings) models.Overrides {
-	o := models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
-	for _, m := range w.Models {
-		if o.ByModel == nil {
-			o.ByModel = map[string]models.ModelOverride{}
-		}
-		o.ByModel[strings.ToLower(m.Name)] = models.ModelOverride{Context: m.Context, Output: m.Output}
-	}
-	return o
+	return models.NewResolver(models.Options{Dir: limitsDir(app), Overrides: core.Overrides(w), Warn: warn, Ask: served.New(nil).Window})
 }
 
 // summaryBudget bounds the tokens that summaries by a model cost in one run; after that they are picked out without a model.
