@@ -1,6 +1,9 @@
 package config
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Tokens may be written by the thousand where a key says so, in a file and in the environment, and nowhere else.
 func TestThousands(t *testing.T) {
@@ -25,5 +28,9 @@ func TestThousands(t *testing.T) {
 		if c.want == nil && err == nil || c.want != nil && got != c.want {
 			t.Errorf("%s = %+v: %v, %v", c.key.Name, c.in, got, err)
 		}
+	}
+	// What is said of it is what was written.
+	if _, err := tokens.parse(written{form: formText, text: "1k"}, Alias{Name: tokens.Name}); err == nil || !strings.Contains(err.Error(), "1k is out of range") {
+		t.Errorf("1k: %v", err)
 	}
 }

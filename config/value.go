@@ -208,7 +208,7 @@ func (k *Key) parseCount(w written) (any, error) {
 	if k.Type == TypeAutoCount {
 		want = `an integer or "auto"`
 	}
-	unit := int64(1)
+	said, unit := w.text, int64(1)
 	if text, ok := strings.CutSuffix(strings.ToLower(strings.TrimSpace(w.text)), "k"); ok && k.thousands && w.isText() {
 		w.form, w.text, unit = formText, text, 1000
 	}
@@ -221,7 +221,7 @@ func (k *Key) parseCount(w written) (any, error) {
 	}
 	n = min(n, maxTokens) * unit
 	if err != nil || (n < k.min || n > k.max) && (n != 0 || !k.optional) {
-		return nil, &misfit{fmt.Sprintf("%s is out of range, %d to %d", clip(w.text), k.min, k.max), fmt.Sprintf("write %s = %s", k.Name, k.example)}
+		return nil, &misfit{fmt.Sprintf("%s is out of range, %d to %d", clip(said), k.min, k.max), fmt.Sprintf("write %s = %s", k.Name, k.example)}
 	}
 	return int(n), nil
 }
