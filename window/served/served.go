@@ -44,7 +44,7 @@ type answer struct {
 func New(client *http.Client) *Asker {
 	if client == nil {
 		client = &http.Client{
-			Transport:     &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: timeout},
+			Transport:     &http.Transport{DisableKeepAlives: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}

@@ -86,7 +86,11 @@ func TestWhoIsNotAsked(t *testing.T) {
 			t.Errorf("%s: %q, want %q", upstream, got, want)
 		}
 	}
-	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	// A server hears that a client has left only when it has read the body.
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
 	defer silent.Close()
 	done := make(chan int, 1)
 	go func() { done <- New(nil).Window(silent.URL, "m") }()
