@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/demo"
 	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/limit"
@@ -243,11 +242,7 @@ func (c *Collection) runs(a *App) error {
 	if err != nil {
 		return err
 	}
-	settings, err := a.Config.For("")
-	if err != nil {
-		return err
-	}
-	removed, err := runs.Prune(dir, core.KeepRuns(settings), time.Now(), c.DryRun)
+	removed, err := runs.Prune(dir, runs.Keep{}, time.Now(), c.DryRun)
 	for _, r := range removed {
 		c.remove("run", r.ID, fmt.Sprintf("of %s, %s, over the bound of %s", r.Day, limit.Bytes(r.Bytes).Human(), r.Why))
 	}

@@ -177,22 +177,11 @@ func (m MCPSettings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		plain
 		MaxOutput  *limit.Bytes `json:"max_output"`
-		ReuseMS    int64        `json:"reuse_ms"`
 		EarlyMS    int64        `json:"early_ms"`
 		TimeoutMS  int64        `json:"timeout_ms"`
 		IdleMS     int64        `json:"idle_ms"`
-		SpoolAgeMS int64        `json:"spool_age_ms"`
 		SnapshotMS int64        `json:"argocd_snapshot_ms"`
-	}{plain(m), size, m.Reuse.Milliseconds(), m.Early.Milliseconds(), m.Timeout.Milliseconds(), m.Idle.Milliseconds(), m.SpoolAge.Milliseconds(), m.ArgoCDSnapshot.Milliseconds()})
-}
-
-// MarshalJSON writes the age in milliseconds.
-func (w WatchSettings) MarshalJSON() ([]byte, error) {
-	type plain WatchSettings // without this method
-	return json.Marshal(struct {
-		plain
-		RunsAgeMS int64 `json:"runs_age_ms"`
-	}{plain(w), w.RunsAge.Milliseconds()})
+	}{plain(m), size, m.Early.Milliseconds(), m.Timeout.Milliseconds(), m.Idle.Milliseconds(), m.ArgoCDSnapshot.Milliseconds()})
 }
 
 // MarshalJSON writes the age in milliseconds.

@@ -97,12 +97,12 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com", Gemini: "https://generativelanguage.googleapis.com",
 		},
 		MCP: config.MCPSettings{
-			Wrap: "auto", MaxOutput: config.Auto, MaxItems: 100, PageItems: 20, MaxSearch: 1000, MaxMedia: 8 * limit.MiB, OutputSchema: "relax",
-			Reuse: 30 * time.Second, Early: 30 * time.Second, MaxResult: 4 * limit.GiB, MemoryMax: 2 * limit.GiB, PidsMax: 512, MaxSessions: 1000,
-			MaxProcesses: 16, Idle: 30 * time.Minute, SpoolMax: 8 * limit.GiB, SpoolResults: 1000, SpoolAge: 24 * time.Hour, ArgoCDTokens: "off", ArgoCDTools: "common",
+			Wrap: "auto", MaxOutput: config.Auto, MaxItems: 100, PageItems: 20, MaxSearch: 1000, MaxMedia: 8 * limit.MiB,
+			Early: 30 * time.Second, MaxResult: 4 * limit.GiB, MemoryMax: 2 * limit.GiB, PidsMax: 512, MaxSessions: 1000,
+			MaxProcesses: 16, Idle: 30 * time.Minute, ArgoCDTokens: "off", ArgoCDTools: "common",
 		},
 		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
-		Watch: config.WatchSettings{Runs: true, RunsAge: 720 * time.Hour, RunsCount: 10000, RunsMax: 256 * limit.MiB},
+		Watch: config.WatchSettings{Runs: true},
 		Memory: config.MemorySettings{
 			Enabled: true, Capture: "cuts", Inject: "off", DiskMax: 256 * limit.MiB, NamespaceMax: 64 * limit.MiB, Records: 100_000, Age: 2160 * time.Hour,
 			QueueMax: 8 * limit.MiB, VectorsMax: 128 * limit.MiB, RecallItems: 8, RecallTokens: 1000, FactsTokens: 20_000, FactsTimeout: time.Minute,

@@ -20,7 +20,7 @@ max_output = '30K'
 deny = ["delete_*"]
 [mcp.servers.everything.tools.get_all]
 max_output = '40K'
-reuse = '0s'
+max_items = 7
 [mcp.servers.remote]
 url = 'https://mcp.example.com/v1/?x=1'
 token = 'REMOTE_TOKEN'
@@ -47,7 +47,7 @@ func TestServersComeWithWhatIsInForceForThem(t *testing.T) {
 	if got, err := all.Servers(""); err != nil || strings.Join(got[0].MCP.Deny, " ") != "a_* c b_*" && strings.Join(got[0].MCP.Deny, " ") != "a_* b_* c" {
 		t.Errorf("denied: %v, %v", got, err)
 	}
-	if one := e.Tools["get_all"]; one.MaxOutput != 40*limit.KiB || one.Reuse != 0 || one.Timeout != time.Minute {
+	if one := e.Tools["get_all"]; one.MaxOutput != 40*limit.KiB || one.MaxItems != 7 || one.Timeout != time.Minute {
 		t.Errorf("%+v", one)
 	}
 	if r.URL != "https://mcp.example.com/v1/?x=1" || r.Token != "REMOTE_TOKEN" || r.Headers[0] != "X-Api-Key=MY_KEY" || r.Merge || r.MCP.MaxOutput != 20*limit.KiB {
@@ -78,23 +78,23 @@ func TestAProjectNamesNoServers(t *testing.T) {
 
 func TestServerMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"[mcp.servers.x]\nmerge = true":                         ":2:1: mcp.servers.x: has neither command nor url; write one of them",
-		"[mcp.servers.x]\ncommand = ['a']\nurl = 'http://h'":    "mcp.servers.x: has both command and url; remove one of them",
-		"[mcp.servers.x]\ncomand = ['a']":                       `did you mean "command"?`,
-		"[mcp.servers.x]\ncommand = 'a'":                        "is not a list",
-		"[mcp.servers.x]\ncommand = ['a']\nspool_max = '1G'":    "it concerns all servers: write it below [mcp]",
-		"[mcp.servers.'../x']\ncommand = ['a']":                 `"../x" is not the name of a server`,
-		"[mcp.servers.x]\nurl = 'ftp://h'":                      "is not a URL",
-		"[mcp.servers.x]\nurl = 'http://u:p@h'":                 "a user name or password does not belong into the URL",
-		"[mcp.servers.x]\nurl = 'http://h'\ntoken = 'ghp_x-y'":  "is not the name of an environment variable",
-		"[mcp.servers.x]\nurl = 'http://h'\nheaders = ['X: y']": "is not NAME=VALUE",
-		"[mcp.servers]\nx = 1":                                  "write [mcp.servers.x] and keys below it",
-		"[mcp]\nservers = 1":                                    "write [mcp.servers.NAME]",
-		"[mcp.servers.x.tools.t]\nmemory_max = '1G'":            "write it below [mcp.servers.x]",
-		"[mcp.servers.x.tools]\nt = 1":                          "write [mcp.servers.x.tools.TOOL]",
-		"[mcp]\nmax_output = '10'":                              "out of range",
-		"[mcp]\npage_items = 101":                               "101 is out of range, 1 to 100",
-		"[tools.codex.mcp]\nmax_sessions = 3":                   "concerns all tools, not one",
+		"[mcp.servers.x]\nmerge = true":                          ":2:1: mcp.servers.x: has neither command nor url; write one of them",
+		"[mcp.servers.x]\ncommand = ['a']\nurl = 'http://h'":     "mcp.servers.x: has both command and url; remove one of them",
+		"[mcp.servers.x]\ncomand = ['a']":                        `did you mean "command"?`,
+		"[mcp.servers.x]\ncommand = 'a'":                         "is not a list",
+		"[mcp.servers.x]\ncommand = ['a']\nargocd_tools = 'all'": "it concerns all servers: write it below [mcp]",
+		"[mcp.servers.'../x']\ncommand = ['a']":                  `"../x" is not the name of a server`,
+		"[mcp.servers.x]\nurl = 'ftp://h'":                       "is not a URL",
+		"[mcp.servers.x]\nurl = 'http://u:p@h'":                  "a user name or password does not belong into the URL",
+		"[mcp.servers.x]\nurl = 'http://h'\ntoken = 'ghp_x-y'":   "is not the name of an environment variable",
+		"[mcp.servers.x]\nurl = 'http://h'\nheaders = ['X: y']":  "is not NAME=VALUE",
+		"[mcp.servers]\nx = 1":                                   "write [mcp.servers.x] and keys below it",
+		"[mcp]\nservers = 1":                                     "write [mcp.servers.NAME]",
+		"[mcp.servers.x.tools.t]\nmemory_max = '1G'":             "write it below [mcp.servers.x]",
+		"[mcp.servers.x.tools]\nt = 1":                           "write [mcp.servers.x.tools.TOOL]",
+		"[mcp]\nmax_output = '10'":                               "out of range",
+		"[mcp]\npage_items = 101":                                "101 is out of range, 1 to 100",
+		"[tools.codex.mcp]\nmax_sessions = 3":                    "concerns all tools, not one",
 	} {
 		_, err := newWorld(t).user(text).load()
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -44,16 +44,6 @@ var mcpKeys = []*Key{
 		set: func(s *Settings, v any) { s.MCP.MaxMedia = v.(limit.Bytes) },
 	},
 	{
-		Name: "output_schema", Type: TypeChoice, Default: "relax", Choices: []string{"relax", "keep", "strip"}, PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree,
-		Doc: "What becomes of the schemas of results, which a page would break: relaxed as far as a page needs, kept as they are (then a large structuredContent of which no page fits is delivered whole), or taken out.",
-		set: func(s *Settings, v any) { s.MCP.OutputSchema = v.(string) },
-	},
-	{
-		Name: "augment", Type: TypeBool, Default: "false", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, example: "false",
-		Doc: "Whether tools that list get optional page, page_size and filter arguments.",
-		set: func(s *Settings, v any) { s.MCP.Augment = v.(bool) },
-	},
-	{
 		Name: "allow", Type: TypePatterns, PerTool: true, perServer: true, Project: ProjectNever, example: `["list_*", "get_*"]`,
 		Doc: "Names of the tools that may be used, with * for any text; empty means all.",
 		set: func(s *Settings, v any) { s.MCP.Allow = slices.Clone(v.([]string)) },
@@ -79,11 +69,6 @@ var mcpKeys = []*Key{
 		thousands: true, example: `"8k"`,
 		Doc: "Tokens that the definitions of one gateway's tools may take of the window; of more, those used most here stay and the rest is found by tool_search. 0 lists all. Nothing changes for clients that do this themselves (Claude Code, Codex).",
 		set: func(s *Settings, v any) { s.MCP.ToolsMax = v.(int) },
-	},
-	{
-		Name: "reuse", Type: TypeDuration, Default: "30s", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, max: int64(30 * time.Second), example: `"30s"`,
-		Doc: "How old a large result of a tool that changes nothing may be to answer the same call again; 0s asks the server every time.",
-		set: func(s *Settings, v any) { s.MCP.Reuse = v.(time.Duration) },
 	},
 	{
 		Name: "early", Type: TypeDuration, Default: "30s", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, max: int64(24 * time.Hour), example: `"30s"`,
@@ -124,21 +109,6 @@ var mcpKeys = []*Key{
 		Name: "idle", Type: TypeDuration, Default: "30m", perServer: true, Project: ProjectNever, min: int64(time.Second), max: int64(30 * 24 * time.Hour), example: `"30m"`,
 		Doc: "How long a client's session lives after its last request.",
 		set: func(s *Settings, v any) { s.MCP.Idle = v.(time.Duration) },
-	},
-	{
-		Name: "spool_max", Type: TypeSize, Default: "8G", Project: ProjectNever, min: int64(limit.MiB), max: maxMemory, example: `"8G"`,
-		Doc: "Disk that kept results may take; expired ones go first, then the least recently used.",
-		set: func(s *Settings, v any) { s.MCP.SpoolMax = v.(limit.Bytes) },
-	},
-	{
-		Name: "spool_results", Type: TypeCount, Default: "1000", Project: ProjectNever, min: 1, max: 1 << 20, example: "1000",
-		Doc: "Number of results that are kept.",
-		set: func(s *Settings, v any) { s.MCP.SpoolResults = v.(int) },
-	},
-	{
-		Name: "spool_age", Type: TypeDuration, Default: "24h", Project: ProjectNever, min: int64(time.Second), max: int64(365 * 24 * time.Hour), example: `"24h"`,
-		Doc: "How long a result is kept.",
-		set: func(s *Settings, v any) { s.MCP.SpoolAge = v.(time.Duration) },
 	},
 	{
 		Name: "argocd_writes", Type: TypeBool, Default: "false", Project: ProjectNever, example: "false",

@@ -214,32 +214,25 @@ func (s *ServeSettings) Allowed() (networks []netip.Prefix, hosts []string) {
 
 // MCPSettings are the values of table [mcp] in force.
 type MCPSettings struct {
-	Wrap         string        `json:"wrap"`       // "auto" or "off"
-	MaxOutput    limit.Bytes   `json:"max_output"` // or Auto
-	MaxItems     int           `json:"max_items"`  // 0 means never
-	PageItems    int           `json:"page_items"`
-	MaxSearch    int           `json:"max_search"`
-	MaxMedia     limit.Bytes   `json:"max_media"`
-	OutputSchema string        `json:"output_schema"` // "relax", "keep" or "strip"
-	Augment      bool          `json:"augment"`
-	Allow        []string      `json:"allow,omitempty"`
-	Deny         []string      `json:"deny,omitempty"`
-	ReadOnly     bool          `json:"read_only"`
-	ToolsMax     int           `json:"tools_max"` // tokens; 0 means no bound
-	Reuse        time.Duration `json:"-"`
-	Early        time.Duration `json:"-"` // 0 waits for the end
-	Timeout      time.Duration `json:"-"` // 0 means none
-	MaxResult    limit.Bytes   `json:"max_result"`
+	Wrap      string        `json:"wrap"`       // "auto" or "off"
+	MaxOutput limit.Bytes   `json:"max_output"` // or Auto
+	MaxItems  int           `json:"max_items"`  // 0 means never
+	PageItems int           `json:"page_items"`
+	MaxSearch int           `json:"max_search"`
+	MaxMedia  limit.Bytes   `json:"max_media"`
+	Allow     []string      `json:"allow,omitempty"`
+	Deny      []string      `json:"deny,omitempty"`
+	ReadOnly  bool          `json:"read_only"`
+	ToolsMax  int           `json:"tools_max"` // tokens; 0 means no bound
+	Early     time.Duration `json:"-"`         // 0 waits for the end
+	Timeout   time.Duration `json:"-"`         // 0 means none
+	MaxResult limit.Bytes   `json:"max_result"`
 
 	MemoryMax    limit.Bytes   `json:"memory_max"` // of a server's processes
 	PidsMax      int           `json:"pids_max"`
 	MaxSessions  int           `json:"max_sessions"`
 	MaxProcesses int           `json:"max_processes"`
 	Idle         time.Duration `json:"-"`
-
-	SpoolMax     limit.Bytes   `json:"spool_max"`
-	SpoolResults int           `json:"spool_results"`
-	SpoolAge     time.Duration `json:"-"`
 
 	ArgoCDWrites   bool          `json:"argocd_writes"`
 	ArgoCDTools    string        `json:"argocd_tools"`

@@ -16,8 +16,6 @@ type (
 		// Spilled says that the result went to the spool and the client got a page of it.
 		Spilled bool  `json:"spilled,omitempty"`
 		Items   int64 `json:"items,omitempty"` // of a spilled result
-		// Reused says that it was answered from the spool, without the server.
-		Reused bool `json:"reused,omitempty"`
 		// Failed says that the result was an error: the tool's (isError) or the protocol's.
 		Failed bool `json:"failed,omitempty"`
 		// Cut says that the result broke off; what came of it can be read.

@@ -21,7 +21,7 @@ func (c *Core) RunStore(s config.Settings) (o runs.Options, ok bool) {
 		c.Warn("what happens is not kept: " + err.Error())
 		return o, false
 	}
-	return runs.Options{Dir: dir, Environ: os.Environ(), Keep: KeepRuns(s)}, true
+	return runs.Options{Dir: dir, Environ: os.Environ()}, true
 }
 
 // RunRecord keeps what happens in this process, where that is no command under [app/run]: a gateway, the daemon, a question. nil
@@ -73,11 +73,6 @@ func (r *RunRecord) End(err error) {
 		r.daily.End(outcome)
 	}
 	r.notices.Close()
-}
-
-// KeepRuns is how much is kept of runs.
-func KeepRuns(s config.Settings) runs.Keep {
-	return runs.Keep{Age: s.Watch.RunsAge, Runs: s.Watch.RunsCount, Bytes: int64(s.Watch.RunsMax)}
 }
 
 // InsideRun is the ID of the run that this process is in by its own word, the environment, "" for none. It is for records and notices: who decides what

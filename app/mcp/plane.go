@@ -153,10 +153,8 @@ func (p *Plane) openResults() error {
 	if err != nil {
 		return err
 	}
-	m := p.Settings.MCP
 	results, err := spool.Open(spool.Options{
-		Dir: filepath.Join(cache, ResultsDir), MaxBytes: m.SpoolMax, MaxResults: m.SpoolResults,
-		MaxAge: m.SpoolAge, MaxResult: m.MaxResult, FreeMin: spoolFree(p.Settings.FreeMin), Journal: p.Journal,
+		Dir: filepath.Join(cache, ResultsDir), MaxResult: p.Settings.MCP.MaxResult, FreeMin: spoolFree(p.Settings.FreeMin), Journal: p.Journal,
 	})
 	if err != nil {
 		return err
@@ -285,19 +283,13 @@ func policyOf(s config.MCPServer) gateway.Settings {
 	return out
 }
 
-// schemaModes are the values of output_schema.
-var schemaModes = map[string]gateway.SchemaMode{"relax": gateway.RelaxSchema, "keep": gateway.KeepSchema, "strip": gateway.StripSchema}
-
 func limitsOf(m config.MCPSettings) gateway.Limits {
 	l := gateway.Limits{
 		Cap: max(m.MaxOutput, 0), MaxItems: m.MaxItems, PageItems: m.PageItems, MaxMedia: m.MaxMedia, MaxResult: m.MaxResult, Early: m.Early,
-		Reuse: m.Reuse, Timeout: m.Timeout, Schema: schemaModes[m.OutputSchema], Augment: m.Augment,
+		Timeout: m.Timeout,
 	}
 	if l.MaxItems == 0 {
 		l.MaxItems = -1
-	}
-	if l.Reuse == 0 {
-		l.Reuse = -1
 	}
 	return l
 }

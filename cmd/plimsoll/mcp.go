@@ -14,7 +14,7 @@ import (
 
 func newMCPCommand() *cobra.Command {
 	var o app.MCPOptions
-	var maxOutput, allow, deny, schema string
+	var maxOutput, allow, deny string
 	var inRun string
 	var readOnly, events bool
 	cmd := &cobra.Command{
@@ -42,7 +42,7 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 			for _, f := range []struct {
 				name, key string
 				value     *string
-			}{{"max-output", "mcp.max_output", &maxOutput}, {"allow", "mcp.allow", &allow}, {"deny", "mcp.deny", &deny}, {"output-schema", "mcp.output_schema", &schema}} {
+			}{{"max-output", "mcp.max_output", &maxOutput}, {"allow", "mcp.allow", &allow}, {"deny", "mcp.deny", &deny}} {
 				if cmd.Flags().Changed(f.name) {
 					flags = append(flags, config.Flag{Name: "--" + f.name, Key: f.key, Value: *f.value})
 				}
@@ -77,13 +77,11 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 	f.StringVar(&allow, "allow", "", "tools that may be used, as 'list_*,get_*' (default: all)")
 	f.StringVar(&deny, "deny", "", "tools that may not be used, as 'delete_*'")
 	f.BoolVar(&readOnly, "read-only", false, "only tools that say of themselves that they change nothing")
-	f.StringVar(&schema, "output-schema", "", "relax, keep or strip the schemas of results")
 	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
 	f.StringVar(&inRun, "in-run", "", "file that plimsoll run has written for the gateways within it")
 	_ = f.MarkHidden("in-run")
 	f.SetInterspersed(false) // what follows the command is the server's
-	_ = cmd.RegisterFlagCompletionFunc("output-schema", cobra.FixedCompletions(choicesOf("mcp.output_schema"), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(newMCPWrapCommand(), newMCPArgoCDCommand(), newMCPMemoryCommand(), newMCPRunsCommand())
 	return cmd
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/journal"
+	store "github.com/plimsoll/plimsoll/watch/runs"
 )
 
 // runs lists what `plimsoll runs` does.
@@ -316,9 +317,10 @@ func TestMetricsOfRunsAsATextfile(t *testing.T) {
 	o := s.plimsoll("metrics")
 	contains(t, "printed", o.stdout, append(want, "plimsoll_runs_kept 3")...)
 	file := filepath.Join(t.TempDir(), "plimsoll.prom")
-	for _, keep := range []string{"1", "1000"} {
-		s.configure("[watch]\nruns_count = " + keep + "\n")
-		s.plimsoll("gc")
+	for _, keep := range []int{1, 1000} {
+		if _, err := store.Prune(s.state, store.Keep{Runs: keep}, time.Now(), false); err != nil {
+			t.Fatal(err)
+		}
 		if o := s.plimsoll("metrics", "--textfile", file); o.code != 0 || o.stdout != "" || o.stderr != "" {
 			t.Fatalf("%+v", o)
 		}

@@ -147,10 +147,10 @@ func printSizes(w io.Writer, server string, rows []app.MCPSize) error {
 	}
 	size := func(n int64) string { return limit.Bytes(n).Human() }
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SERVER\tTOOL\tCALLS\tSENT\tDELIVERED\tAVERAGE\tP95\tMAX\tPAGED\tREUSED\tFAILED")
+	fmt.Fprintln(t, "SERVER\tTOOL\tCALLS\tSENT\tDELIVERED\tAVERAGE\tP95\tMAX\tPAGED\tFAILED")
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", app.Printable(r.Server), app.Printable(r.Tool), r.Calls, size(r.UpstreamBytes), size(r.DeliveredBytes),
-			size(r.AverageBytes), size(r.P95Bytes), size(r.MaxBytes), r.Spilled, r.Reused, r.Failed)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", app.Printable(r.Server), app.Printable(r.Tool), r.Calls, size(r.UpstreamBytes), size(r.DeliveredBytes),
+			size(r.AverageBytes), size(r.P95Bytes), size(r.MaxBytes), r.Spilled, r.Failed)
 	}
 	return t.Flush()
 }

@@ -36,16 +36,12 @@ var errTimeout = errors.New("the call took too long")
 
 // call is a request whose result the gateway bounds. It receives the server's answer.
 type call struct {
-	method    string
-	tool      string
-	task      bool // it asks for a task, whose result is the tool's
-	limits    Limits
-	known     *toolList
-	readOnly  bool
-	digest    digest
-	reusable  bool
-	writes    uint64 // of the session's reuseTable when the call was made
-	requested *requestedPage
+	method   string
+	tool     string
+	task     bool // it asks for a task, whose result is the tool's
+	limits   Limits
+	known    *toolList
+	readOnly bool
 
 	s       *Session
 	x       *exchange
@@ -131,13 +127,12 @@ func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 
 // bound turns a result of any size into one that the client can take.
 func (c *call) bound(f *transport.Frame) {
-	s := c.s
 	o := c.options()
 	if f.Whole() && len(f.Head) <= 4<<10 {
 		c.noteTask(f.Head)
 	}
 	event := f.Event
-	begun, id := time.Now(), c.m.Head.ID
+	begun := time.Now()
 	if c.timer != nil && f.Rest != nil {
 		c.timer.Reset(c.limits.Timeout)
 		f = &transport.Frame{Head: f.Head, Rest: &deadlineReader{f.Rest, c}, Event: event, Paged: f.Paged}
@@ -149,19 +144,12 @@ func (c *call) bound(f *transport.Frame) {
 	if c.tool != "" && !c.task && c.limits.pages() {
 		o.MaxText = c.countOnce(f, o)
 	}
-	if f.Paged && c.requested == nil {
+	if f.Paged {
 		o.MaxText, o.MaxItems = -1, 0
 	}
-	var held []byte
 	o.Deliver = func(out *transport.Frame) {
 		early := o.Early > 0 && time.Since(begun) >= o.Early
 		c.tellLarge(head + rest.n)
-		// The call may have asked for another page than the first. And a result that may answer the next call is remembered
-		// before the client can make that call.
-		if out.Whole() && (c.requested != nil || c.reusable && !early) {
-			held = bytes.Clone(out.Head)
-			return
-		}
 		out.Event = event
 		c.deliver(out)
 		if early {
@@ -171,18 +159,6 @@ func (c *call) bound(f *transport.Frame) {
 		}
 	}
 	outcome := result.Bound(c.ctx, f, o)
-	if c.reusable && outcome.Spilled && !outcome.Failed && outcome.Cut == nil {
-		s.mu.Lock()
-		s.reuse.keep(c.digest, outcome.Handle, c.writes, time.Now())
-		s.mu.Unlock()
-	}
-	if held != nil {
-		if c.requested != nil && outcome.Spilled && outcome.Cut == nil && !outcome.Failed {
-			held = s.deliverRequestedPage(c.ctx, id, c, outcome.Handle, held)
-		}
-		outcome.Delivered = int64(len(held))
-		c.deliver(&transport.Frame{Head: held, Event: event})
-	}
 	c.mu.Lock()
 	c.kept = outcome.Handle
 	c.mu.Unlock()
@@ -244,9 +220,6 @@ func (c *call) options() result.Options {
 		}
 	}
 	o.Contract = c.contract()
-	if c.requested != nil { // everything is kept, so that any page of it can be given
-		o.MaxText, o.Early = 1, 0
-	}
 	if c.p.token != nil {
 		o.Progress = c.tell
 	}
@@ -313,9 +286,6 @@ func (c *call) Done(err error) {
 		c.timer.Stop()
 	}
 	c.mu.Unlock()
-	if c.tool != "" && !c.task && !c.readOnly { // its effect may have come after its beginning
-		c.s.forgetReusable()
-	}
 	if !answered && err != nil {
 		c.account(result.Outcome{Failed: true})
 	}

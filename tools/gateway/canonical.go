@@ -2,40 +2,14 @@ package gateway
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// Bounds of arguments that are compared; beyond them a call is never identical to another.
-const (
-	maxCompared      = 64 << 10
-	maxComparedDepth = 64
-)
-
-// digest is what tells calls apart: the tool, its arguments, who asks.
-type digest [sha256.Size]byte
-
-// callDigest compares calls by what they say and not by how it is written: white space,
-// the order of members and the escapes of strings do not count, numbers count as they are
-// written. Everything in params but _meta is compared, so also what a retried call says.
-func callDigest(principal string, params []byte) (digest, bool) {
-	if len(params) > maxCompared {
-		return digest{}, false
-	}
-	kept, err := rawjson.Remove(params, "_meta")
-	if err != nil {
-		return digest{}, false
-	}
-	b := append(rawjson.Quote(nil, principal), '\n')
-	b, ok := canonical(b, kept, 0)
-	if !ok {
-		return digest{}, false
-	}
-	return sha256.Sum256(b), true
-}
+// maxComparedDepth bounds the nesting of values that are compared; what is deeper equals nothing.
+const maxComparedDepth = 64
 
 // canonical appends the one form of a raw value. It is false for what is no JSON, too deep,
 // or an object with two members of one name, which decoders understand differently.

@@ -13,31 +13,23 @@ type contract struct {
 	result.Contract
 }
 
-// contractOf reads a tool's outputSchema; nil where it is taken out: by the settings, or because nothing that is said of
-// a page would validate. Addresses in it are not followed: a schema must not make the gateway ask anywhere.
+// contractOf reads a tool's outputSchema; nil where it is taken out because nothing that is said of a page would
+// validate. Addresses in it are not followed: a schema must not make the gateway ask anywhere.
 func contractOf(raw []byte, l Limits) *contract {
-	if !l.pages() || l.Schema == StripSchema {
+	if !l.pages() || len(raw) > maxSchema {
 		return nil
 	}
-	c := &contract{text: raw}
-	if len(raw) > maxSchema {
-		if l.Schema == KeepSchema {
-			return c
-		}
+	text, ok := relaxed(raw)
+	if !ok {
 		return nil
 	}
-	if c.Relaxed = l.Schema == RelaxSchema; c.Relaxed {
-		var ok bool
-		if c.text, ok = relaxed(raw); !ok {
-			return nil
-		}
-	}
+	c := &contract{text: text}
 	var schema jsonschema.Schema
 	if schema.UnmarshalJSON(c.text) == nil {
 		c.Schema, _ = schema.Resolve(nil)
 	}
 	c.Wrap = wrapOf(raw)
-	if c.Relaxed && (c.Schema == nil || c.Schema.Validate(map[string]any{result.MetaKey: map[string]any{}}) != nil) {
+	if c.Schema == nil || c.Schema.Validate(map[string]any{result.MetaKey: map[string]any{}}) != nil {
 		return nil
 	}
 	return c

@@ -22,7 +22,7 @@
 //
 // tools/list: all pages of the server in one, in its order, each tool's bytes as the
 // server wrote them. What forbids a page is taken out of output schemas
-// ([SchemaMode]), tools that are not allowed are left out, and three are
+// (schemas that cannot be followed go as a whole), tools that are not allowed are left out, and three are
 // added that read kept results: result_page, result_search, result_query. When the server
 // has one of these names itself ours begin with plimsoll_.
 //
@@ -31,20 +31,10 @@
 // (see [ProfileOf]) unless one is configured. A call with a progress token is told how much
 // has come. Tools that are not allowed are refused as unknown ones are, with the reason.
 //
-// An identical call of a tool that changes nothing is answered from the spool once, when
-// the kept result is whole, free of errors and at most [Limits].Reuse old, and says its
-// age. Whoever asks again is polling and gets a fresh result. A call of any other tool
-// makes all kept answers of the session too old.
-//
-// With [Limits].Augment tools that list get page, page_size and filter arguments: those
-// with readOnlyHint, no argument of these names, and a name with the word list, search,
-// find, query or all in it or a plural at its end, or a description that begins with
-// "List" or "Search". The arguments never reach the server.
-//
 // # What is asked of a server beside what clients ask
 //
 // The other pages of tools/list; tools/list itself when a call comes before any and the
-// policy needs to know the tool, or reuse may; server/discover once, where the protocol version of a
+// policy needs to know the tool; server/discover once, where the protocol version of a
 // server must be known before a client's message goes to it. The ids of these requests are
 // "plimsoll-…". No call of a tool is ever made that a client did not make; refresh makes a
 // stored one again, of tools with readOnlyHint only, because the model asked for it.

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
@@ -37,7 +36,6 @@ func editedText(t *testing.T, s Settings, added ...string) string {
 func TestListsAreEditedAsBytes(t *testing.T) {
 	alpha, deletes := `{"name":"alpha","annotations":{"readOnlyHint":true}}`, `{"name":"delete_pod","annotations":{"readOnlyHint":false}}`
 	pods := `{"name":"list_pods","description":"List <all>","inputSchema":{"type":"object","properties":{ "ns":{} } },"annotations":{"readOnlyHint":true}}`
-	stripped := `{"name":"zeta", "x": 1.50, "inputSchema":{"type":"object"},"é":"\u00e9"}`
 	zeta := `{"name":"zeta", "x": 1.50, "inputSchema":{"type":"object"}, "outputSchema":{"type":"object"},"é":"\u00e9"}`
 	podsKept := `{"outputSchema":{},` + pods[1:]
 	join := func(parts ...string) string { return "[" + strings.Join(parts, ",") + "]" }
@@ -47,16 +45,12 @@ func TestListsAreEditedAsBytes(t *testing.T) {
 		want  string
 	}{
 		"plain":     {Settings{}, nil, join(zeta, pods, deletes, alpha)},
-		"stripped":  {Settings{Limits: Limits{Schema: StripSchema}}, nil, join(stripped, pods, deletes, alpha)},
 		"added":     {Settings{}, []string{`{"name":"a"}`}, join(zeta, pods, deletes, alpha, `{"name":"a"}`)},
-		"kept":      {Settings{Limits: Limits{Schema: KeepSchema}}, nil, join(zeta, podsKept, deletes, alpha)},
 		"uncapped":  {Settings{Limits: Limits{Cap: -1, MaxItems: -1}}, nil, join(zeta, podsKept, deletes, alpha)},
-		"one kept":  {Settings{Tools: map[string]Limits{"zeta": {Schema: KeepSchema}}}, nil, join(zeta, pods, deletes, alpha)},
 		"read only": {Settings{ReadOnly: true}, nil, join(pods, alpha)},
 		"denied":    {Settings{Deny: []string{"*pod*"}}, nil, join(zeta, alpha)},
 		"allowed":   {Settings{Allow: []string{"*pod*"}, Deny: []string{"delete_*"}}, []string{`{"name":"a"}`}, join(pods, `{"name":"a"}`)},
 		"none":      {Settings{Allow: []string{"nothing"}}, []string{`{"name":"a"}`}, join(`{"name":"a"}`)},
-		"augmented": {Settings{Limits: Limits{Augment: true}}, nil, join(zeta, strings.Replace(pods, `"ns":{} }`, `"ns":{} ,"page":`+augmentProperties[0].schema+`,"page_size":`+augmentProperties[1].schema+`,"filter":`+augmentProperties[2].schema+`}`, 1), deletes, alpha)},
 	} {
 		if got := editedText(t, c.set, c.added...); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
@@ -172,32 +166,18 @@ func TestDescriptionsSayWhatAModelNeeds(t *testing.T) {
 	}
 }
 
-func TestWhichToolsList(t *testing.T) {
-	for name, want := range map[string]bool{
-		"list_pods": true, "pods.list": true, "searchIssues": true, "find-user": true, "get_all": true, "getEvents": true, "issues": false,
-		"get_status": false, "get_pod": false, "address": false, "delete_pod": false, "listener_get": false, "get_class": false,
-	} {
-		if got := lists(name, ""); got != want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-	if !lists("x", " Lists the pods") || lists("x", "Gets a list") {
-		t.Error("descriptions are not looked at as documented")
-	}
-}
-
-func TestCallsAreComparedByWhatTheySay(t *testing.T) {
+func TestValuesAreComparedByWhatTheySay(t *testing.T) {
 	same := func(a, b string) bool {
-		x, ok := callDigest("p", []byte(a))
-		y, also := callDigest("p", []byte(b))
-		return ok && also && x == y
+		x, ok := canonical(nil, []byte(a), 0)
+		y, also := canonical(nil, []byte(b), 0)
+		return ok && also && bytes.Equal(x, y)
 	}
 	base := `{"name":"t","arguments":{"a":1,"b":[1,{"c":"é"}]}}`
 	for _, b := range []string{
-		`{ "arguments":{"b":[1, {"c":"\u00e9"}],"a":1},"name":"t"}`, `{"_meta":{"progressToken":1},"name":"t","arguments":{"a":1,"b":[1,{"c":"é"}]}}`,
+		`{ "arguments":{"b":[1, {"c":"\u00e9"}],"a":1},"name":"t"}`,
 	} {
 		if !same(base, b) {
-			t.Errorf("%s is another call", b)
+			t.Errorf("%s is another value", b)
 		}
 	}
 	for _, b := range []string{
@@ -206,69 +186,12 @@ func TestCallsAreComparedByWhatTheySay(t *testing.T) {
 		`{"name":"t","arguments":{"a":1,"b":[1,{"c":"é"}]},"inputResponses":{}}`, `{"name":"t","arguments":{"a":1,"a":1,"b":[1,{"c":"é"}]}}`,
 	} {
 		if same(base, b) {
-			t.Errorf("%s is the same call", b)
+			t.Errorf("%s is the same value", b)
 		}
 	}
 	deep := `{"name":"t","arguments":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`
-	if _, ok := callDigest("p", []byte(deep)); ok {
-		t.Error("a call nested without bound is compared")
-	}
-	x, _ := callDigest("p", []byte(base))
-	if y, _ := callDigest("q", []byte(base)); x == y {
-		t.Error("the calls of two principals are the same")
-	}
-}
-
-func TestReuseIsForOneRepeatAndThenOnlyAfterQuiet(t *testing.T) {
-	var table reuseTable
-	d, _ := callDigest("p", []byte(`{}`))
-	now := time.Now()
-	const window = 30 * time.Second
-	ask := func(after time.Duration) bool {
-		now = now.Add(after)
-		_, _, ok := table.take(d, window, now)
-		return ok
-	}
-	keep := func() { table.keep(d, "h", table.writes, now) }
-	if ask(0) {
-		t.Error("an answer from nothing")
-	}
-	keep()
-	if !ask(time.Second) {
-		t.Error("the first repeat is not answered")
-	}
-	for range 10 { // polling, faster than the window
-		if ask(5 * time.Second) {
-			t.Fatal("polling was answered from the spool")
-		}
-		keep()
-	}
-	if ask(31*time.Second) || func() bool { keep(); return !ask(29 * time.Second) }() {
-		t.Error("after quiet the first repeat counts again, within the window only")
-	}
-	for i := range 10 * maxReuse {
-		d, _ := callDigest("p", fmt.Appendf(nil, `{"i":%d}`, i))
-		table.keep(d, "h", table.writes, now)
-	}
-	if len(table.calls) > maxReuse {
-		t.Errorf("%d calls are remembered", len(table.calls))
-	}
-}
-
-func TestAddedArgumentsNeverReachTheServer(t *testing.T) {
-	for params, want := range map[string]string{
-		`{"name":"l","arguments":{"page":2,"ns":"x","page_size":"7","filter":"a"}}`: `{"name":"l","arguments":{"ns":"x"}}`,
-		`{"name":"l","arguments":{"filter":"a"}}`:                                   `{"name":"l","arguments":{}}`,
-		`{"name":"l","arguments":{ "ns" : "x" }}`:                                   `{"name":"l","arguments":{ "ns" : "x" }}`,
-		`{"name":"l"}`: `{"name":"l"}`,
-	} {
-		got, _, _, err := stripped([]byte(params))
-		if err != nil || string(got) != want {
-			t.Errorf("%s: %s, %v", params, got, err)
-		}
-	}
-	if _, requested, asked, err := stripped([]byte(`{"arguments":{"page":"3","page_size":1000,"filter":5}}`)); err != nil || !asked || requested != (requestedPage{3, MaxPageItems, "5"}) {
-		t.Errorf("%+v %v %v", requested, asked, err)
+	if _, ok := canonical(nil, []byte(deep), 0); ok {
+		t.Error("a value nested without bound is compared")
 	}
 }
 
@@ -297,17 +220,17 @@ func TestResourceTemplatesFit(t *testing.T) {
 // FuzzEdit holds that a list that is JSON stays JSON, that tools nobody edits keep their
 // bytes, and that nothing that is not allowed is left in it.
 func FuzzEdit(f *testing.F) {
-	f.Add([]byte(listing), true, true, "*pod*")
-	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":{"properties":{}}},[],1,"x",{"name":1},{}]}`), false, true, "a")
-	f.Add([]byte(`{"tools":[{"name":"list_a","annotations":{"readOnlyHint":true},"outputSchema":1,"inputSchema":{"type":"object"}}]}`), true, true, "")
-	f.Add([]byte(`{"tools":[{"name":"a","outputSchema":{"type":"object","required":["a"],"oneOf":[{"additionalProperties":false,"patternProperties":{"x":{"minItems":1}}}],"$defs":{"x":{"not":{}}}}}]}`), true, false, "b*")
-	f.Add([]byte(`{"tools":[{"outputSchema":1,"outputSchema":2,"name":"a"}],"tools":[]}`), true, false, "b*")
-	f.Fuzz(func(t *testing.T, page []byte, augment, added bool, deny string) {
+	f.Add([]byte(listing), true, "*pod*")
+	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":{"properties":{}}},[],1,"x",{"name":1},{}]}`), true, "a")
+	f.Add([]byte(`{"tools":[{"name":"list_a","annotations":{"readOnlyHint":true},"outputSchema":1,"inputSchema":{"type":"object"}}]}`), true, "")
+	f.Add([]byte(`{"tools":[{"name":"a","outputSchema":{"type":"object","required":["a"],"oneOf":[{"additionalProperties":false,"patternProperties":{"x":{"minItems":1}}}],"$defs":{"x":{"not":{}}}}}]}`), false, "b*")
+	f.Add([]byte(`{"tools":[{"outputSchema":1,"outputSchema":2,"name":"a"}],"tools":[]}`), false, "b*")
+	f.Fuzz(func(t *testing.T, page []byte, added bool, deny string) {
 		tools, _, err := toolsOf(page)
 		if err != nil {
 			return
 		}
-		s := Settings{Limits: Limits{Augment: augment}, Deny: []string{deny}}
+		s := Settings{Deny: []string{deny}}
 		var ours [][]byte
 		if added {
 			ours = addedTools(result.DefaultNames)
@@ -364,16 +287,12 @@ func FuzzArguments(f *testing.F) {
 		}
 		_, _ = a.text("handle", true)
 		_, _ = a.flag("refresh")
-		out, requested, asked, err := stripped(append(append([]byte(`{"arguments":`), raw...), '}'))
-		if err == nil && asked && (requested.page < 1 || requested.size < 0 || requested.size > MaxPageItems) {
-			t.Errorf("%+v of %s", requested, raw)
-		}
-		if err == nil && asked && json.Valid(raw) && !json.Valid(out) {
-			t.Errorf("%s became %s", raw, out)
-		}
-		if d, ok := callDigest("p", raw); ok {
-			if again, ok := callDigest("p", raw); !ok || again != d {
-				t.Error("a call is not identical to itself")
+		var compact bytes.Buffer
+		if json.Compact(&compact, raw) == nil {
+			once, ok := canonical(nil, raw, 0)
+			again, also := canonical(nil, compact.Bytes(), 0)
+			if ok != also || ok && !bytes.Equal(once, again) {
+				t.Errorf("%s and %s are compared as %s and %s", raw, compact.Bytes(), once, again)
 			}
 		}
 	})

@@ -119,7 +119,7 @@ func TestAResultThatStopsComingIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
 		store := newSpool(t, nil)
-		s := gateway.New(gateway.Options{Name: "s", Next: &pausing{rest: in}, Spool: store, Settings: gateway.Settings{Limits: gateway.Limits{Timeout: time.Minute, Reuse: -1}}})
+		s := gateway.New(gateway.Options{Name: "s", Next: &pausing{rest: in}, Spool: store, Settings: gateway.Settings{Limits: gateway.Limits{Timeout: time.Minute}}})
 		c := onPeer(t, s, false)
 		go func() {
 			for range 30 { // slow, but never a minute without a word
@@ -141,7 +141,7 @@ func TestPagesAreReadWhileTheServerIsStillSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
 		next := &pausing{rest: in}
-		s := gateway.New(gateway.Options{Name: "s", Next: next, Spool: newSpool(t, nil), Settings: gateway.Settings{Limits: gateway.Limits{Early: 10 * time.Second, Reuse: -1}}})
+		s := gateway.New(gateway.Options{Name: "s", Next: next, Spool: newSpool(t, nil), Settings: gateway.Settings{Limits: gateway.Limits{Early: 10 * time.Second}}})
 		c := onPeer(t, s, false)
 		item := func(from, to int) string {
 			var b strings.Builder

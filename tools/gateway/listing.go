@@ -150,7 +150,7 @@ func editTool(t listed, s *Settings) []byte {
 		return raw
 	}
 	l := s.limitsOf(t.name)
-	if span := rawjson.Get(raw, "outputSchema"); !span.IsZero() && l.pages() && l.Schema != KeepSchema {
+	if span := rawjson.Get(raw, "outputSchema"); !span.IsZero() && l.pages() {
 		var out []byte
 		var err error
 		if schema := contractOf(span.Of(raw), l); schema == nil {
@@ -159,11 +159,6 @@ func editTool(t listed, s *Settings) []byte {
 			out, err = rawjson.Set(raw, "outputSchema", schema.text)
 		}
 		if out != nil && err == nil {
-			raw = out
-		}
-	}
-	if l.Augment && takesPages(t) {
-		if out, ok := augmented(raw); ok {
 			raw = out
 		}
 	}
@@ -178,21 +173,10 @@ func readOnly(tool []byte) bool {
 	return !v.IsZero() && string(v.Of(tool)) == "true"
 }
 
-// takesPages says whether a tool is given the added arguments where that is on: it changes
-// nothing, seems to list, and has no argument of their names.
-func takesPages(t listed) bool {
-	if t.name == "" || t.raw[0] != '{' || !readOnly(t.raw) {
-		return false
-	}
-	description, _ := rawjson.Text(t.raw, "description")
-	schema := rawjson.Get(t.raw, "inputSchema")
-	return lists(t.name, description) && !schema.IsZero() && t.raw[schema.Start] == '{' && !ownsArguments(schema.Of(t.raw))
-}
-
 // toolTraits is what is remembered of a tool between its listing and its calls.
 type toolTraits struct {
-	readOnly, paged bool
-	schema          []byte // outputSchema, when clients are told one
+	readOnly bool
+	schema   []byte // outputSchema, when clients are told one
 }
 
 // traitsOf reads what is remembered of a list. It is bounded by MaxListTools.
@@ -203,8 +187,8 @@ func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 			continue
 		}
 		l := s.limitsOf(t.name)
-		v := toolTraits{readOnly: readOnly(t.raw), paged: l.Augment && takesPages(t)}
-		if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && l.pages() && l.Schema != StripSchema {
+		v := toolTraits{readOnly: readOnly(t.raw)}
+		if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && l.pages() {
 			v.schema = bytes.Clone(span.Of(t.raw))
 		}
 		traits[strings.Clone(t.name)] = v

@@ -210,3 +210,25 @@ func TestAMergedEndpointKnowsNoSessionOfBefore(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The id that a client answers with goes to a server behind a merged endpoint as a value,
+// whatever is in it.
+func TestAnAnswerToAMergedEndpointIsNothingElse(t *testing.T) {
+	h := &scripted{answers: map[string]string{"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`}}
+	j := journal.New(journal.Options{})
+	sp := newSpool(t, j)
+	server := gateway.NewServer(gateway.ServerOptions{Name: "one", Spool: sp, Journal: j, Dial: func(gateway.Dialing) transport.Peer { return h }})
+	m := gateway.NewMerge(gateway.MergeOptions{Parts: []gateway.Part{{Server: server}}, Spool: sp, Journal: j})
+	p := m.Local()
+	c := onPeer(t, p, false).begin("x")
+	for _, id := range []string{
+		`"plimsoll:0:1,\"method\":\"tools/call\",\"params\":{\"name\":\"write\"}"`,
+		`"plimsoll:0:1,\"method\":\"shutdown\""`,
+		`"plimsoll:0:{}"`, `"plimsoll:0:"`,
+	} {
+		c.send(t.Context(), []byte(`{"jsonrpc":"2.0","id":`+id+`,"result":{}}`))
+	}
+	if h.asked("tools/call") != 0 || h.asked("shutdown") != 0 {
+		t.Errorf("an answer became a request: %s %s", h.last("tools/call"), h.last("shutdown"))
+	}
+}

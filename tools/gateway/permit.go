@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
@@ -52,9 +51,9 @@ const schemaWait = 2 * time.Second
 func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	set := &s.o.Settings
 	known, stale := s.o.Catalogue.get(m.Principal)
-	decides := set.ReadOnly || c.limits.Augment || c.limits.Schema == KeepSchema || ctx.Value(skipReuse{}) != nil
+	decides := set.ReadOnly || ctx.Value(refreshing{}) != nil
 	// Clients hold structuredContent to a schema that they may have from an earlier session, or ask for afterwards.
-	schema := c.limits.pages() && c.limits.Schema != StripSchema
+	schema := c.limits.pages()
 	if known == nil && (decides || schema) || stale && decides {
 		// What the policy says of this call depends on the list. Nobody else waits for it.
 		go func() {
@@ -77,9 +76,6 @@ func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x 
 		}()
 		return
 	}
-	if known == nil && c.limits.Reuse > 0 {
-		go s.learn(s.ctx, cloned(m), p) // for the next call; this one goes on as one of an unknown tool
-	}
 	s.permitted(ctx, m, p, x, c, known)
 }
 
@@ -90,63 +86,18 @@ func (s *Session) permitted(ctx context.Context, m transport.Message, p params, 
 		s.refuse(x, p.name, "read_only", fmt.Sprintf("Unknown tool: %s is not allowed here, because it does not say that it changes nothing (readOnlyHint) and only such tools may be used. tools/list shows them.", quoted(p.name)))
 		return
 	}
-	if ctx.Value(skipReuse{}) != nil && !t.readOnly {
+	if ctx.Value(refreshing{}) != nil && !t.readOnly {
 		// The result may be of another server that is called the same.
 		s.refuse(x, p.name, "read_only", fmt.Sprintf("refresh is not possible: %s does not say here that it changes nothing (readOnlyHint); to run it again, call it yourself.", quoted(p.name)))
 		return
 	}
 	c.readOnly = t.readOnly
 	c.known = known
-	if t.paged {
-		if !s.takePageArguments(&m, &p, c, x) {
-			return
-		}
-	}
-	if !t.readOnly {
-		s.forgetReusable()
-	} else if c.limits.Reuse > 0 && c.requested == nil && ctx.Value(skipReuse{}) == nil {
-		if d, ok := callDigest(m.Principal, m.Head.Params.Of(m.Raw)); ok {
-			s.mu.Lock()
-			handle, age, ok := s.reuse.take(d, c.limits.Reuse, time.Now())
-			c.writes = s.reuse.writes
-			s.mu.Unlock()
-			if ok && s.answerFromSpool(ctx, m, p, x, c, handle, age) {
-				return
-			}
-			c.digest, c.reusable = d, true
-		}
-	}
 	s.forward(ctx, m, p, x, c)
 }
 
-// forgetReusable drops remembered results, because a call began or ended that may have changed them.
-func (s *Session) forgetReusable() {
-	s.mu.Lock()
-	s.reuse.clear()
-	s.mu.Unlock()
-}
-
-// takePageArguments removes the arguments that the gateway added to the tool's schema.
-func (s *Session) takePageArguments(m *transport.Message, p *params, c *call, x *exchange) bool {
-	raw, requested, found, err := stripped(m.Head.Params.Of(m.Raw))
-	if err == nil && found {
-		var out []byte
-		if out, err = rawjson.Splice(m.Raw, []rawjson.Edit{{Span: m.Head.Params, With: raw}}); err == nil {
-			m.Raw = out
-			m.Head, err = jsonrpc.Scan(out)
-			*p = paramsOf(*m)
-			c.requested = &requested
-		}
-	}
-	if err != nil {
-		x.reply(result.TextResult(m.Head.ID, err.Error(), true, p.modern()))
-		return false
-	}
-	return true
-}
-
-// skipReuse marks the context of a call that must not be answered from the spool.
-type skipReuse struct{}
+// refreshing marks the context of a call that is made again for result_page, and not by the model.
+type refreshing struct{}
 
 // refuse answers a call that is not passed on.
 func (s *Session) refuse(x *exchange, tool, why, text string) {

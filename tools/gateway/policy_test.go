@@ -92,36 +92,6 @@ func TestReadOnlyModeGoesByWhatToolsSay(t *testing.T) {
 	})
 }
 
-func TestAugmentedListToolsTakePagesAndFilters(t *testing.T) {
-	each(t, gateway.Settings{Limits: gateway.Limits{Augment: true}}, func(t *testing.T, _ *rig, c *client) {
-		for _, raw := range c.ok(c.do("tools/list", "")).Tools {
-			var tool struct {
-				Name        string
-				InputSchema struct{ Properties map[string]json.RawMessage }
-			}
-			if err := json.Unmarshal(raw, &tool); err != nil {
-				t.Fatal(err)
-			}
-			if _, ok := tool.InputSchema.Properties["page_size"]; ok != (tool.Name == "list" || tool.Name == "result_page") {
-				t.Errorf("%s has page_size: %v", tool.Name, ok)
-			}
-		}
-		second := c.ok(c.call("list", `{"items":50,"page":2,"page_size":5,"needle":"pin"}`))
-		if p := second.Meta.Page; p == nil || p.Page != 2 || p.PageSize != 5 || p.TotalItems != 50 {
-			t.Errorf("page 2 is described as %+v: %.300s", p, second.text())
-		}
-		if found := c.ok(c.call("list", `{"items":50,"filter":"pin","needle":"pin"}`)); !strings.Contains(found.text(), "item 50") || !strings.Contains(found.text(), "1 of 50 items match") {
-			t.Errorf("the filter gave %.300s", found.text())
-		}
-		if bad := c.ok(c.call("list", `{"items":50,"page":0}`)); !bad.IsError {
-			t.Errorf("page 0: %.300s", bad.text())
-		}
-		if plain := c.ok(c.call("list", `{"items":5}`)); plain.Meta.Page != nil {
-			t.Error("a small list without the arguments was paged")
-		}
-	})
-}
-
 func TestCapsGoByTheClientAndTheConfiguration(t *testing.T) {
 	for _, c := range []struct {
 		client string
@@ -157,15 +127,13 @@ func TestCapsGoByTheClientAndTheConfiguration(t *testing.T) {
 }
 
 func TestSmallStructuredContentPassesWithItsSchema(t *testing.T) {
-	for _, mode := range []gateway.SchemaMode{gateway.RelaxSchema, gateway.KeepSchema} {
-		r := newRig(t, defaultServer, false, gateway.Settings{Limits: gateway.Limits{Schema: mode}})
-		c := onPeer(t, r.server.Local(), false).begin("someone")
-		if !strings.Contains(string(c.do("tools/list", "").raw), "outputSchema") {
-			t.Error("no output schema is listed")
-		}
-		if a := c.ok(c.call("structured", `{}`)); a.Structured == nil {
-			t.Error("a small structured result lost its structure")
-		}
+	r := newRig(t, defaultServer, false, gateway.Settings{})
+	c := onPeer(t, r.server.Local(), false).begin("someone")
+	if !strings.Contains(string(c.do("tools/list", "").raw), "outputSchema") {
+		t.Error("no output schema is listed")
+	}
+	if a := c.ok(c.call("structured", `{}`)); a.Structured == nil {
+		t.Error("a small structured result lost its structure")
 	}
 }
 
@@ -291,7 +259,7 @@ func TestACallWithoutAWordIsCancelled(t *testing.T) {
 		j := journal.New(journal.Options{})
 		c := onPeer(t, gateway.New(gateway.Options{
 			Name: "s", Next: next, Spool: nil, Journal: j,
-			Settings: gateway.Settings{Limits: gateway.Limits{Timeout: 2 * time.Minute, Reuse: -1}},
+			Settings: gateway.Settings{Limits: gateway.Limits{Timeout: 2 * time.Minute}},
 		}), false)
 		begun := time.Now()
 		_, text := c.refused(c.call("x", `{}`))

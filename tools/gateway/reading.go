@@ -101,7 +101,7 @@ func (r *reader) read(what string) {
 }
 
 func (r *reader) try(what string) error {
-	args, err := readArguments(objectOf(r.p.arguments.Of(r.m.Raw)), "handle", argPage, argPageSize, "offset", "refresh", "pattern", "case_sensitive", "query")
+	args, err := readArguments(objectOf(r.p.arguments.Of(r.m.Raw)), "handle", "page", "page_size", "offset", "refresh", "pattern", "case_sensitive", "query")
 	if err != nil {
 		return err
 	}
@@ -142,11 +142,11 @@ func (r *reader) page(kept *spool.Result, handle string, args arguments) error {
 		}
 		return r.bytes(kept, handle, offset)
 	}
-	number, err := args.number(argPage, 1)
+	number, err := args.number("page", 1)
 	if err != nil {
 		return err
 	}
-	size, err := args.number(argPageSize, 0)
+	size, err := args.number("page_size", 0)
 	if err != nil {
 		return err
 	}
@@ -242,12 +242,11 @@ func (r *reader) refresh(kept *spool.Result) error {
 	r.nextCall = func(ctx context.Context, x *exchange) {
 		s, p := r.s, paramsOf(m)
 		c := &call{method: result.CallTool, tool: p.name, limits: s.o.Settings.limitsOf(p.name)}
-		ctx = context.WithValue(ctx, skipReuse{}, true)
+		ctx = context.WithValue(ctx, refreshing{}, true)
 		if name != "" {
 			s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
 			return
 		}
-		c.limits.Augment = false // its arguments are the tool's own
 		if !s.o.Settings.allows(p.name) {
 			s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here.", quoted(p.name)))
 			return
@@ -255,78 +254,6 @@ func (r *reader) refresh(kept *spool.Result) error {
 		s.allowed(ctx, m, p, x, c)
 	}
 	return nil
-}
-
-// answerFromSpool answers a repeated call from the spool, and says how old the result is and how to get a fresh one. It returns
-// false when the result can no longer be read.
-func (s *Session) answerFromSpool(ctx context.Context, m transport.Message, p params, x *exchange, c *call, handle string, age time.Duration) bool {
-	started := time.Now()
-	kept, err := s.o.Spool.Read(m.Principal, handle)
-	if err != nil {
-		s.mu.Lock()
-		s.reuse.drop(c.digest)
-		s.mu.Unlock()
-		return false
-	}
-	defer kept.Close()
-	c.s, c.m, c.profile = s, m, s.profile(p)
-	names := s.names(m.Principal)
-	r := reader{s: s, ctx: ctx, m: m, p: p, names: names, cap: int(c.cap())}
-	if r.cap <= 0 {
-		return false
-	}
-	v, err := r.view(kept, handle, 1, 0)
-	if err != nil {
-		return false
-	}
-	note := fmt.Sprintf("[plimsoll] This is the answer to the same call %s ago, not asked for again. For a fresh one: %s {\"handle\":%s,\"refresh\":true}, or the same call once more.",
-		max(age.Round(time.Second), time.Second), names.Page, rawjson.Quote(nil, handle))
-	message, ok := result.ToolPage(m.Head.ID, v, p.modern(), c.contract())
-	if !ok {
-		return false
-	}
-	message = withNote(message, note)
-	s.event(journal.ToolCalled{
-		Server: s.o.Name, Method: c.method, Tool: clip(c.tool), DeliveredBytes: int64(len(message)), Spilled: true,
-		Items: v.Totals.Items, Reused: true, Protocol: s.protocol(p), Duration: time.Since(started), TraceParent: p.traceParent,
-	})
-	x.reply(message)
-	return true
-}
-
-// deliverRequestedPage returns the page or the matches that a call of a list tool asked for; first is the response with
-// the first page.
-func (s *Session) deliverRequestedPage(ctx context.Context, id jsonrpc.ID, c *call, handle string, first []byte) []byte {
-	r := reader{s: s, ctx: ctx, m: c.m, p: c.p, names: s.names(c.m.Principal), cap: int(c.cap())}
-	if r.cap <= 0 {
-		r.cap = int(limit.MiB)
-	}
-	kept, err := s.o.Spool.Read(c.m.Principal, handle)
-	if err != nil {
-		return result.TextResult(id, err.Error(), true, c.p.modern())
-	}
-	defer kept.Close()
-	w := c.requested
-	if w.filter != "" {
-		if err = r.matches(kept, handle, w.filter, true, max(w.page, 1), w.size); err == nil {
-			if k := c.contract(); k != nil && k.Relaxed {
-				first = result.Said(r.message)
-			}
-			r.message = withStructured(r.message, first)
-		}
-	} else {
-		var v result.View
-		if v, err = r.view(kept, handle, int64(max(w.page, 1)), int64(w.size)); err == nil {
-			var ok bool
-			if r.message, ok = result.ToolPage(id, v, c.p.modern(), c.contract()); !ok {
-				return withStructured(r.message, first)
-			}
-		}
-	}
-	if err != nil {
-		return result.TextResult(id, bounded(err.Error(), r.cap), true, c.p.modern())
-	}
-	return r.message
 }
 
 // bounded cuts a text of the gateway's own.
@@ -341,23 +268,6 @@ func textBlocks(id jsonrpc.ID, modern bool, texts ...string) []byte {
 		message = withNote(message, text)
 	}
 	return message
-}
-
-// withStructured gives a result made here the structuredContent of the response with the first page, for clients that were
-// told a schema.
-func withStructured(message, first []byte) []byte {
-	at, to := rawjson.Get(first, "result", "structuredContent"), rawjson.Get(message, "result")
-	if at.IsZero() || to.IsZero() || string(rawjson.Get(message, "result", "isError").Of(message)) == "true" {
-		return message
-	}
-	body, err := rawjson.Set(to.Of(message), "structuredContent", at.Of(first))
-	if err != nil {
-		return message
-	}
-	if body, err = rawjson.Splice(message, []rawjson.Edit{{Span: to, With: body}}); err != nil {
-		return message
-	}
-	return body
 }
 
 // withNote adds a text block to a result made here.

@@ -25,7 +25,7 @@ func (r *reader) search(kept *spool.Result, handle string, args arguments) error
 	if err != nil {
 		return err
 	}
-	page, err := args.number(argPage, 1)
+	page, err := args.number("page", 1)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,6 @@ type Session struct {
 	open    map[jsonrpc.ID]*openRequest
 	client  string // clientInfo.name of initialize
 	version string // the protocol version that both agreed on
-	reuse   reuseTable
 	tasks   recall // the tool of a task, by principal and id
 	tokens  recall // whether the request of a progress token is answered
 	// logLevel is what the client has set; "" while it has not.

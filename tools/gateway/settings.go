@@ -9,10 +9,6 @@ import (
 
 // Defaults of [Limits] and [Settings].
 const (
-	// DefaultReuse is how old a kept result may be that answers an identical call: long
-	// enough for a model that asks the same again at once, short enough that nobody works
-	// with what has long changed.
-	DefaultReuse = 30 * time.Second
 	// DefaultMaxSearch is the number of matches beyond which a search is an error that says
 	// how to narrow it.
 	DefaultMaxSearch = 1000
@@ -37,31 +33,9 @@ type Limits struct {
 	// Early is how long a large result may be on its way before its first page is
 	// delivered; 0 waits for the end.
 	Early time.Duration
-	// Reuse is how old a kept result may be that answers an identical call; 0 means
-	// DefaultReuse, below 0 none does.
-	Reuse time.Duration
 	// Timeout is how long a call may go without an answer or progress; 0 is no bound.
 	Timeout time.Duration
-	// Schema is what becomes of the tools' output schemas.
-	Schema SchemaMode
-	// Augment gives tools that list optional page, page_size and filter arguments.
-	Augment bool
 }
-
-// SchemaMode is what becomes of a tool's outputSchema in the list of tools, and with it of structuredContent in a result
-// that is paged. A result that is not paged passes as it is in each mode.
-type SchemaMode uint8
-
-const (
-	// RelaxSchema takes out of a schema what forbids a page, and nothing else. Pages have a structuredContent that
-	// validates against what is left.
-	RelaxSchema SchemaMode = iota
-	// KeepSchema leaves schemas as they are. A result of which no page validates keeps its whole structuredContent,
-	// beside a page of text.
-	KeepSchema
-	// StripSchema takes schemas out. Pages have no structuredContent.
-	StripSchema
-)
 
 // Settings are the policy of one server.
 type Settings struct {
@@ -100,9 +74,6 @@ func (s *Settings) limitsOf(tool string) Limits {
 	l.PageItems = min(l.PageItems, MaxPageItems)
 	if l.MaxMedia == 0 {
 		l.MaxMedia = result.DefaultMaxMedia
-	}
-	if l.Reuse == 0 {
-		l.Reuse = DefaultReuse
 	}
 	return l
 }

@@ -61,6 +61,29 @@ func spelled(text string) string {
 	return b.String()
 }
 
+// wordsOf splits a name at _, -, ., / and changes of case, in lower case.
+func wordsOf(name string) []string {
+	var words []string
+	begin := 0
+	end := func(at int) {
+		if at > begin {
+			words = append(words, strings.ToLower(name[begin:at]))
+		}
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '_' || c == '-' || c == '.' || c == '/' || c == ' ':
+			end(i)
+			begin = i + 1
+		case c >= 'A' && c <= 'Z' && i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z':
+			end(i)
+			begin = i
+		}
+	}
+	end(len(name))
+	return words
+}
+
 // meaning is the mark of the synonyms that a word is one of, in any of its usual forms; "" is none.
 func meaning(word string) string {
 	for _, ending := range []string{"", "s", "es", "ed", "d", "ing"} {

@@ -15,10 +15,6 @@ type Contract struct {
 	// Schema is the outputSchema that clients were told; nil when this gateway cannot compile it, then nothing
 	// validates.
 	Schema *jsonschema.Resolved
-	// Relaxed says that any page is allowed by the schema: what does not validate is left out, and the notice stands in
-	// its place. Else the schema is the server's own, and a result of which no page validates keeps the whole of
-	// structuredContent, whatever its size.
-	Relaxed bool
 	// Wrap is the member under which a list or a text stands that is all of structuredContent; "" for none.
 	Wrap string
 }
@@ -45,9 +41,6 @@ func (k *Contract) page(v *View) []byte {
 		if noted, err := rawjson.Set(part, MetaKey, about(notice, meta)); err == nil && k.validates(noted) {
 			return noted
 		}
-		if !k.Relaxed && k.validates(part) {
-			return part
-		}
 	}
 	if stub := Stub(notice, meta); k.validates(stub) {
 		return stub
@@ -58,7 +51,7 @@ func (k *Contract) page(v *View) []byte {
 // wrapped is the page as an object; nil when it is none.
 func (k *Contract) wrapped(v *View) []byte {
 	switch {
-	case len(v.Page.Text) == 0 || !k.Relaxed && (!v.Page.JSON || v.Page.Omitted > 0):
+	case len(v.Page.Text) == 0:
 		return nil
 	case !v.Page.JSON && k.Wrap != "":
 		b := append(rawjson.Quote([]byte{'{'}, k.Wrap), ':')
@@ -99,18 +92,5 @@ func (s *spoolWriter) structuredPart(v *View) []seg {
 			return []seg{{mem: part}}
 		}
 	}
-	return s.wholeStructured()
-}
-
-// wholeStructured is structuredContent as the server sent it, where that was held.
-func (s *spoolWriter) wholeStructured() []seg {
-	if s.structuredTo <= s.structuredFrom {
-		return nil
-	}
-	return []seg{{from: s.structuredFrom, to: s.structuredTo}}
-}
-
-// holdsStructured says whether structuredContent is held beside the spool, as the last that a client takes.
-func (s *spoolWriter) holdsStructured() bool {
-	return s.o.Contract != nil && !s.o.Contract.Relaxed
+	return nil
 }

@@ -109,18 +109,8 @@ func (s *spoolWriter) unkept(id jsonrpc.ID) []seg {
 	switch {
 	case s.prescan.failed:
 		b = append(b, `,"isError":true`...)
-	case s.o.Contract != nil && s.o.Contract.Relaxed:
+	case s.o.Contract != nil:
 		b = append(append(b, `,"structuredContent":`...), Stub(text+"\n"+head, nil)...)
-	case s.o.Contract != nil && s.structuredTo > s.structuredFrom:
-		c := &composer{}
-		c.raw(`{"jsonrpc":"2.0","id":`)
-		c.raw(string(id))
-		c.raw(`,"result":`)
-		c.buf = append(append(c.buf, b...), `,"structuredContent":`...)
-		c.splice(s.wholeStructured()...)
-		c.raw("}}")
-		c.cut()
-		return c.segs
 	}
 	return []seg{{mem: jsonrpc.ResultResponse(id, append(b, '}'))}}
 }
@@ -164,9 +154,6 @@ func (r *reading) deliverEarly(ctx context.Context) {
 	s := r.spoolWriter
 	if ctx.Err() != nil || s.failed != nil || s.stop != nil || s.isErr || !r.paged() {
 		return
-	}
-	if k := s.o.Contract; k != nil && !k.Relaxed && k.page(&v) == nil {
-		return // what validates comes at the end
 	}
 	segs, failed := s.composeResult(r.id(), &v, v.Handle)
 	r.out.Failed = failed

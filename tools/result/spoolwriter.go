@@ -36,8 +36,6 @@ type spoolWriter struct {
 	keptSize      int
 
 	structured []byte // raw, where small
-	// structuredFrom and structuredTo are where all of it is in kept, when it is held there.
-	structuredFrom, structuredTo int64
 	// remaining is how much captured text may be delivered beside a page; captured is how much is held.
 	remaining, captured int64
 	head                []byte      // the beginning of the text, for when nothing can be kept
@@ -141,7 +139,6 @@ func (s *spoolWriter) begin(f field, in place, key []byte) {
 		if s.structured == nil {
 			s.structured = []byte{}
 		}
-		s.structuredFrom, s.structuredTo = s.kept.size, s.kept.size
 	case fieldMedia, fieldMember:
 		s.from = s.kept.size
 	case fieldMessage:
@@ -168,12 +165,6 @@ func (s *spoolWriter) piece(p []byte) {
 		}
 	case fieldStructured:
 		s.put(p)
-		if s.holdsStructured() {
-			if err := s.kept.write(p); err != nil {
-				s.stop = err
-			}
-			s.structuredTo = s.kept.size
-		}
 		if s.structured != nil {
 			if s.capture(len(p)) {
 				s.structured = append(s.structured, p...)

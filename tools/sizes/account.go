@@ -342,11 +342,10 @@ type Row struct {
 	Tool           string    `json:"tool"`
 	Calls          int64     `json:"calls"`
 	Spilled        int64     `json:"spilled"`
-	Reused         int64     `json:"reused"`
 	Failed         int64     `json:"failed"`
 	UpstreamBytes  int64     `json:"upstream_bytes"`
 	DeliveredBytes int64     `json:"delivered_bytes"`
-	AverageBytes   int64     `json:"average_bytes"` // of what servers sent, reused answers left out
+	AverageBytes   int64     `json:"average_bytes"` // of what servers sent
 	P95Bytes       int64     `json:"p95_bytes"`
 	MaxBytes       int64     `json:"max_bytes"`
 	First          time.Time `json:"first"`
@@ -384,12 +383,12 @@ func Read(dir string) ([]Row, error) {
 
 func (t *tally) row(server, tool string) Row {
 	r := Row{
-		Server: server, Tool: tool, Calls: t.Calls, Spilled: t.Spilled, Reused: t.Reused, Failed: t.Failed,
+		Server: server, Tool: tool, Calls: t.Calls, Spilled: t.Spilled, Failed: t.Failed,
 		UpstreamBytes: t.Upstream, DeliveredBytes: t.Delivered, P95Bytes: t.percentile(0.95), MaxBytes: t.Max, First: t.First, Last: t.Last,
 		DefinitionTokens: t.Definitions, Deferred: t.Deferred,
 	}
-	if n := t.Calls - t.Reused; n > 0 {
-		r.AverageBytes = t.Upstream / n
+	if t.Calls > 0 {
+		r.AverageBytes = t.Upstream / t.Calls
 	}
 	return r
 }

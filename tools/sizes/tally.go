@@ -17,7 +17,6 @@ const maxStep = 64 * stepsPerDoubling
 type tally struct {
 	Calls     int64     `json:"calls"`
 	Spilled   int64     `json:"spilled,omitempty"`
-	Reused    int64     `json:"reused,omitempty"`
 	Failed    int64     `json:"failed,omitempty"`
 	Upstream  int64     `json:"upstream_bytes"`
 	Delivered int64     `json:"delivered_bytes"`
@@ -53,10 +52,6 @@ func (t *tally) add(e journal.ToolCalled, now time.Time) {
 		t.First = now
 	}
 	t.Last = now
-	if e.Reused {
-		t.Reused++
-		return // no size of its own
-	}
 	t.Max = max(t.Max, e.UpstreamBytes)
 	if t.Steps == nil {
 		t.Steps = map[int]int64{}
@@ -67,7 +62,6 @@ func (t *tally) add(e journal.ToolCalled, now time.Time) {
 func (t *tally) merge(o *tally) {
 	t.Calls += o.Calls
 	t.Spilled += o.Spilled
-	t.Reused += o.Reused
 	t.Failed += o.Failed
 	t.Upstream += o.Upstream
 	t.Delivered += o.Delivered
@@ -91,7 +85,7 @@ func (t *tally) merge(o *tally) {
 
 // sound says that the numbers can have come from calls.
 func (t *tally) sound() bool {
-	if t.Calls < 0 || t.Upstream < 0 || t.Delivered < 0 || t.Max < 0 || t.Spilled < 0 || t.Reused < 0 || t.Failed < 0 || t.Definitions < 0 || t.Deferred < 0 {
+	if t.Calls < 0 || t.Upstream < 0 || t.Delivered < 0 || t.Max < 0 || t.Spilled < 0 || t.Failed < 0 || t.Definitions < 0 || t.Deferred < 0 {
 		return false
 	}
 	for s, n := range t.Steps {

@@ -9,7 +9,7 @@ import (
 
 // Defaults of [Options] and [Source].
 const (
-	DefaultMaxBytes   = 2 * limit.GiB
+	DefaultMaxBytes   = 8 * limit.GiB
 	DefaultMaxResults = 1000
 	DefaultMaxAge     = 24 * time.Hour
 	DefaultMaxResult  = 4 * limit.GiB

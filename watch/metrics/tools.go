@@ -17,7 +17,7 @@ var (
 type tools struct {
 	duration, reading                                               *instrument
 	upstream, delivered                                             *instrument
-	calls, spilled, reused, large, refused, moved, noise, gone, sum *instrument
+	calls, spilled, large, refused, moved, noise, gone, sum *instrument
 }
 
 func (t *tools) make(all *instruments) {
@@ -27,7 +27,6 @@ func (t *tools) make(all *instruments) {
 	t.delivered = all.histogram("plimsoll.tools.delivered.size", "By", "Results as clients got them.", sizeBuckets)
 	t.calls = all.counter("plimsoll.tools.calls", "{call}", "Calls that were answered.")
 	t.spilled = all.counter("plimsoll.tools.spilled", "{result}", "Results that went to the spool, so that the client got a page.")
-	t.reused = all.counter("plimsoll.tools.reused", "{call}", "Calls that were answered from the spool, without the server.")
 	t.large = all.counter("plimsoll.tools.large", "{result}", "Results over 100 KB (warning) and over 200 KB (alert).")
 	t.refused = all.counter("plimsoll.tools.refused", "{call}", "Calls that were not passed on, by reason.")
 	t.moved = all.counter("plimsoll.tools.server.states", "{change}", "What became of servers: started, ended, restarting, given_up, lost, killed.")
@@ -63,10 +62,6 @@ func (t *tools) called(m *Metrics, e journal.ToolCalled) {
 	t.delivered.record(float64(e.DeliveredBytes), by)
 	if e.Spilled {
 		t.spilled.add(1, by)
-	}
-	if e.Reused {
-		t.reused.add(1, by)
-		return // the server had no part in it
 	}
 	t.upstream.record(float64(e.UpstreamBytes), by)
 	operation := append(of, text("mcp.method.name", e.Method))

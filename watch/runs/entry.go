@@ -120,9 +120,6 @@ func (o *Observed) observe(r *journal.Record) {
 			o.BreakerTrips++
 		}
 	case journal.ToolCalled:
-		if e.Reused {
-			return
-		}
 		if e.UpstreamBytes > LargeResult {
 			o.LargeResults++
 		}

@@ -116,17 +116,14 @@ func (f *fold) unanswered(q *request, at time.Time) span {
 func (f *fold) tool(r *journal.Record, e *journal.ToolCalled) span {
 	s := f.toolSpan(r, e.Server, e.Tool, e.Method, r.Time.Add(-e.Duration))
 	a := &s.Attributes
-	if !e.Reused {
-		s.Kind = kindClient
-		a.server(e.Address)
-	}
+	s.Kind = kindClient
+	a.server(e.Address)
 	f.calls++
 	a.text("mcp.protocol.version", e.Protocol)
 	a.number("plimsoll.mcp.upstream_bytes", e.UpstreamBytes)
 	a.number("plimsoll.mcp.delivered_bytes", e.DeliveredBytes)
 	a.some("plimsoll.mcp.items", e.Items)
 	a.truth("plimsoll.mcp.spilled", e.Spilled)
-	a.truth("plimsoll.mcp.reused", e.Reused)
 	a.truth("plimsoll.mcp.cut", e.Cut)
 	if e.Failed {
 		s.failed("tool_error")
