@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// schema is the version of the claim files, and of ledger.json as older versions of Plimsoll wrote it.
+// schema is the version of the claim files.
 const schema = 1
 
 // maxLedger bounds what is read of a ledger file: MaxClaims + MaxWaiters entries of at most about 3 KiB.
@@ -61,7 +61,7 @@ func (e *entry) slot() string { return slotName(e.Tool) }
 // staleUnread stands for [entry.StaleWhy], which the claim's own file has.
 const staleUnread = "see its claim file"
 
-// ledgerFile is the ledger as a whole, and what ledger.json was before there was a table.
+// ledgerFile is the ledger as a whole.
 type ledgerFile struct {
 	Schema  int      `json:"schema"`
 	Ticket  uint64   `json:"ticket"` // the last one given out
@@ -97,7 +97,6 @@ type book struct {
 	table       *os.File // nil when there is none yet
 	image       []byte   // the table as it was read
 	sum         snapshot
-	older       bool   // there is a ledger.json: an older version has been at work since the table was written
 	damage      error  // what was wrong with a file that was set aside
 	damagedPath string // its new name
 	// sample tells what a holder uses; nil asks its files and [Options].Current.
@@ -132,38 +131,6 @@ func (b *book) setAside(path string, damage error) error {
 	}
 	b.damage, b.damagedPath, b.changed = damage, aside, true
 	return nil
-}
-
-// parseLedger reads ledger.json of an older version and refuses what this package could not have written.
-func parseLedger(text []byte) (ledgerFile, error) {
-	var head struct {
-		Schema int `json:"schema"`
-	}
-	if json.Unmarshal(text, &head) == nil && head.Schema > tableVersion { // whose entries may be of another shape
-		return ledgerFile{}, fmt.Errorf("schema %d: %w", head.Schema, ErrNewer)
-	}
-	var f ledgerFile
-	if err := json.Unmarshal(text, &f); err != nil {
-		return ledgerFile{}, err
-	}
-	if f.Schema != schema {
-		return ledgerFile{}, fmt.Errorf("schema %d", f.Schema)
-	}
-	if len(f.Entries) > MaxClaims+MaxWaiters {
-		return ledgerFile{}, fmt.Errorf("%d entries", len(f.Entries))
-	}
-	seen := make(map[string]bool, len(f.Entries))
-	for i, e := range f.Entries {
-		if err := e.check(); err != nil {
-			return ledgerFile{}, fmt.Errorf("entry %d: %w", i, err)
-		}
-		if seen[e.ID] {
-			return ledgerFile{}, fmt.Errorf("entry %d: %s is there twice", i, e.ID)
-		}
-		seen[e.ID] = true
-		f.Ticket = max(f.Ticket, e.Ticket)
-	}
-	return f, nil
 }
 
 func (e *entry) check() error {

@@ -43,10 +43,6 @@
 // waiter, all are asked. In the same way locks of dead owners are all probed while there are few claims, and before a refusal; else the
 // numbers of the processes are asked for, of more than 512 holders only before somebody has to wait, and 16 locks in turn.
 //
-// # Older versions
-//
-// Versions before the table use the same lock and claim files. Both count each other's runs in the same directory: see older.go.
-//
 // # Files
 //
 // In Dir/ledger/BOOT (BOOT names the host's boot, so that hosts that share a directory,
@@ -55,7 +51,6 @@
 //	lock              the one lock (flock); it is held for about a millisecond at a time, and says who has it
 //	turn              the lock that our own decisions take before they wait for other users
 //	ledger.table      everybody who holds or waits: a header and a record of 256 bytes each, replaced in place, with checksums
-//	ledger.json       there only when an older version has been at work: what it has is taken over, then it is removed
 //	waiters/ID        the pipe that wakes a waiter
 //	claims/ID.lock    locked by the owner while it lives: this alone tells who is alive
 //	claims/ID.json    the claim again, and what to clean up after its owner

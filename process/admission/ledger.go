@@ -149,9 +149,8 @@ func (l *Ledger) makeDirs() error {
 	return f.Close()
 }
 
-func (l *Ledger) claims() string     { return filepath.Join(l.dir, "claims") }
-func (l *Ledger) lockPath() string   { return filepath.Join(l.dir, "lock") }
-func (l *Ledger) ledgerPath() string { return filepath.Join(l.dir, "ledger.json") }
+func (l *Ledger) claims() string   { return filepath.Join(l.dir, "claims") }
+func (l *Ledger) lockPath() string { return filepath.Join(l.dir, "lock") }
 
 func (l *Ledger) unavailable(err error) error {
 	if _, ok := errors.AsType[*UnavailableError](err); ok {

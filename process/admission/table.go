@@ -14,19 +14,13 @@ import (
 // maxTable bounds what is read of the table.
 const maxTable = (1 + MaxClaims + MaxWaiters) * recordSize
 
-// load reads the table, and what an older version has changed since. What cannot be understood is set aside, and the table
+// load reads the table. What cannot be understood is set aside, and the table
 // is rebuilt from the claim files.
 func (b *book) load() error {
-	older, err := b.loadOlder()
-	if err != nil {
-		return err
-	}
 	lost, err := b.loadTable()
 	if err != nil {
 		return err
 	}
-	b.merge(older)
-	b.changed = b.changed || b.older
 	if !lost && b.damagedPath == "" {
 		return nil
 	}
@@ -181,9 +175,6 @@ func (b *book) store() error {
 		return err
 	}
 	failpoint("table written")
-	if b.older {
-		return b.removeOlder()
-	}
 	return nil
 }
 

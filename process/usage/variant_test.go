@@ -2,8 +2,6 @@ package usage_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -40,30 +38,6 @@ func TestVariantsAreKeptApartUnderOneTool(t *testing.T) {
 	list, err := h.Project(web.Key)
 	if err != nil || len(list) != 2 || list[0].Tool != "make" || list[0].Variant != "" || list[1].Tool != "make" || list[1].Variant != "test" {
 		t.Fatalf("%+v, %v", list, err)
-	}
-}
-
-// TestAFileOfAnOlderPlimsollIsRead and what an older one knows of ours: the schema is the same, and
-// a variant looks to it like a tool of its own, which it keeps.
-func TestAFileOfAnOlderPlimsollIsRead(t *testing.T) {
-	dir := t.TempDir()
-	h := usage.Open(dir, usage.Options{})
-	old := `{"schema":1,"project":"web-1f3a","path":"/src/web","appends":1,"tools":[{"tool":"make","recorded":1,"oom_kills":0,"last":1,` +
-		`"runs":[{"time":"2026-11-01T00:00:00Z","peak":761266176,"anon":0,"exact":true,"outcome":"ok","ms":60000,"exit":0}]}]}`
-	file := filepath.Join(h.Directory(), web.Key+".json")
-	if err := os.MkdirAll(h.Directory(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := h.Variants(web.Key, "make"); err != nil || len(got[""]) != 1 || got[""][0].Peak != 761266176 {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	appendAll(t, h, "make", done("test", limit.MiB, time.Minute))
-	body, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(body), `"schema":1`) || !strings.Contains(string(body), `"tool":"make"`) || !strings.Contains(string(body), `"tool":"make › test"`) {
-		t.Fatalf("%s, %v", body, err)
 	}
 }
 

@@ -15,8 +15,8 @@ var (
 
 // tools are the instruments of the tools plane.
 type tools struct {
-	duration, reading                                               *instrument
-	upstream, delivered                                             *instrument
+	duration, reading                                       *instrument
+	upstream, delivered                                     *instrument
 	calls, spilled, large, refused, moved, noise, gone, sum *instrument
 }
 

@@ -133,7 +133,7 @@ func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 		return err
 	}
 	from := begin
-	for part := int64(glancePart); g.run.Header.Counted && g.run.started && size-part > begin; part *= 4 {
+	for part := int64(glancePart); g.run.started && size-part > begin; part *= 4 {
 		if part > int64(len(buffer)) {
 			buffer = make([]byte, part)
 		}
@@ -266,9 +266,7 @@ func (g *glancer) glance() Glance {
 	if len(g.sample) > 0 {
 		if l, err := parse(g.sample); err == nil && l.sample != nil {
 			out.Sample = *l.sample
-			if g.run.Header.Counted {
-				n = counts{l.sample.Compactions + g.since.compactions, l.sample.Kills + g.since.kills}
-			}
+			n = counts{l.sample.Compactions + g.since.compactions, l.sample.Kills + g.since.kills}
 		} else {
 			out.Damaged++
 		}

@@ -256,22 +256,6 @@ func TestAFullFileIsReadAtItsEnds(t *testing.T) {
 	}
 }
 
-// A file of a version whose samples count nothing is read whole.
-func TestAnOlderFileIsReadWhole(t *testing.T) {
-	t.Parallel()
-	var text bytes.Buffer
-	e := encoder{}
-	text.Write(e.line("header", Header{Schema: 1, ID: "a", Kind: KindRun, Report: journal.Report{Tool: "x"}}))
-	text.Write(e.record(journal.Record{Seq: 1, Event: journal.RunStarted{PID: 1}}))
-	for i := range 3000 {
-		text.Write(e.record(journal.Record{Seq: uint64(i), Event: journal.WindowCompacted{Before: 160_000, After: 99_000}}))
-		text.Write(e.line("sample", Sample{AtMS: int64(i), Working: 6}))
-	}
-	if ends, whole, _ := glances(t, text.Bytes()); !reflect.DeepEqual(ends, whole) || ends.Compactions != 3000 {
-		t.Errorf("the ends tell\n%+v, the whole\n%+v", ends, whole)
-	}
-}
-
 func FuzzGlance(f *testing.F) {
 	header, _ := json.Marshal(Header{Schema: 1, ID: "a", Kind: KindRun, Started: time.Unix(1, 0)})
 	f.Add([]byte(`{"header":` + string(header) + "}\n" + `{"seq":1,"time":"2026-11-24T00:00:00Z","kind":"window.request","event":{"tokens":5,"limit_tokens":9}}` + "\n"))

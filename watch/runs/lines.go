@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// Schema is the version of the files. A reader takes older ones, and of newer ones what it knows.
+// Schema is the version of the files. Of newer ones a reader takes what it knows.
 const Schema = 1
 
 // What a run is.
@@ -38,9 +38,6 @@ type Header struct {
 	Notifies string `json:"notifies,omitempty"`
 	// Decision is what was known of the host when the run's numbers were decided.
 	Decision Decision `json:"decision,omitzero"`
-	// Counted says that each sample tells how often room was made until then, and how much was ended: who wants to know that need not
-	// read what stands before it.
-	Counted bool `json:"counted,omitempty"`
 	// Report is what the report says before the run: tool, project, command (masked), estimate, limits.
 	Report journal.Report `json:"report"`
 }
@@ -74,8 +71,8 @@ type Sample struct {
 	WindowLimit  int64 `json:"window_limit,omitempty"`
 	// DiskBytes is what the run has written to disks.
 	DiskBytes int64 `json:"disk_bytes,omitempty"`
-	// Compactions counts how often room was made since the run began, Kills what was ended for memory or at another limit. Both are 0 in
-	// files whose header is not Counted.
+	// Compactions counts how often room was made since the run began, Kills what was ended for memory or at another limit: who
+	// wants to know that need not read what stands before the sample.
 	Compactions int64 `json:"compactions,omitempty"`
 	Kills       int64 `json:"kills,omitempty"`
 }

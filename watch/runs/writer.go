@@ -109,7 +109,7 @@ func Begin(o Options, h Header) *Writer {
 		o.now = time.Now
 	}
 	w := &Writer{o: o, began: time.Now(), encode: encoder{values: secrets.Environ(o.Environ)}}
-	h.Schema, h.Counted, h.PID, h.Started = Schema, true, os.Getpid(), o.now().UTC()
+	h.Schema, h.PID, h.Started = Schema, os.Getpid(), o.now().UTC()
 	w.head, w.day = h, h.Started.Format(dayForm)
 	w.mu.Lock() // against the timer
 	w.timer, w.soon = time.AfterFunc(0, w.flush), true
