@@ -163,8 +163,7 @@ func (w WindowSettings) MarshalJSON() ([]byte, error) {
 		MaxTokens     *int     `json:"max_tokens"`
 		MaxToolOutput *int     `json:"max_tool_output"`
 		Target        *float64 `json:"target"`
-		StoreAgeMS    int64    `json:"store_age_ms"`
-	}{plain(w), number(w.MaxTokens), number(w.MaxToolOutput), target, w.StoreAge.Milliseconds()})
+	}{plain(w), number(w.MaxTokens), number(w.MaxToolOutput), target})
 }
 
 // MarshalJSON writes max_output as null for auto and durations in milliseconds.

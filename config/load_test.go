@@ -85,20 +85,20 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	want := config.Settings{
 		Enforcement: config.EnforcementBestEffort, MemoryMax: config.Auto, PidsMax: 512, MinFree: config.Auto, FreeMin: config.Auto, CountSwap: true,
 		OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, MemoryGrow: true, Grace: 2 * time.Second, CPUWeight: 60,
-		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"}, HistoryKeep: 200,
+		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"},
 		Window: config.WindowSettings{
-			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), RetryTarget: 0.6, MinMessages: 4, TopicTrigger: 0.6,
+			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), MinMessages: 4, TopicTrigger: 0.6,
 			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
 			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: int(config.Auto), Summarizer: "auto",
 			SummaryURL: "https://api.openai.com/v1",
-			Store:      "disk", StoreMax: 256 * limit.MiB, StoreAge: 7 * 24 * time.Hour, BodyMemory: 256 * limit.MiB, ViewMax: 64 * limit.MiB, BodyMax: limit.GiB,
+			Store:      "disk", BodyMemory: 256 * limit.MiB,
 		},
 		Upstream: config.UpstreamSettings{
 			OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com", Gemini: "https://generativelanguage.googleapis.com",
 		},
 		MCP: config.MCPSettings{
 			Wrap: "auto", MaxOutput: config.Auto, MaxItems: 100, PageItems: 20, MaxSearch: 1000, MaxMedia: 8 * limit.MiB,
-			Early: 30 * time.Second, MaxResult: 4 * limit.GiB, MemoryMax: 2 * limit.GiB, PidsMax: 512, MaxSessions: 1000,
+			Early: 30 * time.Second, MaxResult: 4 * limit.GiB, MemoryMax: 2 * limit.GiB, PidsMax: 512,
 			MaxProcesses: 16, Idle: 30 * time.Minute, ArgoCDTokens: "off", ArgoCDTools: "common",
 		},
 		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
@@ -204,7 +204,6 @@ func TestEveryFormOfEveryKeyIsUnderstood(t *testing.T) {
 		"layers":                   {"[resources]\nlayers = ['rlimit', 'monitor']", "", func(s config.Settings) any { return strings.Join(s.Layers, " ") }, "rlimit monitor"},
 		"grace":                    {"[resources]\ngrace = '500ms'", "", func(s config.Settings) any { return s.Grace }, 500 * time.Millisecond},
 		"shared_ledger":            {"[resources]\nshared_ledger = '/srv/plimsoll'", "", func(s config.Settings) any { return s.SharedLedger }, "/srv/plimsoll"},
-		"history_keep":             {"[resources]\nhistory_keep = 50", "", func(s config.Settings) any { return s.HistoryKeep }, 50},
 		"tool table":               {"[tools.codex]\nmemory_max_mb = 8192", "codex", func(s config.Settings) any { return s.MemoryMax }, 8 * limit.GiB},
 		"tool resources table":     {"[tools.codex.resources]\npids_max = 99", "codex", func(s config.Settings) any { return s.PidsMax }, 99},
 		"tool inline":              {"tools = { codex = { resources = { pids_max = 99 }, grace = '1s' } }", "codex", func(s config.Settings) any { return s.PidsMax }, 99},

@@ -33,7 +33,6 @@ func TestAProjectFileMayTightenButNotWeaken(t *testing.T) {
 		"shared directory":          {"", "shared_ledger = '/tmp/evil'", func(s config.Settings) any { return s.SharedLedger }, "", "may not set it"},
 		"reserve of the host":       {"", "min_free = '0'", func(s config.Settings) any { return s.MinFree }, config.Auto, "may not set it"},
 		"layers":                    {"", "layers = ['monitor']", func(s config.Settings) any { return len(s.Layers) }, 6, "may not set it"},
-		"history":                   {"", "history_keep = 1", func(s config.Settings) any { return s.HistoryKeep }, 200, "may not set it"},
 		"leftovers stay":            {"", "on_exit = 'leave'", func(s config.Settings) any { return s.OnExit }, config.OnExitKill, "stricter than kill"},
 		"pressure off":              {"", "on_pressure = 'off'", func(s config.Settings) any { return s.OnPressure }, config.OnPressureAuto, "stricter than auto"},
 		"longer grace":              {"", "grace = '1h'", func(s config.Settings) any { return s.Grace }, 2 * time.Second, "stricter than 2s"},

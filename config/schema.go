@@ -278,11 +278,6 @@ var resourceKeys = []*Key{
 		Doc: "Directory through which several users reckon with each other's claims, made by an admin (root's, mode 1777); empty means each user for himself.",
 		set: func(s *Settings, v any) { s.SharedLedger = v.(string) },
 	},
-	{
-		Name: "history_keep", Type: TypeCount, Default: "200", Project: ProjectNever, min: 1, max: maxHistory, example: "200",
-		Doc: "Runs kept per tool and project.",
-		set: func(s *Settings, v any) { s.HistoryKeep = v.(int) },
-	},
 }
 
 // matchKey stands in [tools.NAME] only.

@@ -96,11 +96,6 @@ var mcpKeys = []*Key{
 		set: func(s *Settings, v any) { s.MCP.PidsMax = v.(int) },
 	},
 	{
-		Name: "max_sessions", Type: TypeCount, Default: "1000", perServer: true, Project: ProjectNever, min: 1, max: 1 << 20, example: "1000",
-		Doc: "Sessions of clients that serve keeps for a server at once; the longest idle one ends first.",
-		set: func(s *Settings, v any) { s.MCP.MaxSessions = v.(int) },
-	},
-	{
 		Name: "max_processes", Type: TypeCount, Default: "16", perServer: true, Project: ProjectNever, min: 1, max: 1 << 16, example: "16",
 		Doc: "Processes of a server that serve starts at once: clients with sessions get one each.",
 		set: func(s *Settings, v any) { s.MCP.MaxProcesses = v.(int) },

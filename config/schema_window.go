@@ -2,7 +2,6 @@ package config
 
 import (
 	"slices"
-	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -60,11 +59,6 @@ var windowKeys = append([]*Key{
 		Name: "target", Type: TypeAutoRatio, Default: "auto", PerTool: true, Project: ProjectFree, min: 10, max: 95, example: "0.5",
 		Doc: "Part of the window that is in use after room was made; auto is 0.2, and a quarter of a trigger below 0.8: what is left stays as it is for long.",
 		set: func(s *Settings, v any) { s.Window.Target = v.(float64) },
-	},
-	{
-		Name: "retry_target", Type: TypeRatio, Default: "0.6", PerTool: true, Project: ProjectFree, min: 10, max: 95, example: "0.6",
-		Doc: "Part of a request that its provider refused as too long, naming no limit, that the next try keeps.",
-		set: func(s *Settings, v any) { s.Window.RetryTarget = v.(float64) },
 	},
 	{
 		Name: "topics", Type: TypeBool, Default: "false", PerTool: true, Project: ProjectFree, example: "true",
@@ -131,29 +125,9 @@ var windowKeys = append([]*Key{
 		set: func(s *Settings, v any) { s.Window.Store = v.(string) },
 	},
 	{
-		Name: "store_max", Type: TypeSize, Default: "256M", Project: ProjectNever, min: int64(limit.MiB), max: maxMemory, example: `"256M"`,
-		Doc: "Disk that kept compactions may take; the oldest go first.",
-		set: func(s *Settings, v any) { s.Window.StoreMax = v.(limit.Bytes) },
-	},
-	{
-		Name: "store_age", Type: TypeDuration, Default: "168h", Project: ProjectNever, min: int64(time.Minute), max: int64(365 * 24 * time.Hour), example: `"168h"`,
-		Doc: "How long a kept compaction lives after its last use.",
-		set: func(s *Settings, v any) { s.Window.StoreAge = v.(time.Duration) },
-	},
-	{
 		Name: "body_memory", Type: TypeSize, Default: "256M", Project: ProjectNever, min: 8 * int64(limit.MiB), max: maxBodies, example: `"256M"`,
 		Doc: "Memory that the bodies of requests on their way may take, with what looking into them takes; over it a request waits shortly and is then answered 503, one of 4 MiB or more goes on without a look.",
 		set: func(s *Settings, v any) { s.Window.BodyMemory = v.(limit.Bytes) },
-	},
-	{
-		Name: "view_max", Type: TypeSize, Default: "64M", Project: ProjectNever, min: int64(limit.MiB), max: maxBodies, example: `"64M"`,
-		Doc: "Largest body of a request that is looked into, unpacked; a larger one passes unseen and is counted.",
-		set: func(s *Settings, v any) { s.Window.ViewMax = v.(limit.Bytes) },
-	},
-	{
-		Name: "body_max", Type: TypeSize, Default: "1G", Project: ProjectNever, min: int64(limit.MiB), max: maxBodies, example: `"1G"`,
-		Doc: "Largest body that passes at all; a larger one is answered 413.",
-		set: func(s *Settings, v any) { s.Window.BodyMax = v.(limit.Bytes) },
 	},
 }, providerLimitKeys()...)
 

@@ -111,7 +111,6 @@ type Settings struct {
 	Layers     []string      `json:"layers"`     // the layers to try, in this order; never empty
 
 	SharedLedger string `json:"shared_ledger"` // directory of a ledger shared between users; "" means none
-	HistoryKeep  int    `json:"history_keep"`  // runs kept per tool and project
 
 	Window   WindowSettings   `json:"window"`
 	Upstream UpstreamSettings `json:"upstream"`
@@ -149,7 +148,6 @@ type WindowSettings struct {
 
 	Trigger     float64 `json:"trigger"`
 	Target      float64 `json:"target"` // or -1 for auto
-	RetryTarget float64 `json:"retry_target"`
 	MinMessages int     `json:"min_messages"`
 
 	Topics       bool    `json:"topics"`
@@ -165,12 +163,8 @@ type WindowSettings struct {
 	SummaryURL   string `json:"summary_url"`
 	SummaryKey   string `json:"summary_key"` // name of an environment variable
 
-	Store      string        `json:"store"` // "off", "memory" or "disk"
-	StoreMax   limit.Bytes   `json:"store_max"`
-	StoreAge   time.Duration `json:"-"`
-	BodyMemory limit.Bytes   `json:"body_memory"`
-	ViewMax    limit.Bytes   `json:"view_max"`
-	BodyMax    limit.Bytes   `json:"body_max"`
+	Store      string      `json:"store"` // "off", "memory" or "disk"
+	BodyMemory limit.Bytes `json:"body_memory"`
 }
 
 // UpstreamSettings are the values of table [upstream] in force: base URLs without a slash at
@@ -230,7 +224,6 @@ type MCPSettings struct {
 
 	MemoryMax    limit.Bytes   `json:"memory_max"` // of a server's processes
 	PidsMax      int           `json:"pids_max"`
-	MaxSessions  int           `json:"max_sessions"`
 	MaxProcesses int           `json:"max_processes"`
 	Idle         time.Duration `json:"-"`
 

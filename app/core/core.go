@@ -90,10 +90,10 @@ func (c *Core) SharedLedger() string {
 }
 
 // OpenHistory names the history of peaks; the error says why there is none.
-func (c *Core) OpenHistory(keep int, warn func(usage.Warning)) (*usage.History, error) {
+func (c *Core) OpenHistory(warn func(usage.Warning)) (*usage.History, error) {
 	dir, err := c.Dirs.EnsureState()
 	if err != nil {
 		return nil, err
 	}
-	return usage.Open(dir, usage.Options{Keep: keep, Warn: warn}), nil
+	return usage.Open(dir, usage.Options{Warn: warn}), nil
 }

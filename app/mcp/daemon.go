@@ -98,7 +98,7 @@ func OpenDaemon(app *core.Core, s config.Settings, j *journal.Journal, token, ve
 			Settings: gateway.Settings{Limits: limitsOf(s.MCP), MaxSearch: s.MCP.MaxSearch}, Definitions: plane.definitions(s.MCP.ToolsMax),
 		})
 		h := mcpserver.New(mcpserver.Options{
-			Name: "merged", Open: m.Open, Principal: plane.principal, MaxSessions: s.MCP.MaxSessions, Idle: s.MCP.Idle, Journal: j,
+			Name: "merged", Open: m.Open, Principal: plane.principal, Idle: s.MCP.Idle, Journal: j,
 		})
 		d.Routes.routes["/mcp"] = h
 		d.closing = append(d.closing, h.Close)

@@ -342,7 +342,7 @@ func (p *Plane) mount(m *Routes, path string, s config.MCPServer, g *gateway.Ser
 		return scheme + "://" + r.Host
 	}
 	o := mcpserver.Options{
-		Name: s.Name, Open: g.Open, Principal: p.principal, MaxSessions: s.MCP.MaxSessions, Idle: s.MCP.Idle, Journal: p.Journal,
+		Name: s.Name, Open: g.Open, Principal: p.principal, Idle: s.MCP.Idle, Journal: p.Journal,
 	}
 	if s.URL != "" {
 		o.Resource = func(r *http.Request) string { return here(r) + wellKnown + path }

@@ -108,11 +108,7 @@ func (a *app) decideRun(o *Options, r *report) (*decision, *usage.History, error
 	if o.JSON && !o.DryRun {
 		return nil, nil, errors.New("--json goes with --dry-run; for the report of a run write --report FILE")
 	}
-	settings, err := a.Config.For("")
-	if err != nil {
-		return nil, nil, err
-	}
-	history, err := a.OpenHistory(settings.HistoryKeep, func(w usage.Warning) { r.warn("history", w.Text) })
+	history, err := a.OpenHistory(func(w usage.Warning) { r.warn("history", w.Text) })
 	if err != nil {
 		r.warn("history", "history is off: "+strings.TrimSuffix(err.Error(), "; history is off"))
 	}

@@ -20,7 +20,7 @@ func openStore(app *core.Core, w config.WindowSettings, j *journal.Journal) (*ch
 	if w.Store == "off" {
 		return nil, nil
 	}
-	o := checkpoint.Options{MaxBytes: int64(w.StoreMax), MaxAge: w.StoreAge, Journal: j}
+	o := checkpoint.Options{Journal: j}
 	var failed error
 	if w.Store == "disk" {
 		var store *checkpoint.Store
@@ -54,11 +54,7 @@ func Existing(app *core.Core) (*checkpoint.Store, error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	settings, err := app.Config.For("")
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.Open(checkpoint.Options{Dir: dir, MaxBytes: int64(settings.Window.StoreMax), MaxAge: settings.Window.StoreAge})
+	return checkpoint.Open(checkpoint.Options{Dir: dir})
 }
 
 // Entry says what was cut from a conversation at one time, Cut has the text too.

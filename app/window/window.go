@@ -75,8 +75,8 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	po := proxy.Options{
 		Upstreams: o.Upstreams, Mode: proxy.Mode(w.Mode), Token: o.Token, PeerPath: o.PeerPath,
 		Hosts: s.Serve.Hosts, Origins: s.Serve.Origins, AnyPeer: s.Serve.AnyUser,
-		MemoryBudget: int64(w.BodyMemory), MaxHeld: int64(w.ViewMax), MaxBody: int64(w.BodyMax),
-		RetryTarget: w.RetryTarget, OwnCompaction: o.Own, Summaries: native.ParseUse(w.Summarizer),
+		MemoryBudget:  int64(w.BodyMemory),
+		OwnCompaction: o.Own, Summaries: native.ParseUse(w.Summarizer),
 		NoPreflight: !w.Compact, NoRepair: !w.Repair,
 		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
 		Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,

@@ -135,14 +135,6 @@ func (b *book) lastExaminedTicket() (ticket uint64, holders int) {
 // temporary files). Its owner then counts as long as its process is there.
 func (l *Ledger) lockMissing(id string) bool { return missing(l.claimLock(id)) }
 
-// claimFileMissing reports a claim without a file of its own.
-func (l *Ledger) claimFileMissing(id string) bool { return missing(l.claimFilePath(id)) }
-
-func missing(path string) bool {
-	_, err := os.Lstat(path)
-	return errors.Is(err, fs.ErrNotExist)
-}
-
 func (l *Ledger) takeMissing(id string) (*os.File, bool) {
 	f, err := os.OpenFile(l.claimLock(id), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -201,4 +193,9 @@ func (b *book) byID(id string) *entry {
 		}
 	}
 	return b.index[id]
+}
+
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }

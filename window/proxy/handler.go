@@ -308,7 +308,7 @@ func badPath(err error) *refusal {
 func (p *Proxy) tooLarge() *refusal {
 	return &refusal{
 		status: http.StatusRequestEntityTooLarge, reason: "too_large",
-		text: fmt.Sprintf("the body is larger than %d bytes, the most this proxy lets through; raise [window] body_max when it is meant", p.o.MaxBody),
+		text: fmt.Sprintf("the body is larger than %d bytes, the most this proxy lets through", p.o.MaxBody),
 	}
 }
 

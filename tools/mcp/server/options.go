@@ -13,7 +13,7 @@ import (
 // Defaults of [Options].
 const (
 	// DefaultMaxSessions bounds sessions and, beside them, the connections for clients without one.
-	DefaultMaxSessions = 4096
+	DefaultMaxSessions = 1000
 	// DefaultIdle is how long a session without an open request or stream is kept: agents
 	// pause for as long as their users do.
 	DefaultIdle = 30 * time.Minute

@@ -36,7 +36,7 @@ type Options struct {
 
 // The defaults of [Options].
 const (
-	DefaultMaxBytes    = 512 << 20
+	DefaultMaxBytes    = 256 << 20
 	DefaultMaxFiles    = 10_000
 	DefaultMaxAge      = 7 * 24 * time.Hour
 	DefaultMemoryBytes = 32 << 20
