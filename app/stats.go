@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/process/estimate"
@@ -14,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// StatsOptions select what [App.Stats] and [App.Backtest] look at.
+// StatsOptions select what [App.Stats] looks at.
 type StatsOptions struct {
 	// Tool keeps to one tool; "" means every one.
 	Tool string
@@ -23,8 +22,6 @@ type StatsOptions struct {
 	Project string
 	// All means every project.
 	All bool
-	// Traces are Nextflow traces for Backtest to replay in place of the history.
-	Traces []string
 }
 
 // Stat is the history of one tool in one project, as `stats --json` prints it. Sizes are
@@ -81,86 +78,6 @@ func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 		return nil
 	})
 	return stats, err
-}
-
-// BacktestRow is the score of one estimator on one workflow, as `stats --backtest --json`
-// prints it. An empty workflow is all of them together.
-type BacktestRow struct {
-	Workflow  string `json:"workflow"`
-	Estimator string `json:"estimator"`
-	// Tasks were estimated and counted. First had no history yet, and what Censored needed
-	// nobody knows: neither is counted.
-	Tasks    int `json:"tasks"`
-	First    int `json:"first"`
-	Censored int `json:"censored"`
-	// Under is how many tasks were reserved too little, UnderPercent their share.
-	Under        int     `json:"under_reserved"`
-	UnderPercent float64 `json:"under_reserved_percent"`
-	// WasteRatio is what was reserved in vain over what was used.
-	WasteRatio float64 `json:"waste_ratio"`
-	UsedGBh    float64 `json:"used_gbh"`
-}
-
-// Backtest replays the history, or traces when there are any, with every estimator: first
-// the rows over all workflows, then each workflow's, the worst first. Without anything to
-// replay there are no rows.
-func (a *App) Backtest(ctx context.Context, o StatsOptions) ([]BacktestRow, error) {
-	workflows, err := a.workflows(ctx, o)
-	rows := []BacktestRow{}
-	if err != nil || len(workflows) == 0 {
-		return rows, err
-	}
-	for _, r := range estimate.Backtest(workflows, estimate.Estimators()) {
-		rows = append(rows, BacktestRow{
-			Workflow: r.Workflow, Estimator: r.Estimator, Tasks: r.Tasks, First: r.First, Censored: r.Censored,
-			Under: r.Under, UnderPercent: r.UnderPercent(), WasteRatio: r.WasteRatio(), UsedGBh: r.UsedGBh(),
-		})
-	}
-	return rows, nil
-}
-
-func (a *App) workflows(ctx context.Context, o StatsOptions) ([]estimate.Workflow, error) {
-	var workflows []estimate.Workflow
-	if len(o.Traces) > 0 {
-		for _, name := range o.Traces {
-			w, err := a.readTrace(name)
-			if err != nil {
-				return nil, err
-			}
-			workflows = append(workflows, w)
-		}
-		return workflows, nil
-	}
-	err := a.eachSummary(ctx, o, func(s usage.Summary) error {
-		// A variant in a project has a history of its own, so it is a workflow of one process.
-		name := strings.TrimSpace(s.Tool + " " + s.Variant)
-		if tasks := estimate.TasksFromRuns(name, s.Runs); len(tasks) > 0 {
-			workflows = append(workflows, estimate.Workflow{Name: name + " in " + s.Project.Key, Tasks: tasks})
-		}
-		return nil
-	})
-	return workflows, err
-}
-
-func (a *App) readTrace(name string) (estimate.Workflow, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return estimate.Workflow{}, fmt.Errorf("--trace: %w", err)
-	}
-	defer f.Close()
-	tasks, count, err := estimate.ReadTrace(f, name)
-	if err != nil {
-		return estimate.Workflow{}, err
-	}
-	if left := count.Rows - len(tasks); left > 0 {
-		a.Warn(fmt.Sprintf("%s: %d of %d rows are left out: %d did not complete, %d have no peak_rss, %d no time, %d end inside the line",
-			name, left, count.Rows, count.NotCompleted, count.NoPeak, count.NoTime, count.Truncated))
-	}
-	if len(tasks) == 0 {
-		return estimate.Workflow{}, fmt.Errorf("%s: none of its %d rows is a completed task with a peak_rss; was the trace written by a run that finished?", name, count.Rows)
-	}
-	base := filepath.Base(name)
-	return estimate.Workflow{Name: strings.TrimSuffix(base, filepath.Ext(base)), Tasks: tasks}, nil
 }
 
 // eachSummary calls visit with the part of the history that o selects. It makes no

@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/process/usage"
 )
 
 func init() {
-	register("estimate", "back-test of the estimators; --trace FILE (repeat it) replays Nextflow traces", benchEstimate)
+	register("estimate", "back-test of the estimators; --trace FILE (repeat it) replays Nextflow traces, --history your own history", benchEstimate)
 }
 
 // traces collects the values of a flag that may be repeated.
@@ -29,11 +31,18 @@ func benchEstimate(ctx context.Context, o *Out, args []string) error {
 	var files traces
 	flags := flag.NewFlagSet("estimate", flag.ContinueOnError)
 	flags.Var(&files, "trace", "Nextflow trace, TSV or CSV; may be repeated")
+	history := flags.Bool("history", false, "replay the history of this user's runs")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	files = append(files, flags.Args()...)
-	if len(files) == 0 {
+	var workflows []estimate.Workflow
+	if *history {
+		var err error
+		if workflows, err = ownHistory(); err != nil {
+			return err
+		}
+	} else if len(files) == 0 {
 		made, err := generatedTrace()
 		if err != nil {
 			return err
@@ -41,7 +50,6 @@ func benchEstimate(ctx context.Context, o *Out, args []string) error {
 		files = traces{made}
 		o.Note("replayed: a generated trace of a workflow that never ran; give --trace FILE for a real one")
 	}
-	var workflows []estimate.Workflow
 	for _, name := range files {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -72,6 +80,28 @@ func benchEstimate(ctx context.Context, o *Out, args []string) error {
 	}
 	o.Note("a task's peak is known when it has ended; the reservation is taken for the limit; a task that does not fit wastes all of it, then twice as much until it fits; a process's first tasks are not counted")
 	return nil
+}
+
+// ownHistory reads what Plimsoll remembers of this user's runs. A tool, or one use of it, in a project is a workflow of one process.
+func ownHistory() ([]estimate.Workflow, error) {
+	dir, err := config.NewDirs(os.Getenv).State()
+	if err != nil {
+		return nil, err
+	}
+	var workflows []estimate.Workflow
+	for s, err := range usage.Open(dir, usage.Options{}).Summaries() {
+		if err != nil {
+			return nil, err
+		}
+		name := strings.TrimSpace(s.Tool + " " + s.Variant)
+		if tasks := estimate.TasksFromRuns(name, s.Runs); len(tasks) > 0 {
+			workflows = append(workflows, estimate.Workflow{Name: name + " in " + s.Project.Key, Tasks: tasks})
+		}
+	}
+	if len(workflows) == 0 {
+		return nil, fmt.Errorf("there is nothing to replay in %s yet: it takes two runs of one tool in one project", dir)
+	}
+	return workflows, nil
 }
 
 func readTrace(name string) (estimate.Workflow, estimate.TraceCount, error) {

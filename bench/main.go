@@ -96,14 +96,14 @@ func register(name, about string, run func(context.Context, *Out, []string) erro
 
 func main() {
 	asJSON := flag.Bool("json", false, "print one JSON object a line")
-	flag.Usage = usage
+	flag.Usage = printUsage
 	flag.Parse()
 	args := flag.Args()
 	if i := slices.IndexFunc(args, func(a string) bool { return a == "-json" || a == "--json" }); i >= 0 {
 		*asJSON, args = true, slices.Delete(args, i, i+1)
 	}
 	if len(args) == 0 {
-		usage()
+		printUsage()
 		os.Exit(2)
 	}
 	for _, b := range benchmarks {
@@ -122,11 +122,11 @@ func main() {
 		return
 	}
 	fmt.Fprintf(os.Stderr, "bench: there is no benchmark %q\n", args[0])
-	usage()
+	printUsage()
 	os.Exit(2)
 }
 
-func usage() {
+func printUsage() {
 	fmt.Fprintln(os.Stderr, "usage: go run ./bench [-json] NAME [ARG...]")
 	slices.SortFunc(benchmarks, func(a, b benchmark) int {
 		if a.name < b.name {

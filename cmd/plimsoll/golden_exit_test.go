@@ -33,7 +33,7 @@ func TestExitStatusesStay(t *testing.T) {
 		"config explain memory_max", "config explain no_such_key", "config explain", "config explain one two",
 		"config check", "config check no-such-file",
 		"doctor", "doctor --json", "doctor extra",
-		"stats", "stats --json", "stats --mcp", "stats --backtest", "stats --forget", "stats --forget nobody --yes", "stats --nonsense",
+		"stats", "stats --json", "stats --mcp", "stats --forget", "stats --forget nobody --yes", "stats --nonsense",
 		"predict claude", "predict claude --format k8s", "predict claude --format nonsense", "predict",
 		"slots", "slots --json", "slots --tree", "slots extra", "gc", "gc --dry-run", "gc --json", "gc --nonsense",
 		"models", "models gpt-4o", "models --provider nobody", "models one two", "window", "window show", "window show --json", "window show nothing", "window nonsense",

@@ -44,7 +44,6 @@ var printed = []struct {
 	{"setup --json", reflect.TypeFor[app.SetupResult]()},
 	{"slots --json", reflect.TypeFor[[]app.Slot]()},
 	{"stats --json", reflect.TypeFor[[]app.Stat]()},
-	{"stats --backtest --json", reflect.TypeFor[[]app.BacktestRow]()},
 	{"stats --forget --json", reflect.TypeFor[[]app.Forgotten]()},
 	{"stats --mcp --json", reflect.TypeFor[[]app.MCPSize]()},
 	{"status --json", reflect.TypeFor[app.RunGlance]()},

@@ -15,9 +15,9 @@ import (
 
 func newStatsCommand(open opener) *cobra.Command {
 	var (
-		o                         app.StatsOptions
-		asJSON, backtest, servers bool
-		forget                    forgetting
+		o               app.StatsOptions
+		asJSON, servers bool
+		forget          forgetting
 	)
 	cmd := &cobra.Command{
 		Use:   "stats [TOOL]",
@@ -27,9 +27,6 @@ func newStatsCommand(open opener) *cobra.Command {
 Without --project and --all it is about the project of the working directory, and about every
 project when that one has no history.
 
-With --backtest every way of estimating is replayed over the history, or over Nextflow traces: how
-often it would have reserved too little, and how much in vain.
-
 With --forget TOOL what is kept of that tool is removed, in every project or in that of --project: after
 a run that was not like the others, say. It asks on a terminal; elsewhere it needs --yes.
 
@@ -37,16 +34,12 @@ With --mcp it is about MCP servers: how large the results of each tool were when
 server, and how much of that reached the client.`,
 		Example: `  plimsoll stats
   plimsoll stats claude --all
-  plimsoll stats --backtest --trace execution_trace.txt
   plimsoll stats --forget make --project .
   plimsoll stats --mcp`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.Tool = args[0]
-			}
-			if len(o.Traces) > 0 && !backtest {
-				return errors.New("--trace needs --backtest: a trace is replayed, not recorded")
 			}
 			if cmd.Flags().Changed("forget") == (forget.tool == "") {
 				return errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
@@ -75,16 +68,6 @@ server, and how much of that reached the client.`,
 				}
 				return printSizes(plain(cmd.OutOrStdout()), o.Tool, rows)
 			}
-			if backtest {
-				rows, err := a.Backtest(cmd.Context(), o)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), rows)
-				}
-				return printBacktest(plain(cmd.OutOrStdout()), rows)
-			}
 			stats, err := a.Stats(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -97,17 +80,14 @@ server, and how much of that reached the client.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.BoolVar(&backtest, "backtest", false, "replay every way of estimating")
 	f.BoolVar(&servers, "mcp", false, "sizes of the results of MCP tools, of the server named or of all")
-	f.StringArrayVar(&o.Traces, "trace", nil, "Nextflow trace to replay instead of the history (TSV or CSV); may be repeated")
 	f.StringVar(&o.Project, "project", "", "directory or key of the project")
 	f.BoolVar(&o.All, "all", false, "every project")
 	f.StringVar(&forget.tool, "forget", "", "remove what is kept of this tool")
 	f.BoolVarP(&forget.yes, "yes", "y", false, "with --forget: do not ask")
 	f.BoolVarP(&forget.dryRun, "dry-run", "n", false, "with --forget: list what would be removed, and remove nothing")
 	cmd.MarkFlagsMutuallyExclusive("project", "all")
-	cmd.MarkFlagsMutuallyExclusive("forget", "backtest", "mcp")
-	cmd.MarkFlagsMutuallyExclusive("mcp", "backtest")
+	cmd.MarkFlagsMutuallyExclusive("forget", "mcp")
 	cmd.MarkFlagsMutuallyExclusive("mcp", "project")
 	cmd.MarkFlagsMutuallyExclusive("mcp", "all")
 	return cmd
@@ -151,33 +131,6 @@ func printSizes(w io.Writer, server string, rows []app.MCPSize) error {
 	for _, r := range rows {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", app.Printable(r.Server), app.Printable(r.Tool), r.Calls, size(r.UpstreamBytes), size(r.DeliveredBytes),
 			size(r.AverageBytes), size(r.P95Bytes), size(r.MaxBytes), r.Spilled, r.Failed)
-	}
-	return t.Flush()
-}
-
-func printBacktest(w io.Writer, rows []app.BacktestRow) error {
-	counted := 0
-	for _, r := range rows {
-		counted += r.Tasks
-	}
-	if counted == 0 {
-		_, err := fmt.Fprintln(w, "There is nothing to replay yet: it takes two runs of one tool in one project, or --trace FILE.")
-		return err
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "WORKFLOW\tESTIMATOR\tTASKS\tUNDER-RESERVED\tWASTE (GBh/GBh)")
-	last := ""
-	for _, r := range rows {
-		name := r.Workflow
-		if name == "" {
-			name = "(all)"
-		}
-		if name == last {
-			name = ""
-		} else {
-			last = name
-		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%.2f %%\t%.3f\n", name, r.Estimator, r.Tasks, r.UnderPercent, r.WasteRatio)
 	}
 	return t.Flush()
 }

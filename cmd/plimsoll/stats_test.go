@@ -87,9 +87,6 @@ func TestStatsWithoutHistorySaysWhatToDo(t *testing.T) {
 	if rows := stats(t, f); len(rows) != 0 {
 		t.Errorf("got %v", rows)
 	}
-	if got := output(t, newStatsCommand(f.open), "--backtest"); !strings.Contains(got, "--trace") {
-		t.Errorf("got %q", got)
-	}
 	if entries, err := os.ReadDir(f.state); err != nil || len(entries) != 0 {
 		t.Errorf("looking left %v behind, %v", entries, err)
 	}
@@ -144,43 +141,6 @@ func TestStatsScope(t *testing.T) {
 	f.record(t, "", "claude", limit.MiB)
 	if rows := stats(t, f); len(rows) != 1 || rows[0]["project"] != "web" {
 		t.Errorf("with history here: %v", rows)
-	}
-}
-
-func TestBacktestOfATraceHasOneRowPerEstimator(t *testing.T) {
-	trace, err := filepath.Abs("../../process/estimate/testdata/generated.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newFixture(t)
-	var rows []struct {
-		Workflow  string  `json:"workflow"`
-		Estimator string  `json:"estimator"`
-		Tasks     int     `json:"tasks"`
-		Under     float64 `json:"under_reserved_percent"`
-	}
-	text := output(t, newStatsCommand(f.open), "--backtest", "--trace", trace, "--json")
-	if err := json.Unmarshal([]byte(text), &rows); err != nil {
-		t.Fatal(err)
-	}
-	total := map[string]float64{}
-	for _, r := range rows {
-		if r.Workflow == "" {
-			total[r.Estimator] = r.Under
-		} else if r.Workflow != "generated" {
-			t.Errorf("workflow %q", r.Workflow)
-		}
-	}
-	for _, name := range []string{"p95", "max20", "vpa", "max5x1.5", "bound", "bound-log", "tail"} {
-		if _, ok := total[name]; !ok {
-			t.Errorf("no row for %s", name)
-		}
-	}
-	if total["bound"] >= total["p95"] {
-		t.Errorf("bound under-reserves %v %%, p95 %v %%", total["bound"], total["p95"])
-	}
-	if len(f.warnings) != 1 || !strings.Contains(f.warnings[0], "7 of 704 rows") {
-		t.Errorf("rows left out silently: %q", f.warnings)
 	}
 }
 
