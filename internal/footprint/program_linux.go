@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,21 +14,31 @@ import (
 // those back that are used again. Starting reads two thirds of the program once, and they would count as the process's own for
 // ever. Nothing is lost where it fails.
 func releaseProgram() {
+	for _, m := range ownMappings() {
+		unix.Syscall(unix.SYS_MADVISE, m.start, m.size, unix.MADV_DONTNEED)
+	}
+}
+
+type mapping struct{ start, size uintptr }
+
+// ownMappings are the parts of the program that were mapped when it started, which stay where they are: nothing of it is loaded later.
+var ownMappings = sync.OnceValue(func() (list []mapping) {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
-		return
+		return nil
 	}
 	f, err := os.Open("/proc/self/maps")
 	if err != nil {
-		return
+		return nil
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if start, size, ok := readOnly(lines.Text(), program); ok {
-			unix.Syscall(unix.SYS_MADVISE, start, size, unix.MADV_DONTNEED)
+			list = append(list, mapping{start, size})
 		}
 	}
-}
+	return list
+})
 
 // readOnly returns the addresses of a mapping, a line of /proc/self/maps, when it is a part of the program that can never have been
 // written to: a page that was written to exists nowhere else.

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // ErrBusy is wrapped by the error of [Remove] when processes that may stay are still there.
@@ -249,7 +250,8 @@ func Current(r Remains) (used limit.Bytes, ok bool) {
 			dir = filepath.Join(dir, "run")
 			fallthrough
 		case Cgroup2:
-			stat := fieldReader(readInto(filepath.Join(dir, "memory.stat"), nil))
+			var room [4 << 10]byte
+			stat := statOf(dir, room[:])
 			if len(stat) == 0 {
 				continue
 			}
@@ -259,11 +261,21 @@ func Current(r Remains) (used limit.Bytes, ok bool) {
 			}
 			return limit.Bytes(stat.get("anon") + stat.get("shmem") + kernel), true
 		case Cgroup1:
-			stat := fieldReader(readInto(filepath.Join(dir, "memory.stat"), nil))
+			var room [4 << 10]byte
+			stat := statOf(dir, room[:])
 			if len(stat) > 0 {
 				return limit.Bytes(stat.get("total_rss") + stat.get("total_shmem")), true
 			}
 		}
 	}
 	return 0, false
+}
+
+// statOf reads memory.stat of a group into buf, as much as fits: what is asked for comes early. It is empty when there is none.
+func statOf(dir string, buf []byte) fieldReader {
+	text, err := sysfile.ReadInto(filepath.Join(dir, "memory.stat"), buf)
+	if err != nil {
+		return nil
+	}
+	return text
 }

@@ -3,6 +3,7 @@ package proctree
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -186,12 +187,15 @@ func (t *Tree) Close() error {
 
 // Members returns the processes of the tree as the last scan left them, in the order in
 // which they were found: the root first, ancestors before descendants.
-func (t *Tree) Members() []Process {
+func (t *Tree) Members() []Process { return t.AppendMembers(nil) }
+
+// AppendMembers is Members for who looks again and again: it appends to out.
+func (t *Tree) AppendMembers(out []Process) []Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := make([]Process, len(t.members))
-	for i, m := range t.members {
-		out[i] = m.Process
+	out = slices.Grow(out, len(t.members))
+	for _, m := range t.members {
+		out = append(out, m.Process)
 	}
 	return out
 }
