@@ -66,16 +66,16 @@ type Small struct {
 	limit      int64
 	processors int
 	resting    bool
-	live       uint64 // what was in use when it began to rest, bytes
-	round      int    // how often it began to
-	over       bool   // Restore was called
+	held       int64 // what it held when it began to rest, bytes
+	round      int   // how often it began to
+	over       bool  // Restore was called
 }
 
 const (
-	// worthwhile is the garbage for which the collector is called, in bytes.
+	// worthwhile is how much a process grows before the collector is called, in bytes.
 	worthwhile = 384 << 10
-	// burst is how much more memory than now a resting process may take before Go collects at once, in bytes.
-	burst = 4 << 20
+	// burst is what Go may have of memory before it collects at once, in bytes: a process that waits has some 7 MB, half of them only reserved.
+	burst = 16 << 20
 )
 
 // Shrink gives back what starting took: garbage, free pages, and the pages of the program that were only read to start. It
@@ -98,8 +98,7 @@ func (s *Small) Again() {
 	if s.over {
 		return
 	}
-	var m runtime.MemStats
-	if runtime.ReadMemStats(&m); s.resting && m.HeapAlloc < s.live+worthwhile {
+	if held, ok := held(); ok && s.resting && held < s.held+worthwhile {
 		releaseProgram()
 		return
 	}
@@ -113,15 +112,22 @@ func (s *Small) rest() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" { // who sets them decides
 		return
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	s.resting, s.live = true, m.HeapAlloc
+	held, ok := held()
+	if !ok {
+		return
+	}
+	s.resting, s.held = true, held
 	s.round++
-	debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + burst)
+	debug.SetMemoryLimit(burst)
 	debug.SetGCPercent(-1)
 	// What nobody holds is gone after the next collection, which nothing but the limit begins: then there is more to do than to wait.
-	round := s.round
-	runtime.AddCleanup(new([16]byte), func(s *Small) { s.wake(round) }, s)
+	runtime.SetFinalizer(&rest{s, s.round}, func(r *rest) { r.of.wake(r.round) })
+}
+
+// rest is one time of resting.
+type rest struct {
+	of    *Small
+	round int
 }
 
 // wake ends a rest: the collector works as it does in a small process.

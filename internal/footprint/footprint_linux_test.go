@@ -86,8 +86,11 @@ func TestSmallRests(t *testing.T) {
 	if got := collections(); got != before || percent() != -1 {
 		t.Errorf("a minute without garbage: %d collections, GOGC %d", got-before, percent())
 	}
-	for range 2 * worthwhile >> 10 {
-		heap = make([]byte, 1<<10)
+	for range 16 * worthwhile >> 20 {
+		heap = make([]byte, 1<<20) // each on pages of its own
+		for i := 0; i < len(heap); i += 4 << 10 {
+			heap[i] = 1
+		}
 	}
 	if got := collections(); got != before {
 		t.Errorf("a little garbage: %d collections", got-before)

@@ -25,10 +25,24 @@ type ownCgroup struct {
 
 // level is one cgroup that can have limits: ours, or one around it. The names of its files are made once.
 type level struct {
-	version                                                        int
-	path, dir                                                      string
-	max, current, stat, swapMax, swapCurrent, bothMax, bothCurrent string
-	inactive                                                       string // the field of stat
+	version   int
+	path, dir string
+	files     [files]string
+}
+
+// The files of a level, as cgroup v1 and v2 name them.
+const (
+	maxName = iota
+	currentName
+	statName
+	swapMaxName // of memory and swap together in v1
+	swapCurrentName
+	files
+)
+
+var fileNames = [...][files]string{
+	{"memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat", "memory.memsw.limit_in_bytes", "memory.memsw.usage_in_bytes"},
+	{"memory.max", "memory.current", "memory.stat", "memory.swap.max", "memory.swap.current"},
 }
 
 // places are our cgroups in the hierarchies that can limit memory, and what of that is not exact.
@@ -93,14 +107,8 @@ func appendLevels(levels []level, p ownCgroup) []level {
 	at, name := p.rel, p.path
 	for range maxDepth {
 		l := level{version: p.version, path: name, dir: path.Join(p.mount.point, at)}
-		file := func(name string) string { return strings.TrimPrefix(path.Join(l.dir, name), "/") }
-		l.stat = file("memory.stat")
-		if p.version == 1 {
-			l.max, l.current, l.inactive = file("memory.limit_in_bytes"), file("memory.usage_in_bytes"), "total_inactive_file"
-			l.bothMax, l.bothCurrent = file("memory.memsw.limit_in_bytes"), file("memory.memsw.usage_in_bytes")
-		} else {
-			l.max, l.current, l.inactive = file("memory.max"), file("memory.current"), "inactive_file"
-			l.swapMax, l.swapCurrent = file("memory.swap.max"), file("memory.swap.current")
+		for i, file := range fileNames[p.version-1] {
+			l.files[i] = strings.TrimPrefix(path.Join(l.dir, file), "/")
 		}
 		levels = append(levels, l)
 		if at == "." {
@@ -114,29 +122,22 @@ func appendLevels(levels []level, p ownCgroup) []level {
 // readLimits reads one cgroup; ok is false when it has no limit.
 func (r *Reading) readLimits(root fs.FS, l *level) (c Cgroup, ok bool) {
 	c = Cgroup{Path: l.path, Dir: l.dir, Version: l.version, Limit: Unlimited, SwapLimit: Unlimited, BothLimit: Unlimited}
-	c.Limit, _ = readSize(root, l.max, Unlimited)
+	swapLimit, swapUsage, inactive := &c.SwapLimit, &c.SwapUsage, "inactive_file"
 	if l.version == 1 {
-		c.BothLimit, _ = readSize(root, l.bothMax, Unlimited)
-	} else {
-		c.SwapLimit, _ = readSize(root, l.swapMax, Unlimited)
+		swapLimit, swapUsage, inactive = &c.BothLimit, &c.BothUsage, "total_inactive_file"
 	}
-	if c.Limit == Unlimited && c.SwapLimit == Unlimited && c.BothLimit == Unlimited {
-		return c, false
-	}
-	if c.SwapLimit != Unlimited {
-		c.SwapUsage, _ = readSize(root, l.swapCurrent, 0)
-	}
-	if c.BothLimit != Unlimited {
-		c.BothUsage, _ = readSize(root, l.bothCurrent, 0)
+	c.Limit, _ = readSize(root, l.files[maxName], Unlimited)
+	if *swapLimit, _ = readSize(root, l.files[swapMaxName], Unlimited); *swapLimit != Unlimited {
+		*swapUsage, _ = readSize(root, l.files[swapCurrentName], 0)
 	}
 	if c.Limit == Unlimited && c.BothLimit == Unlimited {
-		return c, true
+		return c, c.SwapLimit != Unlimited
 	}
-	if c.Usage, ok = readSize(root, l.current, 0); !ok {
+	if c.Usage, ok = readSize(root, l.files[currentName], 0); !ok {
 		r.approximate("the usage of cgroup " + l.dir + " cannot be read and counts as 0")
 	}
-	if stat, err := readFile(root, l.stat, maxFile); err == nil {
-		c.InactiveFile = min(parseStat(stat, l.inactive), c.Usage)
+	if stat, err := readFile(root, l.files[statName], maxFile); err == nil {
+		c.InactiveFile = min(parseStat(stat, inactive), c.Usage)
 	}
 	return c, true
 }

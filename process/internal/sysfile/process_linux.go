@@ -24,28 +24,6 @@ func ReadInto(name string, buf []byte) ([]byte, error) {
 	return readInto(append(append(room[:0], name...), 0), buf)
 }
 
-// Each hands a file to take, part by part and at most maxBytes of it, for who wants to know something of a text that is too long to keep.
-// It reads into buf, and a part is good until take returns.
-func Each(name string, buf []byte, maxBytes int, take func(part []byte)) error {
-	fd, err := retry(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
-	if err != nil {
-		return &os.PathError{Op: "open", Path: name, Err: err}
-	}
-	defer unix.Close(fd)
-	for left := maxBytes; left > 0; {
-		n, err := retry(func() (int, error) { return unix.Read(fd, buf[:min(left, len(buf))]) })
-		if err != nil {
-			return &os.PathError{Op: "read", Path: name, Err: err}
-		}
-		if n == 0 {
-			return nil
-		}
-		take(buf[:n])
-		left -= n
-	}
-	return nil
-}
-
 // Missing says that a file is not there, of which path is the name. Any other answer is false: whoever wants to know more opens it.
 func Missing(name string) bool {
 	var room [256]byte
