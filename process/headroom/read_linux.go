@@ -67,11 +67,7 @@ func (r *Reader) find(now time.Time) {
 	mounts, also := r.fingerprint("/proc/self/mountinfo")
 	told := [2]uint64{cgroup, mounts}
 	if ok && also && told == r.told && !r.found.IsZero() {
-		for name := range r.root.none { // who gets a limit meanwhile has a file for it
-			if !sysfile.Missing("/" + name) {
-				delete(r.root.none, name)
-			}
-		}
+		clear(r.root.none) // who gets a limit meanwhile has a file for it
 		r.found = now
 		return
 	}

@@ -287,6 +287,9 @@ func (g *group1) cpuUsed() (time.Duration, bool) {
 // members opens the file anew each time: through an open descriptor v1 answers from a list
 // that it keeps for a second.
 func (g *group1) members(pids []int) ([]int, bool) {
+	if g.buf == nil {
+		g.buf = make([]byte, 1<<10)
+	}
 	for {
 		g.buf = readInto(g.procs, g.buf)
 		if len(g.buf) < cap(g.buf) || cap(g.buf) >= 1<<20 {

@@ -15,7 +15,6 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // ErrBusy is wrapped by the error of [Remove] when processes that may stay are still there.
@@ -98,7 +97,7 @@ func isScope(dir string) bool {
 // empty says that nobody is in a v2 group or below it.
 func empty(dir string) bool {
 	return hasWord(filepath.Join(dir, "cgroup.events"), "populated") &&
-		fieldReader(readInto(filepath.Join(dir, "cgroup.events"), nil)).get("populated") == 0
+		fieldReader(readInto(filepath.Join(dir, "cgroup.events"), make([]byte, 256))).get("populated") == 0
 }
 
 // ownerOf is the uid that a group belongs to, -1 when it is gone.
@@ -251,7 +250,7 @@ func Current(r Remains) (used limit.Bytes, ok bool) {
 			fallthrough
 		case Cgroup2:
 			var room [4 << 10]byte
-			stat := statOf(dir, room[:])
+			stat := fieldReader(readInto(filepath.Join(dir, "memory.stat"), room[:]))
 			if len(stat) == 0 {
 				continue
 			}
@@ -262,20 +261,11 @@ func Current(r Remains) (used limit.Bytes, ok bool) {
 			return limit.Bytes(stat.get("anon") + stat.get("shmem") + kernel), true
 		case Cgroup1:
 			var room [4 << 10]byte
-			stat := statOf(dir, room[:])
+			stat := fieldReader(readInto(filepath.Join(dir, "memory.stat"), room[:]))
 			if len(stat) > 0 {
 				return limit.Bytes(stat.get("total_rss") + stat.get("total_shmem")), true
 			}
 		}
 	}
 	return 0, false
-}
-
-// statOf reads memory.stat of a group into buf, as much as fits: what is asked for comes early. It is empty when there is none.
-func statOf(dir string, buf []byte) fieldReader {
-	text, err := sysfile.ReadInto(filepath.Join(dir, "memory.stat"), buf)
-	if err != nil {
-		return nil
-	}
-	return text
 }
