@@ -24,6 +24,12 @@ func ReadInto(name string, buf []byte) ([]byte, error) {
 	return readInto(append(append(room[:0], name...), 0), buf)
 }
 
+// ReadIn is ReadInto of a file in a directory.
+func ReadIn(dir, name string, buf []byte) ([]byte, error) {
+	var room [256]byte
+	return readInto(append(append(append(append(room[:0], dir...), '/'), name...), 0), buf)
+}
+
 // Missing says that a file is not there, of which path is the name. Any other answer is false: whoever wants to know more opens it.
 func Missing(name string) bool {
 	var room [256]byte
