@@ -36,7 +36,7 @@ func (x *process) withDisk(run *sandbox.Run) (stop func()) {
 	}
 	used := writeUse{note: func(u int64) { x.report.journal.Append(journal.LimitUsed{Name: disk.WriteMax, Used: u}) }}
 	end := disk.Start(disk.Options{
-		Lines: lines, Dirs: dirs, Run: writingRun{run, x.decision.Settings.Grace}, Note: x.noteDisk,
+		Lines: lines, Dirs: dirs, Run: &writingRun{Run: run, grace: x.decision.Settings.Grace}, Note: x.noteDisk,
 		Used: func(growth, _ limit.Bytes) { used.take(int64(growth)) },
 	})
 	return func() {
@@ -128,19 +128,19 @@ func ownWords(e disk.Event, tool string) string {
 type writingRun struct {
 	*sandbox.Run
 	grace time.Duration
+	list  []disk.Process // of the last look
 }
 
-func (r writingRun) Processes() []disk.Process {
-	children := r.Run.Processes()
-	list := make([]disk.Process, len(children))
-	for i, c := range children {
-		list[i] = disk.Process{PID: c.PID, Parent: c.Parent, Start: c.Start, Name: c.Name, Agent: c.Command}
-	}
-	return list
+func (r *writingRun) Processes() []disk.Process {
+	r.list = r.list[:0]
+	r.EachProcess(func(m sandbox.Member) {
+		r.list = append(r.list, disk.Process{PID: m.PID, Parent: m.Parent, Start: m.Start, Name: m.Name, Agent: m.Command})
+	})
+	return r.list
 }
 
 // End asks one process to end and kills it after the grace; the agent takes the run with it.
-func (r writingRun) End(p disk.Process, name string) {
+func (r *writingRun) End(p disk.Process, name string) {
 	if p.Agent {
 		r.Run.End(name)
 		return

@@ -219,10 +219,17 @@ type ledgerPeers struct {
 	claim  *admission.Claim
 	notes  *notebook
 	last   map[string]sandbox.Remains // of the runs of the last list
+	glance admission.Glance           // at the ledger before the last list
+	alone  []pressure.Holder          // the last list, where nobody but this run was in the ledger
 }
 
 // Holders lists who of this user holds; those who wait use nothing yet.
 func (p *ledgerPeers) Holders(ctx context.Context) ([]pressure.Holder, error) {
+	now := p.ledger.Glance()
+	if p.alone != nil && p.glance.Unchanged(now) { // to be alone is told without reading
+		return p.alone, nil
+	}
+	p.glance, p.alone = now, nil
 	all, err := p.ledger.Holders(ctx)
 	if err != nil {
 		return nil, err
@@ -243,11 +250,15 @@ func (p *ledgerPeers) Holders(ctx context.Context) ([]pressure.Holder, error) {
 			Nested: h.Parent != "", Dead: h.State == admission.Stale, State: record.state(),
 		})
 	}
+	if len(all) == 1 && len(list) == 1 && list[0].ID == p.claim.ID() {
+		p.alone = list
+	}
 	return list, nil
 }
 
 // Publish writes our state into our claim.
 func (p *ledgerPeers) Publish(s pressure.State) error {
+	p.alone = nil
 	return p.notes.write(p.claim, func(r *claimRecord) { r.setState(s) })
 }
 

@@ -11,7 +11,7 @@ import (
 const (
 	// settleAfter is when a run has lasted long enough to give back what starting it took.
 	settleAfter = 5 * time.Second
-	// settleAgain is how often it gives back what looking after the run took: about half a megabyte a minute.
+	// settleAgain is how often it gives back what looking after the run took.
 	settleAgain = time.Minute
 )
 
@@ -19,18 +19,21 @@ const (
 // run the collector keeps its pace.
 func settle(proxy bool) (stop func()) {
 	var mu sync.Mutex
-	var timer *time.Timer // nil once stopped
-	var restore func()    // nil before the first time, and with a proxy
+	var timer *time.Timer      // nil once stopped
+	var small *footprint.Small // nil before the first time, and with a proxy
 	release := func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if timer == nil {
 			return
 		}
-		if !proxy && restore == nil {
-			restore = footprint.Shrink()
-		} else {
+		switch {
+		case proxy:
 			footprint.Release()
+		case small == nil:
+			small = footprint.Shrink()
+		default:
+			small.Again()
 		}
 		timer.Reset(settleAgain)
 	}
@@ -42,8 +45,8 @@ func settle(proxy bool) (stop func()) {
 		defer mu.Unlock()
 		timer.Stop()
 		timer = nil
-		if restore != nil {
-			restore()
+		if small != nil {
+			small.Restore()
 		}
 	}
 }

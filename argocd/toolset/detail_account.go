@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,8 +107,8 @@ func epoch(v any) string {
 	if f, ok := v.(float64); ok {
 		text = fmt.Sprintf("%.0f", f)
 	}
-	var seconds int64
-	if _, err := fmt.Sscan(text, &seconds); err != nil || seconds <= 0 {
+	seconds, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil || seconds <= 0 {
 		return ""
 	}
 	return time.Unix(seconds, 0).UTC().Format(time.RFC3339)

@@ -118,9 +118,7 @@ func offer(cmd *cobra.Command, o *app.DemoOptions, quiet bool) {
 			return false
 		}
 		fmt.Fprintf(errs, "plimsoll: use %s, in the place of the stand-in? [y/N] ", what)
-		var answer string
-		_, _ = fmt.Fscanln(cmd.InOrStdin(), &answer)
-		return answer == "y" || answer == "Y" || answer == "yes"
+		return saysYes(cmd)
 	}
 	if model != "" && o.Model == "" && ask("a key for "+model+" (it costs some cents)", "--model "+model) {
 		o.Model = model

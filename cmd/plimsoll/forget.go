@@ -36,9 +36,7 @@ func (f forgetting) run(cmd *cobra.Command, a *app.App, o app.StatsOptions, asJS
 				return err
 			}
 			fmt.Fprint(errs, "plimsoll: remove that for good? [y/N] ")
-			var answer string
-			_, _ = fmt.Fscanln(cmd.InOrStdin(), &answer)
-			if answer != "y" && answer != "Y" && answer != "yes" {
+			if !saysYes(cmd) {
 				return errors.New("nothing was removed")
 			}
 		}

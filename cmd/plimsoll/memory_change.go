@@ -161,8 +161,21 @@ func confirmPins(cmd *cobra.Command, m *app.Memory, p app.MemoryPins, yes bool) 
 // askedYes asks on the terminal. Nothing but y or yes is a yes.
 func askedYes(cmd *cobra.Command, question string) bool {
 	fmt.Fprintf(plain(cmd.ErrOrStderr()), "plimsoll: %s [y/N] ", question)
-	var answer string
-	_, _ = fmt.Fscanln(cmd.InOrStdin(), &answer)
+	return saysYes(cmd)
+}
+
+// saysYes reads a line from the standard input, byte by byte, so that what is behind it stays there.
+func saysYes(cmd *cobra.Command) bool {
+	var line []byte
+	const most = 100 // more is no yes
+	for b := make([]byte, 1); len(line) < most; {
+		n, err := cmd.InOrStdin().Read(b)
+		if n > 0 && b[0] == '\n' || err != nil {
+			break
+		}
+		line = append(line, b[:n]...)
+	}
+	answer := strings.TrimSpace(string(line))
 	return answer == "y" || answer == "Y" || answer == "yes"
 }
 

@@ -1,7 +1,8 @@
 // Package footprint makes a process small that waits for hours beside other people's work.
 //
-//	restore := footprint.Shrink() // once it has started
-//	defer restore()
+//	small := footprint.Shrink() // once it has started
+//	defer small.Restore()
+//	small.Again() // every minute
 //
 // A process that has too little address space for this program (ulimit -v) ends with one line that says so, as soon as this package is
 // initialised.

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Release takes the program's own pages out of the process, and what was unmapped still runs.
@@ -22,11 +23,12 @@ func TestReleaseProgram(t *testing.T) {
 // The settings are as they were afterwards.
 func TestShrinkRestores(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
-	restore := Shrink()
+	small := Shrink()
 	if got := runtime.GOMAXPROCS(0); got != 1 {
 		t.Errorf("%d processors", got)
 	}
-	restore()
+	small.Restore()
+	small.Again() // too late, and changes nothing
 	if got := runtime.GOMAXPROCS(0); got != before {
 		t.Errorf("%d processors, %d before", got, before)
 	}
@@ -64,3 +66,54 @@ func resident(t *testing.T) (kB int) {
 	t.Skip("the kernel does not tell RssFile")
 	return 0
 }
+
+// A process that rests is not collected for its age or for little garbage; for much at once the collector comes by itself, and stays.
+func TestSmallRests(t *testing.T) {
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		if os.Getenv(name) != "" {
+			t.Skip(name + " is set")
+		}
+	}
+	small := Shrink()
+	defer small.Restore()
+	collections := func() uint32 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.NumGC
+	}
+	before := collections()
+	small.Again()
+	if got := collections(); got != before || percent() != -1 {
+		t.Errorf("a minute without garbage: %d collections, GOGC %d", got-before, percent())
+	}
+	for range 16 * worthwhile >> 20 {
+		heap = make([]byte, 1<<20) // each on pages of its own
+		for i := 0; i < len(heap); i += 4 << 10 {
+			heap[i] = 1
+		}
+	}
+	if got := collections(); got != before {
+		t.Errorf("a little garbage: %d collections", got-before)
+	}
+	small.Again()
+	if got := collections(); got == before || percent() != -1 {
+		t.Errorf("a minute with garbage: %d collections, GOGC %d", got-before, percent())
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for percent() == -1 && time.Now().Before(deadline) {
+		for range burst >> 10 {
+			heap = make([]byte, 1<<10)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if got := percent(); got != garbage {
+		t.Errorf("after a burst GOGC is %d", got)
+	}
+	small.Again()
+	if got := percent(); got != -1 {
+		t.Errorf("a minute after the burst GOGC is %d", got)
+	}
+}
+
+// heap keeps the compiler from putting garbage on the stack.
+var heap []byte

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,20 +14,40 @@ import (
 // those back that are used again. Starting reads two thirds of the program once, and they would count as the process's own for
 // ever. Nothing is lost where it fails.
 func releaseProgram() {
+	mappingMu.Lock()
+	defer mappingMu.Unlock()
+	if mappings == nil {
+		mappings = findMappings()
+	}
+	for _, m := range mappings {
+		unix.Syscall(unix.SYS_MADVISE, m.start, m.size, unix.MADV_DONTNEED)
+	}
+}
+
+type mapping struct{ start, size uintptr }
+
+// mappings are the parts of the program, which stay where they are: nothing of it is loaded later. They are looked for once.
+var (
+	mappings  []mapping
+	mappingMu sync.Mutex
+)
+
+func findMappings() (list []mapping) {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
-		return
+		return nil
 	}
 	f, err := os.Open("/proc/self/maps")
 	if err != nil {
-		return
+		return nil
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if start, size, ok := readOnly(lines.Text(), program); ok {
-			unix.Syscall(unix.SYS_MADVISE, start, size, unix.MADV_DONTNEED)
+			list = append(list, mapping{start, size})
 		}
 	}
+	return list
 }
 
 // readOnly returns the addresses of a mapping, a line of /proc/self/maps, when it is a part of the program that can never have been
@@ -47,4 +68,22 @@ func readOnly(mapping, program string) (start, size uintptr, ok bool) {
 		return 0, 0, false
 	}
 	return uintptr(first), uintptr(end - first), true
+}
+
+// held is the memory that only this process has, in bytes (proc_pid_statm(5)).
+func held() (bytes int64, ok bool) {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, false
+	}
+	field := strings.Fields(string(text))
+	if len(field) < 3 {
+		return 0, false
+	}
+	resident, err := strconv.ParseInt(field[1], 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	shared, err := strconv.ParseInt(field[2], 10, 64)
+	return (resident - shared) * int64(os.Getpagesize()), err == nil
 }

@@ -40,6 +40,7 @@ type Claim struct {
 	use      *os.File
 	usedAt   time.Time
 	shared   *sharedClaim // nil when other users do not see it
+	wish     string       // the file in which somebody may ask for something; "" before it is looked for
 }
 
 // ID is the claim's name, for PLIMSOLL_RUN_ID.

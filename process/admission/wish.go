@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // Wish asks the plimsoll of a run for something while the run lives. It is a file beside the ledger, which the run looks for when it publishes what it
@@ -81,7 +82,19 @@ func (l *Ledger) Ask(ctx context.Context, id string, w Wish) (Answer, error) {
 
 // Wished takes the wish that somebody has left for this run, if there is one. It costs one look at a directory.
 func (c *Claim) Wished() (w Wish, ok bool) {
-	path := c.ledger.wishPath(c.id)
+	c.mu.Lock()
+	if c.wish == "" {
+		c.wish = c.ledger.wishPath(c.id)
+	}
+	path := c.wish
+	c.mu.Unlock()
+	if sysfile.Missing(path) { // as good as always, and it makes no garbage
+		return w, false
+	}
+	return takeWish(path)
+}
+
+func takeWish(path string) (w Wish, ok bool) {
 	text, err := statefile.Read(path, maxWish)
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, false

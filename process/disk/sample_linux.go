@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // Supported says that this system can be looked at.
@@ -43,6 +44,9 @@ type sampler struct {
 	written limit.Bytes
 	round   int
 	buf     []byte
+	spare   [2]map[int]limit.Bytes // last and own of the look before the last, to be filled again
+	held    map[int][]fileID
+	seen    []Space             // of the last reading
 	agents  limit.Bytes         // what the agent has written itself
 	agent   map[int]limit.Bytes // what the living threads of its processes had
 	ownFile string              // the one of its files that has grown the most, by ownMost
@@ -82,18 +86,19 @@ func statfs(path string) (total, free limit.Bytes, ok bool) {
 }
 
 // look reads what the processes have written and how far the file systems have grown. With near it
-// tells also who has written since the last look.
+// tells also who has written since the last look. The reading is good until the next look.
 func (s *sampler) look(processes []Process, near bool) Reading {
 	s.round++
 	var r Reading
 	sum := limit.Bytes(0)
-	last, own := make(map[int]limit.Bytes, len(processes)), map[int]limit.Bytes{}
+	last, own := emptied(s.spare[0]), emptied(s.spare[1])
 	var mounts *mountTable
-	held := map[int][]fileID{} // what who writes has open
+	held := emptied(s.held) // what who writes has open
+	s.held = held
 	r.Processes = processes
 	for i := range processes {
 		p := &processes[i]
-		all, ok := s.writtenBy("/proc/" + strconv.Itoa(p.PID) + "/io")
+		all, ok := s.writtenBy(p.PID, "io")
 		if !ok {
 			continue
 		}
@@ -117,6 +122,7 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 		s.findKeepers(&r, held, mounts)
 	}
 	s.written += max(0, sum-s.sum)
+	s.spare = [...]map[int]limit.Bytes{s.last, s.own}
 	s.sum, s.last, s.own = sum, last, own
 	r.Written, r.Own, r.OwnFile = s.written, s.agents, s.ownFile
 	for id, f := range s.files {
@@ -128,13 +134,25 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 		}
 		r.Files += max(0, f.now-f.first)
 	}
+	s.seen = s.seen[:0]
 	for _, sp := range s.spaces {
 		if total, free, ok := statfs(sp.Path); ok {
 			sp.Total, sp.Free = total, free
 		}
-		r.Spaces = append(r.Spaces, *sp)
+		s.seen = append(s.seen, *sp)
 	}
+	r.Spaces = s.seen
 	return r
+}
+
+// emptied is a map to be filled again; what thousands of processes once needed is not kept.
+func emptied[V any](m map[int]V) map[int]V {
+	const most = 512
+	if m == nil || len(m) > most {
+		return map[int]V{}
+	}
+	clear(m)
+	return m
 }
 
 // attribute says how much of what a process has more than at the last look, grown, it has written itself, and how much
@@ -188,17 +206,12 @@ func (s *sampler) findKeepers(r *Reading, held map[int][]fileID, mounts *mountTa
 }
 
 // writtenBy reads write_bytes less cancelled_write_bytes (proc_pid_io(5)).
-func (s *sampler) writtenBy(file string) (limit.Bytes, bool) {
-	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+func (s *sampler) writtenBy(pid int, file string) (limit.Bytes, bool) {
+	text, err := sysfile.ReadProcess(pid, file, s.buf)
 	if err != nil {
 		return 0, false
 	}
-	n, err := unix.Read(fd, s.buf)
-	_ = unix.Close(fd)
-	if err != nil || n <= 0 {
-		return 0, false
-	}
-	return parseIO(s.buf[:n])
+	return parseIO(text)
 }
 
 func parseIO(b []byte) (limit.Bytes, bool) {
@@ -221,8 +234,7 @@ func field(b []byte, name string) (int64, bool) {
 // ownOf sums the living threads of a process. Their counts, unlike that of the process, do not
 // jump when a child that has written is waited for.
 func (s *sampler) ownOf(pid int) limit.Bytes {
-	dir := "/proc/" + strconv.Itoa(pid) + "/task"
-	d, err := os.Open(dir)
+	d, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
 		return 0
 	}
@@ -230,7 +242,7 @@ func (s *sampler) ownOf(pid int) limit.Bytes {
 	names, _ := d.Readdirnames(maxFDs)
 	sum := limit.Bytes(0)
 	for _, name := range names {
-		n, _ := s.writtenBy(dir + "/" + name + "/io")
+		n, _ := s.writtenBy(pid, "task/"+name+"/io")
 		sum += n
 	}
 	return sum

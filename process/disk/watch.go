@@ -10,7 +10,7 @@ import (
 
 // Run is what is watched.
 type Run interface {
-	// Processes lists its processes as they are now.
+	// Processes lists its processes as they are now. The list is good until the next call.
 	Processes() []Process
 	// End ends one of them for the named limit, and the run when it is the command.
 	End(p Process, limit string)
@@ -52,6 +52,9 @@ func watch(o Options, quit <-chan struct{}) {
 	policy := Policy{Lines: o.Lines}
 	s := newSampler(o.Dirs)
 	written := limit.Bytes(0)
+	next := time.NewTimer(0)
+	defer next.Stop()
+	<-next.C
 	for near := false; ; {
 		reading := s.look(o.Run.Processes(), near)
 		select {
@@ -78,10 +81,11 @@ func watch(o Options, quit <-chan struct{}) {
 		}
 		written = reading.Written
 		pause := time.Duration(float64(policy.Room(reading)) / float64(fastest) / 2 * float64(time.Second))
+		next.Reset(rounding.Pause(min(calm, max(least, pause))))
 		select {
 		case <-quit:
 			return
-		case <-time.After(rounding.Pause(min(calm, max(least, pause)))):
+		case <-next.C:
 		}
 	}
 }

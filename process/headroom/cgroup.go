@@ -23,9 +23,31 @@ type ownCgroup struct {
 	rel     string // path below mount.root; "." is the root of the mount
 }
 
+// level is one cgroup that can have limits: ours, or one around it. The names of its files are made once.
+type level struct {
+	version   int
+	path, dir string
+	files     [files]string
+}
+
+// The files of a level, as cgroup v1 and v2 name them.
+const (
+	maxName = iota
+	currentName
+	statName
+	swapMaxName // of memory and swap together in v1
+	swapCurrentName
+	files
+)
+
+var fileNames = [...][files]string{
+	{"memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat", "memory.memsw.limit_in_bytes", "memory.memsw.usage_in_bytes"},
+	{"memory.max", "memory.current", "memory.stat", "memory.swap.max", "memory.swap.current"},
+}
+
 // places are our cgroups in the hierarchies that can limit memory, and what of that is not exact.
 type places struct {
-	own         []ownCgroup
+	levels      []level // of one hierarchy after the other, each from ours up to the root of its mount
 	approximate []string
 }
 
@@ -63,7 +85,7 @@ func findCgroups(root fs.FS) (p places) {
 		if !exact {
 			approximate("our cgroup " + own.path + " lies outside the mount " + at.mount.point + ", whose own limit is used")
 		}
-		p.own = append(p.own, at)
+		p.levels = appendLevels(p.levels, at)
 	}
 	return p
 }
@@ -71,72 +93,66 @@ func findCgroups(root fs.FS) (p places) {
 // readCgroups adds every enclosing cgroup with a limit to r.
 func (r *Reading) readCgroups(root fs.FS, p places) {
 	r.Approximate = append(r.Approximate, p.approximate...)
-	for _, own := range p.own {
-		r.climb(root, own)
+	for i := range p.levels {
+		if c, ok := r.readLimits(root, &p.levels[i]); ok {
+			r.Cgroups = append(r.Cgroups, c)
+		}
 	}
 }
 
 func (r *Reading) approximate(what string) { r.Approximate = append(r.Approximate, what) }
 
-// climb reads the limits from p up to the root of its mount.
-func (r *Reading) climb(root fs.FS, p ownCgroup) {
+// appendLevels adds the cgroups from p up to the root of its mount.
+func appendLevels(levels []level, p ownCgroup) []level {
 	at, name := p.rel, p.path
 	for range maxDepth {
-		dir := path.Join(p.mount.point, at)
-		if c, ok := r.readLimits(root, p.version, dir); ok {
-			c.Path = name
-			r.Cgroups = append(r.Cgroups, c)
+		l := level{version: p.version, path: name, dir: path.Join(p.mount.point, at)}
+		for i, file := range fileNames[p.version-1] {
+			l.files[i] = strings.TrimPrefix(path.Join(l.dir, file), "/")
 		}
+		levels = append(levels, l)
 		if at == "." {
-			return
+			break
 		}
 		at, name = path.Dir(at), path.Dir(name)
 	}
+	return levels
 }
 
 // readLimits reads one cgroup; ok is false when it has no limit.
-func (r *Reading) readLimits(root fs.FS, version int, dir string) (c Cgroup, ok bool) {
-	c = Cgroup{Dir: dir, Version: version, Limit: Unlimited, SwapLimit: Unlimited, BothLimit: Unlimited}
-	number := func(name string, otherwise limit.Bytes) (limit.Bytes, bool) {
-		text, err := readFile(root, strings.TrimPrefix(path.Join(dir, name), "/"), maxFile)
-		if err != nil {
-			return otherwise, false
-		}
-		n, ok := parseSize(text)
-		if !ok {
-			return otherwise, false
-		}
-		return n, true
+func (r *Reading) readLimits(root fs.FS, l *level) (c Cgroup, ok bool) {
+	c = Cgroup{Path: l.path, Dir: l.dir, Version: l.version, Limit: Unlimited, SwapLimit: Unlimited, BothLimit: Unlimited}
+	swapLimit, swapUsage, inactive := &c.SwapLimit, &c.SwapUsage, "inactive_file"
+	if l.version == 1 {
+		swapLimit, swapUsage, inactive = &c.BothLimit, &c.BothUsage, "total_inactive_file"
 	}
-	names := [...]string{"memory.max", "memory.current", "inactive_file"}
-	if version == 1 {
-		names = [...]string{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
-	}
-	c.Limit, _ = number(names[0], Unlimited)
-	if version == 1 {
-		c.BothLimit, _ = number("memory.memsw.limit_in_bytes", Unlimited)
-	} else {
-		c.SwapLimit, _ = number("memory.swap.max", Unlimited)
-	}
-	if c.Limit == Unlimited && c.SwapLimit == Unlimited && c.BothLimit == Unlimited {
-		return c, false
-	}
-	if c.SwapLimit != Unlimited {
-		c.SwapUsage, _ = number("memory.swap.current", 0)
-	}
-	if c.BothLimit != Unlimited {
-		c.BothUsage, _ = number("memory.memsw.usage_in_bytes", 0)
+	c.Limit, _ = readSize(root, l.files[maxName], Unlimited)
+	if *swapLimit, _ = readSize(root, l.files[swapMaxName], Unlimited); *swapLimit != Unlimited {
+		*swapUsage, _ = readSize(root, l.files[swapCurrentName], 0)
 	}
 	if c.Limit == Unlimited && c.BothLimit == Unlimited {
-		return c, true
+		return c, c.SwapLimit != Unlimited
 	}
-	if c.Usage, ok = number(names[1], 0); !ok {
-		r.approximate("the usage of cgroup " + dir + " cannot be read and counts as 0")
+	if c.Usage, ok = readSize(root, l.files[currentName], 0); !ok {
+		r.approximate("the usage of cgroup " + l.dir + " cannot be read and counts as 0")
 	}
-	if stat, err := readFile(root, strings.TrimPrefix(path.Join(dir, "memory.stat"), "/"), maxFile); err == nil {
-		c.InactiveFile = min(parseStat(stat, names[2]), c.Usage)
+	if stat, err := readFile(root, l.files[statName], maxFile); err == nil {
+		c.InactiveFile = min(parseStat(stat, inactive), c.Usage)
 	}
 	return c, true
+}
+
+// readSize reads a file that holds one size.
+func readSize(root fs.FS, name string, otherwise limit.Bytes) (limit.Bytes, bool) {
+	text, err := readFile(root, name, maxFile)
+	if err != nil {
+		return otherwise, false
+	}
+	n, ok := parseSize(text)
+	if !ok {
+		return otherwise, false
+	}
+	return n, true
 }
 
 // parseOwnCgroups finds our v2 path and the path in the v1 memory hierarchy in
@@ -171,11 +187,11 @@ func contains(list, item string) bool {
 // parseSize reads the content of a limit or usage file: a number of bytes or "max". What
 // is beyond 2^62, as v1's 9223372036854771712 (PAGE_COUNTER_MAX), is Unlimited.
 func parseSize(text []byte) (limit.Bytes, bool) {
-	s := string(bytes.TrimSpace(text))
-	if s == "max" {
+	text = bytes.TrimSpace(text)
+	if string(text) == "max" {
 		return Unlimited, true
 	}
-	n, err := strconv.ParseUint(s, 10, 64)
+	n, err := strconv.ParseUint(string(text), 10, 64)
 	if errors.Is(err, strconv.ErrRange) || err == nil && n >= 1<<62 {
 		return Unlimited, true
 	}

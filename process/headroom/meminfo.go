@@ -43,7 +43,7 @@ func readPlaces(root fs.FS, p places) (Reading, error) {
 func parseMeminfo(text []byte) (Reading, error) {
 	var r Reading
 	var free, inactiveFile, slab limit.Bytes
-	seen := map[string]bool{}
+	available := false
 	for line := range bytes.Lines(text) {
 		name, value, ok := bytes.Cut(line, []byte(":"))
 		if !ok {
@@ -68,24 +68,25 @@ func parseMeminfo(text []byte) (Reading, error) {
 		default:
 			continue
 		}
-		fields := bytes.Fields(value)
-		if len(fields) == 0 {
-			continue
+		value = bytes.TrimSpace(value)
+		digits, unit := value, false
+		if i := bytes.IndexAny(value, " \t"); i >= 0 {
+			digits, unit = value[:i], true
 		}
-		n, err := strconv.ParseInt(string(fields[0]), 10, 64)
+		n, err := strconv.ParseInt(string(digits), 10, 64)
 		if err != nil || n < 0 {
 			continue
 		}
-		if len(fields) > 1 {
+		if unit {
 			n = min(n, math.MaxInt64>>10) << 10
 		}
 		*into = limit.Bytes(n)
-		seen[string(name)] = true
+		available = available || into == &r.MemAvailable
 	}
 	if r.MemTotal <= 0 {
 		return Reading{}, ErrNoMemTotal
 	}
-	if !seen["MemAvailable"] { // before Linux 3.14
+	if !available { // before Linux 3.14
 		r.MemAvailable = sum(free, sum(inactiveFile, slab/2))
 		r.Approximate = append(r.Approximate, "the kernel gives no MemAvailable: free pages, inactive file pages and half the reclaimable slab are used instead")
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
@@ -34,23 +36,23 @@ const placesFor = 30 * time.Second
 const maxKept = 64
 
 // Reader takes one reading of this machine after the other, for a fifth of what [Read] costs: it keeps the files open, and asks
-// only every half minute where to look. It is used from one goroutine.
+// only every half minute where to look. While nothing changes it makes no garbage. It is used from one goroutine.
 type Reader struct {
-	root   kept
+	root   *kept
 	places places
-	found  time.Time // when places were found
+	found  time.Time // when places were found, or found to be the same
+	told   [2]uint64 // what they were found in
 }
 
 // NewReader makes a reader, which opens nothing yet.
 func NewReader() *Reader {
-	return &Reader{root: kept{machine: machine{os.DirFS("/")}, files: map[string]*sysfile.File{}, none: map[string]error{}}}
+	return &Reader{root: &kept{machine: machine{os.DirFS("/")}, files: map[string]*sysfile.File{}, none: map[string]error{}}}
 }
 
 // Read takes a reading, as the function [Read].
 func (r *Reader) Read() (Reading, error) {
 	if now := time.Now(); r.found.IsZero() || now.Sub(r.found) >= placesFor {
-		r.Close()
-		r.places, r.found = findCgroups(r.root.machine), now
+		r.find(now)
 	}
 	reading, err := readPlaces(r.root, r.places)
 	if err != nil {
@@ -59,8 +61,52 @@ func (r *Reader) Read() (Reading, error) {
 	return reading, err
 }
 
+// find asks where we are. The table of mounts is long on some hosts and seldom changes: it is parsed when it has.
+func (r *Reader) find(now time.Time) {
+	cgroup, ok := r.fingerprint("/proc/self/cgroup")
+	mounts, also := r.fingerprint("/proc/self/mountinfo")
+	told := [2]uint64{cgroup, mounts}
+	if ok && also && told == r.told && !r.found.IsZero() {
+		clear(r.root.none) // who gets a limit meanwhile has a file for it
+		r.found = now
+		return
+	}
+	r.drop()
+	r.places, r.found, r.told = findCgroups(r.root.machine), now, told
+}
+
+// fingerprint tells whether a file is as it was.
+func (r *Reader) fingerprint(name string) (sum uint64, ok bool) {
+	if len(r.root.text) == 0 {
+		r.root.text = make([]byte, 4<<10)
+	}
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(fd)
+	for read := 0; ; {
+		n, err := unix.Read(fd, r.root.text)
+		if err != nil || read > maxMounts {
+			return 0, false
+		}
+		if n == 0 {
+			return sum, true
+		}
+		read += n
+		for _, c := range r.root.text[:n] { // FNV-1a: nobody gains by a table that looks like another one
+			sum = (sum ^ uint64(c)) * 1099511628211
+		}
+	}
+}
+
 // Close lets go of the files. The reader is still good for a reading.
 func (r *Reader) Close() {
+	r.root.text = nil
+	r.drop()
+}
+
+func (r *Reader) drop() {
 	for _, f := range r.root.files {
 		f.Close()
 	}
@@ -74,10 +120,11 @@ type kept struct {
 	machine
 	files map[string]*sysfile.File
 	none  map[string]error // those that could not be opened, and why
+	text  []byte           // of the file that was read last
 }
 
-// readFile reads what the file holds now; what it returns is good until the file is read again.
-func (k kept) readFile(name string, maxBytes int) ([]byte, error) {
+// readFile reads what the file holds now; what it returns is good until the next one is read.
+func (k *kept) readFile(name string, maxBytes int) ([]byte, error) {
 	if err := k.none[name]; err != nil {
 		return nil, err
 	}
@@ -93,7 +140,7 @@ func (k kept) readFile(name string, maxBytes int) ([]byte, error) {
 		}
 		k.files[name] = f
 	}
-	text, err := f.Read(maxBytes)
+	text, err := f.ReadWith(&k.text, maxBytes)
 	if err != nil { // the group has gone; another may have its name
 		f.Close()
 		delete(k.files, name)

@@ -49,3 +49,24 @@ func TestReader(t *testing.T) {
 		t.Errorf("%d files are open before, %d when it is closed", before, now)
 	}
 }
+
+// A supervisor reads all day: a reading makes no garbage, and to look where we are costs a few names at most.
+func TestReaderMakesNoGarbage(t *testing.T) {
+	r := NewReader()
+	defer r.Close()
+	first, err := r.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := float64(len(first.Cgroups) + len(first.Approximate)) // the lists that are handed out
+	if n := testing.AllocsPerRun(100, func() { _, _ = r.Read() }); n > most {
+		t.Errorf("%v allocations a reading, at most %v", n, most)
+	}
+	again := testing.AllocsPerRun(100, func() {
+		r.found = r.found.Add(-placesFor)
+		_, _ = r.Read()
+	})
+	if again > most+12 {
+		t.Errorf("%v allocations to look where we are, at most %v", again, most+12)
+	}
+}

@@ -70,6 +70,11 @@ const (
 	hard
 )
 
+// ample says that there is plenty for certain, whatever stalls.
+func (l Lines) ample(r Reading) bool {
+	return min(r.Total, r.Physical) >= 8*l.Soft && min(r.Total, r.Physical) >= l.Hard
+}
+
 // levelOf tells how short memory is, and why it is urgent.
 func (l Lines) levelOf(r Reading) (level, string) {
 	stalled := ""

@@ -80,8 +80,10 @@ func (p *policy) wants(now time.Time, r Reading) bool {
 		return true
 	}
 	every := p.pace.Peers * time.Duration(min(1+p.peers/peersPerLook, mostPeersPace))
-	if l, _ := p.thresholds.levelOf(r); l == hard && p.hardLooks > 0 { // nothing is done at the first
-		every = p.pace.Ledger
+	if p.hardLooks > 0 { // nothing is done at the first
+		if l, _ := p.thresholds.levelOf(r); l == hard {
+			every = p.pace.Ledger
+		}
 	}
 	return now.Sub(p.ledgerReadAt) >= every
 }
@@ -102,7 +104,9 @@ func (p *policy) holding() bool { return !p.state.heldSince().IsZero() }
 // step takes one look.
 func (p *policy) step(in input) []action {
 	var why string
-	p.level, why = p.thresholds.levelOf(in.reading)
+	if p.level = plenty; p.holding() || !p.thresholds.ample(in.reading) { // else nothing is put into words
+		p.level, why = p.thresholds.levelOf(in.reading)
+	}
 	p.observe(in)
 	if acts := p.release(in, why); acts != nil {
 		return acts

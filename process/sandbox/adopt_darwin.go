@@ -21,4 +21,4 @@ func startedByGo(int) (started, sure bool) { return false, false }
 func resident(pid int) limit.Bytes { return proctree.Private(pid) }
 
 // allMembers is asked only of cages that list their members, and there are none.
-func allMembers(cage) []int { return nil }
+func allMembers(pids []int, _ cage) []int { return pids }

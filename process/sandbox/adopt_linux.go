@@ -1,12 +1,11 @@
 package sandbox
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
-	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 // maxRSSMethod names the source of exitStatus.maxRSS.
@@ -17,19 +16,11 @@ const maxRSSUnit = limit.KiB
 
 // resident reads how much memory a process holds, its anonymous part.
 func resident(pid int) limit.Bytes {
-	body, err := sysfile.Read(fmt.Sprintf("/proc/%d/statm", pid), sysfile.Small)
-	if err != nil {
-		return 0
-	}
-	var size, pages, shared int64
-	if _, err := fmt.Sscan(string(body), &size, &pages, &shared); err != nil {
-		return 0
-	}
-	return limit.Bytes(max(0, pages-shared)) * limit.Bytes(os.Getpagesize())
+	return limit.Bytes(proctree.PrivatePages(pid)) * limit.Bytes(os.Getpagesize())
 }
 
-// allMembers lists the pids of a cage's groups, those of inner runs included.
-func allMembers(c cage) []int {
+// allMembers appends the pids of a cage's groups, those of inner runs included.
+func allMembers(pids []int, c cage) []int {
 	var root string
 	switch g := c.(type) {
 	case *group2:
@@ -37,12 +28,10 @@ func allMembers(c cage) []int {
 	case *group1:
 		root = g.memory
 	default:
-		return nil
+		return pids
 	}
-	var pids []int
 	for _, dir := range cgroupfs.Tree(root) {
-		p, _ := cgroupfs.Procs(dir)
-		pids = append(pids, p...)
+		pids, _ = cgroupfs.AppendProcs(pids, dir)
 	}
 	return pids
 }

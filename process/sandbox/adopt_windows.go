@@ -17,8 +17,8 @@ func startedByGo(int) (started, sure bool) { return false, false }
 // resident is the private commit charge of a process.
 func resident(pid int) limit.Bytes { return proctree.Private(pid) }
 
-// allMembers lists the processes of a job, those of jobs inside it included.
-func allMembers(c cage) []int {
-	pids, _ := c.members(nil)
+// allMembers appends the processes of a job, those of jobs inside it included.
+func allMembers(pids []int, c cage) []int {
+	pids, _ = c.members(pids)
 	return pids
 }

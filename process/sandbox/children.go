@@ -170,29 +170,51 @@ func (c Child) same(o Child) bool { return c.PID == o.PID && c.Start == o.Start 
 
 // family lists the processes of the run as they are now, the command included: the tree
 // may have met one between fork and exec, when it had its parent's name. The caller holds
-// the lock.
+// the lock, and the list is good as long as it does.
 func (w *watcher) family() []proctree.Process {
-	var pids []int
+	pids := w.familyPIDs[:0]
 	if w.tree == nil {
-		pids = allMembers(w.run.cage)
+		pids = allMembers(pids, w.run.cage)
 	} else if err := w.scan(); err == nil {
-		for _, p := range w.tree.Members() {
+		for _, p := range w.members() {
 			pids = append(pids, p.PID)
 		}
 	}
-	list := make([]proctree.Process, 0, len(pids))
+	list := w.familyNow[:0]
 	for _, pid := range pids {
 		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() {
 			list = append(list, p)
 		}
 	}
+	w.familyPIDs, w.familyNow = unlessLarge(pids), unlessLarge(list)
+	return list
+}
+
+// unlessLarge is what is kept of a list to be filled again: nothing of what a run with thousands of processes needed once.
+func unlessLarge[E any](list []E) []E {
+	const most = 512
+	if cap(list) > most {
+		return nil
+	}
+	return list
+}
+
+// members are those of the tree. The caller holds the lock, and the list is good until the next call.
+func (w *watcher) members() []proctree.Process {
+	list := w.tree.AppendMembers(w.ofTree[:0])
+	w.ofTree = unlessLarge(list)
 	return list
 }
 
 // protectedFrom tells who of the family is the command or leads to the agent: who was spared
-// from the OOM killer when it was met, and who leads there now.
+// from the OOM killer when it was met, and who leads there now. The answer is good as long as the caller holds the lock.
 func (w *watcher) protectedFrom(family []proctree.Process) map[int]bool {
-	protected := map[int]bool{w.run.pid: true}
+	if w.protected == nil {
+		w.protected = map[int]bool{}
+	}
+	protected := w.protected
+	clear(protected)
+	protected[w.run.pid] = true
 	for _, p := range family {
 		if m := w.known[p.PID]; m != nil && m.protected && m.started == p.Start || w.agents.knows(p.PID, p.Start) {
 			protected[p.PID] = true

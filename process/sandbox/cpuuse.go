@@ -9,8 +9,9 @@ import (
 // cpuUse adds up the processor time of processes where no group counts it. A process that has ended counts with what was seen
 // of it last; what it used after that, and one that came and went between two looks, are missing.
 type cpuUse struct {
-	last map[int]time.Duration
-	gone time.Duration
+	last  map[int]time.Duration
+	spare map[int]time.Duration // the one before last, to be filled again
+	gone  time.Duration
 }
 
 // maxCPUReads bounds the processes that are asked one by one at each sample.
@@ -18,7 +19,11 @@ const maxCPUReads = 64
 
 // of is the processor time of the run's processes so far.
 func (c *cpuUse) of(pids []int) time.Duration {
-	now := make(map[int]time.Duration, len(pids))
+	now := c.spare
+	if c.spare = nil; now == nil {
+		now = make(map[int]time.Duration, min(len(pids), maxCPUReads))
+	}
+	clear(now)
 	for _, pid := range pids[:min(len(pids), maxCPUReads)] {
 		if p, err := proctree.Lookup(pid); err == nil && p.CPU >= 0 {
 			now[pid] = p.CPU
@@ -33,7 +38,7 @@ func (c *cpuUse) add(now map[int]time.Duration) time.Duration {
 			c.gone += used
 		}
 	}
-	c.last = now
+	c.last, c.spare = now, c.last
 	sum := c.gone
 	for _, used := range now {
 		sum += used

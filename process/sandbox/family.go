@@ -57,24 +57,21 @@ func (r *Run) Family() []Member {
 	return membersOf(family, r.watch.protectedFrom(family))
 }
 
-// Processes lists the processes of the run as [Run.Family] does, the command included, in any order and without what takes more
-// than one file each to find out: memory, age, and who is an orphan.
-func (r *Run) Processes() []Member {
+// EachProcess tells of the processes that [Run.Family] lists, the command included, in any order and without what takes more
+// than one file each to find out: memory, age, and who is an orphan. take must not call the run.
+func (r *Run) EachProcess(take func(Member)) {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
 	if r.over {
-		return nil
+		return
 	}
 	r.watch.mu.Lock()
 	defer r.watch.mu.Unlock()
 	family := r.watch.family()
 	protected := r.watch.protectedFrom(family)
-	list := make([]Member, min(len(family), maxFamily))
-	for i := range list {
-		p := family[i]
-		list[i] = Member{PID: p.PID, Parent: p.PPID, Start: p.Start, Name: p.Name, State: p.State, CPU: p.CPU, Command: protected[p.PID]}
+	for _, p := range family[:min(len(family), maxFamily)] {
+		take(Member{PID: p.PID, Parent: p.PPID, Start: p.Start, Name: p.Name, State: p.State, CPU: p.CPU, Command: protected[p.PID]})
 	}
-	return list
 }
 
 // Family lists the processes of a run whose supervisor is another process, supervisor; 0 when that is

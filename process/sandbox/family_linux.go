@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -56,7 +55,8 @@ func ageOf(p proctree.Process) time.Duration {
 
 // ignoresHangup says whether a process ignores SIGHUP, from the mask of /proc/PID/status (proc_pid_status(5)).
 func ignoresHangup(pid int) bool {
-	body, err := sysfile.Read(fmt.Sprintf("/proc/%d/status", pid), sysfile.Small)
+	var room [4 << 10]byte
+	body, err := sysfile.ReadProcess(pid, "status", room[:])
 	if err != nil {
 		return false
 	}

@@ -32,9 +32,11 @@ type group1 struct {
 	nested       bool // inside the group of another run
 	maxPids      int  // what pids.max is once the command runs; 0 for none
 	buf          []byte
+	procs        string // cgroup.procs of memory
 	// What is read at every look is kept open: memory.usage_in_bytes, memory.stat, memory.oom_control, and
 	// memory.kmem.usage_in_bytes, which is nil where the kernel does not count its own.
 	usage, stat, oom, kmem *sysfile.File
+	cpuFile                *sysfile.File  // what tells the processor time, nil before it is asked for
 	kills                  map[string]int // OOM kills by group: v1 counts per group, and a removed one takes its count along
 	killsGone              int
 	closeOne               sync.Once
@@ -56,6 +58,7 @@ func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 	g := &group1{
 		memory: filepath.Join(memory, name),
 		pids:   filepath.Join(pids, name),
+		procs:  filepath.Join(memory, name, "cgroup.procs"),
 		held:   heldByNobody,
 		nested: spec.Nested,
 		kills:  map[string]int{},
@@ -259,28 +262,36 @@ func (g *group1) sample() (Sample, bool) {
 
 // cpuUsed is the processor time of the group and of all that was ever in it, where it has one that counts it.
 func (g *group1) cpuUsed() (time.Duration, bool) {
-	if g.unified != "" { // of v2, which counts without a controller
-		text, err := sysfile.Read(filepath.Join(g.unified, "cpu.stat"), sysfile.Small)
-		used := fieldReader(text).get("usage_usec")
-		return time.Duration(used) * time.Microsecond, err == nil && used > 0
+	if g.cpuFile == nil {
+		name := filepath.Join(g.unified, "cpu.stat") // of v2, which counts without a controller
+		if g.unified == "" {
+			name = filepath.Join(g.cpu, "cpuacct.usage")
+		}
+		if g.unified == "" && g.cpu == "" {
+			return 0, false
+		}
+		f, err := sysfile.Keep(name)
+		if err != nil {
+			return 0, false
+		}
+		g.cpuFile = f
 	}
-	if g.cpu == "" {
-		return 0, false
+	if g.unified != "" {
+		used := readFields(g.cpuFile).get("usage_usec")
+		return time.Duration(used) * time.Microsecond, used > 0
 	}
-	body, err := sysfile.Read(filepath.Join(g.cpu, "cpuacct.usage"), sysfile.Small)
-	if err != nil {
-		return 0, false
-	}
-	used := parseNumber(body) // nanoseconds
+	used := readNumber(g.cpuFile) // nanoseconds
 	return time.Duration(used), used > 0
 }
 
 // members opens the file anew each time: through an open descriptor v1 answers from a list
 // that it keeps for a second.
 func (g *group1) members(pids []int) ([]int, bool) {
-	file := filepath.Join(g.memory, "cgroup.procs")
+	if g.buf == nil {
+		g.buf = make([]byte, 1<<10)
+	}
 	for {
-		g.buf = readInto(file, g.buf)
+		g.buf = readInto(g.procs, g.buf)
 		if len(g.buf) < cap(g.buf) || cap(g.buf) >= 1<<20 {
 			return cgroupfs.AppendPids(pids, g.buf), true
 		}
@@ -348,7 +359,7 @@ func (g *group1) close() error {
 			_ = g.unifiedDir.Close()
 		}
 		inherited := g.inherit()
-		for _, f := range []*sysfile.File{g.usage, g.stat, g.oom, g.kmem} {
+		for _, f := range []*sysfile.File{g.usage, g.stat, g.oom, g.kmem, g.cpuFile} {
 			f.Close()
 		}
 		for _, dir := range g.groups() {

@@ -349,20 +349,13 @@ func parseNumber(b []byte) int64 {
 	return n
 }
 
+// readInto reads a file into all that buf has room for; what cannot be read is empty.
 func readInto(file string, buf []byte) []byte {
-	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	text, err := sysfile.ReadInto(file, buf[:cap(buf)])
 	if err != nil {
 		return buf[:0]
 	}
-	defer unix.Close(fd)
-	if cap(buf) < 8192 {
-		buf = make([]byte, 8192)
-	}
-	n, err := unix.Read(fd, buf[:cap(buf)])
-	if err != nil {
-		n = 0
-	}
-	return buf[:n]
+	return text
 }
 
 // readFields reads a flat keyed control file; it is empty when there is none any more.

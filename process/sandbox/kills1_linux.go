@@ -19,6 +19,13 @@ const endedPrefix = "ended-"
 
 // oomKills sums over the subtree. Counts of inner groups that are gone are kept. What an inner run's own limit has killed is that run's.
 func (g *group1) oomKills() int {
+	if len(g.kills) == 0 && sysfile.Leaf(g.memory) { // no inner run: nothing to tell apart
+		n := int(readFields(g.oom).get("oom_kill"))
+		if n > 0 {
+			g.kills[g.memory] = n
+		}
+		return n + g.killsGone
+	}
 	total := 0
 	seen := map[string]bool{}
 	tree := cgroupfs.Tree(g.memory)

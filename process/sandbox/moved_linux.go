@@ -16,7 +16,7 @@ const maxMoved, maxYounger = 64, 65536
 // noteMoved remembers a process that was in the run's group and is in it no more, though it lives: somebody has put it into another one, as
 // systemd-run --scope does, a container engine, or whoever writes to cgroup.procs.
 func (w *watcher) noteMoved(m member) {
-	if len(w.moved) < maxMoved && !slices.ContainsFunc(w.moved, m.same) && proctree.Alive(m.pid, m.started) && !proctree.Dying(m.pid) && !slices.Contains(allMembers(w.run.cage), m.pid) {
+	if len(w.moved) < maxMoved && !slices.ContainsFunc(w.moved, m.same) && proctree.Alive(m.pid, m.started) && !proctree.Dying(m.pid) && !slices.Contains(allMembers(nil, w.run.cage), m.pid) {
 		w.moved = append(w.moved, m)
 	}
 }
@@ -30,7 +30,7 @@ func (w *watcher) movedAtEnd(res *Result) (alive []Leftover) {
 		return nil // there is no group to leave
 	}
 	carry := w.carriers()
-	in := allMembers(w.run.cage)
+	in := allMembers(nil, w.run.cage)
 	for _, m := range carry {
 		if !slices.Contains(in, m.pid) && len(w.moved) < maxMoved && !slices.ContainsFunc(w.moved, m.same) {
 			w.moved = append(w.moved, m)

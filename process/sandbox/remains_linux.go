@@ -97,7 +97,7 @@ func isScope(dir string) bool {
 // empty says that nobody is in a v2 group or below it.
 func empty(dir string) bool {
 	return hasWord(filepath.Join(dir, "cgroup.events"), "populated") &&
-		fieldReader(readInto(filepath.Join(dir, "cgroup.events"), nil)).get("populated") == 0
+		fieldReader(readInto(filepath.Join(dir, "cgroup.events"), make([]byte, 256))).get("populated") == 0
 }
 
 // ownerOf is the uid that a group belongs to, -1 when it is gone.
@@ -249,7 +249,8 @@ func Current(r Remains) (used limit.Bytes, ok bool) {
 			dir = filepath.Join(dir, "run")
 			fallthrough
 		case Cgroup2:
-			stat := fieldReader(readInto(filepath.Join(dir, "memory.stat"), nil))
+			var room [4 << 10]byte
+			stat := fieldReader(readInto(filepath.Join(dir, "memory.stat"), room[:]))
 			if len(stat) == 0 {
 				continue
 			}
@@ -259,7 +260,8 @@ func Current(r Remains) (used limit.Bytes, ok bool) {
 			}
 			return limit.Bytes(stat.get("anon") + stat.get("shmem") + kernel), true
 		case Cgroup1:
-			stat := fieldReader(readInto(filepath.Join(dir, "memory.stat"), nil))
+			var room [4 << 10]byte
+			stat := fieldReader(readInto(filepath.Join(dir, "memory.stat"), room[:]))
 			if len(stat) > 0 {
 				return limit.Bytes(stat.get("total_rss") + stat.get("total_shmem")), true
 			}

@@ -1,7 +1,8 @@
 package sandbox
 
 import (
-	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
@@ -10,7 +11,8 @@ import (
 // schedUseOf reads /proc/PID/schedstat: nanoseconds on a processor, nanoseconds of waiting for one, and a count
 // (Documentation/scheduler/sched-stats.rst). Kernels without CONFIG_SCHED_INFO have none.
 func schedUseOf(pid int) (schedUse, bool) {
-	body, err := sysfile.Read(fmt.Sprintf("/proc/%d/schedstat", pid), sysfile.Small)
+	var room [128]byte
+	body, err := sysfile.ReadProcess(pid, "schedstat", room[:])
 	if err != nil {
 		return schedUse{}, false
 	}
@@ -18,9 +20,12 @@ func schedUseOf(pid int) (schedUse, bool) {
 }
 
 func parseSchedstat(text string) (schedUse, bool) {
-	var ran, waited uint64
-	if n, _ := fmt.Sscan(text, &ran, &waited); n != 2 || ran > 1<<62 || waited > 1<<62 {
+	first, rest, _ := strings.Cut(text, " ")
+	second, _, _ := strings.Cut(rest, " ")
+	ran, err := strconv.ParseInt(first, 10, 64)
+	if err != nil || ran < 0 {
 		return schedUse{}, false
 	}
-	return schedUse{time.Duration(ran), time.Duration(waited)}, true
+	waited, err := strconv.ParseInt(second, 10, 64)
+	return schedUse{time.Duration(ran), time.Duration(waited)}, err == nil && waited >= 0
 }

@@ -68,7 +68,11 @@ type watcher struct {
 	alarm    atomic.Bool   // the cage wakes us near the limit
 	raised   chan struct{} // the limit has grown
 	telling  atomic.Bool   // somebody is told that the run is near its limit
-	agents   agents        // where the command only translates
+	// What a look needs and does not keep: the next one takes it again, so that a run that only waits makes no garbage.
+	familyPIDs, living []int
+	familyNow, ofTree  []proctree.Process
+	protected          map[int]bool
+	agents             agents // where the command only translates
 }
 
 // member is a process of the run as it was last seen.
@@ -304,7 +308,9 @@ func (w *watcher) noteKills() {
 		w.run.spec.note(journal.OOMKills{New: fresh, Total: total})
 	}
 	waiting := fresh + w.unnamed
-	sorting.StableBy(w.lost, func(a, b member) int { return int(b.bytes - a.bytes) })
+	if waiting > 0 {
+		sorting.StableBy(w.lost, func(a, b member) int { return int(b.bytes - a.bytes) })
+	}
 	named := min(waiting, len(w.lost))
 	for _, m := range w.lost[:named] {
 		if m.pid != w.run.pid {
@@ -393,12 +399,13 @@ func (w *watcher) alive() []int {
 	if w.tree == nil {
 		return w.pids
 	}
-	var list []int
-	for _, p := range w.tree.Members() {
+	list := w.living[:0]
+	for _, p := range w.members() {
 		if p.CPU >= 0 { // its processor time can be read on this system
 			list = append(list, p.PID)
 		}
 	}
+	w.living = unlessLarge(list)
 	return list
 }
 

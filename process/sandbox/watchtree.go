@@ -44,7 +44,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	}
 	w.noteKillsAround()
 	if w.run.spec.Meet != nil {
-		for _, p := range w.tree.Members() {
+		for _, p := range w.members() {
 			w.meet(p.PID, p.Name)
 		}
 	}
@@ -258,7 +258,7 @@ func (w *watcher) othersLocked() []member {
 		}
 		return left
 	}
-	for _, pid := range allMembers(w.run.cage) {
+	for _, pid := range allMembers(nil, w.run.cage) {
 		p, err := proctree.Lookup(pid)
 		if err != nil || p.Zombie() || pid == w.run.pid {
 			continue

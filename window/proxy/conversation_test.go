@@ -248,7 +248,7 @@ func TestReplicaSendsTheSameBytes(t *testing.T) {
 }
 
 // packedAs packs a body as a client does, also in what the proxy only reads.
-func packedAs(t *testing.T, encoding string, body []byte) []byte {
+func packedAs(t testing.TB, encoding string, body []byte) []byte {
 	t.Helper()
 	if encoding != "br" {
 		packed, err := wire.Encode(encoding, body)

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/andybalholm/brotli"
+
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -320,6 +322,47 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			buf := make([]byte, 1<<20)
 			t.Fatalf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
 		}
+	}
+	if !p.budget.sem.TryAcquire(p.budget.size) {
+		t.Error("the budget has not come back")
+	}
+}
+
+// Unpacking brotli takes its window beside the text, and that is a part of the budget too: a request with a wide one waits for room.
+func TestWindowOfBrotliIsInTheBudget(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	defer upstream.Close()
+	p, root, _ := start(t, upstream.URL, Options{MemoryBudget: 64 << 20, BudgetWait: 10 * time.Millisecond})
+	taken := p.budget.size - 4<<20
+	if !p.budget.sem.TryAcquire(taken) {
+		t.Fatal("the budget is not free")
+	}
+	ask := func(window int) int {
+		var body bytes.Buffer
+		w := brotli.NewWriterOptions(&body, brotli.WriterOptions{Quality: 5, LGWin: window})
+		_, _ = io.WriteString(w, `{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
+		_ = w.Close()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, root+"/anthropic/v1/messages", &body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Encoding", "br")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		return res.StatusCode
+	}
+	if got := ask(16); got != http.StatusOK {
+		t.Errorf("a window of 64 KiB beside 4 MiB of room: %d", got)
+	}
+	if got := ask(24); got != http.StatusServiceUnavailable {
+		t.Errorf("a window of 16 MiB beside 4 MiB of room: %d, want 503", got)
+	}
+	p.budget.sem.Release(taken)
+	if got := ask(24); got != http.StatusOK {
+		t.Errorf("a window of 16 MiB beside all the room: %d", got)
 	}
 	if !p.budget.sem.TryAcquire(p.budget.size) {
 		t.Error("the budget has not come back")

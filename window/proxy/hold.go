@@ -23,6 +23,8 @@ const (
 	holdTime  = 2 * time.Second
 	// holdDecoded bounds what held bytes unpack to.
 	holdDecoded = 1 << 20
+	// maxWindow bounds the window of a packed answer that is read along; servers have 4 MiB at most.
+	maxWindow = 8 << 20
 )
 
 // An answer is a response whose beginning may have been read.
@@ -211,7 +213,7 @@ func isIdentity(encoding string) bool { return encoding == "" || encoding == "id
 // readable tells whether the content can be read along.
 func readable(encoding, kind string) bool {
 	switch encoding {
-	case "", "identity", "gzip", "x-gzip", "zstd":
+	case "", "identity", "gzip", "x-gzip", "br", "zstd":
 	default:
 		return false
 	}
@@ -238,8 +240,11 @@ func unpacker(encoding string, r io.Reader) (io.ReadCloser, error) {
 	switch encoding {
 	case "gzip", "x-gzip":
 		return gzip.NewReader(r)
+	case "br":
+		plain, err := wire.NewBrotliReader(r, maxWindow)
+		return io.NopCloser(plain), err
 	case "zstd":
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(8<<20))
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxWindow))
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/window/models"
-	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // What a provider's own list says of a model counts once it has passed, byte for byte. The bodies are shortened from the providers'
@@ -31,12 +30,9 @@ func TestListsOfModelsTeachWindows(t *testing.T) {
 		{"copilot", "/openai/v1/models", `{"data":[{"id":"new-9","capabilities":{"family":"new","limits":{"max_context_window_tokens":400000,"max_prompt_tokens":272000,"max_output_tokens":128000}}}]}`, "new-9", models.Window{Context: 400_000, Input: 272_000, Output: 128_000}},
 		{"lm studio", "/openai/v1/models", `{"data":[{"id":"new-9","capabilities":["tool_use"],"max_context_length":131072,"loaded_context_length":8192}]}`, "new-9", models.Window{Context: 8_192}},
 	} {
-		for _, encoding := range []string{"", "gzip", "zstd"} {
+		for _, encoding := range []string{"", "gzip", "br", "zstd"} {
 			t.Run(c.name+encoding, func(t *testing.T) {
-				packed, err := wire.Encode(encoding, []byte(c.body))
-				if err != nil {
-					t.Fatal(err)
-				}
+				packed := packedAs(t, encoding, []byte(c.body))
 				upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Type", "application/json; charset=utf-8")
 					if encoding != "" {

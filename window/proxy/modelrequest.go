@@ -222,9 +222,10 @@ func (t *modelRequest) look(encoding string) (*wire.Look, error) {
 		return t.mayLook(packed, 0)
 	}
 	held := int64(len(packed))
+	window := wire.Window(encoding, packed)
 	most := t.p.o.MaxHeld - held
 	for size := min(unpackedSize(encoding, packed), most); ; size = min(8*size, most) {
-		if err := t.turnFor(size, held+2*size); err != nil {
+		if err := t.turnFor(size, held+2*size+window); err != nil {
 			return nil, err
 		}
 		text, err := wire.Decode(encoding, packed, size)

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
@@ -26,7 +27,10 @@ func packedBy(t *testing.T, encoding string) func(string) string {
 		io.Writer
 		Flush() error
 	} = gzip.NewWriter(&b)
-	if encoding == "zstd" {
+	switch encoding {
+	case "br":
+		w = brotli.NewWriter(&b)
+	case "zstd":
 		z, err := zstd.NewWriter(&b)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +48,7 @@ func packedBy(t *testing.T, encoding string) func(string) string {
 
 // A packed answer is looked into as it is unpacked: events are what counts there too. What cannot be unpacked counts by its bytes.
 func TestPackedAnswersThatStandStill(t *testing.T) {
-	for _, encoding := range []string{"gzip", "zstd"} {
+	for _, encoding := range []string{"gzip", "br", "zstd"} {
 		t.Run(encoding, func(t *testing.T) {
 			stillTest(t, Options{}, func(s *still) {
 				header := http.Header{"Content-Type": {"text/event-stream"}, "Content-Encoding": {encoding}}
@@ -183,7 +187,8 @@ func TestStalledAnswerEndsInTheProvidersOwnError(t *testing.T) {
 		{"messages, behind a block", "/anthropic/v1/messages", askMessages, eventStream, messageStart + blockStart + contentDelta + blockStop, ping, stallAfter, false, ""},
 		{"messages, in the middle of an event", "/anthropic/v1/messages", askMessages, eventStream, messageStart + "event: content_block_delta\n", "", stallAfter, false, ""},
 		{"messages, packed", "/anthropic/v1/messages", askMessages, http.Header{"Content-Type": {"text/event-stream"}, "Content-Encoding": {"gzip"}}, gzippedText(messageStart + contentDelta), "", stallAfter, false, ""},
-		{"messages, packed by something else", "/anthropic/v1/messages", askMessages, http.Header{"Content-Type": {"text/event-stream"}, "Content-Encoding": {"br"}}, "xyz", "", stallAfter, false, ""},
+		{"messages, packed by brotli", "/anthropic/v1/messages", askMessages, http.Header{"Content-Type": {"text/event-stream"}, "Content-Encoding": {"br"}}, string(packedAs(t, "br", []byte(messageStart+contentDelta))), "", stallAfter, false, ""},
+		{"messages, packed by something else", "/anthropic/v1/messages", askMessages, http.Header{"Content-Type": {"text/event-stream"}, "Content-Encoding": {"compress"}}, "xyz", "", stallAfter, false, ""},
 		{
 			"chat", "/openai/v1/chat/completions", askChat, eventStream, chatDelta, ": OPENROUTER PROCESSING\n\n", stallAfter, false,
 			"data: {\"error\":{\"message\":\"" + text + "\",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n",

@@ -74,11 +74,8 @@ func TestSkimmingFindsWhatReadingFinds(t *testing.T) {
 
 func TestPackedAnswersAreReadAlong(t *testing.T) {
 	for d, list := range streams() {
-		for _, encoding := range []string{"gzip", "zstd"} {
-			packed, err := wire.Encode(encoding, []byte(list[0]))
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, encoding := range []string{"gzip", "br", "zstd"} {
+			packed := packedAs(t, encoding, []byte(list[0]))
 			whole, got := wire.NewAnswer(d, true), wire.NewAnswer(d, true)
 			_, _ = whole.Write([]byte(list[0]))
 			along := newTap(encoding, got, true, nil)
@@ -106,13 +103,14 @@ func TestWhatTheProviderChangedIsTold(t *testing.T) {
 	for name, answer := range map[string]string{
 		"stream": "Content-Type: text/event-stream\r\n\r\n" + stream,
 		"packed": "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n" + gzippedText(stream),
+		"brotli": "Content-Type: text/event-stream\r\nContent-Encoding: br\r\n\r\n" + string(packedAs(t, "br", []byte(stream))),
 		"whole":  "Content-Type: application/json\r\n\r\n{\"content\":[],\"usage\":{\"input_tokens\":3}," + changes + "}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			upstream, _ := rawUpstream(t, "HTTP/1.1 200 OK\r\nConnection: close\r\n"+answer)
 			_, root, j := start(t, upstream, Options{})
 			req, _ := http.NewRequest(http.MethodPost, root+"/anthropic/v1/messages", strings.NewReader(`{"model":"claude-x","messages":[{"role":"user","content":"hi"}]}`))
-			req.Header.Set("Accept-Encoding", "gzip")
+			req.Header.Set("Accept-Encoding", "gzip, br")
 			res, err := http.DefaultClient.Do(req)
 			if err != nil {
 				t.Fatal(err)
@@ -132,9 +130,10 @@ func FuzzTap(f *testing.F) {
 	for _, list := range streams() {
 		f.Add([]byte(list[0]), 17, 0)
 		f.Add([]byte(gzippedText(list[0])), 5, 1)
+		f.Add(packedAs(f, "br", []byte(list[0])), 5, 3)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, size, packing int) {
-		encoding := []string{"", "gzip", "zstd"}[uint(packing)%3]
+		encoding := []string{"", "gzip", "zstd", "br"}[uint(packing)%4]
 		size = 1 + int(uint(size)%4096)
 		for _, d := range everyDialect {
 			along := newTap(encoding, wire.NewAnswer(d, true), true, nil)

@@ -31,7 +31,7 @@ func (e *TooLargeError) Error() string {
 
 // Decode unpacks a body by its Content-Encoding: gzip, x-gzip, deflate, br or zstd; "" and identity
 // return the body itself. No more than about max bytes of memory are taken (and 8 MB for
-// zstd, 16 for br), whatever the body claims; what would be larger is a [*TooLargeError].
+// zstd, for br what [Window] says), whatever the body claims; what would be larger is a [*TooLargeError].
 func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 	switch codingOf(encoding) {
 	case "":
@@ -49,6 +49,40 @@ func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 		return unzstd(body, max)
 	}
 	return nil, fmt.Errorf("wire: %.40q: %w", encoding, ErrEncoding)
+}
+
+// Window is what unpacking a body takes beside the text that comes of it, at the most and in bytes: brotli's window (RFC 7932, 9.1), which
+// the first byte tells, and half of it again while it grows. For the other encodings it is 0.
+func Window(encoding string, packed []byte) int64 {
+	if codingOf(encoding) != "br" || len(packed) == 0 {
+		return 0
+	}
+	bits := 16
+	if b := packed[0]; b&1 != 0 {
+		switch long, short := b>>1&7, b>>4&7; {
+		case long != 0:
+			bits = 17 + int(long)
+		case short == 0:
+			bits = 17
+		case short == 1: // a window of the extension, which is refused
+			return 0
+		default:
+			bits = 8 + int(short)
+		}
+	}
+	return 3 << (bits - 1)
+}
+
+// NewBrotliReader unpacks a stream as it comes. A window above maxWindow bytes is an error.
+func NewBrotliReader(r io.Reader, maxWindow int64) (io.Reader, error) {
+	var first [1]byte
+	if _, err := io.ReadFull(r, first[:]); err != nil {
+		return nil, err
+	}
+	if Window("br", first[:])/3*2 > maxWindow {
+		return nil, &TooLargeError{maxWindow}
+	}
+	return brotli.NewReader(io.MultiReader(bytes.NewReader(first[:]), r)), nil
 }
 
 // DecodedSize is what a packed body says it holds, in bytes, where it says it. It may lie.

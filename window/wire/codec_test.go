@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"errors"
+	"io"
 	"runtime"
 	"testing"
 
@@ -89,5 +90,29 @@ func TestDecode(t *testing.T) {
 		if _, err := Decode(encoding, text, 1<<20); !errors.Is(err, ErrEncoding) {
 			t.Errorf("%q: %v, want ErrEncoding", encoding, err)
 		}
+	}
+}
+
+// What the first byte says of the window is what the packer was told, and a wider one than is allowed is not unpacked.
+func TestWindowOfBrotli(t *testing.T) {
+	for bits := 10; bits <= 24; bits++ {
+		var out bytes.Buffer
+		w := brotli.NewWriterOptions(&out, brotli.WriterOptions{Quality: 5, LGWin: bits})
+		_, _ = w.Write(bytes.Repeat([]byte("window "), 10))
+		_ = w.Close()
+		if got := Window("br", out.Bytes()); got != 3<<bits/2 {
+			t.Errorf("%d bits: %d bytes", bits, got)
+		}
+		r, err := NewBrotliReader(bytes.NewReader(out.Bytes()), 8<<20)
+		if wide := bits > 23; wide != (err != nil) {
+			t.Errorf("%d bits: %v", bits, err)
+		} else if !wide {
+			if text, err := io.ReadAll(r); err != nil || len(text) != 70 {
+				t.Errorf("%d bits: %d bytes, %v", bits, len(text), err)
+			}
+		}
+	}
+	if Window("gzip", []byte{1}) != 0 || Window("br", nil) != 0 || Window("br", []byte{0x11}) != 0 {
+		t.Error("a window where there is none")
 	}
 }

@@ -15,7 +15,12 @@ const maxUndecided = 2 * time.Second
 func (t *Tree) settle(c *candidate) {
 	e := t.known[c.PID]
 	if e == nil || e.start != c.Start {
-		e = &entry{start: c.Start}
+		if last := len(t.spare) - 1; last >= 0 {
+			e, t.spare = t.spare[last], t.spare[:last]
+			*e = entry{start: c.Start}
+		} else {
+			e = &entry{start: c.Start}
+		}
 	}
 	e.inode, e.scan = c.inode, t.scan
 	c.state = outside

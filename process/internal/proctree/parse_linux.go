@@ -15,17 +15,17 @@ var errFormat = errors.New("unexpected format")
 
 // parseStat reads /proc/PID/stat (proc_pid_stat(5)). The name is the second field, in
 // parentheses, and may hold parentheses, blanks, newlines and any other byte, so it ends
-// at the last ") " of the line: what follows are one letter and numbers.
+// at the last ") " of the line: what follows are one letter and numbers. What the errors quote is a copy, so that b may be on the stack.
 func parseStat(b []byte) (Process, error) {
 	var p Process
 	open := bytes.IndexByte(b, '(')
 	end := bytes.LastIndex(b, []byte(") "))
 	if open < 1 || end < open {
-		return p, fmt.Errorf("%w: stat %.64q has no name in parentheses", errFormat, b)
+		return p, fmt.Errorf("%w: stat %.64q has no name in parentheses", errFormat, string(b))
 	}
 	pid, rest, ok := number(b[:open])
 	if !ok || len(bytes.TrimSpace(rest)) != 0 || pid > math.MaxInt32 {
-		return p, fmt.Errorf("%w: stat %.64q does not begin with a pid", errFormat, b)
+		return p, fmt.Errorf("%w: stat %.64q does not begin with a pid", errFormat, string(b))
 	}
 	p.PID = int(pid)
 	p.Name = string(b[open+1 : end])
@@ -118,7 +118,7 @@ func parseStatm(b []byte) (statm, error) {
 	for i := range fields {
 		var ok bool
 		if fields[i], rest, ok = number(rest); !ok || fields[i] > maxPages {
-			return statm{}, fmt.Errorf("%w: statm %.64q", errFormat, b)
+			return statm{}, fmt.Errorf("%w: statm %.64q", errFormat, string(b))
 		}
 	}
 	return statm{fields[1], fields[2], fields[5]}, nil

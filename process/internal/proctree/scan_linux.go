@@ -157,6 +157,10 @@ func (t *Tree) refresh(m *member) bool {
 // how many entries it added to, or confirmed in, t.known for this scan.
 func (t *Tree) identify(changes *Changes) (added int) {
 	clear(t.pending)
+	if most := 256; len(t.fresh) > cap(t.candidates) && cap(t.candidates) < most {
+		t.candidates = make([]candidate, 0, min(len(t.fresh)+len(t.fresh)/2+8, most))
+	}
+	t.candidates = t.candidates[:0]
 	for _, f := range t.fresh {
 		p, err := t.readStat(f.pid)
 		if err != nil {
@@ -181,7 +185,7 @@ func (t *Tree) identify(changes *Changes) (added int) {
 		// The kernel gives a number out again only when no session and no group is named
 		// after it any more.
 		t.past.remove(f.pid)
-		t.pending[f.pid] = &candidate{Process: p, inode: f.inode}
+		t.pending[f.pid] = t.newCandidate(p, f.inode)
 	}
 	for _, f := range t.fresh {
 		if c := t.pending[f.pid]; c != nil {
@@ -196,9 +200,18 @@ func (t *Tree) identify(changes *Changes) (added int) {
 	return added
 }
 
+// newCandidate makes one that lives as long as this scan: on a busy host many processes come and go that are none of the tree.
+func (t *Tree) newCandidate(p Process, inode uint64) *candidate {
+	if len(t.candidates) == cap(t.candidates) {
+		return &candidate{Process: p, inode: inode}
+	}
+	t.candidates = append(t.candidates, candidate{Process: p, inode: inode})
+	return &t.candidates[len(t.candidates)-1]
+}
+
 // decide settles c and, first, its undecided ancestors.
 func (t *Tree) decide(c *candidate) {
-	var chain []*candidate
+	chain := t.chain[:0]
 	for c.state == undecided && len(chain) <= len(t.pending) {
 		chain = append(chain, c)
 		parent := t.pending[c.PPID]
@@ -210,6 +223,7 @@ func (t *Tree) decide(c *candidate) {
 		}
 		c = parent
 	}
+	t.chain = chain[:0]
 	for _, c := range slices.Backward(chain) {
 		if c.state == undecided {
 			t.settle(c)
@@ -222,7 +236,7 @@ func (t *Tree) decide(c *candidate) {
 func (t *Tree) findParent(c *candidate) *candidate {
 	for range 4 {
 		if p, err := t.readStat(c.PPID); err == nil {
-			parent := &candidate{Process: p}
+			parent := t.newCandidate(p, 0)
 			t.pending[p.PID] = parent
 			return parent
 		}
@@ -250,6 +264,8 @@ func (t *Tree) sweep(changes *Changes) {
 		delete(t.known, pid)
 		if e.m != nil {
 			t.drop(e.m, changes)
+		} else if len(t.spare) < cap(t.spare) {
+			t.spare = append(t.spare, e)
 		}
 	}
 }

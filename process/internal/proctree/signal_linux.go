@@ -70,9 +70,10 @@ func signalError(p Process, sig syscall.Signal, err error) error {
 
 // Lookup reads who the process with this PID is now.
 func Lookup(pid int) (Process, error) {
-	b, err := readProc(pid, "stat")
+	var room [1 << 10]byte // on the stack; the line has some 300 bytes, and what is read of it comes early
+	b, err := sysfile.ReadProcess(pid, "stat", room[:])
 	if err != nil {
-		return Process{}, err
+		return Process{}, procError(pid, err)
 	}
 	return parseStat(b)
 }
@@ -123,13 +124,31 @@ func Name(pid int) string {
 
 func readProc(pid int, name string) ([]byte, error) {
 	b, err := sysfile.Read(filepath.Join("/proc", strconv.Itoa(pid), name), sysfile.Small)
+	return b, procError(pid, err)
+}
+
+func procError(pid int, err error) error {
 	if goneError(err) {
-		return nil, fmt.Errorf("process %d: %w", pid, ErrGone)
+		return fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
-	return b, err
+	return err
 }
 
 // goneError reports whether a failed access in /proc says that the process has ended.
 func goneError(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)
+}
+
+// PrivatePages is how many pages of memory a process holds that it does not share with a file; 0 when it cannot be told.
+func PrivatePages(pid int) int64 {
+	var room [256]byte
+	b, err := sysfile.ReadProcess(pid, "statm", room[:])
+	if err != nil {
+		return 0
+	}
+	pages, err := parseStatm(b)
+	if err != nil {
+		return 0
+	}
+	return int64(pages.private())
 }

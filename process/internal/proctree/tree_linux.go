@@ -42,6 +42,10 @@ type Tree struct {
 	undecided int
 	lastPID   int // the number given out last when living looked before; 0: not known
 	pending   map[int]*candidate
+	// What a scan needs and the next one takes again.
+	candidates []candidate
+	chain      []*candidate
+	spare      []*entry // of processes that have gone
 
 	dirents []byte
 	buf     []byte
@@ -118,6 +122,7 @@ func New(o Options) (*Tree, error) {
 		adopters: map[int]uint64{1: 0},
 		known:    make(map[int]*entry),
 		pending:  make(map[int]*candidate),
+		spare:    make([]*entry, 0, 64),
 		dirents:  make([]byte, 32<<10),
 		buf:      make([]byte, 4<<10),
 	}
@@ -186,12 +191,14 @@ func (t *Tree) Close() error {
 
 // Members returns the processes of the tree as the last scan left them, in the order in
 // which they were found: the root first, ancestors before descendants.
-func (t *Tree) Members() []Process {
+func (t *Tree) Members() []Process { return t.AppendMembers(make([]Process, 0, 16)) }
+
+// AppendMembers is Members for who looks again and again: it appends to out.
+func (t *Tree) AppendMembers(out []Process) []Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := make([]Process, len(t.members))
-	for i, m := range t.members {
-		out[i] = m.Process
+	for _, m := range t.members {
+		out = append(out, m.Process)
 	}
 	return out
 }

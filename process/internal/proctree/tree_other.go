@@ -145,12 +145,14 @@ const maxBytes = 1 << 46
 
 // Members returns the processes of the tree as the last scan left them, in the order in
 // which they were found.
-func (t *Tree) Members() []Process {
+func (t *Tree) Members() []Process { return t.AppendMembers(nil) }
+
+// AppendMembers is Members for who looks again and again: it appends to out.
+func (t *Tree) AppendMembers(out []Process) []Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := make([]Process, len(t.members))
-	for i, m := range t.members {
-		out[i] = m.Process
+	for _, m := range t.members {
+		out = append(out, m.Process)
 	}
 	return out
 }

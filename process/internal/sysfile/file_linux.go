@@ -26,19 +26,23 @@ func Keep(name string) (*File, error) {
 
 // Read returns at most maxBytes bytes of what is in the file now. They are good until the next call. An error says that the
 // process or the group has gone, or that the file is closed.
-func (k *File) Read(maxBytes int) ([]byte, error) {
-	if len(k.text) == 0 {
-		k.text = make([]byte, min(maxBytes, firstRead))
+func (k *File) Read(maxBytes int) ([]byte, error) { return k.ReadWith(&k.text, maxBytes) }
+
+// ReadWith is Read into a buffer that several files share, for those of which one is looked at after the other: what it returns is
+// good until the buffer is used again. The buffer is made, and made larger, where it must be.
+func (k *File) ReadWith(buf *[]byte, maxBytes int) ([]byte, error) {
+	if len(*buf) == 0 {
+		*buf = make([]byte, min(maxBytes, firstRead))
 	}
 	for {
-		n, err := retry(func() (int, error) { return unix.Pread(k.fd, k.text, 0) })
+		n, err := retry(func() (int, error) { return unix.Pread(k.fd, *buf, 0) })
 		if err != nil {
 			return nil, &os.PathError{Op: "read", Path: k.name, Err: err}
 		}
-		if n < len(k.text) || n >= maxBytes {
-			return k.text[:min(n, maxBytes)], nil
+		if n < len(*buf) || n >= maxBytes {
+			return (*buf)[:min(n, maxBytes)], nil
 		}
-		k.text = make([]byte, min(maxBytes, max(2*n, firstRead)))
+		*buf = make([]byte, min(maxBytes, max(2*n, firstRead)))
 	}
 }
 

@@ -3,8 +3,6 @@ package sysfile
 import (
 	"bytes"
 	"errors"
-	"os"
-	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,25 +12,16 @@ const firstRead = 4 << 10
 
 // Read returns at most maxBytes bytes of a file. Errors are of type *[os.PathError].
 func Read(name string, maxBytes int) ([]byte, error) {
-	fd, err := retry(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: name, Err: err}
-	}
-	defer unix.Close(fd)
 	var first [firstRead]byte // on the stack: most files hold some hundred bytes, and a supervisor reads many
-	text := first[:0:min(maxBytes, firstRead)]
-	for len(text) < maxBytes {
-		if len(text) == cap(text) {
-			text = slices.Grow(text, min(maxBytes-len(text), len(text)))
+	text, err := ReadInto(name, first[:min(maxBytes, firstRead)])
+	if err != nil || len(text) < firstRead {
+		return bytes.Clone(text), err
+	}
+	for size := firstRead; len(text) == size && size < maxBytes; { // anew, so that it is of one moment
+		size = min(2*size, maxBytes)
+		if text, err = ReadInto(name, make([]byte, size)); err != nil {
+			return nil, err
 		}
-		n, err := retry(func() (int, error) { return unix.Read(fd, text[len(text):min(cap(text), maxBytes)]) })
-		if err != nil {
-			return nil, &os.PathError{Op: "read", Path: name, Err: err}
-		}
-		if n == 0 {
-			break
-		}
-		text = text[:len(text)+n]
 	}
 	return bytes.Clone(text), nil
 }
@@ -50,6 +39,9 @@ func retry(call func() (int, error)) (int, error) {
 // Leaf reports that a directory has no directories in it, where the file system counts them as links. A directory of
 // which that is not known, or that is gone, is none.
 func Leaf(dir string) bool {
+	if links, ok := links(dir); ok {
+		return links == 2
+	}
 	var st unix.Stat_t
 	return unix.Stat(dir, &st) == nil && st.Nlink == 2
 }

@@ -3,7 +3,9 @@
 package sysfile
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -15,6 +17,12 @@ func Read(name string, maxBytes int) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, int64(maxBytes)))
+}
+
+// Missing says that a file is not there.
+func Missing(name string) bool {
+	_, err := os.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // Leaf reports that a directory has no directories in it; here that is never known.
