@@ -103,6 +103,9 @@ func moment(b []byte, daysAgo, second int) []byte {
 	return append(b, 'Z')
 }
 
+// created is when an object was made.
+func created(index int) string { return string(moment(nil, 0, 10*3600+3*60+index%60)) }
+
 func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 func hex(b []byte, x uint64, digits int) []byte {

@@ -112,7 +112,7 @@ func (s *Simulator) bodyOf(f foundApplication) []byte {
 	}
 	var a application
 	s.application(f.index, &a)
-	return a.write(nil, s.kinds)
+	return s.writeApplication(nil, &a)
 }
 
 func getApplication(c *call) error {

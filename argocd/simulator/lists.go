@@ -77,7 +77,7 @@ func listApplications(c *call) error {
 	if err != nil {
 		return err
 	}
-	chosen, whole, ok := selectFields(c.query.Get("fields"))
+	chosen, whole, ok := c.selectFields(c.query.Get("fields"))
 	if !ok {
 		c.lists[applications].Add(1)
 		c.w.Header().Set("Content-Type", "application/json")
@@ -97,11 +97,11 @@ func listApplications(c *call) error {
 			}
 			switch {
 			case whole && e == nil:
-				s.b = a.write(s.b, c.kinds)
+				s.b = c.writeApplication(s.b, &a)
 			case whole:
 				s.b = append(s.b, e.body...)
 			case e == nil:
-				s.b = chosen.write(s.b, c.leaf(&a))
+				s.b = chosen.write(s.b, c.leaf(&a, chosen))
 			default:
 				s.b = chosen.write(s.b, leafOf(e.body))
 			}

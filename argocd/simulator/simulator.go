@@ -86,6 +86,7 @@ type Simulator struct {
 	states   []state
 	weight   int
 	routes   []route
+	sections map[string]*section
 
 	stored [kinds]overlay
 
@@ -167,6 +168,7 @@ func New(o Options) (*Simulator, error) {
 	}
 	s.revision.Store(3166)
 	s.routes = s.table()
+	s.sections = s.readTemplates(application{}, project{}, set{}, cluster{}, repository{})
 	return s, nil
 }
 
