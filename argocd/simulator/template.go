@@ -30,7 +30,7 @@ var templateFiles embed.FS
 //	<<:>> <<|>> <</>>                  otherwise, or the next; the end
 //	<<@section>>                       another section
 //	<<#1+8>> <<#1+8*250>>              a number from 1 to 8; times 250
-//	<<of people>> <<tag v>> <<stamp 1 60>> <<hash>> <<uid>> <<hex 12>>
+//	<<of people>> <<tag v>> <<stamp 1 60>> <<morning 30 300>> <<hash>> <<uid>> <<hex 12>>
 //	<<pick>> <<any-name>> <<any-server>>  rolls a cluster; its name and address
 //
 // A comma behind an opening bracket is dropped, so that what comes first may be optional.
@@ -203,8 +203,11 @@ func (c *compiler) mark(mark string, scopes []reflect.Type) node {
 // value compiles a mark that encloses nothing.
 func (c *compiler) value(n *node, word, rest string, scopes []reflect.Type) {
 	rolls := map[string]func(*writing, *node){
-		"tag":        func(w *writing, n *node) { w.b = append(w.b, version(&w.dice, n.words[0], "")...) },
-		"stamp":      func(w *writing, n *node) { w.b = w.dice.stamp(w.b, n.numbers[0], n.numbers[1]) },
+		"tag":   func(w *writing, n *node) { w.b = append(w.b, version(&w.dice, n.words[0], "")...) },
+		"stamp": func(w *writing, n *node) { w.b = w.dice.stamp(w.b, n.numbers[0], n.numbers[1]) },
+		"morning": func(w *writing, n *node) {
+			w.b = moment(w.b, n.numbers[0]+w.dice.intn(n.numbers[1]), 8*3600)
+		},
 		"hex":        func(w *writing, n *node) { w.b = hex(w.b, w.dice.next(), n.numbers[0]) },
 		"hash":       func(w *writing, _ *node) { w.b = w.dice.hash(w.b) },
 		"uid":        func(w *writing, _ *node) { w.b = w.dice.uid(w.b) },

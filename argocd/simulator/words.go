@@ -42,7 +42,10 @@ type word struct {
 
 // lists are the lists by the names that templates know them by.
 func (w *word) lists() map[string][]string {
-	return map[string][]string{"people": w.people, "tiers": w.tiers, "places": places()}
+	return map[string][]string{
+		"people": w.people, "tiers": w.tiers, "places": places(),
+		"requests": {"/healthz", "/api/v1/orders", "/api/v1/items", "/metrics", "/api/v1/sessions"},
+	}
 }
 
 func words() word {
