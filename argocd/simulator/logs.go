@@ -176,7 +176,7 @@ func (c *call) tail(pods []object, q logQuery) error {
 	if err := st.send(c.writeLine(&line{at: time.Now(), last: true})); err != nil {
 		return err
 	}
-	return st.end()
+	return st.push()
 }
 
 func (s *Simulator) writeLine(l *line) []byte {
