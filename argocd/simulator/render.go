@@ -10,7 +10,7 @@ import (
 func (s *Simulator) render(b []byte, name string, from any, index int, d dice) []byte {
 	one := s.sections[name]
 	w := writing{Simulator: s, b: b, index: uint64(index), dice: d}
-	w.scopes = append(make([]reflect.Value, 0, 3), reflect.ValueOf(from).Elem())
+	w.scopes = append(w.room[:0], reflect.ValueOf(from).Elem())
 	w.section(one)
 	return w.b
 }

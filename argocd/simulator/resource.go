@@ -32,7 +32,7 @@ func (a *application) fill(kinds []resourceKind) {
 	a.rollResources(kinds)
 	a.rollHistory()
 	d := roll(a.seed, partStatus, a.index+1<<42)
-	a.reconciled = string(moment(nil, 0, 4*3600+d.intn(3*3600)))
+	a.reconciled = stamped(0, 4*3600+d.intn(3*3600))
 	if a.phase != "" {
 		a.rollOperation()
 	}
@@ -105,17 +105,17 @@ func (a *application) rollHistory() {
 		switch {
 		case a.multi:
 			e := roll(a.seed, partRevision, a.index+uint64(a.deployed-i+1)<<42)
-			h.revisions = []string{string(e.hash(nil)), string(e.hash(nil))}
+			h.revisions = []string{e.commit(), e.commit()}
 			if a.third {
-				h.revisions = append(h.revisions, string(e.hash(nil)))
+				h.revisions = append(h.revisions, e.commit())
 			}
 		case a.chart != "":
 			h.revision = version(&d, "", "")
 		default:
-			h.revision = string(d.hash(nil))
+			h.revision = d.commit()
 		}
 		day, second := 100-(i*9)-d.intn(8), d.intn(86000)
-		h.deployed, h.started = string(moment(nil, day, second+30)), string(moment(nil, day, second))
+		h.deployed, h.started = stamped(day, second+30), stamped(day, second)
 		if !d.chance(500) {
 			h.by = d.of(a.words.people)
 		}
@@ -137,9 +137,9 @@ func (a *application) rollOperation() {
 	}
 	d := roll(a.seed, partOperation, a.index+1<<40)
 	day, second := d.intn(60), d.intn(86000)
-	a.started = string(moment(nil, day, second))
+	a.started = stamped(day, second)
 	if !a.running {
-		a.finished = string(moment(nil, day, second+5+d.intn(90)))
+		a.finished = stamped(day, second+5+d.intn(90))
 	}
 	a.results = a.resources[:min(len(a.resources), 6)]
 	for i := range a.results {

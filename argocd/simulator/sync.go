@@ -64,7 +64,7 @@ func (c *call) resolve(t *target, name string) string {
 		return current
 	}
 	d := c.diceOf(t.name, &object{Kind: "Revision", Name: name})
-	return string(d.hash(nil))
+	return d.commit()
 }
 
 func rollback(c *call) error {

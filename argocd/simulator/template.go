@@ -62,6 +62,7 @@ type writing struct {
 	index  uint64
 	dice   dice
 	scopes []reflect.Value
+	room   [3]reflect.Value // for scopes
 	picked cluster
 	kept   []byte
 }

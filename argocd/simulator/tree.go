@@ -225,7 +225,7 @@ func getEvents(c *call) error {
 	}
 	for i := range v.events {
 		e := &v.events[i]
-		e.revision, e.from, e.to = 2700+i, string(moment(nil, 0, 7*3600+i*60)), string(moment(nil, 0, 7*3600+i*60+30))
+		e.revision, e.from, e.to = 2700+i, stamped(0, 7*3600+i*60), stamped(0, 7*3600+i*60+30)
 	}
 	b := cat(nil, `{"metadata":`, c.meta(), `,"items":`)
 	return c.answer(append(c.render(b, "events", &v, 0, c.diceOf(t.name, &about)), '}'))
