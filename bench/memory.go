@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	register("memory", "search in memory: recall of the turns that answer a question; --locomo FILE, --beam DIR (data of others, read from there), --fit",
+	register("memory", "search in memory: recall of the turns that answer a question; --locomo FILE, --beam DIR (data of others, read from there)",
 		benchMemory)
 }
 
@@ -39,22 +39,11 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 	locomo := flags.String("locomo", "", "LoCoMo's locomo10.json")
 	beam := flags.String("beam", "", "a folder with chats/100K and chats/500K of BEAM")
 	sizes := flags.String("beam-sizes", "100K", "which of BEAM's sizes, with commas between")
-	fit := flags.Bool("fit", false, "fit the constants on LoCoMo's conversations 1 to 5 and print them")
 	address := flags.String("embed", "", "the base URL of a service for embeddings (bench/memoryembed.py), to search by meaning too")
 	model := flags.String("embed-model", "all-MiniLM-L6-v2", "its model")
 	first := flags.Bool("fitted", false, "only what the constants were fitted on")
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if *fit {
-		if *locomo == "" {
-			return errors.New("--fit needs --locomo FILE")
-		}
-		all, _, err := readLoCoMo(*locomo)
-		if err != nil {
-			return err
-		}
-		return fitParams(ctx, all[:5])
 	}
 	engines := []engine{rawBM25, plimsollMemory, substring}
 	if err := hasFTS5(ctx); err != nil {

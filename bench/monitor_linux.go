@@ -344,3 +344,31 @@ func readWhole(f *os.File, buf []byte) (n int, err error) {
 	}
 	return n, nil
 }
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// clockTick is USER_HZ, in which /proc counts processor time; 100 on every Linux that Go runs on.
+const clockTick = 10 * time.Millisecond
+
+// processorOf is the processor time of some processes so far, without that of their children.
+func processorOf(pids []int) (sum time.Duration) {
+	for _, pid := range pids {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, rest, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 13 {
+			continue
+		}
+		user, _ := strconv.ParseInt(fields[11], 10, 64)
+		system, _ := strconv.ParseInt(fields[12], 10, 64)
+		sum += time.Duration(user+system) * clockTick
+	}
+	return sum
+}

@@ -93,9 +93,6 @@ func benchRole(role string, args []string) (string, error) {
 		}
 		return s.URL() + "/openai", nil
 	}
-	if role == "child-memory" {
-		return memoryChild(args[0], args[1], args[2])
-	}
 	ln, err := listenBench()
 	if err != nil {
 		return "", err

@@ -117,12 +117,11 @@ func TestAnswersAreTheRecordedOnes(t *testing.T) {
 	// The recorded application is in a project of its own, without sync windows.
 	for ; ; o.Seed++ {
 		s := sim(t, o)
-		f, ok := s.known("billing-admin-dev", "argocd")
+		f, ok := s.find(applications, "argocd", "billing-admin-dev")
 		if !ok {
 			t.Fatal("the application the recorded answers are about is not generated")
 		}
-		body, _ := s.projectNamed(f.project)
-		if f.project != "default" && len(windowsOf(body)) == 0 {
+		if f.project != "default" && len(s.windows(f.project)) == 0 {
 			break
 		}
 	}

@@ -2,19 +2,8 @@ package simulator
 
 import "strconv"
 
-// sourceKind is how an application's manifests are made.
-type sourceKind byte
-
-const (
-	plain sourceKind = iota
-	directory
-	kustomize
-	helmPath
-	helmChart
-)
-
-// application is what is decided about a generated application before any of it is
-// written: enough for filters and counts.
+// application is what is decided about a generated application: with traits enough for
+// filters and counts, with fill what the lists of a template go through.
 type application struct {
 	seed  uint64
 	index uint64
@@ -23,28 +12,35 @@ type application struct {
 	name, domain, component, env, region  string
 	project, team                         string
 	health, sync                          string
-	server, cluster, namespace            string // destination: server or cluster
+	toServer, toCluster, into             string // destination: server or cluster
 	owner, tier                           string // "" when there is none
-	labelled, instance                    bool
+	labelled, instance, hasLabels         bool
 	automated, prune, selfHeal, retry     bool
 	disabled                              bool // automated, but not enabled
 	finalizer                             string
+	finalizers                            bool
 	multi                                 bool // spec.sources
 	third                                 bool // three of them
-	source                                sourceKind
+	helm, kustomize, directory            bool
 	repo, path, chart, target             string
 	never                                 bool // was never reconciled
 	tree                                  bool // health of resources is kept apart
 	phase                                 string
-	resources                             int
-	history                               int
-	options                               int
+	running, failed                       bool
+	count                                 int // of resources
+	deployed                              int // entries of the history
+	options                               []string
 	parameters, values, object, release   bool
 	ignore, info, limit                   bool
 	alerts, generate, ownerMail, external bool
-	updater, applied, refresh             bool
+	updater, applied, refresh, annotated  bool
 	deleting                              bool
-	conditions                            int
+	conditions, generation                int
+	created, sourceType                   string
+
+	resources, results                     []resource
+	history                                []deployment
+	reconciled, message, started, finished string
 }
 
 // application decides about the application of a number.
@@ -53,6 +49,7 @@ func (s *Simulator) application(i int, a *application) {
 	first, second, third, _ := s.apps.triple(i)
 	w := &s.words
 	*a = application{
+		options: a.options[:0], resources: a.resources[:0], history: a.history[:0],
 		seed: s.seed, index: uint64(i), words: w,
 		name: s.apps.name(i), domain: s.apps.first[first], component: s.apps.second[second],
 	}
@@ -71,6 +68,7 @@ func (s *Simulator) application(i int, a *application) {
 		a.project = s.projects.name(from + d.intn(to-from))
 		a.team = a.project
 	}
+	a.created = created(i)
 	st := s.state(&d)
 	a.health, a.sync = st.health, st.sync
 	a.never = st.sync == ""
@@ -78,14 +76,14 @@ func (s *Simulator) application(i int, a *application) {
 	if n := s.clusters; n > 0 {
 		c := s.cluster(d.intn(n))
 		if d.chance(300) {
-			a.cluster = c.name
+			a.toCluster = c.name
 		} else {
-			a.server = c.server
+			a.toServer = c.server
 		}
 	} else {
-		a.server = "https://kubernetes.default.svc"
+		a.toServer = "https://kubernetes.default.svc"
 	}
-	a.namespace = a.domain + "-" + a.env
+	a.into = a.domain + "-" + a.env
 	if n := s.sets.n; n > 0 && d.chance(550) {
 		a.owner = s.sets.name(d.intn(n))
 	}
@@ -103,15 +101,24 @@ func (s *Simulator) application(i int, a *application) {
 	a.automated, a.prune, a.selfHeal = d.chance(631), d.chance(500), d.chance(500)
 	a.retry, a.disabled = a.automated && d.chance(490), d.chance(50)
 	if a.automated || d.chance(420) {
-		a.options = 1 + d.intn(3)*d.intn(2)
+		for i := range 1 + d.intn(3)*d.intn(2) {
+			a.options = append(a.options, w.options[(int(a.index*7)%len(w.options)+i*5)%len(w.options)])
+		}
 	}
 	a.tree = d.chance(310)
 	a.ignore, a.info, a.limit = d.chance(300), d.chance(160), d.chance(230)
 	a.alerts, a.generate, a.ownerMail = d.chance(370), d.chance(240), d.chance(130)
 	a.external, a.updater, a.applied, a.refresh = d.chance(100), d.chance(95), d.chance(80), d.chance(25)
 	a.deleting = !a.never && d.chance(4)
+	a.finalizers = a.finalizer != "" || a.deleting
+	a.hasLabels = a.labelled || a.instance || a.tier != ""
+	a.annotated = a.alerts || a.generate || a.ownerMail || a.external || a.updater || a.applied || a.refresh
+	a.generation = 1
 	if a.never {
 		return
+	}
+	if a.generation = 2; a.deleting {
+		a.generation = 3
 	}
 	switch k := d.intn(1000); {
 	case k < 25:
@@ -123,22 +130,23 @@ func (s *Simulator) application(i int, a *application) {
 	case k < 944:
 		a.phase = "Succeeded"
 	}
+	a.running, a.failed = a.phase == "Running", a.phase == "Failed"
 	switch k := d.intn(1000); {
 	case k < 620:
-		a.resources = 1 + d.intn(9)
+		a.count = 1 + d.intn(9)
 	case k < 930:
-		a.resources = 8 + d.intn(16)
+		a.count = 8 + d.intn(16)
 	default:
-		a.resources = 30 + d.intn(46)
+		a.count = 30 + d.intn(46)
 	}
 	switch k := d.intn(1000); {
 	case k < 220:
 	case k < 780:
-		a.history = 1 + d.intn(3)
+		a.deployed = 1 + d.intn(3)
 	case k < 880:
-		a.history = 5
+		a.deployed = 5
 	default:
-		a.history = 10
+		a.deployed = 10
 	}
 	if k := d.intn(1000); k < 90 {
 		a.conditions = 1
@@ -150,19 +158,16 @@ func (s *Simulator) application(i int, a *application) {
 // sourceOf decides where the manifests come from.
 func (a *application) sourceOf(d *dice) {
 	a.multi, a.third = d.chance(160), d.chance(400)
-	switch k := d.intn(1000); {
-	case k < 280:
-		a.source = helmPath
-	case k < 500:
-		a.source = kustomize
-	case k < 700:
-		a.source = helmChart
-	case k < 895:
-		a.source = plain
-	default:
-		a.source = directory
+	k := d.intn(1000)
+	a.helm, a.kustomize, a.directory = k < 280 || k >= 500 && k < 700, k >= 280 && k < 500, k >= 895
+	a.sourceType = "Directory"
+	switch {
+	case a.helm:
+		a.sourceType = "Helm"
+	case a.kustomize:
+		a.sourceType = "Kustomize"
 	}
-	if a.source == helmChart {
+	if a.helm && k >= 500 {
 		a.repo = d.of([]string{"oci://registry.corp.example.net/charts", "https://charts.corp.example.net", "https://grafana.github.io/helm-charts"})
 		a.chart = d.of(a.words.charts)
 	} else {
@@ -188,7 +193,7 @@ func (a *application) sourceOf(d *dice) {
 		}
 	}
 	switch k := d.intn(1000); {
-	case a.source == helmChart:
+	case a.chart != "":
 		a.target = version(d, "", "")
 	case k < 370:
 		a.target = "main"
@@ -203,7 +208,7 @@ func (a *application) sourceOf(d *dice) {
 	default:
 		a.target = version(d, "v", "+build."+strconv.Itoa(100+d.intn(900)))
 	}
-	if a.source == helmPath || a.source == helmChart {
+	if a.helm {
 		a.parameters, a.release = d.chance(500), d.chance(400)
 		switch k := d.intn(1000); {
 		case k < 340:
@@ -253,10 +258,14 @@ func (a *application) repos(into []string) []string {
 	if a.multi {
 		into = append(into, "https://git.corp.example.net/"+a.domain+"/config.git")
 		if a.third {
-			into = append(into, dashboards)
+			into = append(into, "https://git.corp.example.net/infra/dashboards.git")
 		}
 	}
 	return into
 }
 
-const dashboards = "https://git.corp.example.net/infra/dashboards.git"
+// writeApplication writes the whole application, as it is in a list and alone.
+func (s *Simulator) writeApplication(b []byte, a *application) []byte {
+	a.fill(s.kinds)
+	return s.render(b, "application", a, int(a.index), dice{})
+}

@@ -9,6 +9,10 @@ type cluster struct {
 	name, server, env, region string
 	version, project, status  string
 	role                      bool
+
+	serverName                               string
+	broken, insecure, narrow, whole, sharded bool
+	shard                                    int
 }
 
 func recordedClusters() []cluster {
@@ -62,64 +66,20 @@ func (s *Simulator) findCluster(name, server string) (cluster, bool) {
 	return cluster{}, false
 }
 
-func (c *cluster) writeState(b []byte) []byte {
-	b = cat(b, `"connectionState":{"status":"`, c.status, `","message":"`)
-	switch c.status {
-	case "Failed":
-		b = cat(b, `failed to sync cluster `, c.server, `: failed to load initial state of resource Pod: Get \"`, c.server, `/api/v1/pods?limit=500&resourceVersion=0\": dial tcp: i/o timeout`)
-	case "":
-		return append(b, `","attemptedAt":null}`...)
+// anyCluster rolls a cluster.
+func (s *Simulator) anyCluster(d *dice) cluster {
+	if s.clusters == 0 {
+		return cluster{name: "in-cluster", server: "https://kubernetes.default.svc"}
 	}
-	return append(b, `","attemptedAt":"2026-11-20T08:00:00Z"}`...)
+	return s.cluster(d.intn(s.clusters))
 }
 
 func (s *Simulator) writeCluster(b []byte, c cluster) []byte {
-	d := roll(s.seed, partCluster, uint64(c.index))
-	b = cat(b, `{"server":"`, c.server, `","name":"`, c.name, `","config":{"tlsClientConfig":{"insecure":`)
-	switch {
-	case c.role:
-		b = cat(b, `false},"awsAuthConfig":{"clusterName":"`, c.name, `","roleARN":"arn:aws:iam::400000000001:role/argocd-deployer"}`)
-	case c.name == "in-cluster":
-		b = append(b, `false}`...)
-	case c.index%5 == 3:
-		b = append(b, `true}`...)
-	default:
-		b = cat(b, `false,"serverName":"`, c.name, `.corp.example.net"}`)
+	c.broken, c.insecure = c.status == "Failed", c.index%5 == 3 && c.name != "in-cluster"
+	if c.name != "in-cluster" {
+		c.serverName = c.name + ".corp.example.net"
 	}
-	b = c.writeState(append(b, `},`...))
-	if c.version != "" {
-		b = cat(b, `,"serverVersion":"`, c.version, `"`)
-	}
-	if c.env == "edge" || c.index == 12 {
-		b = cat(b, `,"namespaces":["default","payments-`, c.env, `","checkout-`, c.env, `","ledger-`, c.env, `","identity-`, c.env, `","search-`, c.env, `","catalog-`, c.env, `"]`)
-	}
-	b = c.writeState(append(b, `,"info":{`...))
-	if c.version == "" {
-		b = append(b, `,"cacheInfo":{},"applicationsCount":0`...)
-	} else {
-		b = cat(b, `,"serverVersion":"`, c.version, `","cacheInfo":{"resourcesCount":`)
-		b = append(number(b, 2000+d.intn(20000)), `,"apisCount":`...)
-		b = append(number(b, 64+d.intn(360)), `,"lastCacheSyncTime":"2026-11-20T07:41:09Z"},"applicationsCount":`...)
-		b = number(b, 50+d.intn(30))
-		b = append(b, `,"apiVersions":["apps/v1","apps/v1/Deployment","batch/v1","batch/v1/CronJob","networking.k8s.io/v1/Ingress","v1","v1/ConfigMap","v1/Pod","v1/Secret"]`...)
-	}
-	b = append(b, '}')
-	if c.index%4 == 1 && c.index < 100 {
-		b = number(append(b, `,"shard":`...), c.index%3)
-	}
-	if c.index == 12 {
-		b = append(b, `,"clusterResources":true`...)
-	}
-	if c.project != "" {
-		b = cat(b, `,"project":"`, c.project, `"`)
-	}
-	b = cat(b, `,"labels":{"env":"`, c.env, `"`)
-	if c.region != "" {
-		b = cat(b, `,"region":"`, c.region, `"`)
-	}
-	b = append(b, '}')
-	if d.chance(400) {
-		b = cat(b, `,"annotations":{"corp.example.net/contact":"`, d.of(s.words.people), `"}`)
-	}
-	return append(b, '}')
+	c.narrow, c.whole = c.env == "edge" || c.index == 12, c.index == 12
+	c.sharded, c.shard = c.index%4 == 1 && c.index < 100, c.index%3
+	return s.render(b, "cluster", &c, c.index, roll(s.seed, partCluster, uint64(c.index)))
 }

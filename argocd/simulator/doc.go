@@ -34,8 +34,8 @@
 //
 // # Concurrency and memory
 //
-// All methods may be called from any goroutine. Objects are made while they are written
-// and not held: a list of 100,000 applications, 900 MB, needs a buffer of 80 KiB for each
+// All methods may be called from any goroutine. Objects are written from templates, one for
+// each kind, and not held: a list of 100,000 applications, 900 MB, needs a buffer of 80 KiB for each
 // request that reads it. Names are found again by arithmetic. Generating costs about 3
 // seconds of one core for a gigabyte, a tenth of that with fields=. Clusters alone are
 // found by looking at all of them.

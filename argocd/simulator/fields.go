@@ -7,25 +7,15 @@ import (
 	"strings"
 )
 
-// appFields are what fields= selects of applications, pkg/apiclient/application/
-// forwarder_overwrite.go of Argo CD: a fixed list; any other path selects nothing.
-func appFields() []string {
-	return []string{
-		"metadata.annotations", "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.labels",
-		"metadata.name", "metadata.namespace", "operation.sync", "spec", "spec.destination", "spec.project",
-		"spec.source", "spec.sourceHydrator", "spec.sources", "spec.syncPolicy", "status.health",
-		"status.operationState.finishedAt", "status.operationState.operation.sync", "status.operationState.phase",
-		"status.operationState.startedAt", "status.resources", "status.sourceHydrator", "status.summary",
-		"status.sync.revision", "status.sync.status",
-	}
-}
+// fieldSection begins the names of the sections that fields= selects.
+const fieldSection = "fields/"
 
 // selection is what of applications is asked for.
 type selection [][]string
 
 // selectFields reads fields=. ok is false where 3.5.1 fails to build the answer: an
 // exclusion, or a path together with one below it.
-func selectFields(query string) (s selection, all, ok bool) {
+func (c *call) selectFields(query string) (s selection, all, ok bool) {
 	if query == "" {
 		return nil, true, true
 	}
@@ -33,9 +23,11 @@ func selectFields(query string) (s selection, all, ok bool) {
 		return nil, false, false
 	}
 	asked := strings.Split(query, ",")
-	for _, f := range appFields() {
-		if slices.Contains(asked, "items."+f) {
-			s = append(s, strings.Split(f, "."))
+	slices.Sort(asked)
+	for _, f := range slices.Compact(asked) {
+		path, below := strings.CutPrefix(f, "items.")
+		if below && c.sections[fieldSection+path] != nil {
+			s = append(s, strings.Split(path, "."))
 		}
 	}
 	for _, f := range s {
@@ -85,94 +77,22 @@ func comma(b []byte) []byte {
 	return b
 }
 
+// filled says whether one of the fields is made of what only fill rolls.
+func (s selection) filled() bool {
+	return slices.ContainsFunc(s, func(path []string) bool {
+		return len(path) > 1 && (path[1] == "resources" || path[1] == "operationState" && path[2] != "phase")
+	})
+}
+
 // leaf writes one field of a generated application.
-func (s *Simulator) leaf(a *application) func(b []byte, path string) ([]byte, bool) {
+func (s *Simulator) leaf(a *application, chosen selection) func(b []byte, path string) ([]byte, bool) {
+	if chosen.filled() {
+		a.fill(s.kinds)
+	}
 	return func(b []byte, path string) ([]byte, bool) {
-		null := append(b, "null"...)
-		switch path {
-		case "metadata.name":
-			return cat(b, `"`, a.name, `"`), true
-		case "metadata.namespace":
-			return append(b, `"argocd"`...), true
-		case "metadata.annotations":
-			if !a.annotated() {
-				return null, true
-			}
-			return a.writeAnnotations(b), true
-		case "metadata.labels":
-			if !a.labelled && !a.instance && a.tier == "" {
-				return null, true
-			}
-			return a.writeLabels(b), true
-		case "metadata.creationTimestamp":
-			return append(a.created(append(b, '"')), '"'), true
-		case "metadata.deletionTimestamp":
-			if !a.deleting {
-				return null, true
-			}
-			return append(a.created(append(b, '"')), '"'), true
-		case "spec":
-			return a.writeSpec(b), true
-		case "spec.destination":
-			return a.writeDestination(b), true
-		case "spec.project":
-			return cat(b, `"`, a.project, `"`), true
-		case "spec.source":
-			if a.multi {
-				return null, true
-			}
-			return a.writeSource(b), true
-		case "spec.sources":
-			if !a.multi {
-				return null, true
-			}
-			return a.writeSources(b), true
-		case "spec.sourceHydrator":
-			return null, true
-		case "spec.syncPolicy":
-			if a.options == 0 {
-				return null, true
-			}
-			return a.writePolicy(b), true
-		case "status.sourceHydrator":
-			return append(b, "{}"...), true
-		case "status.summary":
-			return a.writeSummary(b), true
-		case "status.sync.status":
-			return cat(b, `"`, a.sync, `"`), true
-		case "status.sync.revision":
-			b = append(b, '"')
-			if !a.multi && !a.never {
-				b = a.writeRevision(b)
-			}
-			return append(b, '"'), true
-		case "status.health":
-			return a.writeAppHealth(b), true
-		case "status.resources":
-			return a.writeResources(b, s.kinds), a.resources > 0
-		case "operation.sync":
-			if a.phase != "Running" {
-				return b, false
-			}
-			return leafOf(a.writeOperation(nil, false))(b, "sync")
-		case "status.operationState.phase":
-			return cat(b, `"`, a.phase, `"`), a.phase != ""
-		}
-		if a.phase == "" {
-			return b, false
-		}
-		state := a.writeOperationState(nil, s.kinds)
-		switch path {
-		case "status.operationState.startedAt":
-			return leafOf(state)(b, "startedAt")
-		case "status.operationState.finishedAt":
-			if a.phase == "Running" {
-				return null, true
-			}
-			return leafOf(state)(b, "finishedAt")
-		default: // status.operationState.operation.sync: the server gives the result under this name
-			return leafOf(state)(b, "syncResult")
-		}
+		before := len(b)
+		b = s.render(b, fieldSection+path, a, int(a.index), dice{})
+		return b, len(b) > before
 	}
 }
 

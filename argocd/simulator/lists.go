@@ -77,7 +77,7 @@ func listApplications(c *call) error {
 	if err != nil {
 		return err
 	}
-	chosen, whole, ok := selectFields(c.query.Get("fields"))
+	chosen, whole, ok := c.selectFields(c.query.Get("fields"))
 	if !ok {
 		c.lists[applications].Add(1)
 		c.w.Header().Set("Content-Type", "application/json")
@@ -97,11 +97,11 @@ func listApplications(c *call) error {
 			}
 			switch {
 			case whole && e == nil:
-				s.b = a.write(s.b, c.kinds)
+				s.b = c.writeApplication(s.b, &a)
 			case whole:
 				s.b = append(s.b, e.body...)
 			case e == nil:
-				s.b = chosen.write(s.b, c.leaf(&a))
+				s.b = chosen.write(s.b, c.leaf(&a, chosen))
 			default:
 				s.b = chosen.write(s.b, leafOf(e.body))
 			}
@@ -126,24 +126,15 @@ func listProjects(c *call) error {
 		}
 	}
 	return c.list(projects, meta, p != nil, func(s *sink) {
-		var body []byte
-		c.Simulator.stored[projects].walk(c.projects.total, c.projects.title, func(i int, e *entry) bool {
-			body = body[:0]
-			if e != nil {
-				body = append(body, e.body...)
-				if !c.canRead(e.name) {
-					return true
-				}
-			} else {
-				pr := c.project(i)
-				if !c.canRead(pr.name) {
-					return true
-				}
-				body = c.writeProject(body, pr)
+		var h head
+		c.walk(projects, func(i int, e *entry) bool {
+			if !c.canRead(c.headAt(projects, i, e, &h).name) {
+				return true
 			}
 			if !s.item() {
 				return false
 			}
+			body := c.bodyOf(found{kind: projects, index: i, entry: e})
 			if p == nil {
 				s.b = append(s.b, body...)
 				return true
@@ -166,29 +157,28 @@ func listSets(c *call) error {
 		f.space = c.query.Get("appSetNamespace")
 	}
 	return c.list(applicationsets, c.meta(), false, func(s *sink) {
-		c.Simulator.stored[applicationsets].walk(c.sets.n, c.sets.name, func(i int, e *entry) bool {
-			var h head
-			var p set
-			if e != nil {
-				h = e.head
-			} else {
-				p = c.set(i)
-				h = head{name: p.name, namespace: "argocd", project: p.project, labels: p.labels(nil)}
-			}
-			if !c.canRead(h.project) || !f.takes(&h) {
+		var kept head
+		c.walk(applicationsets, func(i int, e *entry) bool {
+			h := c.headAt(applicationsets, i, e, &kept)
+			if !c.canRead(h.project) || !f.takes(h) {
 				return true
 			}
 			if !s.item() {
 				return false
 			}
-			if e != nil {
-				s.b = append(s.b, e.body...)
-			} else {
-				s.b = c.writeSet(s.b, &p)
-			}
+			s.b = append(s.b, c.bodyOf(found{kind: applicationsets, index: i, entry: e})...)
 			return true
 		})
 	})
+}
+
+// headAt returns the head of an object that walk gives; into is used for a generated one.
+func (s *Simulator) headAt(k kind, i int, e *entry, into *head) *head {
+	if e != nil {
+		return &e.head
+	}
+	s.generated[k].head(i, into)
+	return into
 }
 
 func listClusters(c *call) error {

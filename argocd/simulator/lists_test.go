@@ -81,7 +81,7 @@ func TestCountsAreWhatTheListsSay(t *testing.T) {
 		}
 		if o.Projects != None {
 			for name := range project {
-				if _, ok := s.projectNamed(name); !ok {
+				if !s.exists(projects, name) {
 					t.Errorf("%+v: project %q has applications and does not exist", o, name)
 				}
 			}

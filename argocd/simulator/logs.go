@@ -8,8 +8,10 @@ import (
 
 // line is one line of a pod's log.
 type line struct {
-	pod, text string
-	at        time.Time
+	pod, text      string
+	at             time.Time
+	second, moment string
+	last           bool
 }
 
 // logStart is when the lines of all logs end: the moment of the recording.
@@ -18,19 +20,8 @@ func logEnd() time.Time { return time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC) 
 // lineOf makes line i of n of a pod's container. Only what is asked for is made.
 func (s *Simulator) lineOf(pod, container string, i, n int) line {
 	d := s.diceOf(pod, &object{Kind: container, Name: strconv.Itoa(i)})
-	paths := [...]string{"/healthz", "/api/v1/orders", "/api/v1/items", "/metrics", "/api/v1/sessions"}
-	var text string
-	switch k := d.intn(100); {
-	case k < 70:
-		text = `{"level":"info","msg":"request","method":"GET","path":"` + paths[d.intn(len(paths))] + `","status":200,"duration_ms":` + strconv.Itoa(d.intn(400)) + `}`
-	case k < 85:
-		text = `{"level":"debug","msg":"cache hit","key":"session:` + strconv.Itoa(d.intn(1_000_000)) + `"}`
-	case k < 95:
-		text = `{"level":"warn","msg":"slow query","table":"orders","duration_ms":` + strconv.Itoa(500+d.intn(4000)) + `}`
-	default:
-		text = `{"level":"error","msg":"upstream timed out","upstream":"payments","attempt":` + strconv.Itoa(1+d.intn(3)) + `}`
-	}
-	return line{pod, text, logEnd().Add(-time.Duration(n-i) * 250 * time.Millisecond)}
+	text := string(s.render(nil, "said", &line{}, 0, d))
+	return line{pod: pod, text: text, at: logEnd().Add(-time.Duration(n-i) * 250 * time.Millisecond)}
 }
 
 // logQuery is what of a log is asked for.
@@ -159,7 +150,7 @@ func (c *call) tail(pods []object, q logQuery) error {
 		if !q.takes(&l) {
 			continue
 		}
-		if err := st.send(l.write(nil, false)); err != nil {
+		if err := st.send(c.writeLine(&l)); err != nil {
 			return err
 		}
 	}
@@ -177,19 +168,18 @@ func (c *call) tail(pods []object, q logQuery) error {
 			if !q.takes(&l) {
 				continue
 			}
-			if err := st.send(l.write(nil, false)); err != nil {
+			if err := st.send(c.writeLine(&l)); err != nil {
 				return err
 			}
 		}
 	}
-	last := line{at: time.Now()}
-	if err := st.send(last.write(nil, true)); err != nil {
+	if err := st.send(c.writeLine(&line{at: time.Now(), last: true})); err != nil {
 		return err
 	}
-	return st.end()
+	return st.push()
 }
 
-func (l *line) write(b []byte, last bool) []byte {
-	b = cat(b, `{"content":"`, quoted(l.text), `","timeStamp":"`, l.at.UTC().Format(time.RFC3339), `","last":`, strconv.FormatBool(last))
-	return cat(b, `,"timeStampStr":"`, l.at.UTC().Format(time.RFC3339Nano), `","podName":"`, quoted(l.pod), `"}`)
+func (s *Simulator) writeLine(l *line) []byte {
+	l.second, l.moment = l.at.UTC().Format(time.RFC3339), l.at.UTC().Format(time.RFC3339Nano)
+	return s.render(nil, "line", l, 0, dice{})
 }

@@ -5,62 +5,39 @@ import (
 	"strings"
 )
 
-// writeManifest writes an object's manifest. Live ones have what a cluster adds; drifted
-// ones differ from the target where a human would have edited.
-func (s *Simulator) writeManifest(b []byte, app string, o *object, live, drifted bool) []byte {
+// manifest returns an object's manifest. Live ones have what a cluster adds; drifted ones
+// differ from the target where a human would have edited.
+func (s *Simulator) manifest(app string, o *object, live, drifted bool) string {
 	d := s.diceOf(app, o)
-	uid := d.uid(nil)
-	api := o.Version
-	if o.Group != "" {
-		api = o.Group + "/" + o.Version
-	}
-	b = cat(b, `{"apiVersion":"`, quoted(api), `","kind":"`, quoted(o.Kind), `","metadata":{"name":"`, quoted(o.Name), `"`)
-	if o.Namespace != "" {
-		b = cat(b, `,"namespace":"`, quoted(o.Namespace), `"`)
-	}
+	v := o.shown(app)
+	v.id, v.live = string(d.uid(nil)), live
 	if live {
-		b = cat(b, `,"uid":"`, string(uid), `","resourceVersion":"`)
-		b = append(number(b, 100_000_000+d.intn(900_000_000)), `","creationTimestamp":"2026-08-16T08:00:00Z"`...)
+		v.revision = 100_000_000 + d.intn(900_000_000)
 	}
-	b = cat(b, `,"labels":{"app.kubernetes.io/instance":"`, quoted(app), `"}}`)
 	e := roll(d.state, partTree, 2)
-	replicas, tag := 1+e.intn(5), version(&e, "v", "")
+	v.replicas, v.image = 1+e.intn(5), version(&e, "v", "")
 	if drifted {
-		replicas++
+		v.replicas++
 	}
 	switch o.Kind {
 	case "Deployment", "StatefulSet", "Rollout":
-		b = append(b, `,"spec":{"replicas":`...)
-		b = cat(number(b, replicas), `,"selector":{"matchLabels":{"app":"`, quoted(o.Name), `"}},"template":{"metadata":{"labels":{"app":"`, quoted(o.Name),
-			`"}},"spec":{"containers":[{"name":"app","image":"registry.corp.example.net/app/`, quoted(o.Name), ":", tag,
-			`","env":[{"name":"DATABASE_PASSWORD","valueFrom":{"secretKeyRef":{"name":"db","key":"password"}}}],"ports":[{"containerPort":8080}]},{"name":"proxy","image":"registry.corp.example.net/infra/envoy:v1.24.0"}]}}}`)
-		if live {
-			b = append(b, `,"status":{"observedGeneration":2,"replicas":`...)
-			b = append(number(b, replicas), '}')
-		}
+		v.workload = true
 	case "ConfigMap":
-		b = append(b, `,"data":{"LOG_LEVEL":"info","WORKERS":"`...)
-		b = append(number(b, replicas), `","application.yaml":"server:\n  port: 8080\n"}`...)
-	case "Secret":
-		// The server itself puts this in place of values, util/argo/diff of Argo CD.
-		b = append(b, `,"type":"Opaque","data":{"password":"++++++++","token":"++++++++"}`...)
+		v.config = true
+	case "Secret": // the server itself hides the values, util/argo/diff of Argo CD
+		v.secret = true
 	case "Service":
-		b = cat(b, `,"spec":{"selector":{"app":"`, quoted(o.Name), `"},"ports":[{"port":80,"targetPort":8080,"protocol":"TCP"}]`)
-		if live {
-			b = append(b, `,"clusterIP":"10.96.12.7"`...)
-		}
-		b = append(b, '}')
+		v.service = true
 	default:
-		if drifted {
-			b = append(b, `,"spec":{"edited":true}`...)
-		}
+		v.edited = drifted
 	}
-	return append(b, '}')
+	return string(s.render(nil, "manifest", &v, 0, dice{}))
 }
 
-// manifest returns a manifest as a string of JSON.
-func (s *Simulator) manifest(app string, o *object, live, drifted bool) string {
-	return string(s.writeManifest(nil, app, o, live, drifted))
+// compared is an object with its target and what is in the cluster.
+type compared struct {
+	group, kind, namespace, name, target, live, predicted string
+	modified                                              bool
 }
 
 // getManaged compares live and target of each resource. The query may name one.
@@ -80,30 +57,16 @@ func getManaged(c *call) error {
 		if !s.item() {
 			return s.err
 		}
-		missing := o.Health != nil && o.Health.Status == "Missing"
-		drifted := o.Status == "OutOfSync" && !missing && !o.RequiresPruning
-		target, live := c.manifest(t.name, o, false, false), c.manifest(t.name, o, true, drifted)
-		predicted := c.manifest(t.name, o, true, false)
+		v := compared{group: o.Group, kind: o.Kind, namespace: o.Namespace, name: o.Name, modified: o.Status == "OutOfSync"}
+		v.target, v.predicted = c.manifest(t.name, o, false, false), c.manifest(t.name, o, true, false)
+		v.live = c.manifest(t.name, o, true, v.modified && !o.RequiresPruning)
 		if o.RequiresPruning {
-			target, predicted = "null", "null"
+			v.target, v.predicted = "null", "null"
 		}
-		if missing {
-			live = "null"
+		if o.missing() {
+			v.live = "null"
 		}
-		b := []byte{'{'}
-		if o.Group != "" {
-			b = cat(b, `"group":"`, quoted(o.Group), `",`)
-		}
-		b = cat(b, `"kind":"`, quoted(o.Kind), `"`)
-		if o.Namespace != "" {
-			b = cat(b, `,"namespace":"`, quoted(o.Namespace), `"`)
-		}
-		b = cat(b, `,"name":"`, quoted(o.Name), `","targetState":"`, quoted(target), `","liveState":"`, quoted(live),
-			`","normalizedLiveState":"`, quoted(live), `","predictedLiveState":"`, quoted(predicted), `"`)
-		if o.Status == "OutOfSync" {
-			b = append(b, `,"modified":true`...)
-		}
-		b = append(b, '}')
+		b := c.render(nil, "compared", &v, 0, dice{})
 		if p != nil {
 			if b, err = p.apply("items", b); err != nil {
 				return err
@@ -144,7 +107,7 @@ func getManifests(c *call) error {
 }
 
 // resourceNamed finds the resource, or pod below one, that the query names.
-func (c *call) resourceNamed() (foundApplication, content, object, error) {
+func (c *call) resourceNamed() (found, content, object, error) {
 	f, t, err := c.content()
 	if err != nil {
 		return f, t, object{}, err
@@ -195,22 +158,16 @@ func getActions(c *call) error {
 	if err != nil {
 		return err
 	}
-	all := actions(o.Kind)
-	if len(all) == 0 {
-		return c.answer([]byte(`{}`))
+	v := o.shown("")
+	for _, name := range actions(o.Kind) {
+		v.actions = append(v.actions, action{name, strings.ToUpper(name[:1]) + name[1:], name == "scale"})
 	}
-	b := []byte(`{"actions":[`)
-	for i, name := range all {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = cat(b, `{"name":"`, name, `","iconClass":"fa fa-fw fa-`, name, `","displayName":"`, strings.ToUpper(name[:1])+name[1:], `"`)
-		if name == "scale" {
-			b = append(b, `,"params":[{"name":"replicas","type":"number","default":"1"}]`...)
-		}
-		b = append(b, '}')
-	}
-	return c.answer(append(b, `]}`...))
+	return c.answer(c.render(nil, "actions", &v, 0, dice{}))
+}
+
+type action struct {
+	name, title string
+	scale       bool
 }
 
 // flag reads a parameter as the gateway does.

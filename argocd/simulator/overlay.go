@@ -95,16 +95,17 @@ func (e *entry) before(other *entry) bool {
 	return e.namespace < other.namespace
 }
 
-// walk gives all objects in the order of their names: n generated ones by number, changed
-// ones with their entry, and those of writes with the number -1.
-func (o *overlay) walk(n int, name func(int) string, yield func(i int, e *entry) bool) {
+// walk gives all objects of a kind in the order of their names: generated ones by number,
+// changed ones with their entry, and those of writes with the number -1.
+func (s *Simulator) walk(k kind, yield func(i int, e *entry) bool) {
+	o, generated := &s.stored[k], &s.generated[k]
 	o.mu.RLock()
 	added, changed := slices.Clone(o.added), len(o.entries) > 0
 	o.mu.RUnlock()
-	for i := range n {
+	for i := range generated.n {
 		var e *entry
 		if changed {
-			called := name(i)
+			called := generated.name(i)
 			for len(added) > 0 && added[0].name < called {
 				if !yield(-1, added[0]) {
 					return
@@ -130,7 +131,7 @@ func (o *overlay) walk(n int, name func(int) string, yield func(i int, e *entry)
 // entry. The head is valid during yield.
 func (s *Simulator) eachApplication(a *application, yield func(h *head, e *entry) bool) {
 	var h head
-	s.stored[applications].walk(s.apps.n, s.apps.name, func(i int, e *entry) bool {
+	s.walk(applications, func(i int, e *entry) bool {
 		if e != nil {
 			return yield(&e.head, e)
 		}

@@ -30,25 +30,5 @@ func (s *Simulator) repositories() []repository {
 }
 
 func (s *Simulator) writeRepository(b []byte, r repository) []byte {
-	b = cat(b, `{"repo":"`, r.url, `","connectionState":{"status":"`)
-	if r.failed {
-		b = append(b, `Failed","message":"Unable to connect to repository: rpc error: code = Unknown desc = error testing repository connectivity: unable to ls-remote HEAD on repository: failed to list refs: error creating SSH agent: \"SSH agent requested but SSH_AUTH_SOCK not-specified\"`...)
-	} else {
-		b = append(b, `Successful","message":"`...)
-	}
-	b = append(b, `","attemptedAt":"2026-11-20T10:33:33Z"}`...)
-	if r.insecure {
-		b = append(b, `,"insecure":true`...)
-	}
-	b = cat(b, `,"type":"`, r.kind, `"`)
-	if r.name != "" {
-		b = cat(b, `,"name":"`, r.name, `"`)
-	}
-	if r.oci {
-		b = append(b, `,"enableOCI":true`...)
-	}
-	if r.project != "" {
-		b = cat(b, `,"project":"`, r.project, `"`)
-	}
-	return append(b, '}')
+	return s.render(b, "repository", &r, 0, dice{})
 }

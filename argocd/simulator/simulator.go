@@ -87,6 +87,9 @@ type Simulator struct {
 	weight   int
 	routes   []route
 
+	generated [kinds]catalog
+	sections  map[string]*section
+
 	stored [kinds]overlay
 
 	writing   sync.Mutex // one write at a time
@@ -167,6 +170,8 @@ func New(o Options) (*Simulator, error) {
 	}
 	s.revision.Store(3166)
 	s.routes = s.table()
+	s.generated = s.catalogs()
+	s.sections = s.readTemplates(application{}, project{}, set{}, cluster{}, repository{}, shown{}, compared{}, line{})
 	return s, nil
 }
 
@@ -206,14 +211,12 @@ func (s *Simulator) Counts() Counts {
 		c.ByProject[h.project]++
 		return true
 	})
-	s.stored[projects].walk(s.projects.total, s.projects.title, func(int, *entry) bool {
-		c.Projects++
-		return true
-	})
-	s.stored[applicationsets].walk(s.sets.n, s.sets.name, func(int, *entry) bool {
-		c.ApplicationSets++
-		return true
-	})
+	for k, n := range map[kind]*int{projects: &c.Projects, applicationsets: &c.ApplicationSets} {
+		s.walk(k, func(int, *entry) bool {
+			*n++
+			return true
+		})
+	}
 	return c
 }
 

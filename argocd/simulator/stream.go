@@ -2,32 +2,22 @@ package simulator
 
 import "net/http"
 
-// stream writes events: lines of JSON, or server-sent events where the client asks for them.
-// Headers go with the first event, as the gateway has it.
+// stream writes events as lines of JSON. Headers go with the first event, as the gateway has it.
 type stream struct {
-	c       *call
-	sse     bool
-	prune   *pruning
-	b       []byte
-	started bool
+	c     *call
+	prune *pruning
+	b     []byte
 }
 
-func (c *call) stream(p *pruning) *stream {
-	return &stream{c: c, sse: c.r.Header.Get("Accept") == "text/event-stream", prune: p}
-}
+func (c *call) stream(p *pruning) *stream { return &stream{c: c, prune: p} }
 
+// headers begins the answer, once.
 func (st *stream) headers(ok bool) {
-	h := st.c.w.Header()
-	h.Set("Content-Type", "application/json")
-	if st.sse {
-		h.Del("Vary")
-		h.Set("Content-Type", "text/event-stream")
-		h.Set("X-Content-Type-Options", "nosniff")
-	}
+	st.c.started = true
+	st.c.w.Header().Set("Content-Type", "application/json")
 	if ok {
-		h.Set("Grpc-Metadata-Content-Type", "application/grpc")
+		st.c.w.Header().Set("Grpc-Metadata-Content-Type", "application/grpc")
 	}
-	st.started, st.c.started = true, true
 }
 
 // send adds one result.
@@ -39,18 +29,10 @@ func (st *stream) send(result []byte) error {
 			return err
 		}
 	}
-	return st.raw(event)
-}
-
-func (st *stream) raw(event []byte) error {
-	if !st.started {
+	if !st.c.started {
 		st.headers(true)
 	}
-	if st.sse {
-		st.b = cat(st.b, "data: ", string(event), " \n\n\n")
-	} else {
-		st.b = append(append(st.b, event...), '\n')
-	}
+	st.b = append(append(st.b, event...), '\n')
 	if len(st.b) >= piece {
 		return st.push()
 	}
@@ -69,8 +51,6 @@ func (st *stream) push() error {
 	return err
 }
 
-func (st *stream) end() error { return st.push() }
-
 // failStream answers with an error as a stream tells it.
 func (c *call) failStream(r *refusal) {
 	st := c.stream(nil)
@@ -78,9 +58,6 @@ func (c *call) failStream(r *refusal) {
 		st.headers(false)
 		c.w.WriteHeader(r.status())
 	}
-	// Nothing ends an error, unlike an event.
-	if st.b = r.inStream(); st.sse {
-		st.b = cat(nil, "data: ", string(st.b), " \n\n")
-	}
-	_ = st.push() // a client that has gone needs no answer
+	st.b = r.inStream() // nothing ends an error, unlike an event
+	_ = st.push()       // a client that has gone needs no answer
 }

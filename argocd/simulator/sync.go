@@ -64,7 +64,7 @@ func (c *call) resolve(t *target, name string) string {
 		return current
 	}
 	d := c.diceOf(t.name, &object{Kind: "Revision", Name: name})
-	return string(d.hash(nil))
+	return d.commit()
 }
 
 func rollback(c *call) error {
@@ -150,7 +150,7 @@ func (c *call) start(t *target, q syncRequest, revision string, from obj) error 
 func (s *Simulator) finish(name, space, started string, q syncRequest, revision string) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	f, ok := s.known(name, space)
+	f, ok := s.find(applications, space, name)
 	if !ok || f.entry == nil {
 		return
 	}

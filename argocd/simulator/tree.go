@@ -24,8 +24,8 @@ type content struct {
 	images  []string
 }
 
-func (c *call) content() (foundApplication, content, error) {
-	f, err := c.application()
+func (c *call) content() (found, content, error) {
+	f, err := c.object(applications)
 	if err != nil {
 		return f, content{}, err
 	}
@@ -70,48 +70,47 @@ func (o *object) known(kinds []resourceKind) resourceKind {
 	return resourceKind{}
 }
 
-// writeNode writes a node of the tree; below are the bytes of parentRefs and what else
-// stands before the health.
-func (s *Simulator) writeNode(b []byte, app string, o *object, health, message string, below []byte) []byte {
-	d := s.diceOf(app, o)
-	b = append(b, '{')
-	if o.Group != "" {
-		b = cat(b, `"group":"`, quoted(o.Group), `",`)
-	}
-	b = cat(b, `"version":"`, quoted(o.Version), `","kind":"`, quoted(o.Kind), `"`)
-	if o.Namespace != "" {
-		b = cat(b, `,"namespace":"`, quoted(o.Namespace), `"`)
-	}
-	b = cat(b, `,"name":"`, quoted(o.Name), `","uid":"`)
-	b = append(d.uid(b), '"')
-	b = append(b, below...)
-	b = append(b, `,"resourceVersion":"`...)
-	b = append(number(b, 100_000_000+d.intn(900_000_000)), '"')
-	if health != "" {
-		b = append(b, `,"health":`...)
-		b = append(b, `{"status":"`...)
-		b = cat(b, quoted(health), `"`)
-		if message != "" {
-			b = cat(b, `,"message":"`, quoted(message), `"`)
-		}
-		b = append(b, '}')
-	}
-	b = append(b, `,"createdAt":"`...)
-	return append(moment(b, 30+d.intn(300), 8*3600), `"}`...)
+// shown is an object as one of the calls below an application shows it.
+type shown struct {
+	app, group, version, kind, namespace, name, api string
+	health, message, label                          string
+	parentGroup, parentKind, parentName, parentUID  string
+	replicaSet, pod, degraded                       bool
+	images                                          []string
+
+	id, image                                       string
+	live, workload, config, secret, service, edited bool
+	revision, replicas                              int
+
+	actions []action
+	events  []event
 }
 
-func parent(o *object, uid []byte) []byte {
-	b := []byte(`,"parentRefs":[{`)
+func (o *object) shown(app string) shown {
+	v := shown{app: app, group: o.Group, version: o.Version, kind: o.Kind, namespace: o.Namespace, name: o.Name, api: o.Version}
 	if o.Group != "" {
-		b = cat(b, `"group":"`, quoted(o.Group), `",`)
+		v.api = o.Group + "/" + o.Version
 	}
-	b = cat(b, `"kind":"`, quoted(o.Kind), `","namespace":"`, quoted(o.Namespace), `","name":"`, quoted(o.Name), `","uid":"`)
-	return append(append(b, uid...), `"}]`...)
+	return v
 }
+
+// writeNode writes a node of the tree; change says what it shows beside the object itself.
+func (s *Simulator) writeNode(b []byte, app string, o *object, change func(*shown)) []byte {
+	v := o.shown(app)
+	change(&v)
+	return append(s.render(b, "node", &v, 0, s.diceOf(app, o)), ',')
+}
+
+// below makes an object the parent.
+func (v *shown) below(o *object, uid []byte) {
+	v.parentGroup, v.parentKind, v.parentName, v.parentUID = o.Group, o.Kind, o.Name, string(uid)
+}
+
+func (o *object) missing() bool { return o.Health != nil && o.Health.Status == "Missing" }
 
 // pods returns the pods of an object and, where there is one between, its replica set.
 func (s *Simulator) pods(app string, o *object) (set *object, pods []object) {
-	if !o.known(s.kinds).pods || o.Health != nil && o.Health.Status == "Missing" {
+	if !o.known(s.kinds).pods || o.missing() {
 		return nil, nil
 	}
 	d := roll(s.diceOf(app, o).state, partTree, 1)
@@ -131,71 +130,55 @@ func (s *Simulator) pods(app string, o *object) (set *object, pods []object) {
 }
 
 // writeTree writes the resource tree.
-func (s *Simulator) writeTree(b []byte, t *content) []byte {
-	b = append(b, `{"nodes":[`...)
-	first := true
-	next := func() {
-		if !first {
-			b = append(b, ',')
-		}
-		first = false
-	}
+func (s *Simulator) writeTree(t *content) []byte {
+	b := []byte(`{"nodes":[`)
 	hosts := false
 	for i := range t.objects {
 		o := &t.objects[i]
-		if o.Health != nil && o.Health.Status == "Missing" {
-			continue
-		}
 		health, message := "", ""
-		if o.known(s.kinds).healthy {
+		switch {
+		case o.missing():
+			continue
+		case o.Health != nil:
+			health, message = o.Health.Status, o.Health.Message
+		case o.known(s.kinds).healthy:
 			health = "Healthy"
 		}
-		if o.Health != nil {
-			health, message = o.Health.Status, o.Health.Message
-		}
-		next()
-		b = s.writeNode(b, t.name, o, health, message, nil)
+		sick := func(v *shown) { v.health, v.message, v.degraded = health, message, health == "Degraded" }
+		b = s.writeNode(b, t.name, o, sick)
 		set, pods := s.pods(t.name, o)
 		above := o
 		if set != nil {
-			next()
-			b = s.writeNode(b, t.name, set, health, message, append(parent(o, s.uidOf(t.name, o)), `,"info":[{"name":"Revision","value":"Rev:1"}]`...))
 			above = set
+			b = s.writeNode(b, t.name, set, func(v *shown) {
+				sick(v)
+				v.below(o, s.uidOf(t.name, o))
+				v.replicaSet = true
+			})
 		}
 		for j := range pods {
-			next()
 			hosts = true
-			info := parent(above, s.uidOf(t.name, above))
-			status, ready := "Running", "2/2"
-			if health == "Degraded" {
-				status, ready = "CrashLoopBackOff", "1/2"
-			}
-			info = cat(info, `,"info":[{"name":"Status Reason","value":"`, status, `"},{"name":"Node","value":"node-1"},{"name":"Containers","value":"`, ready, `"}],"networkingInfo":{"labels":{"app":"`, quoted(o.Name), `"}}`)
-			if len(t.images) > 0 {
-				info = append(append(info, `,"images":`...), marshal(t.images)...)
-			}
-			b = s.writeNode(b, t.name, &pods[j], health, message, info)
+			b = s.writeNode(b, t.name, &pods[j], func(v *shown) {
+				sick(v)
+				v.below(above, s.uidOf(t.name, above))
+				v.pod, v.label, v.images = true, o.Name, t.images
+			})
 		}
 	}
-	if first {
-		b = append(b[:len(b)-len(`"nodes":[`)], '}')
-		return b
+	if b[len(b)-1] == '[' {
+		return []byte(`{}`)
 	}
-	b = append(b, ']')
+	b[len(b)-1] = ']'
 	if t.orphans > 0 {
 		b = append(b, `,"orphanedNodes":[`...)
 		for i := range t.orphans {
-			if i > 0 {
-				b = append(b, ',')
-			}
 			o := object{Version: "v1", Kind: "ConfigMap", Namespace: t.objects[0].Namespace, Name: "orphan-" + strconv.Itoa(i)}
-			b = s.writeNode(b, t.name, &o, "", "", nil)
+			b = s.writeNode(b, t.name, &o, func(*shown) {})
 		}
-		b = append(b, ']')
+		b[len(b)-1] = ']'
 	}
 	if hosts {
-		b = append(b, `,"hosts":[{"name":"node-1","resourcesInfo":[{"resourceName":"cpu","requestedByApp":1500,"requestedByNeighbors":5200,"capacity":8000},{"resourceName":"memory","requestedByApp":2147483648000,"requestedByNeighbors":17179869184000,"capacity":34359738368000}],`+
-			`"systemInfo":{"machineID":"","systemUUID":"","bootID":"","kernelVersion":"6.12.41","osImage":"Debian GNU/Linux 13 (trixie)","containerRuntimeVersion":"containerd://2.1.4","kubeletVersion":"v1.33.4","kubeProxyVersion":"","operatingSystem":"linux","architecture":"amd64"}}]`...)
+		b = s.render(append(b, `,"hosts":`...), "hosts", &shown{}, 0, dice{})
 	}
 	return append(b, '}')
 }
@@ -205,7 +188,7 @@ func getTree(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(c.writeTree(nil, &t))
+	return c.answer(c.writeTree(&t))
 }
 
 // getEvents tells of the application, or of the resource the query names.
@@ -232,49 +215,46 @@ func getEvents(c *call) error {
 			return refuse(invalidArgument, "%s not found as part of application %s", name, f.name)
 		}
 	}
-	d := c.diceOf(t.name, &about)
-	uid := string(c.uidOf(t.name, &about))
-	group := about.Version
-	if about.Group != "" {
-		group = about.Group + "/" + about.Version
+	v := about.shown(t.name)
+	v.id = string(c.uidOf(t.name, &about))
+	v.events = []event{
+		{reason: "OperationStarted", message: "Initiated automated sync to '", level: "Normal", begins: true},
+		{reason: "ResourceUpdated", message: "Updated sync status: OutOfSync -> Synced", level: "Normal"},
+		{reason: "OperationCompleted", message: "Sync operation succeeded", level: "Normal"},
+		{reason: "Unhealthy", message: "Readiness probe failed: HTTP probe failed with statuscode: 503", level: "Warning"},
 	}
-	b := cat(nil, `{"metadata":`, c.meta(), `,"items":[`)
-	reasons := [...][3]string{
-		{"OperationStarted", "Initiated automated sync to '", "Normal"},
-		{"ResourceUpdated", "Updated sync status: OutOfSync -> Synced", "Normal"},
-		{"OperationCompleted", "Sync operation succeeded", "Normal"},
-		{"Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503", "Warning"},
+	for i := range v.events {
+		e := &v.events[i]
+		e.revision, e.from, e.to = 2700+i, stamped(0, 7*3600+i*60), stamped(0, 7*3600+i*60+30)
 	}
-	for i := range 1 + d.intn(4) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = cat(b, `{"metadata":{"name":"`, quoted(about.Name), ".")
-		b = cat(hex(b, d.next(), 16), `","namespace":"`, quoted(about.Namespace), `","uid":"`)
-		b = append(d.uid(b), `","resourceVersion":"`...)
-		b = append(number(b, 2700+i), `","creationTimestamp":"2026-11-20T10:03:39Z"},"involvedObject":{"kind":"`...)
-		b = cat(b, quoted(about.Kind), `","namespace":"`, quoted(about.Namespace), `","name":"`, quoted(about.Name), `","uid":"`, uid, `","apiVersion":"`, quoted(group), `"},"reason":"`, reasons[i][0], `","message":"`, reasons[i][1])
-		if i == 0 {
-			b = append(d.hash(b), '\'')
-		}
-		b = append(b, `","source":{"component":"argocd-application-controller"},"firstTimestamp":"`...)
-		b = append(moment(b, 0, 7*3600+i*60), `","lastTimestamp":"`...)
-		b = append(moment(b, 0, 7*3600+i*60+30), `","count":`...)
-		b = cat(number(b, 1+d.intn(5)), `,"type":"`, reasons[i][2], `","eventTime":null,"reportingComponent":"","reportingInstance":""}`)
+	b := cat(nil, `{"metadata":`, c.meta(), `,"items":`)
+	return c.answer(append(c.render(b, "events", &v, 0, c.diceOf(t.name, &about)), '}'))
+}
+
+// event is what happened to an object.
+type event struct {
+	reason, message, level, from, to string
+	begins                           bool
+	revision                         int
+}
+
+// windows are the sync windows of a project.
+func (s *Simulator) windows(project string) []map[string]any {
+	f, ok := s.find(projects, "argocd", project)
+	if !ok {
+		return nil
 	}
-	return c.answer(append(b, `]}`...))
+	return windowsOf(s.bodyOf(f))
 }
 
 // getWindows tells of the windows of the application's project that mean it.
 func getWindows(c *call) error {
-	f, err := c.application()
+	f, err := c.object(applications)
 	if err != nil {
 		return err
 	}
-	body, _ := c.projectNamed(f.project)
 	var assigned []map[string]any
-	can := true
-	for _, w := range windowsOf(body) {
+	for _, w := range c.windows(f.project) {
 		patterns, _ := w["applications"].([]any)
 		for _, p := range patterns {
 			text, _ := p.(string)
@@ -288,7 +268,7 @@ func getWindows(c *call) error {
 	if len(assigned) == 0 {
 		return c.answer([]byte(`{"canSync":true}`))
 	}
-	return c.answer(cat(cat(append([]byte(`{"assignedWindows":`), marshal(assigned)...), `,"canSync":`), strconv.FormatBool(can), `}`))
+	return c.answer(marshal(obj{"assignedWindows": assigned, "canSync": true}))
 }
 
 func isHex(text string) bool {
@@ -296,7 +276,7 @@ func isHex(text string) bool {
 }
 
 func getRevision(c *call) error {
-	f, err := c.application()
+	f, err := c.object(applications)
 	if err != nil {
 		return err
 	}
@@ -305,15 +285,13 @@ func getRevision(c *call) error {
 		return refuse(unknown, "revision %s must be resolved", revision)
 	}
 	d := c.diceOf(f.name, &object{Kind: "Revision", Name: revision})
-	b := cat(nil, `{"author":"`, d.of(c.words.people), ` <dev@corp.example.net>","date":"`)
-	b = append(d.stamp(b, 1, 90), `","message":"Update the image of `...)
-	return c.answer(cat(b, quoted(f.name), `\n\nReviewed-on: https://git.corp.example.net/reviews/1"}`))
+	return c.answer(c.render(nil, "commit", &shown{app: f.name}, 0, d))
 }
 
 func getChart(c *call) error {
-	f, err := c.application()
+	f, err := c.object(applications)
 	if err != nil {
 		return err
 	}
-	return c.answer(cat(nil, `{"description":"The chart of `, quoted(f.name), `","maintainers":["platform <platform@corp.example.net>"],"home":"https://wiki.corp.example.net/charts"}`))
+	return c.answer(c.render(nil, "chart", &shown{app: f.name}, 0, dice{}))
 }

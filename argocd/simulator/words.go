@@ -37,7 +37,15 @@ func fleets() []string {
 }
 
 type word struct {
-	regions, people, charts, tiers, options, infra, failures []string
+	regions, people, charts, tiers, options, failures []string
+}
+
+// lists are the lists by the names that templates know them by.
+func (w *word) lists() map[string][]string {
+	return map[string][]string{
+		"people": w.people, "tiers": w.tiers, "places": places(),
+		"requests": {"/healthz", "/api/v1/orders", "/api/v1/items", "/metrics", "/api/v1/sessions"},
+	}
 }
 
 func words() word {
@@ -50,7 +58,6 @@ func words() word {
 			"CreateNamespace=true", "ServerSideApply=true", "ApplyOutOfSyncOnly=true",
 			"PrunePropagationPolicy=foreground", "RespectIgnoreDifferences=true", "PruneLast=true",
 		},
-		infra: []string{"cloudsql-proxy", "envoy", "fluent-bit", "otel-collector", "vault-agent"},
 		failures: []string{
 			"could not get secret data from provider",
 			"back-off 5m0s restarting failed container=app",

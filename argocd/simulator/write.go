@@ -92,52 +92,43 @@ func (s *Simulator) store(k kind, m obj, generated bool) ([]byte, error) {
 	return body, nil
 }
 
-// remove deletes an object.
-func (s *Simulator) remove(k kind, h head, generated bool) error {
-	s.revision.Add(1)
-	return s.stored[k].put(&entry{head: h, key: h.namespace + "/" + h.name}, generated)
-}
-
-// target is an application that a call is about to change. The simulator's writing lock is
-// held until done.
+// target is an object that a call is about to change. The simulator's writing lock is held
+// until done.
 type target struct {
-	foundApplication
+	found
 
 	m obj
 }
 
 // forWriting finds the application and locks it, with all others, against other writes.
-func (c *call) forWriting(space, project, action string) (*target, func(), error) {
+func (c *call) forWriting(namespace, project, action string) (t *target, done func(), err error) {
 	c.writing.Lock()
-	if space == "" {
-		space = c.query.Get("appNamespace")
-	}
-	if space == "" {
-		space = "argocd"
+	if namespace == "" {
+		namespace = c.query.Get("appNamespace")
 	}
 	if project == "" {
 		project = c.query.Get("project")
 	}
-	f, err := c.find(c.args[0], space, project)
+	f, err := c.application(namespace, project)
 	if err == nil && !c.canChange(f.project) {
 		err = c.permissionDenied("applications", action, f.project+"/"+f.name)
 	}
-	var m obj
+	t = &target{found: f}
 	if err == nil {
-		m, err = parse(c.bodyOf(f))
+		t.m, err = parse(c.bodyOf(f))
 	}
 	if err != nil {
 		c.writing.Unlock()
 		return nil, nil, err
 	}
-	return &target{f, m}, c.writing.Unlock, nil
+	return t, c.writing.Unlock, nil
 }
 
 func (c *call) save(t *target) ([]byte, error) {
-	return c.store(applications, t.m, t.index >= 0)
+	return c.store(t.kind, t.m, t.index >= 0)
 }
 
-// saved saves and answers with the application.
+// saved saves and answers with the object.
 func (c *call) saved(t *target) error {
 	body, err := c.save(t)
 	if err != nil {
@@ -147,10 +138,10 @@ func (c *call) saved(t *target) error {
 }
 
 // refresh compares an application anew, which nothing but its times shows.
-func (c *call) refresh(f foundApplication, _ string) (foundApplication, error) {
+func (c *call) refresh(f found) (found, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	f, ok := c.known(f.name, f.namespace)
+	f, ok := c.find(applications, f.namespace, f.name)
 	if !ok {
 		return f, denied()
 	}
@@ -159,11 +150,48 @@ func (c *call) refresh(f foundApplication, _ string) (foundApplication, error) {
 		return f, err
 	}
 	ensureObject(m, "status")["reconciledAt"] = now()
-	if _, err := c.store(applications, m, f.index >= 0); err != nil {
-		return f, err
+	_, err = c.save(&target{f, m})
+	f, _ = c.find(applications, f.namespace, f.name)
+	return f, err
+}
+
+// create stores a new object, or changes the one of its name if upsert allows it. different
+// is what the server says where it does not.
+func (c *call) create(k kind, m obj, upsert bool, different string) error {
+	f, exists := c.find(k, space(text(m, "metadata", "namespace")), text(m, "metadata", "name"))
+	if !exists {
+		c.fillMetadata(m)
+		return c.saved(&target{f, m})
 	}
-	f, _ = c.known(f.name, f.namespace)
-	return f, nil
+	old, err := parse(c.bodyOf(f))
+	if err != nil {
+		return err
+	}
+	if !same(old["spec"], m["spec"]) {
+		if !upsert {
+			return refuse(invalidArgument, "%s", different)
+		}
+		merge(old, m)
+	}
+	return c.saved(&target{f, old})
+}
+
+// update merges what a request says into an object, unless it means an older one.
+func (c *call) update(t *target, m obj, plural string) error {
+	if want := text(m, "metadata", "resourceVersion"); want != "" && want != text(t.m, "metadata", "resourceVersion") {
+		return refuse(aborted, "Operation cannot be fulfilled on %s.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", plural, t.name)
+	}
+	merge(t.m, m)
+	return c.saved(t)
+}
+
+// remove deletes an object and says so.
+func (c *call) remove(f found) error {
+	c.revision.Add(1)
+	if err := c.stored[f.kind].put(&entry{head: f.head, key: f.namespace + "/" + f.name}, f.index >= 0); err != nil {
+		return err
+	}
+	return c.answer([]byte(`{}`))
 }
 
 // valid checks an application as the server does before it stores one.
@@ -172,7 +200,7 @@ func (c *call) valid(m obj) error {
 	if project == "" {
 		project = "default"
 	}
-	if _, ok := c.projectNamed(project); !ok {
+	if !c.exists(projects, project) {
 		return refuse(invalidArgument, "app is not allowed in project %q, or the project does not exist", project)
 	}
 	if name == "" {
@@ -262,34 +290,11 @@ func createApplication(c *call) error {
 	if err := c.valid(m); err != nil {
 		return err
 	}
-	space := text(m, "metadata", "namespace")
-	if space == "" {
-		space = "argocd"
-	}
-	f, exists := c.known(text(m, "metadata", "name"), space)
-	if exists {
-		old, err := parse(c.bodyOf(f))
-		if err != nil {
-			return err
-		}
-		if !same(old["spec"], m["spec"]) {
-			if !upsert {
-				return refuse(invalidArgument, "existing application spec is different, use upsert flag to force update")
-			}
-			merge(old, m)
-		}
-		return c.saved(&target{f, old})
-	}
-	c.fillMetadata(m)
 	m["status"] = obj{
 		"sync":   obj{"status": "", "comparedTo": obj{"source": obj{"repoURL": ""}, "destination": obj{}}},
 		"health": obj{}, "summary": obj{}, "sourceHydrator": obj{},
 	}
-	body, err := c.store(applications, m, f.index >= 0)
-	if err != nil {
-		return err
-	}
-	return c.answer(body)
+	return c.create(applications, m, upsert, "existing application spec is different, use upsert flag to force update")
 }
 
 // merge takes over what an update changes: the spec, and labels and annotations beside
@@ -320,11 +325,7 @@ func updateApplication(c *call) error {
 	if err := c.valid(m); err != nil {
 		return err
 	}
-	if want := text(m, "metadata", "resourceVersion"); want != "" && want != text(t.m, "metadata", "resourceVersion") {
-		return refuse(aborted, "Operation cannot be fulfilled on applications.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", t.name)
-	}
-	merge(t.m, m)
-	return c.saved(t)
+	return c.update(t, m, "applications")
 }
 
 func updateSpec(c *call) error {
@@ -368,8 +369,5 @@ func deleteApplication(c *call) error {
 	default:
 		return refuse(invalidArgument, "invalid propagation policy: %s", policy)
 	}
-	if err := c.remove(applications, t.head, t.index >= 0); err != nil {
-		return err
-	}
-	return c.answer([]byte(`{}`))
+	return c.remove(t.found)
 }

@@ -26,32 +26,8 @@ func createProject(c *call) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	ensureObject(q.Project, "metadata")["namespace"] = "argocd"
-	_, generated := c.projects.lookup(name)
-	if body, ok := c.projectNamed(name); ok {
-		old, err := parse(body)
-		if err != nil {
-			return err
-		}
-		if !same(old["spec"], q.Project["spec"]) {
-			if !q.Upsert {
-				return refuse(invalidArgument, "existing project spec is different; use upsert flag to force update; difference in keys \"spec\"")
-			}
-			merge(old, q.Project)
-		}
-		return c.storeOne(projects, old, generated)
-	}
-	c.fillMetadata(q.Project)
 	ensureObject(q.Project, "status")
-	return c.storeOne(projects, q.Project, generated)
-}
-
-// storeOne keeps one object and answers with it.
-func (c *call) storeOne(k kind, m obj, generated bool) error {
-	body, err := c.store(k, m, generated)
-	if err != nil {
-		return err
-	}
-	return c.answer(body)
+	return c.create(projects, q.Project, q.Upsert, `existing project spec is different; use upsert flag to force update; difference in keys "spec"`)
 }
 
 func updateProject(c *call) error {
@@ -64,33 +40,28 @@ func updateProject(c *call) error {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	body, err := c.projectBody()
+	f, err := c.object(projects)
 	if err != nil {
 		return err
 	}
-	name := c.args[0]
-	if !c.canChange(name) {
-		return c.permissionDenied("projects", "update", name)
+	if !c.canChange(f.name) {
+		return c.permissionDenied("projects", "update", f.name)
 	}
-	old, err := parse(body)
+	old, err := parse(c.bodyOf(f))
 	if err != nil {
 		return err
 	}
-	if want := text(q.Project, "metadata", "resourceVersion"); want != "" && want != text(old, "metadata", "resourceVersion") {
-		return refuse(aborted, "Operation cannot be fulfilled on appprojects.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", name)
-	}
-	merge(old, q.Project)
-	_, generated := c.projects.lookup(name)
-	return c.storeOne(projects, old, generated)
+	return c.update(&target{f, old}, q.Project, "appprojects")
 }
 
 func deleteProject(c *call) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if _, err := c.projectBody(); err != nil {
+	f, err := c.object(projects)
+	if err != nil {
 		return err
 	}
-	name := c.args[0]
+	name := f.name
 	if c.user != nil {
 		return c.permissionDenied("projects", "delete", name)
 	}
@@ -100,11 +71,7 @@ func deleteProject(c *call) error {
 	if n := c.Counts().ByProject[name]; n > 0 {
 		return refuse(invalidArgument, "project is referenced by %d applications", n)
 	}
-	_, generated := c.projects.lookup(name)
-	if err := c.remove(projects, head{name: name, namespace: "argocd"}, generated); err != nil {
-		return err
-	}
-	return c.answer([]byte(`{}`))
+	return c.remove(f)
 }
 
 func (c *call) validSet(m obj) error {
@@ -112,7 +79,7 @@ func (c *call) validSet(m obj) error {
 	if strings.Contains(project, "{{") {
 		return refuse(unknown, "error validating ApplicationSets: the Argo CD API does not currently support creating ApplicationSets with templated `project` fields")
 	}
-	if _, ok := c.projectNamed(project); !ok {
+	if !c.exists(projects, project) {
 		return refuse(invalidArgument, "ApplicationSet references project %s which does not exist", project)
 	}
 	if name := text(m, "metadata", "name"); !dnsName(name) {
@@ -142,10 +109,6 @@ func createSet(c *call) error {
 	if err := c.validSet(m); err != nil {
 		return err
 	}
-	name, space := text(m, "metadata", "name"), text(m, "metadata", "namespace")
-	if space == "" {
-		space = "argocd"
-	}
 	if dry {
 		apps, err := c.generate(m)
 		if err != nil {
@@ -153,50 +116,26 @@ func createSet(c *call) error {
 		}
 		var resources []any
 		for _, a := range apps {
-			resources = append(resources, obj{"group": "argoproj.io", "version": "v1alpha1", "kind": "Application", "namespace": space, "name": text(a, "metadata", "name")})
+			resources = append(resources, obj{"group": "argoproj.io", "version": "v1alpha1", "kind": "Application", "namespace": space(text(m, "metadata", "namespace")), "name": text(a, "metadata", "name")})
 		}
 		ensureObject(m, "status")["resources"] = resources
 		return c.answer(marshal(m))
 	}
-	_, generated := c.sets.find(name)
-	generated = generated && space == "argocd"
-	if body, _, ok := c.setNamed(space, name); ok {
-		old, err := parse(body)
-		if err != nil {
-			return err
-		}
-		if !same(old["spec"], m["spec"]) {
-			if !upsert {
-				return refuse(invalidArgument, "existing ApplicationSet spec is different, use upsert flag to force update")
-			}
-			merge(old, m)
-		}
-		return c.storeOne(applicationsets, old, generated)
-	}
-	c.fillMetadata(m)
 	ensureObject(m, "status")
-	return c.storeOne(applicationsets, m, generated)
+	return c.create(applicationsets, m, upsert, "existing ApplicationSet spec is different, use upsert flag to force update")
 }
 
 func deleteSet(c *call) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	name, space := c.args[0], c.query.Get("appsetNamespace")
-	if space == "" {
-		space = "argocd"
-	}
-	_, project, ok := c.setNamed(space, name)
+	f, ok := c.find(applicationsets, space(c.query.Get("appsetNamespace")), c.args[0])
 	if !ok {
-		return refuse(notFound, "error getting ApplicationSets: applicationsets.argoproj.io %q not found", name)
+		return refuse(notFound, "error getting ApplicationSets: applicationsets.argoproj.io %q not found", c.args[0])
 	}
-	if !c.canChange(project) {
-		return c.permissionDenied("applicationsets", "delete", project+"/"+name)
+	if !c.canChange(f.project) {
+		return c.permissionDenied("applicationsets", "delete", f.project+"/"+f.name)
 	}
-	_, generated := c.sets.find(name)
-	if err := c.remove(applicationsets, head{name: name, namespace: space, project: project}, generated && space == "argocd"); err != nil {
-		return err
-	}
-	return c.answer([]byte(`{}`))
+	return c.remove(f)
 }
 
 // maxGenerated bounds what one set may become.

@@ -1,0 +1,157 @@
+package simulator
+
+import (
+	"strconv"
+	"strings"
+)
+
+// resource is one object an application consists of, and what a sync made of it.
+type resource struct {
+	group, apiVersion, kind string
+	name, namespace, status string
+	health, message         string
+	hook, pruned, pods      bool
+	wave                    int
+
+	outcome string
+	refused bool
+}
+
+// deployment is an entry of the history.
+type deployment struct {
+	revision, deployed, started, by string
+	revisions                       []string
+	id                              int
+}
+
+// fill rolls what is neither filtered nor counted: resources, history, the last operation.
+func (a *application) fill(kinds []resourceKind) {
+	if a.never {
+		return
+	}
+	a.rollResources(kinds)
+	a.rollHistory()
+	d := roll(a.seed, partStatus, a.index+1<<42)
+	a.reconciled = stamped(0, 4*3600+d.intn(3*3600))
+	if a.phase != "" {
+		a.rollOperation()
+	}
+}
+
+// rollResources rolls the resources, sorted by group, kind and name.
+func (a *application) rollResources(kinds []resourceKind) {
+	d := roll(a.seed, partResources, a.index)
+	bad := a.count / 2 // the one that explains the application's state
+	for i := range a.count {
+		k := kinds[i*len(kinds)/a.count]
+		if a.count < len(kinds) {
+			k = kinds[(i*len(kinds)+d.intn(len(kinds)))/a.count]
+		}
+		if i == bad && a.health != "Healthy" && !k.healthy {
+			k = nearestHealthy(kinds, i*len(kinds)/a.count)
+		}
+		r := resource{group: k.group, apiVersion: k.version, kind: k.kind, pods: k.pods, status: "Synced", namespace: a.into}
+		if k.cluster {
+			r.namespace = ""
+		}
+		r.name = a.domain + "-" + a.component + "-" + strconv.Itoa(i/10) + strconv.Itoa(i%10)
+		if !d.chance(500) {
+			r.name += [...]string{"-env", "-hpa", "-tls", "-db"}[d.intn(4)]
+		}
+		switch {
+		case a.sync == "Unknown":
+			r.status = "Unknown"
+		case a.sync == "OutOfSync" && (i == bad || d.chance(150)):
+			r.status = "OutOfSync"
+			r.pruned = d.chance(200)
+		}
+		if k.healthy {
+			r.health = "Healthy"
+			if i == bad && a.health != "Healthy" && a.health != "Unknown" {
+				r.health = a.health
+				switch a.health {
+				case "Degraded":
+					r.message = d.of(a.words.failures)
+				case "Progressing":
+					r.message = "Waiting for rollout to finish: " + strconv.Itoa(d.intn(3)) + " of " + strconv.Itoa(3+d.intn(6)) + " updated replicas are available..."
+				}
+			}
+		}
+		if d.chance(80) {
+			r.wave = d.intn(11) - 5
+		} else if d.chance(40) {
+			r.hook = true
+		}
+		a.resources = append(a.resources, r)
+	}
+}
+
+// nearestHealthy returns the first kind from a place on that has a health.
+func nearestHealthy(kinds []resourceKind, from int) resourceKind {
+	for _, k := range kinds[from:] {
+		if k.healthy {
+			return k
+		}
+	}
+	return kinds[len(kinds)-3]
+}
+
+// rollHistory rolls the deployments, the newest last.
+func (a *application) rollHistory() {
+	d := roll(a.seed, partHistory, a.index)
+	first := 1 + d.intn(240)
+	for i := range a.deployed {
+		h := deployment{id: first + i}
+		switch {
+		case a.multi:
+			e := roll(a.seed, partRevision, a.index+uint64(a.deployed-i+1)<<42)
+			h.revisions = []string{e.commit(), e.commit()}
+			if a.third {
+				h.revisions = append(h.revisions, e.commit())
+			}
+		case a.chart != "":
+			h.revision = version(&d, "", "")
+		default:
+			h.revision = d.commit()
+		}
+		day, second := 100-(i*9)-d.intn(8), d.intn(86000)
+		h.deployed, h.started = stamped(day, second+30), stamped(day, second)
+		if !d.chance(500) {
+			h.by = d.of(a.words.people)
+		}
+		a.history = append(a.history, h)
+	}
+}
+
+// rollOperation rolls the last operation and what became of it.
+func (a *application) rollOperation() {
+	switch a.phase {
+	case "Succeeded":
+		a.message = "successfully synced (all tasks run)"
+	case "Running":
+		a.message = "waiting for completion of hook batch/Job/" + a.component + "-migrate"
+	case "Error":
+		a.message = "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+	default:
+		a.message = `one or more objects failed to apply, reason: error validating data: ValidationError(Deployment.spec): unknown field "replica" in io.k8s.api.apps.v1.DeploymentSpec (retried 2 times).`
+	}
+	d := roll(a.seed, partOperation, a.index+1<<40)
+	day, second := d.intn(60), d.intn(86000)
+	a.started = stamped(day, second)
+	if !a.running {
+		a.finished = stamped(day, second+5+d.intn(90))
+	}
+	a.results = a.resources[:min(len(a.resources), 6)]
+	for i := range a.results {
+		r := &a.results[i]
+		if r.refused = i == 0 && a.failed; r.refused {
+			r.outcome = r.kind + ` "` + r.name + `" is invalid: spec.template.spec.containers[0].image: Required value`
+			continue
+		}
+		r.outcome = strings.ToLower(r.kind)
+		if r.group != "" {
+			r.outcome += "." + r.group
+		}
+		r.outcome += "/" + r.name + [...]string{" unchanged", " configured", " serverside-applied", " created"}[(i+len(a.name))%4]
+	}
+}
