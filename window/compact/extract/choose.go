@@ -94,7 +94,7 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 	}
 	for _, user := range []bool{false, true} {
 		for _, i := range c.order {
-			if (all[i].section == sectionUser) == user {
+			if (all[i].section == sectionUser) == user && !all[i].heads {
 				c.take(i, c.left-c.names)
 			}
 		}

@@ -26,6 +26,7 @@ type line struct {
 	news     float64 // of a sentence of the agent's: how many new words it has, and how it stands
 	head     int32   // of an item of a list: how many lines before it the list's heading stands; 0 for none
 	heads    bool    // it stands above a list
+	leads    bool    // it stands right before a change
 	joins    bool    // it goes on with the row of the line before it
 }
 

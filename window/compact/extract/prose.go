@@ -14,9 +14,11 @@ import (
 // words here: a sentence that says the same of another file says nothing new. Ten sentences of one form are ten, as long as what fills the form is new.
 
 const (
-	// leastNews is how many new words a sentence needs to come before identifiers, and leastNewsEnd one of the last words of a task.
-	leastNews    = 2.5
-	leastNewsEnd = 1.0
+	// leastNews is how many new words a sentence needs to come before identifiers, leastNewsEnd one of the last words of a task, and
+	// leastNewsPrior one that an earlier summary has kept.
+	leastNews      = 2.5
+	leastNewsEnd   = 2.0
+	leastNewsPrior = 1.0
 	// mostNews is how many count: a longer sentence is no better one.
 	mostNews = 11.0
 	// pairNews is what two neighbouring letters count in scripts that write without spaces, as parts of a word.
@@ -169,6 +171,7 @@ func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 		case known.ends[l.turn]:
 			l.news *= atEnd(l.text)
 		case known.leads[l.turn]:
+			l.leads = true
 			l.news *= newsOfChange
 			if known.trouble[l.turn] {
 				l.news *= newsOfCause
@@ -231,8 +234,13 @@ func (l *line) said() bool {
 
 // tells whether a line's news are enough to come before identifiers.
 func (l *line) tells() bool {
-	if l.kind == Prior || l.section == sectionEnds || l.section == sectionNext {
+	switch {
+	case l.kind == Prior:
+		return l.news >= leastNewsPrior
+	case l.section == sectionEnds || l.section == sectionNext:
 		return l.news >= leastNewsEnd
+	case l.leads:
+		return l.news >= leastNews*newsOfChange/newsBeforeCall
 	}
 	return l.news >= leastNews
 }

@@ -305,7 +305,9 @@ func (r *records) prior(text string, turn int32) {
 				items = append(items, item)
 			}
 		case sectionChanged:
-			paths = append(paths, changedPaths(strings.TrimPrefix(row, "- "))...)
+			if list, ok := strings.CutPrefix(row, "- "); ok {
+				paths = append(paths, changedPaths(list)...)
+			}
 		case sectionFailures, sectionRetired:
 			if head, ok := strings.CutPrefix(row, "- $ "); ok {
 				f := failure{command: head, turn: turn, sure: true, over: at == sectionRetired}
