@@ -55,7 +55,7 @@ func (w *work) summarise(at level) {
 			return
 		}
 	}
-	if room == whole && whole > aim/summaryShare {
+	if n > 0 && room == whole && whole > aim/2 {
 		w.fewer(units, aim, before)
 	}
 }
@@ -193,11 +193,8 @@ func (w *work) replace(units []int, n, room, aim int) bool {
 	if !w.put(turns, len(messages), room*bytesPerToken, room, room/8) {
 		return false
 	}
-	if used := w.noted(); rung == RungExtract && used > 0 {
-		more := min(used+aim-w.sizes.Total, half, summaryEnough)
-		if size := more * len(w.note) / used; more > used+used/32 && !w.put(turns, len(messages), size, more, 0) {
-			return false
-		}
+	if rung == RungExtract && !w.fill(turns, len(messages), room, min(half, summaryEnough), aim) {
+		return false
 	}
 	if w.sizes.Total >= before.sizes.Total {
 		w.restore(before)
@@ -223,6 +220,16 @@ func (w *work) put(turns []extract.Turn, messages, size, room, over int) bool {
 		size = size * room / took // a script that takes more tokens for a byte
 	}
 	return true
+}
+
+// fill writes the summary anew where the aim leaves it more than its room, up to most. It returns false when that cannot be built.
+func (w *work) fill(turns []extract.Turn, messages, room, most, aim int) bool {
+	more := min(room+aim-w.sizes.Total, most)
+	if used := w.noted(); room <= summaryFew && used > 0 { // to the last token: how many bytes one has is known by now
+		more = min(used+aim-w.sizes.Total, most)
+		return more <= used+used/32 || w.put(turns, messages, more*len(w.note)/used, more, 0)
+	}
+	return more <= room || w.put(turns, messages, more*bytesPerToken, more, 0)
 }
 
 // noted is what the summary takes as things stand, in tokens.
