@@ -23,8 +23,10 @@ const (
 	summaryFair   = 400    // tokens; a summary has room for as much where there are turns enough
 	// bytesPerToken turns tokens into bytes for a first try; what comes of it is measured.
 	bytesPerToken = 3
-	// tries bounds how often one rung builds anew because an estimate was wrong.
+	// tries bounds how often one rung builds anew because an estimate was wrong, fills how often a small summary is written anew because it
+	// left room.
 	tries = 8
+	fills = 2
 )
 
 // summarise puts a summary in place of old units, as few as reach the aim.
@@ -224,12 +226,21 @@ func (w *work) put(turns []extract.Turn, messages, size, room, over int) bool {
 
 // fill writes the summary anew where the aim leaves it more than its room, up to most. It returns false when that cannot be built.
 func (w *work) fill(turns []extract.Turn, messages, room, most, aim int) bool {
-	more := min(room+aim-w.sizes.Total, most)
-	if used := w.noted(); room <= summaryFew && used > 0 { // to the last token: how many bytes one has is known by now
-		more = min(used+aim-w.sizes.Total, most)
-		return more <= used+used/32 || w.put(turns, messages, more*len(w.note)/used, more, 0)
+	if room > summaryFew {
+		more := min(room+aim-w.sizes.Total, most)
+		return more <= room || w.put(turns, messages, more*bytesPerToken, more, 0)
 	}
-	return more <= room || w.put(turns, messages, more*bytesPerToken, more, 0)
+	for range fills { // to the last token: how many bytes one has is better known each time
+		used := w.noted()
+		more := min(used+aim-w.sizes.Total, most)
+		if used == 0 || more <= used+used/32 {
+			break
+		}
+		if !w.put(turns, messages, more*len(w.note)/used, more, 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // noted is what the summary takes as things stand, in tokens.
