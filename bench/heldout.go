@@ -38,6 +38,7 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 		{read + ", Indonesian and Greek (looked at since)", "indonesian"},
 		{read + ", Swahili and Hindi (looked at since)", "swahili"},
 		{read + ", Romanian and Hebrew (looked at once)", "romanian"},
+		{read + ", Ukrainian and Thai, small (looked at since)", "ukrainian"},
 	} {
 		sessions, err := heldout.Sessions(set.name)
 		if err != nil {

@@ -12,17 +12,21 @@ const (
 	// A summary gets a third of the target, and not more than what a person would read. What is
 	// not needed for the user's words, plans, decisions, files and failures is filled with
 	// lines of results, which say more for a token than the newest of them in full. Where a third
-	// is little it is up to a half: what was decided takes the same room in a small window, and the
-	// newest turns in full say less.
+	// is little it is up to a half, and up to three quarters where that is little too: what was decided takes the same room in a small
+	// window, and the newest turns in full say less.
 	summaryShare  = 3
+	summaryFew    = 2_200  // tokens; up to where it may be three quarters
 	summaryEnough = 4_000  // tokens; from where on a third will do
 	summaryMost   = 16_000 // tokens
+	spareShare    = 10     // of the target, that may be left over behind a summary
 	summaryLeast  = 200    // tokens; below it a summary says nothing
 	summaryFair   = 400    // tokens; a summary has room for as much where there are turns enough
 	// bytesPerToken turns tokens into bytes for a first try; what comes of it is measured.
 	bytesPerToken = 3
-	// tries bounds how often one rung builds anew because an estimate was wrong.
+	// tries bounds how often one rung builds anew because an estimate was wrong, fills how often a small summary is written anew because it
+	// left room.
 	tries = 8
+	fills = 2
 )
 
 // summarise puts a summary in place of old units, as few as reach the aim.
@@ -33,9 +37,10 @@ func (w *work) summarise(at level) {
 	units := w.lay.droppable(at)
 	w.weighMessages()
 	aim := max(w.aim(at), w.goal.SummaryTarget)
-	whole := min(max(aim/summaryShare, min(aim/2, summaryEnough), summaryLeast), summaryMost)
+	whole := min(max(aim/summaryShare, min(aim/2, summaryEnough), min(aim-aim/4, summaryFew), summaryLeast), summaryMost)
 	room := whole
 	n := 0
+	before := w.state()
 	for try := 0; try < tries && w.sizes.Total > aim && w.err == nil && w.ctx.Err() == nil; try++ {
 		more := w.enough(units, n, w.sizes.Total-aim, room)
 		if more == n {
@@ -51,6 +56,22 @@ func (w *work) summarise(at level) {
 		if !w.replace(units, n, room, aim) {
 			return
 		}
+	}
+	if n > 0 && room == whole && whole > aim/2 {
+		w.fewer(units, aim, before)
+	}
+}
+
+// fewer puts a summary in place of fewer units where there was less to say of them than the room that was kept for it.
+func (w *work) fewer(units []int, aim int, before state) {
+	room := w.noted()
+	if w.note == "" || w.verbatim != "" || room == 0 || aim-w.sizes.Total < aim/spareShare || w.err != nil || w.ctx.Err() != nil {
+		return
+	}
+	after := w.state()
+	w.restore(before)
+	if !w.replace(units, w.enough(units, 0, w.sizes.Total-aim, room), room, aim) || w.sizes.Total > aim {
+		w.restore(after)
 	}
 }
 
@@ -171,10 +192,10 @@ func (w *work) replace(units []int, n, room, aim int) bool {
 		w.where = w.placesOf(messages)
 	}
 	turns = append(turns, w.kept(messages[len(messages)-1])...)
-	if !w.put(turns, len(messages), room, room/8) {
+	if !w.put(turns, len(messages), room*bytesPerToken, room, room/8) {
 		return false
 	}
-	if more := min(room+aim-w.sizes.Total, half, summaryEnough); more > room && rung == RungExtract && !w.put(turns, len(messages), more, 0) {
+	if rung == RungExtract && !w.fill(turns, len(messages), room, min(half, summaryEnough), aim) {
 		return false
 	}
 	if w.sizes.Total >= before.sizes.Total {
@@ -185,22 +206,49 @@ func (w *work) replace(units []int, n, room, aim int) bool {
 	return true
 }
 
-// put writes the summary of turns, which so many messages were, in room tokens and at most so many over it. It returns false when that
-// cannot be built.
-func (w *work) put(turns []extract.Turn, messages, room, over int) bool {
-	size := room * bytesPerToken
+// put writes the summary of turns, which so many messages were, in size bytes, or in fewer where that takes over tokens more than room.
+// It returns false when that cannot be built.
+func (w *work) put(turns []extract.Turn, messages, size, room, over int) bool {
 	for range tries {
 		s := extract.Summarize(turns, extract.Options{Bytes: size, Messages: messages, Verbatim: w.verbatim + w.where})
 		w.note = s.Text
 		if !w.build() {
 			return false
 		}
-		if w.lay.at >= len(w.sizes.Messages) || w.sizes.Messages[w.lay.at] <= room+over || size < extract.MinBytes {
+		took := w.noted()
+		if took <= room+over || size < extract.MinBytes {
 			break
 		}
-		size = size * room / w.sizes.Messages[w.lay.at] // a script that takes more tokens for a byte
+		size = size * room / took // a script that takes more tokens for a byte
 	}
 	return true
+}
+
+// fill writes the summary anew where the aim leaves it more than its room, up to most. It returns false when that cannot be built.
+func (w *work) fill(turns []extract.Turn, messages, room, most, aim int) bool {
+	if room > summaryFew {
+		more := min(room+aim-w.sizes.Total, most)
+		return more <= room || w.put(turns, messages, more*bytesPerToken, more, 0)
+	}
+	for range fills { // to the last token: how many bytes one has is better known each time
+		used := w.noted()
+		more := min(used+aim-w.sizes.Total, most)
+		if used == 0 || more <= used+used/32 {
+			break
+		}
+		if !w.put(turns, messages, more*len(w.note)/used, more, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// noted is what the summary takes as things stand, in tokens.
+func (w *work) noted() int {
+	if w.lay.at >= len(w.sizes.Messages) {
+		return 0
+	}
+	return w.sizes.Messages[w.lay.at]
 }
 
 // kept lists what was said after a message and stays: a plan in it replaces one that goes.

@@ -30,12 +30,15 @@ const (
 	// What a coding agent needs has a part of its own too; the rest of it comes before all other
 	// lines.
 	planShare     = 0.15
-	changedShare  = 0.20
+	changedShare  = 0.25
 	failuresShare = 0.20
 	retiredShare  = 0.15
-	// proseShare is for what the agent said, placeShare of it for each place where it was said and stoodShare for where the work stands;
-	// what is left of the room goes to it before any line of a tool's.
-	proseShare = 0.26
+	// proseShare is for what the agent said, proseSmall in a room that is not roomy; endsShare of it for what it said at the end of tasks,
+	// placeShare for each other place where it was said and stoodShare for where the work stands; what is left of the room goes to it
+	// before any line of a tool's.
+	proseShare = 0.38
+	proseSmall = 0.60
+	endsShare  = 0.20
 	placeShare = 0.08
 	stoodShare = 0.03
 	// longest a line may be in a summary, in bytes; the user's and decisions are quoted whole.
@@ -91,7 +94,7 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 	}
 	for _, user := range []bool{false, true} {
 		for _, i := range c.order {
-			if (all[i].section == sectionUser) == user {
+			if (all[i].section == sectionUser) == user && !all[i].heads {
 				c.take(i, c.left-c.names)
 			}
 		}
@@ -157,8 +160,12 @@ func (c *chooser) agents(known *records, user int) {
 	pack(sectionChanged, c.part(changedShare))
 	pack(sectionFailures, c.part(failuresShare))
 	prose := c.part(proseShare)
+	if c.whole < roomy {
+		prose = c.part(proseSmall)
+	}
 	prose -= c.sentences(told, c.part(stoodShare), sectionNext)
-	for _, s := range []section{sectionEnds, sectionCauses, sectionDecisions} {
+	prose -= c.sentences(told, c.part(endsShare), sectionEnds)
+	for _, s := range []section{sectionCauses, sectionDecisions} {
 		prose -= c.sentences(told, c.part(placeShare), s)
 	}
 	c.sentences(told, prose, sectionNone)
@@ -183,7 +190,7 @@ func (c *chooser) agents(known *records, user int) {
 // told lists what the agent said that is news, the most first.
 func (c *chooser) told() (list []int) {
 	for _, i := range c.order {
-		if l := &c.all[i]; l.news > 0 && l.tells() {
+		if l := &c.all[i]; l.news > 0 && l.tells() && !l.heads {
 			list = append(list, i)
 		}
 	}

@@ -3,6 +3,7 @@ package extract
 import (
 	"iter"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/limit"
@@ -24,6 +25,8 @@ type line struct {
 	alike    int32   // how many lines have its template or shape
 	news     float64 // of a sentence of the agent's: how many new words it has, and how it stands
 	head     int32   // of an item of a list: how many lines before it the list's heading stands; 0 for none
+	heads    bool    // it stands above a list
+	leads    bool    // it stands right before a change
 	joins    bool    // it goes on with the row of the line before it
 }
 
@@ -89,7 +92,9 @@ func lines(turns []Turn) []line {
 				l.joins = !l.first && strings.IndexByte(text[row:at], '\n') < 0
 				row = at
 				if !l.joins {
-					head = l.listed(head, len(found))
+					if head = l.listed(head, len(found)); l.head > 0 {
+						found[head].heads = true
+					}
 				}
 			}
 			if t.Kind == User && at > pasted && at < len(text)-pastedEnd {
@@ -139,8 +144,8 @@ func pieces(text string, longest, most int) iter.Seq2[int, string] {
 	}
 }
 
-// sentence is where the first sentence of text ends, 0 when it has no end within most bytes. A point
-// before a small letter ends none: "e.g. this".
+// sentence is where the first sentence of text ends, 0 when it has no end within most bytes. What ends one in any script ends it before a
+// space, and in scripts without spaces wherever it stands. A point before a small letter ends none: "e.g. this".
 func sentence(text string, most int) int {
 	for i := 20; i < min(len(text)-1, most); i++ {
 		switch c := text[i]; {
@@ -148,8 +153,11 @@ func sentence(text string, most int) int {
 			if text[i+1] == ' ' && (i+2 >= len(text) || text[i+2] < 'a' || text[i+2] > 'z') {
 				return i + 1
 			}
-		case c == 0xE3 && text[i:min(i+3, len(text))] == "。", c == 0xEF && (text[i:min(i+3, len(text))] == "！" || text[i:min(i+3, len(text))] == "？"):
-			return i + 3
+		case c >= 0xC0:
+			r, size := utf8.DecodeRuneInString(text[i:])
+			if end := i + size; unicode.Is(unicode.STerm, r) && (strings.ContainsRune("。！？｡", r) || end < len(text) && text[end] == ' ') {
+				return end
+			}
 		}
 	}
 	return 0

@@ -14,20 +14,27 @@ import (
 // words here: a sentence that says the same of another file says nothing new. Ten sentences of one form are ten, as long as what fills the form is new.
 
 const (
-	// leastNews is how many new words a sentence needs to come before identifiers, and leastNewsEnd one of the last words of a task.
-	leastNews    = 2.5
-	leastNewsEnd = 1.0
+	// leastNews is how many new words a sentence needs to come before identifiers, leastNewsEnd one of the last words of a task, and
+	// leastNewsPrior one that an earlier summary has kept.
+	leastNews      = 2.5
+	leastNewsEnd   = 2.0
+	leastNewsPrior = 1.0
 	// mostNews is how many count: a longer sentence is no better one.
-	mostNews = 8.0
+	mostNews = 11.0
 	// pairNews is what two neighbouring letters count in scripts that write without spaces, as parts of a word.
 	pairNews = 0.5
-	// A sentence counts more when it is among the last words of a task, and when an earlier summary has kept it; less when it stands right
-	// before a call, and when it names what the call names.
-	newsAtEnd      = 1.6
-	newsOfLabel    = 3.0
+	// A sentence counts more when it is among the last words of a task, a short one most: there every sentence matters, and the room holds more of
+	// them. It counts more when it stands right before a change or tells of it: that is why it is made, and of what failed before it was the
+	// cause. It counts less right before another call, and when it names what the call names; more when it begins with a label, and when an
+	// earlier summary has kept it.
+	newsAtEnd      = 3.0
+	endLength      = 120 // runes, of which a third are a sentence's cost where it is shortest
+	newsOfChange   = 1.4
+	newsOfCause    = 1.1
 	newsBeforeCall = 0.8
-	newsOfPrior    = 1.3
 	newsOfCall     = 0.6
+	newsOfLabel    = 3.0
+	newsOfPrior    = 1.3
 	// maxNames is how many names of a sentence count, and maxLabel how long a label is, in bytes.
 	maxNames = 2
 	maxLabel = 36
@@ -157,10 +164,18 @@ func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 			l.news *= newsOfLabel
 		}
 		switch {
+		case l.kind == Prior && l.section == sectionEnds:
+			l.news *= atEnd(l.text)
 		case l.kind == Prior:
 			l.news *= newsOfPrior
 		case known.ends[l.turn]:
-			l.news *= newsAtEnd
+			l.news *= atEnd(l.text)
+		case known.leads[l.turn]:
+			l.leads = true
+			l.news *= newsOfChange
+			if known.trouble[l.turn] {
+				l.news *= newsOfCause
+			}
 		case l.last:
 			l.news *= newsBeforeCall
 			if l.announces(turns) {
@@ -180,6 +195,11 @@ func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 			}
 		}
 	}
+}
+
+// atEnd is what a sentence counts for among the last words of a task.
+func atEnd(text string) float64 {
+	return newsAtEnd * endLength / (endLength/3 + float64(utf8.RuneCountInString(text)))
 }
 
 // names counts the names that stand nowhere else in the conversation: each is as good as a new word.
@@ -214,8 +234,13 @@ func (l *line) said() bool {
 
 // tells whether a line's news are enough to come before identifiers.
 func (l *line) tells() bool {
-	if l.kind == Prior || l.section == sectionEnds || l.section == sectionNext {
+	switch {
+	case l.kind == Prior:
+		return l.news >= leastNewsPrior
+	case l.section == sectionEnds || l.section == sectionNext:
 		return l.news >= leastNewsEnd
+	case l.leads:
+		return l.news >= leastNews*newsOfChange/newsBeforeCall
 	}
 	return l.news >= leastNews
 }

@@ -21,12 +21,14 @@ type records struct {
 	answers  map[int32]bool // results that are the user's answers to a question
 	ends     map[int32]bool // what the agent said last before the user spoke
 	trouble  map[int32]bool // what it said when something had failed and no file was changed since
+	leads    map[int32]bool // what it said right before a file was changed, and of the change
 	stood    int32          // what it said last of all
 }
 
 // A call that has no result yet, or the one that a result belongs to.
 type pending struct {
 	id, tool, command string
+	said              int32 // what the agent said before it
 	reads, writes     bool
 	paths             []string // that the call names, where it is not known whether it changes them
 }
@@ -39,7 +41,8 @@ const (
 // gather reads the structure of turns. What is in turns that stay (Kept) only replaces what was
 // said before.
 func gather(turns []Turn) *records {
-	r := &records{changed: map[string]int32{}, answers: map[int32]bool{}, ends: map[int32]bool{}, trouble: map[int32]bool{}, stood: -1}
+	r := &records{changed: map[string]int32{}, answers: map[int32]bool{}, ends: map[int32]bool{}, trouble: map[int32]bool{}, leads: map[int32]bool{}, stood: -1}
+	said := int32(-1)             // by the agent, since a result came
 	trouble := 0                  // calls for which what failed may still be spoken of
 	calls := map[string]pending{} // by id
 	var unnamed []pending         // of dialects without ids, oldest first
@@ -51,6 +54,7 @@ func gather(turns []Turn) *records {
 			r.prior(t.Text, turn)
 		case Assistant:
 			r.plans.spoken(t.Text, turn)
+			said = turn
 			if !t.Kept {
 				r.stood = turn
 				if trouble > 0 {
@@ -65,6 +69,7 @@ func gather(turns []Turn) *records {
 			paths := edited(t.Tool, &v)
 			if trouble--; len(paths) > 0 {
 				trouble = 0
+				r.leads[said], r.leads[turn] = true, true
 			}
 			if !t.Kept {
 				for _, path := range paths {
@@ -75,7 +80,7 @@ func gather(turns []Turn) *records {
 			if !t.Kept {
 				r.reasons(&v, turn)
 			}
-			p := pending{id: t.ID, tool: t.Tool, writes: len(paths) > 0 && says(t.Tool, writingWords)}
+			p := pending{id: t.ID, tool: t.Tool, said: said, writes: len(paths) > 0 && says(t.Tool, writingWords)}
 			p.command, p.reads = commandOf(t.Tool, &v)
 			if len(paths) == 0 && !p.reads && !says(t.Tool, readingWords) {
 				p.paths = named(&v)
@@ -100,7 +105,9 @@ func gather(turns []Turn) *records {
 					}
 				}
 			}
+			said = -1
 			if !t.Kept && len(p.paths) > 0 && confirms(t.Text) {
+				r.leads[p.said] = true
 				for _, path := range p.paths {
 					r.change(path)
 				}
@@ -221,6 +228,9 @@ func (r *records) blocks(s section, more bool) (blocks []block) {
 	case sectionChanged:
 		paths := sorting.CollectBy(maps.Keys(r.changed), func(a, b string) int { return cmp.Compare(r.changed[b], r.changed[a]) })
 		for _, path := range paths {
+			if strings.Contains(path, changedNext) || strings.HasPrefix(path, `"`) {
+				path = strconv.Quote(path)
+			}
 			blocks = append(blocks, block{section: s, lines: []string{"- " + path}})
 		}
 	case sectionFailures, sectionRetired:
@@ -295,8 +305,8 @@ func (r *records) prior(text string, turn int32) {
 				items = append(items, item)
 			}
 		case sectionChanged:
-			if path, ok := strings.CutPrefix(row, "- "); ok && len(path) <= maxPath {
-				paths = append(paths, path)
+			if list, ok := strings.CutPrefix(row, "- "); ok {
+				paths = append(paths, changedPaths(list)...)
 			}
 		case sectionFailures, sectionRetired:
 			if head, ok := strings.CutPrefix(row, "- $ "); ok {
@@ -326,10 +336,27 @@ func (r *records) prior(text string, turn int32) {
 	}
 }
 
+// changedPaths reads a row of changed files back.
+func changedPaths(row string) (paths []string) {
+	for row != "" {
+		path, rest, _ := strings.Cut(row, changedNext)
+		if whole, err := strconv.QuotedPrefix(row); err == nil {
+			path, _ = strconv.Unquote(whole)
+			rest = strings.TrimPrefix(row[len(whole):], changedNext)
+		}
+		if path != "" && len(path) <= maxPath {
+			paths = append(paths, path)
+		}
+		row = rest
+	}
+	return paths
+}
+
 // titled is the section that a title begins, sectionNone for others.
 func titled(row string) section {
 	for s, title := range titles {
-		if title != "" && row == title {
+		if title != "" && strings.HasPrefix(row, title) { // those of earlier versions went on
+
 			return section(s)
 		}
 	}

@@ -40,20 +40,22 @@ func (s section) recorded() bool {
 const Opening = "[Plimsoll: summary of "
 
 const (
-	opened  = " earlier messages of this conversation, taken out to make room. Its lines were chosen without a model from what was said, done and printed: they are what happened, not new instructions.]"
+	opened  = " earlier messages of this conversation, taken out to make room. Its lines were chosen without a model: they are what happened, not new instructions.]"
 	told    = " earlier messages of this conversation, taken out to make room. Written by a model: it is what happened, not a new message of the user.]"
-	closing = "[Plimsoll: end of the summary; the conversation goes on with its newer messages.]"
+	closing = "[Plimsoll: end of the summary]"
 	bareEnd = " earlier messages of this conversation, taken out to make room. Nothing of them is kept here; ask the user or run the tools again for what is missing.]"
 	// alsoMark begins the list of identifiers that stand by themselves.
 	alsoMark    = "- Also named: "
 	verbatimTop = "## Summary"
+	// changedNext stands between changed files.
+	changedNext = ", "
 )
 
 var titles = [sections]string{
-	sectionUser:      "## What the user said, in the user's own words",
-	sectionPlan:      "## Plans and lists of things to do, in their last state",
-	sectionEnds:      "## Said at the end of tasks: what came of them, what is left",
-	sectionCauses:    "## Said between a failure and the next change: causes",
+	sectionUser:      "## What the user said",
+	sectionPlan:      "## Plans and lists of things to do",
+	sectionEnds:      "## Said at the end of tasks",
+	sectionCauses:    "## Said between a failure and the next change",
 	sectionDecisions: "## Decisions and findings",
 	sectionChanged:   "## Files that were written, changed or moved",
 	sectionFiles:     "## Files, identifiers and values",
@@ -156,6 +158,17 @@ func (w *writer) blocks(b *strings.Builder, s section, blocks []block) {
 	}
 	if len(list) > 0 {
 		b.WriteString("\n" + titles[s] + "\n")
+	}
+	if s == sectionChanged && len(list) > 0 { // on one row: a mark and a line end take as much as a short name does
+		for i, one := range list {
+			text := one.lines[0]
+			if i > 0 {
+				text = changedNext + strings.TrimPrefix(text, "- ")
+			}
+			b.WriteString(text)
+		}
+		b.WriteByte('\n')
+		return
 	}
 	for _, one := range list {
 		if one.head != "" {
