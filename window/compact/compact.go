@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Sizes is what a request costs, in tokens.
+// Sizes is the cost of a request, in tokens.
 type Sizes struct {
 	Total    int
 	Head     int   // system, tools and whatever else is no message
@@ -22,13 +22,13 @@ type Sizes struct {
 // the request.
 type Measure func(*wire.Request) Sizes
 
-// A Goal says how far to go, in tokens.
+// A Goal is the aim of a compaction, in tokens.
 type Goal struct {
-	// Target is where to stop: half of what fits, usually.
+	// Target is the size to stop at: half of what fits, usually.
 	Target int
-	// Limit is what must not be exceeded. 0 means Target.
+	// Limit must not be exceeded. 0 means Target.
 	Limit int
-	// Trigger is where the next compaction would begin; 0 means four fifths of Limit. A
+	// Trigger is the size at which the next compaction would begin; 0 means four fifths of Limit. A
 	// result near it is no good: the next turns would be compacted again, each time at
 	// the cost of the provider's cache.
 	Trigger int
@@ -37,16 +37,16 @@ type Goal struct {
 	// Since is the first message of the client's that belongs to the task under way, where that is known: what stands from there
 	// on is spared like the newest messages. 0 means none.
 	Since int
-	// MinGain is how many tokens have to be freed, or nothing is done: for a compaction that nothing forces. The newest messages
+	// MinGain is the number of tokens that must be freed, or nothing is done: for a compaction that nothing forces. The newest messages
 	// are then spared in any case, and no turn is dropped.
 	MinGain int
-	// SummaryTarget is how far turns are summarised, and what the room for a summary goes by, where that is more than Target: a summary
-	// loses more than what is left of results does.
+	// SummaryTarget is the size down to which turns are summarised, and from which the room for a summary follows, where it is more than
+	// Target: a summary loses more than what is left of results does.
 	SummaryTarget int
 	// DropReasoning takes all of the model's thoughts out with the cut: for a model whose reasoning is valid only behind what it was made
 	// behind (see package reasoning). What is made afterwards stays valid, because what a cut leaves is not changed again.
 	DropReasoning bool
-	// Summary is what a model wrote ahead of the cut, see Assign: it stands for the turns that go.
+	// Summary is a text that a model wrote ahead of the cut, see Assign: it stands for the turns that go.
 	Summary string
 	// NoModel leaves the model out, as it must be left out while somebody waits for a
 	// request that was refused already.
@@ -68,15 +68,15 @@ func (g Goal) settled() Goal {
 	return g
 }
 
-// leaves tells whether a request is to be left alone: somebody compacts in it, and it was not refused yet.
+// leaves reports whether a request is to be left alone: somebody compacts in it, and it was not refused yet.
 func (g Goal) leaves(r *wire.Request) bool { return !g.NoModel && r.Bypass.Room() == wire.RoomNever }
 
-// enough is what is good enough when the target cannot be reached.
+// enough returns the size that is accepted when the target cannot be reached.
 func (g Goal) enough() int {
 	return max(g.Target, g.Trigger-int(minGain*float64(g.Limit)))
 }
 
-// Style says how old turns are summarised.
+// Style is a way to summarise old turns.
 type Style uint8
 
 // The styles, by the names they have in the configuration.
@@ -99,7 +99,7 @@ func ParseStyle(name string) (Style, bool) {
 
 // Options of a Compactor. Zero means the default.
 type Options struct {
-	// MinMessages is how many of the newest messages are left alone unless nothing else
+	// MinMessages is the number of the newest messages that are left alone unless nothing else
 	// helps; with them goes the rest of their units.
 	MinMessages int
 	// ResultBytes bounds every tool's result when it is sent first, whether room is needed or not (see Bound); the rung "cut" keeps as
@@ -111,7 +111,7 @@ type Options struct {
 	// SummarizeResults has the Summarizer say what old results say, in the place of cutting and masking them; these are left for when
 	// it does not answer. For those whose model that is: somebody waits meanwhile.
 	SummarizeResults bool
-	// Keep keeps a result that is masked, of a tool, where the agent can read it again, and says how, in a few words; "" when it could
+	// Keep stores a tool's result that is masked where the agent can read it again, and returns a few words on how; "" when it could
 	// not. nil keeps none.
 	Keep       func(tool, text string) string
 	Style      Style
@@ -164,7 +164,7 @@ func New(o Options) *Compactor {
 // AsksModel says that a summary may be asked of a model, which takes seconds.
 func (c *Compactor) AsksModel() bool { return c.o.Style == Model }
 
-// Spent is what model summaries have cost so far, in tokens, and how much they may.
+// Spent returns the tokens that model summaries have used so far, and their budget.
 func (c *Compactor) Spent() (tokens, budget int) {
 	return int(c.spent.Load()), c.o.SummaryBudget
 }
@@ -184,9 +184,9 @@ const (
 	RungOpen     = "open"     // results of the turn that is still running were cut
 )
 
-// A Result is what a compaction came to.
+// A Result is the outcome of a compaction.
 type Result struct {
-	// Request is what to send. It is the view's own when nothing could be done.
+	// Request is the one to send: the view's own when nothing could be done.
 	Request *wire.Request
 	// Patches make Request out of the client's; nil when nothing was done.
 	Patches  []Patch
@@ -198,15 +198,15 @@ type Result struct {
 	CutBytes int64    // by which the body got shorter
 	Cut      []byte   // those messages as they were, one JSON value a line
 	Thoughts int      // parts of the model's reasoning that went because of Goal.DropReasoning
-	// SummaryIn and SummaryOut are what a model summary cost, in tokens; also when it could
+	// SummaryIn and SummaryOut are the tokens used by a model summary, also when it could
 	// not be used.
 	SummaryIn, SummaryOut int
-	// SummaryError says why a model summary was not used; nil when it was, or none was asked
+	// SummaryError is the reason for which a model summary was not used; nil when it was, or none was asked
 	// for. It holds no text of the conversation.
 	SummaryError error
 }
 
-// Changed tells whether there is something to keep.
+// Changed reports whether there is something to keep.
 func (r *Result) Changed() bool { return r.Patches != nil }
 
 // Compact brings a view to goal.Target, or as near as the ladder gets. The error is a
@@ -313,7 +313,7 @@ func (w *work) leaveUnread(at level) {
 	w.did(RungUnread)
 }
 
-// A level says what may be touched.
+// A level is a degree of intrusion: each allows more of the messages to be touched.
 type level uint8
 
 const (
@@ -322,7 +322,7 @@ const (
 	levelOpen               // so is all but the task, the newest user message and the open unit, whose results may be cut
 )
 
-// wants tells whether a level is worth climbing to.
+// wants reports whether a level is worth climbing to.
 func (w *work) wants(l level) bool {
 	switch l {
 	case levelSpare:
@@ -333,7 +333,7 @@ func (w *work) wants(l level) bool {
 	return w.sizes.Total > w.goal.Limit
 }
 
-// gainable is what the messages cost that the first level may take, in tokens: no more than that can be freed.
+// gainable returns the tokens of the messages that the first level may take: no more than that can be freed.
 func (w *work) gainable() (n int) {
 	for u, s := range w.lay.standing {
 		if s != free || w.lay.stands(u, levelSpare) {
@@ -346,7 +346,7 @@ func (w *work) gainable() (n int) {
 	return n
 }
 
-// aim is where a level stops. The running turn is cut only as far as it must be.
+// aim returns the size at which a level stops. The running turn is cut only as far as it must be.
 func (w *work) aim(l level) int {
 	if l == levelOpen {
 		return w.goal.Limit

@@ -18,7 +18,7 @@ const (
 	openLeast = 256 // of a result of the running turn, at the very last
 )
 
-// keep is how many bytes stay of a result that is cut; set overrides what the window says.
+// keep returns the bytes that stay of a result that is cut; set overrides the size derived from the window.
 func (g Goal) keep(set int) int {
 	keep := min(max(g.Limit/cutShare, cutLeast), cutMost)
 	if set > 0 {
@@ -106,7 +106,7 @@ func (c *Compactor) Bound(r *wire.Request, from int) (next *wire.Request, cut []
 	return next, cut
 }
 
-// heard is how many bytes of a result the model reads.
+// heard returns the bytes of a result that the model reads.
 func heard(p *wire.Part) (size int) {
 	if !p.Raw.IsZero() {
 		return p.Raw.Len()
@@ -117,7 +117,7 @@ func heard(p *wire.Part) (size int) {
 	return size
 }
 
-// A shortening is what the rung "cut" puts into a result: whole, or for each of its texts that is too
+// A shortening is the replacement that the rung "cut" puts into a result: whole, or for each of its texts that is too
 // long.
 type shortening struct {
 	texts map[int]string

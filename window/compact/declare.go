@@ -58,7 +58,7 @@ func (l *layout) stay(u int) {
 	}
 }
 
-// stands tells whether a unit stays behind a cut on a level.
+// stands reports whether a unit stays behind a cut on a level.
 func (l *layout) stands(u int, at level) bool {
 	return l.stays != nil && l.stays[u] && at < levelOpen
 }
@@ -86,7 +86,7 @@ func declared(r *wire.Request, p *wire.Part) (keys []string) {
 	return keys
 }
 
-// toolDepth is how deep the names of tools are looked for: a tool in a namespace in a list of an item has depth 4.
+// toolDepth bounds the nesting in which names of tools are looked for: a tool in a namespace in a list of an item has depth 4.
 const toolDepth = 8
 
 // tools lists the tools that a JSON value names, without what describes their arguments.

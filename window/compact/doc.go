@@ -16,15 +16,15 @@
 // A compaction climbs these rungs and stops as soon as the target is reached; each works
 // on the oldest messages first:
 //
-//   - cut: large tool results keep their head and tail, and a line between them says how
-//     much is missing;
-//   - mask: tool results and images are replaced by a line that says what they were, and by
-//     what they said that went wrong;
+//   - cut: large tool results keep their head and tail, with a line between them that
+//     gives the size of the missing part;
+//   - mask: tool results and images are replaced by a line that describes them and quotes
+//     the failures in them;
 //   - model: old turns are summarised by a model, when one is configured; an error, a
 //     refusal, an empty or an endless answer is never a summary;
 //   - extract: old turns are summarised by choosing lines, see package extract; the summary has
 //     up to a third of the target, a half of a small one, and keeps what an earlier one took when it covers that;
-//   - drop: old turns go, and a line says how many.
+//   - drop: old turns go, and a line gives their number.
 //
 // Messages go in whole units (see [wire.Request.Units]): a call, its results and the
 // thoughts that led to it stay together. One summary stands after the task, as a message
@@ -50,7 +50,7 @@
 //
 // # Checkpoints
 //
-// Agents send their whole history each turn. [Result].Patches says what was done in terms
+// Agents send their whole history each turn. [Result].Patches describes the changes in terms
 // of the client's own messages; kept in a checkpoint.Store and put in again with [Replay],
 // it gives later requests the same bytes, so that each extends the one before, and a second
 // compaction begins where the first one ended.

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// standing is what may be done to a unit.
+// standing is the treatment that is allowed for a unit.
 type standing uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	sacred                   // the system's word before the model's first, the task, the newest user message
 )
 
-// A layout says where everything stands.
+// A layout holds the position and standing of every unit.
 type layout struct {
 	units    []wire.Unit
 	standing []standing // of each unit
@@ -138,7 +138,7 @@ const (
 	byClient         // a user's message that the client wrote
 )
 
-// spoken tells whose words a message holds.
+// spoken returns the author of a message's words.
 func spoken(r *wire.Request, i int) speaker {
 	m := &r.Messages[i]
 	if m.Role != wire.RoleUser {
@@ -257,7 +257,7 @@ func assistants(r *wire.Request, u wire.Unit) bool {
 	return r.Messages[u.From].Role == wire.RoleAssistant
 }
 
-// thinks tells whether a unit begins with a thinking block.
+// thinks reports whether a unit begins with a thinking block.
 func thinks(r *wire.Request, u wire.Unit) bool {
 	parts := r.Messages[u.From].Parts
 	return assistants(r, u) && len(parts) > 0 && parts[0].Kind == wire.Reasoning

@@ -13,14 +13,14 @@ const (
 	maskBegin = "[Plimsoll took this out to make room: "
 	// maskWorth is the least a mask has to save, in bytes: each one costs the model a look.
 	maskWorth = 160
-	// firstLine is how much of a result's first line stays, in bytes; of an error's more.
+	// firstLine is the number of bytes that stay of a result's first line; of an error's more.
 	firstLine      = 80
 	firstLineError = 240
-	// heldLine is how much of the line that stands out stays.
+	// heldLine is the number of bytes that stay of the line that stands out.
 	heldLine = 140
-	// heldLinesDone is how many such lines stay of a result of a task that is done: nobody has it before their eyes any more.
+	// heldLinesDone is the number of such lines that stay of a result of a task that is done: nobody has it before their eyes any more.
 	heldLinesDone = 3
-	// failedLines is how much stays of what a command said that went wrong.
+	// failedLines is the number of bytes that stay of a command's errors.
 	failedLines = 480
 
 	maskBegan  = "; it began: "
@@ -28,7 +28,7 @@ const (
 	maskFailed = "; it failed:\n"
 )
 
-// isMask tells whether a text is what a mask left.
+// isMask reports whether a text was left by a mask.
 func isMask(text string) bool { return strings.HasPrefix(text, maskBegin) }
 
 // maskResults puts a line in place of old results and media.
@@ -132,14 +132,14 @@ func (w *work) mask(t target) string {
 	return b.String()
 }
 
-// unmasked is what a mask quotes of the result that it stands for.
+// unmasked returns the quotation that a mask holds of its result.
 func unmasked(mask string) (text string, failed bool) {
 	mask, lines, failed := strings.Cut(strings.TrimSuffix(mask, "]"), maskFailed)
 	_, text, _ = strings.Cut(mask, maskHeld)
 	return strings.TrimSpace(text + "\n" + lines), failed
 }
 
-// held is how many lines of a result a mask quotes at most.
+// held returns the largest number of lines of a result that a mask quotes.
 func (w *work) held() int {
 	if w.goal.Since > 0 {
 		return heldLinesDone
@@ -147,7 +147,7 @@ func (w *work) held() int {
 	return 1
 }
 
-// failed is what a result says that went wrong, "" when it says nothing of the kind.
+// failed returns the errors in a result, "" when there are none.
 func (w *work) failed(t target) string {
 	w.readResults()
 	return w.failures[t]
@@ -182,7 +182,7 @@ func (w *work) readResults() {
 	}
 }
 
-// media says what some media were.
+// media describes masked media.
 func media(list []wire.MediaSource) string {
 	if len(list) != 1 {
 		return strconv.Itoa(len(list)) + " images or files"

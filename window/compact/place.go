@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// misplaced tells which system messages have lost the neighbours that Anthropic demands: one
+// misplaced reports, by message, the system messages that have lost the neighbours that Anthropic demands: one
 // among the messages stands behind a user's and "must precede an 'assistant' message or end
 // the array", as the API puts it. Where the client's own neighbours are still there, the
 // client answers for them.

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// resultTokens is how long the summary of one result may be, and fewestTokens how long it has to be, to say something;
-	// resultSummary is how much of one is taken, in bytes.
+	// resultTokens bounds the summary of one result, and fewestTokens is the least length of one that says something;
+	// resultSummary bounds the bytes taken of one.
 	resultTokens  = 120
 	fewestTokens  = 30
 	resultSummary = 900
-	// mostKept bounds how many results a summary of turns says where to find; the newest count.
+	// mostKept bounds the results for which a summary of turns gives the place; the newest count.
 	mostKept = 12
-	// taskBytes is how much of the task the model is shown beside results.
+	// taskBytes is the number of bytes of the task that the model is shown beside results.
 	taskBytes = 2000
 	// keptLeast is the smallest result that is kept where it can be read again, in bytes: less is asked for again as fast.
 	keptLeast = 1 << 10

@@ -12,7 +12,7 @@ const (
 	foundDepth = 8
 )
 
-// found is what a tool at the provider found, in words: every string of a block that nobody here knows the form of, each
+// found returns the findings of a tool at the provider, in words: every string of a block that nobody here knows the form of, each
 // on lines of its own, but for names, ids, and what only the provider can read.
 func found(r *wire.Request, p *wire.Part) string {
 	var b strings.Builder
@@ -47,7 +47,7 @@ func found(r *wire.Request, p *wire.Part) string {
 	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
 }
 
-// unsaid tells whether a member says nothing to a reader.
+// unsaid reports whether a member says nothing to a reader.
 func unsaid(key string) bool {
 	for _, end := range [...]string{"type", "id", "signature", "token"} { // type and toolType, id and call_id
 		if strings.HasSuffix(key, end) {

@@ -15,7 +15,7 @@ const (
 	SummarySkipped  = "skipped"   // it was not asked: it failed a moment ago
 )
 
-// A Summary is what came of wanting one from a model.
+// A Summary is the outcome of one attempt to get a summary from a model.
 type Summary struct {
 	Outcome string
 	Took    time.Duration
@@ -81,7 +81,7 @@ func (b *SummaryBreaker) Done(outcome string) time.Duration {
 	return b.rest
 }
 
-// summary has the summarizer asked, unless it is left alone, and tells what came of it.
+// summary has the summarizer asked, unless it is left alone, and notes the outcome.
 func (w *work) summary(ask func(context.Context) error) error {
 	if !w.c.o.Breaker.Try() {
 		w.c.tell(Summary{Outcome: SummarySkipped, Err: errResting})

@@ -75,7 +75,7 @@ func (w *work) fewer(units []int, aim int, before state) {
 	}
 }
 
-// enough is how many of the first units have to go, beyond those n that did, to free need
+// enough returns the number of the first units that have to go, beyond those n that did, to free need
 // tokens and a summary's room.
 func (w *work) enough(units []int, n, need, room int) int {
 	if w.note != "" {
@@ -121,7 +121,7 @@ func (w *work) weighMessages() {
 	}
 }
 
-// isSummary tells whether a message is an earlier summary.
+// isSummary reports whether a message is an earlier summary.
 func (w *work) isSummary(message int) bool {
 	m := &w.base.Messages[message]
 	if m.Role != wire.RoleUser || len(m.Parts) != 1 || m.Parts[0].Kind != wire.Text {
@@ -243,7 +243,7 @@ func (w *work) fill(turns []extract.Turn, messages, room, most, aim int) bool {
 	return true
 }
 
-// noted is what the summary takes as things stand, in tokens.
+// noted returns the tokens of the summary as things stand.
 func (w *work) noted() int {
 	if w.lay.at >= len(w.sizes.Messages) {
 		return 0
@@ -314,7 +314,7 @@ func (w *work) drop(at level) {
 	}
 }
 
-// prior lists the earlier summaries among messages: the line says how many messages they
+// prior lists the earlier summaries among messages: the line gives the number of messages they
 // stood for.
 func (w *work) prior(messages []int) (list []extract.Turn) {
 	turns, _ := w.turns(messages)

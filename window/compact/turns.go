@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// turns lists what was said in some messages, for a summary, and where each was said.
+// turns lists what was said in some messages, for a summary, and the place of each.
 // Thoughts are left out: they led to what was said and done. Of a result that was masked
-// before there is what its mask quotes.
+// before it has the quotation in its mask.
 func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 	r := w.base
 	for _, i := range messages {

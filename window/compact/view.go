@@ -49,7 +49,7 @@ func Replay(client *wire.Request, log ...*checkpoint.Checkpoint) (*View, error) 
 	return v, err
 }
 
-// Replayed tells whether anything was put in.
+// Replayed reports whether anything was put in.
 func (v *View) Replayed() bool { return len(v.Patches) > 0 }
 
 // Replaced are the client's messages that the patches replace, where they do nothing else: then every message of the view stands where the
@@ -69,10 +69,10 @@ func (v *View) Replaced() (at []int, ok bool) {
 // Generation counts the cuts that were made of the conversation.
 func (v *View) Generation() int { return v.generation }
 
-// Covers is how many of the client's messages the log speaks of.
+// Covers returns the number of the client's messages that the log is about.
 func (v *View) Covers() int { return v.covers }
 
-// Frozen is how many messages of the view's request stand for the client's first: for as many as were sent before.
+// Frozen returns the number of messages of the view's request that stand for the client's first: for as many as were sent before.
 func (v *View) Frozen(messages int) int {
 	n := messages
 	for _, p := range v.Patches {
@@ -124,7 +124,7 @@ func (v *View) Cut(next *wire.Request) *View {
 	return out
 }
 
-// difference is what has to be patched in the messages of a request so that they become those of another one, cache marks apart: the
+// difference returns the patches that turn the messages of a request into those of another one, cache marks apart: the
 // messages that both have stay. It is found in one pass and need not be the smallest.
 func difference(from, to *wire.Request) (patches []Patch) {
 	if from == to {
@@ -192,8 +192,8 @@ func unmarked(r *wire.Request, message int) []byte {
 	return out
 }
 
-// position is where a message of the client's stands in the view's request; of one that an earlier compaction took out it is where
-// the next one that it left stands.
+// position returns the index in the view's request of a message of the client's; of one that an earlier compaction took out, that
+// of the next one it left.
 func (v *View) position(message int) int {
 	for i, e := range elements(len(v.Client.Messages), v.Patches) {
 		if e.client >= message {
@@ -223,12 +223,12 @@ func (v *View) After(res *Result) *View {
 	return &View{Client: v.Client, Request: res.Request, Patches: res.Patches, Recalled: v.Recalled, covers: res.Covers, generation: v.generation + 1}
 }
 
-// Result is what a view that [View.Cut] made comes to by itself.
+// Result returns the outcome of a view that [View.Cut] made, by itself.
 func (v *View) Result(before, after int) Result {
 	return Result{Request: v.Request, Patches: v.Patches, Covers: v.covers, Before: before, After: after}
 }
 
-// Checkpoint is what is to be stored of a cut: chain[i] is the digest of the client's
+// Checkpoint returns the entry to store of a cut: chain[i] is the digest of the client's
 // messages 0..i. It is nil when nothing was done.
 func Checkpoint[D ~[16]byte](v *View, res *Result, chain []D) *checkpoint.Checkpoint {
 	if !res.Changed() || res.Covers < 1 || res.Covers > len(chain) {
@@ -240,8 +240,8 @@ func Checkpoint[D ~[16]byte](v *View, res *Result, chain []D) *checkpoint.Checkp
 	}
 }
 
-// Decisions are what is to be frozen of patches that [View.Amend] returned: each under the digest of the messages up to the last that it
-// is about.
+// Decisions returns the entries to store of patches that [View.Amend] returned: each under the digest of the messages up to the last that
+// it is about.
 func Decisions[D ~[16]byte](patches []Patch, chain []D) (list []*checkpoint.Checkpoint) {
 	for _, p := range patches {
 		covers := min(max(p.To, p.From+1), len(chain))
@@ -292,7 +292,7 @@ func elements(n int, patches []Patch) []element {
 	return list
 }
 
-// compose speaks of the client's messages what patches say of the view's. covers is how many of them the
+// compose translates patches of the view's messages into patches of the client's. covers is the number of messages the
 // composition touches, or the log did.
 func (v *View) compose(patches []Patch) (composed []Patch, covers int) {
 	n := len(v.Client.Messages)

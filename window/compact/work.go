@@ -11,7 +11,7 @@ import (
 // A target names one part of a request.
 type target struct{ message, part int }
 
-// An action is what is done to one part: mask it, or keep that many bytes of each of its
+// An action is a change of one part: mask it, or keep that many bytes of each of its
 // texts; of all of it where it has none.
 type action struct {
 	mask bool
@@ -75,7 +75,7 @@ func (w *work) did(rung string) {
 	}
 }
 
-// A state is what a rung goes back to when what it did made nothing smaller.
+// A state is a copy to return to when a rung made nothing smaller.
 type state struct {
 	dropped []bool
 	recast  []bool

@@ -24,7 +24,7 @@ const (
 	refusedFor     = 24 * time.Hour
 )
 
-// Memory is what jobs hold bytes of. A request for it never waits.
+// Memory is the budget that jobs take the bytes they hold from. A request for it never waits.
 type Memory interface {
 	Take(n int64) bool
 	Give(n int64)
@@ -32,20 +32,20 @@ type Memory interface {
 
 // Options of [New]. Zero means the default.
 type Options struct {
-	// AtOnce is how many jobs run at a time, Deadline how long one may take.
+	// AtOnce is the number of jobs that run at a time, Deadline the longest one may take.
 	AtOnce   int
 	Deadline time.Duration
 	// Memory is charged with what jobs and results hold; nil is as much as there is.
 	Memory Memory
 }
 
-// An Answer is what a summary came to.
+// An Answer is the outcome of one request for a summary.
 type Answer struct {
 	// Messages stand in place of those that the job covers, as elements of the list of messages: what a provider made. Text is a
 	// summary in words: what a model wrote. One of them is set.
 	Messages [][]byte
 	Text     string
-	// Usage is what it cost, also beside an error.
+	// Usage is the tokens used, also beside an error.
 	Usage wire.Usage
 }
 
@@ -61,11 +61,11 @@ func (a *Answer) bytes() (n int64) {
 type Job struct {
 	Key  string // the conversation and whose it is
 	Whom string // who is asked: refusals and failures count for all jobs with the same
-	// Covers is how many of the client's messages the summary covers, Client the chain digest of the last of them and Sent that of the
+	// Covers is the number of the client's messages in the summary, Client the chain digest of the last of them and Sent that of the
 	// last message that was sent for them.
 	Covers       int
 	Client, Sent tokens.Digest
-	// Size is how many bytes the job holds while it runs, with the answer.
+	// Size is the number of bytes the job holds while it runs, with the answer.
 	Size int64
 	// Ask writes the summary. It returns when its context ends, and is let go of with all that it holds when it has returned. Its error
 	// holds no text of the conversation.
@@ -85,7 +85,7 @@ type Result struct {
 // Refused is the outcome of a job whose asker said that it never will; the others are those of [compact.Summary].
 const Refused = "refused"
 
-// An Outcome is what came of a job.
+// An Outcome is the end of a job.
 type Outcome struct {
 	Outcome string
 	Took    time.Duration
@@ -169,7 +169,7 @@ func (j *Jobs) Running(key string) bool {
 	return j.busy[key]
 }
 
-// Ready is what is ready for a key. It stays until it is taken.
+// Ready returns the finished summary of a key. It stays until it is taken.
 func (j *Jobs) Ready(key string) (Result, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

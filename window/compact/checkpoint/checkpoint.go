@@ -21,8 +21,8 @@ type Patch struct {
 	With     [][]byte
 }
 
-// A Checkpoint is an entry of the log of a conversation: a cut, which is what one compaction made of the messages it covers, or a
-// decision, which is what became of one message when it was sent first. It is not changed
+// A Checkpoint is an entry of the log of a conversation: a cut, the result of one compaction of the messages it covers, or a
+// decision, the form in which one message was first sent. It is not changed
 // once it is made: it may be read by many.
 type Checkpoint struct {
 	// Chain is the digest of the client's messages [0,Covers).
@@ -30,7 +30,7 @@ type Checkpoint struct {
 	Covers int
 	// Generation counts how often the conversation was compacted, from 1; 0 is a decision.
 	Generation int
-	// Tokens is what the request had afterwards.
+	// Tokens is the size of the request afterwards.
 	Tokens int
 	// Patches are in order and do not overlap; their positions are those of the client's
 	// messages, however often the conversation was compacted before.
@@ -39,7 +39,7 @@ type Checkpoint struct {
 	Recalled []string
 }
 
-// beats tells whether c takes the place of another one of the same messages. Of two of one
+// beats reports whether c takes the place of another one of the same messages. Of two of one
 // generation the first stays, so that all processes send the same bytes, unless the second
 // is clearly smaller: then the provider refused the first as too long.
 func (c *Checkpoint) beats(old *Checkpoint) bool {
@@ -73,7 +73,7 @@ const (
 
 const magic = "plimsoll-ck1\n"
 
-// errDamaged is why a file is set aside.
+// errDamaged is the reason for which a file is set aside.
 var errDamaged = errors.New("checkpoint: the file is damaged")
 
 var encoder = sync.OnceValue(func() *zstd.Encoder {

@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Entry says what one compaction did. It holds no text of the conversation.
+// Entry describes one compaction. It holds no text of the conversation.
 type Entry struct {
 	// ID names the entry for [Store.Read]. Put fills it in.
 	ID string `json:"id"`
@@ -36,7 +36,7 @@ type Entry struct {
 	CutBytes     int64     `json:"cut_bytes"`
 	// Incomplete says that the text was too large to be kept whole: its end is missing.
 	Incomplete bool `json:"incomplete,omitempty"`
-	// StoredBytes is what the entry's file takes on the disk. List fills it in.
+	// StoredBytes is the size of the entry's file on the disk. List fills it in.
 	StoredBytes int64 `json:"stored_bytes"`
 }
 
@@ -191,7 +191,7 @@ func (s *Store) Read(id string) (found Cut, err error) {
 	return found, errors.Join(walkErr, err)
 }
 
-// Which says what [Store.Remove] takes away; conditions that are set must all hold.
+// Which selects the entries that [Store.Remove] removes; conditions that are set must all hold.
 type Which struct {
 	Conversation string        // one conversation, by its name
 	OlderThan    time.Duration // not used for that long

@@ -20,7 +20,7 @@ const (
 	temporaryMark = ".tmp-"
 )
 
-// A listing is what one scope's directory held when it was last read.
+// A listing is the content of one scope's directory when it was last read.
 type listing struct {
 	modified time.Time // of the directory
 	read     time.Time
@@ -29,19 +29,19 @@ type listing struct {
 }
 
 const (
-	// racy is how much older than the reading a directory's time must be to be trusted: file
+	// racy is the least age, at the reading, of a directory's time to be trusted: file
 	// systems round it to a tick of the kernel (10 ms at most), and a file that came within the same tick would be missed.
 	racy = 50 * time.Millisecond
 	// racyCoarse is the same where times are whole seconds: FAT's are even ones.
 	racyCoarse = 2 * time.Second
-	// oursFor is how long a listing is taken for whole to which our own writes were added: thousands of names need not be read again for
-	// each. A file that somebody else wrote within the same tick is met later, and no second one is made of it: see write.
+	// oursFor is the time for which a listing to which our own writes were added is taken to be whole: thousands of names need not be
+	// read again for each. A file that somebody else wrote within the same tick is met later, and no second one is made of it: see write.
 	oursFor = time.Minute
 	// maxListings bounds the scopes whose listing is remembered.
 	maxListings = 256
 	// maxFile bounds what is read into memory.
 	maxFile = 256 << 20
-	// touchAfter is how old a file's time may get before a use renews it.
+	// touchAfter is the age of a file's time at which a use renews it.
 	touchAfter = time.Hour
 )
 
@@ -51,7 +51,7 @@ func (s *Store) path(k key) string {
 	return filepath.Join(s.scopeDir(k.scope), hex.EncodeToString(k.chain[:])+checkpointEnd)
 }
 
-// trusted tells whether nothing can have come to the directory since it was read, when its time is still the same.
+// trusted reports whether nothing can have come to the directory since it was read, when its time is still the same.
 func (l *listing) trusted() bool {
 	if l.ours {
 		return time.Since(l.read).Abs() < oursFor
@@ -172,7 +172,7 @@ func (s *Store) load(k key, h *held) *Checkpoint {
 	return c
 }
 
-// unchanged tells whether the file is the one that memory has. The time is read under the
+// unchanged reports whether the file is the one that memory has. The time is read under the
 // lock, because another request of the conversation may be renewing it.
 func (s *Store) unchanged(h *held, info fs.FileInfo) bool {
 	s.mu.Lock()

@@ -46,7 +46,7 @@ const (
 // never meet.
 type Scope [16]byte
 
-// decisions is where the decisions of a scope are kept: a decision and a cut may be about the same messages.
+// decisions returns the scope of a scope's decisions: a decision and a cut may be about the same messages.
 func (s Scope) decisions() (d Scope) {
 	sum := sha256.Sum256(append([]byte("decisions\x00"), s[:]...))
 	copy(d[:], sum[:])
@@ -181,7 +181,7 @@ func Log[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) (log []*C
 	return log
 }
 
-// starts tells whether a decision touches nothing before message from.
+// starts reports whether a decision touches nothing before message from.
 func starts(c *Checkpoint, from int) bool { return len(c.Patches) > 0 && c.Patches[0].From >= from }
 
 // Put keeps a checkpoint and what it cut (cut.Text may be empty; a cut without a time is
@@ -270,7 +270,7 @@ func (s *Store) tell(reason string, evicted int, bytes int64) {
 
 const (
 	keyBytes = 32
-	// maxKeyFile is what is read of a key file at most; one of another length is damaged.
+	// maxKeyFile bounds the bytes read of a key file; one of another length is damaged.
 	maxKeyFile = 64 << 10
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// usage is what the directory held at the last sweep, and what was added since.
+// usage is the content of the directory at the last sweep, and the bytes and files added since.
 type usage struct {
 	bytes int64
 	files int
@@ -20,13 +20,13 @@ type usage struct {
 }
 
 const (
-	// sweepEvery is how often the directory is read whole, at the least when something is
+	// sweepEvery is the longest time between two full readings of the directory, when something is
 	// put into it: other processes add files that this one does not count.
 	sweepEvery = time.Hour
-	// low is what a bound is brought down to once it is crossed, so that the next file does not
+	// low is the share of a bound that is kept once it is crossed, so that the next file does not
 	// cross it again.
 	low = 0.9
-	// abandoned is how old a temporary file must be to have no writer any more.
+	// abandoned is the age at which a temporary file has no writer any more.
 	abandoned = time.Hour
 )
 

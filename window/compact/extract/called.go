@@ -25,7 +25,7 @@ func Todos(tool, arguments string) (items []string) {
 	return items
 }
 
-// KeepsTodos tells by its name that a tool may keep a list of things to do.
+// KeepsTodos reports whether a tool may, by its name, keep a list of things to do.
 func KeepsTodos(tool string) bool { return keepsPlan(tool) }
 
 // Command is the command line that a call has a shell run, on one line, at most 160 bytes of it; "" for any other call.

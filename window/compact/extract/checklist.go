@@ -23,7 +23,8 @@ var planHeads = []string{
 	"te doen", "do zrobienia", "осталось", "план", "задачи", "计划", "待办", "剩余", "下一步", "残り", "やること", "タスク", "할 일", "남은",
 }
 
-// isPlan tells whether a title, in lower case, has one of planHeads at the start of a word. Scripts that write without spaces have no such place.
+// isPlan reports whether a title, in lower case, has one of planHeads at the start of a word. Scripts that write without spaces have no
+// such place.
 func isPlan(title string) bool {
 	for at := range len(title) {
 		c := title[at]

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// A choice is what of the lines goes into a summary.
+// A choice is the set of lines for a summary.
 type choice struct {
 	taken    []int          // indices into the lines, oldest first
 	text     map[int]string // of those that were shortened
@@ -44,7 +44,7 @@ const (
 	// longest a line may be in a summary, in bytes; the user's and decisions are quoted whole.
 	longestSpoken = 280
 	longestTool   = 170
-	// lineCost is what a line takes beside its text: a mark and the line end.
+	// lineCost is the bytes of a line beside its text: a mark and the line end.
 	lineCost = 3
 	// floor keeps very short lines from winning by being short.
 	floor = 36
@@ -150,7 +150,7 @@ func (c *chooser) users(room int) int {
 }
 
 // agents takes what a coding agent needs: each kind its share, then what is left of the room
-// in the order of their worth. user is what the user's words left of their share.
+// in the order of their worth. user is the bytes that the user's words left of their share.
 func (c *chooser) agents(known *records, user int) {
 	told := c.told()
 	p := packer{known: known, next: map[section][]block{}, held: c.held, said: c.said}

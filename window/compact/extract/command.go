@@ -13,7 +13,7 @@ type failures struct {
 	by   map[string]int // of the newest of a command
 }
 
-// ran notes the result of a command, and tells whether it failed. A later run of the same command retires what an
+// ran notes the result of a command, and reports whether it failed. A later run of the same command retires what an
 // earlier one said.
 func (f *failures) ran(command string, turn int32, text string, isError, reads bool) (found bool) {
 	if reads && !isError {
@@ -60,7 +60,7 @@ func (f *failures) add(one failure) {
 	f.list = append(f.list, one)
 }
 
-// commandOf is what a call ran: the command of a shell, or the tool with its arguments.
+// commandOf returns the command that a call ran: that of a shell, or the tool with its arguments.
 func commandOf(tool string, arguments *value) (command string, reads bool) {
 	if arguments.plain() {
 		return oneLine(arguments.text, maxCommand), false
@@ -120,7 +120,7 @@ func unwrapped(text string) string {
 // readers are commands that show what is in files.
 var readers = []string{"cat", "head", "tail", "less", "more", "grep", "rg", "ag", "egrep", "find", "fd", "ls", "tree", "wc", "nl", "bat", "stat", "file", "diff", "cut", "sort", "jq", "yq", "awk", "history", "printenv", "env", "echo"}
 
-// onlyReads tells whether every command of a line is one that shows what is in files.
+// onlyReads reports whether every command of a line is one that shows what is in files.
 func onlyReads(command string) bool {
 	if contains(command, []string{".log", ".out", "/tmp/", "output", "report", "result", "junit", ".xml", ".txt"}) {
 		return false // of what a command said

@@ -2,7 +2,7 @@ package extract
 
 import "strings"
 
-// cue says what a line does, by its words.
+// cue is a set of bits: the acts that the words of a line perform.
 type cue uint8
 
 const (

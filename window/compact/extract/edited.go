@@ -143,12 +143,12 @@ func (e *edits) object(v *value, writes bool) {
 	}
 }
 
-// couldBePath tells whether a text under a key for paths may be one.
+// couldBePath reports whether a text under a key for paths may be one.
 func couldBePath(text string) bool {
 	return len(text) >= 2 && len(text) <= maxPath && !strings.ContainsAny(text, "\n\t;") && strings.Count(text, " ") < 4
 }
 
-// looksLikePath tells whether a text is a path whatever it stands under: one word with a
+// looksLikePath reports whether a text is a path whatever it stands under: one word with a
 // slash, or with an extension.
 func looksLikePath(text string) bool {
 	if len(text) < 3 || len(text) > maxPath || strings.ContainsAny(text, " \n\t\"'`<>|;,=(){}*$") || strings.Contains(text, "://") {
@@ -164,7 +164,7 @@ func looksLikePath(text string) bool {
 	return strings.IndexByte(text, '\\') > 0 || hasExtension(text)
 }
 
-// hasExtension tells whether a name ends like a file's: "main.go", ".env".
+// hasExtension reports whether a name ends like a file's: "main.go", ".env".
 func hasExtension(name string) bool {
 	i := strings.LastIndexByte(name, '.')
 	if i < 0 || len(name)-i < 2 || len(name)-i > 12 {
@@ -246,7 +246,7 @@ var changedWords = []string{
 	"scritto", "salvato", "modificato", "opgeslagen", "gewijzigd", "zapisano", "zmieniono", "записан", "сохран", "измен", "создан", "обновл", "已写入", "已更新", "已保存", "已修改", "已创建", "保存しました", "更新しました", "書き込み",
 }
 
-// confirms tells whether a short result says that something was changed.
+// confirms reports whether a short result says that something was changed.
 func confirms(result string) bool {
 	return len(result) < 300 && contains(strings.ToLower(result), changedWords)
 }

@@ -2,7 +2,7 @@ package extract
 
 import "slices"
 
-// Kind says who wrote a turn.
+// Kind is the author of a turn.
 type Kind uint8
 
 // The kinds of turns.
@@ -31,7 +31,7 @@ type Options struct {
 	// Bytes is the most the summary may take, its marks included. Below MinBytes nothing
 	// but the first line is written.
 	Bytes int
-	// Messages is how many messages of the conversation the turns were; an earlier
+	// Messages is the number of messages of the conversation in the turns; an earlier
 	// summary among them adds those it stood for.
 	Messages int
 	// Scan bounds the input that is read, in bytes, newest first; 0 means DefaultScan.
@@ -48,7 +48,7 @@ const (
 	DefaultScan = 16 << 20
 )
 
-// A Summary is what goes into the conversation.
+// A Summary is the text for the conversation, with its figures.
 type Summary struct {
 	Text     string
 	Messages int // that it stands for, those of earlier summaries included

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// A failure is what the last run of a command said that went wrong.
+// A failure is the errors in the output of a command's last run.
 type failure struct {
 	command string // or the tool's name
 	turn    int32
@@ -71,7 +71,7 @@ var outcomeWords = []string{
 	"ожидалось", "получено", "预期", "期望", "应为", "实际", "期待", "実際",
 }
 
-// shouts tells whether a line says in capitals that something failed, as runners end theirs: "//x:y FAILED in 3s".
+// shouts reports whether a line says in capitals that something failed, as runners end theirs: "//x:y FAILED in 3s".
 func shouts(line string) bool {
 	for _, w := range []string{"FAILED", "FAILURE", "ÉCHEC", "FALLO", "FALLÓ", "FALHA", "FALHOU", "FALLITO", "FEHLGESCHLAGEN", "NICHT BESTANDEN", "MISLUKT", "BŁĄD", "ОШИБКА", "ПРОВАЛ"} {
 		if strings.Contains(line, w) {
@@ -81,7 +81,7 @@ func shouts(line string) bool {
 	return false
 }
 
-// unsuccessful is how results that are JSON say it.
+// unsuccessful are the marks of a failure in results that are JSON.
 var unsuccessful = []string{"success: false", "ok: false", "passed: false", "succeeded: false", "iserror: true", "is_error: true", "failed: true"}
 
 func count(text string, words []string) (n int) {
@@ -292,7 +292,7 @@ func (f *failReader) pick() (lines []string, best int) {
 	return lines, best
 }
 
-// readable tells whether a line has words: a dump has none.
+// readable reports whether a line has words: a dump has none.
 func readable(line string) bool {
 	words, run := 0, 0
 	for i := range len(line) {

@@ -31,21 +31,21 @@ type line struct {
 }
 
 const (
-	// longLine is where a line is taken apart: a minified JSON result is one line of a
+	// longLine is the length at which a line is taken apart: a minified JSON result is one line of a
 	// megabyte, and no use as a whole.
 	longLine = 320
 	// piece is about how long its parts are, in bytes: an identifier and what it belongs to.
 	piece = 180
-	// longSentence is where an agent's line is taken apart into sentences: announcements and
+	// longSentence is the length at which an agent's line is taken apart into sentences: announcements and
 	// findings stand side by side.
 	longSentence = 40
-	// longSpoken is how long one sentence of the user's or the agent's may be: half of a
+	// longSpoken bounds one sentence of the user's or the agent's: half of a
 	// decision is none.
 	longSpoken = 640
-	// pasted is how much of one user message counts as the user's own words, in bytes; what
+	// pasted bounds the part of one user message that counts as the user's own words, in bytes; what
 	// follows (a log, a file) is weighed as a tool's output is.
 	pasted = 4096
-	// pastedEnd is how much at its end counts too: people paste first and ask then.
+	// pastedEnd is the number of bytes at its end that count too: people paste first and ask then.
 	pastedEnd = 1024
 )
 
@@ -144,8 +144,8 @@ func pieces(text string, longest, most int) iter.Seq2[int, string] {
 	}
 }
 
-// sentence is where the first sentence of text ends, 0 when it has no end within most bytes. What ends one in any script ends it before a
-// space, and in scripts without spaces wherever it stands. A point before a small letter ends none: "e.g. this".
+// sentence returns the end of the first sentence of text, 0 when it has no end within most bytes. What ends one in any script ends it
+// before a space, and in scripts without spaces wherever it stands. A point before a small letter ends none: "e.g. this".
 func sentence(text string, most int) int {
 	for i := 20; i < min(len(text)-1, most); i++ {
 		switch c := text[i]; {
@@ -163,7 +163,7 @@ func sentence(text string, most int) int {
 	return 0
 }
 
-// breakAt is where to end the first part of a long line: after a separator near piece, else
+// breakAt returns the end of the first part of a long line: after a separator near piece, else
 // at a rune.
 func breakAt(text string) int {
 	best := 0
@@ -188,7 +188,7 @@ func breakAt(text string) int {
 	return limit.Boundary(text, min(longLine, len(text)))
 }
 
-// worth tells whether a line holds more than punctuation.
+// worth reports whether a line holds more than punctuation.
 func worth(text string) bool {
 	n := 0
 	for i := range len(text) {

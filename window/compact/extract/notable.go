@@ -57,9 +57,9 @@ func Notable(turns []Turn, n, most int) []string {
 	return found
 }
 
-// Failed returns for each turn that is the Result of a command what it says that went wrong, in
-// at most n bytes on lines of their own; "" where nothing did. What was run again later is told
-// of too: it is what happened then.
+// Failed returns for each turn that is the Result of a command the failures in it, in
+// at most n bytes on lines of their own; "" where there are none. What was run again later is
+// included: it is what happened then.
 func Failed(turns []Turn, n int) []string {
 	turns = newest(turns, DefaultScan)
 	found := make([]string, len(turns))

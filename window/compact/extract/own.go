@@ -20,7 +20,7 @@ var contextTags = []string{
 // clients keep coming, their habits of naming are older.
 var contextEndings = []string{"_context", "-context", "_instructions", "-instructions", "-reminder", "_reminder", "-caveat"}
 
-// Own is what the user typed: text without the blocks a client adds, with the space around
+// Own returns the part of text that the user typed: without the blocks a client adds, with the space around
 // it trimmed; "" when the client wrote all of it.
 func Own(text string) string {
 	if !strings.ContainsAny(text, "<#T") { // every client's addition starts with one of these

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// IsSummary tells whether a text is a summary that [Summarize] wrote.
+// IsSummary reports whether a text is a summary that [Summarize] wrote.
 func IsSummary(text string) bool {
 	return strings.HasPrefix(text, Opening) && priorCount(text) > 0
 }

@@ -10,22 +10,22 @@ import (
 // what was decided stands in sentences whose words are new in the conversation; what is announced is said in the same few words again and
 // again, right before the call that it announces, and names what the call names.
 //
-// A sentence's news is how many words it has that are new, each counted by how rare it is in what the agent said. Names and numbers are no
+// A sentence's news is the number of its words that are new, each weighted by its rarity in what the agent said. Names and numbers are no
 // words here: a sentence that says the same of another file says nothing new. Ten sentences of one form are ten, as long as what fills the form is new.
 
 const (
-	// leastNews is how many new words a sentence needs to come before identifiers, leastNewsEnd one of the last words of a task, and
+	// leastNews is the news that a sentence needs to come before identifiers, leastNewsEnd one of the last words of a task, and
 	// leastNewsPrior one that an earlier summary has kept.
 	leastNews      = 2.5
 	leastNewsEnd   = 2.0
 	leastNewsPrior = 1.0
-	// mostNews is how many count: a longer sentence is no better one.
+	// mostNews bounds the news that counts: a longer sentence is no better one.
 	mostNews = 11.0
-	// pairNews is what two neighbouring letters count in scripts that write without spaces, as parts of a word.
+	// pairNews is the weight of two neighbouring letters in scripts that write without spaces, as parts of a word.
 	pairNews = 0.5
 	// A sentence counts more when it is among the last words of a task, a short one most: there every sentence matters, and the room holds more of
-	// them. It counts more when it stands right before a change or tells of it: that is why it is made, and of what failed before it was the
-	// cause. It counts less right before another call, and when it names what the call names; more when it begins with a label, and when an
+	// them. It counts more right before a change or when it tells of one: it gives the reason, and the cause of what failed before
+	// it. It counts less right before another call, and when it names what the call names; more when it begins with a label, and when an
 	// earlier summary has kept it.
 	newsAtEnd      = 3.0
 	endLength      = 120 // runes, of which a third are a sentence's cost where it is shortest
@@ -35,14 +35,14 @@ const (
 	newsOfCall     = 0.6
 	newsOfLabel    = 3.0
 	newsOfPrior    = 1.3
-	// maxNames is how many names of a sentence count, and maxLabel how long a label is, in bytes.
+	// maxNames bounds the names of a sentence that count, and maxLabel the length of a label, in bytes.
 	maxNames = 2
 	maxLabel = 36
-	// callHead is how much of a call is searched for what the sentence before it names, in bytes.
+	// callHead is the number of bytes of a call that are searched for what the sentence before it names.
 	callHead = 2048
-	// troubled is how many calls after a failure a sentence may still be about it.
+	// troubled is the number of calls after a failure in which a sentence may still be about it.
 	troubled = 12
-	// fewest is how many sentences a conversation is taken to have at least: in a short one nothing is repeated yet.
+	// fewest is the least number of sentences that a conversation is taken to have: in a short one nothing is repeated yet.
 	fewest = 20
 )
 
@@ -58,7 +58,7 @@ func (x *lexicon) add(text string) {
 	words(text, func(hash uint64, _ float64) { x.count[hash%uint64(len(x.count))]++ })
 }
 
-// news is how many new words a sentence has.
+// news returns the number of new words in a sentence, weighted by rarity.
 func (x *lexicon) news(text string) (sum float64) {
 	n := max(x.sentences, fewest)
 	words(text, func(hash uint64, share float64) {
@@ -197,7 +197,7 @@ func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 	}
 }
 
-// atEnd is what a sentence counts for among the last words of a task.
+// atEnd returns the weight of a sentence among the last words of a task.
 func atEnd(text string) float64 {
 	return newsAtEnd * endLength / (endLength/3 + float64(utf8.RuneCountInString(text)))
 }
@@ -213,7 +213,7 @@ func (l *line) names(occurs map[uint64]int32) float64 {
 	return float64(min(n, maxNames))
 }
 
-// labelled tells whether a sentence begins by saying what it is: "Decision: …", "待办：…".
+// labelled reports whether a sentence begins by saying what it is: "Decision: …", "待办：…".
 func labelled(text string) bool {
 	at := strings.IndexAny(text[:min(len(text), maxLabel)], ":：")
 	if at < 3 || at+4 > len(text) || text[at] == ':' && text[at+1] != ' ' && text[at+1] != '*' {
@@ -227,12 +227,12 @@ func labelled(text string) bool {
 	return strings.Count(text[:at], " ") < 3
 }
 
-// said tells whether a line is prose of the agent's, or was in an earlier summary.
+// said reports whether a line is prose of the agent's, or was in an earlier summary.
 func (l *line) said() bool {
 	return l.kind == Assistant || l.kind == Prior && l.section.spoken()
 }
 
-// tells whether a line's news are enough to come before identifiers.
+// tells reports whether a line's news are enough to come before identifiers.
 func (l *line) tells() bool {
 	switch {
 	case l.kind == Prior:
@@ -245,7 +245,7 @@ func (l *line) tells() bool {
 	return l.news >= leastNews
 }
 
-// announces tells whether a sentence names what the next call names.
+// announces reports whether a sentence names what the next call names.
 func (l *line) announces(turns []Turn) bool {
 	if int(l.turn)+1 >= len(turns) {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// Records are what a conversation says by its structure and not by its words: the state of the plan,
+// Records are the facts a conversation shows by its structure and not by its words: the state of the plan,
 // the files that were changed, what failed and has not been run since.
 type records struct {
 	plans    plans
@@ -179,7 +179,7 @@ func (r *records) reasons(v *value, turn int32) {
 	})
 }
 
-// asksUser tells whether a tool puts a question to the user: its result is the user's answer.
+// asksUser reports whether a tool puts a question to the user: its result is the user's answer.
 func asksUser(tool string) bool {
 	words := wordsOf(tool)
 	return slices.ContainsFunc(words, func(w string) bool { return w == "ask" || strings.HasPrefix(w, "ask") }) &&
@@ -195,7 +195,7 @@ type block struct {
 	lines   []string // as they are written, with what they begin with
 }
 
-// any tells whether there may be something in a section.
+// any reports whether there may be something in a section.
 func (r *records) any(s section) bool {
 	switch s {
 	case sectionPlan:

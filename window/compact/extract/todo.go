@@ -33,7 +33,7 @@ var (
 	// statusKeys hold the state of an item; itemKeys its text, the best first.
 	statusKeys = []string{"status", "state", "done", "completed", "checked", "complete", "progress", "phase", "finished", "isdone", "iscompleted", "stage", "column", "estado", "statut", "stato", "zustand", "erledigt"}
 	itemKeys   = []string{"content", "title", "step", "task", "subject", "text", "name", "label", "summary", "item", "todo", "goal", "what", "description", "detail", "details", "notes", "note"}
-	// states are what stands there, without signs between the letters.
+	// states are the words for an item's state, without signs between the letters.
 	states = []string{
 		"pending", "inprogress", "completed", "complete", "done", "todo", "open", "doing", "blocked", "cancelled", "canceled", "notstarted", "started", "active", "finished", "skipped", "waiting", "ready",
 		"review", "wip", "queued", "failed", "closed", "new", "current", "next", "offen", "erledigt", "pendiente", "hecho", "terminé", "afaire", "encours", "fait", "true", "false",
@@ -79,7 +79,7 @@ func (p *plans) call(tool string, arguments *value, edits []string, turn int32) 
 	}
 }
 
-// keepsPlan tells whether a name is of a tool or an argument that keeps a plan.
+// keepsPlan reports whether a name is of a tool or an argument that keeps a plan.
 func keepsPlan(name string) bool {
 	for _, w := range wordsOf(name) {
 		if slices.Contains(planWords, w) || strings.Contains(w, "todo") {
@@ -288,7 +288,7 @@ func (p *plans) single(tool string, v *value, turn int32) {
 	at.items = append(at.items, item)
 }
 
-// singleName is what the tools that keep one list together are called: "TaskCreate" and
+// singleName returns one name for the tools that keep one list together: "TaskCreate" and
 // "TaskUpdate" are one.
 func singleName(tool string) string {
 	for _, w := range wordsOf(tool) {
@@ -316,7 +316,7 @@ func (p *plans) created(tool, text string) {
 	at.items[len(at.items)-1].id = text[i+1 : end]
 }
 
-// mark is how an item's state is written: a box where that says it, else the tool's own word.
+// mark returns the written form of an item's state: a box where one fits, else the tool's own word.
 func (item *planItem) mark() string {
 	switch plainKey(item.status) {
 	case "", "pending", "todo", "open", "notstarted", "false":

@@ -28,7 +28,7 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// class is what a byte may do in a word: 0 ends it.
+// class maps a byte to its possible roles in a word: 0 ends it.
 var class = func() (c [256]byte) {
 	for i := range c {
 		switch {
@@ -151,7 +151,7 @@ func (l *line) scan(buf []token) {
 	l.template, l.shape = template, shape
 }
 
-// starts tells whether the word at i begins a sentence, where a capital says nothing.
+// starts reports whether the word at i begins a sentence, where a capital says nothing.
 func starts(text string, i int) bool {
 	for i > 0 && text[i-1] == ' ' {
 		i--

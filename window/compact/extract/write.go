@@ -25,17 +25,17 @@ const (
 	sections
 )
 
-// spoken tells whether a section holds what the agent said in prose.
+// spoken reports whether a section holds what the agent said in prose.
 func (s section) spoken() bool {
 	return s == sectionEnds || s == sectionCauses || s == sectionDecisions || s == sectionNext
 }
 
-// recorded tells whether a section holds blocks of [records] and not lines.
+// recorded reports whether a section holds blocks of [records] and not lines.
 func (s section) recorded() bool {
 	return s == sectionPlan || s == sectionChanged || s == sectionFailures || s == sectionRetired
 }
 
-// Opening is how every summary starts: by it a summary is known again, and a model told from
+// Opening begins every summary: by it a summary is known again, and a model told from
 // the user.
 const Opening = "[Plimsoll: summary of "
 
@@ -72,7 +72,7 @@ type writer struct {
 
 func newWriter(bytes, messages int) *writer { return &writer{bytes: bytes, messages: messages} }
 
-// room is what is left for lines once every mark and title is paid for.
+// room returns the bytes left for lines once every mark and title is paid for.
 func (w *writer) room(known *records) int {
 	room := w.bytes - len(Opening) - len(opened) - len(closing) - 24 - len(verbatimTop)
 	for s, title := range titles {

@@ -19,11 +19,11 @@ import (
 // own messages.
 const MaxAnswer = 4 << 20
 
-// A Block is what a provider made of the messages that were sent.
+// A Block is a provider's compaction of the messages that were sent.
 type Block struct {
 	// Messages stand in place of all of them: elements of the list of messages, as they came, in memory of their own.
 	Messages [][]byte
-	// Usage is what it cost. It is known also beside an error, where the provider says it.
+	// Usage is the tokens used. It is known also beside an error, where the provider gives it.
 	Usage wire.Usage
 }
 
@@ -92,7 +92,7 @@ type message struct {
 	Usage   usage             `json:"usage"`
 }
 
-// usage is what Anthropic says of the cost. That of a compaction stands in iterations alone.
+// usage is Anthropic's account of the cost. That of a compaction stands in iterations alone.
 type usage struct {
 	counts
 	Iterations []counts `json:"iterations"`
@@ -279,7 +279,7 @@ var absent = []string{
 	"unknown parameter", "unrecognized", "not found", "unknown field", "not allowed",
 }
 
-// refusal tells what an error status means.
+// refusal returns the error for an error status.
 func (r Rule) refusal(status int, body []byte) error {
 	why := limit.Short(reason(body), maxWhy)
 	switch status {

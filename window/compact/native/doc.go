@@ -12,8 +12,8 @@
 //
 // # The table
 //
-// One row says where it is to be had, with the page that says so ([Rules]). [Wanted] says when it is used. A provider that has it no
-// more, or not yet, answers with a [Refused], which is to be remembered; other errors pass.
+// Each row names a provider that has it, and the page of its documentation ([Rules]). [Wanted] decides when it is used. A provider that
+// has it no more, or not yet, answers with a [Refused], which is to be remembered; other errors pass.
 //
 // # What to expect
 //

@@ -116,7 +116,7 @@ func (r Rule) responses(path string, h http.Header, sent *wire.Request) (Call, e
 }
 
 // Carry makes of a request that has a block in place of messages what the provider takes: the name of the beta is added, and what may
-// not stand beside a block is left out. Header and body come back as they are where nothing is to be done.
+// not stand beside a block is left out. Header and body are returned unchanged where nothing is to be done.
 func (r Rule) Carry(h http.Header, next *wire.Request) (http.Header, []byte, error) {
 	if r.members != nil {
 		return h, next.Body, nil
@@ -156,7 +156,7 @@ func (r Rule) Carry(h http.Header, next *wire.Request) (http.Header, []byte, err
 	return h, body, nil
 }
 
-// unsuited says what speaks against asking Anthropic for a compaction of a request, "" for nothing.
+// unsuited returns the reason not to ask Anthropic for a compaction of a request, "" for none.
 func unsuited(r *wire.Request) string {
 	for i := range r.Messages {
 		for _, p := range r.Messages[i].Parts {

@@ -80,7 +80,7 @@ func RuleFor(provider string, d wire.Dialect, model string) (r Rule, ok bool) {
 	return Rules[i], true
 }
 
-// Use is how far the user lets the provider compact: the values of [window] summarizer that are about it.
+// Use is the extent to which the user lets the provider compact: the values of [window] summarizer that are about it.
 type Use uint8
 
 // The uses. The zero value is Never.
@@ -101,14 +101,14 @@ func ParseUse(summarizer string) Use {
 	return Never
 }
 
-// A Case is what decides whether a provider is asked for a conversation that it could compact.
+// A Case is the input of the decision to ask a provider for the compaction of a conversation.
 type Case struct {
 	OwnCompaction bool // the client compacts by itself
 	Subscription  bool // it shows the login of a subscription, no API key
 	Bound         bool // the model's reasoning is bound to what stood before it
 }
 
-// Wanted says whether the provider is asked, and in a few words why not.
+// Wanted reports whether the provider is asked, and in a few words why not.
 //
 //	                                     auto   provider
 //	the client compacts by itself        no     no
