@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// askTime is how long a request waits for its provider to count it.
+	// askTime bounds the wait of a request for its provider's count.
 	askTime = 3 * time.Second
 	// askAgain is after how long an upstream that does not count is asked once more.
 	askAgain = 10 * time.Minute
@@ -89,7 +89,7 @@ func (t *conversation) ask() {
 	t.in, t.how = tokens.Exactly(n), tokens.CountedProvider
 }
 
-// cleared tells that the provider takes old results out itself before it counts, and nothing says how many: our own count of what is sent
+// cleared reports whether the provider takes old results out itself before it counts, with no number of them: our own count of what is sent
 // may be far over its count.
 func (t *conversation) cleared() bool {
 	return !t.request.Clears.IsZero() && t.how == tokens.CountedEstimate

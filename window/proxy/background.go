@@ -46,7 +46,7 @@ func (t *conversation) startSummary() bool {
 	return t.p.summaries.Start(job)
 }
 
-// summaryJob is how the conversation is summarised in the background; ok is false where that is not wanted, or cannot be.
+// summaryJob returns the job that summarises the conversation in the background; ok is false where that is not wanted, or cannot be.
 func (t *conversation) summaryJob() (background.Job, bool) {
 	if rule, ok := t.nativeRule(); ok && !t.p.summaries.Refused(t.ledger) {
 		return t.nativeJob(rule)
@@ -69,15 +69,15 @@ func (t *conversation) summaryJob() (background.Job, bool) {
 	}, true
 }
 
-// summaryTokens is how long a summary by a model may be.
+// summaryTokens bounds a summary by a model.
 const summaryTokens = 4000
 
-// asksModel tells whether a model with a key of its own writes summaries of the conversation.
+// asksModel reports whether a model with a key of its own writes summaries of the conversation.
 func (t *conversation) asksModel() bool {
 	return t.p.o.Mode == Enforce && !t.p.o.NoPreflight && t.received.Bypass.Room() == wire.RoomAtTrigger && len(t.chain) > 0 && t.p.o.Compactor.AsksModel()
 }
 
-// summaryComing tells whether a cut that is not necessary yet is better made later, with a summary that is being written.
+// summaryComing reports whether a cut that is not necessary yet is better made later, with a summary that is being written.
 func (t *conversation) summaryComing() bool {
 	if _, ready := t.summaryReady(); ready {
 		return false
@@ -140,7 +140,7 @@ func (t *conversation) carried(body []byte) (http.Header, []byte) {
 	return header, next
 }
 
-// startsWithSummary tells whether a request begins with what a provider wrote of the messages before.
+// startsWithSummary reports whether a request begins with what a provider wrote of the messages before.
 func startsWithSummary(r *wire.Request) bool {
 	return len(r.Messages) > 0 && slices.ContainsFunc(r.Messages[0].Parts, func(p wire.Part) bool { return p.Type == "compaction" })
 }
@@ -176,7 +176,7 @@ func (t *conversation) useNative(goal compact.Goal) (compact.Result, bool) {
 // errNoAnswer says that a provider that was asked for a summary gave no answer, or not all of it.
 var errNoAnswer = errors.New("the provider gave no answer")
 
-// nativeRule is how the provider compacts the conversation, where it is wanted.
+// nativeRule returns the rule by which the provider compacts the conversation, where it is wanted.
 func (t *conversation) nativeRule() (native.Rule, bool) {
 	if t.p.o.Mode != Enforce || t.p.o.NoPreflight || t.received.Bypass.Room() != wire.RoomAtTrigger || len(t.chain) == 0 || !t.enforced() {
 		return native.Rule{}, false
@@ -192,7 +192,7 @@ func (t *conversation) nativeRule() (native.Rule, bool) {
 	return rule, ok
 }
 
-// compactsItself tells whether the client makes room in its history: it was started as one that does, or its requests say who it is.
+// compactsItself reports whether the client makes room in its history: it was started as one that does, or its requests say who it is.
 func (t *conversation) compactsItself() bool {
 	if t.p.o.OwnCompaction {
 		return true

@@ -8,8 +8,8 @@ import (
 // reasonTopic is the reason of a compaction between two tasks.
 const reasonTopic = "topic"
 
-// boundary is where one task of the conversation ends and another begins, if the request stands there and is near enough to the
-// trigger, or over it. A request that is none of the conversation with the user stands at none. The request is looked at as the client
+// boundary returns the place where one task of the conversation ends and another begins, if the request stands there and is near enough to
+// the trigger, or over it. A request that is none of the conversation with the user stands at none. The request is looked at as the client
 // sent it: what was cut or added before hides no boundary.
 func (t *conversation) boundary(over bool) (topic.Boundary, bool) {
 	lines := t.lines()
@@ -25,7 +25,7 @@ func (t *conversation) boundary(over bool) (topic.Boundary, bool) {
 	return b, ok
 }
 
-// sign is what showed the boundary at which a compaction was made; "" for one that was made for another reason.
+// sign returns the sign of the boundary at which a compaction was made; "" for one that was made for another reason.
 func (t *conversation) sign(reason string) string {
 	if reason != reasonTopic {
 		return ""

@@ -25,27 +25,27 @@ type budget struct {
 
 // What a look costs was measured with bodies of 8 MiB: one string, 65,000 messages, 119,000 tool calls.
 const (
-	// smallBody is what may be charged to the part that is kept for small ones: most requests of a short conversation.
+	// smallBody bounds the bytes charged to the part that is kept for small ones: most requests of a short conversation.
 	smallBody = 1 << 20
-	// recordCost is what is taken for one object of a body, a message or a part, in bytes: 350 are held, and more while the
+	// recordCost is the charge for one object of a body, a message or a part, in bytes: 350 are held, and more while the
 	// lists of them grow.
 	recordCost = 400
-	// maxRecords is how many of them a body has at the most; wire refuses more.
+	// maxRecords bounds the objects of a body; wire refuses more.
 	maxRecords = wire.MaxMessages + 2*wire.MaxParts
 	// giantBody is the size, decoded, from which one body is looked into at a time: a million tokens of text. So is one that
 	// costs giantCost: 80,000 records.
 	giantBody = 4 << 20
 	giantCost = 32 << 20
-	// giantWait is how long another one waits for its turn, and then for memory, before it is forwarded without a look.
+	// giantWait bounds the wait of another one for its turn, and then for memory, before it is forwarded without a look.
 	giantWait = 500 * time.Millisecond
 	// freeLook is the size, decoded, above which a body waits for its turn to be looked into. A look keeps a processor busy
 	// for 10 to 100 ms a megabyte: with a turn for each processor but one, small requests do not wait behind large ones.
 	freeLook = 256 << 10
-	// turnWait is how long it waits.
+	// turnWait bounds its wait.
 	turnWait = 30 * time.Second
 )
 
-// lookCost is what it takes to look into a text of so many bytes in which so many objects begin, in bytes, less the text itself: as much
+// lookCost returns the bytes needed to look into a text of that size in which so many objects begin, less the text itself: as much
 // again for an edit of it, and what is known of each message and part.
 func lookCost(size, objects int) int64 {
 	return int64(size) + recordCost*int64(min(objects, maxRecords))
@@ -59,7 +59,7 @@ func giantSize(size, look int64) int64 {
 	return size
 }
 
-// turns is how many bodies above [freeLook] are looked into at a time.
+// turns returns the number of bodies above [freeLook] that are looked into at a time.
 func turns() int64 { return int64(max(1, runtime.GOMAXPROCS(0)-1)) }
 
 func newBudget(size int64, wait time.Duration) *budget {

@@ -19,8 +19,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A conversation is what is sent of a model request: at first what came; then with the log of the conversation put in, with what is decided about
-// messages that are new, counted, and brought under the line where it is over. When an edit breaks a rule of the provider, it is what came again.
+// A conversation is a model request on its way to the provider: at first as it came; then with the log of the conversation put in, with the
+// decisions about new messages, counted, and brought under the line where it is over. When an edit breaks a rule of the provider, it is as
+// it came again.
 type conversation struct {
 	*modelRequest
 
@@ -150,7 +151,7 @@ func (t *conversation) upTo() {
 	t.noted.tally = tokens.Tally{Family: t.family, Chain: t.chain}
 }
 
-// noted is what is kept of a conversation for its next request: see [wire.Request.Note].
+// noted is the part of a conversation that is kept for its next request: see [wire.Request.Note].
 type noted struct {
 	tally tokens.Tally // of what came; its chain alone where that was not counted
 	name  string
@@ -220,9 +221,10 @@ func (t *conversation) foreignThoughts() int {
 	return 0
 }
 
-// changedHead tells whether system prompt or tools are others than before, in a conversation in which the provider has refused reasoning: it is
-// bound to them too. Before the first refusal they may change: tools that are loaded on demand count for nothing, and which they are only the
-// provider knows. A client that writes a checksum there changes it with every request: its refusals are recovered from as they come.
+// changedHead reports whether system prompt or tools are others than before, in a conversation in which the provider has refused reasoning:
+// it is bound to them too. Before the first refusal they may change: tools that are loaded on demand count for nothing, and which they are
+// only the provider knows. A client that writes a checksum there changes it with every request: its refusals are recovered from as they
+// come.
 func (t *conversation) changedHead() bool {
 	if t.before.head == t.tally.HeadDigest || summedUp(t.received) || !t.boundReasoning() {
 		return false
@@ -278,7 +280,7 @@ func (t *conversation) nearest() int {
 	return l.Nearest()
 }
 
-// room is how many tokens of input fit beside the reserve.
+// room returns the tokens of input that fit beside the reserve.
 func (t *conversation) room() int {
 	return t.window.ForInput(fit.Reserve(t.received.MaxOutput, t.p.o.Reserve, t.window))
 }
@@ -306,7 +308,7 @@ func (t *conversation) pack() error {
 	if _, known := t.p.approved.Get(replay); !known || replay == (replayed{}) {
 		before, after := t.received.Body, body
 		if at, ok := t.view.Replaced(); ok && len(at) == len(t.view.Recalled) && t.request == t.view.Request {
-			// Nothing but words behind prompts, and each such message keeps the rules by itself: the rest is what came.
+			// Nothing but words behind prompts, and each such message keeps the rules by itself: the rest is as it came.
 			before, after = t.received.Excerpt(at), t.request.Excerpt(at)
 		}
 		if err := wire.ValidateEdit(t.rt.dialect, before, after); err != nil {

@@ -57,7 +57,7 @@ func (t *conversation) decide() {
 	d.keepCut(text)
 }
 
-// A decision is what is being decided about a request.
+// A decision is the state of deciding about a request.
 type decision struct {
 	*conversation
 	next     *wire.Request
@@ -86,7 +86,7 @@ func (d *decision) think(from int) {
 	}
 }
 
-// kept is how many messages must stay as they are.
+// kept returns the number of messages that must stay as they are.
 func (d *decision) kept() int {
 	if d.cuts {
 		return 0
@@ -253,7 +253,7 @@ func (t *conversation) broke(cause string, message, thoughts int) {
 // maxBound bounds how many models are remembered that refused reasoning.
 const maxBound = 256
 
-// boundReasoning tells whether the model's reasoning is valid only behind what it was made behind: by the table of rules, or because the
+// boundReasoning reports whether the model's reasoning is valid only behind what it was made behind: by the table of rules, or because the
 // provider has said so.
 func (t *conversation) boundReasoning() bool {
 	if reasoning.RuleFor(string(t.rt.up.Provider), t.model).Binding == reasoning.Prefix {

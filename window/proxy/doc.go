@@ -56,7 +56,7 @@
 //
 // # Bounds
 //
-// Bodies of model requests are held in memory, charged to a budget before they are read, and so is what it takes to look
+// Bodies of model requests are held in memory, charged to a budget before they are read, with the memory needed to look
 // into them: the text, as much again for an edit, and 400 bytes a record. Without room within a short wait the answer is
 // 503 with Retry-After, and a body that
 // stops coming for a minute is given up with 408. Above 256 KiB bodies take turns, one for each processor but one, so that

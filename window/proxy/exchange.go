@@ -20,7 +20,7 @@ const (
 	ActionsHeader = "Plimsoll-Actions" // what was done, comma-separated
 )
 
-// maxTries is how often a request is made smaller when the provider names no limit. With
+// maxTries bounds the times a request is made smaller when the provider names no limit. With
 // the default factor of 0.6 the last has 13 % of the first.
 const maxTries = 4
 
@@ -72,7 +72,7 @@ func (t *exchange) run(w http.ResponseWriter) {
 	}
 }
 
-// try sends the request as it now is and reads as much of the answer as tells whether it
+// try sends the request as it now is and reads the answer until it is known whether it
 // was refused for its length.
 func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	req, err := t.p.outgoing(t.r, t.rt)
@@ -165,7 +165,7 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	endRelay(e)
 }
 
-// skims tells whether most events of an answer need not be read.
+// skims reports whether most events of an answer need not be read.
 func (t *exchange) skims(kind string) bool {
 	return kind == "text/event-stream" && !t.rt.dialect.Rules().UsageInEach
 }

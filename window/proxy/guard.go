@@ -18,7 +18,7 @@ import (
 // TokenHeader may carry the token in place of the path's first element.
 const TokenHeader = "Plimsoll-Token"
 
-// decodings is how often a path is unescaped when dot segments are looked for: an upstream behind servers that all
+// decodings is the number of times a path is unescaped when dot segments are looked for: an upstream behind servers that all
 // unescape sees a path that was escaped as often. What is still escaped after that is no address of an API.
 const decodings = 4
 
@@ -60,7 +60,7 @@ func unescaped(path string) string {
 }
 
 // checkHost refuses a Host header that is not ours: a name of somebody else's that resolves
-// to this address is how a web page reaches a local server (DNS rebinding).
+// to this address lets a web page reach a local server (DNS rebinding).
 func (p *Proxy) checkHost(r *http.Request) *refusal {
 	if slices.ContainsFunc(p.o.Hosts, func(own string) bool { return sameHost(own, r.Host) }) {
 		return nil
@@ -94,7 +94,7 @@ func splitPort(header string) (host, port string) {
 	return header, port
 }
 
-// ownHost tells whether a Host header names localhost, a loopback address or the very
+// ownHost reports whether a Host header names localhost, a loopback address or the very
 // address it came to, with the port. A page that rebinds a name has that name in Host,
 // never an address.
 func ownHost(header string, local net.Addr) bool {
@@ -118,7 +118,7 @@ func (p *Proxy) checkOrigin(r *http.Request) *refusal {
 	}
 	origins, ok := r.Header["Origin"]
 	if !ok {
-		// A browser sends no Origin with a plain GET, but says where the page is from.
+		// A browser sends no Origin with a plain GET, but names the site of the page.
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 			return e
 		}
@@ -176,7 +176,7 @@ func (p *Proxy) checkPeer(r *http.Request) *refusal {
 
 func (p *peer) look() { p.own, p.err = peerAllowed(p.conn.RemoteAddr(), p.conn.LocalAddr()) }
 
-// ownConnection says whether the request came over a connection that is known to be of this user.
+// ownConnection reports whether the request came over a connection that is known to be of this user.
 func ownConnection(r *http.Request) bool {
 	known, ok := r.Context().Value(peerKey{}).(*peer)
 	if !ok {
@@ -186,10 +186,10 @@ func ownConnection(r *http.Request) bool {
 	return known.own && known.err == nil
 }
 
-// PeerKnown says whether this system tells whose a loopback connection is, so that [Options.PeerPath] can be used.
+// PeerKnown reports whether this system can name the user of a loopback connection, so that [Options.PeerPath] can be used.
 func PeerKnown() bool { return peerKnown }
 
-// peerAllowed tells whether the process at the other end of a loopback connection belongs
+// peerAllowed reports whether the process at the other end of a loopback connection belongs
 // to this user or to root, who could read our memory anyway. Connections from elsewhere
 // have no local user: a token is demanded of them. own is true only when the user is known.
 func peerAllowed(remote, local net.Addr) (own bool, err error) {
@@ -263,7 +263,7 @@ func (p *Proxy) dropToken(h http.Header, t *url.URL) {
 	t.RawQuery = strings.Join(kept, "&")
 }
 
-// bearerOf is what follows the scheme in a header of credentials.
+// bearerOf returns the text behind the scheme in a header of credentials.
 func bearerOf(value string) string {
 	value = strings.TrimSpace(value)
 	if scheme, rest, ok := strings.Cut(value, " "); ok && strings.EqualFold(scheme, "Bearer") {

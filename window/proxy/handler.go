@@ -69,8 +69,8 @@ func (p *Proxy) admit(r *http.Request) (string, *refusal) {
 	return p.checkToken(r)
 }
 
-// checkOutside is what is checked of every request, whatever it is for: whom it is addressed to, on which page's behalf, and whose
-// the connection is.
+// checkOutside checks what every request must satisfy, whatever it is for: its address, the page on whose behalf it comes, and the user of
+// the connection.
 func (p *Proxy) checkOutside(r *http.Request) *refusal {
 	if e := p.checkHost(r); e != nil {
 		return e
@@ -154,7 +154,7 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, rt *route, req *ht
 	p.relayAnswer(w, r, rt, res, err)
 }
 
-// relayAnswer sends the answer of an upstream down, or says why there is none.
+// relayAnswer sends the answer of an upstream down, or the reason why there is none.
 func (p *Proxy) relayAnswer(w http.ResponseWriter, r *http.Request, rt *route, res *http.Response, err error) {
 	if err != nil {
 		p.upstreamFailed(w, r, rt, err)

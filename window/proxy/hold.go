@@ -34,17 +34,17 @@ type answer struct {
 	held   []byte
 	reader *wire.Answer // has been shown the held bytes; nil when nobody reads along
 	stream bool
-	// over says how the provider refused, when it did.
+	// over is the provider's refusal, when it refused.
 	over    overflow.Overflow
 	refused bool
-	// refusal says which reasoning the provider refused, when thoughts is true.
+	// refusal names the reasoning that the provider refused, when thoughts is true.
 	refusal  reasoning.Refusal
 	thoughts bool
 	// failure is the text of a refusal for some other reason.
 	failure []byte
 }
 
-// A readResult is what one read of a body gave.
+// A readResult is the result of one read of a body.
 type readResult struct {
 	n   int
 	err error
@@ -199,7 +199,7 @@ func newReader(d wire.Dialect, h http.Header) *wire.Answer {
 	return wire.NewFramedAnswer(d)
 }
 
-// isStream tells whether an answer of a media type comes in events.
+// isStream reports whether an answer of a media type comes in events.
 func isStream(kind string) bool { return kind == "text/event-stream" || kind == eventstream.Type }
 
 // mediaType is the Content-Type without its parameters.
@@ -210,7 +210,7 @@ func mediaType(h http.Header) string {
 
 func isIdentity(encoding string) bool { return encoding == "" || encoding == "identity" }
 
-// readable tells whether the content can be read along.
+// readable reports whether the content can be read along.
 func readable(encoding, kind string) bool {
 	switch encoding {
 	case "", "identity", "gzip", "x-gzip", "br", "zstd":
@@ -220,7 +220,7 @@ func readable(encoding, kind string) bool {
 	return isStream(kind) || kind == "application/json"
 }
 
-// unpacked is as much of a packed text as its beginning gives.
+// unpacked returns as much of a packed text as its beginning gives.
 func unpacked(encoding string, packed []byte) []byte {
 	if isIdentity(encoding) {
 		return packed

@@ -44,7 +44,7 @@ func (t *conversation) repaired() {
 	}
 }
 
-// errorText is why a summary was not used, bounded, "" when it was.
+// errorText returns the reason why a summary was not used, bounded, "" when it was.
 func errorText(err error) string {
 	if err == nil {
 		return ""

@@ -28,7 +28,7 @@ func (t *conversation) adopt(goal compact.Goal) bool {
 }
 
 // keep stores what was made, and uses what is in force: another replica may have been first
-// with the same step. It tells whether that is another.
+// with the same step. It reports whether that is another.
 func (t *conversation) keep(c *checkpoint.Checkpoint) bool {
 	res := t.result
 	cut := checkpoint.Cut{Text: res.Cut, Entry: checkpoint.Entry{

@@ -54,7 +54,7 @@ type Called struct {
 	Command string // the beginning of its arguments
 }
 
-// A Prompt is what a user asks for now.
+// A Prompt is a new request of a user.
 type Prompt struct {
 	Scope, Conversation string
 	Speaker             client.Speaker
@@ -66,11 +66,11 @@ type Prompt struct {
 const (
 	// excerptBytes is about how large one excerpt is; what is larger is given in several.
 	excerptBytes = 512 << 10
-	// commandBytes is how much of a call's arguments an excerpt has.
+	// commandBytes bounds the arguments of a call in an excerpt.
 	commandBytes = 1 << 10
-	// promptBytes is how much of a prompt is looked at.
+	// promptBytes bounds the part of a prompt that is looked at.
 	promptBytes = 4 << 10
-	// recallWait is what a request waits for a Recaller at most. A search takes 3 ms of a processor where there are 100,000
+	// recallWait bounds the wait of a request for a Recaller. A search takes 3 ms of a processor where there are 100,000
 	// records; a machine with more to do takes longer.
 	recallWait = 50 * time.Millisecond
 )

@@ -16,7 +16,7 @@ const (
 	maxListText = 8 << 20
 )
 
-// isModelList tells whether a request asks for a provider's models: /v1/models, /models/NAME, /v1beta/models and the like.
+// isModelList reports whether a request asks for a provider's models: /v1/models, /models/NAME, /v1beta/models and the like.
 func (rt *route) isModelList(method string) bool {
 	if method != http.MethodGet {
 		return false

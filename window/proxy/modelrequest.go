@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A modelRequest is what came of one request to a model, and from whom. It belongs to the goroutine of its handler.
+// A modelRequest is one request to a model, its client and its outcome. It belongs to the goroutine of its handler.
 type modelRequest struct {
 	p    *Proxy
 	r    *http.Request
@@ -95,7 +95,7 @@ func (p *Proxy) requestRefused(w http.ResponseWriter, r *http.Request, rt *route
 // firstRoom is charged for a body of unknown length before its first byte is read.
 const firstRoom = 16 << 10
 
-// bodyIdle is how long a body that is held may send nothing. Its room is charged when it is
+// bodyIdle bounds the pauses in a body that is held. Its room is charged when it is
 // announced: clients that hang in the middle would keep it from all others for good.
 const bodyIdle = time.Minute
 
@@ -166,7 +166,7 @@ func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 }
 
 // read decodes and parses the body. A body that is broken goes on as it came: the
-// provider says what is wrong with it.
+// provider's answer explains the fault.
 func (t *modelRequest) read() error {
 	t.model = t.rt.name
 	t.upstream = t.rt.up.known()
@@ -274,8 +274,8 @@ func (t *conversation) looked() {
 	}
 }
 
-// unpackedSize is what a packed body says it holds, with some room; a guess where it says
-// nothing. It is only believed as far as memory goes.
+// unpackedSize returns the size that a packed body claims, with some room; a guess where it claims
+// none. It is only believed as far as memory goes.
 func unpackedSize(encoding string, packed []byte) int64 {
 	if n, ok := wire.DecodedSize(encoding, packed); ok {
 		return n + 4<<10

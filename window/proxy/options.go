@@ -24,7 +24,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Mode is how far the proxy goes with a model request.
+// Mode is the extent to which the proxy acts on a model request.
 type Mode string
 
 // The modes.
@@ -109,14 +109,14 @@ type Options struct {
 	// Keeper is given what compactions take out of conversations, with KeepTurns every turn of them; nil is given nothing.
 	Keeper    Keeper
 	KeepTurns bool
-	// Recaller says what is to be added to a prompt; nil adds nothing, and requests under the trigger stay as they are to the byte.
+	// Recaller returns texts to add to a prompt; nil adds nothing, and requests under the trigger stay as they are to the byte.
 	// It needs a Store, in which what was added is kept for the requests that follow.
 	Recaller Recaller
 	// RecallFor names whose memory that is, a project's: what was added there is put into no conversation elsewhere, even one of the
 	// same words.
 	RecallFor string
 
-	// Summaries says when a provider is asked to compact a conversation itself, in the background (package native).
+	// Summaries decides when a provider is asked to compact a conversation itself, in the background (package native).
 	Summaries native.Use
 
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).

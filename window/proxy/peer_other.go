@@ -8,5 +8,5 @@ const peerKnown = false
 
 // peerUID does not know whose connection it is: systems other than Linux have no table of
 // connections with owners that an ordinary process may read. There the token in the path
-// is what keeps other users out.
+// keeps other users out.
 func peerUID(_, _ netip.AddrPort) (uid int, known bool, err error) { return 0, false, nil }

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// mayRecover tells whether a refusal could be answered with a smaller request.
+// mayRecover reports whether a refusal could be answered with a smaller request.
 func (t *exchange) mayRecover() bool {
 	return t.p.o.Mode == Enforce && t.view != nil
 }
@@ -39,7 +39,7 @@ func (t *exchange) recover(a *answer, try int) bool {
 	return true
 }
 
-// recut makes a cut of a request that was refused: next is what is sent instead. False means that it cannot be sent.
+// recut makes a cut of a request that was refused: next is sent instead. False means that it cannot be sent.
 func (t *exchange) recut(next *wire.Request, rung string) bool {
 	before, view := t.in.Best, t.view
 	if t.result != nil { // room was made: that is what was refused

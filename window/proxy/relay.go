@@ -14,7 +14,7 @@ import (
 // silent drops what the standard library would log: only the journal speaks.
 var silent = log.New(io.Discard, "", 0)
 
-// An ending is how an answer came to its end.
+// An ending is the end of an answer: complete, or cut off, and why.
 type ending struct {
 	bytes int64
 	how   string // of journal.WindowResponse.Ended

@@ -93,7 +93,7 @@ func (t *conversation) lines() fit.Lines {
 	return l
 }
 
-// goal is where a compaction goes.
+// goal returns the aim of a compaction.
 func (t *conversation) goal() compact.Goal {
 	goal := t.lines().Goal(t.in)
 	goal.Strict = t.strict

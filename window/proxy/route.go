@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A route is what the path of a request says, before its body is read.
+// A route is the content of a request's path, known before its body is read.
 type route struct {
 	up    *upstream
 	below string // the path below the upstream's name, escaped as received, beginning with '/' or empty
@@ -19,7 +19,7 @@ type route struct {
 	// name of the model when the path holds it, else "" (the body does).
 	name   string
 	stream bool // the path asks for a stream
-	// unnamed says that the path names no maker of the model: only the body tells whether it is in the dialect.
+	// unnamed is true when the path names no maker of the model: only the body shows whether it is in the dialect.
 	unnamed bool
 	// request numbers the requests to models, 0 for others.
 	request uint64
@@ -65,7 +65,7 @@ func (rt *route) classify(method string) {
 	rt.classifyModelPath(cutLast(below))
 }
 
-// apiRoot tells whether head can be where an API begins: nothing, or a path that ends in a
+// apiRoot reports whether head can be where an API begins: nothing, or a path that ends in a
 // version or in a mount that providers use. Collections whose objects have messages or
 // responses of their own (/v1/threads/T/messages) are none.
 func apiRoot(head string) bool {

@@ -21,8 +21,8 @@ func (p *Proxy) scope(who string) (s checkpoint.Scope) {
 	return s
 }
 
-// credential is what tells one client's conversations from another's: what it proves
-// itself with. It is only ever hashed.
+// credential returns the client's proof of identity, which separates its conversations from those of
+// other clients. It is only ever hashed.
 func credential(h http.Header, query string) string {
 	for _, name := range credentialHeaders {
 		v := h[name]

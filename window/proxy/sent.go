@@ -26,7 +26,7 @@ func (p prefixOf) sum() uint64 {
 // maxPrefixes bounds each of the memories of beginnings of conversations, by half.
 const maxPrefixes = 1 << 13
 
-// sentAs is how a request was sent whose answer was good: what the provider has read and the model has thought about.
+// sentAs is the form in which a request was sent whose answer was good: what the provider has read and the model has thought about.
 type sentAs struct {
 	digest   tokens.Digest // of all its messages
 	head     tokens.Digest // of the system prompt and the tools
@@ -64,7 +64,8 @@ func (t *conversation) taken(u *wire.Usage) {
 // cacheKey names whose prompts are kept together.
 func (t *conversation) cacheKey() string { return t.upstream + "\x00" + t.model }
 
-// moment is what stands for or against a cut now. Of a conversation that was not seen before nothing is known: nothing speaks against one.
+// moment returns the reasons for or against a cut now. Of a conversation that was not seen before nothing is known: nothing speaks against
+// one.
 func (t *conversation) moment() fit.Moment {
 	m := fit.Moment{First: topic.FreshPrompt(t.received) >= 0}
 	if t.before.at.IsZero() {
@@ -76,7 +77,7 @@ func (t *conversation) moment() fit.Moment {
 	return m
 }
 
-// askedToKeep is how long the client wants the prompt kept; 0 where it does not say.
+// askedToKeep returns the time for which the client wants the prompt kept; 0 where it names none.
 func (t *conversation) askedToKeep() time.Duration {
 	for _, mark := range t.received.Marks {
 		if bytes.Contains(t.received.Raw(mark), []byte(`"1h"`)) {

@@ -117,7 +117,7 @@ func (s *Server) URL() string {
 // Done is closed when the server has ended, by Shutdown or by an error that Err tells.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err is why the server ended by itself; nil before, and after Shutdown.
+// Err returns the reason why the server ended by itself; nil before, and after Shutdown.
 func (s *Server) Err() error {
 	select {
 	case <-s.done:
@@ -138,7 +138,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// BaseURL is what a client of an upstream takes as its base URL: root is the URL of the
+// BaseURL returns the base URL for a client of an upstream: root is the URL of the
 // server, token may be empty. For OpenAI it ends in /v1 as its clients expect.
 func BaseURL(root, token string, u Upstream) string {
 	if token != "" {

@@ -19,7 +19,7 @@ var signed = []string{"Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-
 
 // sign signs a request anew with the configured credentials (AWS Signature Version 4): the
 // client's signature is over the proxy's host, and over the body before an edit. Without
-// credentials a request goes as it is, and the provider says what it thinks of it.
+// credentials a request goes as it is, and the provider judges it.
 func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 	a := rt.up.AWS
 	if !rt.up.signs(req.Header) {
@@ -41,7 +41,7 @@ func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 	return signer.SignHTTP(req.Context(), who, req, hexSum(body), service, region, time.Now().Add(time.Duration(p.skew.Load())))
 }
 
-// signs tells whether a request with these headers is to be signed anew.
+// signs reports whether a request with these headers is to be signed anew.
 func (u *upstream) signs(h http.Header) bool {
 	if u.AWS == nil || !u.AWS.Bearer {
 		return u.AWS != nil
@@ -50,8 +50,8 @@ func (u *upstream) signs(h http.Header) bool {
 	return !ok || !strings.EqualFold(scheme, "Bearer")
 }
 
-// region is where a request is signed for: where the client's own signature says, when that is a part of AWS that the upstream stands
-// for; the request then goes there. A client may ask several regions, and knows of one address only.
+// region returns the region a request is signed for: the one in the client's own signature, when that is a part of AWS that the upstream
+// stands for; the request then goes there. A client may ask several regions, and knows of one address only.
 func (p *Proxy) region(req *http.Request, rt *route) string {
 	ours := rt.up.AWS.Region
 	_, scope, _ := strings.Cut(req.Header.Get("Authorization"), "Credential=")
@@ -69,7 +69,7 @@ func (p *Proxy) region(req *http.Request, rt *route) string {
 
 func bedrockHost(region string) string { return "bedrock-runtime." + region + ".amazonaws.com" }
 
-// maxSkew is how far a clock may be from that of AWS, which refuses a signature at five minutes.
+// maxSkew bounds the difference between a clock and that of AWS, which refuses a signature at five minutes.
 const maxSkew = 4 * time.Minute
 
 // sendSigned sends a request that [Proxy.sign] has signed. Where it is refused by a clock that differs from ours by more than signatures

@@ -28,7 +28,7 @@ const (
 // errStalled says that no event came for too long.
 var errStalled = errors.New("the answer stood still for too long")
 
-// pauses are how long models paused in the middle of answers that went on then, by upstream and model.
+// pauses holds the lengths of pauses in the middle of answers that went on then, by upstream and model.
 type pauses struct {
 	mu    sync.Mutex
 	known map[string]pause
@@ -39,7 +39,7 @@ type pause struct {
 	at      time.Time // last seen
 }
 
-// allowed is how long the next pause may be.
+// allowed returns the longest time that the next pause may last.
 func (x *pauses) allowed(of string) time.Duration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -118,7 +118,7 @@ func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of
 	return s
 }
 
-// allowed is how long nothing may come now. The caller has the lock.
+// allowed returns the longest time that nothing may come now. The caller has the lock.
 func (s *stallWatch) allowed() time.Duration {
 	if s.slowStart && !s.heard || s.pulse != nil && s.pulse.Reasoning {
 		return stallMost
@@ -126,7 +126,7 @@ func (s *stallWatch) allowed() time.Duration {
 	return s.pauses.allowed(s.of)
 }
 
-// waited is how long nothing has come. The caller has the lock.
+// waited returns the time for which nothing has come. The caller has the lock.
 func (s *stallWatch) waited() time.Duration {
 	if s.since.IsZero() {
 		return s.quiet

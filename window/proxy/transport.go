@@ -54,7 +54,7 @@ func NewTransport() *http.Transport {
 // A bodyConn writes a body that is in memory as it stands. net/http would copy it, 32 KB at a time.
 type bodyConn struct{ *net.TCPConn }
 
-// ReadFrom is what net/http sends a body with where there is no TLS.
+// ReadFrom is called by net/http to send a body where there is no TLS.
 func (c bodyConn) ReadFrom(r io.Reader) (int64, error) {
 	if l, ok := r.(*io.LimitedReader); ok {
 		if held, ok := l.R.(*heldReader); ok {

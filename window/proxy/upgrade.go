@@ -19,13 +19,13 @@ var sockets = []string{
 	"ws/google.ai.generativelanguage.*.GenerativeService.BidiGenerateContentConstrained",
 }
 
-// wantsSocket tells whether a request asks for a WebSocket. A wish for another protocol (Java's clients ask for h2c with each request) may be passed
-// over (RFC 9110, section 7.8): the request is answered as it is.
+// wantsSocket reports whether a request asks for a WebSocket. A wish for another protocol (Java's clients ask for h2c with each request)
+// may be passed over (RFC 9110, section 7.8): the request is answered as it is.
 func wantsSocket(h http.Header) bool {
 	return hasToken(h["Connection"], "upgrade") && len(h["Upgrade"]) == 1 && strings.EqualFold(strings.TrimSpace(h["Upgrade"][0]), "websocket")
 }
 
-// isSocket tells whether clients open a WebSocket at a path below an upstream.
+// isSocket reports whether clients open a WebSocket at a path below an upstream.
 func isSocket(below string) bool {
 	elements := strings.Split(strings.TrimSuffix(below, "/"), "/")
 	return slices.ContainsFunc(sockets, func(pattern string) bool {

@@ -44,7 +44,7 @@ type Upstream struct {
 	AWS *AWS
 }
 
-// AWS is what requests to Bedrock are signed with.
+// AWS is the credentials that requests to Bedrock are signed with.
 type AWS struct {
 	Credentials aws.CredentialsProvider
 	Region      string
@@ -150,7 +150,7 @@ func cutElement(path string) (element, rest string, ok bool) {
 	return path, "", true
 }
 
-// isVersion tells whether s is a version of an API: v1, v1beta, v1alpha, v2.
+// isVersion reports whether s is a version of an API: v1, v1beta, v1alpha, v2.
 func isVersion(s string) bool {
 	return len(s) >= 2 && s[0] == 'v' && s[1] >= '0' && s[1] <= '9'
 }

@@ -47,7 +47,7 @@ func newTap(encoding string, reader *wire.Answer, skim bool, watch *stallWatch) 
 	return t
 }
 
-// shown is what is shown the unpacked bytes of an answer.
+// shown is a body whose unpacked bytes are also given to a reader.
 type shown struct {
 	reader *wire.Answer
 	watch  *stallWatch
@@ -71,7 +71,7 @@ func (t *tap) see(p []byte) {
 	}
 }
 
-// tellTale are what a line must hold, one of them, to matter once the content has begun:
+// tellTale are the strings of which a line must hold one to matter once the content has begun:
 // the usage, an error, or that the window is full.
 var tellTale = [][]byte{
 	[]byte(`usage":{`), []byte(`usage": {`), []byte(`"error`), []byte("window_exceeded"),
