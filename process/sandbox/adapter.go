@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// agentWait is how long a process that an adapter has started may take to become the agent: until then it is left alone. What is marked
-	// as a child can have its OOM score back, but not without privileges its nice value.
+	// agentWait bounds the time in which a process that an adapter has started becomes the agent: until then it is left alone. What is
+	// marked as a child can have its OOM score back, but not without privileges its nice value.
 	agentWait = 5 * time.Second
-	// agentRest is how long an adapter may take to say that its agent was killed, or to start it again, before the run is ended.
+	// agentRest bounds the time for an adapter to report that its agent was killed, or to start it again, before the run is ended.
 	agentRest = 2 * time.Second
 	// maxAgents bounds the agents that are remembered, and maxAbove how many processes may stand between one and the command.
 	maxAgents, maxAbove = 256, 64
 )
 
-// agents tells who is the agent where the command only translates for it ([Spec].Agent). The watcher's lock is held for it.
+// agents finds the agent where the command only translates for it ([Spec].Agent). The watcher's lock is held for it.
 type agents struct {
 	is     func(argv []string) bool // nil: the command itself is the agent
 	root   int
@@ -26,7 +26,7 @@ type agents struct {
 	ending bool           // the end of the run is waited for
 }
 
-// standing is what a process is to a run with an adapter.
+// standing is the role of a process in a run with an adapter.
 type standing uint8
 
 const (
@@ -35,7 +35,7 @@ const (
 	anAgent
 )
 
-// judge says what a process is. A tool stays one; who has an agent above it is one too, whatever it is called.
+// judge returns the role of a process. A tool stays one; who has an agent above it is one too, whatever it is called.
 func (a *agents) judge(p proctree.Process) standing {
 	if a.is == nil {
 		return aTool
@@ -84,7 +84,7 @@ func (a *agents) remember(p proctree.Process) {
 	}
 }
 
-// anyAlive says whether there is an agent now.
+// anyAlive reports whether there is an agent now.
 func (a *agents) anyAlive() bool {
 	for pid, start := range a.known {
 		if proctree.Alive(pid, start) {
@@ -174,7 +174,7 @@ func (r *Run) endWithoutAgent() {
 	r.End("memory")
 }
 
-// agentKilled says whether an agent behind an adapter was killed for memory.
+// agentKilled reports whether an agent behind an adapter was killed for memory.
 func (w *watcher) agentKilled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // An alarm wakes the watcher when the run comes near its limit, so that it can sleep
 // while the run is far away: waking up 20 times a second costs more than the looks.
 
-// settled is how long a run lasts before an alarm is set for it: most commands are over by
+// settled is the age of a run at which an alarm is set for it: most commands are over by
 // then, and setting one costs v1 a grace period of the kernel's RCU for each threshold.
 const settled = 100 * time.Millisecond
 

@@ -55,7 +55,7 @@ func number(body []byte) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(body)), 10, 64)
 }
 
-// used is what the group holds of its limit, in bytes; ok is false where nobody says so.
+// used returns the bytes that the group holds, and its limit; ok is false where they are unknown.
 func (a around) used() (used, limit int64, ok bool) {
 	if a.usage == nil {
 		return 0, 0, false
@@ -70,7 +70,7 @@ func (a around) used() (used, limit int64, ok bool) {
 
 func (a around) close() { a.usage.Close() }
 
-// onlyOurs says whether nobody is in the group but us and what started us: a kill among others says nothing of this run.
+// onlyOurs reports whether nobody is in the group but us and what started us: a kill among others says nothing of this run.
 func onlyOurs(dir string) bool {
 	pids, err := cgroupfs.Procs(dir)
 	return err == nil && len(strangers(pids)) == 0
@@ -84,7 +84,7 @@ func (a around) count() int {
 	return int(fieldReader(body).get("oom_kill"))
 }
 
-// bounded says whether there is a limit around this program that is ours alone.
+// bounded reports whether there is a limit around this program that is ours alone.
 func (a around) bounded() bool { return a.file != "" }
 
 // kills counts what the kernel has killed in the group since the run began.

@@ -29,7 +29,7 @@ type cage interface {
 	close() error
 }
 
-// command is what is executed, ready for fork and exec.
+// command is a program to execute, ready for fork and exec.
 type command struct {
 	path  string
 	args  []string
@@ -37,6 +37,6 @@ type command struct {
 	dir   string
 	files []uintptr
 	sys   syscall.SysProcAttr
-	// nice is what the command starts with where no group holds its weight.
+	// nice is the nice value that the command starts with where no group holds its weight.
 	nice int
 }

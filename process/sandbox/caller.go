@@ -13,7 +13,7 @@ type Caller struct {
 	Needed func() bool
 }
 
-// witness tells which signals were for the whole process group, and so have reached the command already.
+// witness knows the signals that were for the whole process group, and so have reached the command already.
 type witness struct {
 	seen chan os.Signal
 	stop func()

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// hangupApart is how long before its death a caller's end of the pipe may be closed for both to be one event: the kernel closes
-	// the files of a process that was killed some moments before it reports the death.
+	// hangupApart bounds the time between the closing of a caller's end of the pipe and its death for both to be one event: the kernel
+	// closes the files of a process that was killed some moments before it reports the death.
 	hangupApart = time.Second
-	// witnessWait is how long a signal of ours waits for the same one at the witness. The kernel sends one for a group to all its members
+	// witnessWait bounds the wait of a signal of ours for the same one at the witness. The kernel sends one for a group to all its members
 	// before anybody of them runs.
 	witnessWait = 200 * time.Millisecond
-	// witnessStart is how long a command waits for its witness to listen, which takes some milliseconds.
+	// witnessStart bounds the wait of a command for its witness to listen, which takes some milliseconds.
 	witnessStart = time.Second
-	// maxShells is how many shells (sh -c) may stand between the caller and us.
+	// maxShells bounds the shells (sh -c) between the caller and us.
 	maxShells = 3
 )
 
@@ -179,7 +179,7 @@ func newWitness() *witness {
 	return w
 }
 
-// saw says whether the group got a signal that we got just now.
+// saw reports whether the group got a signal that we got just now.
 func (w *witness) saw(sig os.Signal) bool {
 	late := time.After(witnessWait)
 	for {

@@ -108,7 +108,7 @@ func (r *Run) KillChild(c Child) error {
 	return nil
 }
 
-// Frozen says whether the run is frozen now.
+// Frozen reports whether the run is frozen now.
 func (r *Run) Frozen() bool {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -190,7 +190,7 @@ func (w *watcher) family() []proctree.Process {
 	return list
 }
 
-// unlessLarge is what is kept of a list to be filled again: nothing of what a run with thousands of processes needed once.
+// unlessLarge returns a list to be filled again, or nil for one that a run with thousands of processes needed once.
 func unlessLarge[E any](list []E) []E {
 	const most = 512
 	if cap(list) > most {
@@ -206,8 +206,8 @@ func (w *watcher) members() []proctree.Process {
 	return list
 }
 
-// protectedFrom tells who of the family is the command or leads to the agent: who was spared
-// from the OOM killer when it was met, and who leads there now. The answer is good as long as the caller holds the lock.
+// protectedFrom returns the members of the family that are the command or lead to the agent: those that were spared
+// from the OOM killer when they were met, and those that lead there now. The answer is good as long as the caller holds the lock.
 func (w *watcher) protectedFrom(family []proctree.Process) map[int]bool {
 	if w.protected == nil {
 		w.protected = map[int]bool{}

@@ -11,7 +11,7 @@ const NormalWeight = 100
 // for each would be 50 and 11 %). The other one has 1.67 times as much. On an idle processor it has all.
 const BackgroundWeight = 60
 
-// childNice is how much nicer than the command its descendants are: a child weighs a third of
+// childNice is added to the command's nice value for its descendants: a child weighs a third of
 // the agent that started it (sched_prio_to_weight in kernel/sched/core.c), so that the agent
 // answers while its builds run.
 const childNice = 5
@@ -29,7 +29,7 @@ func niceOf(weight int) int {
 // niceAfter is a nice value with steps added to it: 19 is the last.
 func niceAfter(nice, steps int) int { return min(19, max(-20, nice+steps)) }
 
-// nice is how much nicer than us the command starts where no group holds its weight.
+// nice returns the difference between the command's nice value and ours where no group holds its weight.
 func (l Limits) nice() int { return niceOf(l.CPUWeight) }
 
 // background says that the run is to give way to others.

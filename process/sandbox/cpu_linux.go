@@ -34,7 +34,7 @@ func enableCPUController(dir string) { _ = writeControl(dir, "cgroup.subtree_con
 // wantsCPU says that the limits need a CPU controller.
 func (l Limits) wantsCPU() bool { return l.CPUWeight > 0 && l.CPUWeight != NormalWeight || l.CPUs > 0 }
 
-// cpuGroup1 is where the group of a run in the v1 CPU hierarchy would be, "" where it can't be.
+// cpuGroup1 returns the path for the group of a run in the v1 CPU hierarchy, "" where it can't be.
 func cpuGroup1(own cgroupfs.Place, name string, l Limits) string {
 	parent := own.V1["cpu"]
 	if parent == "" || !l.wantsCPU() || unix.Access(parent, unix.W_OK) != nil || !exists(filepath.Join(parent, "cpu.shares")) {

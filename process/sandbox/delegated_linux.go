@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
-// supervisorLeaf is where the supervisor and its own ancestors move, because cgroup v2
+// supervisorLeaf is the group to which the supervisor and its own ancestors move, because cgroup v2
 // allows no processes in a group that hands controllers to its children.
 const supervisorLeaf = "plimsoll-sup"
 
@@ -70,7 +70,7 @@ func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 	return g, nil
 }
 
-// outerNode tells whether own is the leaf of a run around us, and which node holds it.
+// outerNode reports whether own is the leaf of a run around us, and which node holds it.
 func outerNode(own string) (string, bool) {
 	if filepath.Base(own) != agentLeaf {
 		return "", false

@@ -25,7 +25,7 @@ type Member struct {
 	Memory limit.Bytes
 	// CPU is the processor time that it has used; negative where it is not known.
 	CPU time.Duration
-	// Age is how long ago it started; 0 where it is not known.
+	// Age is the time since it started; 0 where it is not known.
 	Age time.Duration
 	// Command says that it is the run's command, or leads from that to the agent.
 	Command bool

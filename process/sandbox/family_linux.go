@@ -44,7 +44,7 @@ func familyOf(r Remains) ([]proctree.Process, error) {
 	return living, nil
 }
 
-// ageOf is how long ago a process started.
+// ageOf returns the time since a process started.
 func ageOf(p proctree.Process) time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
@@ -53,7 +53,7 @@ func ageOf(p proctree.Process) time.Duration {
 	return max(0, time.Duration(now.Nano())-time.Duration(p.Start)*clockTick)
 }
 
-// ignoresHangup says whether a process ignores SIGHUP, from the mask of /proc/PID/status (proc_pid_status(5)).
+// ignoresHangup reports whether a process ignores SIGHUP, from the mask of /proc/PID/status (proc_pid_status(5)).
 func ignoresHangup(pid int) bool {
 	var room [4 << 10]byte
 	body, err := sysfile.ReadProcess(pid, "status", room[:])

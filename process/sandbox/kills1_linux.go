@@ -67,8 +67,8 @@ func (g *group1) oomKills() int {
 	return total + g.killsGone
 }
 
-// reachedLimit1 says whether a group has met its own limit, of memory or of memory with swap, which is met first where no swap is allowed. It
-// may have met it for page cache alone, and lost somebody to the limit around it: then the kill counts as its own. The kernel's
+// reachedLimit1 reports whether a group has met its own limit, of memory or of memory with swap, which is met first where no swap is
+// allowed. It may have met it for page cache alone, and lost somebody to the limit around it: then the kill counts as its own. The kernel's
 // count of failed charges is not kept for swap on Linux 6.13 and later, so the peaks are compared.
 func reachedLimit1(dir string) bool {
 	for _, kind := range []string{"memory.", "memory.memsw."} {

@@ -41,7 +41,7 @@ func ParseLayer(s string) (Layer, error) {
 	return "", fmt.Errorf("there is no layer %q; the layers are %s", s, strings.Join(names, ", "))
 }
 
-// Mechanism says who holds a limit.
+// Mechanism is the holder of a limit.
 type Mechanism string
 
 // The mechanisms, strongest first.
@@ -56,7 +56,7 @@ const (
 	ByNobody Mechanism = "none"
 )
 
-// Strength says who holds each limit of a run.
+// Strength names the holder of each limit of a run.
 type Strength struct {
 	Memory Mechanism `json:"memory"`
 	Swap   Mechanism `json:"swap"`
@@ -66,16 +66,16 @@ type Strength struct {
 	CPUs Mechanism `json:"cpus"`
 }
 
-// Capability is what [Probe] found out about one layer.
+// Capability is a finding of [Probe] about one layer.
 type Capability struct {
 	Name      Layer `json:"name"`
 	Available bool  `json:"available"`
-	// Why says what is in the way, or what to know about a layer that works.
+	// Why is the obstacle, or a remark about a layer that works.
 	Why string `json:"why"`
 	Strength
 }
 
-// Enforcement says what a run demands of its layer.
+// Enforcement is the demand of a run on its layer.
 type Enforcement string
 
 // The demands. The zero value means BestEffort.

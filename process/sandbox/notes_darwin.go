@@ -1,6 +1,6 @@
 package sandbox
 
-// layerNote is what to know about a layer that works.
+// layerNote returns a remark about a layer that works.
 func layerNote(layer Layer) string {
 	if layer == Monitor {
 		return "memory is the physical footprint, sampled: a fast process can pass the limit for a moment"
@@ -8,6 +8,6 @@ func layerNote(layer Layer) string {
 	return ""
 }
 
-// remedy tells what to change for kernel enforcement.
+// remedy describes the changes needed for kernel enforcement.
 const remedy = `macOS has no memory limit for a tree of processes. To have one, run the agent in a Linux virtual machine or container.
 To go on with the strongest layer there is: --enforcement best-effort. To see all layers: plimsoll doctor.`

@@ -1,6 +1,6 @@
 package sandbox
 
-// layerNote is what to know about a layer that works.
+// layerNote returns a remark about a layer that works.
 func layerNote(layer Layer) string {
 	switch layer {
 	case Job:
@@ -11,6 +11,6 @@ func layerNote(layer Layer) string {
 	return ""
 }
 
-// remedy tells what to change for kernel enforcement.
+// remedy describes the changes needed for kernel enforcement.
 const remedy = `To have it: start plimsoll outside of a job object that forbids nested ones (Windows 8 and later nest them).
 To go on with the strongest layer there is: --enforcement best-effort. To see all layers: plimsoll doctor.`

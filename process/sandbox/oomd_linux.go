@@ -17,7 +17,7 @@ import (
 const (
 	oomdAvoid = "user.oomd_avoid"
 	oomdOmit  = "user.oomd_omit"
-	// oomdKilled is where systemd-oomd counts how often it decided to kill a group; it does so before
+	// oomdKilled is the attribute in which systemd-oomd counts its decisions to kill a group; it does so before
 	// it kills.
 	oomdKilled = "user.oomd_ooms"
 )

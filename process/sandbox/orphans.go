@@ -2,13 +2,13 @@ package sandbox
 
 // Orphan is the group of a run that no claim is known of; see [Orphans].
 type Orphan struct {
-	// Remains is what [Remove] needs.
+	// Remains is the argument for [Remove].
 	Remains Remains
-	// Processes is how many processes are in it.
+	// Processes is the number of processes in it.
 	Processes int
 	// Supervised says that a process which may be its supervisor lives: the run goes on, under
 	// another state directory. Keep names the process then.
 	Supervised bool
-	// Keep says why it must not be removed now, "" when it may be.
+	// Keep is the reason why it must not be removed now, "" when it may be.
 	Keep string
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
-// orphanAge is how old the oldest process of a group must be before the group counts as lost:
+// orphanAge is the age of a group's oldest process at which the group counts as lost:
 // the supervisor may belong to another state directory and be between two steps. A variable for tests.
 var orphanAge = time.Hour
 
@@ -24,7 +24,7 @@ var orphanAge = time.Hour
 const leftMark = "left"
 
 // Orphans lists the groups of runs that no claim is known of, as a lost state directory
-// leaves them. known says which run IDs have a claim; it is called after the groups were
+// leaves them. known reports whether a run ID has a claim; it is called after the groups were
 // listed, because a claim is older than its groups and outlives them. Only groups of this
 // user and of this host's mounts are seen, at most 10,000 groups of each hierarchy.
 func Orphans(known func(id string) bool) ([]Orphan, error) {
@@ -86,7 +86,7 @@ func collect(found map[string]*Remains, mount string, layer Layer) {
 	}
 }
 
-// judgeOrphan says what may be done with a group that no claim is known of.
+// judgeOrphan decides about a group that no claim is known of.
 func judgeOrphan(r Remains) Orphan {
 	o := Orphan{Remains: r}
 	members := groupMembers(r.Groups)

@@ -83,7 +83,7 @@ func Paused(r Remains, supervisor int) bool {
 	return err == nil && p.State == 'T'
 }
 
-// IsCommand says whether pid is the command of a run, which supervisor has started.
+// IsCommand reports whether pid is the command of a run, which supervisor has started.
 func (r Remains) IsCommand(pid, supervisor int) bool {
 	command, err := commandOf(r, supervisor)
 	return err == nil && command.PID == pid

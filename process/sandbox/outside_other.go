@@ -13,7 +13,7 @@ func Paused(Remains, int) bool { return false }
 // CPUTime is not counted here; the run's own samples tell it.
 func CPUTime(Remains) (used time.Duration, ok bool) { return 0, false }
 
-// IsCommand says whether pid is the command of a run.
+// IsCommand reports whether pid is the command of a run.
 func (r Remains) IsCommand(pid, _ int) bool { return r.PID > 0 && r.PID == pid }
 
 // OwnGroup finds the run whose control group this process is in: there are none here.

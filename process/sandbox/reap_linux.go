@@ -67,9 +67,9 @@ func isAdopter() bool {
 const (
 	// reapRest is the least time between two looks: a storm of short orphans is reaped in batches.
 	reapRest = 10 * time.Millisecond
-	// reapAgain is when those are looked at again whose own waiter has not come yet.
+	// reapAgain is the time after which those are looked at again whose own waiter has not come yet.
 	reapAgain = 100 * time.Millisecond
-	// reapUnsure is how long a dead child waits for a waiter of its own where nobody can tell whether it has one.
+	// reapUnsure is the time that a dead child waits for a waiter of its own where nobody can tell whether it has one.
 	reapUnsure = time.Minute
 	// maxUnsure bounds those that are remembered; more are decided about later.
 	maxUnsure = 4096
@@ -211,7 +211,7 @@ func childrenOf(parent int) (pids []int) {
 	return pids
 }
 
-// startedByGo says whether os/exec has started a child and waits for it, or will: it holds a pidfd of each of its children from
+// startedByGo reports whether os/exec has started a child and waits for it, or will: it holds a pidfd of each of its children from
 // their birth until it has waited. sure is false where it can have none (Linux before 5.4, some seccomp filters), or where /proc does not show it.
 func startedByGo(pid int) (started, sure bool) {
 	self, err := os.FindProcess(os.Getpid())
@@ -235,7 +235,7 @@ func startedByGo(pid int) (started, sure bool) {
 	return false, true
 }
 
-// pidfdNames says whether the description of a pidfd (proc_pid_fdinfo(5)) is of pid. NSpid has its number in each PID namespace
+// pidfdNames reports whether the description of a pidfd (proc_pid_fdinfo(5)) is of pid. NSpid has its number in each PID namespace
 // from that of /proc down to its own.
 func pidfdNames(fdinfo []byte, pid int) bool {
 	for line := range bytes.Lines(fdinfo) {

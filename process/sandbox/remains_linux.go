@@ -130,7 +130,7 @@ func checkGroup(dir, id string) error {
 	return nil
 }
 
-// namesGroup says whether dir is named as a group of the run.
+// namesGroup reports whether dir is named as a group of the run.
 func namesGroup(dir, id string) error {
 	name := strings.TrimSuffix(filepath.Base(dir), ".scope")
 	if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || name != runPrefix+id && name != "inner-"+id {
@@ -240,7 +240,7 @@ func removeByCookie(ctx context.Context, r Remains, grace time.Duration) error {
 	return err
 }
 
-// Current is what the run of these remains uses now: its working set in bytes. ok is
+// Current returns the working set of the run of these remains in bytes, now. ok is
 // false when it has no group to ask.
 func Current(r Remains) (used limit.Bytes, ok bool) {
 	for _, dir := range r.Groups {

@@ -27,7 +27,7 @@ type rlimitCage struct {
 // fixed: nobody reaches the limits that the processes have set on themselves.
 func (r *rlimitCage) fixed() bool { return r.limits.Data > 0 }
 
-// dataLimit is what each process may have, 0 for no limit.
+// dataLimit returns the limit of each process, 0 for none.
 func (r *rlimitCage) dataLimit() limit.Bytes { return limit.Bytes(r.limits.Data) }
 
 // launch executes the shim, which sets the limits on itself and becomes the command.

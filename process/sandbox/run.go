@@ -50,7 +50,7 @@ type Run struct {
 	killAsked atomic.Bool
 	// signals takes the signals of Attend, nil unless spec.Attended.
 	signals chan os.Signal
-	// early is how many of them came before the command was there to get them itself.
+	// early is the number of them that came before the command was there to get them itself.
 	early int
 	// witness is there when spec.Caller is and the run is attended to.
 	witness *witness
@@ -70,7 +70,7 @@ type Run struct {
 // adoptedCPU is the processor time, in nanoseconds, of orphans that ended as children of this process. Several runs of one program share it.
 var adoptedCPU atomic.Int64
 
-// exitStatus is how the command itself ended.
+// exitStatus is the end of the command itself.
 type exitStatus struct {
 	code   int // 128+signal when a signal ended it
 	signal int
@@ -85,7 +85,7 @@ type builder struct {
 	build func(*Spec, Limits) (cage, error)
 }
 
-// validID says whether an ID can be part of the name of a group: at most 64 small letters, digits and "-", which does not stand
+// validID reports whether an ID can be part of the name of a group: at most 64 small letters, digits and "-", which does not stand
 // first or last. As a regular expression it would be made at the start of every command.
 func validID(id string) bool {
 	return id != "" && len(id) <= 64 && strings.Trim(id, "-") == id &&
@@ -119,7 +119,7 @@ func (s *Spec) note(e journal.Event) {
 	}
 }
 
-// limits are what the layers are asked to hold: none when enforcement is off.
+// limits returns the limits for the layers to hold: none when enforcement is off.
 func (s *Spec) limits() Limits {
 	if s.Enforcement == Off {
 		return Limits{}
@@ -298,10 +298,10 @@ func (r *Run) stopWaiting() {
 // PID is the command's process id.
 func (r *Run) PID() int { return r.pid }
 
-// Layer tells which layer holds the run.
+// Layer returns the layer that holds the run.
 func (r *Run) Layer() Layer { return r.layer }
 
-// Strength tells who holds each limit.
+// Strength returns the holder of each limit.
 func (r *Run) Strength() Strength {
 	held := r.cage.strength()
 	if r.anyPids {
@@ -335,14 +335,14 @@ func (r *Run) Exited() <-chan struct{} { return r.exited }
 func (r *Run) Done() <-chan struct{} { return r.done }
 
 // Wait returns when the run is over: the command has ended, and so have its leftovers as
-// spec.OnExit wants it. The error tells what could not be cleaned up; the result is valid
+// spec.OnExit wants it. The error names what could not be cleaned up; the result is valid
 // nevertheless.
 func (r *Run) Wait() (Result, error) {
 	<-r.done
 	return r.result, r.failed
 }
 
-// Sample is what the run uses now, as the watcher last saw it.
+// Sample returns the use of the run now, as the watcher last saw it.
 func (r *Run) Sample() Sample { return r.watch.last() }
 
 // Freeze stops every process of the run, or lets them go on. Without a group it sends

@@ -10,7 +10,7 @@ const (
 	restoreCursor = "\x1b8"
 	// normalKeys empties the stack of the kitty protocol, of which each screen has its own.
 	normalKeys = "\x1b[<99u"
-	// leaveScreen leaves the alternate screen and has the cursor where it was on the normal one, which is where saveCursor found it when
+	// leaveScreen leaves the alternate screen and has the cursor where it was on the normal one, the place where saveCursor found it when
 	// there was nothing to leave. A multiplexer would move it to where some earlier program entered the alternate screen: there it stays.
 	leaveScreen, leaveInMultiplexer = "\x1b[?1049l", "\x1b[?1047l"
 	// wholeScreen ends a scroll region, which moves the cursor.
@@ -22,7 +22,7 @@ const (
 	endOfFrame = "\x1b[?2026l"
 )
 
-// afterFullScreen is what is written to the terminal that these variables describe.
+// afterFullScreen returns the sequence to write to the terminal that these variables describe.
 func afterFullScreen(getenv func(string) string) string {
 	name := getenv("TERM")
 	switch {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Screen is how the console was set before a run.
+// Screen holds the settings of the console before a run.
 type Screen struct {
 	in, out         windows.Handle
 	inMode, outMode uint32

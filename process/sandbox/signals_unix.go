@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
-// Terminal says whether this process has a controlling terminal. With one, the command
+// Terminal reports whether this process has a controlling terminal. With one, the command
 // shares our process group and gets the terminal's signals itself.
 func Terminal() bool {
 	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
@@ -115,7 +115,7 @@ func (r *Run) killAfter(grace time.Duration, quit <-chan struct{}) {
 }
 
 // StopWith stops this process because the command pid has stopped, so that a shell gives
-// its prompt back, and lets the command go on when we do. It is what [Spec].OnStop is for.
+// its prompt back, and lets the command go on when we do. It is meant for [Spec].OnStop.
 // The stop is always SIGSTOP: Go's runtime swallows a SIGTSTP that it has once been
 // notified of, and to a shell both are a stopped job. Where no shell could continue us (the
 // main process of a container, a command of ssh -t) only the command stays stopped.

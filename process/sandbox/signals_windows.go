@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Terminal says whether this process has a console. With one, the command shares it and
+// Terminal reports whether this process has a console. With one, the command shares it and
 // gets Ctrl-C, Ctrl-Break and the closing of the window itself.
 func Terminal() bool {
 	console, err := openConsole("CONIN$")

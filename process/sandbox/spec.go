@@ -28,7 +28,7 @@ type Limits struct {
 	// CPUs is the most processor time per time, in processors (1.5); 0 sets no limit. Only
 	// groups hold it.
 	CPUs float64
-	// Time is how long the run may take; 0 sets no limit. At the limit the command is asked with
+	// Time bounds the duration of the run; 0 sets no limit. At the limit the command is asked with
 	// SIGTERM, and ended with all it started after [Spec].Grace. Time in which the machine is
 	// suspended (Linux, macOS) or the run is stopped does not count.
 	Time time.Duration
@@ -39,7 +39,7 @@ type Limits struct {
 	UserProcesses int
 }
 
-// OnExit says what happens to descendants that outlive the command.
+// OnExit is the treatment of descendants that outlive the command.
 type OnExit string
 
 // The choices. The zero value means KillLeftovers.
@@ -52,7 +52,7 @@ const (
 	LeaveLeftovers OnExit = "leave"
 )
 
-// OOMDPreference says what systemd-oomd is asked to do when the machine is short of memory.
+// OOMDPreference is the request to systemd-oomd for the case that the machine is short of memory.
 type OOMDPreference string
 
 // The preferences. The zero value means OOMDAvoid.
@@ -65,9 +65,9 @@ const (
 
 // Defaults of [Spec].
 const (
-	// DefaultGrace is what leftovers get between SIGTERM and SIGKILL.
+	// DefaultGrace is the time that leftovers get between SIGTERM and SIGKILL.
 	DefaultGrace = 2 * time.Second
-	// DefaultStopGrace is what the command gets after a second SIGTERM before SIGKILL.
+	// DefaultStopGrace is the time that the command gets after a second SIGTERM before SIGKILL.
 	DefaultStopGrace = 5 * time.Second
 )
 
@@ -90,7 +90,7 @@ type Spec struct {
 
 	Limits      Limits
 	Enforcement Enforcement
-	// Heap is what a runtime in the run was told to keep of objects at most, in bytes; 0 where none was told. A command that aborts
+	// Heap is the bound on its objects that a runtime in the run was given, in bytes; 0 where none was. A command that aborts
 	// after coming near has run out of it.
 	Heap limit.Bytes
 	// Layers restricts and orders what is tried; nil means all.
@@ -99,13 +99,13 @@ type Spec struct {
 	Nested bool
 	OnExit OnExit
 	Grace  time.Duration
-	// OOMD is what is asked of systemd-oomd, in the layers that have a group of cgroup v2.
+	// OOMD is the request to systemd-oomd, in the layers that have a group of cgroup v2.
 	OOMD OOMDPreference
 	// Detach starts the command in a session of its own. Without a controlling terminal
-	// this is what keeps a stray signal to our group away from it.
+	// this keeps a stray signal to our group away from it.
 	Detach bool
-	// Caller is who talks to the command over standard input ([FindCaller]); nil for nobody. [Run.Attend] then passes no signal on that
-	// the whole process group got, and ends the run when the caller has died and standard input hung up with it.
+	// Caller is the program that talks to the command over standard input ([FindCaller]); nil for none. [Run.Attend] then passes no signal
+	// on that the whole process group got, and ends the run when the caller has died and standard input hung up with it.
 	Caller *Caller
 	// Launcher says that the command only starts the agent (npx, a shell): the chain of
 	// first children that leads to the agent is spared together with the command.
@@ -135,7 +135,7 @@ type Spec struct {
 	// every look. It must not block, nor call the run. A process that lives shorter than half a second may be met by nobody.
 	Meet func(pid int, name string)
 	// OnTime is called when Limits.Time is nearly used up, and with ended when it was and the
-	// run was asked to end for it. used is what counted. It is called from a goroutine of its own.
+	// run was asked to end for it. used is the time that counted. It is called from a goroutine of its own.
 	OnTime func(used time.Duration, ended bool)
 	// OnNear is called when the run uses [Near] percent of its memory limit or more, once at a time, from a goroutine of its own. It may call
 	// [Run.Raise].
@@ -155,7 +155,7 @@ type Spec struct {
 // CookieName is the environment variable that carries Spec.ID into the run.
 const CookieName = "PLIMSOLL_RUN_ID"
 
-// Sample is what a run used at one moment, in bytes.
+// Sample is the use of a run at one moment, in bytes.
 type Sample struct {
 	// Working is anonymous memory, shared memory and kernel memory: what can't be reclaimed.
 	Working limit.Bytes
@@ -196,7 +196,7 @@ type Leftover struct {
 // is not ended: it may be meant to be there.
 const FateMoved = "moved"
 
-// Result is how a run ended.
+// Result is the end of a run, with its figures.
 type Result struct {
 	// ExitCode is the command's exit status, or 128+N when signal N ended it.
 	ExitCode int
@@ -212,8 +212,8 @@ type Result struct {
 	// itself was among them, or was ended by the monitor or by systemd-oomd for memory.
 	OOMKills   int
 	CommandOOM bool
-	// RanInto says whose limit an allocation failed at that ended the command, and RanIntoBytes how high that is; "" where none did.
-	// CommandOOM is set too.
+	// RanInto is the owner of the limit at which an allocation failed that ended the command, and RanIntoBytes its height; "" where none
+	// did. CommandOOM is set too.
 	RanInto      RanInto
 	RanIntoBytes limit.Bytes
 	// OOMDKills counts how often systemd-oomd killed the run's group, or one inside it, because the
@@ -233,12 +233,12 @@ type Result struct {
 	// Reached names the limit for which the run was ended, or for which it failed after
 	// descendants were ended, as the configuration does ("time_max"); "" for none.
 	Reached string
-	// TimeUsed is what counted against Limits.Time; 0 without that limit.
+	// TimeUsed is the time that counted against Limits.Time; 0 without that limit.
 	TimeUsed time.Duration
 	// CPU is user and system time of all processes of the run, where the kernel counts them together (CPUExact); else at least that much was used.
 	CPU      time.Duration
 	CPUExact bool
-	// Processor is what it had of the processors and what it would have taken (Linux).
+	// Processor is the processor time it had and the time it would have taken (Linux).
 	Processor Processor
 }
 
@@ -248,7 +248,7 @@ type RanInto string
 const (
 	// RanIntoHeap is the limit of a runtime's heap, [Spec].Heap.
 	RanIntoHeap RanInto = "heap"
-	// RanIntoProcess is what the rlimit layer lets each process have.
+	// RanIntoProcess is the rlimit layer's limit of each process.
 	RanIntoProcess RanInto = "process"
 )
 
@@ -263,7 +263,7 @@ type ExecError struct {
 func (e *ExecError) Error() string { return "can't run " + e.Path + ": " + e.Err.Error() }
 func (e *ExecError) Unwrap() error { return e.Err }
 
-// Remains is what a run leaves behind when its supervisor dies: all that [Remove] needs.
+// Remains names all that a run leaves behind when its supervisor dies, for [Remove].
 // It is stored as JSON in the run's claim.
 type Remains struct {
 	Layer Layer `json:"layer"`

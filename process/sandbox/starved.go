@@ -2,22 +2,22 @@ package sandbox
 
 import "time"
 
-// Processor says how much of the processors a run had while it had something to do, and how much it would have taken: both in processors.
+// Processor is the use of the processors by a run while it had something to do, and the use it would have made: both in processors.
 // It is looked at in the first thread of each process, and counts only where one of them was busy. The zero value is "not measured".
 type Processor struct {
 	Had, Wanted float64
-	// Busy is how long it was looked at meanwhile.
+	// Busy is the time for which it was looked at meanwhile.
 	Busy time.Duration
 }
 
 const (
-	// waitEvery is how often busy processes are asked how long they have waited for a processor.
+	// waitEvery is the time between two readings of how long busy processes have waited for a processor.
 	waitEvery = 2 * time.Second
 	// busyFrom is the use of one processor from which a run is not idle.
 	busyFrom = 0.01
 )
 
-// schedUse is what the scheduler tells of one thread: how long it ran, and how long it could have run and waited for others.
+// schedUse is the scheduler's account of one thread: how long it ran, and how long it could have run and waited for others.
 type schedUse struct{ ran, waited time.Duration }
 
 // processorWait adds up what the processes of a run ran and waited.
@@ -30,7 +30,7 @@ type processorWait struct {
 	elapsed time.Duration
 }
 
-// look asks the processes when it is time to, unless the run is idle. cpu is what the run has used so far, as far as it is known.
+// look reads the processes' waits when it is time to, unless the run is idle. cpu is the use of the run so far, as far as it is known.
 func (p *processorWait) look(now time.Time, cpu time.Duration, pids func() []int) {
 	since := now.Sub(p.at)
 	if !p.at.IsZero() && since < waitEvery {
@@ -65,7 +65,7 @@ func (p *processorWait) look(now time.Time, cpu time.Duration, pids func() []int
 	}
 }
 
-// processor is what came of it for a run that may use most processors.
+// processor returns the result for a run that may use most processors.
 func (p *processorWait) processor(most float64) Processor {
 	if p.elapsed <= 0 {
 		return Processor{}

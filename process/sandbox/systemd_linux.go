@@ -369,7 +369,7 @@ func isNoSuchUnit(err error) bool {
 	return ok && e.Name == "org.freedesktop.systemd1.NoSuchUnit"
 }
 
-// Lingers tells whether the service manager that runs our scopes outlives the user's last
+// Lingers reports whether the service manager that runs our scopes outlives the user's last
 // session: always for root, whose scopes belong to the system's.
 func Lingers() bool {
 	if os.Geteuid() == 0 {

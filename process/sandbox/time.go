@@ -15,7 +15,7 @@ const (
 	timeSoftLeast  = time.Minute
 )
 
-// SoftTime is where a run with this limit of time is told that it runs out; 0 when nowhere.
+// SoftTime returns the time at which a run with this limit is told that it runs out; 0 for never.
 func SoftTime(maxTime time.Duration) time.Duration {
 	if maxTime < timeSoftLeast {
 		return 0
@@ -23,7 +23,7 @@ func SoftTime(maxTime time.Duration) time.Duration {
 	return maxTime / 10 * timeSoftTenths
 }
 
-// timeLook is how often the clock of a run is looked at: a run that is stopped must not
+// timeLook is the time between two looks at the clock of a run: a run that is stopped must not
 // count, and nobody tells us about every stop.
 const timeLook = time.Second
 

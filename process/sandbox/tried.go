@@ -22,15 +22,15 @@ const (
 	triedPids   = "pids"
 )
 
-// triedHere is what was seen by this process; one trial is made at a time.
+// triedHere holds the findings of this process; one trial is made at a time.
 var triedHere struct {
 	sync.Mutex
 	held map[string]bool
 }
 
-// triesFirst says whether a layer's limits are tried by a child before a run trusts them. In a job object and under a resource limit an allocation
-// fails and nobody else notices. In a control group the kernel kills, and that counts in the groups around it: a container would be shown
-// as killed for memory, a session be ended by systemd. There the limit is read back instead; plimsoll doctor tries it.
+// triesFirst reports whether a layer's limits are tried by a child before a run trusts them. In a job object and under a resource limit an
+// allocation fails and nobody else notices. In a control group the kernel kills, and that counts in the groups around it: a container would
+// be shown as killed for memory, a session be ended by systemd. There the limit is read back instead; plimsoll doctor tries it.
 func triesFirst(layer Layer) bool { return layer == Job || layer == Rlimit }
 
 // try finds out whether what a layer says of itself is so. The error says that its memory limit does not hold; unheld are limits that do not,

@@ -92,7 +92,7 @@ type member struct {
 
 func (m member) same(o member) bool { return m.pid == o.pid && m.started == o.started }
 
-// nameEvery is how often the name of a young process is read again: a fork has its parent's name until it calls exec.
+// nameEvery is the time between two readings of a young process's name: a fork has its parent's name until it calls exec.
 // A process that has lived for youngFor is asked for its name only when it grows ([watcher.sample]).
 const (
 	nameEvery = tick
@@ -136,7 +136,7 @@ func newWatcher(r *Run, adopts bool) *watcher {
 
 // alarmed is a cage that wakes the watcher when the run comes near its limit.
 type alarmed interface {
-	// setAlarm runs until stop is closed; ready tells when the alarm is in place.
+	// setAlarm runs until stop is closed; ready is set when the alarm is in place.
 	setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool, stop <-chan struct{})
 	// adjustThrottle is called after every look, when the children have been marked.
 	adjustThrottle(charged int64)
@@ -281,7 +281,7 @@ func (w *watcher) addMember(pid int, now time.Time) *member {
 	return m
 }
 
-// leadsToAgent says whether m is the first child of a launcher in the chain that leads to the
+// leadsToAgent reports whether m is the first child of a launcher in the chain that leads to the
 // agent: npx starts a shell that starts the agent, and the agent must not be the victim. An
 // interpreter is no launcher: node and python are the agent that they run.
 func (w *watcher) leadsToAgent(m *member) bool {

@@ -136,7 +136,7 @@ func (w *watcher) noteKillsAround() {
 	}
 }
 
-// heldBy is what a process held when it was the largest of all.
+// heldBy returns the bytes that a process held when it was the largest of all.
 func (w *watcher) heldBy(p proctree.Process) limit.Bytes {
 	if w.largest.pid == p.PID && w.largest.started == p.Start {
 		return w.largest.bytes

@@ -37,7 +37,7 @@ func witness() {
 	}
 }
 
-// saidGoodbye waits for the end of standard input, and says whether a byte came before.
+// saidGoodbye waits for the end of standard input, and reports whether a byte came before.
 func saidGoodbye() bool {
 	said := false
 	for {

@@ -12,7 +12,7 @@ const Trial = "plimsoll-trial"
 const Beside = "plimsoll-beside"
 
 const (
-	// Witness shares the supervisor's process group, and says which signals it gets: what it gets, the whole group got.
+	// Witness shares the supervisor's process group, and reports the signals it gets: what it gets, the whole group got.
 	Witness = "witness"
 	// Guard becomes the program of argument 2, with the vector that follows, when the supervisor dies without a byte of goodbye.
 	Guard = "guard"
