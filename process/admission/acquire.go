@@ -163,7 +163,7 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 	return s, err
 }
 
-// neededProbe is how many owners must be probed before the verdict v is final.
+// neededProbe returns the number of owners to probe before the verdict v is final.
 func (a *acquisition) neededProbe(b *book, v verdict, over bool) probeDepth {
 	switch {
 	case v.admit || v.never:

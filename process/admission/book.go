@@ -55,7 +55,7 @@ type entry struct {
 	used    limit.Bytes // how much of the reservation was in use at the time of book.sum
 }
 
-// slot is what it takes when it holds.
+// slot returns the name of the slot that it takes when it holds.
 func (e *entry) slot() string { return slotName(e.Tool) }
 
 // staleUnread stands for [entry.StaleWhy], which the claim's own file has.
@@ -99,7 +99,7 @@ type book struct {
 	sum         snapshot
 	damage      error  // what was wrong with a file that was set aside
 	damagedPath string // its new name
-	// sample tells what a holder uses; nil asks its files and [Options].Current.
+	// sample reads the use of a holder; nil asks its files and [Options].Current.
 	sample func(*entry) Holder
 }
 

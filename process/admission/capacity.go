@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// sumAge is how old a sum over what holders use may be.
+	// sumAge bounds the age of a sum over the use of the holders.
 	sumAge = time.Second
 	// alwaysExact is up to how many holders what they use is read at every decision: about 50 µs for each.
 	alwaysExact = 16
@@ -147,9 +147,9 @@ func swapIndex(countSwap bool) int {
 	return 0
 }
 
-// reservation is what e, which r asks for, is to reserve. What yields is lowered to what there is: else one death, or a host that has less
-// memory than it had, would keep a tool out for ever. Where that is less than half of what there could be, it is waited for, because
-// other programs and runs have the rest and may give it back.
+// reservation returns the bytes to reserve for e, which r asks for. What yields is lowered to what there is: else one death, or a host that
+// has less memory than it had, would keep a tool out for ever. Where that is less than half of what there could be, it is waited for,
+// because other programs and runs have the rest and may give it back.
 func (g *capacity) reservation(e *entry, r Request) limit.Bytes {
 	most := g.ceiling[swapIndex(e.CountSwap)].Total - e.MinFree
 	if !g.known || !r.Yields || most <= 0 {

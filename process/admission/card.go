@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A card is what a [Holder] has from its claim file, which is hardly ever written anew: who lists the runs each second, as every
-// supervisor of many and every viewer does, asks only whether it is still the same file.
+// A card is the part of a [Holder] that is read from its claim file, which is hardly ever written anew: who lists the runs each second, as
+// every supervisor of many and every viewer does, asks only whether it is still the same file.
 type card struct {
 	tool, project, variant, staleWhy string
 	remains                          json.RawMessage // shared by all who ask; nobody changes it
@@ -26,8 +26,8 @@ type knownCard struct {
 	file os.FileInfo
 }
 
-// unsettled is how old a file has to be for its time to tell it from another: the clocks of file systems have steps of up to 10 ms, and
-// an inode is given away again at once.
+// unsettled is the age below which the time of a file does not tell it from another: the clocks of file systems have steps of up to 10 ms,
+// and an inode is given away again at once.
 const unsettled = time.Second
 
 // card reads a claim file, or what is known of it when it is the file that was read before.

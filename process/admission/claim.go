@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
-// ObserveEvery is how often [Claim.Observe] writes at most.
+// ObserveEvery is the least time between two writes by [Claim.Observe].
 const ObserveEvery = time.Second
 
 // ErrReleased is returned by operations on a claim that was released.
@@ -49,7 +49,7 @@ func (c *Claim) ID() string { return c.id }
 // Terms is the sum at the moment of admission.
 func (c *Claim) Terms() Terms { return c.terms }
 
-// Waited is how long it took to get the claim.
+// Waited returns the time it took to get the claim.
 func (c *Claim) Waited() time.Duration { return c.waited }
 
 // Forced reports that the sum or the slots would have refused it.

@@ -7,13 +7,13 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// MaxBypass is how often a waiting run may be overtaken to its cost. After that nobody
+// MaxBypass bounds the times a waiting run may be overtaken to its cost. After that nobody
 // passes it who takes anything it waits for, so what other runs free is kept for it. Only
 // when no run is left and it still does not fit, because something outside uses the memory, do
 // those behind it go on, one at a time, so that it does not hold up the queue for nothing.
 const MaxBypass = 8
 
-// turnMissed is how long a waiter that could go may leave its turn unused before others
+// turnMissed is the time that a waiter that could go may leave its turn unused before others
 // pass it: it was woken, so it is stopped. It keeps its place for
 // when it is continued.
 const turnMissed = 5 * time.Second
@@ -21,7 +21,7 @@ const turnMissed = 5 * time.Second
 // lookAhead bounds how many waiters are examined; those further back only wait.
 const lookAhead = 64
 
-// Reason is why a run is not admitted yet, or not at all.
+// Reason names the obstacle to the admission of a run, for now or for good.
 type Reason string
 
 // The reasons.
@@ -54,7 +54,7 @@ type verdict struct {
 	machine     limit.Bytes // its memory and swap, 0 where that is not known
 }
 
-// decide tells whether e may hold now. It is the one place where the formula is:
+// decide reports whether e may hold now. It is the one place where the formula is:
 //
 //	reservation ≤ available − min_free − Σ max(0, reservation_i − current_i)
 //

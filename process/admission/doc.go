@@ -48,11 +48,11 @@
 // In Dir/ledger/BOOT (BOOT names the host's boot, so that hosts that share a directory,
 // or claims from before a reboot, never mix):
 //
-//	lock              the one lock (flock); it is held for about a millisecond at a time, and says who has it
+//	lock              the one lock (flock) with the name of its holder; it is held for about a millisecond at a time
 //	turn              the lock that our own decisions take before they wait for other users
 //	ledger.table      everybody who holds or waits: a header and a record of 256 bytes each, replaced in place, with checksums
 //	waiters/ID        the pipe that wakes a waiter
-//	claims/ID.lock    locked by the owner while it lives: this alone tells who is alive
+//	claims/ID.lock    locked by the owner while it lives: nothing else shows that it does
 //	claims/ID.json    the claim again, and what to clean up after its owner
 //	claims/ID.use     what the run uses now, where no kernel account tells
 //

@@ -9,11 +9,11 @@ import (
 	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
-// NoRoom says why a claim was not given more, in terms of the sum. Sizes are in bytes.
+// NoRoom is the reason why a claim was not given more, in terms of the sum. Sizes are in bytes.
 type NoRoom struct {
 	// Asked is the least that would have done, Most what the claim could have in all.
 	Asked, Most limit.Bytes
-	// Waiting is how many runs wait, which come first.
+	// Waiting is the number of runs that wait, which come first.
 	Waiting int
 }
 
@@ -87,7 +87,7 @@ func (c *Claim) reserved(bytes limit.Bytes) error {
 	return err
 }
 
-// roomFor is how much e may have in all, between least and want.
+// roomFor returns the memory that e may have in all, between least and want.
 func (b *book) roomFor(e *entry, r Request, least, want limit.Bytes) (limit.Bytes, error) {
 	g := b.readCapacity(r, true)
 	switch {

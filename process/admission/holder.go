@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// State is what a run in the ledger is doing.
+// State is the state of a run in the ledger.
 type State string
 
 // The states of a [Holder].
@@ -34,26 +34,26 @@ type Holder struct {
 	State   State
 	Tool    string
 	Project string
-	// Variant is which of a generic tool's uses it is ("test" of make), "" for others.
+	// Variant names the use of a generic tool ("test" of make), "" for others.
 	Variant string
-	// User is whose run it is when it is in another ledger and seen through [Options.Shared]: another
+	// User owns the run when it is in another ledger and seen through [Options.Shared]: another
 	// user's, or our own user's with another runtime directory. Nothing is known of such a run's Project,
 	// Owner.PID and Remains. "" is a run in this ledger.
 	User string
 	// Parent is the claim that this run draws on, "" when it stands for itself.
 	Parent string
-	// Reservation is what it asked for, in bytes.
+	// Reservation is the memory it asked for, in bytes.
 	Reservation limit.Bytes
-	// Current is what it uses now, in bytes; 0 when nobody can tell, and for waiters.
+	// Current is its use of memory now, in bytes; 0 when nobody can tell, and for waiters.
 	Current limit.Bytes
 	Owner   Owner
-	// Since is when it was admitted, or when it began to wait.
+	// Since is the time at which it was admitted, or began to wait.
 	Since time.Time
 	// Forced says that it was started against the sum or the slots.
 	Forced bool
-	// Remains is what [Claim.Record] was given last; nil before that.
+	// Remains is the last argument of [Claim.Record]; nil before that.
 	Remains json.RawMessage
-	// StaleWhy says why a stale claim could not be cleaned up.
+	// StaleWhy is the reason why a stale claim could not be cleaned up.
 	StaleWhy string
 }
 
@@ -90,7 +90,7 @@ func (b *book) holder(e *entry) Holder {
 	return h
 }
 
-// observed is what the run published last by [Claim.Observe].
+// observed returns the use that the run published last by [Claim.Observe].
 func (l *Ledger) observed(id string) limit.Bytes {
 	text, err := statefile.Read(l.usePath(id), 64)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 
 // Bounds of a ledger.
 const (
-	// MaxClaims is how many runs may hold claims at once, nested ones included.
+	// MaxClaims bounds the runs that hold claims at once, nested ones included.
 	MaxClaims = 8192
-	// MaxWaiters is how many runs may wait.
+	// MaxWaiters bounds the runs that wait.
 	MaxWaiters = 1024
 	// MaxRemains is the largest JSON that [Claim.Record] takes, in bytes.
 	MaxRemains = 64 << 10
@@ -31,10 +31,10 @@ type Options struct {
 	// count in the sum and ours in theirs; "" is none. When it is not fit for that, a
 	// [Warning] with a [*SharedError] says so, and each user is alone. Unix only.
 	Shared string
-	// LockTimeout is how long a stopped process may keep the ledger's lock before Acquire fails and names
+	// LockTimeout is the time that a stopped process may keep the ledger's lock before Acquire fails and names
 	// it ([DefaultLockTimeout]).
 	LockTimeout time.Duration
-	// Current tells what a holder uses now, in bytes; 0 when it cannot tell, and then what
+	// Current returns the use of a holder now, in bytes; 0 when it is unknown, and then what
 	// the run itself published by [Claim.Observe] is taken. It is called with the
 	// ledger's lock held, so it must take microseconds.
 	Current func(Holder) limit.Bytes
@@ -54,7 +54,7 @@ type Options struct {
 type Warning struct {
 	// About is the subject: "ledger", "stale", "headroom", "nested", "shared" or "bound".
 	About string
-	// Text says what happened and what was done about it.
+	// Text describes the event and the reaction to it.
 	Text string
 	// Path is the file it is about, if any: a damaged ledger is here under its new name.
 	Path string

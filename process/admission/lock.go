@@ -15,12 +15,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// DefaultLockTimeout is how long one and the same process may keep the ledger's lock while it is
+// DefaultLockTimeout is the time that one and the same process may keep the ledger's lock while it is
 // stopped, before those that wait for the lock give up and name it. The lock is held for about a
 // millisecond at a time, and the wait itself has no bound as long as the lock goes from hand to hand.
 const DefaultLockTimeout = 10 * time.Second
 
-// busyFactor is by how much longer a holder is waited for that is not stopped: on a host with a
+// busyFactor multiplies the wait for a holder that is not stopped: on a host with a
 // thousand runnable processes a holder may not get the processor for many seconds.
 const busyFactor = 6
 
@@ -65,7 +65,7 @@ func (l *Ledger) openLock() (*os.File, error) {
 	return f, err
 }
 
-// await locks f, which is ours from then on, or closes it and says why not.
+// await locks f, which is ours from then on, or closes it and returns the reason.
 func (l *Ledger) await(ctx context.Context, f *os.File) error {
 	ok, err := filelock.Try(f, filelock.Exclusive)
 	if err != nil {
@@ -120,7 +120,7 @@ func (l *Ledger) watch(wait context.Context, f *os.File, giveUp context.CancelCa
 	}
 }
 
-// lockSignature is what the holder of the lock has written into its file: who it is, and when it was given the lock.
+// lockSignature is written by the holder of the lock into its file: its process, and the time at which it was given the lock.
 type lockSignature struct {
 	pid       int
 	start     uint64
@@ -128,7 +128,7 @@ type lockSignature struct {
 	at        int64 // Unix nanoseconds: tells one time of holding from the next
 }
 
-// sign says who has the lock. That only helps people, so an error stops nothing.
+// sign writes the holder into the lock's file. That only helps people, so an error stops nothing.
 func (l *Ledger) sign(f *os.File) {
 	_, _ = f.WriteAt(fmt.Appendf(nil, "%010d %020d %020d %020d\n", l.owner.PID, l.owner.Start, l.owner.PIDNamespace, time.Now().UnixNano()), 0)
 }

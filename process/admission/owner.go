@@ -16,7 +16,7 @@ type Owner struct {
 	PIDNamespace uint64 `json:"pid_namespace,omitempty"`
 	// PID is its process id.
 	PID int `json:"pid"`
-	// Start is when the process began in the kernel's own unit (Linux: clock ticks since
+	// Start is the time at which the process began in the kernel's own unit (Linux: clock ticks since
 	// boot, field 22 of /proc/PID/stat), 0 where it is not known. With PID it names one process.
 	Start uint64 `json:"start,omitempty"`
 }

@@ -32,7 +32,7 @@ func Peek(dir string) []Holder {
 	return list
 }
 
-// PeekUse is what a run published last by [Claim.Observe], in bytes; 0 when it has published nothing or is gone.
+// PeekUse returns the use that a run published last by [Claim.Observe], in bytes; 0 when it has published nothing or is gone.
 func PeekUse(dir, id string) limit.Bytes {
 	if !ValidID(id) {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// retryStale is how long a waiting process leaves a claim alone whose clean-up failed.
+// retryStale is the time that a waiting process leaves a claim alone whose clean-up failed.
 const retryStale = 30 * time.Second
 
 // A supervisor that is killed between fork and exec leaves its child with a copy of the
@@ -42,7 +42,7 @@ const (
 	askedInTurn   = 128
 )
 
-// probeDepth is how many owners one look checks.
+// probeDepth is the number of owners that one look checks.
 type probeDepth int
 
 const (

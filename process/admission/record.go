@@ -115,7 +115,8 @@ func unsealed(b []byte) error {
 	return nil
 }
 
-// slotName is what the slots of a tool are counted by: its name, or when that is too long for a record its beginning and a hash.
+// slotName returns the name under which the slots of a tool are counted: its own, or when that is too long for a record its beginning and a
+// hash.
 func slotName(tool string) string {
 	if len(tool) <= maxSlot {
 		return tool

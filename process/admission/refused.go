@@ -13,16 +13,16 @@ import (
 type Terms struct {
 	// Estimate is the reservation asked for, Reserve what must stay free (min_free).
 	Estimate, Reserve limit.Bytes
-	// Physical and Swap are what is available; Swap is 0 unless it is counted.
+	// Physical and Swap are the available memory; Swap is 0 unless it is counted.
 	Physical, Swap limit.Bytes
 	// BoundBy is "host", or the cgroup that leaves the least.
 	BoundBy string
-	// Claimed is what runs have reserved and do not use yet: Σ max(0, reservation − current). Of a run that is admitted beside
+	// Claimed is the part of reservations that is not used yet: Σ max(0, reservation − current). Of a run that is admitted beside
 	// many others it may be an upper bound; in a refusal it is exact.
 	Claimed limit.Bytes
-	// Ceiling is what there would be if nothing else ran.
+	// Ceiling is the memory there would be if nothing else ran.
 	Ceiling limit.Bytes
-	// CountSwap says whether swap was counted.
+	// CountSwap reports whether swap was counted.
 	CountSwap bool
 	// Known is false when the memory could not be read: then only slots count.
 	Known bool
@@ -40,7 +40,7 @@ func (t Terms) Needs() limit.Bytes { return add(t.Estimate, t.Reserve) }
 // Available is Physical + Swap.
 func (t Terms) Available() limit.Bytes { return add(t.Physical, t.Swap) }
 
-// Missing is by how much the sum does not come out, 0 when it does.
+// Missing returns the difference by which the sum does not come out, 0 when it does.
 func (t Terms) Missing() limit.Bytes {
 	return max(0, t.Needs()-(t.Available()-t.Claimed))
 }
@@ -83,13 +83,13 @@ func (t Terms) String() string {
 // Refused says that a run is not admitted, with every term.
 type Refused struct {
 	Tool, Project string
-	// Reason is what is missing.
+	// Reason names what is missing.
 	Reason Reason
 	// Never says that waiting would not help.
 	Never bool
-	// Waited is how long it was in the queue.
+	// Waited is the time it was in the queue.
 	Waited time.Duration
-	// Ahead is how many wait before it.
+	// Ahead is the number of runs that wait before it.
 	Ahead int
 	Terms Terms
 }

@@ -20,9 +20,9 @@ type Request struct {
 	// Tool and Project are for slots and for people. Tool is needed.
 	Tool    string
 	Project string
-	// Variant is which of a generic tool's uses it is, for people.
+	// Variant names the use of a generic tool, for people.
 	Variant string
-	// Reservation is what the run will need, in bytes (its estimate, not its limit).
+	// Reservation is the need of the run, in bytes (its estimate, not its limit).
 	Reservation limit.Bytes
 	// Yields says that nobody has asked for so much: it was learned or guessed, and is lowered to what there is, but not below Least,
 	// unless not even that could ever fit, nor below half of what could be there. [Claim.Terms] say what it became.
@@ -32,13 +32,13 @@ type Request struct {
 	// claim is held, this one draws on it: it takes no slot and adds nothing to the sum. One
 	// that is unknown or dead is ignored.
 	Parent string
-	// SlotsPerTool and SlotsTotal are how many runs of Tool, and in all, may be there at
+	// SlotsPerTool and SlotsTotal bound the runs of Tool, and in all, that are there at
 	// once. 0 is no limit; below 0 none may.
 	SlotsPerTool, SlotsTotal int
 	// NoSlot is for what serves runs and is none, such as an MCP server: it takes nobody's
 	// slot. Its memory counts.
 	NoSlot bool
-	// Wait is how long to queue: 0 fails at once, below 0 ([Forever]) waits without an end.
+	// Wait bounds the time in the queue: 0 fails at once, below 0 ([Forever]) waits without an end.
 	Wait time.Duration
 	// Force goes ahead whatever the sum and the slots say, and is recorded.
 	Force bool
@@ -46,7 +46,7 @@ type Request struct {
 	// decisions of other users are not waited for ([Options].Shared), the error is an [*UncheckedError] where there would be a
 	// warning. Force does not change that.
 	Required bool
-	// MinFree is what must stay free, in bytes: 0 is [headroom.MinFree] of the capacity,
+	// MinFree is the memory that must stay free, in bytes: 0 is [headroom.MinFree] of the capacity,
 	// below 0 is nothing.
 	MinFree limit.Bytes
 	// CountSwap counts free swap as available.
@@ -61,18 +61,18 @@ type Request struct {
 	Removed func(Holder)
 }
 
-// ProgressEvery is how often [Request.Progress] is called when nothing changes.
+// ProgressEvery is the time between calls of [Request.Progress] when nothing changes.
 const ProgressEvery = 5 * time.Second
 
-// Progress is where a waiting run stands.
+// Progress is the place of a waiting run in the queue.
 type Progress struct {
 	// Tool is the tool of the request.
 	Tool string
-	// Position counts from 1, Of is how many wait.
+	// Position counts from 1, Of is the number of runs that wait.
 	Position, Of int
-	// Reason is what it waits for.
+	// Reason names the obstacle.
 	Reason Reason
-	// For is how long it has waited.
+	// For is the time it has waited.
 	For time.Duration
 	// Terms is the sum as it stands.
 	Terms Terms
@@ -86,15 +86,15 @@ var (
 	ErrTaken = errors.New("a claim of this id is in the ledger")
 )
 
-// UncheckedError says why a decision that must be checked in full ([Request].Required) was not made.
+// UncheckedError is the reason why a decision that must be checked in full ([Request].Required) was not made.
 type UncheckedError struct {
-	// About is what could not be checked: "headroom" or "shared".
+	// About names the part that could not be checked: "headroom" or "shared".
 	About string
 	// Err is the cause.
 	Err error
 }
 
-// Error says what is missing and what to do.
+// Error names what is missing and the next step.
 func (e *UncheckedError) Error() string {
 	if e.About == "shared" {
 		return fmt.Sprintf("not admitted, since enforcement is required and decisions of other users may overlap with this one: %v", e.Err)
@@ -126,8 +126,8 @@ const maxName = 4096
 // further reap is begun, and what remains waits for the next look or the next command.
 const sweepBudget = 3 * time.Second
 
-// pollReaping is how often a request that would be refused looks whether a claim that another
-// process is cleaning up has gone.
+// pollReaping is the time between two checks of a request that would be refused, for the end of a claim
+// that another process is cleaning up.
 const pollReaping = 20 * time.Millisecond
 
 // Acquire gets a claim, waiting for it as the request says. Dead claims are cleaned up
@@ -144,7 +144,7 @@ func (l *Ledger) Acquire(ctx context.Context, r Request) (*Claim, error) {
 	return a.run(ctx)
 }
 
-// Preview tells what Acquire would decide now without waiting, and changes nothing but to mark
+// Preview returns the decision that Acquire would make now without waiting, and changes nothing but to mark
 // claims of dead owners as stale. The error is nil when the request would be admitted at once.
 func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
 	if err := r.check(); err != nil {

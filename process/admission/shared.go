@@ -16,9 +16,9 @@ import (
 
 // Bounds of a shared directory, which anybody may write.
 const (
-	// MaxShared is how many of its files are looked at; what is beyond is not seen, with a [Warning].
+	// MaxShared bounds the files in it that are looked at; what is beyond is not seen, with a [Warning].
 	MaxShared = 4096
-	// SharedLockTimeout is how long a decision waits for those of other users, whoever
+	// SharedLockTimeout bounds the wait of a decision for those of other users, whoever
 	// holds the lock and why ever. Then it goes on, with a warning.
 	SharedLockTimeout = 2 * time.Second
 
@@ -26,7 +26,7 @@ const (
 	draftKept   = time.Minute      // a file is filled and named within a millisecond
 )
 
-// SharedError says why claims are not shared with other users through a directory.
+// SharedError is the reason why claims are not shared with other users through a directory.
 type SharedError struct {
 	Dir string
 	Err error
@@ -45,7 +45,7 @@ func (e *SharedError) Unwrap() error { return e.Err }
 var ErrSharedLocked = errors.New("its lock is held by another process, which may be stopped; this decision does not wait for it any longer")
 
 // Others lists the live claims of other users in a shared directory ([Options].Shared), without
-// a lock and without changing anything, and says which files there are ignored. The
+// a lock and without changing anything, and returns a warning for each file there that is ignored. The
 // error is a [*SharedError]. A directory that is fit for sharing and empty is no error.
 func Others(dir string) ([]Holder, []Warning, error) {
 	d, err := openShared(dir)
@@ -60,7 +60,7 @@ func Others(dir string) ([]Holder, []Warning, error) {
 	return seen.others, seen.warnings(dir), nil
 }
 
-// sharedClaims is what one look into the shared directory found.
+// sharedClaims is the result of one look into the shared directory.
 type sharedClaims struct {
 	others []Holder
 	own    []Holder // of this user, in whatever ledger
@@ -109,7 +109,7 @@ func (s *sharing) first(text string) bool {
 	return true
 }
 
-// lockPatience is how long to wait for the lock.
+// lockPatience returns the longest wait for the lock.
 func (s *sharing) lockPatience() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// errNoSharing: owners, sticky directories and locks that bind nobody are what sharing between
-// users who do not trust each other stands on.
+// errNoSharing: sharing between users who do not trust each other stands on owners, sticky
+// directories, and locks that bind nobody.
 var errNoSharing = fmt.Errorf("users do not share claims on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 
 // sharedDir and sharedClaim are never made here.

@@ -162,7 +162,7 @@ func (d *sharedDir) holds(boot, id string) bool {
 	return err == nil && live
 }
 
-// rereads is how often a file is read that looks broken: its owner may have been writing.
+// rereads is the number of times a file is read that looks broken: its owner may have been writing.
 const rereads = 3
 
 func (d *sharedDir) read(n noteName) (about note, live bool, err error) {

@@ -13,11 +13,11 @@ import (
 // open; the next round takes the next ones.
 const reapAtOnce = 32
 
-// Swept is what a sweep did.
+// Swept is the result of a sweep.
 type Swept struct {
 	// Removed are dead claims that are gone now.
 	Removed []Holder
-	// Stale are dead claims that could not be cleaned up; [Holder.StaleWhy] says why.
+	// Stale are dead claims that could not be cleaned up; [Holder.StaleWhy] is the reason.
 	Stale []Holder
 }
 

@@ -48,7 +48,7 @@ func (a *acquisition) sleepUntilNext(ctx context.Context, position int) error {
 	return a.notifier.wait(ctx, d)
 }
 
-// sleepTime is how long a waiter sleeps when nothing wakes it.
+// sleepTime returns the time that a waiter sleeps when nothing wakes it.
 func sleepTime(position int) time.Duration {
 	switch {
 	case position <= 1:

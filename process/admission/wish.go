@@ -27,22 +27,23 @@ type Wish struct {
 	Force bool `json:"force,omitempty"`
 }
 
-// Answer is what came of a [Wish].
+// Answer is the outcome of a [Wish].
 type Answer struct {
 	Number string `json:"number"`
 	// From and To are the memory limit before and after, in bytes.
 	From limit.Bytes `json:"from_bytes"`
 	To   limit.Bytes `json:"to_bytes"`
-	// Refused says why nothing was done, "" when it was.
+	// Refused is the reason why nothing was done, "" when it was.
 	Refused string `json:"refused,omitempty"`
-	// Note is what the person should know beside it.
+	// Note is a remark for the person.
 	Note string `json:"note,omitempty"`
 }
 
 // maxWish bounds the file of a wish or an answer, in bytes.
 const maxWish = 4096
 
-// wishPatience is how long a wish waits for its answer: a run looks at least every two seconds. wishPoll is how often that is looked for.
+// wishPatience bounds the wait of a wish for its answer: a run looks at least every two seconds. wishPoll is the time between two looks for
+// it.
 const (
 	wishPatience = 10 * time.Second
 	wishPoll     = 50 * time.Millisecond
@@ -103,7 +104,7 @@ func takeWish(path string) (w Wish, ok bool) {
 	return w, err == nil && json.Unmarshal(text, &w) == nil
 }
 
-// Answer tells who asked.
+// Answer stores the outcome for the process that asked.
 func (c *Claim) Answer(a Answer) error { return writeWish(c.ledger.answerPath(c.id), a) }
 
 func writeWish(path string, v any) error {
