@@ -21,16 +21,16 @@ import (
 type Request struct {
 	// Tool names what runs: history, estimate and slots go by it. Required.
 	Tool string
-	// Variant is which of a generic tool's uses it is ("test" of make test): history and estimate go by it too. "" is none.
+	// Variant names the use of a generic tool ("test" of make test): history and estimate go by it too. "" is none.
 	// It is stored, so it must hold no secret.
 	Variant string
-	// Project is what the history belongs to; zero means that of the working directory.
+	// Project owns the history; zero means that of the working directory.
 	Project usage.Project
-	// Reservation is what to set aside, in bytes; 0 means the estimate.
+	// Reservation is the memory to set aside, in bytes; 0 means the estimate.
 	Reservation limit.Bytes
-	// Slots is how many runs of Tool there may be at once; 0 is no bound.
+	// Slots bounds the runs of Tool at once; 0 is no bound.
 	Slots int
-	// Wait is how long to queue for memory and slots: 0 not at all, [admission.Forever]
+	// Wait bounds the time in the queue for memory and slots: 0 not at all, [admission.Forever]
 	// without an end. Check does not wait.
 	Wait time.Duration
 	// Force goes ahead whatever the sum and the slots say; the ledger notes it.
@@ -39,18 +39,18 @@ type Request struct {
 	Progress func(admission.Progress)
 }
 
-// Decision is whether a run would be admitted now, and why.
+// Decision reports whether a run would be admitted now, and why.
 type Decision struct {
 	Admitted bool
-	// Refused says what is missing when it is not admitted; else it is nil.
+	// Refused names what is missing when it is not admitted; else it is nil.
 	Refused *admission.Refused
-	// Estimate is what the run will need, and where that comes from.
+	// Estimate is the expected need of the run, with its source.
 	Estimate estimate.Estimate
 	// Terms are all terms of the sum.
 	Terms admission.Terms
 }
 
-// Check tells whether the run would be admitted now. It changes nothing. The error says that there
+// Check reports whether the run would be admitted now. It changes nothing. The error says that there
 // is no answer: an [*admission.UnavailableError], a request that makes no sense, or the cause of ctx.
 func (g *Guard) Check(ctx context.Context, r Request) (Decision, error) {
 	ask, d := g.request(r)
@@ -122,7 +122,7 @@ type Admission struct {
 // started: what runs inside finds its reservation by it.
 func (a *Admission) ID() string { return a.claim.ID() }
 
-// Estimate is what the run was expected to need.
+// Estimate returns the need that was expected of the run.
 func (a *Admission) Estimate() estimate.Estimate { return a.estimate }
 
 // Terms is the sum at the moment of admission.
@@ -142,7 +142,7 @@ func (a *Admission) Remember(r sandbox.Remains) error { return a.claim.Record(r)
 // without a control group needs it.
 func (a *Admission) Observe(current limit.Bytes) error { return a.claim.Observe(current) }
 
-// Record adds the run to the history, from which later runs are estimated. The error says why it
+// Record adds the run to the history, from which later runs are estimated. The error is the reason why it
 // was not remembered; a caller may well go on.
 func (a *Admission) Record(r usage.Run) error {
 	if a.guard.history == nil {
@@ -168,7 +168,7 @@ func outcomeOf(r sandbox.Result) journal.Outcome {
 	return r.Outcome()
 }
 
-// RunOf is what to record of a sandboxed run that had the given memory limit in bytes.
+// RunOf returns the record of a sandboxed run that had the given memory limit in bytes.
 // KilledChildren counts what the kernel killed; children that the monitor layer ended are in the
 // journal's report.
 func RunOf(r sandbox.Result, memory limit.Bytes) usage.Run {

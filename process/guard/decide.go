@@ -12,23 +12,23 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Host is what the host and the enclosing control groups have; Err says why it is not known.
+// Host is the memory of the host and of the enclosing control groups; Err is the reason why it is not known.
 type Host struct {
 	Reading headroom.Reading
 	Err     error
 }
 
-// Numbers are what one run is expected to need and what it may use, in bytes.
+// Numbers are the expected need and the limits of one run, in bytes.
 type Numbers struct {
 	Estimate estimate.Estimate
-	// Reservation is what admission sets aside: the estimate, but not more than a limit of the user's own (memory_max) allows
+	// Reservation is the memory that admission sets aside: the estimate, but not more than a limit of the user's own (memory_max) allows
 	// the run to use.
 	Reservation limit.Bytes
-	// MinFree is what admission leaves free on the host.
+	// MinFree is the memory that admission leaves free on the host.
 	MinFree limit.Bytes
 	// Memory is the memory limit.
 	Memory limit.Bytes
-	// LimitNote says why the memory limit is not what was asked for, "" when it is.
+	// LimitNote is the reason why the memory limit is not the one asked for, "" when it is.
 	LimitNote string
 	// Ceiling is the most that a memory limit could be here, 0 when that is not known, and CeilingOf what makes it so.
 	Ceiling   limit.Bytes
@@ -39,7 +39,7 @@ const (
 	// leastAuto is the least memory limit that "auto" sets: a limit is there to stop a runaway,
 	// and every agent CLI works in much less.
 	leastAuto = 4 * limit.GiB
-	// leastShare is what "auto" gives where min_free is nearly all that there is.
+	// leastShare is the limit for "auto" where min_free is nearly all that there is.
 	leastShare = 256 * limit.MiB
 )
 
@@ -91,7 +91,7 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 }
 
 // Below is a memory limit as it may be here: strictly below the enclosing ones, whose own kill may take everything in them, this process
-// too (a kubelet sets memory.oom.group). why says what it was kept below, "" when it is as it was. 0, no limit, is kept below too.
+// too (a kubelet sets memory.oom.group). why names what it was kept below, "" when it is as it was. 0, no limit, is kept below too.
 func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
 	outer, path := h.enclosing()
 	if outer <= 0 {
@@ -119,7 +119,7 @@ func (h Host) enclosing() (limit.Bytes, string) {
 	return tightest, path
 }
 
-// minFree is what admission leaves free on a host of this capacity.
+// minFree returns the memory that admission leaves free on a host of this capacity.
 func minFree(s config.Settings, capacity limit.Bytes) limit.Bytes {
 	if s.MinFree == config.Auto {
 		return headroom.MinFree(capacity)
@@ -137,7 +137,7 @@ func WithSettings(in estimate.Input, s config.Settings) estimate.Input {
 	return in
 }
 
-// DistrustedEstimate tells what is wrong with an initial estimate that a project's file gives and
+// DistrustedEstimate returns the fault of an initial estimate that a project's file gives and
 // that this host could never set aside, min_free left alone; ok when there is nothing. Believing it
 // would let a cloned repository keep every run from starting.
 func DistrustedEstimate(s config.Settings, host Host) (wrong config.Problem, ok bool) {
@@ -174,8 +174,8 @@ func (n Numbers) Ask(s config.Settings) admission.Request {
 	return r
 }
 
-// InputOf is what a history knows of a variant of a tool in a project, as an estimate wants it. The files of other
-// projects are read only if this one's say nothing. off receives what could not be read; h may be nil.
+// InputOf returns the knowledge of a history about a variant of a tool in a project, as an estimate wants it. The files of other
+// projects are read only if this one's hold nothing. off receives what could not be read; h may be nil.
 func InputOf(h *usage.History, projectKey, tool, variant string, off func(error)) estimate.Input {
 	if h == nil {
 		return estimate.Input{}

@@ -1,4 +1,4 @@
-// Package guard is the resource guard for Go programs: it says what a run will need, whether
+// Package guard is the resource guard for Go programs: it estimates the need of a run, decides whether
 // this machine can carry it now, sets the memory aside, and remembers what the run used.
 // `plimsoll run` does the same, and both see each other: they share one ledger and one history.
 //
@@ -10,7 +10,7 @@
 //	result, err := run.Wait()
 //	err = a.Record(guard.RunOf(result, memory))             // record
 //
-// It starts nothing and holds no limit; that is what package sandbox is for. A program that
+// It starts nothing and holds no limit; package sandbox does that. A program that
 // limits its work in some other way, or not at all, uses the guard alone and fills a
 // [usage.Run] with what it has measured.
 //

@@ -25,18 +25,18 @@ type Options struct {
 	// SharedDir is a directory made by an admin, through which users reckon with each other's
 	// claims; "" is none. See [admission.Options].Shared.
 	SharedDir string
-	// Keep is how many runs are remembered per tool and project (usage.KeptRuns).
+	// Keep is the number of runs remembered per tool and project (usage.KeptRuns).
 	Keep int
-	// InitialEstimates are what to reserve, in bytes, for tools without a history. Tools
+	// InitialEstimates are the reservations, in bytes, for tools without a history. Tools
 	// that are not in it go by their built-in profile, else by [estimate.FirstGuess]. Tools
 	// may be called by the other names of their profile: claude-code is claude.
 	InitialEstimates map[string]limit.Bytes
-	// MinFree is what must stay free on the host, in bytes: 0 means [headroom.MinFree] of its
+	// MinFree is the memory that must stay free on the host, in bytes: 0 means [headroom.MinFree] of its
 	// memory, below 0 nothing.
 	MinFree limit.Bytes
 	// CountSwap counts free swap as available.
 	CountSwap bool
-	// SlotsTotal is how many runs of all tools there may be at once; 0 is no bound.
+	// SlotsTotal bounds the runs of all tools at once; 0 is no bound.
 	SlotsTotal int
 	// Headroom reads what memory there is; nil means this machine's.
 	Headroom func() (headroom.Reading, error)
@@ -92,7 +92,7 @@ func Open(o Options) (*Guard, error) {
 	return g, nil
 }
 
-// Estimate says what the next run of tool will need: by the tool's history in the project, else by
+// Estimate returns the expected need of the next run of tool: by the tool's history in the project, else by
 // its history in other projects, else by the initial estimate. The zero project is that of the
 // working directory.
 func (g *Guard) Estimate(tool string, project usage.Project) estimate.Estimate {
@@ -129,7 +129,7 @@ func projectOf(p usage.Project) usage.Project {
 	return usage.Project{Key: here.Key, Path: here.Root}
 }
 
-// Current is what the run of a claim uses now, in bytes, as its control group says; 0 when it has
+// Current returns the use of the run of a claim now, in bytes, as its control group shows it; 0 when it has
 // none. It is for [admission.Options].Current.
 func Current(h admission.Holder) limit.Bytes {
 	remains, ok := Remains(h)
@@ -140,7 +140,7 @@ func Current(h admission.Holder) limit.Bytes {
 	return used
 }
 
-// ReapGrace is what processes of a dead supervisor's run get between SIGTERM and SIGKILL.
+// ReapGrace is the time that processes of a dead supervisor's run get between SIGTERM and SIGKILL.
 const ReapGrace = 2 * time.Second
 
 // Reap ends and removes what a dead supervisor has left behind. It is for
@@ -156,7 +156,7 @@ func Reap(h admission.Holder) error {
 	return sandbox.Remove(remains, ReapGrace)
 }
 
-// Remains is what a claim says about its run; ok is false when that is nothing or unreadable.
+// Remains returns the record of its run in a claim; ok is false when there is none or it is unreadable.
 func Remains(h admission.Holder) (r sandbox.Remains, ok bool) {
 	if len(h.Remains) == 0 || json.Unmarshal(h.Remains, &r) != nil {
 		return sandbox.Remains{}, false

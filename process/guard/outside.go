@@ -46,7 +46,7 @@ func Paused(h admission.Holder) bool {
 	return err == nil && sandbox.Paused(r, h.Owner.PID)
 }
 
-// CPUTime is as [sandbox.CPUTime].
+// CPUTime returns the result of [sandbox.CPUTime] for the run of a claim.
 func CPUTime(h admission.Holder) (used time.Duration, ok bool) {
 	r, err := reachable(h)
 	if err != nil {
@@ -74,7 +74,7 @@ func End(h admission.Holder) error {
 	return failed
 }
 
-// reachable is where the processes of a run are.
+// reachable returns the remains of a run whose processes can be reached from here.
 func reachable(h admission.Holder) (sandbox.Remains, error) {
 	switch {
 	case h.User != "":
