@@ -12,11 +12,11 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// Place is where one process sits.
+// Place is the position of one process in the hierarchies.
 type Place struct {
 	// Unified is the directory of the process's cgroup v2 group, "" when there is none.
 	Unified string
-	// UnifiedMount is where the cgroup2 file system is mounted.
+	// UnifiedMount is the mount point of the cgroup2 file system.
 	UnifiedMount string
 	// V1 maps a controller of a v1 hierarchy ("memory", "pids", "freezer") to the
 	// directory of the process's group in it.
@@ -45,14 +45,14 @@ func Of(pid string) (Place, error) {
 type Mount struct {
 	// Root is the group that is mounted here, "/" for the whole hierarchy.
 	Root string
-	// Point is where it is mounted.
+	// Point is the directory it is mounted on.
 	Point string
 	// Unified says that it is cgroup v2; else Controllers lists those of the v1 hierarchy.
 	Unified     bool
 	Controllers []string
 }
 
-// maxTable is how much of one file is read, in bytes: 20,000 mounts, or 500,000 processes.
+// maxTable bounds the bytes read of one file: 20,000 mounts, or 500,000 processes.
 const maxTable = 4 << 20
 
 // maxMounts bounds what is kept of a mount table: every container's bind mount of
@@ -97,7 +97,7 @@ func Parse(groups, mountinfo string) Place {
 	return place
 }
 
-// dir is where the group shows under the mount; false when the mount does not show it.
+// dir returns the directory of the group under the mount; false when the mount does not show it.
 func (m Mount) dir(group string) (string, bool) {
 	if strings.HasPrefix(group, "/..") { // outside of our cgroup namespace
 		return "", false

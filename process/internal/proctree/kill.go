@@ -15,7 +15,7 @@ const DefaultKillWithin = 5 * time.Second
 
 // KillOptions configure [Tree.KillTree].
 type KillOptions struct {
-	// Grace is how long the members may take to end on SIGTERM; 0 kills at once.
+	// Grace is the time that the members have to end on SIGTERM; 0 kills at once.
 	Grace time.Duration
 	// SpareRoot leaves the root alone and ends only its descendants.
 	SpareRoot bool
@@ -90,7 +90,7 @@ type killing struct {
 	lastError error
 }
 
-// settleScans is how often an empty tree that is not settled is looked at again without a pause.
+// settleScans is the number of times an empty tree that is not settled is looked at again without a pause.
 const settleScans = 4
 
 // look scans and records who is alive.

@@ -9,7 +9,7 @@ import (
 
 // OOMScoreAdj raises a process's oom_score_adj to value (-1000 … 1000). It never lowers
 // it: a score that is as high or higher stays. Raising needs no privilege for one's own
-// processes. changed says whether it was written.
+// processes. changed reports whether it was written.
 func OOMScoreAdj(pid, value int) (changed bool, err error) {
 	return raiseOOMScore("/proc", pid, value)
 }

@@ -104,10 +104,10 @@ func number(b []byte) (value uint64, rest []byte, ok bool) {
 	return value, b[i:], true
 }
 
-// statm is what /proc/PID/statm says, in pages.
+// statm is the content of /proc/PID/statm, in pages.
 type statm struct{ resident, shared, data uint64 }
 
-// private is what is resident and not shared with a file or tmpfs, in pages.
+// private returns the memory that is resident and not shared with a file or tmpfs, in pages.
 func (s statm) private() uint64 { return s.resident - min(s.resident, s.shared) }
 
 // parseStatm reads "size resident shared text lib data dt" (proc_pid_statm(5)). It does not allocate
@@ -151,7 +151,7 @@ func kilobytes(b []byte, name string) (limit.Bytes, bool) {
 	return 0, false
 }
 
-// rollup is what /proc/PID/smaps_rollup says, in bytes; shared pages are divided among
+// rollup is the content of /proc/PID/smaps_rollup, in bytes; shared pages are divided among
 // those who map them.
 type rollup struct{ rss, anon, file, shmem, swap limit.Bytes }
 

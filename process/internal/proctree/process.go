@@ -59,7 +59,7 @@ const (
 	// DefaultMaxOpenFiles bounds the statm files kept open; a quarter of the soft limit
 	// of open files (RLIMIT_NOFILE) bounds them too.
 	DefaultMaxOpenFiles = 512
-	// DefaultPreciseLargest is how many processes [Tree.Precise] asks for exact figures.
+	// DefaultPreciseLargest is the number of processes that [Tree.Precise] asks for exact figures.
 	DefaultPreciseLargest = 32
 )
 
@@ -100,7 +100,7 @@ type Options struct {
 	testing testOptions
 }
 
-// Changes says what a scan found.
+// Changes is the result of a scan.
 type Changes struct {
 	// Appeared are the processes that became members, ancestors before descendants.
 	Appeared []Process
@@ -108,9 +108,9 @@ type Changes struct {
 	Gone []Process
 }
 
-// Usage is what the tree holds at one moment. All sizes are in bytes.
+// Usage is the memory of the tree at one moment. All sizes are in bytes.
 type Usage struct {
-	// Processes is how many members were measured, zombies not among them.
+	// Processes is the number of members measured, zombies not among them.
 	Processes int
 	// Anon is private memory: heaps, stacks, written copies. See the package page for how
 	// it is estimated when Precise is false.
@@ -123,7 +123,7 @@ type Usage struct {
 	Shared limit.Bytes
 	// Shmem is tmpfs, memfd and shared anonymous memory that is mapped (0 unless Precise).
 	Shmem limit.Bytes
-	// Swap is what was swapped out, each shared page once (0 unless Precise).
+	// Swap is the memory that was swapped out, each shared page once (0 unless Precise).
 	Swap limit.Bytes
 	// HighWater is the largest resident size that the kernel recorded for any one member
 	// since New, file pages included: a lower bound of the tree's peak.
@@ -136,10 +136,10 @@ type Usage struct {
 	LargestBytes limit.Bytes
 	// Precise says that shared pages were counted once, for all but Estimated processes.
 	Precise bool
-	// Estimated is how many processes of a precise figure were too small to be asked, or
+	// Estimated is the number of processes of a precise figure that were too small to be asked, or
 	// did not allow it, and count with their private resident memory instead.
 	Estimated int
-	// Unreadable is how many members could not be measured at all.
+	// Unreadable is the number of members that could not be measured at all.
 	Unreadable int
 }
 
@@ -149,11 +149,11 @@ func (u Usage) Working() limit.Bytes { return u.Anon + u.Shmem + u.Swap }
 
 // Counters say what the bounds of a [Tree] did.
 type Counters struct {
-	// Scans is how often the processes were listed.
+	// Scans is the number of times the processes were listed.
 	Scans uint64
-	// StatReads is how often a process had to be asked who it is.
+	// StatReads is the number of times a process had to be asked for its identity.
 	StatReads uint64
-	// CookieReads is how many environments were searched.
+	// CookieReads is the number of environments searched.
 	CookieReads uint64
 	// OverMembers counts processes left out because the tree was full.
 	OverMembers uint64
@@ -166,11 +166,11 @@ type Counters struct {
 	Reopened uint64
 	// OOMScoreFailed counts members whose OOM score could not be raised.
 	OOMScoreFailed uint64
-	// OpenFiles is how many files are kept open now.
+	// OpenFiles is the number of files kept open now.
 	OpenFiles int
 }
 
-// Fate is how a leftover ended.
+// Fate is the end of a leftover.
 type Fate string
 
 // The fates of a [Leftover].

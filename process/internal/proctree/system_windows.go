@@ -66,7 +66,7 @@ func startOf(pid int) (uint64, error) {
 	return creationTime(handle)
 }
 
-// creationTime is when the process behind handle began. A process that ended can still be
+// creationTime returns the time at which the process behind handle began. A process that ended can still be
 // opened while somebody holds a handle of it; it counts as gone.
 func creationTime(handle windows.Handle) (uint64, error) {
 	var created, exited, kernel, user windows.Filetime
@@ -113,7 +113,7 @@ type memoryCounters struct {
 	pagefileUsage, peakPagefileUsage, privateCommit uintptr
 }
 
-// memoryOf asks for the private commit charge, which is what a job's limit counts, and the
+// memoryOf returns the private commit charge, which a job's limit counts, and the
 // working set.
 func memoryOf(p Process) (private, resident limit.Bytes, err error) {
 	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(p.PID))

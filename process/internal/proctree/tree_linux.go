@@ -37,7 +37,7 @@ type Tree struct {
 	recheck []*member // seen once, to be looked at again: they may just have exec'd
 	past    pidRing   // members that ended: they may still name a session or group
 	fresh   []listed
-	// undecided is how many processes the last scan could not decide about yet, or saw only in
+	// undecided is the number of processes that the last scan could not decide about yet, or saw only in
 	// the listing, or found dead that may have forked after it (see living).
 	undecided int
 	lastPID   int // the number given out last when living looked before; 0: not known
@@ -272,7 +272,7 @@ func (t *Tree) newest() int {
 	return int(value)
 }
 
-// isRoot says whether p is the process the tree grows from.
+// isRoot reports whether p is the process the tree grows from.
 func (t *Tree) isRoot(p Process) bool {
 	return t.root.start != 0 && p.id() == t.root
 }

@@ -9,8 +9,8 @@ package rounding
 
 import "time"
 
-// step is what ends of pauses are rounded to, and slowStep those of pauses that are as long: a run that waits for something is then looked at once in two
-// seconds by all its watches together. What waits shorter than step is in a hurry and is not rounded.
+// step is the unit to which ends of pauses are rounded, and slowStep that for pauses at least as long: a run that waits for something is
+// then looked at once in two seconds by all its watches together. A wait shorter than step is in a hurry and is not rounded.
 const (
 	step     = time.Second
 	slowStep = 2 * time.Second
@@ -19,8 +19,8 @@ const (
 // began differs between processes, so that those of many runs look at different moments.
 var began = time.Now()
 
-// Pause is a pause of about d that ends a whole number of seconds after this process began, at most half a second shorter or longer; from two seconds on an
-// even number, at most one second shorter or longer. One of less than a second is not changed.
+// Pause returns a pause of about d that ends a whole number of seconds after this process began, at most half a second shorter or longer;
+// from two seconds on an even number, at most one second shorter or longer. One of less than a second is not changed.
 func Pause(d time.Duration) time.Duration { return pause(time.Since(began), d) }
 
 func pause(since, d time.Duration) time.Duration {
