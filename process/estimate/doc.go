@@ -1,4 +1,4 @@
-// Package estimate says how much memory a run will need, from what earlier runs needed.
+// Package estimate predicts the memory that a run will need from the needs of earlier runs.
 //
 // It is pure: it reads no file and no clock. The history comes from package usage, and [FromRuns]
 // reads it as [Sample]s, each of which knows whether it is the demand or only a lower bound of it:

@@ -22,16 +22,16 @@ const (
 	SourceDefault     = "default"
 )
 
-// Estimate is how much memory a run is expected to need.
+// Estimate is the memory that a run is expected to need.
 type Estimate struct {
 	Bytes limit.Bytes
 	// Source is one of the Source constants.
 	Source string
-	// Samples is how many earlier runs it rests on; 0 unless Source is a history.
+	// Samples is the number of earlier runs it rests on; 0 unless Source is a history.
 	Samples int
 	// Stated says that somebody has said so much, in a flag or a configuration.
 	Stated bool
-	// FromKills is how much of Bytes comes only from runs that ran out of memory. They needed more than they had, and nobody
+	// FromKills is the part of Bytes that comes only from runs that ran out of memory. They needed more than they had, and nobody
 	// knows how much.
 	FromKills limit.Bytes
 }
@@ -99,7 +99,7 @@ func (in Input) Estimate() (Estimate, error) {
 	return without, nil
 }
 
-// initial is what there is without any history.
+// initial returns the estimate without any history.
 func (in Input) initial() Estimate {
 	switch {
 	case in.Configured > 0:

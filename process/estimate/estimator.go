@@ -9,13 +9,13 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Estimator says how much memory the next run needs, from the samples of earlier ones.
+// Estimator predicts the need of memory of the next run from the samples of earlier ones.
 type Estimator struct {
-	// Name is what configuration and reports call it.
+	// Name is its name in configuration and reports.
 	Name string
 	// Rule is the formula in one line, for people.
 	Rule string
-	// Window is how many samples it looks at, the newest.
+	// Window is the number of samples it looks at, the newest.
 	Window int
 
 	bytes func([]Sample) float64
@@ -35,7 +35,7 @@ func (e Estimator) Bytes(samples []Sample) limit.Bytes {
 const (
 	// Default is the estimator in force.
 	Default = "tail"
-	// Baseline is what everything else is compared with.
+	// Baseline names the estimator that all others are compared with.
 	Baseline = "p95"
 )
 
@@ -160,7 +160,7 @@ func spread(samples []Sample) float64 {
 	return math.Sqrt(sum / float64(len(samples)-1))
 }
 
-// Constants of bound and tail. docs/estimates.md says how they were found.
+// Constants of bound and tail. docs/estimates.md describes the measurements behind them.
 var (
 	boundParams = Params{Base: 1.03, Cap: 0.6, Fall: 0.5}
 	tailParams  = Params{Base: 1.02, Cap: 2.5, Fall: 0.5, Factor: 6, Keep: 50, Half: 25}
@@ -191,7 +191,7 @@ func (p Params) tail(samples []Sample) float64 {
 	return max(largest*(p.Base+margin), largest+float64(tailExtra), floor(samples))
 }
 
-// floor is what the estimate must not go below because memory ran out in one of the last
+// floor returns the bytes that the estimate must not go below because memory ran out in one of the last
 // floorRuns runs; 0 when it did not.
 func floor(samples []Sample) float64 {
 	f := 0.0

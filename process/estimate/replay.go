@@ -13,23 +13,23 @@ import (
 
 // Task is one run of a replay.
 type Task struct {
-	// Process is what the history is kept by: a process of a workflow, or a tool in a project.
+	// Process is the key of the history: a process of a workflow, or a tool in a project.
 	Process string
 	// Start and End say when the task ran; its peak is known from End on.
 	Start, End time.Time
-	// Runtime is how long it held its memory. It may be shorter than End − Start.
+	// Runtime is the time for which it held its memory. It may be shorter than End − Start.
 	Runtime time.Duration
-	// Sample is what it needed. A censored one teaches the estimator and is not counted,
+	// Sample is its need. A censored one teaches the estimator and is not counted,
 	// because nobody knows what would have been enough.
 	Sample Sample
 }
 
-// Score is what a replay counts. Waste and Used are in byte-seconds.
+// Score is the result of a replay. Waste and Used are in byte-seconds.
 type Score struct {
 	// Tasks were estimated from history and counted. First had no history yet, so that no
 	// estimator had a say; Censored are those whose need is unknown. Neither is counted.
 	Tasks, First, Censored int
-	// Under is how many of Tasks were reserved less than they needed.
+	// Under is the number of Tasks that were reserved less than they needed.
 	Under int
 	Waste float64
 	Used  float64
@@ -43,7 +43,7 @@ func (s Score) UnderPercent() float64 {
 	return 100 * float64(s.Under) / float64(s.Tasks)
 }
 
-// WasteRatio is what was reserved in vain over what was used (GBh per GBh); 0 without use.
+// WasteRatio returns the memory reserved in vain over the memory used (GBh per GBh); 0 without use.
 func (s Score) WasteRatio() float64 {
 	if s.Used == 0 {
 		return 0

@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Sample is what one run teaches about the memory the next one needs.
+// Sample is the evidence of one run about the memory the next one needs.
 type Sample struct {
-	// Demand is what the run needed, in bytes; never 0.
+	// Demand is the need of the run, in bytes; never 0.
 	Demand limit.Bytes
 	// Censored says that the run was cut short for memory: it needed at least Demand.
 	Censored bool
@@ -27,7 +27,7 @@ type Sample struct {
 
 // The rule by which [FromRun] reads a recorded run.
 const (
-	// cacheShare is how much of an exact peak may be file cache for the peak to count as
+	// cacheShare is the largest share of file cache in an exact peak for the peak to count as
 	// demand. The kernel counts page cache into a group's high-water mark and gives it back
 	// under pressure; `cat` of a large file has a peak of exactly the limit and needs nothing.
 	cacheShare = 0.10
@@ -103,7 +103,7 @@ func cacheOf(r usage.Run) float64 {
 	return float64(r.Peak-r.PeakAnon) / float64(r.Peak)
 }
 
-// killed tells whether memory ended the run or a part of it.
+// killed reports whether memory ended the run or a part of it.
 func killed(r usage.Run) bool {
 	return r.Outcome == journal.OutcomeOOM || r.Outcome == journal.OutcomeLimit || r.OOMKills > 0 || r.KilledChildren > 0
 }

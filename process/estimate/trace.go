@@ -17,7 +17,7 @@ import (
 const (
 	// MaxTraceLine is the longest record, in bytes.
 	MaxTraceLine = 1 << 20
-	// MaxTraceTasks is how many tasks are read.
+	// MaxTraceTasks bounds the tasks that are read.
 	MaxTraceTasks = 1 << 20
 
 	maxColumns = 1024
@@ -27,9 +27,9 @@ const (
 // ErrTrace is wrapped by every error about the content of a trace.
 var ErrTrace = errors.New("not a usable trace")
 
-// TraceCount says what became of a trace's rows.
+// TraceCount counts the rows of a trace by their fate.
 type TraceCount struct {
-	// Rows is how many there were; those that are not tasks were left out because they
+	// Rows is the number of all; those that are not tasks were left out because they
 	// failed or did not run (NotCompleted), have no peak (NoPeak), no time (NoTime), or are
 	// the last line of a file that ends inside it (Truncated).
 	Rows, NotCompleted, NoPeak, NoTime, Truncated int
