@@ -17,11 +17,11 @@ const Schema = 1
 
 // Bounds of one project's file.
 const (
-	// KeptRuns is how many runs are kept per tool and project.
+	// KeptRuns is the number of runs kept per tool and project.
 	KeptRuns = 200
-	// MaxTools is how many tools a project's file holds, each of their variants counted.
+	// MaxTools bounds the tools in a project's file, each of their variants counted.
 	MaxTools = 64
-	// MaxVariants is how many variants of one tool a project's file holds beside the tool itself.
+	// MaxVariants bounds the variants of one tool in a project's file beside the tool itself.
 	MaxVariants = 24
 	// MaxFileBytes is the largest file that is read; one that is larger is damaged,
 	// because MaxTools × KeptRuns of the longest records take less.
@@ -83,7 +83,7 @@ func (r record) run() Run {
 var errNewer = errors.New("newer schema")
 
 // parse reads a project's file and checks everything in it. An error other than errNewer
-// means that the file is damaged; its text says where.
+// means that the file is damaged; its text names the place.
 func parse(body []byte, key string) (*document, error) {
 	var d document
 	if err := json.Unmarshal(body, &d); err != nil || d.Schema != Schema {
@@ -125,7 +125,7 @@ func parse(body []byte, key string) (*document, error) {
 	return &d, nil
 }
 
-// unusable says why a body is not a document of this schema. It looks at the version alone,
+// unusable returns the reason why a body is not a document of this schema. It looks at the version alone,
 // because a newer schema may have other types under the same names.
 func unusable(body []byte, decoding error) error {
 	var version struct {

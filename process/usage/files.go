@@ -19,7 +19,7 @@ const (
 	temporaryInfix = ".tmp-"
 )
 
-// entriesOf reads at most maxEntries names of the directory and tells whether there are more.
+// entriesOf reads at most maxEntries names of the directory and reports whether there are more.
 func entriesOf(root *os.Root) (entries []os.DirEntry, more bool, err error) {
 	d, err := root.Open(".")
 	if err != nil {
@@ -60,7 +60,7 @@ func (h *History) setAside(root *os.Root, name string, damaged *damage) error {
 			}
 		}
 	}
-	// By name is by time, and the one just set aside stays also when the clock went back.
+	// Names sort by time, and the one just set aside stays also when the clock went back.
 	slices.Sort(old)
 	old = slices.DeleteFunc(old, func(n string) bool { return n == aside })
 	removed := 0

@@ -52,7 +52,7 @@ func (h *History) Forget(projectKey, tool string) (runs int, err error) {
 	return runs, nil
 }
 
-// forget removes a tool with all its variants, and says how many runs were kept of it.
+// forget removes a tool with all its variants, and returns the number of runs that were kept of it.
 func (d *document) forget(tool string) (runs int) {
 	d.Tools = slices.DeleteFunc(d.Tools, func(s *toolHistory) bool {
 		of, _ := splitHistoryKey(s.Tool)

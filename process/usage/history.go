@@ -24,15 +24,15 @@ import (
 
 // Defaults and bounds of a [History].
 const (
-	// DefaultLockWait is how long a writer waits for the others. A write holds the lock
+	// DefaultLockWait bounds the wait of a writer for the others. A write holds the lock
 	// for some milliseconds, on a busy disk for a tenth of a second, and a thousand runs may end at once.
 	DefaultLockWait = 2 * time.Minute
-	// MaxProjects is how many project files a listing reads.
+	// MaxProjects bounds the project files that a listing reads.
 	MaxProjects = 256
-	// MaxToolProjects is how many of the projects written last [History.ToolRuns] reads:
+	// MaxToolProjects bounds the projects written last that [History.ToolRuns] reads:
 	// it runs before every first run in a project and must take milliseconds.
 	MaxToolProjects = 32
-	// KeptCorrupt is how many damaged files are kept per project.
+	// KeptCorrupt is the number of damaged files kept per project.
 	KeptCorrupt = 3
 
 	maxEntries = 8192 // of the directory, seen by a listing
@@ -47,9 +47,9 @@ type Options struct {
 	// Warn is called with everything the user should know, one at a time per call of a
 	// method; nil logs it with slog.
 	Warn func(Warning)
-	// Keep is how many runs are kept per tool and project (KeptRuns, which is also the most).
+	// Keep is the number of runs kept per tool and project (KeptRuns, which is also the most).
 	Keep int
-	// LockWait is how long Append waits for other writers (DefaultLockWait).
+	// LockWait bounds the wait of Append for other writers (DefaultLockWait).
 	LockWait time.Duration
 }
 
@@ -71,7 +71,7 @@ func Open(stateDir string, o Options) *History {
 	return &History{directory: filepath.Join(stateDir, folder), options: o}
 }
 
-// Directory is where the project files are.
+// Directory returns the directory of the project files.
 func (h *History) Directory() string { return h.directory }
 
 // Append records one run of a tool in a project. The error is an [OffError] when the history
@@ -156,7 +156,7 @@ func (h *History) put(root *os.Root, name string, d *document) error {
 	return nil
 }
 
-// damage says why a file cannot be used.
+// damage is the reason why a file cannot be used.
 type damage struct{ why error }
 
 func (d *damage) Error() string { return d.why.Error() }

@@ -19,9 +19,9 @@ const (
 	MethodMaxRSS     = "ru_maxrss"
 )
 
-// Run is what is remembered of one run. Sizes are bytes.
+// Run is the record of one run. Sizes are bytes.
 type Run struct {
-	// Time is when the run ended, as the clock said. It orders nothing.
+	// Time is the end of the run, by the clock. It orders nothing.
 	Time time.Time
 	// Peak is the high-water mark, page cache included where the kernel counts it; 0 means
 	// that nothing was measured.
@@ -29,11 +29,11 @@ type Run struct {
 	// PeakAnon is the sampled working set (anonymous, shared and kernel memory); 0 means
 	// that it was not measured.
 	PeakAnon limit.Bytes
-	// Method says how Peak was measured, and Exact whether it is a high-water mark (true)
-	// or a lower bound (false).
+	// Method names the measurement of Peak, and Exact is true when it is a high-water mark
+	// and false when it is a lower bound.
 	Method string
 	Exact  bool
-	// Outcome says how the run ended.
+	// Outcome is the kind of the run's end.
 	Outcome journal.Outcome
 	// OOMKills counts what the kernel killed inside the run, KilledChildren all
 	// descendants that were ended for memory, by the kernel or by Plimsoll.
@@ -45,12 +45,12 @@ type Run struct {
 	// Layer is the sandbox layer that held the run.
 	Layer    string
 	ExitCode int
-	// Variant is which of a generic tool's uses it was, "" where there are none: "test" of make
+	// Variant names the use of a generic tool, "" where there are none: "test" of make
 	// test. Runs of one variant are kept together; see [History.Variants].
 	Variant string
 }
 
-// Project is what a history is kept for.
+// Project is the owner of a history.
 type Project struct {
 	// Key names the project's file. Different projects have different keys, also when
 	// their directories have one name. It consists of 1 to 120 of A-Z a-z 0-9 . _ - and
@@ -111,7 +111,7 @@ func validTool(tool string) error {
 	return nil
 }
 
-// valid tells what is impossible about r. The upper bounds are far beyond any machine
+// valid returns an error when something in r is impossible. The upper bounds are far beyond any machine
 // (1 PiB, 2^40 kills, a hundred years): they catch damage, not large runs.
 func (r Run) valid() error {
 	for _, size := range []struct {

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// WarningKind says what a [Warning] is about.
+// WarningKind is the subject of a [Warning].
 type WarningKind string
 
 // The kinds of warning.
@@ -32,7 +32,7 @@ type Warning struct {
 	Kind WarningKind
 	// Path is the file it is about, as it is called now.
 	Path string
-	// Count is how many things were dropped or left out, where the kind has a number.
+	// Count is the number of things dropped or left out, where the kind has a number.
 	Count int
 	// Text says it all in one sentence.
 	Text string
@@ -46,7 +46,7 @@ func (h *History) warn(w Warning) {
 	slog.Warn(w.Text, slog.String("kind", string(w.Kind)), slog.String("path", w.Path))
 }
 
-// OffReason says why there is no history.
+// OffReason is the reason why there is no history.
 type OffReason string
 
 // The reasons.
