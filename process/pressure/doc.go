@@ -37,7 +37,7 @@
 //
 // # What memory is left
 //
-// The figure that decides is what can still be given out, bounded by the enclosing
+// Decisions go by the memory that can still be given out, bounded by the enclosing
 // control groups. Pressure stall information (PSI) only moves the decision forward: memory
 // stalls were measured to read 0 while everything waited for the disk, so neither they nor
 // their absence is trusted alone.

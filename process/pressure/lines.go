@@ -7,9 +7,9 @@ import (
 	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
-// Reading is what memory is left at one moment.
+// Reading is the memory left at one moment.
 type Reading struct {
-	// Total is what can still be given out, Physical its part that is not swap, in bytes.
+	// Total is the memory that can still be given out, Physical its part that is not swap, in bytes.
 	Total, Physical limit.Bytes
 	// BoundBy names what leaves the least: "host", or a control group.
 	BoundBy string
@@ -45,10 +45,10 @@ func LinesFor(minFree, capacity limit.Bytes) Lines {
 	return Lines{Soft: soft, Hard: soft / 2}
 }
 
-// Near says whether stalls are worth reading: memory is within twice the soft line.
+// Near reports whether stalls are worth reading: memory is within twice the soft line.
 func (l Lines) Near(r Reading) bool { return min(r.Total, r.Physical) < 2*l.Soft }
 
-// relaxed is where what was held goes on: above the soft line, so that a run that is let
+// relaxed returns the level at which what was held goes on: above the soft line, so that a run that is let
 // go does not fall below it at once.
 func (l Lines) relaxed() limit.Bytes { return l.Soft + l.Soft/4 }
 
@@ -59,7 +59,7 @@ const (
 	ioStall     = 40
 )
 
-// level is how short memory is.
+// level is a degree of shortage of memory.
 type level int
 
 const (
@@ -75,7 +75,7 @@ func (l Lines) ample(r Reading) bool {
 	return min(r.Total, r.Physical) >= 8*l.Soft && min(r.Total, r.Physical) >= l.Hard
 }
 
-// levelOf tells how short memory is, and why it is urgent.
+// levelOf returns the degree of shortage, and why it is urgent.
 func (l Lines) levelOf(r Reading) (level, string) {
 	stalled := ""
 	switch {

@@ -16,11 +16,11 @@ type action struct {
 	peer Holder
 }
 
-// input is what the policy looks at.
+// input is the state that the policy decides on.
 type input struct {
 	now     time.Time
 	reading Reading
-	// frozen says whether our run is frozen in fact: a signal for it thaws it too.
+	// frozen reports whether our run is frozen in fact: a signal for it thaws it too.
 	frozen bool
 	// ledgerRead says that the ledger was asked for this look; holders are its runs, and
 	// ledgerErr why it did not answer.
@@ -74,7 +74,7 @@ const (
 	mostPeersPace = 4
 )
 
-// wants says whether this look needs the ledger.
+// wants reports whether this look needs the ledger.
 func (p *policy) wants(now time.Time, r Reading) bool {
 	if p.ledgerReadAt.IsZero() {
 		return true
@@ -329,7 +329,7 @@ func (p *policy) thawPeers(in input) []action {
 	return acts
 }
 
-// overdue says whether a peer has held its run for longer than it may, by the wall clock
+// overdue reports whether a peer has held its run for longer than it may, by the wall clock
 // that it wrote down or by what we saw ourselves.
 func (p *policy) overdue(now time.Time, h Holder) bool {
 	stamp := h.State.heldSince()

@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Mode is what a supervisor does with its run when it is its turn.
+// Mode is the action of a supervisor on its run when it is its turn.
 type Mode string
 
 // The modes.
@@ -17,7 +17,7 @@ const (
 	Kill   Mode = "kill"
 )
 
-// acts says whether a run in this mode gives way.
+// acts reports whether a run in this mode gives way.
 func (m Mode) acts() bool { return m == Freeze || m == Kill }
 
 // Child is a descendant of a run's command.
@@ -32,19 +32,19 @@ type Child struct {
 // Holder is a run in the ledger, as its supervisor published it.
 type Holder struct {
 	ID string
-	// Since is when it was admitted; the youngest gives way first.
+	// Since is the time at which it was admitted; the youngest gives way first.
 	Since time.Time
-	// Reservation is what it asked for and Current what it uses now, in bytes.
+	// Reservation is the memory it asked for and Current its use now, in bytes.
 	Reservation, Current limit.Bytes
 	// Nested says that it draws on another run's reservation: that one answers for it.
 	Nested bool
 	// Dead says that its supervisor has ended.
 	Dead bool
-	// State is what its supervisor published last; the zero State when it watches nothing.
+	// State was published last by its supervisor; the zero State when it watches nothing.
 	State State
 }
 
-// State is what a supervisor publishes about its run.
+// State is published by a supervisor about its run.
 type State struct {
 	Mode Mode
 	// Frozen is since when the whole run is frozen, zero when it is not.
@@ -52,7 +52,7 @@ type State struct {
 	// Stopped are the descendants that are stopped, and StoppedSince is since when.
 	Stopped      []Child
 	StoppedSince time.Time
-	// Acted is when the supervisor did something last, and Rests until when the run is left alone.
+	// Acted is the time of the supervisor's last action, and Rests the end of the time for which the run is left alone.
 	Acted, Rests time.Time
 }
 
@@ -67,7 +67,7 @@ func (s State) heldSince() time.Time {
 	return s.StoppedSince
 }
 
-// ActionKind is what is done; see [journal.Pressure].
+// ActionKind names an action; see [journal.Pressure].
 type ActionKind string
 
 // The kinds of actions.

@@ -17,19 +17,19 @@ type Pace struct {
 	// Fast, Normal and Slow are the pauses between looks: when memory is within twice the
 	// soft line (DefaultFast), within eight times (DefaultNormal), and else (DefaultSlow).
 	Fast, Normal, Slow time.Duration
-	// Ledger and Peers are how often the ledger is asked at most, under pressure
+	// Ledger and Peers are the least times between two readings of the ledger, under pressure
 	// (DefaultLedger) and else (DefaultPeers).
 	Ledger, Peers time.Duration
 	// Pause is the least time between two actions, of all supervisors together (DefaultPause).
 	Pause time.Duration
-	// Hold is how long anything is held at most (DefaultHold), and Rest how long a run is
+	// Hold is the longest time that anything is held (DefaultHold), and Rest the time that a run is
 	// left alone after that (DefaultRest).
 	Hold, Rest time.Duration
 	// Easy is for how long memory must be back before what is held goes on (DefaultEasy),
 	// and Calm until an episode is over (DefaultCalm).
 	Easy, Calm time.Duration
-	// Turn is how long the others wait for the run whose turn it is (DefaultTurn), and
-	// PeerGrace how long after Hold they let its run go (DefaultPeerGrace).
+	// Turn is the time that the others wait for the run whose turn it is (DefaultTurn), and
+	// PeerGrace the time after Hold at which they let its run go (DefaultPeerGrace).
 	Turn, PeerGrace time.Duration
 }
 
@@ -96,12 +96,12 @@ type Event struct {
 	Child Child
 	// Peer is the other run of DoThawPeer.
 	Peer string
-	// Reason says why, with the figures.
+	// Reason explains the event, with the figures.
 	Reason string
 	// Say is set for what a person at the terminal should read: at most one line an episode,
 	// and one more when the run gives way after a warning.
 	Say bool
-	// Err says why it could not be done.
+	// Err is the reason why it could not be done.
 	Err error
 }
 
