@@ -28,7 +28,7 @@
 // A writer never makes its caller wait: lines are put into memory and written by a goroutine 200 ms later at the latest, kills,
 // compactions and ends at once. Nothing runs while nothing happens. What finds no room is left out and counted: a run's file has
 // at most 4 MiB, the last 512 KiB of them for kills, compactions and the end, 896 KiB for samples. Those are at most 4,096, each with the
-// highest values of its interval: the intervals double with time. Each tells what has been counted before it, so that [Look] can leave out
+// highest values of its interval: the intervals double with time. Each holds the counts before it, so that [Look] can leave out
 // the middle of a file. [Prune] keeps 30 days, 10,000 runs and 256 MiB, and leaves what lives.
 //
 // Credentials do not get there: argv is masked by [secrets.Values.Argv], texts of events by [secrets.Text], and the values of variables

@@ -46,7 +46,7 @@ type Entry struct {
 	Observed
 	// Reason says in a few words why it ended as it did, or what it waits for.
 	Reason string `json:"reason"`
-	// Notifies is as in [Header].
+	// Notifies has the meaning of the field in [Header].
 	Notifies string `json:"notifies,omitempty"`
 
 	// Day is the folder of its file, Bytes the file's size and Dropped how many lines found no room in it.
@@ -55,7 +55,7 @@ type Entry struct {
 	Dropped int64  `json:"dropped,omitempty"`
 }
 
-// Observed is what the records of a run add to its report.
+// Observed is the part of a run's figures that its records add to its report.
 type Observed struct {
 	// LargestResult is the largest result of a tool in bytes, LargestTool which tool it was ("server/tool"). LargeResults counts
 	// those over [LargeResult].
@@ -72,14 +72,15 @@ type Observed struct {
 	BreakerTrips int64 `json:"breaker_trips,omitempty"`
 
 	// AgentRequests counts the requests to models that an agent of Plimsoll's own made, which go through no proxy; AgentPeakTokens and
-	// AgentLimitTokens are of the one whose window was the fullest. AgentRooms counts how often it made room, AgentCutBytes is what that cut.
+	// AgentLimitTokens are of the one whose window was the fullest. AgentRooms counts how often it made room, AgentCutBytes the bytes cut
+	// then.
 	AgentRequests    int64 `json:"agent_requests,omitempty"`
 	AgentPeakTokens  int64 `json:"agent_peak_tokens,omitempty"`
 	AgentLimitTokens int64 `json:"agent_limit_tokens,omitempty"`
 	AgentRooms       int64 `json:"agent_rooms,omitempty"`
 	AgentCutBytes    int64 `json:"agent_cut_bytes,omitempty"`
 
-	// Usage is what each of its models read and wrote, of the first 16 models.
+	// Usage is the tokens that each of its models read and wrote, of the first 16 models.
 	Usage []Usage `json:"usage,omitempty"`
 
 	model string    // of the last request of an agent of Plimsoll's own
@@ -153,13 +154,13 @@ func (e *Entry) PeakWindow() (tokens, limit int64) {
 	return e.AgentPeakTokens, e.AgentLimitTokens
 }
 
-// Killed is how many processes were killed for memory: those that are known by name, or as many as the kernel counted.
+// Killed returns the number of processes killed for memory: those that are known by name, or as many as the kernel counted.
 func (e *Entry) Killed() int { return max(e.OOMKills, e.KilledChildren) }
 
 // maxReason bounds the reason of an entry in bytes.
 const maxReason = 300
 
-// entryOf is what the index says of a run. day is the folder of its file.
+// entryOf returns the line of a run for the index. day is the folder of its file.
 func entryOf(h *Header, r *journal.Report, day string) Entry {
 	e := Entry{
 		ID: h.ID, Kind: h.Kind, Parent: h.Parent, PID: h.PID, Started: h.Started, Day: day, Notifies: h.Notifies,
@@ -172,7 +173,7 @@ func entryOf(h *Header, r *journal.Report, day string) Entry {
 	return e
 }
 
-// reasonOf says why a run ended as its report says. refusal is what a refused one was told.
+// reasonOf returns the reason for the end of a run in its report. refusal is the text for a refused one.
 func reasonOf(r *journal.Report, refusal string) string {
 	if r.Outcome == journal.OutcomeRefused {
 		first, _, _ := strings.Cut(cmp.Or(refusal, "refused"), "\n")

@@ -30,7 +30,7 @@ type Run struct {
 	// Report is the run report: as it stands while the run lives, as it was written once it has ended.
 	Report  journal.Report `json:"report"`
 	Samples []Sample       `json:"samples"`
-	// Context is how full the window was, request by request.
+	// Context is the fill of the window, request by request.
 	Context     []Context    `json:"context"`
 	Compactions []Compaction `json:"compactions"`
 	Kills       []Kill       `json:"kills"`
@@ -39,15 +39,15 @@ type Run struct {
 	Largest []Result `json:"largest"`
 	// Admission is the sum by which the run got its memory; nil before that, and without one.
 	Admission *journal.Admitted `json:"admission,omitempty"`
-	// Refusal is what a refused run was told.
+	// Refusal is the text for a refused run.
 	Refusal string `json:"refusal,omitempty"`
-	// Queue is where a waiting run stands.
+	// Queue is the place of a waiting run.
 	Queue *journal.Waiting `json:"queue,omitempty"`
 	// Records are the newest records.
 	Records []journal.Record `json:"records"`
 	// Model is the model of the last request.
 	Model string `json:"model,omitempty"`
-	// Seen is when the last line was written, Damaged counts lines that could not be read.
+	// Seen is the time of the last line, Damaged counts lines that could not be read.
 	Seen    time.Time `json:"seen"`
 	Damaged int       `json:"damaged,omitempty"`
 	// Newer says that the file is of a newer version, of which not all is known.
@@ -63,13 +63,13 @@ type Run struct {
 	peak     int64 // of the samples
 }
 
-// Context is how full the window of one request was, in tokens.
+// Context is the fill of the window in one request, in tokens.
 type Context struct {
 	Time   time.Time `json:"time"`
 	Tokens int64     `json:"tokens"`
 	Limit  int64     `json:"limit"`
 	Model  string    `json:"model"`
-	// Messages is how many messages it had.
+	// Messages is the number of messages it had.
 	Messages int `json:"messages,omitempty"`
 }
 
@@ -94,7 +94,7 @@ type Kill struct {
 // ByServerLimit says that an MCP server was killed at its own memory limit.
 const ByServerLimit = "its memory limit"
 
-// Tool is what one tool of an MCP server did, or ("" as the server) one of a model's.
+// Tool counts the calls of one tool of an MCP server, or ("" as the server) of one of a model's.
 type Tool struct {
 	Server         string `json:"server"`
 	Tool           string `json:"tool"`
@@ -220,7 +220,8 @@ func (r *Run) record(rec journal.Record) {
 	}
 }
 
-// killOf is what a record says was ended for memory or at another limit; ok is false for other records. tool is the run's.
+// killOf returns the process or run that a record reports as ended for memory or at another limit; ok is false for other records. tool is
+// the run's.
 func killOf(rec *journal.Record, tool string) (k Kill, ok bool) {
 	switch e := rec.Event.(type) {
 	case journal.ChildKilled:

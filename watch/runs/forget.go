@@ -15,11 +15,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Words are what is to be forgotten.
+// Words are the texts to forget.
 type Words interface {
 	// In reports that a text holds them.
 	In(text []byte) bool
-	// Blot writes over them, at the length that they have, and tells how often.
+	// Blot writes over them, at the length that they have, and returns the number of places.
 	Blot(text []byte) int
 }
 

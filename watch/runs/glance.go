@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// glanceRequests is how many of the newest requests a [Glance] takes the fullest window of: a client asks for a title or a
+	// glanceRequests is the number of the newest requests of which a [Glance] takes the fullest window: a client asks for a title or a
 	// summary in between, in a window of its own that is nearly empty.
 	glanceRequests = 8
 	// glanceBuffer is the longest line that is looked at: that of an end.
 	glanceBuffer = 2 * reservedEnd
-	// glancePart is how much is read of the beginning of a file, and of its end at first. The beginning holds how the run was admitted and
-	// that it started.
+	// glancePart is the number of bytes read of the beginning of a file, and of its end at first. The beginning holds how the run was
+	// admitted and that it started.
 	glancePart = 64 << 10
-	// glanceIndex is how much of the end of the index is read.
+	// glanceIndex bounds the bytes read of the end of the index.
 	glanceIndex = 256 << 10
-	// glanceChunk is how much of it is read at once, and the longest line that is looked at.
+	// glanceChunk is the number of bytes read of it at once, and the longest line that is looked at.
 	glanceChunk = maxIndexLine
 )
 
-// Glance is what a status line shows of one run. It comes from the beginning and the end of the run's file, of which only a few lines are
-// decoded: there is no list of runs to read.
+// Glance is the state of one run for a status line. It comes from the beginning and the end of the run's file, of which only a few lines
+// are decoded: there is no list of runs to read.
 type Glance struct {
-	// Entry is as in a list, but while the run lives its own counts are of the lines that were read: those below are of all.
+	// Entry has the fields of a list, but while the run lives its own counts are of the lines that were read: those below are of all.
 	Entry
 	// Sample is the newest one, the zero value before there is one.
 	Sample Sample
@@ -117,10 +117,10 @@ type glancer struct {
 	since    counts // the newest sample
 }
 
-// counts are what the lines of a run add up to.
+// counts are sums over the lines of a run.
 type counts struct{ compactions, kills int64 }
 
-// readEnds takes the beginning of a file of size bytes and as much of its end as a glance needs: all of it, where no sample tells what
+// readEnds takes the beginning of a file of size bytes and as much of its end as a glance needs: all of it, where no sample counts what
 // stands between.
 func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 	buffer := make([]byte, min(size, glancePart)) // one for both: a page of memory that is touched first costs more than what is read into it

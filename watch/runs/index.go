@@ -80,7 +80,7 @@ func (l *indexLine) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &l.sums)
 }
 
-// validID is what may be the name of a file: admission's alphabet.
+// validID reports whether id may be the name of a file: admission's alphabet.
 func validID(id string) bool {
 	if len(id) == 0 || len(id) > 64 {
 		return false

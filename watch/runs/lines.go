@@ -36,19 +36,19 @@ type Header struct {
 	// Notifies names the way by which the run's own plimsoll gives notices of it (see package notify), "" for none: who watches all runs by
 	// the same way leaves those to it. "-" is of a run of which nobody is to be told.
 	Notifies string `json:"notifies,omitempty"`
-	// Decision is what was known of the host when the run's numbers were decided.
+	// Decision is the knowledge of the host when the run's numbers were decided.
 	Decision Decision `json:"decision,omitzero"`
-	// Report is what the report says before the run: tool, project, command (masked), estimate, limits.
+	// Report is the part of the report known before the run: tool, project, command (masked), estimate, limits.
 	Report journal.Report `json:"report"`
 }
 
-// Decision is what the host had when a run was decided about. Sizes are in bytes.
+// Decision is the memory of the host when a run was decided about. Sizes are in bytes.
 type Decision struct {
 	AvailableBytes int64 `json:"available_bytes,omitempty"`
 	MinFreeBytes   int64 `json:"min_free_bytes,omitempty"`
 	// BoundBy is "host", or the cgroup that leaves the least.
 	BoundBy string `json:"bound_by,omitempty"`
-	// LimitNote says why the memory limit is not what was asked for.
+	// LimitNote is the reason why the memory limit is not the one asked for.
 	LimitNote string `json:"limit_note,omitempty"`
 	// CeilingBytes is the most that a memory limit could be there, and CeilingOf what makes it so, in words: "this machine", or a
 	// control group.
@@ -56,9 +56,9 @@ type Decision struct {
 	CeilingOf    string `json:"ceiling_of,omitempty"`
 }
 
-// Sample is what a run used, as the highest values of an interval. Sizes are in bytes.
+// Sample is the use of a run: the highest values of an interval. Sizes are in bytes.
 type Sample struct {
-	// AtMS is when the interval ended, in milliseconds since the run began, by a clock that does not jump.
+	// AtMS is the end of the interval, in milliseconds since the run began, by a clock that does not jump.
 	AtMS int64 `json:"at_ms"`
 	// Working can't be reclaimed; Charged counts against the limit, file cache included (0 where nobody counts it).
 	Working int64 `json:"working_bytes"`
@@ -69,7 +69,7 @@ type Sample struct {
 	// WindowTokens and WindowLimit are of the request that filled its window the most.
 	WindowTokens int64 `json:"window_tokens,omitempty"`
 	WindowLimit  int64 `json:"window_limit,omitempty"`
-	// DiskBytes is what the run has written to disks.
+	// DiskBytes is the number of bytes that the run has written to disks.
 	DiskBytes int64 `json:"disk_bytes,omitempty"`
 	// Compactions counts how often room was made since the run began, Kills what was ended for memory or at another limit: who
 	// wants to know that need not read what stands before the sample.

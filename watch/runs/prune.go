@@ -25,7 +25,7 @@ type Keep struct {
 	Bytes int64
 }
 
-// DefaultKeep is what is kept of runs that have ended.
+// DefaultKeep bounds the runs that have ended and are kept.
 var DefaultKeep = Keep{Age: 30 * 24 * time.Hour, Runs: 10_000, Bytes: 256 << 20}
 
 func (k Keep) orDefault() Keep {
@@ -154,7 +154,7 @@ func writeIndex(root *os.Root, gone Totals, list []Entry) error {
 	})
 }
 
-// end is when the run ended, as far as it is known.
+// end returns the time at which the run ended, as far as it is known.
 func (e *Entry) end() time.Time {
 	if e.Ended != nil {
 		return *e.Ended

@@ -74,7 +74,7 @@ func (s *sampler) take() Sample {
 	return out
 }
 
-// rest is what is held at the end.
+// rest returns the sample that is held at the end.
 func (s *sampler) rest() (Sample, bool) {
 	if !s.some {
 		return Sample{}, false
@@ -97,7 +97,7 @@ func (s *sampler) window(tokens, limit int64) {
 	}
 }
 
-// diskName is the limit whose use is what a run has written (write_max of package process/disk).
+// diskName is the name of the limit on the bytes a run writes (write_max of package process/disk).
 const diskName = "write_max"
 
 func (s *sampler) disk(e journal.LimitUsed) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// MemorySeries is what the run used over time, in n equal parts of it, each with its highest value in bytes. A part without a sample has
-// the value of the one before: nothing had changed. It is nil without samples.
+// MemorySeries returns the use of memory over time, in n equal parts of it, each with its highest value in bytes. A part without a sample
+// has the value of the one before: nothing had changed. It is nil without samples.
 func (r *Run) MemorySeries(n int) []int64 {
 	if len(r.Samples) == 0 || n <= 0 {
 		return nil
@@ -21,7 +21,7 @@ func (r *Run) MemorySeries(n int) []int64 {
 	return out
 }
 
-// WindowSeries is how full the window was over time, in n equal parts, each with its fullest request in tokens; nil without requests.
+// WindowSeries returns the fill of the window over time, in n equal parts, each with its fullest request in tokens; nil without requests.
 func (r *Run) WindowSeries(n int) []int64 {
 	if len(r.Context) == 0 || n <= 0 {
 		return nil
@@ -70,5 +70,5 @@ func Sparkline(values []int64, most int64) string {
 	return b.String()
 }
 
-// Age is how long the run has taken, or took.
+// Age returns the time that the run has taken, or took.
 func (e *Entry) Age() time.Duration { return time.Duration(e.DurationMS) * time.Millisecond }

@@ -300,7 +300,7 @@ func (s *Store) removed(r *Run) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Strange says what stands in the store and is no run of this user, each as a sentence.
+// Strange lists the things in the store that are no run of this user, each as a sentence.
 func (s *Store) Strange() []string {
 	var list []string
 	for name, why := range s.strange {
@@ -350,7 +350,7 @@ func (s *Store) Ended(since time.Time) []Entry {
 	return list
 }
 
-// settleTime is how long a run that lives has taken.
+// settleTime sets the duration of a run that lives.
 func (r *Run) settleTime() {
 	if r.Live() {
 		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())

@@ -18,7 +18,7 @@ const (
 	maxRead = 2 * MaxFile
 	// maxPart bounds a line that has no end yet.
 	maxPart = 2 * reservedEnd
-	// starting is how long a file without a header is taken for one that is just being made.
+	// starting is the time for which a file without a header is taken for one that is just being made.
 	starting = 10 * time.Second
 )
 

@@ -17,7 +17,7 @@ const (
 // Totals are sums over runs by tool, of all that were ever kept: what is cleaned up leaves its sums in the index. They only grow.
 type Totals map[string]*Sums
 
-// Sums are what the runs of one tool came to. Sizes are in bytes.
+// Sums are the totals of the runs of one tool. Sizes are in bytes.
 type Sums struct {
 	// Outcomes counts runs that have ended.
 	Outcomes map[string]int64 `json:"outcomes"`
@@ -172,7 +172,7 @@ func (s *Store) Totals() Totals {
 	return all
 }
 
-// Kept is how many runs that have ended are kept, and how much their files take in bytes.
+// Kept returns the number of runs that have ended and are kept, and the size of their files in bytes.
 func (s *Store) Kept() (runs int, bytes int64) {
 	for e := range maps.Values(s.index) {
 		bytes += e.Bytes

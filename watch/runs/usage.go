@@ -2,7 +2,7 @@ package runs
 
 import "github.com/plimsoll/plimsoll/journal"
 
-// Usage is what a run had one model read and write, in tokens, as its provider counted it. Input includes Cached.
+// Usage counts what a run had one model read and write, in tokens, as its provider counted it. Input includes Cached.
 type Usage struct {
 	Model  string `json:"model"`
 	Input  int64  `json:"input_tokens"`
@@ -48,7 +48,7 @@ func (o *Observed) used(e journal.Event) {
 	}
 }
 
-// Cost is what the tokens of a run cost, by the price that of names for a model's; ok is false when none of its models has one.
+// Cost returns the cost of the tokens of a run, by the price that of names for a model's; ok is false when none of its models has one.
 func (o *Observed) Cost(of func(Usage) (cost float64, ok bool)) (sum float64, ok bool) {
 	for _, u := range o.Usage {
 		if cost, priced := of(u); priced {

@@ -22,12 +22,12 @@ import (
 const (
 	// MaxFile is the most that a run's file has.
 	MaxFile = 4 << 20
-	// reserved is how much of it is for kills, compactions and the end only.
+	// reserved is the part of it for kills, compactions and the end only.
 	reserved = 512 << 10
-	// reservedSamples is how much of the rest is for samples only: a run of a week that asks its model ten thousand times must not look as if
+	// reservedSamples is the part of the rest for samples only: a run of a week that asks its model ten thousand times must not look as if
 	// it stood still. All of MaxSamples fit, with 224 bytes each.
 	reservedSamples = MaxSamples * 224
-	// reservedEnd is how much of that is for the end.
+	// reservedEnd is the part of that for the end.
 	reservedEnd = 128 << 10
 	// maxLine bounds one line but the end.
 	maxLine = 64 << 10
@@ -36,7 +36,7 @@ const (
 )
 
 const (
-	// flushAfter is how long a line waits for others before all are written.
+	// flushAfter is the time a line waits for others before all are written.
 	flushAfter = 200 * time.Millisecond
 	// urgentAfter is the same for a line that is important: when a run begins several come at once, and many a command is over by then.
 	urgentAfter = 40 * time.Millisecond
@@ -61,7 +61,7 @@ var important = map[string]bool{
 type Options struct {
 	// Dir is the state directory; the store is its folder runs.
 	Dir string
-	// Environ is where values of secrets are taken from; nil hides none by value.
+	// Environ is the source of secret values; nil hides none by value.
 	Environ []string
 	// Keep bounds the store; the zero value means [DefaultKeep].
 	Keep Keep
@@ -165,7 +165,7 @@ func (w *Writer) putSample(s Sample) {
 	w.put(w.encode.line("sample", s), steady)
 }
 
-// A rank says which room a line may take.
+// A rank selects the room that a line may take.
 type rank uint8
 
 const (
@@ -174,7 +174,7 @@ const (
 	urgent        // written at once
 )
 
-// room is how long a file may get with a line, and how much may wait with it, in bytes.
+// room returns the size to which a file may grow with a line, and the bytes that may wait with it.
 func (r rank) room() (file int64, memory int) {
 	switch r {
 	case urgent:
@@ -222,7 +222,7 @@ func (w *Writer) flushLocked() {
 	}
 }
 
-// take is what waits, after the header when nothing is written yet. The caller holds disk and writes it.
+// take returns the lines that wait, after the header when nothing is written yet. The caller holds disk and writes it.
 func (w *Writer) take() (text []byte, lines int64) {
 	header := w.header()
 	w.mu.Lock()
@@ -314,7 +314,7 @@ func (w *Writer) open() (err error) {
 	return nil
 }
 
-// End writes the report as the last line and the run's line of the index, and lets go of the file. The error says what is
+// End writes the report as the last line and the run's line of the index, and lets go of the file. The error names what is
 // missing of what happened; the run is none the worse for it. Later events are not kept.
 func (w *Writer) End(report journal.Report) error {
 	w.mu.Lock()
