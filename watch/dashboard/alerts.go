@@ -22,13 +22,13 @@ type Alert struct {
 const (
 	// Memory is told of at three quarters of the limit, and as critical at nine tenths, as the first system that Plimsoll takes over did.
 	memoryWarning, memoryCritical = 75, 90
-	// longWait is how long a run waits before somebody hears of it.
+	// longWait is the wait of a run after which an alert is given.
 	longWait = 5 * time.Minute
-	// recent is how long what has happened is shown.
+	// recent is the time for which past events are shown.
 	recent = 24 * time.Hour
 )
 
-// alertsOf are what the runs that live give cause for, and what has happened lately, the newest first.
+// alertsOf returns the alerts about runs that live, and about recent events, the newest first.
 func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time) []Alert {
 	var list []Alert
 	add := func(e *runs.Entry, level, what string, at time.Time, form string, args ...any) {

@@ -37,7 +37,7 @@
 //		}), true
 //	}
 //
-// What is in a cell is only ever text, whoever wrote it; a [Kind] says how it is shown, and [Cell] puts a line of words below it. A
+// The content of a cell is only ever text, whoever wrote it; a [Kind] selects its form, and [Cell] puts a line of words below it. A
 // table has [MaxTableRows] rows, and counts the others. The page is asked for its tables when somebody opens it, and every three seconds
 // while it is looked at. What tables cannot
 // show takes a [Page] with a script of its own, which gets the data and the helpers of static/tools.js (app/watch/page_ledger.go), and may

@@ -17,17 +17,17 @@ import (
 const (
 	// MaxViewers bounds the streams that are open at once; a browser with eight tabs has eight.
 	MaxViewers = 64
-	// lookEvery is how often the store is read while somebody looks.
+	// lookEvery is the time between two readings of the store while somebody looks.
 	lookEvery = 500 * time.Millisecond
-	// adoptEvery is how often runs whose plimsoll was killed are given an end meanwhile.
+	// adoptEvery is the time between two passes that give an end to runs whose plimsoll was killed.
 	adoptEvery = time.Minute
-	// writeTime is how long a step may take to be written; who takes longer is let go.
+	// writeTime bounds one write to a client; who takes longer is let go.
 	writeTime = 15 * time.Second
 	// pingEvery keeps a stream from being taken for dead.
 	pingEvery = 20 * time.Second
 )
 
-// snapshot is what is shown at one moment. It does not change.
+// snapshot is the state shown at one moment. It does not change.
 type snapshot struct {
 	version uint64
 	rows    []rowText // the order in which they are shown
@@ -56,7 +56,7 @@ func (s *snapshot) whole() json.RawMessage {
 	return b.Bytes()
 }
 
-// since is what changed since a client has seen: the rows that are new or different, and which are there in which order when that
+// since returns the changes since a client's last state: the rows that are new or different, and the list of rows in order when that
 // changed. Seen is brought up to date.
 func (s *snapshot) since(seen map[string]string, rest *string, order *string) (text []byte, changed bool) {
 	var b, ids bytes.Buffer
@@ -202,14 +202,14 @@ func (h *hub) look() {
 	}
 }
 
-// current is what is shown now, and the channel that is closed when that changes.
+// current returns the newest snapshot, and the channel that is closed when a newer one is there.
 func (h *hub) current() (*snapshot, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now, h.next
 }
 
-// once is what is shown now, for one who does not stay.
+// once returns the newest snapshot, for one who does not stay.
 func (h *hub) once(ctx context.Context) (*snapshot, error) {
 	if err := h.join(); err != nil {
 		return nil, err

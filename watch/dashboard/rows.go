@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxRows is how many ended runs are shown at once; `plimsoll runs` lists all.
+	// maxRows bounds the ended runs shown at once; `plimsoll runs` lists all.
 	maxRows = 200
 	// maxAlerts bounds the alerts that are shown.
 	maxAlerts = 50
@@ -32,7 +32,7 @@ type row struct {
 	Peak     int64      `json:"peak_bytes"`
 	Limit    int64      `json:"limit_bytes"`
 	Reserved int64      `json:"reservation_bytes"`
-	// CPU is what it used of one processor between its last two samples, in percent.
+	// CPU is its use of one processor between its last two samples, in percent.
 	CPU         float64 `json:"cpu_percent"`
 	Processes   int     `json:"processes,omitempty"`
 	Tokens      int64   `json:"window_tokens"`

@@ -27,19 +27,19 @@ var static embed.FS
 
 // Options of a [Server].
 type Options struct {
-	// StateDir is where the store of runs is.
+	// StateDir holds the store of runs.
 	StateDir string
 	// Version is shown at the foot of each page.
 	Version string
-	// Token is what who looks must have; "" makes one.
+	// Token is the secret that a viewer must have; "" makes one.
 	Token string
 	// Secure says that the listener speaks TLS: the cookie then goes over nothing else.
 	Secure bool
-	// Host says what the host has; nil leaves it out.
+	// Host reads the memory of the host; nil leaves it out.
 	Host func() (Host, bool)
-	// Cost is what a run cost by prices that its user has written; ok is false without one. nil is never.
+	// Cost returns the cost of a run by prices that its user has written; ok is false without one. nil is never.
 	Cost func(e *runs.Entry) (cost float64, ok bool)
-	// Cut is what was cut from a conversation, with its words; nil is never.
+	// Cut returns a text that was cut from a conversation, with its words; nil is never.
 	Cut func(id string) (any, error)
 	// Pages stand behind the built-in ones, in this order.
 	Pages []Page
@@ -50,7 +50,7 @@ type Host struct {
 	TotalBytes     int64 `json:"total_bytes"`
 	AvailableBytes int64 `json:"available_bytes"`
 	ReservedBytes  int64 `json:"reserved_bytes"`
-	// Stall is how much of the last ten seconds somebody waited for memory, in percent; negative where it is not known.
+	// Stall is the share of the last ten seconds in which somebody waited for memory, in percent; negative where it is not known.
 	Stall float64 `json:"stall_percent"`
 	// Waiting counts the runs that wait for their turn.
 	Waiting int `json:"waiting"`
@@ -105,15 +105,15 @@ func New(o Options) (*Server, error) {
 // Close ends the streams of those who look.
 func (s *Server) Close() error { return s.hub.close() }
 
-// URL is where its user looks, below the base URL of the listener: with the token.
+// URL returns the address for its user, below the base URL of the listener: with the token.
 func (s *Server) URL(base string) string {
 	return strings.TrimSuffix(base, "/") + "/?token=" + url.QueryEscape(s.o.Token)
 }
 
-// folder is what the path of every dashboard begins with. What follows is new with each start, and secret.
+// folder begins the path of every dashboard. The rest is new with each start, and secret.
 const folder = "/dashboard-"
 
-// Takes says whether a path is the dashboard's, or that of an earlier start.
+// Takes reports whether a path is the dashboard's, or that of an earlier start.
 func (s *Server) Takes(p string) bool { return p == "/" || strings.HasPrefix(p, folder) }
 
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -177,7 +177,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, given string) {
 	http.Redirect(w, r, s.base, http.StatusSeeOther)
 }
 
-// allowed says whether a request has the cookie.
+// allowed reports whether a request has the cookie.
 func (s *Server) allowed(r *http.Request) bool {
 	for _, c := range r.CookiesNamed(cookieName) {
 		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.cookie)) == 1 {

@@ -2,7 +2,7 @@ package dashboard
 
 import "context"
 
-// Kind says how the cells of a column are shown. The zero value is text on one line.
+// Kind is the form of the cells of a column. The zero value is text on one line.
 type Kind string
 
 // Kinds of columns, each with what its cells hold.
