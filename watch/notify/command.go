@@ -62,7 +62,7 @@ func variables(n *Notice) []string {
 const (
 	// maxOutput bounds what is kept of a command's output, in bytes: it is for the message when it fails.
 	maxOutput = 4 << 10
-	// outputWait is how long output is waited for once the command has ended: what it left running may hold it open.
+	// outputWait bounds the wait for output once the command has ended: what it left running may hold it open.
 	outputWait = 200 * time.Millisecond
 )
 
@@ -100,7 +100,7 @@ func execute(ctx context.Context, argv, environ []string, in []byte) error {
 	return err
 }
 
-// homeDir is where commands are started: never the project, whose files may not be this user's.
+// homeDir returns the directory to start commands in: never the project, whose files may not be this user's.
 func homeDir() string {
 	home, err := os.UserHomeDir()
 	if info, statErr := os.Stat(home); err != nil || statErr != nil || !info.IsDir() {

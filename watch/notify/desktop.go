@@ -15,7 +15,7 @@ type desktop struct{ o Options }
 
 func (d *desktop) String() string { return Desktop }
 
-// desktopTime is what the desktop's program gets before the terminal takes its place.
+// desktopTime is the time that the desktop's program gets before the terminal takes its place.
 const desktopTime = time.Second
 
 // Check says that there is neither a program nor a terminal.
@@ -27,7 +27,7 @@ func (d *desktop) Check() error {
 	return err
 }
 
-// program is what shows a notice here.
+// program returns the path of the program that shows a notice here.
 func (d *desktop) program() (string, error) {
 	name, install := "notify-send", "install it (libnotify-bin, or libnotify)"
 	switch d.o.GOOS {

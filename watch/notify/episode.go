@@ -9,14 +9,14 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// nameWait is how long a kill that the kernel has counted may stay without a name: the process is named a moment later, and where it
-// was the command itself, the run ends.
+// nameWait bounds the time that a kill that the kernel has counted may stay without a name: the process is named a moment later, and where
+// it was the command itself, the run ends.
 const nameWait = 5 * time.Second
 
-// episode is what has been told of one run.
+// episode is the record of the notices given about one run.
 type episode struct {
 	told map[Cause]bool
-	// kids, ooms and kills are what there was before anybody looked.
+	// kids, ooms and kills are the counts from before anybody looked.
 	kids, ooms, kills int
 	// waits says that it was seen waiting.
 	waits bool
@@ -72,7 +72,7 @@ func (p *episode) see(now time.Time, r *runs.Run) []Notice {
 	return out
 }
 
-// goesOn says how the session of a run that was ended is taken up, as far as its report is known.
+// goesOn returns the way to take up the session of a run that was ended, as far as its report is known.
 func goesOn(r *runs.Run) string {
 	if r.Report.Resume == "" {
 		return ""
@@ -80,7 +80,7 @@ func goesOn(r *runs.Run) string {
 	return "; to go on: " + r.Report.Resume
 }
 
-// childKilled says which child was killed, once that is known.
+// childKilled names the child that was killed, once that is known.
 func (p *episode) childKilled(now time.Time, r *runs.Run) (what string, ok bool) {
 	for _, k := range r.Kills[min(p.kills, len(r.Kills)):] {
 		if k.Child {
@@ -100,8 +100,8 @@ func (p *episode) childKilled(now time.Time, r *runs.Run) (what string, ok bool)
 	return "a process of it was killed for memory", now.Sub(p.unnamed) >= nameWait
 }
 
-// waited is how long a run has waited that has got its turn, 0 for others. Of one that began and ended between two looks only the index
-// tells, which has how long its command took.
+// waited returns the time that a run has waited that has got its turn, 0 for others. Of one that began and ended between two looks only the
+// index knows, by the time its command took.
 func (p *episode) waited(r *runs.Run) time.Duration {
 	if r.Admission != nil {
 		return r.Admission.Waited

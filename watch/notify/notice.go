@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Cause is why a notice is given.
+// Cause is the reason for a notice.
 type Cause string
 
 // The causes.
@@ -25,16 +25,16 @@ const (
 )
 
 const (
-	// LongWait is how long a run waits before that is told.
+	// LongWait is the wait of a run after which a notice is given.
 	LongWait = 5 * time.Minute
-	// TurnAfter is how long a run must have waited for its turn to be told.
+	// TurnAfter is the least wait of a run for a notice of its turn.
 	TurnAfter = time.Minute
 )
 
 // Schema is the version of a notice's JSON. Keys are only added within a version.
 const Schema = 1
 
-// Notice is what is told, as a webhook and a command get it in JSON. Sizes are in bytes.
+// Notice is the message, as a webhook and a command get it in JSON. Sizes are in bytes.
 type Notice struct {
 	Schema int   `json:"schema"`
 	Cause  Cause `json:"cause"`
@@ -65,7 +65,7 @@ const (
 	maxText = 400
 )
 
-// noticeOf puts a cause into words. what is what happened, without tool and project.
+// noticeOf puts a cause into words. what describes the event, without tool and project.
 func noticeOf(c Cause, e *runs.Entry, at time.Time, what string) Notice {
 	n := Notice{
 		Schema: Schema, Cause: c, Title: "plimsoll: " + titles[c], Time: at.UTC(), Run: e.ID, Kind: e.Kind, Tool: clean(e.Tool, maxName),
@@ -84,7 +84,7 @@ func clean(text string, most int) string {
 	return limit.Short(printable.Name(secrets.Text(text)), most)
 }
 
-// killText says which process was killed for memory.
+// killText names the process that was killed for memory.
 func killText(k *runs.Kill) string {
 	text := clean(k.Name, maxName)
 	if k.PID > 0 {

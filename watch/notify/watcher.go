@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// pollEvery is how often the store is read, adoptEvery how often runs are ended whose writer was killed.
+	// pollEvery is the time between two readings of the store, adoptEvery between two passes that end runs whose writer was killed.
 	pollEvery  = time.Second
 	adoptEvery = time.Minute
-	// overlap is how far back the index is looked through for runs that have ended: their lines come a moment after their ends.
+	// overlap is the time back to which the index is looked through for runs that have ended: their lines come a moment after their ends.
 	overlap = time.Minute
 	// maxEnded bounds the runs that are remembered as told.
 	maxEnded = 8192
@@ -20,7 +20,7 @@ const (
 
 // WatchOptions say what [Watch] watches.
 type WatchOptions struct {
-	// StateDir is where the store of runs is.
+	// StateDir holds the store of runs.
 	StateDir string
 	// Sender gives the notices. ID names its way: runs that give notices by the same are left to themselves.
 	Sender *Sender
@@ -74,7 +74,7 @@ func Watch(ctx context.Context, o WatchOptions) error {
 	}
 }
 
-// watcher is what [Watch] knows of runs.
+// watcher is the state of [Watch]: the runs it knows.
 type watcher struct {
 	o     WatchOptions
 	store *runs.Store
@@ -84,7 +84,7 @@ type watcher struct {
 	holds bool
 }
 
-// look tells what is new since the last time. The first time all is past.
+// look gives notice of news since the last time. The first time all is past.
 func (w *watcher) look(now time.Time) {
 	lives := map[string]bool{}
 	for _, r := range w.store.Live() {

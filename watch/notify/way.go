@@ -18,17 +18,17 @@ import (
 type Way interface {
 	// Send gives one. It returns soon after ctx has ended.
 	Send(ctx context.Context, n Notice) error
-	// Check says why the way cannot work at all, as far as that can be known before there is a notice.
+	// Check returns the reason why the way cannot work at all, as far as that can be known before there is a notice.
 	Check() error
 	// String names it, without what may be a credential.
 	String() string
 }
 
-// Options are what ways need.
+// Options are the surroundings of ways.
 type Options struct {
 	// Terminal takes a terminal's own notices where there is no desktop; nil where there is no terminal.
 	Terminal io.Writer
-	// Environ is the environment of commands, and says which terminal it is; nil is the process's own.
+	// Environ is the environment of commands, and names the terminal; nil is the process's own.
 	Environ []string
 	// GOOS is the system; "" is this one.
 	GOOS string

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// attempts is how often a notice is posted at most.
+	// attempts bounds the times a notice is posted.
 	attempts = 3
 	// attemptTime bounds one of them.
 	attemptTime = 4 * time.Second
