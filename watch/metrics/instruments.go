@@ -50,7 +50,7 @@ const (
 	summing
 )
 
-// String is what the text format calls it.
+// String returns the name of the kind in the text format.
 func (k kind) String() string { return [...]string{"counter", "gauge", "histogram", "summary"}[k] }
 
 type instrument struct {
@@ -61,7 +61,7 @@ type instrument struct {
 	series     map[string]*series
 }
 
-// series is what was measured under one set of labels.
+// series holds the values measured under one set of labels.
 type series struct {
 	labels labels  // as they are shown, by key
 	sum    float64 // or the value, of what is no histogram
@@ -141,7 +141,7 @@ func (i *instrument) record(v float64, l labels) {
 	s.count++
 }
 
-// summarize is what a summary without labels shows: the value at each of its quantiles, and the sum and number of all values.
+// summarize sets the values of a summary without labels: the value at each of its quantiles, and the sum and number of all values.
 func (i *instrument) summarize(at []time.Duration, sum time.Duration, count uint64) {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()

@@ -1,9 +1,9 @@
 package metrics
 
-// Agent is what an agent of this process is at now.
+// Agent is the current state of an agent of this process.
 type Agent struct {
 	Name string
-	// Memory is what its queries hold, in bytes: messages, step results, remembered calls.
+	// Memory is the bytes held by its queries: messages, step results, remembered calls.
 	Memory int64
 	// Window is the part of its window that it works with: less than 1 for a while after a death for memory.
 	Window float64

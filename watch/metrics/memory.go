@@ -62,7 +62,7 @@ func (r *remembered) observe(e journal.Event) {
 	}
 }
 
-// Memory is what a daemon has kept of conversations since it began, and what waits for facts.
+// Memory counts what a daemon has kept of conversations since it began, and what waits for facts.
 type Memory struct {
 	Records           int64 // that were written or counted
 	Dropped, Failed   int64 // parts of conversations for which the queue had no room, records that could not be written

@@ -77,7 +77,7 @@ func (m *Metrics) model(name string) label {
 	return label{"gen_ai.request.model", m.label(m.models, maxModels, name, name)}
 }
 
-// label is what known has under key: the first most keys get name, later ones "other".
+// label returns the label that known has under key: the first most keys get name, later ones "other".
 func (m *Metrics) label(known map[string]string, most int, key, name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readProcess is what can be asked without C: the memory is not among it.
+// readProcess returns the figures that can be read without C: the memory is not among them.
 func readProcess() map[string]float64 {
 	told := map[string]float64{}
 	if p, err := unix.SysctlKinfoProc("kern.proc.pid", os.Getpid()); err == nil {

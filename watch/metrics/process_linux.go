@@ -13,7 +13,7 @@ import (
 // ticksPerSecond is USER_HZ, in which /proc tells times: 100 on every architecture that Go runs on.
 const ticksPerSecond = 100
 
-// readProcess is what /proc tells, in bytes, seconds and seconds since 1970.
+// readProcess returns the figures in /proc, in bytes, seconds and seconds since 1970.
 func readProcess() map[string]float64 {
 	told := map[string]float64{}
 	if stat, err := os.ReadFile("/proc/self/stat"); err == nil {

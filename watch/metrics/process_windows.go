@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// mostHandles is how many handles a process may have: Windows bounds them by this for all ("Pushing the Limits of Windows: Handles").
+// mostHandles is the largest number of handles of a process: Windows bounds them by this for all ("Pushing the Limits of Windows:
+// Handles").
 const mostHandles = 1 << 24
 
 var (

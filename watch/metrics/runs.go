@@ -11,10 +11,10 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// adoptEvery is how often runs whose plimsoll was killed are given an end, at most.
+// adoptEvery is the least time between two passes that give an end to runs whose plimsoll was killed.
 const adoptEvery = time.Minute
 
-// recent is how long the largest result of a run that has ended still shows: a scrape must not miss it.
+// recent is the time for which the largest result of a run that has ended still shows: a scrape must not miss it.
 const recent = time.Hour
 
 // outcomes are shown with 0 before there is one: an alert on a counter sees 0 become 1, and not a series that begins with 1.
@@ -23,7 +23,7 @@ var outcomes = []string{
 	string(journal.OutcomeSignalled), runs.Died,
 }
 
-// Host is what there is on the host, in bytes.
+// Host is the memory of the host, in bytes.
 type Host struct {
 	TotalBytes, AvailableBytes int64
 	// Stall is the share of the last ten seconds in percent in which something waited for memory; negative where nobody counts it.
@@ -176,7 +176,7 @@ func sumsOf(all *instruments, totals runs.Totals) {
 	}
 }
 
-// now is what the runs of one tool use at this moment.
+// now is the use of the runs of one tool at this moment.
 type now struct {
 	running, waiting               int64
 	used, limit, reserved, largest int64

@@ -16,7 +16,7 @@ import (
 // maxScrapes bounds the scrapes that are answered at the same time: each may wait for a slow reader.
 const maxScrapes = 8
 
-// exposition is what a scrape shows: instruments that somebody counts with, and those that sources make for this scrape alone.
+// exposition is the content of a scrape: instruments that somebody counts with, and those that sources make for this scrape alone.
 type exposition struct {
 	mu       sync.Mutex
 	counting *instruments // nil where nobody counts
@@ -64,7 +64,7 @@ func (e *exposition) write(to io.Writer, wanted []string) error {
 	return w.flush()
 }
 
-// ServeHTTP answers a scrape: with the families that the query names as name[], which is how Prometheus' own handlers are asked, or
+// ServeHTTP answers a scrape: with the families that the query names as name[], as for Prometheus' own handlers, or
 // with all.
 func (e *exposition) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
@@ -87,7 +87,7 @@ func (e *exposition) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = e.write(to, r.URL.Query()["name[]"]) // the status is sent: an answer without its end is all that the scraper can be told
 }
 
-// acceptsGzip tells whether a request asks for gzip by name: RFC 9110, section 12.5.3.
+// acceptsGzip reports whether a request asks for gzip by name: RFC 9110, section 12.5.3.
 func acceptsGzip(h http.Header) bool {
 	for _, line := range h.Values("Accept-Encoding") {
 		for one := range strings.SplitSeq(line, ",") {

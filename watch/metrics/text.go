@@ -10,7 +10,7 @@ import (
 // contentType names version 0.0.4 of Prometheus' text format, which is the last: "Exposition formats" in Prometheus' guide.
 const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// lineBuffer is how much text is put together before it is written, in bytes.
+// lineBuffer is the number of bytes of text put together before they are written.
 const lineBuffer = 16 << 10
 
 // textWriter writes samples in that format. After an error it writes nothing more, and flush returns the error.
@@ -81,7 +81,7 @@ func (w textWriter) escaped(s string, quoted bool) {
 	}
 }
 
-// number is as strconv.ParseFloat reads it, so also NaN, +Inf and -Inf.
+// number writes v in the form that strconv.ParseFloat reads, so also NaN, +Inf and -Inf.
 func (w textWriter) number(v float64) {
 	_, _ = w.to.Write(strconv.AppendFloat(w.to.AvailableBuffer(), v, 'g', -1, 64))
 }

@@ -1,6 +1,6 @@
 package metrics
 
-// Traces is what was done to send traces of runs, in spans and requests, since the process began.
+// Traces counts the sending of traces of runs, in spans and requests, since the process began.
 type Traces struct {
 	// Sending is false while another process sends.
 	Sending                 bool
