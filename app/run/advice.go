@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Advice is what to do when something was killed or refused, for the user of the run.
+// Advice returns the steps for the user of the run when something was killed or refused.
 func Advice(r journal.Report, basis runs.Decision) []string {
 	var list []string
 	switch {
@@ -42,7 +42,7 @@ func Advice(r journal.Report, basis runs.Decision) []string {
 	return list
 }
 
-// outOfMemory says whose limit a command has died at, and what raises it.
+// outOfMemory names the limit that a command has died at, and the way to raise it.
 func outOfMemory(r journal.Report, basis runs.Decision) string {
 	bound, own := limit.Bytes(r.RanIntoBytes).Human(), limit.Bytes(r.LimitBytes)
 	started := r.DurationMS < 5000 && own > 0 && own < startUpLimit && r.Estimate.Samples == 0
@@ -61,8 +61,8 @@ func outOfMemory(r journal.Report, basis runs.Decision) string {
 	return fmt.Sprintf("give it more: %s (memory_max in [tools.%s]); the next estimate is higher by itself", moreMemory(r, basis, 0), r.Tool)
 }
 
-// moreMemory says how to get a higher limit than the one that was reached: by the flag, or, where no flag reaches so high, by what is
-// around the run. least is what is said at the least.
+// moreMemory describes the way to a higher limit than the one that was reached: by the flag, or, where no flag reaches so high, by the
+// surroundings of the run. least is the smallest limit it names.
 func moreMemory(r journal.Report, basis runs.Decision, least limit.Bytes) string {
 	more := max(least, moreThan(limit.Bytes(max(r.LimitBytes, r.RanIntoBytes))))
 	if r.LimitBytes <= 0 { // what was reached is somebody else's
@@ -84,7 +84,7 @@ func moreThan(b limit.Bytes) limit.Bytes {
 	return (more - 1 + step - 1) / step * step
 }
 
-// isJVM says whether the command is a JVM that sees the run's limit, of which it takes a quarter.
+// isJVM reports whether the command is a JVM that sees the run's limit, of which it takes a quarter.
 func isJVM(r journal.Report) bool {
 	return len(r.Command) > 0 && filepath.Base(r.Command[0]) == "java" && r.Enforcement.Memory == string(sandbox.ByKernel)
 }

@@ -16,7 +16,7 @@ type builder struct {
 	words []string
 	// daemon tells a daemon by a command line.
 	daemon func(argv []string) bool
-	// instead says how to have the work done inside, or how to bound it.
+	// instead describes the way to have the work done inside, or to bound it.
 	instead string
 }
 

@@ -18,12 +18,12 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// decision is what is decided about a run before it starts: what it is, what it will need, and what it may use. [Decision]
-// is how a dry run prints it.
+// decision is the plan of a run before it starts: its tool and project, its expected need, and its limits. [Decision]
+// is its form in a dry run.
 type decision struct {
 	Match config.Match
 	Tool  string
-	// Variant is which of a generic tool's uses it is; "" for other tools, and when the user names the tool.
+	// Variant names the use of a generic tool; "" for other tools, and when the user names the tool.
 	Variant  string
 	Project  config.Project
 	Path     string
@@ -32,7 +32,7 @@ type decision struct {
 	guard.Numbers
 	Limits  sandbox.Limits
 	Reading headroom.Reading
-	// ReadingErr says why the host's memory could not be read.
+	// ReadingErr is the reason why the host's memory could not be read.
 	ReadingErr error
 }
 
@@ -95,7 +95,7 @@ func (a *app) weigh(p *decision, history *usage.History) (err error) {
 	return nil
 }
 
-// report is what a report says before the run.
+// report returns the part of the report known before the run.
 func (p *decision) report(command []string) journal.Report {
 	resume := ""
 	if a, ok := profile.Find(p.Tool); ok {
@@ -110,7 +110,7 @@ func (p *decision) report(command []string) journal.Report {
 	}
 }
 
-// basis is what the decision rests on.
+// basis returns the figures on which the decision rests.
 func (p *decision) basis() runs.Decision {
 	d := runs.Decision{MinFreeBytes: int64(p.MinFree), LimitNote: p.LimitNote, CeilingBytes: int64(p.Ceiling), CeilingOf: p.CeilingOf}
 	if p.ReadingErr == nil {

@@ -4,7 +4,7 @@
 //	status := run.Run(ctx, core, run.Options{Command: []string{"claude"}, Stderr: os.Stderr})
 //	status.Exit()
 //
-// A run is three things, one after the other. The decision says what it is, what it will need and what it may use. The process is
+// A run is three things, one after the other. The decision settles its tool, its expected need and its limits. The process is
 // the command from its admission to its end, with the claim, the proxy and the MCP servers that live beside it. The report takes
 // in what happens, and is written and shown at the end; it begins first, because a run that is refused is reported too.
 package run

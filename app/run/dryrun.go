@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// Decision is what a dry run prints: every term of the decision about a run.
+// Decision is the output of a dry run: every term of the decision about a run.
 type Decision struct {
 	Tool             string               `json:"tool"`
 	Variant          string               `json:"variant"`
@@ -44,7 +44,7 @@ type Decision struct {
 	MCP              MCPDecision          `json:"mcp"`
 }
 
-// WindowDecision is which proxy there would be, or why none. NoProxy is "" for a command of
+// WindowDecision is the proxy that there would be, or the reason for none. NoProxy is "" for a command of
 // which it is not known that it asks a model.
 type WindowDecision struct {
 	Proxy     bool     `json:"proxy"`
@@ -176,7 +176,7 @@ func (d Decision) text(p *decision) string {
 	return b.String()
 }
 
-// shorten cuts text to most runes and says how much is left out.
+// shorten cuts text to most runes and notes the size of the rest.
 func shorten(text string, most int) string {
 	head := limit.ClipRunes(text, most)
 	if head == text {
@@ -196,12 +196,12 @@ func (s Slots) String() string {
 	return "this tool " + of(s.Tool, s.ToolMost) + ", all tools " + of(s.Total, s.TotalMost)
 }
 
-// Doctor is what this host can enforce.
+// Doctor lists the limits that this host can enforce.
 type Doctor struct {
 	Layers []sandbox.Capability `json:"layers"`
 	// Chosen is the layer that a run would get, "" when there is none.
 	Chosen sandbox.Layer `json:"chosen"`
-	// Notes are what to know beside the layers, whole sentences.
+	// Notes are remarks beside the layers, whole sentences.
 	Notes []string `json:"notes,omitempty"`
 }
 

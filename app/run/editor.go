@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// editorPatience is how long an editor that has asked waits for the agent to be admitted.
+	// editorPatience bounds the wait of an editor that has asked for the agent to be admitted.
 	editorPatience = 15 * time.Second
-	// editorNote is how often what passes is noted while sessions neither begin nor end.
+	// editorNote is the time between two notes of the traffic while sessions neither begin nor end.
 	editorNote = time.Minute
-	// lastOutput is how long the agent's last words may take to pass when it has ended: what it left behind may hold its output open.
+	// lastOutput bounds the time for the agent's last words to pass when it has ended: what it left behind may hold its output open.
 	lastOutput = time.Second
 	// maxNotedSessions bounds the sessions in one note.
 	maxNotedSessions = 16
@@ -234,8 +234,8 @@ func (x *process) tellEditor() {
 // mostVariants bounds the sizes by which runs with an editor are told apart.
 const mostVariants = 8
 
-// variant is what runs like this one are kept together by. Each session of an editor takes memory of its own: a run with several says little
-// about one.
+// variant returns the name under which runs like this one are kept together. Each session of an editor takes memory of its own: a run with
+// several says little about one.
 func (x *process) variant() string {
 	if x.editor != nil {
 		if n := min(x.editor.relay.State().Most, mostVariants); n > 1 {

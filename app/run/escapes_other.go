@@ -2,6 +2,6 @@
 
 package run
 
-// drawsEscapes says whether a terminal understands escape sequences: TERM=dumb is asked
+// drawsEscapes reports whether a terminal understands escape sequences: TERM=dumb is asked
 // elsewhere.
 func drawsEscapes() bool { return true }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// drawsEscapes says whether the console of standard error understands escape sequences.
+// drawsEscapes reports whether the console of standard error understands escape sequences.
 // It is not told to: the setting belongs to the console, which the command shares.
 func drawsEscapes() bool {
 	var mode uint32

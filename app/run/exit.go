@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 )
 
-// giveUp is how long a phase of the start may take to notice that it was asked to end. What it
+// giveUp bounds the time for a phase of the start to notice that it was asked to end. What it
 // leaves behind then (a claim, an empty group) the next command removes, as after SIGKILL.
 const giveUp = 3 * time.Second
 

@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	// mostGrowth is how many times its first limit a run is given by itself. More is for a person to decide: it may be a leak.
+	// mostGrowth is the multiple of its first limit up to which a run is given more by itself. More is for a person to decide: it may be a
+	// leak.
 	mostGrowth = 2
-	// growPause is how long nobody is asked again after there was no room.
+	// growPause is the time for which nobody is asked again after there was no room.
 	growPause = 5 * time.Second
 	// growPatience bounds the wait for the ledger: the run is near its limit meanwhile.
 	growPatience = 2 * time.Second
 )
 
-// growth is what becomes of the memory limit of a run while it lives.
+// growth is the state of the memory limit of a run while it lives.
 type growth struct {
 	mu     sync.Mutex
 	after  time.Time // nobody is asked before
@@ -123,12 +124,12 @@ func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) er
 	return run.Raise(w.Memory, "plimsoll raise")
 }
 
-// host is what was read of the host when the run was decided about.
+// host returns the reading of the host with which the run was decided about.
 func (x *process) host() guard.Host {
 	return guard.Host{Reading: x.decision.Reading, Err: x.decision.ReadingErr}
 }
 
-// heapStays says what of the run keeps the size that it was started with.
+// heapStays names the part of the run that keeps the size that it was started with.
 func (x *process) heapStays() string {
 	heap := runtimes.V8Heap(x.decision.Limits.Memory)
 	if heap == 0 {

@@ -20,7 +20,7 @@ type daemonClient struct {
 	verbs []string
 	// bounds begin the words by which the work is bounded already.
 	bounds []string
-	// bound says how to, with {memory} in MiB, {pids}, and {name} for the client.
+	// bound describes the way to bound it, with {memory} in MiB, {pids}, and {name} for the client.
 	bound string
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
-// MCPDecision is which MCP servers of the agent there would be behind the gateway, or why
+// MCPDecision lists the MCP servers of the agent that there would be behind the gateway, or the reason why
 // none are. NotWrapped is "" for a tool of which it is not known that it has servers.
 type MCPDecision struct {
 	Wrapped    []string `json:"wrapped,omitempty"`
@@ -24,7 +24,7 @@ type MCPDecision struct {
 	Notes      []string `json:"notes,omitempty"`
 }
 
-// offeredMemory is what the memory is called among the servers of a tool, with [memory] tools.
+// offeredMemory is the name of the memory among the servers of a tool, with [memory] tools.
 const offeredMemory = "plimsoll-memory"
 
 func (d MCPDecision) words() string {
@@ -38,7 +38,7 @@ func (d MCPDecision) words() string {
 }
 
 // planServers asks how the tool's MCP servers are put behind the gateway for this run,
-// without touching its files. folder is where private files may lie.
+// without touching its files. folder is the place for private files.
 func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup, error) {
 	p := x.decision
 	agent, ok := p.agent()
@@ -121,7 +121,7 @@ func (x *process) wrapServers(run string, argv, environ []string) ([]string, []s
 	return setup.Argv, append(slices.Clone(env), setup.Env...)
 }
 
-// runVariables are what a gateway within the run must know and some clients keep from the
+// runVariables name the settings that a gateway within the run must know and some clients keep from the
 // servers that they start: where state lies. What run it is in comes with them.
 var runVariables = []string{"PLIMSOLL_STATE_DIR", "PLIMSOLL_CACHE_DIR", "PLIMSOLL_CONFIG", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"}
 
@@ -156,7 +156,7 @@ func EnterRun(file string) error {
 	return nil
 }
 
-// decideServers is what a dry run says of the gateway.
+// decideServers returns the gateway for a dry run.
 func (x *process) decideServers() MCPDecision {
 	setup, err := x.planServers(x.opts.Command, os.Environ(), filepath.Join(os.TempDir(), "plimsoll-dry-run"))
 	if err != nil {

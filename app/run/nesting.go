@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// maxNested is how many runs may be inside one another. Each has a supervisor with its own threads, which count in the limits of the outermost.
+// maxNested bounds the runs inside one another. Each has a supervisor with its own threads, which count in the limits of the outermost.
 const maxNested = 10
 
-// nesting is what a run leaves in its claim for a run inside of it, which may be a step of a loop: a script of the agent's name that calls
+// nesting is the part of a run's claim for a run inside of it, which may be a step of a loop: a script of the agent's name that calls
 // `plimsoll run` with that name finds itself again.
 type nesting struct {
 	Path string `json:"path,omitempty"`

@@ -124,7 +124,7 @@ func namesOf(list []orphans.Orphan) string {
 	return strings.Join(names, ", ")
 }
 
-// loadWords says how busy: less than a hundredth of a processor is idle.
+// loadWords describes a load: less than a hundredth of a processor is idle.
 func loadWords(load float64) string {
 	switch {
 	case load < 0.01:

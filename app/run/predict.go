@@ -8,11 +8,11 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Prediction is what a run of a tool in a project would be expected to need, as
+// Prediction is the expected need of a run of a tool in a project, as
 // `predict --format json` prints it. Sizes are bytes.
 type Prediction struct {
 	Tool string `json:"tool"`
-	// Variant is which of a generic tool's uses it is about, "" when none was named.
+	// Variant names the use of a generic tool, "" when none was named.
 	Variant       string `json:"variant"`
 	Project       string `json:"project"`
 	EstimateBytes int64  `json:"estimate_bytes"`
@@ -24,7 +24,7 @@ type Prediction struct {
 	ReservationBytes int64 `json:"reservation_bytes"`
 }
 
-// Predict says what the next run of a command will be expected to need in the project of the
+// Predict returns the expected need of the next run of a command in the project of the
 // working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
 func Predict(c *core.Core, command ...string) (Prediction, error) {
 	a := &app{c}
@@ -53,7 +53,7 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 	}, nil
 }
 
-// Because says where the estimate comes from, for a person.
+// Because names the source of the estimate, for a person.
 func (p Prediction) Because() string {
 	runs := limit.Count(p.Samples, "run")
 	switch p.Source {

@@ -17,8 +17,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// claimRecord is what a run writes into its claim: what to clean up after it, what its
-// pressure watch does, so that other supervisors can see it and undo it, and what a run inside of it must know.
+// claimRecord is the content of a run's claim: what to clean up after it, the acts of its pressure
+// watch, so that other supervisors can see and undo them, and what a run inside of it must know.
 type claimRecord struct {
 	sandbox.Remains
 	Pressure watched `json:"pressure,omitzero"`
@@ -81,7 +81,7 @@ func (n *notebook) remember(claim *admission.Claim, r sandbox.Remains) error {
 	})
 }
 
-// pressureMode is what the run does when it is its turn. A frozen agent loses the stream
+// pressureMode returns the action of the run when it is its turn. A frozen agent loses the stream
 // of its provider, and a person at a terminal can decide better; without one nobody can.
 func pressureMode(o config.OnPressure, terminal bool) pressure.Mode {
 	switch o {
@@ -125,7 +125,7 @@ func (x *process) pressureMode(terminal bool) pressure.Mode {
 	return pressureMode(x.decision.Settings.OnPressure, terminal)
 }
 
-// watchPressure starts the watch; o says what it reads and how fast.
+// watchPressure starts the watch; o has its readings and its pace.
 func (x *process) watchPressure(run *sandbox.Run, o pressure.Options) (stop func()) {
 	o.Run, o.Note = watchedRun{run}, x.notePressure
 	if x.claim != nil && x.ledger != nil {

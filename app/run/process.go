@@ -301,7 +301,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	return nil
 }
 
-// warnAboutPids says what the limit of processes did: the command may have taken a refused
+// warnAboutPids warns of refused and ended processes at the limit of processes: the command may have taken a refused
 // fork for a passing fault, and what Plimsoll ended it may not have noticed at all.
 func (x *process) warnAboutPids() {
 	most := x.decision.Limits.Pids
@@ -362,7 +362,7 @@ func (x *process) warnAboutLogout(run *sandbox.Run) {
 	}
 }
 
-// warnAboutStrength says what is not enforced, once, when best effort is all there is.
+// warnAboutStrength names the limits that are not enforced, once, when best effort is all there is.
 func (x *process) warnAboutStrength(run *sandbox.Run) {
 	if x.decision.Settings.Enforcement == "off" {
 		return

@@ -24,7 +24,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// report is what is said and kept of one run: warnings as they come, the journal, and at the end how it went. It begins
+// report is the account of one run: warnings as they come, the journal, and at the end how it went. It begins
 // before there is a decision, because a run that is refused is reported too.
 type report struct {
 	opts     *Options
@@ -35,9 +35,9 @@ type report struct {
 	store    *runs.Writer   // nil when nothing is kept of the run
 	told     *core.EventLog // nil where nothing is told meanwhile
 	notices  *core.OwnNotices
-	// container is what is written for whoever finds a dead container; nil outside of one.
+	// container writes the message for whoever finds a dead container; nil outside of one.
 	container *termination.Watch
-	// folder is where the report's file is to be, as it was found before the run; "" before that.
+	// folder is the directory for the report's file, as it was found before the run; "" before that.
 	folder  string
 	hidden  *secrets.Values
 	failed  string // why the command did not start
@@ -268,7 +268,7 @@ func ofSystem(name string) bool {
 	return err != nil || strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/")
 }
 
-// reportPatience is how long the reader of a pipe may take: the run has ended, and its exit status waits.
+// reportPatience bounds the time for the reader of a pipe: the run has ended, and its exit status waits.
 const reportPatience = 5 * time.Second
 
 // appendTo writes to what is no regular file. The run's command may have made a pipe of it that nobody reads, so nothing here waits for long.

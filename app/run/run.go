@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Options are what `plimsoll run` can be told beside the configuration.
+// Options are the settings of `plimsoll run` beside the configuration.
 type Options struct {
 	// Command is the argument vector. Required.
 	Command []string
@@ -33,7 +33,7 @@ type Options struct {
 	ReportFile string
 	// Quiet leaves out everything but errors.
 	Quiet bool
-	// Stdout is where DryRun prints, Stderr where Plimsoll's own words go.
+	// Stdout receives the output of DryRun, Stderr Plimsoll's own words.
 	Stdout, Stderr io.Writer
 	// StderrIsTerminal says that a person reads Stderr: the report at the end and the
 	// progress of waiting are shown.
@@ -43,7 +43,7 @@ type Options struct {
 // The exit codes of Plimsoll's own failures.
 const exitFailed = 125
 
-// Status is how this process should end.
+// Status is the way for this process to end.
 type Status struct {
 	// Code is the exit status.
 	Code int
@@ -52,7 +52,7 @@ type Status struct {
 	Signal int
 }
 
-// app is what all families of commands share, with what a run adds to it.
+// app is the core that all families of commands share, with what a run adds to it.
 type app struct{ *core.Core }
 
 // Run runs a command inside its limits and returns how this process should end.

@@ -9,9 +9,9 @@ import (
 
 // A supervisor waits for hours beside other people's agents.
 const (
-	// settleAfter is when a run has lasted long enough to give back what starting it took.
+	// settleAfter is the age at which a run gives back the memory that starting it took.
 	settleAfter = 5 * time.Second
-	// settleAgain is how often it gives back what looking after the run took.
+	// settleAgain is the time between two returns of the memory that looking after the run took.
 	settleAgain = time.Minute
 )
 

@@ -85,7 +85,7 @@ func (s *speaker) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// fail says why there was no run.
+// fail prints the reason why there was no run.
 func (s *speaker) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *speaker) line(text string) {
 	_, _ = io.WriteString(s.w, text+end)
 }
 
-// waitLogEvery is how often a waiting run writes a line where no terminal can be written over.
+// waitLogEvery is the time between two lines of a waiting run where no terminal can be written over.
 const waitLogEvery = time.Minute
 
 // progress shows where a waiting run stands: in place on a terminal; elsewhere a line at the start, and then at most one a minute.

@@ -129,7 +129,7 @@ func estimateRow(r journal.Report) string {
 	return row
 }
 
-// sourceWords says where an estimate comes from.
+// sourceWords names the source of an estimate.
 func sourceWords(e journal.Estimate) string {
 	switch e.Source {
 	case estimate.SourceProject:

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// toolsRow is what the tools plane did; "" for a run whose MCP servers, if it had any, were
+// toolsRow sums up the work of the tools plane; "" for a run whose MCP servers, if it had any, were
 // not behind the gateway.
 func toolsRow(m journal.MCP) string {
 	if m.Calls == 0 && m.DefinitionTokens == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// windowRow is what the window plane did: the fullest request against its window, and what
+// windowRow sums up the work of the window plane: the fullest request against its window, and what
 // was done about it. It is "" for a run that has nothing to do with models.
 func windowRow(w journal.Window) string {
 	if w.Unknown {

@@ -29,7 +29,7 @@ import (
 // outer one: its address with the token.
 const ProxyName = "PLIMSOLL_PROXY"
 
-// windowChoice is whether a run gets a proxy, before anything is started.
+// windowChoice reports whether a run gets a proxy, before anything is started.
 type windowChoice struct {
 	agent *profile.Agent // nil where nothing is known of it
 	// wanted says that there is to be one, why why there is not; unknown that the program is none of the agents that are known.
@@ -38,7 +38,7 @@ type windowChoice struct {
 	unknown bool
 }
 
-// agent is what is known of the program: by what the command starts, else by the name that the run has.
+// agent returns the profile of the program: by what the command starts, else by the name that the run has.
 func (p *decision) agent() (*profile.Agent, bool) {
 	if a, ok := profile.Find(p.Match.Profile); ok {
 		return a, true
@@ -87,7 +87,7 @@ func chooseWindow(p *decision) windowChoice {
 // peerPath does in place of the token in addresses that a command line shows: [proxy.Options.PeerPath].
 const peerPath = "peer"
 
-// clientSetup is what profiles look at: the command, its environment, where it starts, and whether it has a terminal.
+// clientSetup returns the input of profiles: the command, its environment, its directory, and whether it has a terminal.
 func (x *process) clientSetup(argv, environ []string) (profile.Setup, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -176,7 +176,7 @@ func (x *process) openProxy(ctx context.Context, run string) (argv, environ []st
 	return setting.Argv, append(setting.Environ(os.Environ()), ProxyName+"="+address+"/"+token)
 }
 
-// privateFolder is where private files of the run lie, removed at its end. It is made by [process.writePrivate].
+// privateFolder returns the directory for private files of the run, removed at its end. It is made by [process.writePrivate].
 func (x *process) privateFolder(run string) (string, error) {
 	dir, err := mcp.TallyOf(x.app.Core, run)
 	if err != nil {
@@ -205,7 +205,7 @@ func (x *process) withoutProxy(why string) {
 	x.report.journal.Append(journal.WindowOff{Reason: why})
 }
 
-// lastAnswers is what requests still under way get when the tool has ended.
+// lastAnswers is the time that requests still under way get when the tool has ended.
 const lastAnswers = time.Second
 
 // warnAboutProxy says that a proxy that was asked for was not used: nothing that it can hold was held.
@@ -276,7 +276,7 @@ func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profi
 	return nil
 }
 
-// openMemory is where conversations of the run are kept. Inside another run nobody types, and without a terminal neither.
+// openMemory opens the store for conversations of the run. Inside another run nobody types, and without a terminal neither.
 func (x *process) openMemory() *remember.Plane {
 	p := x.decision
 	inside := x.nested || x.app.Core.Fence().Inside() || !term.IsTerminal(int(os.Stdin.Fd()))
@@ -286,11 +286,11 @@ func (x *process) openMemory() *remember.Plane {
 	})
 }
 
-// afterOOM is how long a run after one whose agent died of memory works with half the window.
+// afterOOM is the time for which a run after one whose agent died of memory works with half the window.
 const afterOOM = 10 * time.Minute
 
-// exhausted says that the last run of this tool here died of memory a moment ago: half as
-// long a conversation is what makes the agent smaller.
+// exhausted reports whether the last run of this tool here died of memory a moment ago: half as
+// long a conversation makes the agent smaller.
 func (x *process) exhausted() bool {
 	if x.history == nil {
 		return false
@@ -303,7 +303,7 @@ func (x *process) exhausted() bool {
 	return last.Outcome == journal.OutcomeOOM && time.Since(last.Time) < afterOOM
 }
 
-// decideWindow is what a dry run says of the proxy.
+// decideWindow returns the proxy for a dry run.
 func (x *process) decideWindow(ctx context.Context) WindowDecision {
 	choice := chooseWindow(x.decision)
 	if !choice.wanted {
