@@ -10,13 +10,13 @@ import (
 const (
 	// MaxClient is the most that is read of it, in bytes. Claude Code sends about 2 KB.
 	MaxClient = 256 << 10
-	// ClientWait is how long a client may take: one that has left its pipe open and says nothing must not hold up a prompt.
+	// ClientWait bounds the wait for a client: one that has left its pipe open and says nothing must not hold up a prompt.
 	ClientWait = 100 * time.Millisecond
 	// maxClientTokens is more than any window has.
 	maxClientTokens = 1 << 40
 )
 
-// Client is what Claude Code tells its statusLine command on standard input, as far as it is used
+// Client is the input that Claude Code gives its statusLine command on standard input, as far as it is used
 // (https://code.claude.com/docs/en/statusline). Every part may be missing.
 type Client struct {
 	Dir       string `json:"cwd"`
@@ -56,7 +56,7 @@ func ReadClient(from io.Reader) Client {
 	}
 }
 
-// window is how full the client's window is, in tokens; 0 when it does not say so, or says what cannot be.
+// window returns the fill and size of the client's window, in tokens; 0 when it does not give them, or gives impossible ones.
 func (c *Client) window() (tokens, limit int64) {
 	count := func(n float64) int64 {
 		if n >= 0 && n <= maxClientTokens { // false for what is no number, too

@@ -76,7 +76,7 @@ func cutOf(c *core.Core, id string) (any, error) {
 	}{cut.Entry, string(text)}, nil
 }
 
-// Options are what `plimsoll watch` can be told beside the configuration.
+// Options are the settings of `plimsoll watch` beside the configuration.
 type Options struct {
 	// Listen is the address; "" is a free port of loopback.
 	Listen string
@@ -84,9 +84,9 @@ type Options struct {
 	Notify bool
 	// Version of this program.
 	Version string
-	// Ledger is as in NewDashboard.
+	// Ledger is the argument of NewDashboard.
 	Ledger Ledger
-	// Service is what the service manager gave; nil is none.
+	// Service comes from the service manager; nil is none.
 	Service *systemd.Service
 	// Stdout takes the address, Stderr what else there is to say.
 	Stdout, Stderr io.Writer

@@ -33,17 +33,17 @@ type Glance struct {
 	// Ended is nil while the run goes on.
 	Ended      *time.Time `json:"ended,omitempty"`
 	DurationMS int64      `json:"duration_ms"`
-	// MemoryBytes is what the run uses now, 0 once it has ended; PeakBytes is known then, LimitBytes 0 without a limit.
+	// MemoryBytes is the use of the run now, 0 once it has ended; PeakBytes is known then, LimitBytes 0 without a limit.
 	MemoryBytes int64 `json:"memory_bytes"`
 	PeakBytes   int64 `json:"peak_bytes,omitempty"`
 	LimitBytes  int64 `json:"limit_bytes"`
-	// WindowTokens and WindowLimit are how full the context window is, WindowSource who says so; "" when nobody knows.
+	// WindowTokens and WindowLimit are the fill and size of the context window, WindowSource their source; "" when nobody knows.
 	WindowTokens int64  `json:"window_tokens"`
 	WindowLimit  int64  `json:"window_limit"`
 	WindowSource string `json:"window_source,omitempty"`
 	Compactions  int    `json:"compactions"`
 	Kills        int    `json:"kills"`
-	// Reason says why it ended as it did, or what it waits for.
+	// Reason is the reason for its end, or what it waits for.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -51,7 +51,7 @@ type Glance struct {
 type GlanceOptions struct {
 	// Run is the run's ID; "" means the one that this process is in.
 	Run string
-	// Client is what a client has said of itself; the zero value is nothing.
+	// Client is a client's account of itself; the zero value is nothing.
 	Client Client
 	// Getenv looks up the environment; nil means os.Getenv.
 	Getenv func(string) string

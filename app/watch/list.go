@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Filter says which runs are meant. The zero value means all that a person has started.
+// Filter selects runs. The zero value means all that a person has started.
 type Filter struct {
 	Tool, Project string
 	// Outcome is that of a report, or "running", "waiting", "died".
@@ -32,7 +32,7 @@ func Outcomes() []string {
 	}
 }
 
-// Takes says whether a run is meant.
+// Takes reports whether a run is meant.
 func (f Filter) Takes(e *runs.Entry) bool {
 	switch {
 	case f.Tool != "" && e.Tool != f.Tool, f.Project != "" && e.Project != f.Project, f.Outcome != "" && e.Outcome != f.Outcome:
@@ -63,9 +63,9 @@ func List(c *core.Core, f Filter) ([]runs.Entry, error) {
 // Details are one run with what to do next.
 type Details struct {
 	*runs.Run
-	// Next says what could be done, most useful first.
+	// Next lists possible next steps, most useful first.
 	Next []string `json:"next"`
-	// Cost is what its tokens cost by the prices that the user has written; nil without one.
+	// Cost is the cost of its tokens by the prices that the user has written; nil without one.
 	Cost *float64 `json:"cost,omitempty"`
 }
 
@@ -134,7 +134,7 @@ func Export(c *core.Core, f Filter, give func(Details) error) error {
 	return nil
 }
 
-// followEvery is how often a run that is followed is looked at; a writer needs as long until what happened can be read.
+// followEvery is the time between two looks at a run that is followed; a writer needs as long until what happened can be read.
 const followEvery = 250 * time.Millisecond
 
 // Follow gives the records of a run as they come, until it has ended or ctx has. It begins with the newest that are held.

@@ -55,7 +55,7 @@ type holder struct {
 	told bool
 }
 
-// holds says whether this process is the one that tells. It is called from one goroutine. Without a place for the lock everybody tells.
+// holds reports whether this process is the one that tells. It is called from one goroutine. Without a place for the lock everybody tells.
 func (h *holder) holds() bool {
 	if h.file != nil {
 		return true

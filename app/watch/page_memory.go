@@ -27,11 +27,11 @@ var memoryScript []byte
 func init() { addPage(30, memoryPage) }
 
 const (
-	// maxRemembered is how many records the page of the memory shows at once.
+	// maxRemembered bounds the records on the page of the memory at once.
 	maxRemembered = 50
-	// shownWords is how much of a record's text a list shows, in runes; where it comes from shows all.
+	// shownWords bounds the text of a record in a list, in runes; the view of its origin shows all.
 	shownWords = 400
-	// idleMemory is how long the memory, with its index, stays open after somebody has looked.
+	// idleMemory is the time that the memory, with its index, stays open after somebody has looked.
 	idleMemory = time.Minute
 )
 
@@ -53,7 +53,7 @@ type remembered struct {
 	shown memoryOverview
 }
 
-// memoryOverview is what the page shows before anything is asked.
+// memoryOverview is the content of the page before anything is asked.
 type memoryOverview struct {
 	Records    []shownRecord    `json:"records"` // the newest
 	Total      int              `json:"total"`
@@ -216,7 +216,7 @@ type memoryFound struct {
 	Offset  int           `json:"offset"`
 }
 
-// memoryOrigin is where a record comes from, and what became of it.
+// memoryOrigin is the source of a record, and its later fate.
 type memoryOrigin struct {
 	Record  memory.Record `json:"record"`
 	From    []shownRecord `json:"from"`

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/dashboard"
 )
 
-// source is what pages are made of.
+// source is the input of pages.
 type source struct {
 	core   *core.Core
 	ledger Ledger // nil where nobody knows it

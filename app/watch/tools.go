@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// ToolsOptions are what `plimsoll mcp runs` takes.
+// ToolsOptions are the settings of `plimsoll mcp runs`.
 type ToolsOptions struct {
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -29,7 +29,7 @@ type ToolsOptions struct {
 
 // Bounds of the tools' answers.
 const (
-	// defaultListed and maxListed are how many runs list_runs gives, unless another number is asked for, and at most.
+	// defaultListed and maxListed are the numbers of runs list_runs gives, unless another number is asked for, and at most.
 	defaultListed = 10
 	maxListed     = 50
 	// maxReason bounds a run's reason in a list, in bytes.
@@ -68,7 +68,7 @@ type listArguments struct {
 
 type listed struct {
 	Runs []listedRun `json:"runs"`
-	// Total is how many there are, of which Runs are the newest.
+	// Total is the number of all, of which Runs are the newest.
 	Total int `json:"total"`
 }
 

@@ -178,7 +178,7 @@ func (m *model) controls() Controls {
 	return c
 }
 
-// effect is what a control does to the state of a run.
+// effect is the change that a control makes to the state of a run.
 type effect int
 
 const (

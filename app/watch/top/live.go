@@ -35,7 +35,7 @@ type Live struct {
 	price    price
 }
 
-// cpuReading is how much processor time a run had used when it was looked at, and whether it was stopped when that was asked.
+// cpuReading is the processor time of a run when it was looked at, and whether it was stopped when that was asked.
 type cpuReading struct {
 	at      time.Time
 	used    time.Duration
@@ -46,13 +46,14 @@ type cpuReading struct {
 	asked   time.Time
 }
 
-// askPaused is how often a run that does nothing is asked whether it is stopped, unless it was, or was told to from here.
+// askPaused is the time between two checks whether a run that does nothing is stopped, unless it was, or was told to from here.
 const askPaused = 3 * time.Second
 
-// lookUntold is how often it is asked for where this system did not tell it: cgroup v1 does not, which may be only one of a run's groups.
+// lookUntold is the time between two checks where this system did not report it: cgroup v1 does not, which may be only one of a run's
+// groups.
 const lookUntold = 10 * time.Second
 
-// lookIdle is how often the processor time of a run is read that used none when it was read last.
+// lookIdle is the time between two readings of the processor time of a run that used none at the last one.
 const lookIdle = 2500 * time.Millisecond
 
 // maxLook bounds one look at the ledger, which another process may hold.

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Controls is what a source may be asked to do to a run. Each returns what to tell the person.
+// Controls are the actions of a source on a run. Each returns a text for the person.
 type Controls interface {
 	Pause(id string) (note string, err error)
 	Continue(id string) (note string, err error)
@@ -24,10 +24,10 @@ type Controls interface {
 	Raise(id string) (note string, err error)
 }
 
-// Every is how often the screen is made anew.
+// Every is the time between two screens.
 const Every = time.Second
 
-// model is what the person sees and has chosen. It is changed by Update alone.
+// model is the state of the screen and the person's choices. It is changed by Update alone.
 type model struct {
 	source Source
 	every  time.Duration
@@ -88,7 +88,7 @@ func newModel(ctx context.Context, source Source, o Options, first Snapshot) *mo
 	return m
 }
 
-// maxBeginning is how long the screen waits for the first look. A store on a slow disk takes longer, and the person may leave.
+// maxBeginning bounds the wait of the screen for the first look. A store on a slow disk takes longer, and the person may leave.
 const maxBeginning = time.Second / 4
 
 // Init implements [tea.Model]. It waits for the first look: there is nothing to show before, and what writes to the terminal has
@@ -152,7 +152,7 @@ func (m *model) lookInto() tea.Cmd {
 	}
 }
 
-// pageRests is how old the page of a run may be: it is read from the beginning of its file.
+// pageRests bounds the age of a run's page: it is read from the beginning of its file.
 const pageRests = 2 * time.Second
 
 // Update implements [tea.Model].
@@ -301,7 +301,7 @@ func (m *model) bounded(lines []string, bottom ...string) []string {
 	return out
 }
 
-// bottom is what happened, or what is asked, and the keys.
+// bottom returns the last lines: what happened, or what is asked, and the keys.
 func (m *model) bottom(p painter) []string {
 	keys := "q quit  enter open  t tree  s sort  / filter  p pause  c continue  e end  ? keys"
 	switch {

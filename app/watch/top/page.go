@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// most is how many lines of one kind the page of a run has.
+// most bounds the lines of one kind on the page of a run.
 const most = 12
 
 // pageLines are the page of one run, as it was known at a time.

@@ -107,7 +107,7 @@ func parseWhen(when string, now time.Time) (time.Time, bool) {
 // Close implements [Source].
 func (r *Replay) Close() error { return r.store.Close() }
 
-// clock is what time it is in the replay. The caller holds the lock.
+// clock returns the time in the replay. The caller holds the lock.
 func (r *Replay) clock() time.Time {
 	at := r.at.Add(time.Duration(float64(r.now().Sub(r.since)) * r.speed))
 	if at.After(r.to) {

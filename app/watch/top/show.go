@@ -16,23 +16,23 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 )
 
-// Options are what [Show] begins with.
+// Options are the settings that [Show] begins with.
 type Options struct {
 	// Replay is a time or a run from which to show what was, as for [OpenReplay]; "" shows what is.
 	Replay string
-	// Every is how often the screen is made anew; 0 means [Every].
+	// Every is the time between two screens; 0 means [Every].
 	Every  time.Duration
 	Sort   Sort // "" means [ByMemory]
 	Filter string
 	// Trees opens the tree of every run.
 	Trees bool
-	// In and Out are the terminal; nil means the process's own. Environ says what it can; nil means the process's own.
+	// In and Out are the terminal; nil means the process's own. Environ describes it; nil means the process's own.
 	In      io.Reader
 	Out     io.Writer
 	Environ []string
 }
 
-// check says what is wrong with the options themselves.
+// check returns an error when something is wrong with the options themselves.
 func (o *Options) check() error {
 	if o.Sort != "" && !slices.Contains(Sorts(), o.Sort) {
 		var names []string
@@ -116,7 +116,7 @@ func begin(look func() (Source, Snapshot, error)) *beginning {
 	return b
 }
 
-// wait is what the first look found. The source is nil when it could not be opened.
+// wait returns the findings of the first look. The source is nil when it could not be opened.
 func (b *beginning) wait() (Source, Snapshot, error) {
 	<-b.done
 	return b.source, b.first, b.err
@@ -142,7 +142,7 @@ func show(ctx context.Context, b *beginning, o Options) error {
 	return cmp.Or(m.failed, err)
 }
 
-// Once is one look, filtered and ordered. Without a second one, processor use is what the runs last wrote of it.
+// Once takes one look, filtered and ordered. Without a second one, processor use is as the runs last wrote it.
 func Once(ctx context.Context, c *core.Core, o Options) (snap Snapshot, err error) {
 	if err := o.check(); err != nil {
 		return Snapshot{}, err

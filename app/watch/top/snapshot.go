@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Snapshot is what the screen shows at one moment, and what `top --once --json` prints.
+// Snapshot is the content of the screen at one moment, and of `top --once --json`.
 type Snapshot struct {
 	Host Host `json:"host"`
 	// Runs are those that live, then those that ended during the last minutes; never nil.
@@ -20,7 +20,7 @@ type Snapshot struct {
 // Host is the machine that the runs share. Sizes are in bytes.
 type Host struct {
 	Time time.Time `json:"time"`
-	// Replayed says that this is how it was at Time, from the store: what follows of memory is not known then.
+	// Replayed is true for the state at Time, from the store: what follows of memory is not known then.
 	Replayed bool `json:"replayed,omitempty"`
 	// AvailableBytes can be given out without swapping; BoundBy is "host", or the cgroup that leaves the least.
 	TotalBytes     int64  `json:"total_bytes"`
@@ -28,14 +28,14 @@ type Host struct {
 	MinFreeBytes   int64  `json:"min_free_bytes"`
 	SwapFreeBytes  int64  `json:"swap_free_bytes"`
 	BoundBy        string `json:"bound_by,omitempty"`
-	// ReservedBytes is what the runs that hold a claim have set aside.
+	// ReservedBytes is the memory that the runs that hold a claim have set aside.
 	ReservedBytes int64 `json:"reserved_bytes"`
 	// Pressure is null where the kernel does not tell.
 	Pressure *Pressure `json:"pressure"`
 	Running  int       `json:"running"`
 	// Waiting are those who wait for memory or a slot, in the order of the queue; never nil.
 	Waiting []Waiter `json:"waiting"`
-	// Unread says what could not be read, "" when everything was.
+	// Unread names what could not be read, "" when everything was.
 	Unread string `json:"unread,omitempty"`
 }
 
@@ -73,7 +73,7 @@ type Row struct {
 	Tool    string `json:"tool"`
 	Variant string `json:"variant,omitempty"`
 	Project string `json:"project"`
-	// User is whose run it is when it is seen through a shared ledger.
+	// User owns the run when it is seen through a shared ledger.
 	User string `json:"user,omitempty"`
 	// PID is the plimsoll that runs it.
 	PID int `json:"pid,omitempty"`
@@ -97,15 +97,15 @@ type Row struct {
 	Compactions  int64  `json:"compactions"`
 	LargestBytes int64  `json:"largest_result_bytes"`
 	LargestTool  string `json:"largest_result_tool,omitempty"`
-	// DefinitionTokens are what the definitions of MCP tools take of each request, DeferredTools those that are found by search.
+	// DefinitionTokens are the tokens of each request for the definitions of MCP tools, DeferredTools the tools that are found by search.
 	DefinitionTokens int `json:"definition_tokens"`
 	DeferredTools    int `json:"deferred_tools,omitempty"`
-	// Cost is by the prices that the user has written; nil without one.
+	// Cost is the cost by the prices that the user has written; nil without one.
 	Cost *float64 `json:"cost,omitempty"`
 	// Kills counts processes that were ended for memory, by the kernel, systemd-oomd or plimsoll.
 	Kills int `json:"kills"`
 
-	// Editor is what an editor and the agent of the run said.
+	// Editor is the exchange between an editor and the agent of the run.
 	Editor journal.Editor `json:"editor,omitzero"`
 
 	// Tree are its processes, where they were asked for.
@@ -131,7 +131,7 @@ type Process struct {
 	Daemon bool `json:"daemon,omitempty"`
 }
 
-// Want is what a look has to bring beside the rows.
+// Want is the part of a look beside the rows.
 type Want struct {
 	// Trees are the IDs of the runs whose processes are wanted; AllTrees means every run.
 	Trees    map[string]bool
@@ -151,14 +151,14 @@ type Source interface {
 // Keep is for how long a run stays on the screen after its end.
 const Keep = 5 * time.Minute
 
-// price is what a run cost; ok is false where nobody has written a price. nil prices nothing.
+// price returns the cost of a run; ok is false where nobody has written a price. nil prices nothing.
 type price func(e *runs.Entry) (cost float64, ok bool)
 
 func priceOf(c *core.Core) price {
 	return func(e *runs.Entry) (float64, bool) { return watch.Cost(c.Config, e) }
 }
 
-// rowOf is what the store has of a run, as it is now.
+// rowOf returns the row of a run in the store, as it is now.
 func rowOf(e *runs.Entry, now time.Time, price price) Row {
 	r := Row{
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,

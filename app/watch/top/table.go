@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Sort is what rows are ordered by.
+// Sort is the order of rows.
 type Sort string
 
 // The orders. All but Age and Tool put the most first, Age the oldest.
@@ -31,7 +31,7 @@ const (
 // Sorts are all orders, as the key s goes through them.
 func Sorts() []Sort { return []Sort{ByMemory, ByCPU, ByWindow, ByResult, ByAge, ByTool, ByProject} }
 
-// Screen is how a snapshot is to be shown.
+// Screen is the form in which to show a snapshot.
 type Screen struct {
 	// Width and Height are in cells; a height of 0 shows every row.
 	Width, Height int
@@ -251,7 +251,7 @@ type widths struct {
 	definitions   bool // has a column for them
 }
 
-// fixedColumns is how wide all other columns are, the spaces between included.
+// fixedColumns is the width of all other columns, the spaces between included.
 const fixedColumns = 62
 
 // definitionsFrom is the width of a screen that has room for what definitions of tools take.
