@@ -73,7 +73,7 @@ server, and how much of that reached the client.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), rows)
 				}
-				return printSizes(plain(cmd.OutOrStdout()), o.Tool, rows)
+				return printSizes(plainWriter(cmd.OutOrStdout()), o.Tool, rows)
 			}
 			if backtest {
 				rows, err := a.Backtest(cmd.Context(), o)
@@ -83,7 +83,7 @@ server, and how much of that reached the client.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), rows)
 				}
-				return printBacktest(plain(cmd.OutOrStdout()), rows)
+				return printBacktest(plainWriter(cmd.OutOrStdout()), rows)
 			}
 			stats, err := a.Stats(cmd.Context(), o)
 			if err != nil {
@@ -92,7 +92,7 @@ server, and how much of that reached the client.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), stats)
 			}
-			return printStats(plain(cmd.OutOrStdout()), o, stats)
+			return printStats(plainWriter(cmd.OutOrStdout()), o, stats)
 		},
 	}
 	f := cmd.Flags()
