@@ -52,14 +52,14 @@ type Agent struct {
 	SearchForced bool `json:"search_forced"`
 	A2A          bool `json:"a2a"`
 
-	// Source is where the table stands; zero for an agent that nothing is said of.
+	// Source is the place of the table; zero for an agent without one.
 	Source Source `json:"source"`
 
 	sources map[string]Source // by [Key.Name]
 }
 
-// From says where the value of a key comes from: From("model"). The zero Source means that
-// there is no such key.
+// From returns the source of the value of a key: From("model"). The zero Source means that there is
+// no such key.
 func (a Agent) From(key string) Source { return a.sources[key] }
 
 // MarshalJSON writes durations as tool_timeout_ms and model_timeout_ms.
@@ -182,7 +182,7 @@ func (l *Loaded) agentNames() map[string]Agent {
 			if at.agent == "" {
 				continue
 			}
-			if first, ok := here[at.agent]; !ok || before(e.src, first.Source) {
+			if first, ok := here[at.agent]; !ok || compareSources(e.src, first.Source) {
 				here[at.agent] = Agent{Name: e.tool, Source: e.src}
 			}
 		}
@@ -195,8 +195,8 @@ func (l *Loaded) agentNames() map[string]Agent {
 	return found
 }
 
-// before orders sources of one origin by their place.
-func before(a, b Source) bool {
+// compareSources orders sources of one origin by their place.
+func compareSources(a, b Source) bool {
 	if a.Line != b.Line {
 		return a.Line < b.Line
 	}
@@ -316,11 +316,11 @@ func (l *Loaded) explainAgent(rest string) (Explanation, error) {
 
 func (l *Loaded) valueOfAgent(name string, k *Key) Explanation {
 	e := Explanation{Key: agentsTable + "." + name + "." + k.Name, Doc: k.Doc}
-	e.take(k, l.candidatesIn(nil, k, agentAddresses(k, name)), l.cpus)
+	e.fill(k, l.candidatesIn(nil, k, agentAddresses(k, name)), l.cpus)
 	return e
 }
 
-// agentAddresses are where a value of an agent may stand: the default, and its own table.
+// agentAddresses returns the places where a value of an agent may stand: the default, and its own table.
 func agentAddresses(k *Key, name string) []address {
 	return []address{{key: k.ID()}, {key: k.ID(), agent: foldAgent(name)}}
 }
@@ -346,7 +346,7 @@ func (l *Loaded) absolutePath(path string, src Source) string {
 func (l *Loaded) projectAgents(warn func(Problem)) {
 	told := map[string]entry{}
 	for at, e := range l.byOrigin[OriginProject.rank()] {
-		if first, ok := told[at.agent]; at.agent != "" && (!ok || before(e.src, first.src)) {
+		if first, ok := told[at.agent]; at.agent != "" && (!ok || compareSources(e.src, first.src)) {
 			told[at.agent] = e
 		}
 	}

@@ -26,7 +26,7 @@ type ArgoCDInstance struct {
 	Insecure     bool     `json:"insecure"`
 	Default      bool     `json:"default"`
 
-	// Source is where the table stands.
+	// Source is the place of the table.
 	Source Source `json:"source"`
 }
 

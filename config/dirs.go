@@ -15,12 +15,12 @@ import (
 // directory of a user who has none. A run goes on without history then.
 var ErrNoHome = errors.New("no home directory")
 
-// Dirs says where Plimsoll keeps its files. The zero value is not useful: use [NewDirs].
-// No method creates anything but those called Ensure….
+// Dirs locates the files that Plimsoll keeps. The zero value is not useful: use [NewDirs]. No
+// method creates anything but those called Ensure….
 //
-// PLIMSOLL_STATE_DIR overrides state and runtime (its subdirectory run), PLIMSOLL_CACHE_DIR
-// the cache, PLIMSOLL_CONFIG the user's file. Else the XDG base directories count wherever
-// they are set, on every system; where they are not, the system's own places do.
+// PLIMSOLL_STATE_DIR overrides state and runtime (its subdirectory run), PLIMSOLL_CACHE_DIR the
+// cache, PLIMSOLL_CONFIG the user's file. Else the XDG base directories count wherever they are
+// set, on every system; where they are not, the system's own places do.
 type Dirs struct{ r resolver }
 
 // resolver holds all that Dirs reads from outside, so that a test can give its own.

@@ -149,7 +149,7 @@ func (d *document) header(parts []part) bool {
 	fix := "the tables are [" + strings.Join(tableNames(), "], [") + "], [tools.NAME] and [agents.NAME]"
 	known := append(tableNames(), namedTables...)
 	for _, table := range tableNames() {
-		known = append(known, names(table, false)...)
+		known = append(known, keyNames(table, false)...)
 	}
 	if near := closest(root.name, known); isNamed(near) || isTable(near) {
 		fix = fmt.Sprintf("did you mean %q?", near)
@@ -187,7 +187,7 @@ func (d *document) value(table []part, n *unstable.Node) {
 	for i, p := range path {
 		names[i] = p.name
 	}
-	d.reader.assign(names, readNode(v, 0), d.at(path[len(path)-1].pos))
+	d.reader.assign(names, readNode(v, 0), d.sourceAt(path[len(path)-1].pos))
 }
 
 // takesTable reports whether a table at path must be seen whole: a key that takes none
@@ -232,11 +232,11 @@ func readNode(n *unstable.Node, depth int) written {
 	return w
 }
 
-func (d *document) at(offset int) Source {
+func (d *document) sourceAt(offset int) Source {
 	line := sort.SearchInts(d.lines, offset+1)
 	return Source{Origin: d.origin, File: d.file, Line: line, Column: offset - d.lines[line-1] + 1}
 }
 
 func (d *document) problem(offset int, key, what, fix string) {
-	d.probs.add(Problem{Where: d.at(offset), Key: key, What: what, Fix: fix})
+	d.probs.add(Problem{Where: d.sourceAt(offset), Key: key, What: what, Fix: fix})
 }

@@ -67,7 +67,7 @@ func (r *reader) foreign(environ []string) {
 func splitTable(name string) (table, key string, ok bool) {
 	whole := strings.ToLower(strings.TrimPrefix(name, anyPrefix))
 	table, key, ok = strings.Cut(whole, "_")
-	return table, key, ok && isTable(table) && (slices.Contains(names(table, false), key) || tableOf(whole, false) == "")
+	return table, key, ok && isTable(table) && (slices.Contains(keyNames(table, false), key) || tableOf(whole, false) == "")
 }
 
 // splitTool takes CODEX_MEMORY_MAX apart: the longest key that the text ends in is the key.
@@ -75,7 +75,7 @@ func splitTable(name string) (table, key string, ok bool) {
 func splitTool(text string) (tool string, key []string) {
 	longest := 0
 	for _, table := range toolTables() {
-		for _, k := range names(table, true) {
+		for _, k := range keyNames(table, true) {
 			path := []string{table, k}
 			if table == resources {
 				path = path[1:]

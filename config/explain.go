@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Explanation says where the value in force of a key comes from.
+// Explanation describes the value in force of a key and its source.
 type Explanation struct {
 	Key    string `json:"key"` // dotted: "resources.memory_max"
 	Tool   string `json:"tool,omitempty"`
@@ -28,8 +28,8 @@ type Overridden struct {
 	Ignored string `json:"ignored,omitempty"` // why a project file's value was not taken
 }
 
-// Explain says where the value of a key comes from, for a tool or, with tool "", for none
-// in particular. The key may be written with its table and as an alias: memory_max,
+// Explain returns the source of the value of a key, for a tool or, with tool "", for none in
+// particular. The key may be written with its table and as an alias: memory_max,
 // resources.memory_max, memory_max_mb, tools.codex.memory_max, agents.argocd.model.
 func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 	if rest, ok := strings.CutPrefix(key, agentsTable+"."); ok {
@@ -58,7 +58,7 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 	}
 	if k == nil || k.Type == TypeToolSizes {
 		fix := "plimsoll config show lists the keys"
-		if near := closest(name, names(table, tool != "")); k != nil {
+		if near := closest(name, keyNames(table, tool != "")); k != nil {
 			fix = "explain " + k.of + " with --tool"
 		} else if near != "" {
 			if strings.HasPrefix(key, table+".") {
@@ -76,12 +76,12 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 		e.Key = "tools." + e.Tool + "." + k.Name
 		e.Source = Source{Origin: OriginDefault}
 	}
-	e.take(k, l.candidates(k, tool), l.cpus)
+	e.fill(k, l.candidates(k, tool), l.cpus)
 	return e, nil
 }
 
-// take fills in the value in force and those that are not.
-func (e *Explanation) take(k *Key, given []candidate, cpus int) {
+// fill fills in the value in force and those that are not.
+func (e *Explanation) fill(k *Key, given []candidate, cpus int) {
 	e.Overridden = []Overridden{}
 	found := false
 	for _, c := range slices.Backward(given) {

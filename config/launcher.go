@@ -38,13 +38,13 @@ func init() {
 		"pipx": afterWord(packageRunner("--spec --python --pip-args --index-url", "", "--spec"), "run"),
 
 		"python": python,
-		"nice":   plain("-n --adjustment", 0), "ionice": plain("-c --class -n --classdata", 0), "nohup": plain("", 0),
-		"setsid": plain("", 0), "stdbuf": plain("-i --input -o --output -e --error", 0), "time": plain("-f --format -o --output", 0),
-		"timeout": plain("-k --kill-after -s --signal", 1), "taskset": plain("", 1), "chrt": plain("-T -P -D", 1),
-		"sudo": plain("-u --user -g --group -C -D --chdir -h --host -p --prompt -r -t -R", 0), "doas": plain("-u -C", 0),
-		"exec": plain("-a", 0), "command": plain("", 0), "unbuffer": plain("", 0), "winpty": plain("", 0),
-		"caffeinate": plain("-t -w", 0), "xvfb-run": plain("-n --server-num -s --server-args -f --auth-file -e --error-file", 0),
-		"dumb-init": plain("-r --rewrite", 0), "tini": plain("-e -p", 0), "firejail": plain("", 0),
+		"nice":   plainLauncher("-n --adjustment", 0), "ionice": plainLauncher("-c --class -n --classdata", 0), "nohup": plainLauncher("", 0),
+		"setsid": plainLauncher("", 0), "stdbuf": plainLauncher("-i --input -o --output -e --error", 0), "time": plainLauncher("-f --format -o --output", 0),
+		"timeout": plainLauncher("-k --kill-after -s --signal", 1), "taskset": plainLauncher("", 1), "chrt": plainLauncher("-T -P -D", 1),
+		"sudo": plainLauncher("-u --user -g --group -C -D --chdir -h --host -p --prompt -r -t -R", 0), "doas": plainLauncher("-u -C", 0),
+		"exec": plainLauncher("-a", 0), "command": plainLauncher("", 0), "unbuffer": plainLauncher("", 0), "winpty": plainLauncher("", 0),
+		"caffeinate": plainLauncher("-t -w", 0), "xvfb-run": plainLauncher("-n --server-num -s --server-args -f --auth-file -e --error-file", 0),
+		"dumb-init": plainLauncher("-r --rewrite", 0), "tini": plainLauncher("-e -p", 0), "firejail": plainLauncher("", 0),
 	}
 	for name, same := range map[string]string{
 		"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh", "nodejs": "node", "pnpx": "bunx", "pypy": "python", "gtimeout": "timeout",
@@ -92,8 +92,8 @@ func options(args []string, withValue, want string) (values, rest []string) {
 	return values, nil
 }
 
-// plain is a launcher that runs the words after its options, assignments and operands.
-func plain(withValue string, operands int) launcher {
+// plainLauncher is a launcher that runs the words after its options, assignments and operands.
+func plainLauncher(withValue string, operands int) launcher {
 	return func(_ *tracer, args []string) []inner {
 		_, rest := options(args, withValue, "")
 		rest = assignments(rest)
@@ -236,7 +236,7 @@ func python(_ *tracer, args []string) []inner {
 	return nil
 }
 
-// moduleName is what a module is called as a command: aider of aider, or of aider.__main__.
+// moduleName returns the command name of a module: aider of aider, or of aider.__main__.
 func moduleName(module string) string {
 	name, _, _ := strings.Cut(module, ".")
 	return name

@@ -31,8 +31,8 @@ type Options struct {
 // Loaded is a checked configuration: every source, not merged yet, because what is in
 // force depends on the tool.
 type Loaded struct {
-	// Warnings are what was not taken but does not keep a run from starting. Those that
-	// depend on the tool are in [Settings.Warnings].
+	// Warnings are problems that do not keep a run from starting; the values concerned were not
+	// taken. Those that depend on the tool are in [Settings.Warnings].
 	Warnings []Problem
 
 	// ProjectProblems are those of Warnings that are mistakes in the project's file. They stop no

@@ -94,7 +94,7 @@ func TestServerMistakes(t *testing.T) {
 		"[mcp.servers.x.tools]\nt = 1":                           "write [mcp.servers.x.tools.TOOL]",
 		"[mcp]\nmax_output = '10'":                               "out of range",
 		"[mcp]\npage_items = 101":                                "101 is out of range, 1 to 100",
-		"[tools.codex.mcp]\nmax_processes = 3":                    "concerns all tools, not one",
+		"[tools.codex.mcp]\nmax_processes = 3":                   "concerns all tools, not one",
 	} {
 		_, err := newWorld(t).user(text).load()
 		if err == nil || !strings.Contains(err.Error(), want) {

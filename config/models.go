@@ -8,13 +8,13 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// modelsTable is where modelKeys stand, below the name of a model.
+// modelsTable is the table of modelKeys, below the name of a model.
 const modelsTable = "models"
 
 // maxModelName bounds the name of a model, in bytes: those of gateways have paths in them.
 const maxModelName = 200
 
-// ModelLimits are what [models."NAME"] says of one model, in tokens; 0 is nothing.
+// ModelLimits are the limits in [models."NAME"], in tokens; 0 is unset.
 type ModelLimits struct {
 	Name    string `json:"name"`
 	Context int    `json:"context,omitempty"`
@@ -23,14 +23,14 @@ type ModelLimits struct {
 	ModelPrices
 }
 
-// ModelPrices are what a million tokens cost, in the currency of whoever wrote them; 0 is nothing.
+// ModelPrices are prices of a million tokens, in the currency of whoever wrote them; 0 is unset.
 type ModelPrices struct {
 	Input  float64 `json:"input_price,omitempty"`
 	Cached float64 `json:"cached_price,omitempty"` // of input that a cache of the provider had
 	Output float64 `json:"output_price,omitempty"`
 }
 
-// Of is what tokens cost. input includes cached; where no price for those is written they cost what others do.
+// Of returns the price of tokens. input includes cached; where no price for those is written they cost what others do.
 func (p ModelPrices) Of(input, cached, output int) float64 {
 	if p.Cached == 0 {
 		cached = 0
@@ -153,6 +153,6 @@ func writeModelReference(b *strings.Builder) {
 	b.WriteString("\n### [models.\"NAME\"]\n\nOne model, by the name that requests have for it, with or without what stands before a slash; a name with dots stands in quotes.\n\n")
 	b.WriteString("| key | value | project file | what it does |\n|---|---|---|---|\n")
 	for _, k := range modelKeys {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.values(), k.Project, k.Doc)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.valueHelp(), k.Project, k.Doc)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Project is what a history of peaks belongs to.
+// Project identifies the owner of a history of peaks.
 type Project struct {
 	Name string // base name of Root, for people
 	Key  string // Name and a hash of Root: two projects with one name have two keys; safe as a file name

@@ -171,7 +171,7 @@ func (r *reader) unknown(path []string, i int, table string, tool bool, src Sour
 		return
 	}
 	fix := "plimsoll config init writes a file with every key"
-	if near := closest(path[i], names(table, tool)); near != "" {
+	if near := closest(path[i], keyNames(table, tool)); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	} else if _, ok := laterTables[path[i]]; ok {
 		fix = "table [" + path[i] + "] is not in this version yet"

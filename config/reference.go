@@ -144,7 +144,7 @@ func writeAgentReference(b *strings.Builder) {
 		if k.Default != "" {
 			def = "`" + k.toml(k.Default) + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.values(), def, k.Project, k.Doc)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.valueHelp(), def, k.Project, k.Doc)
 	}
 }
 
@@ -167,7 +167,7 @@ func writeServerReference(b *strings.Builder) {
 		if k.Default != "" {
 			def = "`" + k.toml(k.Default) + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.values(), def, k.Project, k.Doc)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.valueHelp(), def, k.Project, k.Doc)
 	}
 	for _, k := range keysOfServer(serversTable) {
 		row(k)
@@ -189,7 +189,7 @@ func writeInstanceReference(b *strings.Builder) {
 	b.WriteString("\n### [mcp.argocd.NAME]\n\nOne Argo CD, for `plimsoll mcp argocd` and for `/mcp/argocd` of the daemon; at least one of `url` and `context` is written.\n\n")
 	b.WriteString("| key | value | project file | what it does |\n|---|---|---|---|\n")
 	for _, k := range instanceKeys {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.values(), k.Project, k.Doc)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.valueHelp(), k.Project, k.Doc)
 	}
 }
 
@@ -209,7 +209,7 @@ func (k *Key) shown() string {
 	return ""
 }
 
-// commentWidth is where comments of the generated file wrap.
+// commentWidth is the column at which comments of the generated file wrap.
 const commentWidth = 96
 
 func comment(b *strings.Builder, text string) {
@@ -284,11 +284,11 @@ func (k *Key) row(b *strings.Builder) {
 	if k == matchKey {
 		tool = "only there"
 	}
-	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", k.Name, k.values(), def, tool, k.Project, strings.Join(others, ", "), k.Doc)
+	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", k.Name, k.valueHelp(), def, tool, k.Project, strings.Join(others, ", "), k.Doc)
 }
 
-// values says what may be written for a key.
-func (k *Key) values() string {
+// valueHelp describes the values allowed for a key.
+func (k *Key) valueHelp() string {
 	out := string(k.Type)
 	if len(k.Choices) > 0 {
 		out = "`" + strings.Join(k.Choices, "`, `") + "`"

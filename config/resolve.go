@@ -40,7 +40,7 @@ func (l *Loaded) candidatesIn(out []candidate, k *Key, in []address) []candidate
 			}
 			c := candidate{entry: e}
 			if o == OriginProject {
-				c.ignored = k.forbids(e.value, base)
+				c.ignored = k.projectObjection(e.value, base)
 			}
 			out = append(out, c)
 		}
@@ -51,9 +51,9 @@ func (l *Loaded) candidatesIn(out []candidate, k *Key, in []address) []candidate
 	return out
 }
 
-// forbids says why a project file may not set the value, given what is in force without
-// it; "" means that it may.
-func (k *Key) forbids(v any, base entry) string {
+// projectObjection returns the reason why a project file may not set the value, given what is in force
+// without it; "" means that it may.
+func (k *Key) projectObjection(v any, base entry) string {
 	switch k.Project {
 	case ProjectNever:
 		return "a project file may not set it"

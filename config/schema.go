@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Type says what may be written for a key.
+// Type is the type of a key's value.
 type Type string
 
 // The types, as the reference shows them.
@@ -47,7 +47,7 @@ const (
 	TypeNotify    Type = "off, desktop, URL, or a command as a list or a line"
 )
 
-// ProjectRule says what a project file may do to a key. The file may come with a cloned
+// ProjectRule limits what a project file may do to a key. The file may come with a cloned
 // repository, so whoever wrote it does not own this machine.
 type ProjectRule string
 
@@ -361,8 +361,8 @@ func tableOf(name string, tool bool) string {
 	return ""
 }
 
-// names lists what lookup knows of a table.
-func names(table string, tool bool) []string {
+// keyNames lists what lookup knows of a table.
+func keyNames(table string, tool bool) []string {
 	var out []string
 	for _, k := range keys {
 		if k.Table != table || tool && !k.PerTool {

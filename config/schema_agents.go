@@ -154,7 +154,7 @@ var agentKeys = []*Key{
 	},
 }
 
-// agentsTable is where agentKeys stand, below a name.
+// agentsTable is the table of agentKeys, below a name.
 const agentsTable = "agents"
 
 func init() {

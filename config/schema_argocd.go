@@ -62,7 +62,7 @@ var instanceKeys = []*Key{
 	},
 }
 
-// instancesTable is where instanceKeys stand, below a name.
+// instancesTable is the table of instanceKeys, below a name.
 const instancesTable = "mcp.argocd"
 
 func init() {

@@ -3,7 +3,7 @@ package config
 // WatchSettings are the values of table [watch] in force.
 type WatchSettings struct {
 	Runs bool `json:"runs"`
-	// Notify says how notices are given; nil gives none.
+	// Notify is the way in which notices are given; nil gives none.
 	Notify NoticeWay `json:"notify"`
 	// OTLP is the address of an OpenTelemetry collector, "" for none.
 	OTLP string `json:"otlp"`

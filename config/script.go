@@ -203,7 +203,7 @@ func shellCommands(text, here string) [][]string {
 			open = true
 			for i++; i < len(text) && text[i] != '"'; i++ {
 				if text[i] == '$' && i+1 < len(text) && text[i+1] == '(' {
-					end := closing(text, i+1)
+					end := closingBracket(text, i+1)
 					word.WriteString(text[i:end])
 					i = end - 1
 					continue
@@ -225,7 +225,7 @@ func shellCommands(text, here string) [][]string {
 		case '$':
 			open = true
 			if i+1 < len(text) && text[i+1] == '(' {
-				end := closing(text, i+1)
+				end := closingBracket(text, i+1)
 				word.WriteString(text[i:end])
 				i = end - 1
 				continue
@@ -254,8 +254,8 @@ func shellCommands(text, here string) [][]string {
 	return out
 }
 
-// closing returns the offset after the bracket that closes the one at text[i].
-func closing(text string, i int) int {
+// closingBracket returns the offset after the bracket that closes the one at text[i].
+func closingBracket(text string, i int) int {
 	depth := 0
 	for ; i < len(text); i++ {
 		switch text[i] {
@@ -295,7 +295,7 @@ func plainPath(word, here string) string {
 	end := 0
 	switch word[1] {
 	case '(':
-		end = closing(word, 1)
+		end = closingBracket(word, 1)
 	case '{':
 		end = strings.IndexByte(word, '}') + 1
 	default:

@@ -14,7 +14,7 @@ const Auto limit.Bytes = -1
 // Forever is the [Settings.Wait] of a run that waits for its turn however long it takes.
 const Forever = time.Duration(math.MaxInt64)
 
-// Enforcement says what happens when no layer can hold the memory limit in the kernel.
+// Enforcement selects what happens when no layer can hold the memory limit in the kernel.
 type Enforcement string
 
 // The enforcements, from the loosest to the strictest.
@@ -24,7 +24,7 @@ const (
 	EnforcementRequired   Enforcement = "required"    // refuse to start
 )
 
-// OnExit says what becomes of processes that a command leaves behind.
+// OnExit selects what becomes of processes that a command leaves behind.
 type OnExit string
 
 // The choices for leftovers.
@@ -34,7 +34,7 @@ const (
 	OnExitLeave OnExit = "leave" // leave them, and list them in the report
 )
 
-// OnPressure says what to do with a run when the host is about to run out of memory.
+// OnPressure selects what to do with a run when the host is about to run out of memory.
 type OnPressure string
 
 // The choices under pressure. Auto freezes a run without a terminal and warns on one with
@@ -47,7 +47,7 @@ const (
 	OnPressureOff    OnPressure = "off"
 )
 
-// OnOrphan says what to do with a process of a live run whose parent has ended.
+// OnOrphan selects what to do with a process of a live run whose parent has ended.
 type OnOrphan string
 
 // The choices for orphans.
@@ -57,7 +57,7 @@ const (
 	OnOrphanEnd  OnOrphan = "end"  // and end it, unless it is a daemon
 )
 
-// OOMD is what a run asks of systemd-oomd.
+// OOMD is the request of a run to systemd-oomd.
 type OOMD string
 
 // The choices. Avoid asks it to kill other groups first.
@@ -125,7 +125,7 @@ type Settings struct {
 	sources map[string]Source // by [Key.ID]
 }
 
-// Source says where the value of a key comes from: Source("initial_estimate"),
+// Source returns the source of the value of a key: Source("initial_estimate"),
 // Source("window.trigger"). The zero Source means that there is no such key.
 func (s Settings) Source(key string) Source { return s.sources[key] }
 

@@ -10,27 +10,27 @@ import (
 	"github.com/plimsoll/plimsoll/config/profile"
 )
 
-// Match says which tool a command is.
+// Match is the tool that a command starts.
 type Match struct {
 	Tool    string   // name of the history and the slots; see [SafeName]
 	Profile string   // name of the built-in profile, "" if there is none for it
 	Via     []string // launchers the command goes through, the outermost first
-	// Variant is which of a generic tool's uses it is: "test" of make test, "run build" of npm run build, a
-	// digest of the text after sh -c. "" for other tools. It holds no value of an option.
+	// Variant is the use of a generic tool: "test" of make test, "run build" of npm run build, a digest of
+	// the text after sh -c. "" for other tools. It holds no value of an option.
 	Variant string
 }
 
 // maxLaunchers bounds how many launchers one command is followed through.
 const maxLaunchers = 8
 
-// Tool says which tool a command line starts, without configuration: see [Loaded.Tool].
+// Tool returns the tool that a command line starts, without configuration: see [Loaded.Tool].
 func Tool(command []string) Match { return (*Loaded)(nil).Tool(command) }
 
-// Tool says which tool a command line starts. The first of these that knows the name
-// decides: a match list of [tools.NAME], a table's name, a built-in profile. It looks
-// through launchers (npx, node, python -m, env, timeout, sh -c, …), symbolic links and
-// shell scripts that end by executing a tool it knows. Files are read, at most 16 KiB of
-// each, and never run. What nobody knows is called after the command behind the launchers.
+// Tool returns the tool that a command line starts. The first of these that knows the name decides:
+// a match list of [tools.NAME], a table's name, a built-in profile. It looks through launchers
+// (npx, node, python -m, env, timeout, sh -c, …), symbolic links and shell scripts that end by
+// executing a tool it knows. Files are read, at most 16 KiB of each, and never run. What nobody
+// knows is called after the command behind the launchers.
 func (l *Loaded) Tool(command []string) Match {
 	if len(command) == 0 {
 		return Match{Tool: SafeName("")}
@@ -76,7 +76,7 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 	}
 	launch, ok := launchers[launcherName(base)]
 	if !ok {
-		if name := t.known(base); name != "" {
+		if name := t.profileOf(base); name != "" {
 			return name, via, true
 		}
 	} else {
@@ -101,7 +101,7 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 				return name, via, true
 			}
 		}
-		if name := t.known(base); name != "" {
+		if name := t.profileOf(base); name != "" {
 			t.argv = argv
 			return name, via, true
 		}
@@ -117,7 +117,7 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 	// Whatever a wrapper runs: if nobody knows that, the wrapper itself is the tool.
 	defer func(last string, via []string) { t.last, t.via, t.argv = last, via, argv }(base, via)
 	if real, err := filepath.EvalSymlinks(file); err == nil && real != file {
-		if name := t.known(baseName(real)); name != "" {
+		if name := t.profileOf(baseName(real)); name != "" {
 			return name, inside, true
 		}
 		file = real
@@ -134,8 +134,8 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 	return "", nil, false
 }
 
-// known maps the base name of a command to a tool, "" if nobody knows it.
-func (t *tracer) known(base string) string {
+// profileOf maps the base name of a command to a tool, "" if nobody knows it.
+func (t *tracer) profileOf(base string) string {
 	if t.loaded != nil {
 		if name := t.loaded.matches[base]; name != "" {
 			return name
@@ -153,10 +153,10 @@ func (t *tracer) known(base string) string {
 // script takes a file that an interpreter runs: a node program is known by its package.
 func (t *tracer) script(file string, via []string) (string, bool) {
 	t.last, t.via, t.argv = baseName(file), via, nil
-	if name := t.known(baseName(file)); name != "" {
+	if name := t.profileOf(baseName(file)); name != "" {
 		return name, true
 	}
-	if name := t.known(strings.TrimSuffix(baseName(file), filepath.Ext(file))); name != "" {
+	if name := t.profileOf(strings.TrimSuffix(baseName(file), filepath.Ext(file))); name != "" {
 		return name, true
 	}
 	if !filepath.IsAbs(file) {
@@ -171,7 +171,7 @@ func (t *tracer) script(file string, via []string) (string, bool) {
 	}
 	if bin != "" {
 		t.last = bin
-		if name := t.known(bin); name != "" {
+		if name := t.profileOf(bin); name != "" {
 			return name, true
 		}
 	}

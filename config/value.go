@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// form is how a value was written. formText is text without a type of its own, from a
-// variable or a flag: it is read as whatever the key wants.
+// form is the syntax in which a value was written. formText is text without a type of its own, from
+// a variable or a flag: it is read as whatever the key wants.
 type form string
 
 const (
@@ -38,7 +38,7 @@ type written struct {
 // maxItems bounds a list; no key has use for more.
 const maxItems = 256
 
-// misfit is what is wrong with a value, and the next step.
+// misfit describes the fault of a value, and the next step.
 type misfit struct{ what, fix string }
 
 func (m *misfit) Error() string { return m.what + "; " + m.fix }

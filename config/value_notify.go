@@ -17,7 +17,7 @@ const (
 	noticeDesktop = "desktop"
 )
 
-// NoticeWay says how notices are given: nothing for not at all, "desktop" alone, a URL alone, or a command with its arguments.
+// NoticeWay is the way in which notices are given: nothing for not at all, "desktop" alone, a URL alone, or a command with its arguments.
 type NoticeWay []string
 
 // String writes it on one line, as a flag takes it. Of a URL only scheme and host are shown: the rest may be a credential.

@@ -13,7 +13,7 @@ const (
 	maxVariantWord = 40
 )
 
-// generic says how to read the arguments of a program that does another thing with each
+// generic describes how to read the arguments of a program that does another thing with each
 // subcommand, target or script. Options are separated by blanks.
 //
 // A variant is stored and shown, so it holds nothing that could be a secret: known subcommands, names
@@ -23,7 +23,7 @@ type generic struct {
 	words string
 	// named are those of words after which a script, task or package is named.
 	named string
-	// targets is how many free words count, where the user invents them, as in a makefile.
+	// targets is the number of free words that count, where the user invents them, as in a makefile.
 	targets int
 	// valued are options whose value is the next word, which is no target then; flags those without a
 	// value. With strict an option that is neither ends the search: its value must not count.
@@ -33,7 +33,7 @@ type generic struct {
 	code string
 }
 
-// genericOf is what is known of a program by its base name. A map of all of them would be made by every start.
+// genericOf returns the reading rules of a program by its base name. A map of all of them would be made by every start.
 func genericOf(program string) (g generic, ok bool) {
 	const lifecycle = "validate compile test package verify install deploy clean site"
 	makefile := generic{targets: 3, valued: "-C --directory -f --file --makefile -I --include-dir -o --old-file --assume-old -W --what-if --new-file --assume-new --eval -E -j -l"}
@@ -142,9 +142,9 @@ func genericOf(program string) (g generic, ok bool) {
 	return generic{}, false
 }
 
-// variantOf says which of a generic tool's uses a command line is: "test" of make test, "run build"
-// of npm run build, "code-1f0a93c2" of sh -c with that text; "" for every other program, and where the arguments
-// name no subcommand.
+// variantOf returns the use of a generic tool in a command line: "test" of make test, "run build" of npm run
+// build, "code-1f0a93c2" of sh -c with that text; "" for every other program, and where the arguments name no
+// subcommand.
 func variantOf(argv []string) string {
 	if len(argv) < 2 {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// Added is what became of the records of an [Store.Add].
+// Added reports the outcome of an [Store.Add].
 type Added struct {
 	// IDs are those of the records, in their order: of a passage that was there already, the id it has; "" for one that was refused.
 	IDs []string `json:"ids"`
@@ -24,7 +24,7 @@ type Added struct {
 	Refused int `json:"refused"`
 }
 
-// namespace is what this process knows of a namespace it adds to.
+// namespace is this process's state of a namespace it adds to.
 type namespace struct {
 	name  string
 	mu    sync.Mutex
@@ -99,7 +99,7 @@ func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 	if err := s.readForgotten(); err != nil {
 		return Added{}, err
 	}
-	if err := s.inherit(ctx, records); err != nil {
+	if err := s.inheritOrigin(ctx, records); err != nil {
 		return Added{}, err
 	}
 	var failed error
@@ -118,9 +118,9 @@ func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 	return out, failed
 }
 
-// inherit gives each record that is derived from others the lowest of their origins and its own. A source that is not there, or no longer,
+// inheritOrigin gives each record that is derived from others the lowest of their origins and its own. A source that is not there, or no longer,
 // vouches for nothing: what rests on it counts as a tool's.
-func (s *Store) inherit(ctx context.Context, records []Record) error {
+func (s *Store) inheritOrigin(ctx context.Context, records []Record) error {
 	known := map[string]Origin{}
 	for i := range records {
 		r := &records[i]

@@ -22,17 +22,17 @@ import (
 const (
 	softPercent = 80 // what counts no longer leaves the disk
 	keptPercent = 87 // what is left after an eviction
-	// surveyPart is how much is added before the bounds are looked at again: a 64th. So many processes may together pass
-	// a bound by a 64th each.
+	// surveyPart is the share of a bound that is added before the bounds are checked again: a 64th. So many processes
+	// may together pass a bound by a 64th each.
 	surveyPart = 64
-	// againPart is how much a namespace grows before it is consolidated again: a 16th.
+	// againPart is the share by which a namespace grows before it is consolidated again: a 16th.
 	againPart = 16
 )
 
 // minLine is less than any record takes on disk: with fewer bytes than that times MaxRecords there is no need to count.
 const minLine = 100
 
-// usage is what a namespace takes.
+// usage is the size of a namespace.
 type usage struct {
 	Bytes   int64 `json:"bytes"`
 	Records int64 `json:"records"` // lines: at least as many
@@ -69,7 +69,7 @@ func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
 	return s.enforceAll(ctx, n.name)
 }
 
-// measure says what a namespace takes. Lines are counted only where there may be too many of them.
+// measure returns the size of a namespace. Lines are counted only where there may be too many of them.
 func (s *Store) measure(name string) (usage, error) {
 	var u usage
 	segments, err := s.archive.Segments(name)
@@ -119,7 +119,7 @@ func (s *Store) consolidate(ctx context.Context, name string, now usage) (usage,
 	return now, atomicfile.Replacement{Root: s.archive.Root(), Name: consolidatedFile(name), Perm: 0o600, Kept: atomicfile.Volatile}.Write(text)
 }
 
-// survey is what a pass over the lines of a namespace found.
+// survey holds the findings of a pass over the lines of a namespace.
 type survey struct {
 	newest  map[recordID]uint16      // versions, of the records that have several
 	first   map[archive.Key]recordID // of passages that were written twice
@@ -147,8 +147,8 @@ const (
 	classKept
 )
 
-// look reads a namespace for compact and evict. It takes about 40 bytes a record.
-func (s *Store) look(ctx context.Context, name string) (*survey, error) {
+// survey reads a namespace for compact and evict. It takes about 40 bytes a record.
+func (s *Store) survey(ctx context.Context, name string) (*survey, error) {
 	v := &survey{
 		newest: map[recordID]uint16{}, first: map[archive.Key]recordID{}, seen: map[archive.Key]int{}, recall: map[recordID]int64{},
 		uses: map[recordID][]storedUse{}, dropped: map[recordID]bool{},
@@ -225,9 +225,9 @@ func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool
 	return Collected{Records: len(removed), Bytes: done.Bytes}, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
 }
 
-// compaction is what compact does to each line, and the records that it has removed then.
+// compaction returns the edit that compact applies to each line, and the records that it will have removed.
 func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]bool) (archive.Edit, map[recordID]bool, error) {
-	v, err := s.look(ctx, name)
+	v, err := s.survey(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -285,7 +285,7 @@ func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]b
 
 // evict removes records until a namespace is within a goal: the classes in their order, in each the oldest first.
 func (s *Store) evict(ctx context.Context, name string, goal usage, why string) error {
-	v, err := s.look(ctx, name)
+	v, err := s.survey(ctx, name)
 	if err != nil {
 		return err
 	}

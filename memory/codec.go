@@ -37,7 +37,7 @@ type entryBody struct {
 	Drop   []string   `json:"drop,omitempty"`   // records that are there no longer
 }
 
-// entryShared is what the records of a conversation have in common.
+// entryShared holds the fields that all records of a conversation share.
 type entryShared struct {
 	Client       string `json:"client,omitempty"`
 	Run          string `json:"run,omitempty"`
@@ -175,7 +175,7 @@ func (s *Store) identity(r *Record) archive.Key {
 	return s.digest(string(r.Kind), string(r.Origin), r.Scope, r.Text)
 }
 
-// forgottenKey is what is kept of a text that was forgotten, so that it is known when it comes again; whatever white space is around it.
+// forgottenKey returns the key kept of a forgotten text, so that it is recognised when it comes again, whatever white space is around it.
 func (s *Store) forgottenKey(text string) archive.Key {
 	return s.digest("forgotten", strings.Join(strings.Fields(text), " "))
 }

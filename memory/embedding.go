@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/embed"
 )
 
-// embedding is what a store with a client for vectors has beside its shelves.
+// embedding is the state of a store that has a client for vectors.
 type embedding struct {
 	woken chan struct{}
 	end   context.CancelFunc
@@ -80,8 +80,8 @@ func (e *embedding) wake() {
 	}
 }
 
-// said notes whether the service gave what it was asked for, and tells of a failure when it begins.
-func (s *Store) said(what string, err error) {
+// noteService notes whether the service gave what it was asked for, and tells of a failure when it begins.
+func (s *Store) noteService(what string, err error) {
 	e := s.embedding
 	e.mu.Lock()
 	first := err != nil && !e.failing[what]
@@ -118,7 +118,7 @@ func (s *Store) meaningOf(ctx context.Context, names []string, text string) (m *
 	defer cancel()
 	vectors, err := s.o.Embed.Embed(ctx, []string{text})
 	if !errors.Is(ctx.Err(), context.Canceled) {
-		s.said("question", err)
+		s.noteService("question", err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

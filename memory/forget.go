@@ -14,7 +14,7 @@ import (
 // Elsewhere is another store that may hold the words of what is forgotten: kept cuts of the window plane, conversations of agents, spooled
 // results, the files of runs.
 type Elsewhere interface {
-	// Name is what is kept there, for people: "kept compactions".
+	// Name describes for people what is kept there: "kept compactions".
 	Name() string
 	// Forget takes the words of a match off the disk, by removing what holds them or by writing over them, and tells where they were. It is
 	// called when no search finds the words any more and [Store.Add] refuses them, and may be called again with the same match. On an error, also
@@ -36,11 +36,11 @@ const (
 	Blotted = "blotted"
 )
 
-// Forgotten is what [Store.Forget] did.
+// Forgotten reports the outcome of [Store.Forget].
 type Forgotten struct {
 	Records   []string `json:"records"` // ids: those that were meant, and what is derived from them
 	Elsewhere int      `json:"elsewhere"`
-	// Places are where the words were besides, the first MaxPlaces of them.
+	// Places lists the other places that held the words, the first MaxPlaces of them.
 	Places []Place `json:"places,omitempty"`
 	Bytes  int64   `json:"bytes"` // that became free in the memory
 	// StillIn are other records whose text holds one that was forgotten, word for word: what was said in them was not meant.
@@ -90,14 +90,14 @@ func (s *Store) Forget(ctx context.Context, f Filter) (Forgotten, error) {
 	if err != nil {
 		return Forgotten{}, err
 	}
-	if err := s.bury(ctx, gone); err != nil {
+	if err := s.writeTombstones(ctx, gone); err != nil {
 		return Forgotten{}, err
 	}
 	return s.finish(ctx, gone)
 }
 
-// bury writes the tombstones of records. From then on no search finds them.
-func (s *Store) bury(ctx context.Context, gone []Record) error {
+// writeTombstones writes the tombstones of records. From then on no search finds them.
+func (s *Store) writeTombstones(ctx context.Context, gone []Record) error {
 	now := s.o.Clock().UnixMilli()
 	var tombs []archive.Line
 	for i := range gone {
@@ -147,14 +147,14 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 				out.Records = append(out.Records, r.ID)
 			}
 		}
-		if err := s.bury(ctx, rest.late); err != nil {
+		if err := s.writeTombstones(ctx, rest.late); err != nil {
 			return out, err
 		}
 	}
 	if len(rest.match.Texts) == 0 && len(gone) == 0 {
 		return out, s.boundForgotten(ctx)
 	}
-	places, err := s.elsewhere(ctx, rest.match, false)
+	places, err := s.forgetElsewhere(ctx, rest.match, false)
 	out.Elsewhere, out.Places = len(places), places[:min(len(places), MaxPlaces)]
 	errs := []error{err, s.boundForgotten(ctx)}
 	if err == nil { // what could not be reached is known by the lines that stay until then
@@ -175,8 +175,8 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	return out, errors.Join(errs...)
 }
 
-// elsewhere has the other stores forget, or with dry tell what they would.
-func (s *Store) elsewhere(ctx context.Context, m Match, dry bool) (places []Place, err error) {
+// forgetElsewhere has the other stores forget, or with dry tell what they would.
+func (s *Store) forgetElsewhere(ctx context.Context, m Match, dry bool) (places []Place, err error) {
 	for _, e := range s.o.Elsewhere {
 		some, one := e.Forget(ctx, m, dry)
 		for _, p := range some {
@@ -193,7 +193,7 @@ func (s *Store) elsewhere(ctx context.Context, m Match, dry bool) (places []Plac
 	return places, err
 }
 
-// WouldForgetElsewhere tells where else a Forget of records would find their words. Nothing is changed.
+// WouldForgetElsewhere returns the other places where a Forget of records would find their words. Nothing is changed.
 func (s *Store) WouldForgetElsewhere(ctx context.Context, records []Record) ([]Place, error) {
 	earlier, err := s.earlierWords(records)
 	if err != nil {
@@ -209,7 +209,7 @@ func (s *Store) WouldForgetElsewhere(ctx context.Context, records []Record) ([]P
 		}
 	}
 	m.finder = newFinder(m.Texts)
-	places, err := s.elsewhere(ctx, m, true)
+	places, err := s.forgetElsewhere(ctx, m, true)
 	return places[:min(len(places), MaxPlaces)], err
 }
 
@@ -224,7 +224,7 @@ func (m *Match) add(id, text, conversation string) {
 	}
 }
 
-// earlierWords are what older versions of records said, by their ids, as far as they are still on the disk.
+// earlierWords returns the texts of older versions of records, by their ids, as far as they are still on the disk.
 func (s *Store) earlierWords(records []Record) (map[string][]string, error) {
 	now := map[string]string{}
 	names := map[string]bool{}

@@ -28,7 +28,7 @@ func (id recordID) time() time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// millis is how an id begins that was made at a time, in milliseconds since 1970.
+// millis returns the first bytes of an id made at a time, in milliseconds since 1970.
 func millis(ms int64) (begin [6]byte) {
 	for i := range begin {
 		begin[i] = byte(ms >> (40 - 8*i))

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/embed"
 )
 
-// VectorsMade is what came of a [Store.MakeVectors].
+// VectorsMade reports the outcome of [Store.MakeVectors].
 type VectorsMade struct {
 	Made    int `json:"made"`
 	Refused int `json:"refused"` // texts that the service does not take; they are not sent again by this store
@@ -85,7 +85,7 @@ func (s *Store) makeVectors(ctx context.Context, h *shelf, out *VectorsMade) err
 	}
 }
 
-// vectorsThere is what is known of a file while vectors are made for it.
+// vectorsThere describes a file while vectors are made for it.
 type vectorsThere struct {
 	count      int
 	dimensions int
@@ -142,7 +142,7 @@ func (s *Store) readVectors(ctx context.Context, h *shelf, f embed.File) (*vecto
 	return b, nil
 }
 
-// hasVector tells whether a record is there and marked. The caller holds h.mu.
+// hasVector reports whether a record is there and marked. The caller holds h.mu.
 func (h *shelf) hasVector(k embed.Key) bool {
 	n, ok := h.byID.findID(h, k.ID)
 	return ok && h.slots[n].version == k.Version && h.slots[n].flags&embedded != 0
@@ -157,7 +157,7 @@ func (h *shelf) unmarkVectors() {
 	}
 }
 
-// wantsVectors tells whether there may be something to make. The caller holds h.mu.
+// wantsVectors reports whether there may be something to make. The caller holds h.mu.
 func (h *shelf) wantsVectors(f embed.File) bool {
 	now, err := f.Root.Lstat(f.Name)
 	if err != nil || h.vectors == nil || now.Size() != h.vectors.Size() || !now.ModTime().Equal(h.vectors.ModTime()) {
@@ -182,9 +182,9 @@ func (s *Store) vectorsOfBatch(ctx context.Context, h *shelf, f embed.File, b *v
 	if err != nil || len(keys) == 0 {
 		return 0, 0, err
 	}
-	entries, err := s.ask(ctx, keys, texts)
+	entries, err := s.requestVectors(ctx, keys, texts)
 	if ctx.Err() == nil {
-		s.said("records", err)
+		s.noteService("records", err)
 	}
 	if err != nil {
 		return 0, 0, err
@@ -270,9 +270,9 @@ func (s *Store) batch(h *shelf, b *vectorsThere) (keys []embed.Key, texts []stri
 	return keys, texts, nil
 }
 
-// ask has the texts made vectors, one by one when the service does not take all of them at once. Of a service that takes none of the first
+// requestVectors has the texts made vectors, one by one when the service does not take all of them at once. Of a service that takes none of the first
 // four, nothing more is asked.
-func (s *Store) ask(ctx context.Context, keys []embed.Key, texts []string) ([]embed.Entry, error) {
+func (s *Store) requestVectors(ctx context.Context, keys []embed.Key, texts []string) ([]embed.Entry, error) {
 	var out []embed.Entry
 	vectors, err := s.o.Embed.Embed(ctx, texts)
 	if err == nil {
@@ -302,7 +302,7 @@ func (s *Store) ask(ctx context.Context, keys []embed.Key, texts []string) ([]em
 	return out, nil
 }
 
-// maxVectors is how many vectors a namespace may have: half of all bytes for them, and no more than others leave.
+// maxVectors returns the number of vectors a namespace may have: half of all bytes for them, and no more than others leave.
 func (s *Store) maxVectors(b *vectorsThere) int {
 	most := int64(s.o.MaxVectors)
 	return int(max(min(most/2, most-b.others), 0) / int64(embed.RecordSize(max(b.dimensions, 1))))

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// Match is what was forgotten, for other stores.
+// Match describes what was forgotten, for other stores.
 type Match struct {
 	IDs           []string
 	Texts         []string // of the records, word for word

@@ -39,9 +39,9 @@ type Options struct {
 	// Embed turns texts into vectors, so that a search also finds what means the same in other words; nil searches by words only. The texts of the records of the
 	// namespaces that are searched, and the questions, are sent to that service.
 	Embed *embed.Client
-	// EmbedEvery is how often the vectors of new records are made in the background, and after each search; 0 means only in [Store.MakeVectors].
+	// EmbedEvery is the interval of making vectors of new records in the background, also after each search; 0 means only in [Store.MakeVectors].
 	EmbedEvery time.Duration
-	// EmbedWait is how long a search waits for the vector of its question before it does without (DefaultEmbedWait).
+	// EmbedWait limits the wait of a search for the vector of its question before it does without (DefaultEmbedWait).
 	EmbedWait time.Duration
 	// MaxVectors bounds the files of all vectors together (DefaultMaxVectors); a namespace has at most half of it.
 	MaxVectors limit.Bytes
@@ -65,7 +65,7 @@ var (
 	ErrPins = errors.New("no room for another pin")
 )
 
-func (o *Options) fill() error {
+func (o *Options) setDefaults() error {
 	if o.Dir == "" {
 		return errors.New("a memory needs a directory; set Options.Dir")
 	}

@@ -13,7 +13,7 @@ const (
 	MaxQuery          = 4 << 10 // bytes of a query's text that are looked at
 )
 
-// Query says what to search for.
+// Query describes a search.
 type Query struct {
 	// Text is a question or words, as they come to mind. Each word that says something is looked for; none has to be found.
 	Text string
@@ -31,8 +31,8 @@ type Query struct {
 	Since, Until time.Time
 	Limit        int // (DefaultLimit), at most MaxLimit
 	Offset       int
-	// Neighbours is how many turns on each side of a passage speak for it with what was found in them (DefaultNeighbours); negative
-	// means that each passage stands alone.
+	// Neighbours is the number of turns on each side of a passage whose matches count for it (DefaultNeighbours); negative means
+	// that each passage stands alone.
 	Neighbours int
 }
 
@@ -46,14 +46,14 @@ type Item struct {
 // Results are the records that a search found, the best first.
 type Results struct {
 	Items []Item `json:"items"`
-	// Total is how many were found from which Items are a page.
+	// Total is the number of matches of which Items are a page.
 	Total  int `json:"total"`
 	Offset int `json:"offset"`
 	// WordsOnly says in one line why a store that also searches by meaning did not this time; "" is that it did, or has no vectors yet.
 	WordsOnly string `json:"words_only,omitempty"`
 }
 
-// Filter says which records are meant. All of its conditions must hold; those that are empty do.
+// Filter selects records. All of its conditions must hold; those that are empty do.
 type Filter struct {
 	IDs          []string
 	Namespaces   []string

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Kind says what a record is.
+// Kind is the kind of a record.
 type Kind string
 
 const (
@@ -20,8 +20,8 @@ const (
 	KindPin     Kind = "pin"     // a standing instruction of the user
 )
 
-// Origin says whose words a record holds, or is drawn from. User words are trusted, those of tools never. What is derived
-// from several records has the lowest of their origins ([Lowest]).
+// Origin is the author of the words that a record holds, or is drawn from. User words are trusted, those of tools never.
+// What is derived from several records has the lowest of their origins ([Lowest]).
 type Origin string
 
 const (
@@ -71,22 +71,22 @@ type Record struct {
 	// Text is UTF-8; that of an episode is word for word and has at most MaxEpisode bytes, of a note MaxNote.
 	Text   string `json:"text"`
 	Source Source `json:"source,omitzero"`
-	// Said is when the words were said (for notes: written), as far as that is known, else when they were recorded.
+	// Said is the time when the words were said (for notes: written), as far as that is known, else when they were recorded.
 	Said time.Time `json:"said"`
 	// Recorded is set by Add, to the millisecond.
 	Recorded time.Time `json:"recorded"`
-	// Count is how often the identical passage came; at least 1.
+	// Count is the number of times that the identical passage came; at least 1.
 	Count int `json:"count"`
 	// From are the ids of the records that this one is derived from.
 	From []string `json:"from,omitempty"`
 	Fact *Fact    `json:"fact,omitempty"` // set for facts
 	// Quarantined says that it waits for a person's word: it is found by List, never by Search.
 	Quarantined bool `json:"quarantined,omitempty"`
-	// Recalled is when it was last given to somebody; the zero time means never.
+	// Recalled is the time when it was last given to somebody; the zero time means never.
 	Recalled time.Time `json:"recalled,omitzero"`
 }
 
-// Source says where the words of a record stood.
+// Source is the place where the words of a record stood.
 type Source struct {
 	Client       string `json:"client,omitempty"`       // or the name of the program that wrote it
 	Run          string `json:"run,omitempty"`          // id of a run
@@ -109,7 +109,7 @@ type Fact struct {
 	// ValidFrom and ValidUntil bound when it is true; zero times mean that no such bound is known.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`
-	// Expired is when it was learned that it is true no longer; the zero time means that it stands.
+	// Expired is the time when it was learned that it is true no longer; the zero time means that it stands.
 	Expired    time.Time `json:"expired,omitzero"`
 	Confidence float64   `json:"confidence,omitempty"` // 0 to 1
 }
@@ -130,7 +130,7 @@ const (
 	maxFrom    = 64
 )
 
-// check says what is wrong with a record that is to be added.
+// check returns an error if a record must not be added.
 func (r *Record) check() error {
 	bad := func(field, value, want string) error {
 		return fmt.Errorf("a record's %s is %q: %s", field, limit.Short(value, 80), want)
@@ -182,7 +182,7 @@ func (r *Record) check() error {
 	return nil
 }
 
-// checkNamespace says what is wrong with the name of a namespace.
+// checkNamespace returns an error if the name of a namespace is invalid.
 func checkNamespace(name string) error {
 	folder, rest, _ := strings.Cut(name, "/")
 	odd := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) >= 0

@@ -107,7 +107,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 				return out, false, err
 			}
 			if err != nil { // words are found all the same
-				s.said("file", err)
+				s.noteService("file", err)
 			}
 			near = append(near, some...)
 		}

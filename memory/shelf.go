@@ -38,7 +38,7 @@ type shelf struct {
 	vectors  fs.FileInfo         // of the file of vectors when the slots were marked; nil before
 }
 
-// slot is what is kept of a record.
+// slot is a shelf's entry of a record.
 type slot struct {
 	id       recordID
 	key      archive.Key
@@ -62,7 +62,7 @@ const (
 	unembedded // the service that makes vectors did not take it, or there was no room
 )
 
-// sharedText is what the records of a conversation have in common, as far as a search asks for it.
+// sharedText holds the fields that all records of a conversation share, as far as a search needs them.
 type sharedText struct {
 	entryShared
 	conversation uint64 // a hash of scope and conversation; 0 is none
@@ -99,7 +99,7 @@ func (h *shelf) catchUp(ctx context.Context, s *Store) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		h.take(s, p, l)
+		h.addLine(s, p, l)
 		return nil
 	})
 	s.note(found)
@@ -120,8 +120,8 @@ func (h *shelf) catchUp(ctx context.Context, s *Store) error {
 	return nil
 }
 
-// take takes a line in.
-func (h *shelf) take(s *Store, p archive.Place, l archive.Line) {
+// addLine takes a line in.
+func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 	b, err := readBody(l.Body)
 	if err != nil {
 		return // of a newer version

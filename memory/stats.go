@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/embed"
 )
 
-// Stats are what there is, and counts since [Open].
+// Stats holds the current contents, and counts since [Open].
 type Stats struct {
 	Namespaces []NamespaceStats `json:"namespaces"`
 	Bytes      limit.Bytes      `json:"bytes"`     // of all files
@@ -25,7 +25,7 @@ type Stats struct {
 	Embedding  VectorStats      `json:"embedding,omitzero"`
 }
 
-// NamespaceStats are what is in a namespace.
+// NamespaceStats describes the contents of a namespace.
 type NamespaceStats struct {
 	Name    string       `json:"name"`
 	Bytes   limit.Bytes  `json:"bytes"`
@@ -95,15 +95,15 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	return out, nil
 }
 
-// Collected is what [Store.GC] did.
+// Collected reports the outcome of [Store.GC].
 type Collected struct {
 	Records int   `json:"records"` // that were removed
 	Bytes   int64 `json:"bytes"`   // that became free
-	// Elsewhere is how many things went in other stores, of a Forget that had ended early.
+	// Elsewhere is the number of things removed from other stores, of a Forget that had ended early.
 	Elsewhere int `json:"elsewhere,omitempty"`
 }
 
-// WouldGC tells what GC would remove. Nothing is changed; who adds meanwhile makes it another number.
+// WouldGC returns what GC would remove. Nothing is changed; records added meanwhile change the number.
 func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
 	var out Collected
 	names, err := s.Namespaces()
@@ -118,7 +118,7 @@ func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
 		return out, err
 	}
 	if out.Records = len(rest.match.IDs); out.Records > 0 {
-		places, err := s.elsewhere(ctx, rest.match, true)
+		places, err := s.forgetElsewhere(ctx, rest.match, true)
 		if err != nil {
 			return out, err
 		}

@@ -35,7 +35,7 @@ type Store struct {
 // Open opens the memory in a directory and makes it when it is missing. It reads nothing of what is remembered: that happens with the
 // first Add and the first Search in a namespace.
 func Open(o Options) (*Store, error) {
-	if err := o.fill(); err != nil {
+	if err := o.setDefaults(); err != nil {
 		return nil, err
 	}
 	tooLarge := func(file string, size, read limit.Bytes) {

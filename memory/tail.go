@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// Tail is how far the records of all namespaces were read by [Store.Follow]. The zero value is the beginning.
+// Tail is the position up to which [Store.Follow] has read the records of all namespaces. The zero value is the beginning.
 type Tail struct {
 	at map[string]*archive.Cursor
 }

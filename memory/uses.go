@@ -28,7 +28,7 @@ const (
 	UseSearch = "search" // an agent searched for it
 )
 
-// MaxUses is how many uses are kept of one record, the newest, each of another conversation, client, run or kind.
+// MaxUses is the number of uses kept of one record, the newest, each of another conversation, client, run or kind.
 const MaxUses = 8
 
 // storedUse is a [Use] in a line.

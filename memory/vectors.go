@@ -27,7 +27,7 @@ func (s *Store) vectorsOf(namespace string) embed.File {
 const (
 	fusionK       = 20
 	meaningWeight = 0.35
-	// fusionDepth is how many of each list are looked at.
+	// fusionDepth is the number of entries of each list that are considered.
 	fusionDepth = 2 * MaxLimit
 )
 

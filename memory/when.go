@@ -12,9 +12,9 @@ import (
 // time-aware query expansion of LongMemEval (Wu et al., ICLR 2025), with a few rules in the place of its model. Both constants were chosen on LoCoMo's
 // conversations 1 to 5.
 const (
-	// timeWeight is what the score of what was said then is multiplied with.
+	// timeWeight is the factor of the score of what was said at the time that a question names.
 	timeWeight = 2
-	// toldWithin is how much later something may have been told, in milliseconds.
+	// toldWithin is the time in milliseconds within which an event may be told afterwards.
 	toldWithin = 3 * 24 * 60 * 60 * 1000
 )
 
@@ -24,7 +24,7 @@ const maxTimes = 4
 // span is a stretch of time in milliseconds since 1970; until itself lies behind it.
 type span struct{ from, until int64 }
 
-// saidIn tells which documents of a shelf were said in one of some times, or soon after it; nil where there are no times.
+// saidIn returns a function that reports whether a document was said in one of some times, or soon after it; nil where there are no times.
 func (h *shelf) saidIn(times []span) func(doc int) bool {
 	if len(times) == 0 {
 		return nil

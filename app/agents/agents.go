@@ -32,7 +32,7 @@ type AgentOptions struct {
 	Name string
 	// Model is asked in the place of the configured one: NAME, PROVIDER/NAME, or StandinModel.
 	Model string
-	// BaseURL is where the model is asked, in the place of what is configured or known; the key of its provider goes there.
+	// BaseURL is the address of the model, in place of the configured or known one; the key of its provider is sent there.
 	BaseURL string
 	// Simulator stands in the place of a real Argo CD; Server, Context and Instance say which
 	// real one it is.
@@ -52,7 +52,7 @@ type AgentOptions struct {
 	Lab bool
 	// Version of this program.
 	Version string
-	// Stderr is where servers of tools and Plimsoll write their own words.
+	// Stderr takes the messages of tools' servers and of Plimsoll.
 	Stderr *os.File
 	Quiet  bool
 }
@@ -80,12 +80,12 @@ func byName(app *core.Core) (map[string]config.Agent, error) {
 	return out, nil
 }
 
-// generalAgent is who answers where no agent and no Argo CD is configured: a model and no tools.
+// generalAgent is the name of the agent that answers where neither an agent nor Argo CD is configured: a model and no tools.
 const generalAgent = "assistant"
 
-// asked is the agent that a question goes to: [find], but where nothing at all is configured it is one without tools, for a first
+// configuredAgent is the agent that a question goes to: [find], but where nothing at all is configured it is one without tools, for a first
 // question with any key.
-func asked(app *core.Core, o AgentOptions) (config.Agent, error) {
+func configuredAgent(app *core.Core, o AgentOptions) (config.Agent, error) {
 	if o.Name != "" && o.Name != generalAgent || o.namesArgoCD() {
 		return find(app, o.Name)
 	}
@@ -160,8 +160,8 @@ type gateways struct {
 	agent string // whose they are, for the memory
 }
 
-// of is the gateway of one name in `servers`.
-func (g *gateways) of(ctx context.Context, app *core.Core, name string) (*gateway.Server, error) {
+// open is the gateway of one name in `servers`.
+func (g *gateways) open(ctx context.Context, app *core.Core, name string) (*gateway.Server, error) {
 	if s := g.made[name]; s != nil {
 		return s, nil
 	}
@@ -199,7 +199,7 @@ func (g *gateways) of(ctx context.Context, app *core.Core, name string) (*gatewa
 	return s, nil
 }
 
-// agentDir is where an agent keeps what it must not lose, below the state directory.
+// agentDir returns the directory, below the state directory, of an agent's durable state.
 func agentDir(app *core.Core, name, what string) (string, error) {
 	state, err := app.Dirs.EnsureState()
 	if err != nil {
@@ -259,7 +259,7 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	}
 	g.agent = c.Name
 	for _, name := range names {
-		s, err := g.of(ctx, app, name)
+		s, err := g.open(ctx, app, name)
 		if err != nil {
 			return nil, where(err)
 		}

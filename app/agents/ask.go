@@ -15,10 +15,10 @@ import (
 // Event is one thing that happened while an agent worked.
 type Event = agent.Event
 
-// AskOptions are what `plimsoll ask` can be told beside the configuration.
+// AskOptions are the options of `plimsoll ask` besides the configuration.
 type AskOptions struct {
 	AgentOptions
-	// Question is what is asked. Required.
+	// Question is the text to ask. Required.
 	Question string
 	// Session is a conversation that is gone on with, or begun; "" keeps nothing. Existing
 	// demands that it exists.
@@ -31,7 +31,7 @@ type AskOptions struct {
 	MaxSteps int
 }
 
-// AskedAgent is who is asked.
+// AskedAgent identifies the agent that is asked.
 type AskedAgent struct {
 	Agent   string `json:"agent"`
 	Model   string `json:"model"`
@@ -48,7 +48,7 @@ type AskedCall struct {
 	TookMS    int64         `json:"duration_ms"`
 }
 
-// AskReport is what came of a question.
+// AskReport is the outcome of a question.
 type AskReport struct {
 	AskedAgent
 	agent.Result
@@ -67,7 +67,7 @@ func (r AskReport) Answered() bool {
 	return r.Answer != "" && (r.Outcome == agent.Completed || r.Outcome == agent.StepLimit)
 }
 
-// Status is how the program ends: 0 with an answer, 1 without one, 128+N when signal N took the
+// Status returns the exit status: 0 with an answer, 1 without one, 128+N when signal N took the
 // question back.
 func (r AskReport) Status() int {
 	switch {

@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// ChatOptions are what `plimsoll chat` can be told beside the configuration.
+// ChatOptions are the options of `plimsoll chat` besides the configuration.
 type ChatOptions struct {
 	AgentOptions
 	// Session is a conversation that is gone on with, or begun; "" begins one. Existing demands that it exists, and goes on with
@@ -39,8 +39,8 @@ type Chat struct {
 	AskedAgent
 	// Session is the conversation's name; "" says that this chat is not kept, though it is remembered while it lasts.
 	Session string
-	// Usage is what was asked and answered since the chat was opened, and Cost what that cost; Priced says that the prices of the
-	// model are configured.
+	// Usage is the number of tokens asked and answered since the chat was opened, and Cost their price; Priced is true if the
+	// prices of the model are configured.
 	Usage  agent.Usage
 	Cost   float64
 	Priced bool
@@ -114,7 +114,7 @@ func openChat(ctx context.Context, app *core.Core, o AgentOptions, maxSteps int,
 	if err != nil {
 		return nil, err
 	}
-	configured, err := asked(app, o)
+	configured, err := configuredAgent(app, o)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (c *Chat) ask(ctx context.Context, q agent.Query) (AskReport, error) {
 	return r, nil
 }
 
-// Tools are what the agent may call now.
+// Tools returns the tools that the agent may call now.
 func (c *Chat) Tools(ctx context.Context) ([]agent.ToolSpec, error) { return c.opened.tools.List(ctx) }
 
 // Clear begins another conversation with the same agent; what is kept of the last one stays.
@@ -245,7 +245,7 @@ func (c *Chat) Clear() {
 	c.said, c.InWindow = transcript{}, 0
 }
 
-// Questions are what was asked so far, oldest first.
+// Questions returns the questions asked so far, oldest first.
 func (c *Chat) Questions() []string {
 	var out []string
 	for _, m := range c.said.messages {
@@ -314,7 +314,7 @@ func (c *Chat) recall(ctx context.Context, existing bool) (err error) {
 // maxTranscript bounds what a chat remembers of its own words, in bytes.
 const maxTranscript = 4 << 20
 
-// transcript is what was said in a chat, without what tools said.
+// transcript holds the messages of a chat, without those of tools.
 type transcript struct {
 	messages []said
 	bytes    int

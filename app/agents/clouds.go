@@ -34,7 +34,7 @@ var (
 
 func awsRegion(getenv func(string) string) string { return firstSet(getenv, awsRegions) }
 
-// vertexLocation is where Vertex AI is asked; Google's own default is everywhere.
+// vertexLocation returns the location of Vertex AI to use; Google's own default is everywhere.
 func vertexLocation(getenv func(string) string) string {
 	if set := firstSet(getenv, googleLocations); set != "" {
 		return set
@@ -123,8 +123,8 @@ func cloudModel(ctx context.Context, m modelChoice, c config.Agent, client *http
 	return anthropicModel(m, "", c, by(b))
 }
 
-// anthropicOfBedrock tells whether a model of Bedrock is asked as Anthropic's are. A profile that names no maker is taken for one of theirs, so
-// that it keeps its cache.
+// anthropicOfBedrock reports whether a model of Bedrock is called as Anthropic's are. A profile that names no maker is taken for one of
+// theirs, so that it keeps its cache.
 func anthropicOfBedrock(name string) bool {
 	return strings.Contains(name, "anthropic.") || strings.Contains(name, ":application-inference-profile/")
 }

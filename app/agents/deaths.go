@@ -27,9 +27,9 @@ import (
 // state directory, whose lock it held while it lived, and the next one finds it. A container that is restarted has the same process
 // numbers again, so nothing else tells who lives.
 const (
-	// quietTime is how long nobody may die before the whole window counts again.
+	// quietTime is the time without a death after which the whole window counts again.
 	quietTime = 20 * time.Minute
-	// deathsWithin is how close two unclean deaths are that count without a sign of memory.
+	// deathsWithin is the greatest distance of two unclean deaths that count without a sign of memory.
 	deathsWithin = 10 * time.Minute
 	// fullShare is the part of the limit from which on a death is one of memory, in percent.
 	fullShare = 75
@@ -46,8 +46,8 @@ const (
 	halvedName = "halved.json"
 )
 
-// mark is what a process that serves an agent says of itself while it lives.
-type mark struct {
+// liveMark is the record that a process that serves an agent keeps of itself while it lives.
+type liveMark struct {
 	Owner admission.Owner `json:"owner"`
 	At    time.Time       `json:"at"`
 	Used  limit.Bytes     `json:"used"`
@@ -65,11 +65,11 @@ type halved struct {
 	Deaths []time.Time `json:"deaths,omitempty"`
 }
 
-// deaths is what is known of how the processes of an agent ended.
+// deaths tracks how the processes of an agent ended.
 type deaths struct {
 	dir     string
 	journal *journal.Journal
-	sample  func() mark
+	sample  func() liveMark
 
 	mu   sync.Mutex
 	here halved // where the file cannot be had
@@ -160,7 +160,7 @@ func (d *deaths) settle(now time.Time, died string) error {
 }
 
 // takeMark removes a mark whose owner is dead, and tells what it said.
-func takeMark(path string) (m mark, dead bool) {
+func takeMark(path string) (m liveMark, dead bool) {
 	f, err := statefile.Open(path, os.O_RDWR, 0o600)
 	if err != nil {
 		return m, false
@@ -175,8 +175,8 @@ func takeMark(path string) (m mark, dead bool) {
 	return m, os.Remove(path) == nil && dead
 }
 
-// ofMemory says why a death was one of memory; "" when nothing says so. now is what is counted now.
-func (m mark) ofMemory(now mark) string {
+// ofMemory returns the evidence that a death was one of memory; "" when there is none. now is the current mark.
+func (m liveMark) ofMemory(now liveMark) string {
 	switch {
 	case m.Limit > 0 && m.Used >= m.Limit/100*fullShare:
 		return fmt.Sprintf("the agent died using %s of %s", m.Used.Human(), m.Limit.Human())
@@ -186,7 +186,7 @@ func (m mark) ofMemory(now mark) string {
 	return ""
 }
 
-// read is what the file says, and nothing where there is none or it makes no sense.
+// read returns the content of the file, or the zero value if it is missing or invalid.
 func (d *deaths) read() (h halved) {
 	body, err := os.ReadFile(filepath.Join(d.dir, halvedName))
 	if err != nil || len(body) > maxMark || json.Unmarshal(body, &h) != nil {
@@ -245,13 +245,13 @@ func (d *deaths) live() error {
 		return errors.Join(fmt.Errorf("how this agent ends will not be known: its mark cannot be locked"), err, f.Close(), os.Remove(path))
 	}
 	d.file, d.quit = f, make(chan struct{})
-	last := d.write(mark{})
+	last := d.write(liveMark{})
 	d.done.Go(func() { d.watch(last) })
 	return nil
 }
 
 // watch samples until the end, and tells when the whole window counts again.
-func (d *deaths) watch(last mark) {
+func (d *deaths) watch(last liveMark) {
 	halved := d.Halved()
 	for {
 		pause := calmSample
@@ -274,7 +274,7 @@ func (d *deaths) watch(last mark) {
 }
 
 // write writes the mark where it is another than last by a percent.
-func (d *deaths) write(last mark) mark {
+func (d *deaths) write(last liveMark) liveMark {
 	m := d.sample()
 	if moved := m.Used - last.Used; !last.At.IsZero() && moved < m.Limit/100 && moved > -m.Limit/100 && m.Kills == last.Kills && m.Limit == last.Limit {
 		return last

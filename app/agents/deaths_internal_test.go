@@ -32,8 +32,8 @@ func (l *life) Observe(r journal.Record) {
 
 func (l *life) begin(now time.Time) *deaths {
 	l.t.Helper()
-	d := &deaths{dir: l.dir, journal: journal.New(journal.Options{Observers: []journal.Observer{l}}), sample: func() mark {
-		return mark{Used: l.used, Limit: 100 * limit.MiB, Kills: l.kills, Source: "/a"}
+	d := &deaths{dir: l.dir, journal: journal.New(journal.Options{Observers: []journal.Observer{l}}), sample: func() liveMark {
+		return liveMark{Used: l.used, Limit: 100 * limit.MiB, Kills: l.kills, Source: "/a"}
 	}}
 	if err := d.settle(now, ""); err != nil {
 		l.t.Fatal(err)
@@ -171,7 +171,7 @@ func FuzzMark(f *testing.F) {
 			t.Fatal(err)
 		}
 		m, _ := takeMark(path)
-		_ = m.ofMemory(mark{Source: "/a", Kills: 1})
+		_ = m.ofMemory(liveMark{Source: "/a", Kills: 1})
 		if _, err := os.Stat(path); err == nil {
 			t.Error("it is there again for the next")
 		}

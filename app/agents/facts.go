@@ -70,7 +70,7 @@ func openFacts(app *core.Core, s config.Settings, events *journal.Journal, every
 	return f, nil
 }
 
-// Now tells what waits and what the day has cost.
+// Now returns the waiting episodes and the cost of the day.
 func (f *Facts) Now() memories.FactsStats { return f.memory.FactsNow() }
 
 // Close ends it. What waits stays in the queue for the next daemon. Nil does nothing.
@@ -113,7 +113,7 @@ func factsModel(app *core.Core, s config.Settings) (choice modelChoice, key stri
 			return choice, "", fmt.Errorf("[memory] facts_key_file names %s, which holds no key: %w", m.FactsKeyFile, errors.Join(err, errEmptyKey))
 		}
 	case m.FactsKey != "":
-		if whose, taken := agentsKey(app, m.FactsKey); taken {
+		if whose, taken := keyOwner(app, m.FactsKey); taken {
 			return choice, "", fmt.Errorf("[memory] facts_key names %s, the key of %s: facts have a key of their own, in a variable of its own, as FACTS_API_KEY", m.FactsKey, whose)
 		}
 		if key = strings.TrimSpace(os.Getenv(m.FactsKey)); key == "" {
@@ -130,8 +130,8 @@ func factsModel(app *core.Core, s config.Settings) (choice modelChoice, key stri
 
 var errEmptyKey = errors.New("write the key into it, and let nobody else read it")
 
-// agentsKey says whose key a variable holds, if it is one of the clients' or the agents'.
-func agentsKey(app *core.Core, name string) (whose string, taken bool) {
+// keyOwner returns the owner of the key that a variable holds, if it is one of the clients' or the agents'.
+func keyOwner(app *core.Core, name string) (whose string, taken bool) {
 	if slices.Contains(keyVariables(), name) {
 		return "other programs", true
 	}

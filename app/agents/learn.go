@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/facts"
 )
 
-// LearnOptions are what `plimsoll memory learn` can be told.
+// LearnOptions are the options of `plimsoll memory learn`.
 type LearnOptions struct {
 	// Model is asked: NAME or PROVIDER/NAME; "" goes by whose key is in the environment. BaseURL is where, in the place of what is known.
 	Model, BaseURL string
@@ -25,7 +25,7 @@ type LearnOptions struct {
 	DryRun bool
 }
 
-// Learned is what came of it.
+// Learned is the outcome of it.
 type Learned struct {
 	Model    string      `json:"model"`
 	Episodes int         `json:"episodes"`          // that were meant and have no fact yet

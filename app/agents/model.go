@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// StandinModel is what --model takes for the model that is none: keywords, no network, no key.
+// StandinModel is the --model value for the built-in stand-in: keywords, no network, no key.
 const StandinModel = "standin"
 
 // Models that are asked when nothing names one.
@@ -29,8 +29,8 @@ const (
 	defaultOpenAI    = "gpt-5.2"
 )
 
-// modelChoice is which model an agent asks and how, before anything is opened. It holds the
-// name of the key's variable and never the key.
+// modelChoice is the model that an agent asks and the way to it, before anything is opened. It
+// holds the name of the key's variable and never the key.
 type modelChoice struct {
 	standin  bool
 	provider string // "openai", "anthropic", "gemini", or one that speaks OpenAI's protocol
@@ -39,7 +39,7 @@ type modelChoice struct {
 	keyEnv   string
 	// cloud says that it is asked where the cloud of that provider has models.
 	cloud bool
-	// why says where the choice comes from, for people.
+	// why is the origin of the choice, for people.
 	why string
 }
 
@@ -65,8 +65,8 @@ func (m modelChoice) upstream() string {
 	return m.provider + "+" + m.url
 }
 
-// speaksGemini tells whether the address takes Google's own protocol. One that ends in /openai or /v1 is a face for OpenAI's: Google's
-// ".../v1beta/openai", or that of a gateway.
+// speaksGemini reports whether the address takes Google's own protocol. One that ends in /openai or /v1 is a face for OpenAI's:
+// Google's ".../v1beta/openai", or that of a gateway.
 func (m modelChoice) speaksGemini() bool {
 	where := strings.TrimRight(m.url, "/")
 	return m.provider == "gemini" && !strings.HasSuffix(where, "/openai") && !strings.HasSuffix(where, "/v1")

@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/breaker"
 )
 
-// roomOf is how an agent makes room: by the settings of [window], as the proxy does, with the windows that runs before it learned.
-// After a death for lack of memory half of the window is used for a while, and that is said.
+// roomOf returns an agent's rules for making room: by the settings of [window], as the proxy does, with the windows that runs
+// before it learned. After a death for lack of memory half of the window is used for a while, and that is said.
 func roomOf(app *core.Core, plane *mcp.Plane, ended *deaths) agent.Room {
 	w := plane.Settings.Window
 	room := agent.Room{
@@ -37,7 +37,7 @@ const SearchFirstName = "PLIMSOLL_SEARCH_FIRST"
 
 // sampleMemory is the use and the limit of the control group with the smallest limit around this process, and the kills that the kernel
 // has counted in it, or on the machine where there is no such group.
-func sampleMemory() (m mark) {
+func sampleMemory() (m liveMark) {
 	r, err := headroom.Read(headroom.Source{})
 	if err != nil {
 		return m

@@ -32,7 +32,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
-// ServeOptions are what `plimsoll agent serve` can be told beside the configuration.
+// ServeOptions are the options of `plimsoll agent serve` besides the configuration.
 type ServeOptions struct {
 	AgentOptions
 	// Names are the agents to serve; none means all of [agents], or the built-in one.
@@ -40,7 +40,7 @@ type ServeOptions struct {
 	// Listen is the address; "" is that of [serve].
 	Listen    string
 	ReadyFile string
-	// Service is what the service manager gave; nil is none.
+	// Service is the connection to the service manager; nil is none.
 	Service *systemd.Service
 	// Events takes one JSON object a line for every event; nil writes none.
 	Events io.Writer
@@ -109,7 +109,7 @@ func openAll(ctx context.Context, app *core.Core, list []config.Agent, g *gatewa
 	return d, nil
 }
 
-// skillsOf is what the agent's card says that it can do. A skill has an id, a name, a description and tags (A2A 1.0, 4.4.5).
+// skillsOf returns the skills in the agent's card. A skill has an id, a name, a description and tags (A2A 1.0, 4.4.5).
 func skillsOf(o *openedAgent) []sdk.AgentSkill {
 	c := o.config
 	if c.Builtin == mcp.ArgoCDName {
@@ -130,7 +130,7 @@ func skillsOf(o *openedAgent) []sdk.AgentSkill {
 	return []sdk.AgentSkill{{ID: c.Name, Name: c.Name, Description: describeAgent(o), Tags: tags}}
 }
 
-// describeAgent is what the agent's card says of it.
+// describeAgent returns the description in the agent's card.
 func describeAgent(o *openedAgent) string {
 	text := o.config.Intro
 	if text == "" && o.config.Builtin == mcp.ArgoCDName {
@@ -145,7 +145,7 @@ func describeAgent(o *openedAgent) string {
 	return text
 }
 
-// Takes says whether a path is for the agents. The token may stand in front.
+// Takes reports whether a path is for the agents. The token may stand in front.
 func (d *Daemon) Takes(path string) bool {
 	if len(d.agents) == 0 {
 		return false
@@ -194,7 +194,7 @@ func (d *Daemon) Say(w io.Writer, root string) {
 	_ = t.Flush()
 }
 
-// Now is what its agents are at, for the metrics.
+// Now returns the state of its agents, for the metrics.
 func (d *Daemon) Now() (list []metrics.Agent) {
 	for _, s := range d.agents {
 		list = append(list, metrics.Agent{Name: s.config.Name, Memory: s.agent.MemoryUsage().Total, Window: s.ended.ratio()})

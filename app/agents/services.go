@@ -114,12 +114,12 @@ func (s *service) key(getenv func(string) string) string {
 	return s.keys[0]
 }
 
-// hasKey tells whether a key is set.
+// hasKey reports whether a key is set.
 func (s *service) hasKey(getenv func(string) string) bool {
 	return len(s.keys) > 0 && strings.TrimSpace(getenv(s.key(getenv))) != ""
 }
 
-// address is where the service is asked.
+// address returns the address of the service.
 func (s *service) address(u config.UpstreamSettings, getenv func(string) string) string {
 	if set := firstSet(getenv, s.urlVars); set != "" {
 		return s.addressOf(set)

@@ -42,7 +42,7 @@ func agentStore(app *core.Core, name string) (*conversation.Store, error) {
 // Sessions lists the conversations of an agent, the last one used first. name is as in
 // [AgentOptions].
 func Sessions(app *core.Core, name string) (out []Session, err error) {
-	c, err := asked(app, AgentOptions{Name: name})
+	c, err := configuredAgent(app, AgentOptions{Name: name})
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +59,12 @@ func Sessions(app *core.Core, name string) (out []Session, err error) {
 	return out, err
 }
 
-// removeWait is how long the removal of a session waits for whoever uses it.
+// removeWait limits the time that the removal of a session waits for its users.
 const removeWait = 5 * time.Second
 
 // RemoveSession removes a conversation of an agent.
 func RemoveSession(ctx context.Context, app *core.Core, name, session string) (err error) {
-	c, err := asked(app, AgentOptions{Name: name})
+	c, err := configuredAgent(app, AgentOptions{Name: name})
 	if err != nil {
 		return err
 	}

@@ -28,10 +28,10 @@ const chatHelp = `  /tools        what the agent may call
   /quit         end, as Ctrl-D does
   Ctrl-J or Alt-Enter begins a new line; Ctrl-C stops an answer.`
 
-// TalkOptions are what a conversation with a person needs beside the agent.
+// TalkOptions are the options of a conversation with a person besides the agent.
 type TalkOptions struct {
 	ChatOptions
-	// In is where questions come from; where it and Terminal are one, Terminal shows what is typed.
+	// In supplies the questions; where it and Terminal are one, Terminal shows what is typed.
 	In, Terminal *os.File
 	// Out takes what is neither question nor answer.
 	Out io.Writer
@@ -110,7 +110,7 @@ func interruptedBy(ctx context.Context) int {
 	return 0
 }
 
-// hello says who is asked.
+// hello prints the agent and model that are asked.
 func (t *talking) hello() {
 	if t.chat.Standin {
 		fmt.Fprintf(t.out, "plimsoll: %s is asked of %s: it goes by keywords\n", t.chat.Agent, t.chat.Model)
@@ -128,7 +128,7 @@ func (t *talking) hello() {
 	}
 }
 
-// goodbye says how to go on.
+// goodbye prints how to go on.
 func (t *talking) goodbye() {
 	if t.lines.Terminal() && !t.quiet && t.chat.Session != "" && !t.chat.Empty() {
 		line := "plimsoll chat"
@@ -237,7 +237,7 @@ func (t *talking) question(ctx context.Context, text string) (status int, err er
 	return 0, nil
 }
 
-// interrupted is how a signal during an answer ends the chat, 0 where it goes on: Ctrl-C on a terminal stops the answer only.
+// interrupted returns the status with which a signal during an answer ends the chat, 0 to go on: Ctrl-C on a terminal stops only the answer.
 func (t *talking) interrupted(by int) (status int) {
 	if by == int(syscall.SIGINT) && t.lines.Terminal() {
 		t.view.Note("  stopped; what was asked stays in the conversation")

@@ -24,10 +24,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// ArgoCDName is what the Argo CD server is called in events, in sizes and in paths.
+// ArgoCDName is the name of the Argo CD server in events, in sizes and in paths.
 const ArgoCDName = "argocd"
 
-// ArgoCDOptions are what `plimsoll mcp argocd` can be told beside the configuration.
+// ArgoCDOptions are the options of `plimsoll mcp argocd` besides the configuration.
 type ArgoCDOptions struct {
 	// Server is the address of one Argo CD, Context one in the argocd command's own
 	// configuration, Instance one of [mcp.argocd]; all "" serves every instance of [mcp.argocd],
@@ -105,7 +105,7 @@ func (p *Plane) ArgoCD(clients []*argocd.Client, version string) (*gateway.Serve
 	return g, nil
 }
 
-// allArgoCDTools tells whether all tools are listed, with all their arguments.
+// allArgoCDTools reports whether all tools are listed, with all their arguments.
 func (p *Plane) allArgoCDTools() bool { return p.Settings.MCP.ArgoCDTools == "all" }
 
 func tokenPolicy(text string) (toolset.TokenPolicy, error) {
@@ -165,7 +165,7 @@ func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOption
 	return argocdConfigured(app, p, instances)
 }
 
-// KnowsArgoCD tells whether an Argo CD is configured, or named by the ARGOCD_ variables or the argocd command's configuration.
+// KnowsArgoCD reports whether an Argo CD is configured, or named by the ARGOCD_ variables or the argocd command's configuration.
 func KnowsArgoCD(app *core.Core) bool {
 	if instances, err := app.Config.ArgoCD(); err != nil || len(instances) > 0 {
 		return true
@@ -194,11 +194,11 @@ func argocdConfigured(app *core.Core, p *Plane, instances []config.ArgoCDInstanc
 	for _, in := range instances {
 		options, err := argocdOptions(app, in)
 		if err != nil {
-			return nil, ofInstance(in, err)
+			return nil, nameInstance(in, err)
 		}
 		c, err := p.connect(options)
 		if err != nil {
-			return nil, ofInstance(in, err)
+			return nil, nameInstance(in, err)
 		}
 		if c.Insecure() && !core.OnLoopback(c.URL()) {
 			app.Warn(fmt.Sprintf("Argo CD %s: what it says cannot be trusted, and the token can be read on the way: its certificate is not checked, or the address is http://", c.Name()))
@@ -208,7 +208,7 @@ func argocdConfigured(app *core.Core, p *Plane, instances []config.ArgoCDInstanc
 	return out, nil
 }
 
-func ofInstance(in config.ArgoCDInstance, err error) error {
+func nameInstance(in config.ArgoCDInstance, err error) error {
 	return fmt.Errorf("the Argo CD %s (%s): %w", in.Name, in.Source, err)
 }
 

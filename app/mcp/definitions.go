@@ -14,7 +14,7 @@ import (
 
 // definitions bound what the definitions of tools take of a client's window, by tools_max.
 func (p *Plane) definitions(most int) gateway.Definitions {
-	return gateway.Definitions{Max: most, Count: tokens.O200K().Count, Index: indexOf, Used: p.used}
+	return gateway.Definitions{Max: most, Count: tokens.O200K().Count, Index: newToolIndex, Used: p.eachUse}
 }
 
 // assumedWindow is the window that the proxy goes by for a model that it does not know: a gateway is not told which model its client asks.
@@ -22,8 +22,8 @@ func assumedWindow(w config.WindowSettings) models.Window {
 	return models.NewResolver(models.Options{Overrides: core.Overrides(w)}).Window("", "", nil)
 }
 
-// indexOf makes the search for tools: BM25 over their texts, each for itself.
-func indexOf(texts []string) func(query string, limit int) []int {
+// newToolIndex makes the search for tools: BM25 over their texts, each for itself.
+func newToolIndex(texts []string) func(query string, limit int) []int {
 	params := index.Defaults()
 	params.K1, params.B = 0.9, 0.4
 	x := index.New(params)
@@ -40,8 +40,8 @@ func indexOf(texts []string) func(query string, limit int) []int {
 	}
 }
 
-// used tells how often tools were called on this machine, by the account of their results.
-func (p *Plane) used(each func(server, tool string, calls int64)) {
+// eachUse yields the number of calls of each tool on this machine, from the account of their results.
+func (p *Plane) eachUse(each func(server, tool string, calls int64)) {
 	state, err := p.app.Dirs.State()
 	if err != nil {
 		return

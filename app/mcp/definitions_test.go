@@ -66,7 +66,7 @@ func TestToolsAreFound(t *testing.T) {
 	}
 	count := tokens.O200K().Count
 	s := gateway.New(gateway.Options{Name: "all", Next: recorded{list: append(list, "]}"...)}, Definitions: gateway.Definitions{
-		Max: 8000, Count: count, Index: indexOf, Used: func(func(string, string, int64)) {},
+		Max: 8000, Count: count, Index: newToolIndex, Used: func(func(string, string, int64)) {},
 	}})
 	do := func(method, params string) []byte {
 		raw := jsonrpc.NewRequest("1", method, []byte(params))

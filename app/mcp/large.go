@@ -37,7 +37,7 @@ type LargeResults struct {
 // Observe implements [journal.Observer].
 func (l *LargeResults) Observe(r journal.Record) {
 	if e, ok := r.Event.(journal.ToolNoise); ok && e.What == "list" {
-		l.tellOnce(LargeResult{Server: e.Server}, fmt.Sprintf("the list of tools of %s is larger than %s: what is behind that is left out; ask its operator for a list in pages",
+		l.warnOnce(LargeResult{Server: e.Server}, fmt.Sprintf("the list of tools of %s is larger than %s: what is behind that is left out; ask its operator for a list in pages",
 			printable.Text(e.Server), limit.Bytes(gateway.MaxListBytes).Human()))
 	}
 	if e, ok := r.Event.(journal.ToolsListed); ok && !e.Defers && l.Window.Context > 0 && e.Tokens > l.Window.Context/10 {
@@ -45,7 +45,7 @@ func (l *LargeResults) Observe(r journal.Record) {
 		if l.Window.Guessed() {
 			of = fmt.Sprintf("of a window of %d, which is assumed (the model is not known here; max_tokens of [window] says what it takes)", l.Window.Context)
 		}
-		l.tellOnce(LargeResult{Server: e.Server, Level: "definitions"}, fmt.Sprintf("warning: the definitions of the %d tools of %s take about %d tokens, more than a tenth %s; deny what is not used, or set tools_max",
+		l.warnOnce(LargeResult{Server: e.Server, Level: "definitions"}, fmt.Sprintf("warning: the definitions of the %d tools of %s take about %d tokens, more than a tenth %s; deny what is not used, or set tools_max",
 			e.Tools, printable.Text(e.Server), e.Tokens, of))
 	}
 	e, ok := r.Event.(journal.ToolResultLarge)
@@ -57,11 +57,11 @@ func (l *LargeResults) Observe(r journal.Record) {
 		l.list = append(l.list, LargeResult{e.Server, e.Tool, e.Bytes, e.Level})
 	}
 	l.mu.Unlock()
-	l.tellOnce(LargeResult{Server: e.Server, Tool: e.Tool, Level: e.Level}, fmt.Sprintf("%s: %s of %s answered with %s; a filter or a smaller page costs less (plimsoll stats --mcp)",
+	l.warnOnce(LargeResult{Server: e.Server, Tool: e.Tool, Level: e.Level}, fmt.Sprintf("%s: %s of %s answered with %s; a filter or a smaller page costs less (plimsoll stats --mcp)",
 		e.Level, printable.Text(e.Tool), printable.Text(e.Server), limit.Bytes(e.Bytes).Human()))
 }
 
-func (l *LargeResults) tellOnce(kind LargeResult, line string) {
+func (l *LargeResults) warnOnce(kind LargeResult, line string) {
 	l.mu.Lock()
 	tell := l.Tell != nil && !l.told[kind] && len(l.told) < maxLargeTold
 	if tell {

@@ -43,7 +43,7 @@ type launcher struct {
 	bounded sync.Once
 }
 
-// memory is what the server may use: its own limit, below that of a container around us, which would die whole.
+// memory returns the memory limit of the server: its own, or less where a container around us would be killed as a whole.
 func (l *launcher) memory() limit.Bytes {
 	var host guard.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
@@ -56,7 +56,7 @@ func (l *launcher) memory() limit.Bytes {
 	return most
 }
 
-// environ is what the server gets: ours and what the configuration adds.
+// environ returns the environment of the server: ours and what the configuration adds.
 func (l *launcher) environ() []string {
 	environ := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

@@ -28,7 +28,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
-// MCPOptions are what `plimsoll mcp` can be told beside the configuration.
+// MCPOptions are the options of `plimsoll mcp` besides the configuration.
 type MCPOptions struct {
 	// Command starts the server, or URL is its address, or Server names one of [mcp.servers].
 	// Exactly one is given.
@@ -38,7 +38,7 @@ type MCPOptions struct {
 	// URLEnv names a variable that holds the address, BearerEnv one that holds the token for
 	// it: arguments can be read by every user of the machine.
 	URLEnv, BearerEnv string
-	// Name is what the server is called in events and sizes; "" takes it from the others.
+	// Name is the name of the server in events and sizes; "" takes it from the others.
 	Name string
 	// Headers are sent to URL, each as NAME=VARIABLE: the value is that variable's.
 	Headers []string
@@ -299,8 +299,8 @@ type Routes struct {
 	token  string
 }
 
-// Takes says whether a path is for the MCP gateway: /mcp and below, and where clients look
-// for who gives access to it. The token may stand in front.
+// Takes reports whether a path is for the MCP gateway: /mcp and below, and where clients look for
+// who gives access to it. The token may stand in front.
 func (m *Routes) Takes(path string) bool {
 	below := listen.Below(path, m.token)
 	return below == "/mcp" || strings.HasPrefix(below, "/mcp/") || strings.HasPrefix(below, wellKnown)
@@ -329,7 +329,7 @@ func (m *Routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// wellKnown is where clients look for who may give them access to a resource (RFC 9728).
+// wellKnown is the path where clients look for who may give them access to a resource (RFC 9728).
 const wellKnown = "/.well-known/oauth-protected-resource"
 
 // mount puts the endpoint of a server at path. closing ends its sessions.

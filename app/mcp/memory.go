@@ -14,14 +14,14 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// MemoryName is what the MCP server of the memory is called in events, in sizes and in paths.
+// MemoryName is the name of the memory's MCP server in events, in sizes and in paths.
 const MemoryName = "memory"
 
-// MemoryOptions are what `plimsoll mcp memory` can be told beside the configuration.
+// MemoryOptions are the options of `plimsoll mcp memory` besides the configuration.
 type MemoryOptions struct {
 	// ReadOnly leaves out the tools that write.
 	ReadOnly bool
-	// Namespace is where tools write and, with the user's, what they find in; "" is the project of the working directory.
+	// Namespace is the one that tools write to and, with the user's, search; "" is the project of the working directory.
 	Namespace string
 	// Search are the namespaces that the tools find in; nil is Namespace and the user's.
 	Search []string
@@ -114,10 +114,10 @@ func plainText(text string, err error) (*builtin.Result, error) {
 	return &builtin.Result{Text: text}, nil
 }
 
-// servedNamespace is where clients of the daemon write, which knows no project of theirs.
+// servedNamespace is the one that clients of the daemon write to, which knows no project of theirs.
 const servedNamespace = "project/serve"
 
-// servesMemory tells whether the daemon has the memory at its path: where everybody who gets through is this user, or has the token.
+// servesMemory reports whether the daemon serves the memory at its path: where everybody who gets through is this user, or has the token.
 func servesMemory(s config.Settings, token string) bool {
 	return token != "" || runtime.GOOS == "linux" && !s.Serve.AnyUser // there the listener looks whose process connects
 }

@@ -47,7 +47,7 @@ type Plane struct {
 	Spool    *spool.Spool
 	Journal  *journal.Journal
 	ledger   *admission.Ledger // nil when runs are not coordinated
-	// ledgerErr says why there is no ledger.
+	// ledgerErr is the reason why there is no ledger.
 	ledgerErr error
 	Client    *http.Client
 	key       []byte // of the digests that name clients
@@ -58,7 +58,7 @@ type Plane struct {
 	cleanup   []func() error
 }
 
-// PlaneOptions are what one gateway and the daemon want differently.
+// PlaneOptions are the differences between a single gateway and the daemon.
 type PlaneOptions struct {
 	Observers []journal.Observer
 	// Journal is one that there is already; nil makes one.
@@ -76,7 +76,7 @@ func spoolFree(freeMin limit.Bytes) limit.Bytes {
 	return freeMin
 }
 
-// ResultsDir is where results of tools are kept, below the cache directory.
+// ResultsDir is the directory of tool results, below the cache directory.
 const ResultsDir = memories.ResultsDir
 
 // Observers keep account of the sizes of results, for `stats --mcp` and for the run that

@@ -14,8 +14,8 @@ import (
 // maxServerLog bounds the log of a server, in bytes; as much again is kept of what was before.
 const maxServerLog = 1 << 20
 
-// serverLog is what an MCP server writes to its standard error, where no client keeps a log of it. What cannot be written is
-// dropped: a server must not stop for its log.
+// serverLog keeps the standard error of an MCP server, where no client keeps a log of it. What cannot be written is dropped:
+// a server must not stop for its log.
 type serverLog struct {
 	path string
 

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// SimulatorOptions are what a simulated Argo CD is asked to be.
+// SimulatorOptions describe a simulated Argo CD.
 type SimulatorOptions struct {
 	Size   string // "819,236,287,13"; "" is that
 	Faults string // "latency=200ms,cut=100000"; "" is none

@@ -8,10 +8,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/sizes"
 )
 
-// sizesDir is where the sizes of tool results are kept, below the state directory.
+// sizesDir is the directory of the sizes of tool results, below the state directory.
 const sizesDir = "mcp-sizes"
 
-// Size is what is known of the results of one tool, as `stats --mcp --json` prints it.
+// Size holds the sizes of the results of one tool, as `stats --mcp --json` prints it.
 type Size = sizes.Row
 
 // Stats lists how large the results of MCP tools were, the largest sum first; server

@@ -17,9 +17,9 @@ import (
 // run's report through a directory that is named by the run.
 const (
 	tallyDir = "mcp-runs"
-	// tallyEvery is how much of it a gateway that is killed loses: an agent may kill its servers as soon as it has its answer.
+	// tallyEvery is the time whose counts a killed gateway loses: an agent may kill its servers as soon as it has its answer.
 	tallyEvery = 100 * time.Millisecond
-	// tallyAge is when the tally of a run that never came to its end is removed.
+	// tallyAge is the age at which the tally of a run that never came to its end is removed.
 	tallyAge = 7 * 24 * time.Hour
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
-// WrapOptions are what `plimsoll mcp wrap` can be told.
+// WrapOptions are the options of `plimsoll mcp wrap`.
 type WrapOptions struct {
 	// File is a client's configuration file.
 	File string
@@ -26,7 +26,7 @@ type WrapOptions struct {
 // WrapServer is one server of a file and what becomes of it.
 type WrapServer = wrap.Server
 
-// WrapResult is what was done to a file, or would be.
+// WrapResult reports the changes made to a file, or that would be.
 type WrapResult struct {
 	File    string       `json:"file"`
 	Changed bool         `json:"changed"`
@@ -34,7 +34,7 @@ type WrapResult struct {
 	Servers []WrapServer `json:"servers"`
 	// Diff shows the change.
 	Diff string `json:"diff,omitempty"`
-	// Backup is what the file was before it was wrapped.
+	// Backup is the copy of the file as it was before it was wrapped.
 	Backup string `json:"backup,omitempty"`
 	// Exact says that undoing gave the very bytes of before.
 	Exact bool `json:"exact,omitempty"`

@@ -16,7 +16,7 @@ import (
 
 // EditProfile opens the profile in the user's editor, and gives what it says then. Nothing of it is in force before [Memory.Confirm].
 func (m *Memory) EditProfile(ctx context.Context) (Pins, error) {
-	if err := m.forPerson(); err != nil {
+	if err := m.refuseAgent(); err != nil {
 		return Pins{}, err
 	}
 	path := m.Profile.Path()

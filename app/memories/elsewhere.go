@@ -13,14 +13,14 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 )
 
-// ResultsDir is where results of tools are kept, below the cache directory: they are large and can be had again.
+// ResultsDir is the directory of tool results, below the cache directory: they are large and can be had again.
 const ResultsDir = "results"
 
-// ServersDir is where logs of MCP servers are kept, below the state directory.
+// ServersDir is the directory of the logs of MCP servers, below the state directory.
 const ServersDir = "servers"
 
-// elsewhere are the other stores of this user that may hold the words of a record. cache may be "": there are no results then.
-func elsewhere(state, cache string) []memory.Elsewhere {
+// otherStores are the other stores of this user that may hold the words of a record. cache may be "": there are no results then.
+func otherStores(state, cache string) []memory.Elsewhere {
 	all := []memory.Elsewhere{
 		windowElsewhere{filepath.Join(state, "window", "conversations")},
 		agentsElsewhere{filepath.Join(state, "agents")},
@@ -121,7 +121,7 @@ func (l logsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) (
 		if !e.Type().IsRegular() {
 			continue
 		}
-		held, oneErr := blotFile(filepath.Join(l.dir, e.Name()), match.Finder(), dry)
+		held, oneErr := overwriteWords(filepath.Join(l.dir, e.Name()), match.Finder(), dry)
 		if held {
 			places = append(places, memory.Place{Name: e.Name(), What: memory.Blotted})
 		}
@@ -130,8 +130,8 @@ func (l logsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) (
 	return places, err
 }
 
-// blotFile writes over words in a file, and tells whether it had them. Who appends to it is not disturbed.
-func blotFile(path string, words *memory.Finder, dry bool) (held bool, err error) {
+// overwriteWords writes over words in a file, and tells whether it had them. Who appends to it is not disturbed.
+func overwriteWords(path string, words *memory.Finder, dry bool) (held bool, err error) {
 	mode := os.O_RDWR
 	if dry {
 		mode = os.O_RDONLY

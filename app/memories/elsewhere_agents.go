@@ -23,7 +23,7 @@ type agentsElsewhere struct{ dir string }
 const (
 	// forgottenWords stands in the place of words that were forgotten.
 	forgottenWords = "[forgotten]"
-	// sessionWait is how long a session that is in use is waited for.
+	// sessionWait limits the wait for a session that is in use.
 	sessionWait = 3 * time.Second
 )
 
@@ -65,8 +65,8 @@ func agentOf(dir string) string { return filepath.Base(filepath.Dir(dir)) }
 // maxSessionFile bounds what is read of one file of a conversation, in bytes.
 const maxSessionFile = 256 << 20
 
-// holding are the names of the files in a folder that hold the words.
-func holding(dir string, words *memory.Finder) (names []string, err error) {
+// filesWith are the names of the files in a folder that hold the words.
+func filesWith(dir string, words *memory.Finder) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func holding(dir string, words *memory.Finder) (names []string, err error) {
 }
 
 func forgetIn(ctx context.Context, dir string, words *memory.Finder, dry bool) (places []memory.Place, err error) {
-	before, err := holding(dir, words)
+	before, err := filesWith(dir, words)
 	if err != nil || len(before) == 0 {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func forgetIn(ctx context.Context, dir string, words *memory.Finder, dry bool) (
 		return places, err
 	}
 	// What is damaged, half written or too old to be opened is of no session any more.
-	left, err := holding(dir, words)
+	left, err := filesWith(dir, words)
 	for _, name := range left {
 		if removeErr := os.Remove(filepath.Join(dir, name)); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
 			err = errors.Join(err, removeErr)
@@ -148,7 +148,7 @@ func forgetSession(ctx context.Context, store *conversation.Store, session strin
 // forgetMessage takes the words out of a message.
 func forgetMessage(m *agent.Message, words *memory.Finder) (changed bool) {
 	if words.In([]byte(m.Text)) {
-		m.Text, changed = withoutWords(m.Text, words), true
+		m.Text, changed = redact(m.Text, words), true
 	}
 	if len(m.Opaque) > 0 && words.In(m.Opaque) {
 		m.Opaque, changed = nil, true
@@ -163,8 +163,8 @@ func forgetMessage(m *agent.Message, words *memory.Finder) (changed bool) {
 	return changed
 }
 
-// withoutWords puts forgottenWords in the place of each of the words.
-func withoutWords(text string, words *memory.Finder) string {
+// redact puts forgottenWords in the place of each of the words.
+func redact(text string, words *memory.Finder) string {
 	var b strings.Builder
 	for at := 0; ; {
 		start, end, ok := words.Next([]byte(text), at)

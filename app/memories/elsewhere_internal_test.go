@@ -49,7 +49,7 @@ func TestElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, e := range elsewhere(state, "") {
+	for _, e := range otherStores(state, "") {
 		match := memory.Match{Texts: []string{words}}
 		would, err := e.Forget(t.Context(), match, true)
 		if err != nil {

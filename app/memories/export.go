@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// ExportFormats are what [Memory.Export] writes.
+// ExportFormats are the formats that [Memory.Export] writes.
 var ExportFormats = []string{"jsonl", "markdown"}
 
 // Export writes the records that a query means, the oldest first: as JSON, one record a line, or as Markdown for people. It returns how many there are.
@@ -54,7 +54,7 @@ func (m *Memory) Export(ctx context.Context, q Query, format string, to io.Write
 	default:
 		return 0, fmt.Errorf("--format %s: there is no such format; write one of: %s", limit.Short(format, 40), strings.Join(ExportFormats, ", "))
 	}
-	err = m.each(ctx, f, func(r memory.Record) error {
+	err = m.eachRecord(ctx, f, func(r memory.Record) error {
 		n++
 		return write(r)
 	})

@@ -29,17 +29,17 @@ type Feed struct {
 
 const (
 	feedFile = "feed.json"
-	// feedSlack is how much older than the newest an episode may be that comes later: another process was writing it.
+	// feedSlack is the age, compared with the newest, of the oldest episode that may still come later: another process was writing it.
 	feedSlack = 10 * time.Minute
-	// feedBatch is how many episodes are put into the queue at once.
+	// feedBatch is the number of episodes put into the queue at once.
 	feedBatch = 100
 )
 
 // feedState is the content of the file.
 type feedState struct {
-	// Since is when facts were first switched on.
+	// Since is the time when facts were first switched on.
 	Since time.Time `json:"since"`
-	// Through is when the newest episode was recorded that was put into the queue.
+	// Through is the time when the newest episode was recorded that was put into the queue.
 	Through time.Time `json:"through"`
 }
 

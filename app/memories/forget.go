@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// Forgetting says what is to be forgotten. One of its fields is set, and Namespace may narrow it.
+// Forgetting selects the records to forget. One of its fields is set, and Namespace may narrow it.
 type Forgetting struct {
 	IDs []string
 	// Query are words: what a search for them finds is meant, all of it.
@@ -67,15 +67,15 @@ func (m *Memory) WouldForget(ctx context.Context, o Forgetting) ([]memory.Record
 	return list, err
 }
 
-// WouldForget is what a Forget would remove.
+// WouldForget lists what a Forget would remove.
 type WouldForget struct {
 	Records []memory.Record `json:"records"`
-	// Places are where else their words are.
+	// Places are the other places of their words.
 	Places []memory.Place `json:"places"`
 }
 
-// WouldForgetElsewhere tells where else the words of records are that [Memory.WouldForget] has listed. An error is about places that could not be
-// looked into.
+// WouldForgetElsewhere returns the other places of the words of records that [Memory.WouldForget] has listed. An error is about places that
+// could not be looked into.
 func (m *Memory) WouldForgetElsewhere(ctx context.Context, list []memory.Record) (WouldForget, error) {
 	places, err := m.Store.WouldForgetElsewhere(ctx, list)
 	if places == nil {
@@ -94,7 +94,7 @@ func (m *Memory) Forget(ctx context.Context, list []memory.Record) (memory.Forgo
 	pins := false
 	for _, r := range list {
 		if m.fence.Inside() && (r.Kind != memory.KindNote || r.Origin != memory.OriginAgent) {
-			return memory.Forgotten{}, fmt.Errorf("%s is %s of origin %s: %w", r.ID, r.Kind, r.Origin, m.forPerson())
+			return memory.Forgotten{}, fmt.Errorf("%s is %s of origin %s: %w", r.ID, r.Kind, r.Origin, m.refuseAgent())
 		}
 		ids = append(ids, r.ID)
 		pins = pins || r.Kind == memory.KindPin

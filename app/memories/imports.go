@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// ImportFormats are what [Memory.Import] reads. "auto" looks at the text.
+// ImportFormats are the formats that [Memory.Import] reads. "auto" looks at the text.
 var ImportFormats = []string{"auto", "jsonl", "server-memory", "mem0", "markdown"}
 
 // The bounds of an import.
@@ -38,7 +38,7 @@ type ImportOptions struct {
 	DryRun bool
 }
 
-// Imported is what came of an import.
+// Imported is the outcome of an import.
 type Imported struct {
 	Format  string `json:"format"`
 	Read    int    `json:"read"`
@@ -51,7 +51,7 @@ type Imported struct {
 
 // Import adds what a file of another program holds.
 func (m *Memory) Import(ctx context.Context, from io.Reader, o ImportOptions) (Imported, error) {
-	if err := m.forPerson(); o.Mine && err != nil {
+	if err := m.refuseAgent(); o.Mine && err != nil {
 		return Imported{}, err
 	}
 	text, err := io.ReadAll(io.LimitReader(from, int64(MaxImport)+1))

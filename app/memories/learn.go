@@ -19,12 +19,12 @@ func (m *Memory) Unread(ctx context.Context, q Query) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := m.read(ctx)
+	read, err := m.readEpisodes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
-	err = m.each(ctx, f, func(r memory.Record) error {
+	err = m.eachRecord(ctx, f, func(r memory.Record) error {
 		if !read(r.ID) && len(ids) < facts.MaxQueue {
 			ids = append(ids, r.ID)
 		}
@@ -33,14 +33,14 @@ func (m *Memory) Unread(ctx context.Context, q Query) ([]string, error) {
 	return ids, err
 }
 
-// read tells which episodes were read for facts: those that are noted as read, and those that a fact stands on.
-func (m *Memory) read(ctx context.Context) (func(id string) bool, error) {
+// readEpisodes returns a function that reports whether an episode was read for facts: it is noted as read, or a fact stands on it.
+func (m *Memory) readEpisodes(ctx context.Context) (func(id string) bool, error) {
 	seen, _, err := facts.NewSeen(m.FactsDir(), 0).Load()
 	if err != nil {
 		return nil, err
 	}
 	stand := map[string]bool{}
-	err = m.each(ctx, memory.Filter{AllScopes: true, Kinds: []memory.Kind{memory.KindFact}}, func(r memory.Record) error {
+	err = m.eachRecord(ctx, memory.Filter{AllScopes: true, Kinds: []memory.Kind{memory.KindFact}}, func(r memory.Record) error {
 		stand[r.Fact.Episode] = true
 		return nil
 	})

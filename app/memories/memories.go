@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/fence"
 )
 
-// UserNamespace is what belongs to the user in any project.
+// UserNamespace is the namespace of records that belong to the user in any project.
 const UserNamespace = "user"
 
 // Options configure [Open]; the zero value works.
@@ -43,7 +43,7 @@ type Memory struct {
 	onSearch bool
 }
 
-// Dir is where the memory is kept, below the state directory.
+// Dir is the directory of the memory, below the state directory.
 const Dir = "memory"
 
 // The directories of notes and of the profile, beside it.
@@ -73,7 +73,7 @@ func Open(c *core.Core, o Options) (*Memory, error) {
 	if err != nil {
 		cache = "" // nothing is kept there then
 	}
-	options.Elsewhere = append(append(o.Elsewhere, notesElsewhere{m}), elsewhere(state, cache)...)
+	options.Elsewhere = append(append(o.Elsewhere, notesElsewhere{m}), otherStores(state, cache)...)
 	if m.Store, err = memory.Open(options); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 	}, nil
 }
 
-// Exists tells whether anything was ever kept.
+// Exists reports whether anything was ever kept.
 func Exists(c *core.Core) bool {
 	state, err := c.Dirs.State()
 	if err != nil {
@@ -119,10 +119,10 @@ func ProfileOf(c *core.Core) (*notes.Profile, error) {
 // Close ends the use of the memory.
 func (m *Memory) Close() error { return m.Store.Close() }
 
-// Fence tells whether this process is inside a run, where an agent may be the one who acts.
+// Fence returns whether this process is inside a run, where an agent may be the one who acts.
 func (m *Memory) Fence() fence.Finding { return m.fence }
 
-// Origin is whose words those are that this process adds.
+// Origin returns the author of the words that this process adds.
 func (m *Memory) Origin() memory.Origin {
 	if m.fence.Inside() {
 		return memory.OriginAgent
@@ -133,8 +133,8 @@ func (m *Memory) Origin() memory.Origin {
 // ErrInRun is wrapped by the errors of what is for a person, outside of runs.
 var ErrInRun = errors.New("this is inside a run, where an agent may be the one who asks: do it in a shell of your own, outside of plimsoll run")
 
-// forPerson is the error of what an agent may not do, nil outside of runs.
-func (m *Memory) forPerson() error {
+// refuseAgent is the error of what an agent may not do, nil outside of runs.
+func (m *Memory) refuseAgent() error {
 	if !m.fence.Inside() {
 		return nil
 	}
@@ -176,11 +176,11 @@ func (m *Memory) append(e journal.Event) {
 
 // ToolOptions say whose tools are meant.
 type ToolOptions struct {
-	// Namespace is where they write; "" is the project of the working directory.
+	// Namespace is the one that they write to; "" is the project of the working directory.
 	Namespace string
 	// Search are the namespaces that they find in; nil is Namespace and the user's.
 	Search []string
-	// Client is who writes, and Conversation where.
+	// Client is the name of the writer, and Conversation the place.
 	Client, Conversation string
 	// Own says that the client is one that this user has started: it finds what was said with any credential. Others find what was said with none.
 	Own      bool

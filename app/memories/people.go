@@ -130,16 +130,16 @@ func (m *Memory) Show(ctx context.Context, id string, around int) ([]memory.Reco
 	return found, nil
 }
 
-// Why is where a record comes from, and what became of it.
+// Why describes the origin of a record, and what became of it.
 type Why struct {
 	Record memory.Record `json:"record"`
 	// From are the records that it is derived from, Derived those that are derived from it. Gone are ids that are there no longer.
 	From    []memory.Record `json:"from"`
 	Derived []memory.Record `json:"derived"`
 	Gone    []string        `json:"gone,omitempty"`
-	// Pinned tells whether its words are in the profile.
+	// Pinned is true if its words are in the profile.
 	Pinned bool `json:"pinned"`
-	// Recalled is when it was last given to somebody: put into a prompt, or found by an agent. Nil is never.
+	// Recalled is the time when it was last given to somebody: put into a prompt, or found by an agent. Nil is never.
 	Recalled *time.Time `json:"recalled,omitempty"`
 	// Uses are the conversations that it was given to, the newest first: at most memory.MaxUses.
 	Uses []memory.Use `json:"uses"`
@@ -177,7 +177,7 @@ func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
 			w.From = append(w.From, r[0])
 		}
 	}
-	err = m.each(ctx, memory.Filter{AllScopes: true, Kinds: []memory.Kind{memory.KindFact, memory.KindNote, memory.KindPin}}, func(r memory.Record) error {
+	err = m.eachRecord(ctx, memory.Filter{AllScopes: true, Kinds: []memory.Kind{memory.KindFact, memory.KindNote, memory.KindPin}}, func(r memory.Record) error {
 		if slices.Contains(r.From, w.Record.ID) || r.Fact != nil && r.Fact.Episode == w.Record.ID {
 			w.Derived = append(w.Derived, r)
 		}
@@ -217,8 +217,8 @@ func (m *Memory) pinRecord(ctx context.Context, id string) (string, error) {
 	return id, err
 }
 
-// each gives all records that a filter matches, the oldest first.
-func (m *Memory) each(ctx context.Context, f memory.Filter, give func(memory.Record) error) error {
+// eachRecord gives all records that a filter matches, the oldest first.
+func (m *Memory) eachRecord(ctx context.Context, f memory.Filter, give func(memory.Record) error) error {
 	return m.Store.Each(ctx, f, give)
 }
 
@@ -272,7 +272,7 @@ func (m *Memory) Editable(ctx context.Context, id string) (memory.Record, error)
 	case r.Kind != memory.KindNote:
 		return r, fmt.Errorf("%s is %s, which is kept as it was said: add a note with plimsoll memory add, or remove it with plimsoll memory forget", id, r.Kind)
 	case m.fence.Inside() && r.Origin == memory.OriginUser:
-		return r, fmt.Errorf("%s is of the user's own words: %w", id, m.forPerson())
+		return r, fmt.Errorf("%s is of the user's own words: %w", id, m.refuseAgent())
 	default:
 		return r, nil
 	}

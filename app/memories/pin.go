@@ -24,7 +24,7 @@ type Pins struct {
 	// Pending says that the file was edited since, and Draft is what it says then.
 	Pending bool   `json:"pending"`
 	Draft   string `json:"draft,omitempty"`
-	// Problem is what keeps the file from being confirmed.
+	// Problem is the reason why the file cannot be confirmed.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -35,7 +35,7 @@ type Pin struct {
 	Bytes int    `json:"bytes"`
 }
 
-// Pins tells what is pinned.
+// Pins returns the pinned entries.
 func (m *Memory) Pins() (Pins, error) {
 	text, err := m.Profile.InForce()
 	if err != nil {
@@ -59,8 +59,8 @@ func (m *Memory) Pins() (Pins, error) {
 	return p, nil
 }
 
-// isID tells whether a word is the id of a record that is there.
-func (m *Memory) isID(ctx context.Context, word string) (memory.Record, bool, error) {
+// byID returns the record whose id a word is, and whether there is one.
+func (m *Memory) byID(ctx context.Context, word string) (memory.Record, bool, error) {
 	if strings.ContainsAny(word, " \t\n") {
 		return memory.Record{}, false, nil
 	}
@@ -76,10 +76,10 @@ func (m *Memory) isID(ctx context.Context, word string) (memory.Record, bool, er
 
 // Pin puts words into the profile: a person's, or those of a record that are the user's own.
 func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
-	if err := m.forPerson(); err != nil {
+	if err := m.refuseAgent(); err != nil {
 		return Pin{}, err
 	}
-	r, is, err := m.isID(ctx, what)
+	r, is, err := m.byID(ctx, what)
 	if err != nil {
 		return Pin{}, err
 	}
@@ -101,7 +101,7 @@ func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
 
 // Unpin takes an entry out of the profile.
 func (m *Memory) Unpin(ctx context.Context, id string) error {
-	if err := m.forPerson(); err != nil {
+	if err := m.refuseAgent(); err != nil {
 		return err
 	}
 	err := m.Profile.Unpin(ctx, id)
@@ -118,7 +118,7 @@ func (m *Memory) Unpin(ctx context.Context, id string) error {
 
 // Confirm puts the edited profile in force; draft is what the person saw.
 func (m *Memory) Confirm(ctx context.Context, draft string) error {
-	if err := m.forPerson(); err != nil {
+	if err := m.refuseAgent(); err != nil {
 		return err
 	}
 	if err := m.Profile.Confirm(ctx, notes.Digest(draft)); err != nil {

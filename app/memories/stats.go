@@ -10,19 +10,19 @@ import (
 	"github.com/plimsoll/plimsoll/memory/notes"
 )
 
-// Stats are what is kept, and within which bounds.
+// Stats describe the contents of the memory, and its bounds.
 type Stats struct {
 	memory.Stats
 	MaxBytes int64   `json:"max_bytes"`
 	Vectors  Meaning `json:"vectors"`
 	Notes    Files   `json:"notes"`
 	Profile  Pins    `json:"profile"`
-	// Facts is what waits to be read for facts, and what that costs.
+	// Facts are the episodes that wait to be read for facts, and their cost.
 	Facts FactsStats `json:"facts"`
 	Dir   string     `json:"dir"`
 }
 
-// Meaning is what searches by meaning rest on.
+// Meaning describes the basis of searches by meaning.
 type Meaning struct {
 	// Service and Model make vectors; "" is that the user has named none.
 	Service  string `json:"service,omitempty"`
@@ -48,7 +48,7 @@ type FactsStats struct {
 	Read         int  `json:"read"` // episodes that were read, as far as it is remembered
 	SpentToday   int  `json:"spent_today"`
 	TokensPerDay int  `json:"tokens_per_day"`
-	// Problem is why it cannot be told.
+	// Problem is the reason why it is unknown.
 	Problem string `json:"problem,omitempty"`
 }
 

@@ -25,9 +25,9 @@ const (
 )
 
 const (
-	// vectorsEvery is how often servers look for new records.
+	// vectorsEvery is the interval at which servers look for new records.
 	vectorsEvery = time.Minute
-	// vectorsPatience is how long a command makes missing vectors before it searches with those that there are.
+	// vectorsPatience is the time for which a command makes missing vectors before it searches with those that there are.
 	vectorsPatience = 5 * time.Second
 )
 

@@ -16,13 +16,13 @@ func (s *site) bound() error {
 	}
 	shorts := make([]string, len(s.undeferred))
 	for i, path := range s.undeferred {
-		shorts[i] = s.short(path)
+		shorts[i] = s.shortPath(path)
 	}
 	of := "clients that give their model all of them"
 	if len(shorts) > 0 {
 		of = "the clients of " + list(shorts, "and")
 	}
-	answer, err := s.choose(Question{
+	answer, err := s.answer(Question{
 		Number: 5, Text: "Let the definitions of MCP tools take at most 8,000 tokens of each request of " + of + "?",
 		About:   "The configuration gets tools_max = \"8k\" in [mcp]: of more, the tools used most are listed and the others found by tool_search.",
 		Answers: "Enter: no; y: yes", Given: s.o.ToolsMax, no: true,

@@ -23,7 +23,7 @@ func editorFiles(home string, getenv func(string) string) []string {
 	}
 }
 
-// neovimLua is what a person writes by hand: a program of theirs is no file of settings.
+// neovimLua is the instruction for an edit by hand: a person's program is no file of settings.
 const neovimLua = `in Neovim put these words before an agent's command by hand. CodeCompanion:
     adapters = { acp = { claude_code = function()
       return require("codecompanion.adapters").extend("claude_code", { commands = { default = { "plimsoll", "run", "--", "claude-agent-acp" } } })
@@ -41,7 +41,7 @@ func (s *site) editors() error {
 			continue
 		}
 		change := Change{What: whatEditors, File: path}
-		f, err := look(path, s.home, s.o.FollowLinks)
+		f, err := readTarget(path, s.home, s.o.FollowLinks)
 		if err != nil {
 			s.failed(change, err)
 			continue
@@ -65,19 +65,19 @@ func (s *site) editors() error {
 		}
 	}
 	if len(registry) > 0 {
-		s.next("to run " + list(registry, "and") + " in their limits, make them custom entries with a command: what the editor starts from its registry has none in its settings")
+		s.addNext("to run " + list(registry, "and") + " in their limits, make them custom entries with a command: what the editor starts from its registry has none in its settings")
 	}
 	if _, err := os.Stat(filepath.Join(configHome(s.home, s.o.Getenv), "nvim")); err == nil && s.o.Editors != "no" {
-		s.next(neovimLua)
+		s.addNext(neovimLua)
 	}
 	if len(files) == 0 || s.o.Editors == "" && !s.o.Yes && !s.o.DryRun && s.o.Ask == nil {
 		return nil
 	}
 	shorts := make([]string, len(files))
 	for i, path := range files {
-		shorts[i] = s.short(path)
+		shorts[i] = s.shortPath(path)
 	}
-	answer, err := s.choose(Question{
+	answer, err := s.answer(Question{
 		Number: 4, Text: "Run the agents that your editor starts in their limits (" + list(shorts, "and") + ")?",
 		About:   "Puts `plimsoll run --` before their commands. Comments and everything else stay.",
 		Answers: "Enter: yes; n: no", Given: s.o.Editors,
@@ -106,6 +106,6 @@ func (s *site) editors() error {
 			editor: path,
 		})
 	}
-	s.next("restart the editors whose agents were changed")
+	s.addNext("restart the editors whose agents were changed")
 	return nil
 }

@@ -35,16 +35,16 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// into puts the text into a file's content and notes the digests.
-func (i *insertion) into(base []byte) []byte {
+// apply puts the text into a file's content and notes the digests.
+func (i *insertion) apply(base []byte) []byte {
 	after := append(append(bytes.Clone(base[:i.At]), i.Text...), base[i.At:]...)
 	i.Before, i.After = digest(base), digest(after)
 	return after
 }
 
-// outOf takes the text out of a file's content. exact says that the outcome is what the file was before, byte for byte; found is false
+// remove takes the text out of a file's content. exact says that the outcome is what the file was before, byte for byte; found is false
 // when the text is not there, or more than once.
-func (i insertion) outOf(content []byte) (base []byte, exact, found bool) {
+func (i insertion) remove(content []byte) (base []byte, exact, found bool) {
 	at := i.At
 	if digest(content) != i.After || at < 0 || at+len(i.Text) > len(content) || string(content[at:at+len(i.Text)]) != i.Text {
 		if at = bytes.Index(content, []byte(i.Text)); i.Text == "" || at < 0 || bytes.LastIndex(content, []byte(i.Text)) != at {
@@ -61,7 +61,7 @@ const (
 	closeMark = "# <<< plimsoll setup <<<\n"
 )
 
-// hookText is what a shell's file gets at its end.
+// hookText returns the text that a shell's file gets at its end, and its offset.
 func hookText(base []byte, lines string) (at int, text string) {
 	text = openMark + lines + closeMark
 	if len(base) > 0 && base[len(base)-1] != '\n' {
@@ -80,13 +80,13 @@ func unmarked(content []byte) []byte {
 	return append(bytes.Clone(before), after...)
 }
 
-// leave says why a file is left as it is.
-type leave struct {
+// leftAlone is the reason why a file is left as it is.
+type leftAlone struct {
 	why     string
 	already bool // because it has what it would get
 }
 
-func (l *leave) Error() string { return l.why }
+func (l *leftAlone) Error() string { return l.why }
 
 // statusLineText is the member that ~/.claude/settings.json gets, first in its object.
 func statusLineText(base []byte, command string) (at int, text string, err error) {
@@ -97,21 +97,21 @@ func statusLineText(base []byte, command string) (at int, text string, err error
 	}
 	whole, err := rawjson.Only(base)
 	if err != nil || base[whole.Start] != '{' || !json.Valid(base) {
-		return 0, "", &leave{why: "it is no plain JSON object: put the member into it by hand: " + member}
+		return 0, "", &leftAlone{why: "it is no plain JSON object: put the member into it by hand: " + member}
 	}
 	empty := true
 	for m, err := range rawjson.Members(base, whole.Start) {
 		if err != nil {
-			return 0, "", &leave{why: "it is no valid JSON (" + err.Error() + "): mend it, then run plimsoll setup again"}
+			return 0, "", &leftAlone{why: "it is no valid JSON (" + err.Error() + "): mend it, then run plimsoll setup again"}
 		}
 		empty = false
 		if string(m.Key) != "statusLine" {
 			continue
 		}
 		if bytes.Contains(m.Value.Of(base), []byte(" status --line")) {
-			return 0, "", &leave{why: "it has the status line", already: true}
+			return 0, "", &leftAlone{why: "it has the status line", already: true}
 		}
-		return 0, "", &leave{why: "it has a status line of yours already; `plimsoll status --line` prints what can be added to it"}
+		return 0, "", &leftAlone{why: "it has a status line of yours already; `plimsoll status --line` prints what can be added to it"}
 	}
 	text = "\n  " + member
 	if !empty {
@@ -128,18 +128,18 @@ var (
 	toolsMax = setting{"mcp", "tools_max", "8k"}
 )
 
-// text is what the configuration file gets. What would mean anything else than before plus the key is not done.
+// text returns the text that the configuration file gets. A change that would mean anything else than before plus the key is refused.
 func (s setting) text(base []byte) (at int, text string, err error) {
 	line := fmt.Sprintf("%s = %q # by plimsoll setup\n", s.key, s.value)
 	var was map[string]any
 	if err := toml.Unmarshal(base, &was); err != nil {
-		return 0, "", &leave{why: "it has mistakes: plimsoll config check names them"}
+		return 0, "", &leftAlone{why: "it has mistakes: plimsoll config check names them"}
 	}
 	table, there := was[s.table].(map[string]any)
 	if value, set := table[s.key]; set {
-		return 0, "", &leave{why: fmt.Sprintf("%s is set to %q already", s.key, fmt.Sprint(value)), already: value == s.value}
+		return 0, "", &leftAlone{why: fmt.Sprintf("%s is set to %q already", s.key, fmt.Sprint(value)), already: value == s.value}
 	}
-	unclear := &leave{why: fmt.Sprintf("where its table %s begins is not clear: write %s = %q into the table by hand", s.table, s.key, s.value)}
+	unclear := &leftAlone{why: fmt.Sprintf("where its table %s begins is not clear: write %s = %q into the table by hand", s.table, s.key, s.value)}
 	if header := s.header(base); header > 0 {
 		if at, text = header, line; !bytes.HasSuffix(base[:at], []byte("\n")) {
 			text = "\n" + line
@@ -188,9 +188,9 @@ func (s setting) header(base []byte) int {
 	return 0
 }
 
-// asLeave is the reason in err to leave a file alone, nil for another error.
-func asLeave(err error) *leave {
-	l, _ := errors.AsType[*leave](err)
+// leaveReason is the reason in err to leave a file alone, nil for another error.
+func leaveReason(err error) *leftAlone {
+	l, _ := errors.AsType[*leftAlone](err)
 	return l
 }
 

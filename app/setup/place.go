@@ -92,8 +92,8 @@ type file struct {
 	after   []byte   // what it is to be
 }
 
-// look reads a file. A *leave says why it is left alone.
-func look(path, home string, follow bool) (file, error) {
+// readTarget reads a file. A *leave says why it is left alone.
+func readTarget(path, home string, follow bool) (file, error) {
 	f := file{path: path, target: path, mode: 0o600}
 	dir := filepath.Dir(path)
 	for {
@@ -105,7 +105,7 @@ func look(path, home string, follow bool) (file, error) {
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return f, &leave{why: fmt.Sprintf("its folder cannot be opened: %v", err)}
+		return f, &leftAlone{why: fmt.Sprintf("its folder cannot be opened: %v", err)}
 	}
 	if f.target = filepath.Join(real, strings.TrimPrefix(path, dir)); len(f.folders) == 0 {
 		switch _, err := os.Lstat(f.target); {
@@ -115,19 +115,19 @@ func look(path, home string, follow bool) (file, error) {
 			return f, err
 		default:
 			if f.target, err = filepath.EvalSymlinks(f.target); err != nil {
-				return f, &leave{why: "it is a symbolic link that leads nowhere: remove it, or make what it leads to"}
+				return f, &leftAlone{why: "it is a symbolic link that leads nowhere: remove it, or make what it leads to"}
 			}
 		}
 	} else {
 		f.missing = true
 	}
-	if below(path, home) && !follow {
+	if isBelow(path, home) && !follow {
 		top, err := filepath.EvalSymlinks(home)
 		if err != nil {
 			return f, err
 		}
-		if !below(f.target, top) {
-			return f, &leave{why: "a symbolic link leads out of your home directory, to " + f.target + "; --follow-links changes it there"}
+		if !isBelow(f.target, top) {
+			return f, &leftAlone{why: "a symbolic link leads out of your home directory, to " + f.target + "; --follow-links changes it there"}
 		}
 	}
 	if f.missing {
@@ -140,12 +140,12 @@ func look(path, home string, follow bool) (file, error) {
 	f.mode = info.Mode().Perm()
 	f.content, err = statefile.Read(f.target, maxFile)
 	if errors.Is(err, statefile.ErrNotRegular) {
-		return f, &leave{why: "it is no regular file"}
+		return f, &leftAlone{why: "it is no regular file"}
 	}
 	return f, err
 }
 
-func below(path, dir string) bool {
+func isBelow(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

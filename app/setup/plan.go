@@ -13,7 +13,7 @@ import (
 // insertion computes what a file gets; text gives the place and the piece of text for a file without ours. It is nil with a nil error
 // when the file has that very text already.
 func (s *site) insertion(what, path string, text func(base []byte) (int, string, error)) (file, *insertion, error) {
-	f, err := look(path, s.home, s.o.FollowLinks)
+	f, err := readTarget(path, s.home, s.o.FollowLinks)
 	if err != nil {
 		return f, nil, err
 	}
@@ -22,8 +22,8 @@ func (s *site) insertion(what, path string, text func(base []byte) (int, string,
 	}
 	base, made, folders := f.content, f.missing, f.folders
 	kept := ""
-	if old, ok := s.record.of(what, f.target); ok {
-		if without, _, found := old.outOf(f.content); found {
+	if old, ok := s.record.find(what, f.target); ok {
+		if without, _, found := old.remove(f.content); found {
 			base, made, folders, kept = without, old.Made, old.Folders, strings.TrimSpace(old.Text)
 		}
 	}
@@ -35,7 +35,7 @@ func (s *site) insertion(what, path string, text func(base []byte) (int, string,
 		return f, nil, err
 	}
 	i := &insertion{What: what, Path: f.target, At: at, Text: piece, Made: made, Folders: folders}
-	f.after = i.into(base)
+	f.after = i.apply(base)
 	if string(f.after) == string(f.content) && !f.missing || kept != "" && kept == strings.TrimSpace(piece) { // elsewhere is as good
 		return f, nil, nil
 	}
@@ -57,7 +57,7 @@ func (s *site) insert(change Change, f file, i *insertion, err error) error {
 	s.note(change, Changed, "")
 	s.planned[f.target] = f.after
 	if i.What == whatHook {
-		s.next("open a new terminal, where the agents run in their limits")
+		s.addNext("open a new terminal, where the agents run in their limits")
 	}
 	s.steps = append(s.steps, step{
 		do: func() error { return f.replace(f.after) },
@@ -74,15 +74,15 @@ func (s *site) insert(change Change, f file, i *insertion, err error) error {
 	return nil
 }
 
-// target is where a path leads when links are on the way, "" when none is.
+// target returns the path behind symbolic links, "" when none is on the way.
 func (s *site) target(path string) string {
-	f, err := look(path, s.home, true)
+	f, err := readTarget(path, s.home, true)
 	top, homeErr := filepath.EvalSymlinks(s.home)
 	if err != nil || homeErr != nil {
 		return ""
 	}
 	plain := path
-	if rel, err := filepath.Rel(s.home, path); err == nil && below(path, s.home) {
+	if rel, err := filepath.Rel(s.home, path); err == nil && isBelow(path, s.home) {
 		plain = filepath.Join(top, rel) // a home directory behind a link is nothing to tell
 	}
 	if f.target == plain {
@@ -108,18 +108,18 @@ func (s *site) note(change Change, action, why string) {
 
 // failed notes a file that is left alone, for a reason of its own or because it cannot be read.
 func (s *site) failed(change Change, err error) {
-	if l := asLeave(err); l != nil && l.already {
+	if l := leaveReason(err); l != nil && l.already {
 		s.note(change, Already, l.why)
 		return
 	}
 	s.note(change, Left, err.Error())
 }
 
-func (s *site) next(text string) { s.result.Next = append(s.result.Next, text) }
+func (s *site) addNext(text string) { s.result.Next = append(s.result.Next, text) }
 
-// short is a path as people write it.
-func (s *site) short(path string) string {
-	if below(path, s.home) {
+// shortPath is a path as people write it.
+func (s *site) shortPath(path string) string {
+	if isBelow(path, s.home) {
 		return "~" + strings.TrimPrefix(path, s.home)
 	}
 	return path
@@ -157,8 +157,8 @@ func (s *site) perform() error {
 	return nil
 }
 
-// mine refuses a home of somebody else: files in it would be root's afterwards.
-func mine(home string) error {
+// checkOwner refuses a home of somebody else: files in it would be root's afterwards.
+func checkOwner(home string) error {
 	info, err := os.Stat(home)
 	if err != nil {
 		return fmt.Errorf("the home directory cannot be used: %w", err)

@@ -24,8 +24,8 @@ type Question struct {
 // tries bounds how often a question is asked.
 const tries = 10
 
-// choose gives the answer: "all", "none" or names with blanks between for the question with names, else "yes" or "no".
-func (s *site) choose(q Question, show func() string) (string, error) {
+// answer gives the answer: "all", "none" or names with blanks between for the question with names, else "yes" or "no".
+func (s *site) answer(q Question, show func() string) (string, error) {
 	if q.Given != "" {
 		answer, err := q.read(q.Given)
 		if err != nil {
@@ -94,7 +94,7 @@ func list(names []string, word string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " " + word + " " + names[len(names)-1]
 }
 
-func there0(names []string) string {
+func firstName(names []string) string {
 	if len(names) == 0 {
 		return "NAME"
 	}

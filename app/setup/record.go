@@ -21,7 +21,7 @@ const (
 	maxRecord = 1 << 20
 )
 
-// record is what was put where.
+// record lists the texts put into files.
 type record struct {
 	path       string
 	Schema     int         `json:"schema"`
@@ -69,7 +69,7 @@ func (r record) write() error {
 	return atomicfile.Write(r.path, append(text, '\n'), 0o600, atomicfile.Durable)
 }
 
-func (r record) of(what, path string) (insertion, bool) {
+func (r record) find(what, path string) (insertion, bool) {
 	i := slices.IndexFunc(r.Insertions, func(i insertion) bool { return i.What == what && i.Path == path })
 	if i < 0 {
 		return insertion{}, false

@@ -31,7 +31,7 @@ type Options struct {
 	Yes bool
 	// Ask asks a person; nil when there is none.
 	Ask func(Question) (answer string, err error)
-	// Shell is whose file gets the hook; "" is the one that asks, see [shellenv.Detect].
+	// Shell is the shell whose file gets the hook; "" is the one that asks, see [shellenv.Detect].
 	Shell string
 	// FollowLinks follows symbolic links that lead out of the home directory.
 	FollowLinks bool
@@ -49,7 +49,7 @@ const (
 	Undone  = "undone"
 )
 
-// Change is what becomes of one file.
+// Change describes the change of one file.
 type Change struct {
 	What   string `json:"what"` // "shell hook", "MCP servers", "status line", "notices", "agents in editors", "definitions of tools"
 	File   string `json:"file"`
@@ -61,7 +61,7 @@ type Change struct {
 	Exact bool `json:"exact,omitempty"`
 }
 
-// Result is what was done, or would be.
+// Result reports the changes made, or that would be.
 type Result struct {
 	Shell   string   `json:"shell"`
 	DryRun  bool     `json:"dry_run"`
@@ -82,7 +82,7 @@ const (
 // ErrNobodyToAsk says that there are questions and nobody who answers.
 var ErrNobodyToAsk = errors.New("setup asks questions, and there is no terminal; plimsoll setup --yes takes the proposed answers, --dry-run shows what they would change")
 
-// site is where a set-up happens.
+// site is the state of one set-up.
 type site struct {
 	o       Options
 	home    string
@@ -91,7 +91,7 @@ type site struct {
 	record  record
 	steps   []step
 	result  Result
-	// planned is what files will hold by the steps so far, by target.
+	// planned holds the content that files will have after the steps so far, by target.
 	planned map[string][]byte
 	// undeferred are the files of clients that give their model the definitions of all tools, where they have servers behind Plimsoll.
 	undeferred []string
@@ -117,7 +117,7 @@ func open(ctx context.Context, o Options) (*site, func(), error) {
 		}
 		home = found
 	}
-	if err := mine(home); err != nil {
+	if err := checkOwner(home); err != nil {
 		return nil, nil, err
 	}
 	s := &site{o: o, home: home, planned: map[string][]byte{}, result: Result{DryRun: o.DryRun, Changes: []Change{}, Next: []string{}}}
@@ -208,17 +208,17 @@ func (s *site) agents() (protected []string, err error) {
 			return at, text, nil
 		})
 	}
-	answer, err := s.choose(Question{
+	answer, err := s.answer(Question{
 		Number: 1, Text: "When you type " + list(there, "or") + ", run it in its limits?",
-		About:   "Puts a line at the end of " + s.short(path) + ". Scripts are not touched; `command " + there0(there) + "` goes around it.",
+		About:   "Puts a line at the end of " + s.shortPath(path) + ". Scripts are not touched; `command " + firstName(there) + "` goes around it.",
 		Answers: "Enter: all of them; or some of their names; n: none", Given: s.o.Agents, names: append([]string{}, there...),
 	}, func() string { f, i, err := plan(""); return preview(f, i, err) })
 	if err != nil {
 		return nil, err
 	}
 	if answer == "none" {
-		if f, err := look(path, s.home, true); err == nil {
-			if _, there := s.record.of(whatHook, f.target); there {
+		if f, err := readTarget(path, s.home, true); err == nil {
+			if _, there := s.record.find(whatHook, f.target); there {
 				s.note(change, Left, "it is there from an earlier set-up; plimsoll setup --undo takes all of that out")
 			}
 		}
@@ -250,7 +250,7 @@ func (s *site) servers(protected []string) error {
 			}
 			continue
 		}
-		f, err := look(c.path, s.home, s.o.FollowLinks)
+		f, err := readTarget(c.path, s.home, s.o.FollowLinks)
 		if err != nil {
 			s.failed(Change{What: whatServers, File: c.path}, err)
 			continue
@@ -281,9 +281,9 @@ func (s *site) servers(protected []string) error {
 	}
 	shorts := make([]string, len(files))
 	for i, path := range files {
-		shorts[i] = s.short(path)
+		shorts[i] = s.shortPath(path)
 	}
-	answer, err := s.choose(Question{
+	answer, err := s.answer(Question{
 		Number: 2, Text: "Put Plimsoll in front of the MCP servers in " + list(shorts, "and") + "?",
 		About:   "So that no result of a tool is too large: of large ones the agent gets the first page, and tools to read the rest.",
 		Answers: "Enter: yes; n: no", Given: s.o.MCP,
@@ -313,7 +313,7 @@ func (s *site) servers(protected []string) error {
 			wrapped: path,
 		})
 	}
-	s.next("restart the clients whose MCP servers were changed")
+	s.addNext("restart the clients whose MCP servers were changed")
 	return nil
 }
 
@@ -344,7 +344,7 @@ func (s *site) watch() error {
 			about = a.Title + " gets a line at its bottom with memory and context of the run. " + about
 		}
 	}
-	answer, err := s.choose(Question{
+	answer, err := s.answer(Question{
 		Number: 3, Text: "Show what runs use, and tell you what happens to them?", About: about,
 		Answers: "Enter: yes; n: no", Given: s.o.Watch,
 	}, func() string {

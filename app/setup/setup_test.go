@@ -449,8 +449,8 @@ func FuzzInsertions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, base []byte, program string) {
 		check := func(at int, text string) []byte {
 			i := insertion{At: at, Text: text}
-			after := i.into(base)
-			if back, exact, found := i.outOf(after); !bytes.Equal(back, base) || !exact || !found {
+			after := i.apply(base)
+			if back, exact, found := i.remove(after); !bytes.Equal(back, base) || !exact || !found {
 				t.Errorf("%q became %q", base, back)
 			}
 			return after

@@ -33,7 +33,7 @@ func Undo(ctx context.Context, o Options) (Result, error) {
 		s.record.Wrapped = slices.DeleteFunc(s.record.Wrapped, func(p string) bool { return p == path })
 	}
 	for _, i := range slices.Backward(slices.Clone(s.record.Insertions)) {
-		if err := s.takeOut(i); err != nil {
+		if err := s.undoInsertion(i); err != nil {
 			failed = append(failed, err)
 			continue
 		}
@@ -73,10 +73,10 @@ func (s *site) unwrap(what, path string) error {
 	return err
 }
 
-// takeOut takes a piece of text out of a file.
-func (s *site) takeOut(i insertion) error {
+// undoInsertion takes a piece of text out of a file.
+func (s *site) undoInsertion(i insertion) error {
 	change := Change{What: i.What, File: i.Path}
-	f, err := look(i.Path, s.home, true) // where it was put
+	f, err := readTarget(i.Path, s.home, true) // where it was put
 	if err != nil {
 		return fmt.Errorf("%s: %w", i.Path, err)
 	}
@@ -88,7 +88,7 @@ func (s *site) takeOut(i insertion) error {
 		s.note(change, Left, "it is what it was") // the program was killed before it changed it
 		return nil
 	}
-	base, exact, found := i.outOf(f.content)
+	base, exact, found := i.remove(f.content)
 	if !found {
 		if base = f.content; i.What == whatHook {
 			base = unmarked(f.content)

@@ -92,7 +92,7 @@ func newAgentListCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), list)
 			}
-			t := tabwriter.NewWriter(plain(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
+			t := tabwriter.NewWriter(plainWriter(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "AGENT\tMODEL\tTOOLS\tA2A\tFROM")
 			reasons := map[string][]string{} // why agents have no model
 			for _, l := range list {
@@ -117,7 +117,7 @@ func newAgentListCommand() *cobra.Command {
 				return err
 			}
 			for _, why := range slices.Sorted(maps.Keys(reasons)) {
-				fmt.Fprintf(plain(cmd.OutOrStdout()), "\n%s: %s\n", strings.Join(reasons[why], ", "), why)
+				fmt.Fprintf(plainWriter(cmd.OutOrStdout()), "\n%s: %s\n", strings.Join(reasons[why], ", "), why)
 			}
 			return nil
 		},
@@ -161,7 +161,7 @@ func newAgentSessionsCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), list)
 			}
-			t := tabwriter.NewWriter(plain(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
+			t := tabwriter.NewWriter(plainWriter(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "SESSION\tMESSAGES\tSIZE\tLAST USED\tFIRST QUESTION")
 			for _, s := range list {
 				fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", app.Printable(s.Session), s.Messages, limit.Bytes(s.Bytes).Human(), s.Updated.Local().Format("2006-01-02 15:04"), app.Printable(s.Title))

@@ -152,7 +152,7 @@ func completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cob
 // maxQuestion bounds a question from standard input; the agent has a bound of its own (1 MiB).
 const maxQuestion = 2 << 20
 
-// question is what the arguments ask, or standard input for "-", behind the other words.
+// question returns the question in the arguments, with standard input in the place of "-".
 func question(args []string, in io.Reader) (string, error) {
 	var words []string
 	for _, a := range args {

@@ -25,7 +25,7 @@ type askView struct {
 }
 
 func newAskView(out, err io.Writer, live, person bool) *askView {
-	return &askView{out: plain(out), err: plain(err), live: live, person: person}
+	return &askView{out: plainWriter(out), err: plainWriter(err), live: live, person: person}
 }
 
 func (v *askView) begin(who app.AskedAgent) {
@@ -45,7 +45,7 @@ func (v *askView) Note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
 		// Not through plain, which lets no escape pass: the text has gone through it.
-		fmt.Fprintf(unplain(v.err), "\x1b[2m%s\x1b[0m\n", app.Printable(text))
+		fmt.Fprintf(unwrapWriter(v.err), "\x1b[2m%s\x1b[0m\n", app.Printable(text))
 		return
 	}
 	fmt.Fprintln(v.err, text)

@@ -60,7 +60,7 @@ Exits with 0; without a terminal with 1 when a question had no answer; with 128+
 			o.Version, o.Stderr = version(), os.Stderr
 			stderr := cmd.ErrOrStderr()
 			view := newAskView(cmd.OutOrStdout(), stderr, term.IsTerminal(int(os.Stdout.Fd())), stderrIsTerminal() && !o.Quiet)
-			status, err := a.Talk(cmd.Context(), app.TalkOptions{ChatOptions: o, In: os.Stdin, Terminal: os.Stderr, Out: plain(stderr), View: view})
+			status, err := a.Talk(cmd.Context(), app.TalkOptions{ChatOptions: o, In: os.Stdin, Terminal: os.Stderr, Out: plainWriter(stderr), View: view})
 			if err == nil && status != 0 {
 				return &exitError{code: status}
 			}

@@ -85,7 +85,7 @@ func newConfigShowCommand(open opener) *cobra.Command {
 					Warnings    []config.Problem     `json:"warnings"`
 				}{settings.Tool, a.Config.UserFile, a.Config.ProjectFile, settings, values, warnings})
 			}
-			w := tabwriter.NewWriter(plain(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(plainWriter(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "KEY\tVALUE\tFROM")
 			for _, v := range values {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, shownValue(v.Value), v.Source)
@@ -131,7 +131,7 @@ func newConfigExplainCommand(open opener) *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), e)
 			}
-			out := plain(cmd.OutOrStdout())
+			out := plainWriter(cmd.OutOrStdout())
 			of := ""
 			if e.Tool != "" {
 				of = " for " + e.Tool
@@ -223,13 +223,13 @@ func checkFailed(w io.Writer, err error) error {
 	if _, ok := errors.AsType[*config.Error](err); !ok {
 		return err
 	}
-	fmt.Fprintln(plain(w), err)
+	fmt.Fprintln(plainWriter(w), err)
 	return &exitError{1}
 }
 
 func writeConfigWarnings(w io.Writer, warnings []config.Problem) {
 	for _, p := range warnings {
-		fmt.Fprintf(plain(w), "plimsoll: warning: %s\n", p)
+		fmt.Fprintf(plainWriter(w), "plimsoll: warning: %s\n", p)
 	}
 }
 

@@ -39,17 +39,17 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 			if err != nil {
 				return err
 			}
-			offer(cmd, &o, yes || asJSON)
+			offerDemo(cmd, &o, yes || asJSON)
 			out := cmd.OutOrStdout()
 			if asJSON {
 				o.Each = func(s app.DemoScene) { _ = app.WriteJSON(out, s, "") }
 			} else {
-				o.Out = unplain(out) // it draws, of texts that it has made plain
+				o.Out = unwrapWriter(out) // it draws, of texts that it has made plain
 				o.Colour = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 			}
 			if !asJSON && !leave && (stay || term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd()))) {
 				o.Stay = func(r app.DemoReport, address string) {
-					_ = closing(out, r)
+					_ = printClosing(out, r)
 					fmt.Fprintf(out, "\nthe same in your browser, until Ctrl-C:  %s\n", address)
 				}
 			}
@@ -62,12 +62,12 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 				return err
 			}
 			if asJSON {
-				return ended(r, app.WriteJSON(out, map[string]any{"scene": "report", "ok": r.OK(), "run": r.Run}, ""))
+				return demoStatus(r, app.WriteJSON(out, map[string]any{"scene": "report", "ok": r.OK(), "run": r.Run}, ""))
 			}
 			if o.Stay != nil {
-				return ended(r, nil)
+				return demoStatus(r, nil)
 			}
-			return ended(r, closing(out, r))
+			return demoStatus(r, printClosing(out, r))
 		},
 	}
 	f := cmd.Flags()
@@ -80,16 +80,16 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 	return cmd
 }
 
-// ended is the exit status: a scene that did not end as it should is a failure.
-func ended(r app.DemoReport, err error) error {
+// demoStatus is the exit status: a scene that did not end as it should is a failure.
+func demoStatus(r app.DemoReport, err error) error {
 	if err == nil && !r.OK() {
 		err = &exitError{code: 1}
 	}
 	return err
 }
 
-// closing says what came of all, and what is next.
-func closing(out io.Writer, r app.DemoReport) error {
+// printClosing prints the outcome of all scenes, and what is next.
+func printClosing(out io.Writer, r app.DemoReport) error {
 	failed := 0
 	for _, s := range r.Scenes {
 		if !s.OK {
@@ -104,13 +104,13 @@ func closing(out io.Writer, r app.DemoReport) error {
 	return err
 }
 
-// offer says what is in the environment and could be used; on a terminal it asks.
-func offer(cmd *cobra.Command, o *app.DemoOptions, quiet bool) {
+// offerDemo names what is in the environment and could be used; on a terminal it asks.
+func offerDemo(cmd *cobra.Command, o *app.DemoOptions, quiet bool) {
 	if quiet {
 		return
 	}
 	model, argocd := app.DemoOffers(os.Getenv)
-	errs := plain(cmd.ErrOrStderr())
+	errs := plainWriter(cmd.ErrOrStderr())
 	person := term.IsTerminal(int(os.Stdin.Fd())) && stderrIsTerminal()
 	ask := func(what, flag string) bool {
 		if !person {

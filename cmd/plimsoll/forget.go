@@ -31,7 +31,7 @@ func (f forgetting) run(cmd *cobra.Command, a *app.App, o app.StatsOptions, asJS
 			if !term.IsTerminal(int(os.Stdin.Fd())) || !stderrIsTerminal() {
 				return fmt.Errorf("what is kept of %s would be removed in %s; nobody is here to be asked: --yes removes it, --dry-run lists it", f.tool, limit.Count(len(list), "project"))
 			}
-			errs := plain(cmd.ErrOrStderr())
+			errs := plainWriter(cmd.ErrOrStderr())
 			if err := printForgotten(errs, "would remove", f.tool, list); err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func (f forgetting) run(cmd *cobra.Command, a *app.App, o app.StatsOptions, asJS
 	if f.dryRun {
 		verb = "would remove"
 	}
-	return printForgotten(plain(cmd.OutOrStdout()), verb, f.tool, list)
+	return printForgotten(plainWriter(cmd.OutOrStdout()), verb, f.tool, list)
 }
 
 func printForgotten(w io.Writer, verb, tool string, list []app.Forgotten) error {

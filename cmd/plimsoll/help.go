@@ -18,7 +18,7 @@ func showHelp(cmd *cobra.Command, _ []string) {
 	out := cmd.OutOrStdout()
 	title := func(text string) string { return "\n" + strings.ToUpper(text) + "\n" }
 	if term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
-		out = unplain(out)
+		out = unwrapWriter(out)
 		title = func(text string) string { return "\n\x1b[1m" + strings.ToUpper(text) + "\x1b[0m\n" }
 	}
 	var b strings.Builder

@@ -30,7 +30,7 @@ func main() {
 	app.ReapOrphans()
 	root := newRootCommand(os.Args[1:])
 	out := &standardOutput{File: os.Stdout}
-	root.SetOut(plain(out))
+	root.SetOut(plainWriter(out))
 	err := out.check(root.ExecuteContext(context.Background()))
 	if err != nil {
 		showError(root.ErrOrStderr(), err)

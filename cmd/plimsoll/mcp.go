@@ -115,7 +115,7 @@ are left alone without --remote.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), r)
 			}
-			return printWrap(plain(cmd.OutOrStdout()), r, o.Undo)
+			return printWrap(plainWriter(cmd.OutOrStdout()), r, o.Undo)
 		},
 	}
 	f := cmd.Flags()

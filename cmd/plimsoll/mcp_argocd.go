@@ -101,7 +101,7 @@ func argocdFlags(cmd *cobra.Command, o *app.ArgoCDOptions) {
 // simulatorFlags ask for a simulated Argo CD.
 type simulatorFlags struct{ size, faults string }
 
-// asDefault is what --simulator without a value is.
+// asDefault is the value of --simulator without one.
 const asDefault = "819,236,287,13"
 
 func (s *simulatorFlags) add(cmd *cobra.Command) {
@@ -129,7 +129,7 @@ func printArgoCDTools(out io.Writer, asJSON bool) error {
 	if asJSON {
 		return printJSON(out, tools)
 	}
-	t := tabwriter.NewWriter(plain(out), 0, 0, 2, ' ', 0)
+	t := tabwriter.NewWriter(plainWriter(out), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TOOL\t\tARGUMENTS")
 	for _, tool := range tools {
 		kind := "reads"

@@ -60,7 +60,7 @@ func printMemoryAnswer[T any](cmd *cobra.Command, open opener, asJSON bool, ask 
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), answer)
 		}
-		return show(plain(cmd.OutOrStdout()), answer)
+		return show(plainWriter(cmd.OutOrStdout()), answer)
 	})
 }
 
@@ -123,7 +123,7 @@ func newMemorySearchCommand(open opener) *cobra.Command {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), found.Items)
 				}
-				out := plain(cmd.OutOrStdout())
+				out := plainWriter(cmd.OutOrStdout())
 				if len(found.Items) == 0 {
 					_, err := fmt.Fprintln(out, "nothing is remembered that has one of these words")
 					return err
@@ -168,7 +168,7 @@ func newMemoryListCommand(open opener) *cobra.Command {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), p.Records)
 				}
-				out := plain(cmd.OutOrStdout())
+				out := plainWriter(cmd.OutOrStdout())
 				if p.Total == 0 {
 					_, err := fmt.Fprintln(out, "nothing is remembered that matches")
 					return err
@@ -278,5 +278,5 @@ func completeMemory(open opener) cobra.CompletionFunc {
 	}
 }
 
-// person tells whether somebody is there to be asked.
+// person reports whether somebody is there to be asked.
 func person() bool { return term.IsTerminal(int(os.Stdin.Fd())) && stderrIsTerminal() }

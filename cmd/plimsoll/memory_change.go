@@ -51,7 +51,7 @@ What was said in a conversation is kept as it was said.`,
 				if r, err = m.Edit(cmd.Context(), args[0], text); err != nil {
 					return err
 				}
-				printMemory(plain(cmd.OutOrStdout()), r)
+				printMemory(plainWriter(cmd.OutOrStdout()), r)
 				return nil
 			})
 		},
@@ -71,7 +71,7 @@ your own: pins it. The profile is a Markdown file of at most 2 KiB; an edit of i
 confirmed it, outside of runs.`,
 		Example: "  plimsoll memory pin \"Answer in English, with short sentences\"\n  plimsoll memory pin --remove pin-1f2e3d4c5b6a\n  plimsoll memory pin --confirm",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out := plain(cmd.OutOrStdout())
+			out := plainWriter(cmd.OutOrStdout())
 			return withMemory(cmd, open, func(m *app.Memory) error {
 				switch {
 				case remove != "":
@@ -129,7 +129,7 @@ confirmed it, outside of runs.`,
 
 // confirmPins shows what the file of the profile says, and puts it in force when the person says so.
 func confirmPins(cmd *cobra.Command, m *app.Memory, p app.MemoryPins, yes bool) error {
-	errs := plain(cmd.ErrOrStderr())
+	errs := plainWriter(cmd.ErrOrStderr())
 	switch {
 	case m.Fence().Inside():
 		return m.Confirm(cmd.Context(), p.Draft) // says why not
@@ -147,7 +147,7 @@ func confirmPins(cmd *cobra.Command, m *app.Memory, p app.MemoryPins, yes bool) 
 		if !person() {
 			return errors.New("nobody is here to be asked: --yes puts it in force")
 		}
-		if !askedYes(cmd, "put this before every model, in any conversation where [memory] inject is on?") {
+		if !confirm(cmd, "put this before every model, in any conversation where [memory] inject is on?") {
 			return errors.New("it is not in force; the file stays as it is")
 		}
 	}
@@ -158,9 +158,9 @@ func confirmPins(cmd *cobra.Command, m *app.Memory, p app.MemoryPins, yes bool) 
 	return err
 }
 
-// askedYes asks on the terminal. Nothing but y or yes is a yes.
-func askedYes(cmd *cobra.Command, question string) bool {
-	fmt.Fprintf(plain(cmd.ErrOrStderr()), "plimsoll: %s [y/N] ", question)
+// confirm asks on the terminal. Nothing but y or yes is a yes.
+func confirm(cmd *cobra.Command, question string) bool {
+	fmt.Fprintf(plainWriter(cmd.ErrOrStderr()), "plimsoll: %s [y/N] ", question)
 	return saysYes(cmd)
 }
 
@@ -196,9 +196,9 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 				if len(args) == 0 {
 					to := cmd.OutOrStdout()
 					if format == "markdown" {
-						to = plain(to)
+						to = plainWriter(to)
 					} else {
-						to = unplain(to) // it is escaped
+						to = unwrapWriter(to) // it is escaped
 					}
 					_, err := m.Export(cmd.Context(), q, format, to)
 					return err
@@ -219,7 +219,7 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 				if err = errors.Join(err, file.Close()); err != nil {
 					return errors.Join(err, folder.Remove(name))
 				}
-				_, err = fmt.Fprintf(plain(cmd.OutOrStdout()), "written to %s: %s\n", args[0], limit.Count(n, "record"))
+				_, err = fmt.Fprintf(plainWriter(cmd.OutOrStdout()), "written to %s: %s\n", args[0], limit.Count(n, "record"))
 				return err
 			})
 		},

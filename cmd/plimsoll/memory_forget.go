@@ -59,7 +59,7 @@ func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes
 	if err != nil {
 		return err
 	}
-	out, errs := plain(cmd.OutOrStdout()), plain(cmd.ErrOrStderr())
+	out, errs := plainWriter(cmd.OutOrStdout()), plainWriter(cmd.ErrOrStderr())
 	if dryRun && len(list) > 0 {
 		return wouldForget(cmd, m, list, asJSON)
 	}
@@ -84,7 +84,7 @@ func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes
 		if len(list) > shown {
 			fmt.Fprintf(errs, "… and %d more\n", len(list)-shown)
 		}
-		if !askedYes(cmd, fmt.Sprintf("remove these %d for good?", len(list))) {
+		if !confirm(cmd, fmt.Sprintf("remove these %d for good?", len(list))) {
 			return errors.New("nothing was removed")
 		}
 	}
@@ -109,7 +109,7 @@ func wouldForget(cmd *cobra.Command, m *app.Memory, list []app.MemoryRecord, asJ
 	if asJSON {
 		return joinPrinted(printJSON(cmd.OutOrStdout(), w), err)
 	}
-	out := plain(cmd.OutOrStdout())
+	out := plainWriter(cmd.OutOrStdout())
 	for _, r := range list {
 		printMemory(out, r)
 	}

@@ -44,7 +44,7 @@ settings with its own key, or else the model whose key is in the environment.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), l)
 			}
-			return printLearned(plain(cmd.OutOrStdout()), l)
+			return printLearned(plainWriter(cmd.OutOrStdout()), l)
 		},
 	}
 	f.add(cmd)

@@ -16,7 +16,7 @@ func oneLine(text string, runes int) string {
 	return limit.ShortRunes(strings.Join(strings.Fields(text), " "), runes)
 }
 
-// memoryHead is what a record is and where it stood.
+// memoryHead returns the kind of a record and the place where it stood.
 func memoryHead(r app.MemoryRecord) string {
 	parts := []string{string(r.Kind) + " of " + string(r.Origin), r.Said.Local().Format("2006-01-02 15:04"), r.Namespace}
 	for _, p := range []string{r.Source.Client, r.Source.Speaker, r.Source.Tool, r.Source.File} {
@@ -95,7 +95,7 @@ func printWhy(out io.Writer, w app.MemoryWhy) error {
 	return err
 }
 
-// useLine is when, how and where a record was given to somebody.
+// useLine returns the time, way and recipient of a use of a record.
 func useLine(u app.MemoryUse) string {
 	how := "added to a prompt"
 	if u.How == "search" {

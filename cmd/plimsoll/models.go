@@ -47,7 +47,7 @@ func newModelsCommand(open opener) *cobra.Command {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), r)
 				}
-				_, err = fmt.Fprintln(plain(cmd.OutOrStdout()), refreshedWords(r))
+				_, err = fmt.Fprintln(plainWriter(cmd.OutOrStdout()), refreshedWords(r))
 				return err
 			}
 			list, err := a.Models(slices.Concat(args, []string{""})[0], provider)
@@ -57,7 +57,7 @@ func newModelsCommand(open opener) *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), list)
 			}
-			return printModels(plain(cmd.OutOrStdout()), list, len(args) == 0 && provider == "", time.Now())
+			return printModels(plainWriter(cmd.OutOrStdout()), list, len(args) == 0 && provider == "", time.Now())
 		},
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", "at this provider only; without NAME all of its models")
@@ -84,7 +84,7 @@ func resetModels(out io.Writer, a *app.App, asJSON bool) error {
 	if !had {
 		words = "nothing was in front of the built-in catalogue"
 	}
-	_, err = fmt.Fprintln(plain(out), words)
+	_, err = fmt.Fprintln(plainWriter(out), words)
 	return err
 }
 
@@ -104,7 +104,7 @@ func printModels(out io.Writer, list app.ModelList, overview bool, now time.Time
 		fmt.Fprintln(w, "MODEL\tAT\tWINDOW\tINPUT\tOUTPUT\tFROM")
 	}
 	for _, m := range list.Models {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", app.Printable(m.Model), app.Printable(m.Upstream), m.Context, tokensOrNone(m.Input), tokensOrNone(m.Output), fromWords(m, now))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", app.Printable(m.Model), app.Printable(m.Upstream), m.Context, tokensOrNone(m.Input), tokensOrNone(m.Output), limitOrigin(m, now))
 	}
 	if err := w.Flush(); err != nil || !overview {
 		return err
@@ -130,10 +130,10 @@ func tokensOrNone(n int) string {
 	return strconv.Itoa(n)
 }
 
-func fromWords(m app.Model, now time.Time) string {
+func limitOrigin(m app.Model, now time.Time) string {
 	switch {
 	case m.Learned != nil:
-		return "the provider said so, " + ago(*m.Learned, now)
+		return "the provider said so, " + formatSince(*m.Learned, now)
 	case m.Source == "config":
 		return "your configuration"
 	case m.Source == "refreshed":

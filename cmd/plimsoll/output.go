@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// standardOutput is what commands print on. It remembers a write that failed, on a full disk say: what a script reads must be all of it,
-// or the exit status must tell, and not every printing of a line can ask.
+// standardOutput is the writer that commands print on. It remembers a write that failed, on a full disk say: what a script reads must be
+// all of it, or the exit status must tell, and not every printing of a line can ask.
 type standardOutput struct {
 	*os.File
 	failure atomic.Pointer[error]

@@ -6,16 +6,16 @@ import (
 	"github.com/plimsoll/plimsoll/app"
 )
 
-// plain is a writer for what people read: control characters of names and paths do not pass.
+// plainWriter is a writer for what people read: control characters of names and paths do not pass.
 // The root command has both of its writers behind it, so that no command can forget.
-func plain(w io.Writer) io.Writer {
+func plainWriter(w io.Writer) io.Writer {
 	if p, ok := w.(*app.PlainWriter); ok {
 		return p
 	}
 	return app.NewPlainWriter(w)
 }
 
-func unplain(w io.Writer) io.Writer {
+func unwrapWriter(w io.Writer) io.Writer {
 	if p, ok := w.(*app.PlainWriter); ok {
 		return p.Unwrap()
 	}

@@ -42,7 +42,7 @@ What is said of make, npm, go, sh and their like goes by what they are told to d
 			if err != nil {
 				return err
 			}
-			return write(plain(cmd.OutOrStdout()), p)
+			return write(plainWriter(cmd.OutOrStdout()), p)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", format, "text, json, k8s or nomad")

@@ -50,7 +50,7 @@ By itself a run grows to twice its limit at most, where nobody has named one (me
 			if r.Note != "" {
 				r.Note = "; " + r.Note
 			}
-			_, err = fmt.Fprintf(plain(cmd.OutOrStdout()), "%s (%s) may use %s, before it was %s%s\n", r.ID, r.Tool, r.ToBytes.Human(), r.FromBytes.Human(), r.Note)
+			_, err = fmt.Fprintf(plainWriter(cmd.OutOrStdout()), "%s (%s) may use %s, before it was %s%s\n", r.ID, r.Tool, r.ToBytes.Human(), r.FromBytes.Human(), r.Note)
 			return err
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -47,8 +47,8 @@ agent needs no change:
 		SilenceErrors: true,
 	}
 	root.Version = version()
-	root.SetOut(plain(os.Stdout))
-	root.SetErr(plain(os.Stderr))
+	root.SetOut(plainWriter(os.Stdout))
+	root.SetErr(plainWriter(os.Stderr))
 	root.SetHelpFunc(showHelp)
 	root.SetFlagErrorFunc(flagError)
 	if len(args) > 0 && args[0] == "run" {
@@ -60,7 +60,7 @@ agent needs no change:
 		a, err := openApp(cmd, nil)
 		if err == nil {
 			for _, w := range a.Config.Warnings {
-				fmt.Fprintln(plain(cmd.ErrOrStderr()), "plimsoll: "+w.String())
+				fmt.Fprintln(plainWriter(cmd.ErrOrStderr()), "plimsoll: "+w.String())
 			}
 		}
 		return a, err
@@ -74,20 +74,20 @@ agent needs no change:
 		newServeCommand(),
 		newStressCommand(),
 		newMCPCommand(),
-		newDoctorCommand(anyway(open)),
+		newDoctorCommand(orDefaults(open)),
 		newStatsCommand(open),
 		newPredictCommand(open),
-		newSlotsCommand(anyway(open)),
-		newTopCommand(anyway(open)),
-		newRaiseCommand(anyway(open)),
-		newRunsCommand(anyway(open)),
+		newSlotsCommand(orDefaults(open)),
+		newTopCommand(orDefaults(open)),
+		newRaiseCommand(orDefaults(open)),
+		newRunsCommand(orDefaults(open)),
 		newStatusCommand(),
 		newWatchCommand(),
 		newMetricsCommand(open),
-		newMemoryCommand(anyway(open)),
-		newWindowCommand(anyway(open)),
-		newModelsCommand(anyway(open)),
-		newGCCommand(anyway(open)),
+		newMemoryCommand(orDefaults(open)),
+		newWindowCommand(orDefaults(open)),
+		newModelsCommand(orDefaults(open)),
+		newGCCommand(orDefaults(open)),
 		newConfigCommand(open),
 		newVersionCommand(),
 		newUpgradeCommand(),
@@ -101,16 +101,16 @@ agent needs no change:
 	return root
 }
 
-// anyway lets a command that finds out what is wrong work although the configuration has
+// orDefaults lets a command that finds out what is wrong work although the configuration has
 // mistakes: it says so and goes on with the defaults.
-func anyway(open opener) opener {
+func orDefaults(open opener) opener {
 	return func(cmd *cobra.Command) (*app.App, error) {
 		a, err := open(cmd)
 		mistakes, ok := errors.AsType[*config.Error](err)
 		if !ok {
 			return a, err
 		}
-		fmt.Fprintln(plain(cmd.ErrOrStderr()), "plimsoll: the configuration has mistakes, this goes by the defaults:\n"+mistakes.Error())
+		fmt.Fprintln(plainWriter(cmd.ErrOrStderr()), "plimsoll: the configuration has mistakes, this goes by the defaults:\n"+mistakes.Error())
 		return app.New(app.Options{Environ: withoutConfiguration(os.Environ()), Dir: string(os.PathSeparator)})
 	}
 }
@@ -133,7 +133,7 @@ func openApp(cmd *cobra.Command, flags []config.Flag) (*app.App, error) {
 	errs := cmd.ErrOrStderr()
 	return app.New(app.Options{
 		Flags: flags,
-		Warn:  func(text string) { fmt.Fprintln(plain(errs), "plimsoll: "+text) },
+		Warn:  func(text string) { fmt.Fprintln(plainWriter(errs), "plimsoll: "+text) },
 	})
 }
 
@@ -146,7 +146,7 @@ func showError(w io.Writer, err error) {
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		text = "the configuration has mistakes, nothing was done:\n" + e.Error()
 	}
-	fmt.Fprintln(plain(w), "plimsoll: "+strings.Join(app.ErrorLines(err, text), "\nplimsoll: "))
+	fmt.Fprintln(plainWriter(w), "plimsoll: "+strings.Join(app.ErrorLines(err, text), "\nplimsoll: "))
 	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {
 		// The text goes on with the command and, in quotes, with what it was looked for in.
 		of := "plimsoll"
@@ -154,12 +154,12 @@ func showError(w io.Writer, err error) {
 			name, _, _ := strings.Cut(after, `"`)
 			of += " " + name
 		}
-		fmt.Fprintln(plain(w), "Try: "+of+" --help")
+		fmt.Fprintln(plainWriter(w), "Try: "+of+" --help")
 	}
 }
 
-// flagError says where the flags of c are listed, and which one starts like the one that is
-// not there.
+// flagError adds where the flags of c are listed, and which one starts like the one that is not
+// there.
 func flagError(c *cobra.Command, err error) error {
 	next := "Try: " + c.CommandPath() + " --help"
 	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {

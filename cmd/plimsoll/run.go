@@ -34,7 +34,7 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 			o.Command = args
 			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			o.StderrIsTerminal = stderrIsTerminal()
-			if err := waitApart(cmd.Flags(), args); err != nil {
+			if err := checkWaitFlag(cmd.Flags(), args); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("proxy") && cmd.Flags().Changed("no-proxy") {
@@ -73,8 +73,8 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 	return cmd
 }
 
-// waitApart finds "--wait 10m -- COMMAND", in which 10m would be the command.
-func waitApart(f *pflag.FlagSet, args []string) error {
+// checkWaitFlag finds "--wait 10m -- COMMAND", in which 10m would be the command.
+func checkWaitFlag(f *pflag.FlagSet, args []string) error {
 	if !f.Changed("wait") || len(args) < 2 || args[1] != "--" {
 		return nil
 	}

@@ -76,7 +76,7 @@ func newRunsCommand(open opener) *cobra.Command {
 				if d.Run == nil {
 					return err
 				}
-				return joinPrinted(printRun(plain(out), d), err)
+				return joinPrinted(printRun(plainWriter(out), d), err)
 			}
 			list, err := a.Runs(f)
 			if err != nil {
@@ -85,7 +85,7 @@ func newRunsCommand(open opener) *cobra.Command {
 			if asJSON {
 				return printJSON(out, list)
 			}
-			return printRuns(plain(out), list, most, time.Now())
+			return printRuns(plainWriter(out), list, most, time.Now())
 		},
 	}
 	fl := cmd.Flags()
@@ -104,7 +104,7 @@ func newRunsCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// joinPrinted is what came of printing, else what was wrong with what was printed.
+// joinPrinted returns the error of printing, else that of what was printed.
 func joinPrinted(printed, err error) error {
 	if printed != nil {
 		return printed
@@ -146,7 +146,7 @@ func printRuns(out io.Writer, list []app.RunEntry, most int, now time.Time) erro
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTARTED\tTOOL\tPROJECT\tOUTCOME\tTOOK\tMEMORY\tWINDOW")
 	for _, e := range list {
-		fmt.Fprintf(w, "%s\t%s\t%.14s\t%.16s\t%s\t%s\t%s\t%s\n", e.ID, when(e.Started, now), e.Tool, e.Project, e.Outcome, app.Took(e.Age()), memoryCell(e), windowCell(&e))
+		fmt.Fprintf(w, "%s\t%s\t%.14s\t%.16s\t%s\t%s\t%s\t%s\n", e.ID, formatTime(e.Started, now), e.Tool, e.Project, e.Outcome, app.Took(e.Age()), memoryCell(e), windowCell(&e))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -163,8 +163,8 @@ func printRuns(out io.Writer, list []app.RunEntry, most int, now time.Time) erro
 	return err
 }
 
-// when writes a time of today, or a date.
-func when(at, now time.Time) string {
+// formatTime writes a time of today, or a date.
+func formatTime(at, now time.Time) string {
 	at = at.Local()
 	if at.YearDay() == now.Local().YearDay() && at.Year() == now.Local().Year() {
 		return at.Format("15:04:05")
@@ -205,13 +205,13 @@ func followRun(cmd *cobra.Command, a *app.App, id string, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(plain(out), "%s  %-24s %s\n", r.Time.Local().Format("15:04:05.000"), r.Event.Kind(), app.Printable(string(event)))
+		_, err = fmt.Fprintf(plainWriter(out), "%s  %-24s %s\n", r.Time.Local().Format("15:04:05.000"), r.Event.Kind(), app.Printable(string(event)))
 		return err
 	})
 	if err != nil || asJSON {
 		return err
 	}
-	_, err = fmt.Fprintf(plain(out), "%s: %s\n", d.Outcome, orDash(d.Reason))
+	_, err = fmt.Fprintf(plainWriter(out), "%s: %s\n", d.Outcome, orDash(d.Reason))
 	return err
 }
 

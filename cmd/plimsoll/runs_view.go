@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// sparkWidth is how many letters a line over time has.
+// sparkWidth is the number of letters in a line over time.
 const sparkWidth = 40
 
 // printRun writes a page about one run.

@@ -41,7 +41,7 @@ out again, byte for byte. A second call changes nothing.`,
 			if undo {
 				do = app.UndoSetup
 			} else if in, ok := cmd.InOrStdin().(*os.File); ok && !asJSON && !o.Yes && term.IsTerminal(int(in.Fd())) && stderrIsTerminal() {
-				o.Ask = asking(in, plain(cmd.ErrOrStderr()))
+				o.Ask = askTerminal(in, plainWriter(cmd.ErrOrStderr()))
 			}
 			r, err := do(cmd.Context(), o)
 			if err != nil {
@@ -50,7 +50,7 @@ out again, byte for byte. A second call changes nothing.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), r)
 			}
-			return printSetup(plain(cmd.OutOrStdout()), r, undo)
+			return printSetup(plainWriter(cmd.OutOrStdout()), r, undo)
 		},
 	}
 	f := cmd.Flags()
@@ -80,11 +80,11 @@ out again, byte for byte. A second call changes nothing.`,
 	return cmd
 }
 
-// longestAnswer is what is read of an answer, in bytes.
+// longestAnswer is the number of bytes read of an answer.
 const longestAnswer = 1000
 
-// asking asks on a terminal. Ctrl-C ends the program, and nothing has been changed then.
-func asking(in io.Reader, out io.Writer) func(app.SetupQuestion) (string, error) {
+// askTerminal asks on a terminal. Ctrl-C ends the program, and nothing has been changed then.
+func askTerminal(in io.Reader, out io.Writer) func(app.SetupQuestion) (string, error) {
 	lines := bufio.NewReaderSize(in, longestAnswer)
 	return func(q app.SetupQuestion) (string, error) {
 		if q.Say != "" {

@@ -45,7 +45,7 @@ With names of commands it is about those and not about the agents that Plimsoll 
 				return err
 			}
 			if term.IsTerminal(int(os.Stdout.Fd())) { // somebody looks at it
-				fmt.Fprintln(plain(cmd.ErrOrStderr()), `plimsoll: this is for the shell to read: eval "$(plimsoll shellenv)", and in fish: plimsoll shellenv | source`)
+				fmt.Fprintln(plainWriter(cmd.ErrOrStderr()), `plimsoll: this is for the shell to read: eval "$(plimsoll shellenv)", and in fish: plimsoll shellenv | source`)
 			}
 			return nil
 		},

@@ -34,10 +34,10 @@ func newSlotsCommand(open opener) *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), slots)
 			}
-			if err := printSlots(plain(cmd.OutOrStdout()), slots, time.Now()); err != nil || !tree {
+			if err := printSlots(plainWriter(cmd.OutOrStdout()), slots, time.Now()); err != nil || !tree {
 				return err
 			}
-			return printTrees(plain(cmd.OutOrStdout()), slots)
+			return printTrees(plainWriter(cmd.OutOrStdout()), slots)
 		},
 	}
 	cmd.Flags().BoolVar(&tree, "tree", false, "show the processes of each run: memory, processor time, state and age")
@@ -61,7 +61,7 @@ func printSlots(out io.Writer, slots []app.Slot, now time.Time) error {
 				}
 				fmt.Fprintln(w, "WAITING\tTOOL\tPROJECT\tPID\tASKS FOR\tSINCE")
 			}
-			fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\n", s.Position, s.Tool, s.Project, s.PID, s.ReservationBytes.Human(), ago(s.Since, now))
+			fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\n", s.Position, s.Tool, s.Project, s.PID, s.ReservationBytes.Human(), formatSince(s.Since, now))
 			continue
 		}
 		if holding++; holding == 1 {
@@ -72,7 +72,7 @@ func printSlots(out io.Writer, slots []app.Slot, now time.Time) error {
 			whose, pid = "user "+s.User, "-"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			s.Tool, whose, pid, s.ReservationBytes.Human(), s.CurrentBytes.Human(), ago(s.Since, now), stateOf(s))
+			s.Tool, whose, pid, s.ReservationBytes.Human(), s.CurrentBytes.Human(), formatSince(s.Since, now), stateOf(s))
 	}
 	return w.Flush()
 }
@@ -97,8 +97,8 @@ func stateOf(s app.Slot) string {
 	return text
 }
 
-// ago writes when something began: the time of day and how long that is ago.
-func ago(since, now time.Time) string {
+// formatSince writes when something began: the time of day and how long that is ago.
+func formatSince(since, now time.Time) string {
 	d := max(0, now.Sub(since)).Round(time.Second)
 	if d >= 24*time.Hour {
 		return since.Local().Format("Jan 02 15:04")

@@ -66,7 +66,7 @@ server, and how much of that reached the client.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), rows)
 				}
-				return printSizes(plain(cmd.OutOrStdout()), o.Tool, rows)
+				return printSizes(plainWriter(cmd.OutOrStdout()), o.Tool, rows)
 			}
 			stats, err := a.Stats(cmd.Context(), o)
 			if err != nil {
@@ -75,7 +75,7 @@ server, and how much of that reached the client.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), stats)
 			}
-			return printStats(plain(cmd.OutOrStdout()), o, stats)
+			return printStats(plainWriter(cmd.OutOrStdout()), o, stats)
 		},
 	}
 	f := cmd.Flags()

@@ -46,10 +46,10 @@ reads the configuration.`,
 			debug.SetMemoryLimit(statusMemory)
 			o := app.GlanceOptions{Run: strings.Join(args, "")}
 			if line {
-				o.Client = saidOn(cmd.InOrStdin())
+				o.Client = readClient(cmd.InOrStdin())
 			}
 			s, err := app.Glance(o)
-			out := plain(cmd.OutOrStdout())
+			out := plainWriter(cmd.OutOrStdout())
 			switch {
 			case err != nil && prompt: // a prompt is no place for it; plimsoll status tells
 				return &exitError{exitFailed}
@@ -59,11 +59,11 @@ reads the configuration.`,
 				return printJSON(cmd.OutOrStdout(), s)
 			case prompt:
 				if text := promptOf(s, paint); text != "" {
-					_, err = fmt.Fprint(unplain(out), text+" ")
+					_, err = fmt.Fprint(unwrapWriter(out), text+" ")
 				}
 				return err
 			case line:
-				_, err = fmt.Fprintln(unplain(out), lineOf(s, paint, time.Now()))
+				_, err = fmt.Fprintln(unwrapWriter(out), lineOf(s, paint, time.Now()))
 				return err
 			}
 			return printStatus(out, s, time.Now())
@@ -79,8 +79,8 @@ reads the configuration.`,
 	return cmd
 }
 
-// saidOn reads what a client says on standard input. A terminal is no client.
-func saidOn(in io.Reader) app.GlanceClient {
+// readClient reads what a client says on standard input. A terminal is no client.
+func readClient(in io.Reader) app.GlanceClient {
 	if f, ok := in.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice != 0 {
 			return app.GlanceClient{}
@@ -99,7 +99,7 @@ const (
 )
 
 func painting(when string, out io.Writer) (paint, error) {
-	f, ok := unplain(out).(interface{ Fd() uintptr })
+	f, ok := unwrapWriter(out).(interface{ Fd() uintptr })
 	on := ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	switch when {
 	case "auto":
@@ -134,13 +134,13 @@ func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 	case s.State == app.GlanceWaiting:
 		parts = append(parts, head+": "+app.Printable(cmp.Or(s.Reason, "waits")))
 	case s.Ended != nil:
-		text := head + ": " + app.Printable(s.State) + " " + short(now.Sub(*s.Ended)) + " ago"
+		text := head + ": " + app.Printable(s.State) + " " + formatDuration(now.Sub(*s.Ended)) + " ago"
 		if s.PeakBytes > 0 {
-			text += ", peak " + used(s.PeakBytes, s.LimitBytes)
+			text += ", peak " + formatUsed(s.PeakBytes, s.LimitBytes)
 		}
-		parts = append(parts, paint(badness(s), text))
+		parts = append(parts, paint(badEndPercent(s), text))
 	default:
-		parts = append(parts, head+": "+paint(percent(s.MemoryBytes, s.LimitBytes), used(s.MemoryBytes, s.LimitBytes)))
+		parts = append(parts, head+": "+paint(percent(s.MemoryBytes, s.LimitBytes), formatUsed(s.MemoryBytes, s.LimitBytes)))
 	}
 	if s.WindowTokens > 0 {
 		parts = append(parts, paint(percent(s.WindowTokens, s.WindowLimit), windowOf(s)))
@@ -154,8 +154,8 @@ func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 	return strings.Join(parts, " · ")
 }
 
-// badness makes an end that was no good one stand out.
-func badness(s app.RunGlance) int64 {
+// badEndPercent makes an end that was no good one stand out.
+func badEndPercent(s app.RunGlance) int64 {
 	if s.State == "ok" || s.State == "failed" || s.State == "signalled" {
 		return 0
 	}
@@ -167,7 +167,7 @@ func promptOf(s app.RunGlance, paint paint) string {
 	if !s.Inside {
 		return ""
 	}
-	memory := used(s.MemoryBytes, s.LimitBytes)
+	memory := formatUsed(s.MemoryBytes, s.LimitBytes)
 	memory = strings.NewReplacer(" of ", "/", "iB", "", " ", "").Replace(memory)
 	text := "[" + paint(percent(s.MemoryBytes, s.LimitBytes), memory)
 	if s.WindowLimit > 0 {
@@ -197,13 +197,13 @@ func printStatus(out io.Writer, s app.RunGlance, now time.Time) error {
 		state += ": " + app.Printable(s.Reason)
 	}
 	if s.Ended != nil {
-		state += ", " + short(now.Sub(*s.Ended)) + " ago"
+		state += ", " + formatDuration(now.Sub(*s.Ended)) + " ago"
 	}
 	row("state", state)
 	if s.Ended == nil {
-		row("memory", used(s.MemoryBytes, s.LimitBytes))
+		row("memory", formatUsed(s.MemoryBytes, s.LimitBytes))
 	} else {
-		row("peak", used(s.PeakBytes, s.LimitBytes))
+		row("peak", formatUsed(s.PeakBytes, s.LimitBytes))
 	}
 	if s.WindowTokens > 0 {
 		row("window", strings.TrimPrefix(windowOf(s), "window "))
@@ -214,7 +214,7 @@ func printStatus(out io.Writer, s app.RunGlance, now time.Time) error {
 	return err
 }
 
-func used(bytes, most int64) string {
+func formatUsed(bytes, most int64) string {
 	if most <= 0 {
 		return limit.Bytes(bytes).Human()
 	}
@@ -247,8 +247,8 @@ func percent(n, most int64) int64 {
 	return int64(float64(n) / float64(most) * 100)
 }
 
-// short writes a time that has passed by its largest unit.
-func short(d time.Duration) string {
+// formatDuration writes a time that has passed by its largest unit.
+func formatDuration(d time.Duration) string {
 	switch d = max(0, d); {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()))

@@ -58,7 +58,7 @@ is only read. Exits with 1 when a case failed.`,
 				o.Simulator = *simulator
 			}
 			o.Simulator.Faults = sim.faults
-			out := plain(cmd.OutOrStdout())
+			out := plainWriter(cmd.OutOrStdout())
 			var begun bool
 			o.Stderr = os.Stderr
 			o.Progress = func(r app.StressRow) {

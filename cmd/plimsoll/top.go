@@ -48,7 +48,7 @@ func newTopCommand(open opener) *cobra.Command {
 				return printJSON(cmd.OutOrStdout(), snap)
 			}
 			s := app.TopScreen{Width: screenWidth(), Sort: o.Sort, Filter: o.Filter}
-			_, err = fmt.Fprintln(plain(cmd.OutOrStdout()), app.TopFrame(snap, &s))
+			_, err = fmt.Fprintln(plainWriter(cmd.OutOrStdout()), app.TopFrame(snap, &s))
 			return err
 		},
 	}
@@ -77,7 +77,7 @@ func isScreen() bool {
 	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// screenWidth is how wide the terminal is, or is said to be; 80 where nobody says.
+// screenWidth returns the width of the terminal, or the one set in COLUMNS; 80 where neither is known.
 func screenWidth() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(n, 1000)

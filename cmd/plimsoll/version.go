@@ -55,8 +55,8 @@ func version() string {
 	return "devel-" + commit[:min(12, len(commit))]
 }
 
-// checkout is what the go command has stamped of the checkout that it built: the commit, its time (RFC 3339), and whether there were
-// changes that are in no commit.
+// checkout returns what the go command has stamped of the checkout that it built: the commit, its time (RFC 3339), and whether there
+// were changes that are in no commit.
 func checkout() (commit, date string, modified bool) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -62,7 +62,7 @@ func newWindowShowCommand(open opener) *cobra.Command {
 			if asJSON {
 				return printJSON(out, entries)
 			}
-			return printCuts(plain(out), entries)
+			return printCuts(plainWriter(out), entries)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -99,11 +99,11 @@ func printCut(cmd *cobra.Command, a *app.App, id string, asJSON bool) error {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	if _, err := io.WriteString(plain(out), text); err != nil {
+	if _, err := io.WriteString(plainWriter(out), text); err != nil {
 		return err
 	}
 	if cut.Incomplete {
-		fmt.Fprintln(plain(cmd.ErrOrStderr()), "plimsoll: the end is missing, the text was too large to be kept whole")
+		fmt.Fprintln(plainWriter(cmd.ErrOrStderr()), "plimsoll: the end is missing, the text was too large to be kept whole")
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func planAider(w *planner) {
 		}
 		name := filepath.Join(dir, ".aider.conf.yml")
 		lines := w.lines(name)
-		if w.users(dir) {
+		if w.isUsersFile(dir) {
 			if own == "" {
 				own = lines["openai-api-base"]
 			}
@@ -51,7 +51,7 @@ func planAider(w *planner) {
 	}
 	origin := variable
 	if address == "" {
-		address, origin = w.usual("openai"), "[upstream] openai"
+		address, origin = w.usualAddress("openai"), "[upstream] openai"
 	}
 	if base := w.through("openai", "openai", address, origin); base != "" {
 		w.set(variable, base)

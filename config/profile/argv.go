@@ -89,8 +89,8 @@ func (w *planner) flags(names ...string) []flag {
 	return found
 }
 
-// given tells that a flag without a value is among the tool's arguments.
-func (w *planner) given(name string) bool {
+// hasFlag tells that a flag without a value is among the tool's arguments.
+func (w *planner) hasFlag(name string) bool {
 	at, _ := w.word()
 	for _, arg := range w.out.Argv[at+1:] {
 		if arg == "--" {

@@ -14,7 +14,7 @@ var _ = add(Agent{
 	Name: "claude", Title: "Claude Code", Aliases: []string{"claude-code"}, Packages: []string{"@anthropic-ai/claude-code"},
 	// The estimate and the bound are those of the sub-agent runner whose users know this name.
 	InitialEstimate: 4096 * limit.MiB, MaxConcurrent: 3,
-	Source: "measured: 2.1.332", Compacts: true, plan: planClaude, trusts: func(w *planner) bool { return readClaude(w).trusts() },
+	Source: "measured: 2.1.332", Compacts: true, plan: planClaude, trusts: func(w *planner) bool { return readClaude(w).trustsProject() },
 	Resume:     "claude --continue",
 	StatusLine: func(h Home) string { return filepath.Join(claudeFolder(h), "settings.json") },
 
@@ -27,11 +27,11 @@ var _ = add(Agent{
 	UserAgent: "claude-cli/", Speaks: claudeSpeaks, Typed: claudeTyped,
 })
 
-// claudeFolder is where Claude Code keeps its settings, claudeState the file of what the user has answered it.
-func claudeFolder(h Home) string { return h.folder("CLAUDE_CONFIG_DIR", h.at(".claude")) }
+// claudeFolder returns the folder of Claude Code's settings, claudeState the file with the user's answers to it.
+func claudeFolder(h Home) string { return h.folder("CLAUDE_CONFIG_DIR", h.path(".claude")) }
 
 func claudeState(h Home) string {
-	return below(h.folder("CLAUDE_CONFIG_DIR", h.Dir), ".claude.json")
+	return joinBelow(h.folder("CLAUDE_CONFIG_DIR", h.Dir), ".claude.json")
 }
 
 // claudeServers gives Claude Code 2.1.197 a file by --mcp-config: its servers take the place of those
@@ -100,7 +100,7 @@ func claudeServers(w Servers) {
 	}
 }
 
-// claudeApprovals are what a user said about the servers of a project.
+// claudeApprovals are a user's decisions about the servers of a project.
 type claudeApprovals struct {
 	All      bool     `json:"enableAllProjectMcpServers"`
 	Enabled  []string `json:"enabledMcpjsonServers"`

@@ -53,7 +53,7 @@ func planClaude(w *planner) {
 	always := slices.DeleteFunc(slices.Clone(c.project), func(l claim) bool {
 		return !slices.ContainsFunc(claudeAlways, func(name string) bool { return strings.HasPrefix(l.name, name) })
 	})
-	if c.trusts() && w.obeyed(c.project) || w.obeyed(always) {
+	if c.trustsProject() && w.obeyed(c.project) || w.obeyed(always) {
 		return
 	}
 	w.passedOver(c.project)
@@ -95,7 +95,7 @@ type claudeSettings struct {
 // readClaude reads the settings files from the weakest to the strongest.
 func readClaude(w *planner) *claude {
 	c := &claude{planner: w, settings: map[string]string{}, managed: map[string]string{}}
-	dir := claudeFolder(w.homes())
+	dir := claudeFolder(w.agentHome())
 	if dir != "" {
 		c.file(filepath.Join(dir, "settings.json"), c.settings)
 	}
@@ -175,10 +175,10 @@ func (c *claude) projectFile(name string) {
 	}
 }
 
-// trusts says whether Claude Code takes all of the project's settings: without a terminal to ask on, with -p, or when the
-// user has trusted the folder or one above it. Where that is unknown it is said to: the run is then without proxy.
-func (c *claude) trusts() bool {
-	if c.agent.Adapter != nil || !c.in.Terminal || c.given("-p") || c.given("--print") {
+// trustsProject reports whether Claude Code takes all of the project's settings: without a terminal to ask on, with -p, or when
+// the user has trusted the folder or one above it. Where that is unknown it returns true: the run is then without proxy.
+func (c *claude) trustsProject() bool {
+	if c.agent.Adapter != nil || !c.in.Terminal || c.hasFlag("-p") || c.hasFlag("--print") {
 		return true
 	}
 	for _, name := range []string{"CLAUDE_CODE_SANDBOXED", "CLAUBBIT", "CLAUDE_BG_BACKEND"} {
@@ -191,7 +191,7 @@ func (c *claude) trusts() bool {
 			Trusted bool `json:"hasTrustDialogAccepted"`
 		} `json:"projects"`
 	}
-	text, err := c.readUpTo(claudeState(c.homes()), maxState)
+	text, err := c.readUpTo(claudeState(c.agentHome()), maxState)
 	if err != nil || text != nil && decodeJSON(text, &state) != nil {
 		return true
 	}
@@ -239,7 +239,7 @@ func (c *claude) anthropic() {
 	own := c.get(claudeBase)
 	address, origin := own, claudeBase
 	if own == "" {
-		address, origin = c.usual("anthropic"), "[upstream] anthropic"
+		address, origin = c.usualAddress("anthropic"), "[upstream] anthropic"
 	}
 	base := c.through("anthropic", "anthropic", address, origin)
 	changes := []Variable{{Name: claudeBase, Value: base}}

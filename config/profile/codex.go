@@ -17,7 +17,7 @@ var _ = add(Agent{
 	Source: "measured: 0.171.0", Compacts: true, plan: planCodex, trusts: func(w *planner) bool { return readCodex(w).trusted },
 	Resume: "codex resume --last",
 
-	ServerFiles: func(h Home) []string { return []string{below(codexFolder(h), "config.toml")} },
+	ServerFiles: func(h Home) []string { return []string{joinBelow(codexFolder(h), "config.toml")} },
 	ServerNames: []string{"/.codex/config.toml"},
 	Servers:     codexServers,
 	MCPClient:   "codex", DefersTools: true, ResultCap: 10_000, // it cuts at about 10 KB; codex-mcp-client
@@ -25,8 +25,8 @@ var _ = add(Agent{
 	UserAgent: "codex", Speaks: codexSpeaks, Typed: codexTyped,
 })
 
-// codexFolder is where Codex keeps its settings and its login.
-func codexFolder(h Home) string { return h.folder("CODEX_HOME", h.at(".codex")) }
+// codexFolder returns the folder of Codex's settings and login.
+func codexFolder(h Home) string { return h.folder("CODEX_HOME", h.path(".codex")) }
 
 // Codex 0.169, measured.
 //
@@ -44,11 +44,11 @@ func codexFolder(h Home) string { return h.folder("CODEX_HOME", h.at(".codex")) 
 // user is about to give will belong, so there is no proxy.
 const codexBase = "openai_base_url"
 
-// chatGPT is where Codex itself sends the requests of a ChatGPT login.
+// chatGPT is the address to which Codex itself sends the requests of a ChatGPT login.
 const chatGPT = "https://chatgpt.com/backend-api/codex"
 
 func planCodex(w *planner) {
-	if w.given("--oss") {
+	if w.hasFlag("--oss") {
 		w.refuse("Codex was asked for a local model (--oss), which has no profile")
 		return
 	}
@@ -83,7 +83,7 @@ func planCodex(w *planner) {
 	}
 	address, origin := own, key
 	if own == "" {
-		if address, origin = c.home(ownAuth); w.out.Why != "" {
+		if address, origin = c.loginAddress(ownAuth); w.out.Why != "" {
 			return
 		}
 	}
@@ -109,7 +109,7 @@ func planCodex(w *planner) {
 	w.insert("-c", assignment)
 }
 
-// codex is what its files and flags say, merged.
+// codex holds the merged settings of Codex's files and flags.
 type codex struct {
 	*planner
 	dir       string
@@ -159,7 +159,7 @@ func (c *codex) readProject() {
 }
 
 func readCodex(w *planner) *codex {
-	c := &codex{planner: w, dir: codexFolder(w.homes()), config: map[string]any{}, overrides: map[string]flag{}}
+	c := &codex{planner: w, dir: codexFolder(w.agentHome()), config: map[string]any{}, overrides: map[string]flag{}}
 	names := []string{"/etc/codex/config.toml"}
 	if c.dir != "" {
 		names = append(names, filepath.Join(c.dir, "config.toml"))
@@ -206,11 +206,11 @@ func readCodex(w *planner) *codex {
 // override sets a key, with dots in it, over what the files say.
 func (c *codex) override(key string, value any) { assign(c.config, strings.Split(key, "."), value) }
 
-// home is where the credential of Codex's own login belongs.
-func (c *codex) home(ownAuth bool) (address, origin string) {
+// loginAddress returns the address that the credential of Codex's own login belongs to.
+func (c *codex) loginAddress(ownAuth bool) (address, origin string) {
 	// Through an adapter the editor chooses the login, and the key is only one that may be chosen.
 	if ownAuth || c.get("CODEX_API_KEY") != "" && c.agent.Adapter == nil {
-		return c.usual("openai"), "[upstream] openai"
+		return c.usualAddress("openai"), "[upstream] openai"
 	}
 	if store := text(c.config["cli_auth_credentials_store"]); store != "" && store != "file" {
 		c.refuse("Codex keeps its login in the keyring, where Plimsoll does not look, so the login's host is unknown; set %s in config.toml to go through the proxy", codexBase)
@@ -233,7 +233,7 @@ func (c *codex) home(ownAuth bool) (address, origin string) {
 	case auth.Mode != "" && auth.Mode != "apikey" && auth.Mode != "chatgpt":
 		c.refuse("Codex is logged in by %s, for which there is no profile", clip(auth.Mode))
 	case auth.Mode == "apikey" || auth.Mode == "" && auth.Key != "":
-		return c.usual("openai"), "[upstream] openai"
+		return c.usualAddress("openai"), "[upstream] openai"
 	case auth.Tokens != nil && auth.Tokens.Access != "":
 		if text(c.config["chatgpt_base_url"]) != "" {
 			c.refuse("Codex is logged in with ChatGPT and chatgpt_base_url is set, for which there is no profile")

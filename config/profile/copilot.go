@@ -10,7 +10,7 @@ var _ = add(Agent{
 	Source:          "measured: 1.0.102", Compacts: true, plan: planCopilot,
 	Resume: "copilot --continue",
 
-	ServerFiles: func(h Home) []string { return []string{h.at(".copilot", "mcp-config.json")} },
+	ServerFiles: func(h Home) []string { return []string{h.path(".copilot", "mcp-config.json")} },
 	ServerNames: []string{"/.copilot/mcp-config.json"},
 })
 

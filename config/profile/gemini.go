@@ -15,7 +15,7 @@ var _ = add(Agent{
 	Source:          "measured: 0.61.0", Compacts: true, plan: planGemini, trusts: func(w *planner) bool { return readGemini(w, geminiFolder).trusted },
 	Resume: "gemini --resume latest",
 
-	ServerFiles: func(h Home) []string { return []string{below(geminiHome(h), "settings.json")} },
+	ServerFiles: func(h Home) []string { return []string{joinBelow(geminiHome(h), "settings.json")} },
 	ServerNames: []string{"/.gemini/settings.json", "/gemini-cli/settings.json"},
 	Servers:     geminiServers,
 	// It cuts at 40,000 characters. gemini-cli-mcp-client, with the server's name behind it in newer ones.
@@ -31,7 +31,7 @@ func geminiHome(h Home) string {
 	if dir := h.folder("GEMINI_CLI_HOME", ""); dir != "" {
 		return filepath.Join(dir, geminiFolder)
 	}
-	return h.at(geminiFolder)
+	return h.path(geminiFolder)
 }
 
 // Gemini CLI 0.61, measured.
@@ -67,7 +67,7 @@ func planGemini(w *planner) {
 	case "gemini-api-key", "gateway":
 		address, origin := own, geminiBase
 		if own == "" {
-			address, origin = w.usual("gemini"), "[upstream] gemini"
+			address, origin = w.usualAddress("gemini"), "[upstream] gemini"
 		}
 		if base := w.through("gemini", "gemini", address, origin); base != "" {
 			w.set(geminiBase, base)
@@ -89,7 +89,7 @@ type geminiSettings struct {
 	selected  string
 	baseURL   string
 	providers bool // modelProviders is not empty
-	// folderTrust says whether folders need trust, nil when no settings do.
+	// folderTrust is the setting whether folders need trust, nil when it is unset.
 	folderTrust *bool
 	env         map[string]string // of the .env file, when it is the user's
 	trusted     bool              // the tool takes the project's files
@@ -122,16 +122,16 @@ func readGemini(w *planner, folder string) *geminiSettings {
 		}
 		return system + name
 	}
-	home := w.homes().at(folder)
+	home := w.agentHome().path(folder)
 	if folder == geminiFolder {
-		home = geminiHome(w.homes())
+		home = geminiHome(w.agentHome())
 	}
 	s.file(first(prefix+"DEFAULTS_PATH", "system-defaults.json"))
 	if home != "" {
 		s.file(filepath.Join(home, "settings.json"))
 	}
 	s.file(first(prefix+"SETTINGS_PATH", "settings.json"))
-	s.trusted = s.trusts(folder, home)
+	s.trusted = s.trustsProject(folder, home)
 	if dir := filepath.Join(w.in.Dir, folder); dir != home {
 		s.projectFile(filepath.Join(dir, "settings.json"))
 		s.file(first(prefix+"SETTINGS_PATH", "settings.json")) // is stronger than the project's
@@ -140,7 +140,7 @@ func readGemini(w *planner, folder string) *geminiSettings {
 	return s
 }
 
-// geminiFile is what matters here of a settings file.
+// geminiFile holds the members of a settings file that are used here.
 type geminiFile struct {
 	Security struct {
 		Auth struct {
@@ -193,9 +193,9 @@ func (s *geminiSettings) claim(claims []claim, obeyed bool) {
 	}
 }
 
-// trusts says whether the tool takes the project's files: the folder is trusted, or folders need no trust. Where it is
-// unknown (an editor may say) it does: the run is then without proxy.
-func (s *geminiSettings) trusts(folder, home string) bool {
+// trustsProject reports whether the tool takes the project's files: the folder is trusted, or folders need no trust. Where it
+// is unknown (an editor may say) it returns true: the run is then without proxy.
+func (s *geminiSettings) trustsProject(folder, home string) bool {
 	prefix := "GEMINI"
 	if folder == qwenFolder {
 		prefix = "QWEN"
@@ -242,7 +242,7 @@ func realPath(dir string) string {
 	return filepath.Clean(dir)
 }
 
-// within says whether dir is base or lies below it.
+// within reports whether dir is base or lies below it.
 func within(base, dir string) bool {
 	rel, err := filepath.Rel(base, dir)
 	return err == nil && filepath.IsLocal(rel)
@@ -287,12 +287,12 @@ func (s *geminiSettings) dotenv(folder, home string) {
 			continue
 		}
 		found := dotenv(text)
-		if s.users(dir) || dir == home {
+		if s.isUsersFile(dir) || dir == home {
 			s.env = found
 			return
 		}
 		// What the environment has, no .env file changes.
-		claims := claimsOf(name, found, func(name string) bool { _, set := s.look(name); return !set })
+		claims := claimsOf(name, found, func(name string) bool { _, set := s.lookup(name); return !set })
 		for _, c := range claims {
 			s.claim([]claim{c}, s.trusted || slices.Contains(geminiAlways, c.name))
 		}
@@ -302,7 +302,7 @@ func (s *geminiSettings) dotenv(folder, home string) {
 
 // get is the value that the tool sees: its .env file only fills gaps.
 func (s *geminiSettings) get(name string) string {
-	if value, ok := s.look(name); ok {
+	if value, ok := s.lookup(name); ok {
 		return value
 	}
 	return s.env[name]
@@ -337,7 +337,7 @@ func geminiServers(w Servers) {
 	}
 	body := []byte("{}")
 	if data := w.Read(system); data != nil {
-		// The name says how it is read: as a file of this client.
+		// The name selects the format: it is read as a file of this client.
 		plain := w.Take(filepath.Join(filepath.Dir(system), geminiFolder, "settings.json"), data, always)
 		if span, err := rawjson.Only(plain); err != nil || plain[span.Start] != '{' {
 			w.Refuse(system + " is not valid JSON: correct it and try again")

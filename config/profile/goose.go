@@ -20,7 +20,7 @@ var _ = add(Agent{
 // ANTHROPIC_HOST and GOOGLE_HOST, without a version; variables win over config.yaml. It
 // compacts at 80 % by itself.
 func planGoose(w *planner) {
-	lines := w.lines(below(w.homes().settings(), "goose", "config.yaml"))
+	lines := w.lines(joinBelow(w.agentHome().settings(), "goose", "config.yaml"))
 	get := func(name string) string {
 		if v := w.get(name); v != "" {
 			return v
@@ -40,7 +40,7 @@ func planGoose(w *planner) {
 	variable, provider := found[0], found[1]
 	address, origin := get(variable), variable
 	if address == "" {
-		address, origin = w.usual(provider), "[upstream] "+provider
+		address, origin = w.usualAddress(provider), "[upstream] "+provider
 	} else if provider == "openai" {
 		if path := get("OPENAI_BASE_PATH"); path != "" && path != "v1/chat/completions" {
 			w.refuse("goose has an OPENAI_BASE_PATH of its own, for which there is no profile")

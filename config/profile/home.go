@@ -2,7 +2,7 @@ package profile
 
 import "path/filepath"
 
-// Home is where an agent looks for the user's files.
+// Home locates the user's files for an agent.
 type Home struct {
 	// Dir is the user's home, absolute; "" when there is none.
 	Dir string
@@ -12,8 +12,8 @@ type Home struct {
 	Get func(name string) string
 }
 
-// at joins below the home directory; "" without a home.
-func (h Home) at(elements ...string) string {
+// path joins below the home directory; "" without a home.
+func (h Home) path(elements ...string) string {
 	if h.Dir == "" {
 		return ""
 	}
@@ -32,10 +32,10 @@ func (h Home) folder(variable, usual string) string {
 }
 
 // settings is the folder of settings by the rules of XDG.
-func (h Home) settings() string { return h.folder("XDG_CONFIG_HOME", h.at(".config")) }
+func (h Home) settings() string { return h.folder("XDG_CONFIG_HOME", h.path(".config")) }
 
-// below joins below a folder; "" when there is none.
-func below(folder string, elements ...string) string {
+// joinBelow joins below a folder; "" when there is none.
+func joinBelow(folder string, elements ...string) string {
 	if folder == "" {
 		return ""
 	}

@@ -44,7 +44,7 @@ var openCodeNames = openCodeForm{
 // user are the user's own settings.
 func (n openCodeForm) user(h Home) (paths []string) {
 	for _, name := range n.files {
-		paths = append(paths, below(h.settings(), n.folder, name))
+		paths = append(paths, joinBelow(h.settings(), n.folder, name))
 	}
 	return paths
 }
@@ -92,13 +92,13 @@ func (n openCodeForm) plan(w *planner) {
 		switch {
 		case auth == "oauth":
 			w.note("%s's provider %s is logged in by OAuth and goes around the proxy", w.agent.Title, known.id)
-		case auth == "" && !configured && w.first(known.keys...) == "":
+		case auth == "" && !configured && w.firstSet(known.keys...) == "":
 		case !readable:
 			w.note("the address of %s's provider %s is not plain text; it goes around the proxy", w.agent.Title, known.id)
 		default:
 			address := own
 			if address == "" {
-				address = strings.TrimSuffix(w.usual(known.provider), "/v1") + known.version
+				address = strings.TrimSuffix(w.usualAddress(known.provider), "/v1") + known.version
 			}
 			addresses[known.id] = o.throughVersion(known.provider, known.provider, address, known.version, w.agent.Title+"'s provider "+known.id)
 			o.limits(known.provider, table)
@@ -191,15 +191,15 @@ func (o *openCode) limits(upstream string, p openCodeProvider) {
 // read merges the files in opencode's order, the stronger over the weaker.
 func (n openCodeForm) read(w *planner) *openCode {
 	o := &openCode{planner: w, providers: map[string]openCodeProvider{}, auth: map[string]string{}}
-	data := below(w.homes().folder("XDG_DATA_HOME", w.homes().at(".local", "share")), n.folder)
-	for _, name := range n.user(w.homes()) {
+	data := joinBelow(w.agentHome().folder("XDG_DATA_HOME", w.agentHome().path(".local", "share")), n.folder)
+	for _, name := range n.user(w.agentHome()) {
 		o.file(name)
 	}
 	o.file(w.get(n.variables + "_CONFIG"))
 	if !truth(w.get(n.variables + "_DISABLE_PROJECT_CONFIG")) {
 		for _, dir := range slices.Backward(upwards(w.in.Dir)) {
 			for _, name := range n.project {
-				if w.users(dir) {
+				if w.isUsersFile(dir) {
 					o.file(filepath.Join(dir, name))
 				} else {
 					o.projectFile(filepath.Join(dir, name))

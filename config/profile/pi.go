@@ -17,13 +17,13 @@ var _ = add(Agent{
 	Source:          "measured: 1.6.0", Compacts: true, plan: planPi,
 	Resume: "pi --continue",
 
-	ServerFiles: func(h Home) []string { return []string{below(piFolder(h), "mcp.json")} },
+	ServerFiles: func(h Home) []string { return []string{joinBelow(piFolder(h), "mcp.json")} },
 	ServerNames: []string{"/.pi/agent/mcp.json", "/.pi/mcp.json"},
 
 	UserAgent: "pi/",
 })
 
-func piFolder(h Home) string { return h.folder("PI_CODING_AGENT_DIR", h.at(".pi", "agent")) }
+func piFolder(h Home) string { return h.folder("PI_CODING_AGENT_DIR", h.path(".pi", "agent")) }
 
 // piCommands ask no model, and take no flags before them.
 var piCommands = []string{"auth", "config", "install", "list", "mcp", "remove", "uninstall", "update"}
@@ -56,7 +56,7 @@ func planPi(w *planner) {
 			} `json:"models"`
 		} `json:"providers"`
 	}
-	if _, err := w.readJSON(below(piFolder(w.homes()), "models.json"), &models); err != nil {
+	if _, err := w.readJSON(joinBelow(piFolder(w.agentHome()), "models.json"), &models); err != nil {
 		w.refuse("pi's models.json could not be understood, and it may hold an address of its own")
 		return
 	}
@@ -66,7 +66,7 @@ func planPi(w *planner) {
 		own := models.Providers[id].BaseURL
 		origin := "pi's provider " + id
 		if own == "" {
-			own, origin = w.usual(provider), "[upstream] "+provider
+			own, origin = w.usualAddress(provider), "[upstream] "+provider
 			if provider == "gemini" {
 				own += "/v1beta"
 			}
@@ -100,7 +100,7 @@ func planPi(w *planner) {
 		}
 	}
 	var logins map[string]struct{}
-	w.tryJSON(below(piFolder(w.homes()), "auth.json"), &logins)
+	w.tryJSON(joinBelow(piFolder(w.agentHome()), "auth.json"), &logins)
 	for _, id := range slices.Sorted(maps.Keys(logins)) {
 		if bases[id] == "" {
 			w.note("pi's login %s is of a kind without a profile; it goes around the proxy", clip(id))

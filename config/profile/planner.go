@@ -43,8 +43,8 @@ func sameName(a, b string) bool {
 	return a == b
 }
 
-// look finds a variable; of several entries the last counts, as in os/exec.
-func (w *planner) look(name string) (string, bool) {
+// lookup finds a variable; of several entries the last counts, as in os/exec.
+func (w *planner) lookup(name string) (string, bool) {
 	for _, kv := range slices.Backward(w.in.Environ) {
 		if n, value, ok := strings.Cut(kv, "="); ok && sameName(n, name) {
 			return value, true
@@ -54,12 +54,12 @@ func (w *planner) look(name string) (string, bool) {
 }
 
 func (w *planner) get(name string) string {
-	value, _ := w.look(name)
+	value, _ := w.lookup(name)
 	return value
 }
 
-// first is the value of the first of these variables that is not empty.
-func (w *planner) first(names ...string) string {
+// firstSet is the value of the first of these variables that is not empty.
+func (w *planner) firstSet(names ...string) string {
 	for _, name := range names {
 		if value := w.get(name); value != "" {
 			return value
@@ -100,7 +100,7 @@ func (w *planner) limit(upstream, model string, context, output float64) {
 	}
 }
 
-// refuse says why there is no proxy.
+// refuse records the reason why there is no proxy; the first one stands.
 func (w *planner) refuse(format string, args ...any) {
 	if w.out.Why == "" {
 		w.out.Why = fmt.Sprintf(format, args...)
@@ -114,8 +114,8 @@ var officials = map[string]string{
 	"gemini":    "https://generativelanguage.googleapis.com",
 }
 
-// usual is the configured address of a provider, else the official one.
-func (w *planner) usual(provider string) string {
+// usualAddress is the configured address of a provider, else the official one.
+func (w *planner) usualAddress(provider string) string {
 	if u := w.in.Upstreams[provider]; u != "" {
 		return u
 	}
@@ -177,7 +177,7 @@ func (w *planner) throughVersion(name, provider, address, version, origin string
 func (w *planner) variable(variable, name, provider string) {
 	address, origin := w.get(variable), variable
 	if address == "" {
-		address, origin = w.usual(provider), "[upstream] "+provider
+		address, origin = w.usualAddress(provider), "[upstream] "+provider
 	}
 	if base := w.through(name, provider, address, origin); base != "" {
 		w.set(variable, base)
@@ -194,14 +194,14 @@ func (w *planner) awsSDKs() {
 	if !key && !w.in.AWS || key && !w.asksCloud("bedrock", "aws-bedrock") || truth(w.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
 		return
 	}
-	region := w.first("AWS_REGION", "AWS_DEFAULT_REGION")
+	region := w.firstSet("AWS_REGION", "AWS_DEFAULT_REGION")
 	if region == "" {
 		region = "us-east-1" // the proxy goes by what the library signs for
 	}
 	if strings.Trim(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return
 	}
-	address, origin := w.first(bedrockVariables...), bedrockVariables[0]
+	address, origin := w.firstSet(bedrockVariables...), bedrockVariables[0]
 	if address == "" {
 		address, origin = "https://bedrock-runtime."+region+".amazonaws.com", "AWS_REGION"
 	}
@@ -274,11 +274,11 @@ var proxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_
 // reachLoopback extends NO_PROXY by our own address when an HTTP proxy is set. Tools
 // disagree about which spelling counts first, so both get what they would have seen.
 func (w *planner) reachLoopback() {
-	if w.first(proxyVariables...) == "" {
+	if w.firstSet(proxyVariables...) == "" {
 		return
 	}
-	upper, hasUpper := w.look("NO_PROXY")
-	lower, hasLower := w.look("no_proxy")
+	upper, hasUpper := w.lookup("NO_PROXY")
+	lower, hasLower := w.lookup("no_proxy")
 	if !hasUpper {
 		upper = lower
 	}
@@ -293,12 +293,12 @@ func (w *planner) reachLoopback() {
 		if !slices.Contains(listed, w.host) {
 			value = strings.Join(append(listed, w.host), ",")
 		}
-		if old, had := w.look(name); !had || old != value {
+		if old, had := w.lookup(name); !had || old != value {
 			w.set(name, value)
 		}
 	}
 	sorting.StableBy(w.out.Env, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// homes are where the agent's files are.
-func (w *planner) homes() Home { return Home{Dir: w.home, Work: w.in.Dir, Get: w.get} }
+// agentHome returns the places of the agent's files.
+func (w *planner) agentHome() Home { return Home{Dir: w.home, Work: w.in.Dir, Get: w.get} }

@@ -13,20 +13,20 @@ import (
 type Agent struct {
 	// Name is the one by which everything is kept: history, slots, tables of the configuration.
 	Name string
-	// Title is how people write it: "Claude Code".
+	// Title is the name as people write it: "Claude Code".
 	Title string
 	// Aliases are other names of its command, in tables and for --tool.
 	Aliases []string
 	// Packages hold it, by the names under which package runners get them.
 	Packages []string
-	// SharesName says which other well-known program has the same name; such an agent is protected only where it is named.
+	// SharesName names another well-known program of the same name; such an agent is protected only where it is named.
 	SharesName string
 
-	// InitialEstimate is what it is expected to take before its first run here, MaxConcurrent how many run at once; 0 means no bound.
+	// InitialEstimate is the memory expected before its first run here, MaxConcurrent the bound of runs at once; 0 means no bound.
 	InitialEstimate limit.Bytes
 	MaxConcurrent   int
 
-	// Source says where what is known of its requests comes from: "measured" with the version, or "documentation".
+	// Source is the origin of the facts about its requests: "measured" with the version, or "documentation".
 	Source string
 	// Compacts tells that it makes room in its history by itself (Claude Code at about 83 % of the window, Codex at
 	// about 90 %): the proxy acts late, so that it gets the chance.

@@ -27,7 +27,7 @@ func steers(name string) bool {
 	return slices.ContainsFunc(steering, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// A claim is what a project's file says of where requests go.
+// A claim is a setting in a project's file that decides where requests go.
 type claim struct {
 	file, name, value string
 }
@@ -71,9 +71,9 @@ func (w *planner) passedOver(claims []claim) {
 	}
 }
 
-// users tells whether a settings file found by a walk from the working directory upwards is the user's own: it lies
-// directly in the home directory.
-func (w *planner) users(dir string) bool {
+// isUsersFile reports whether a settings file found by a walk from the working directory upwards is the user's own: it
+// lies directly in the home directory.
+func (w *planner) isUsersFile(dir string) bool {
 	return w.home != "" && filepath.Clean(dir) == filepath.Clean(w.home)
 }
 
@@ -89,8 +89,8 @@ func claimsOf(file string, variables map[string]string, counts func(name string)
 	return claims
 }
 
-// Trusts says whether the agent takes the settings of the folder it starts in, its MCP servers among them: the user has
-// trusted the folder, or the agent asks for no trust. Where that is unknown it does. The Root of in may be empty.
+// Trusts reports whether the agent takes the settings of the folder it starts in, its MCP servers among them: the user has
+// trusted the folder, or the agent asks for no trust. Where that is unknown it returns true. The Root of in may be empty.
 func (a *Agent) Trusts(in Setup) bool {
 	return a.trusts == nil || a.trusts(newPlanner(a, in, ""))
 }

@@ -13,7 +13,7 @@ var _ = add(Agent{
 	Source:          "measured: 0.24.4", Compacts: true, plan: planQwen, trusts: func(w *planner) bool { return readGemini(w, qwenFolder).trusted },
 	Resume: "qwen --continue",
 
-	ServerFiles: func(h Home) []string { return []string{h.at(qwenFolder, "settings.json")} },
+	ServerFiles: func(h Home) []string { return []string{h.path(qwenFolder, "settings.json")} },
 	ServerNames: []string{"/.qwen/settings.json"},
 
 	UserAgent: "QwenCode/",
@@ -78,7 +78,7 @@ func planQwen(w *planner) {
 	case own == "" && s.baseURL != "":
 		own, origin = s.baseURL, "security.auth.baseUrl"
 	case own == "":
-		own, origin = w.usual(provider), "[upstream] "+provider
+		own, origin = w.usualAddress(provider), "[upstream] "+provider
 	}
 	if u, err := url.Parse(own); err == nil {
 		for _, host := range qwenHosts {

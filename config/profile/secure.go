@@ -14,7 +14,7 @@ const bearerKey = "AWS_BEARER_TOKEN_BEDROCK"
 // nodeAuthorities is added to what Node and Bun trust by themselves.
 const nodeAuthorities = "NODE_EXTRA_CA_CERTS"
 
-// systemRoots are where systems keep the certificates that they trust, in one file.
+// systemRoots lists the files in which systems keep the certificates that they trust.
 var systemRoots = []string{
 	"/etc/ssl/certs/ca-certificates.crt",                // Debian, Arch
 	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", // Fedora
@@ -26,7 +26,7 @@ var systemRoots = []string{
 // maxRoots bounds a file of certificates; all public authorities together take 250 KiB.
 const maxRoots = 4 << 20
 
-// asksCloud tells whether a cloud is the agent's provider, as far as its environment says: a key or an address alone may be there for
+// asksCloud reports whether a cloud is the agent's provider according to its environment: a key or an address alone may be there for
 // something else.
 func (w *planner) asksCloud(provider, configured string) bool {
 	return w.agent.Clouds || w.get("LLM_PROVIDER") == configured ||
@@ -39,7 +39,7 @@ func (w *planner) secureRoot() string {
 	if w.in.Secure == nil || w.in.Folder == "" || w.insecure || w.secure != "" {
 		return w.secure
 	}
-	names, aws := []string{"AWS_CA_BUNDLE", "SSL_CERT_FILE", nodeAuthorities}, w.first("AWS_CA_BUNDLE")
+	names, aws := []string{"AWS_CA_BUNDLE", "SSL_CERT_FILE", nodeAuthorities}, w.firstSet("AWS_CA_BUNDLE")
 	if aws == "" {
 		aws = w.awsBundle()
 	}
@@ -86,13 +86,13 @@ func (w *planner) roots() ([]byte, error) {
 	return nil, fmt.Errorf("this system has no file of the certificates that it trusts")
 }
 
-// awsBundle is what AWS's own settings, and its library for Python, take where AWS_CA_BUNDLE is not set.
+// awsBundle returns the certificates that AWS's own settings, and its library for Python, take where AWS_CA_BUNDLE is not set.
 func (w *planner) awsBundle() string {
 	name := w.get("AWS_CONFIG_FILE")
 	if name == "" {
 		name = filepath.Join(w.home, ".aws", "config")
 	}
-	section := "profile " + w.first("AWS_PROFILE", "AWS_DEFAULT_PROFILE")
+	section := "profile " + w.firstSet("AWS_PROFILE", "AWS_DEFAULT_PROFILE")
 	if section == "profile " || section == "profile default" {
 		section = "default"
 	}

@@ -7,7 +7,7 @@ type Servers interface {
 	// Home and Project are the user's home and the folder the agent starts in; trusted tells that it takes that folder's settings now.
 	Home() Home
 	Project() (folder string, trusted bool)
-	// Given tells whether the agent's arguments have a flag, alone or with "=".
+	// Given reports whether the agent's arguments have a flag, alone or with "=".
 	Given(flag string) bool
 	// Read reads a settings file; nil when there is none. Plain is JSON without its comments, nil when it is none.
 	Read(file string) []byte
@@ -24,7 +24,7 @@ type Servers interface {
 	Insert(args ...string)
 	Set(variable, value string)
 	File(name string, body []byte) string
-	// Note says what goes around the gateway and why; Around says it of one server, Refuse of all.
+	// Note reports what bypasses the gateway and why; Around does so for one server, Refuse for all.
 	Note(text string)
 	Around(server, why string)
 	Refuse(why string)

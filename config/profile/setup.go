@@ -27,8 +27,8 @@ type Setup struct {
 	// Root is the proxy's address with the run's token, without a slash at its end:
 	// http://127.0.0.1:4711/TOKEN.
 	Root string
-	// Folder is where private files may lie for the time of the run, absolute; "" when there is none. Settings that hold
-	// the token are given to a tool in a file there: everybody may read a command line.
+	// Folder is the absolute path for private files that last as long as the run; "" when there is none. Settings that
+	// hold the token are given to a tool in a file there: everybody may read a command line.
 	Folder string
 	// PeerRoot is the same without a secret in it, for a tool that takes its address on the command line, which everybody
 	// may read; "" where the system does not tell the proxy whose a connection is.
@@ -70,7 +70,7 @@ type File struct {
 	Body []byte
 }
 
-// Setting is how the command is to be started.
+// Setting describes how to start the command.
 type Setting struct {
 	// Why is the reason to start it without proxy, "" when there is none. All other fields
 	// but Argv, Compacts and Notes are then empty.
@@ -83,9 +83,9 @@ type Setting struct {
 	Files []File
 	// Env are the changes of the environment, each name once. Values may hold the token.
 	Env []Variable
-	// Upstreams are what the proxy has to reach for this run.
+	// Upstreams are the upstreams that the proxy has to reach for this run.
 	Upstreams []Upstream
-	// Models are what the user's own settings of the tool say that models take.
+	// Models are the limits of models in the user's own settings of the tool.
 	Models []ModelLimit
 	// Compacts tells that the tool makes room by itself.
 	Compacts bool
@@ -93,7 +93,7 @@ type Setting struct {
 	Notes []string
 }
 
-// A ModelLimit is what a tool's own settings say of one model behind an upstream, in tokens; 0 is nothing.
+// A ModelLimit is the limit of one model behind an upstream in a tool's own settings, in tokens; 0 is unset.
 type ModelLimit struct {
 	Upstream, Model string
 	Context, Output int

@@ -2,7 +2,7 @@ package profile
 
 import "strings"
 
-// Request is what a request to a model says of itself.
+// Request gives the properties of a request to a model by which its speaker is told.
 type Request struct {
 	Header func(name string) string
 	Tools  int // that are offered to the model
@@ -13,7 +13,7 @@ type Request struct {
 // MaxSelfDescription bounds what is read of a text in which an agent describes its request, in bytes.
 const MaxSelfDescription = 16 << 10
 
-// Origin says who speaks in a request.
+// Origin is the speaker of a request.
 type Origin struct {
 	// Person says that whoever writes the prompts is a person at the agent's prompt: no script (claude -p, codex exec), no
 	// sub-agent, no task of the agent's own.

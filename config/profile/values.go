@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// bareKey are what a key of TOML may be made of without quotes.
+// bareKey lists the characters of a TOML key that needs no quotes.
 const bareKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 // tomlText is a basic string of TOML, tomlTexts an array of them.

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Durability is what a new file is worth after a power cut.
+// Durability is the guarantee that a new file has after a power cut.
 type Durability int
 
 const (
@@ -156,7 +156,7 @@ func syncAndClose(d *os.File, err error) {
 	}
 }
 
-// directory is where names are looked up: an [os.Root], or the working directory.
+// directory looks up names: an [os.Root], or the working directory.
 type directory interface {
 	Rename(from, to string) error
 	Link(from, to string) error

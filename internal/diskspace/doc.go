@@ -1,4 +1,4 @@
-// Package diskspace tells how large the file system of a folder is, and how much of it this user may still fill.
+// Package diskspace reports the size of a folder's file system, and how much of it this user may still fill.
 //
 //	total, free, ok := diskspace.Of(dir) // in bytes; ok is false where nobody can tell
 //

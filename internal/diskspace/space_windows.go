@@ -2,7 +2,7 @@ package diskspace
 
 import "golang.org/x/sys/windows"
 
-// Of is how large the volume of a directory is, and what is free for this user, in bytes.
+// Of returns the size of a directory's volume, and what is free for this user, in bytes.
 func Of(dir string) (total, free int64, ok bool) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

@@ -19,7 +19,7 @@ const Type = "application/vnd.amazon.eventstream"
 const (
 	frameHead = 12 // the length of all, that of the headers, a sum of both
 	frameSums = frameHead + 4
-	// frameMost is what a frame may have: 128 KiB of headers and 24 MiB of payload (AWS's event stream encoding, 2026-11).
+	// frameMost is the largest frame in bytes: 128 KiB of headers and 24 MiB of payload (AWS's event stream encoding, 2026-11).
 	frameMost = 25 << 20
 )
 
@@ -75,7 +75,7 @@ func (f *Reader) Feed(p []byte, each func(*Frame)) {
 	}
 }
 
-// begins tells whether the head of a frame is one.
+// begins reports whether the held bytes begin with a valid head of a frame.
 func (f *Reader) begins() bool {
 	size, headers := binary.BigEndian.Uint32(f.held), binary.BigEndian.Uint32(f.held[4:])
 	return crc32.ChecksumIEEE(f.held[:8]) == binary.BigEndian.Uint32(f.held[8:]) && size >= frameSums && size <= frameMost && headers <= size-frameSums
@@ -87,7 +87,7 @@ func (f *Reader) Broken() bool { return f.bad }
 // Skipping tells that the frame at hand is larger than what is read.
 func (f *Reader) Skipping() bool { return f.skip > 0 }
 
-// Held is how much memory the reader holds, in bytes.
+// Held returns the memory that the reader holds, in bytes.
 func (f *Reader) Held() int { return cap(f.held) }
 
 // Between tells that a frame has just ended and none begun.

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Mode is what a lock keeps out. The zero value is Exclusive.
+// Mode selects what a lock keeps out. The zero value is Exclusive.
 type Mode uint8
 
 const (

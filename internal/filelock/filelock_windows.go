@@ -32,7 +32,7 @@ func unlock(f *os.File) {
 	}
 }
 
-// place is where the one byte lies that is locked.
+// place returns the offset of the one byte that is locked.
 func place(m Mode) *windows.Overlapped {
 	if m&Readable != 0 {
 		return &windows.Overlapped{OffsetHigh: 1 << 30}

@@ -36,10 +36,10 @@ func One() (restore func()) {
 	return sync.OnceFunc(func() { runtime.GOMAXPROCS(processors) })
 }
 
-// had is how many processors there were before package first.
+// had is the number of processors before package first.
 var had int
 
-// Had tells how many processors there were, where package first has left one before main.
+// Had records the number of processors that there were, where package first has left one before main.
 func Had(processors int) { had = processors }
 
 // CollectAt sets GOGC for a process whose memory counts more than its time, where nobody has set it.

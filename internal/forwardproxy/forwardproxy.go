@@ -42,14 +42,14 @@ func Transport() *http.Transport {
 	return t
 }
 
-// Check says which variable cannot be read; nil where both can, or are not set.
+// Check returns an error that names the variable that cannot be read; nil where both can, or are not set.
 func Check() error {
 	c := httpproxy.FromEnvironment()
 	return errors.Join(readable("HTTP_PROXY", c.HTTPProxy), readable("HTTPS_PROXY", c.HTTPSProxy))
 }
 
-// Refused is why the proxy of a request did not let it pass; nil for another answer. What goes by plain HTTP asks the proxy itself, and
-// only a proxy answers with 407.
+// Refused returns the reason why the proxy of a request did not let it pass; nil for another answer. What goes by plain HTTP asks the
+// proxy itself, and only a proxy answers with 407.
 func Refused(r *http.Request, answer *http.Response) error {
 	if answer.StatusCode != http.StatusProxyAuthRequired {
 		return nil
@@ -113,7 +113,7 @@ func shown(value string) string {
 	return value
 }
 
-// refused is why a proxy makes no way to a host; nil where it does.
+// refused returns the reason why a proxy makes no way to a host; nil where it does.
 func refused(by *url.URL, answer *http.Response) error {
 	switch {
 	case answer.StatusCode == http.StatusOK:

@@ -1,6 +1,6 @@
 package jsonstream
 
-// maxListDepth is how many objects may surround an array for it to count as a list.
+// maxListDepth is the number of objects that may surround an array for it to count as a list.
 const maxListDepth = 3
 
 // Counter counts the items of the longest array in a JSON text that comes in pieces:

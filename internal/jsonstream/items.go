@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// MaxKeys is how many keys lead to the main array or object at most.
+// MaxKeys limits the keys that lead to the main array or object.
 const MaxKeys = 6
 
 // Events is told what [Items] finds. Offsets count from where the text begins.
@@ -33,7 +33,7 @@ type Items struct {
 	SkipAt int64
 	// Stopped says that Feed ended early: before SkipAt, or because Item said so.
 	Stopped bool
-	// What says why Feed failed.
+	// What is the reason why Feed failed.
 	What string
 
 	to       Events // nil: only the grammar is checked, of one value
@@ -87,10 +87,10 @@ func (s *Items) endsHere() bool {
 	return s.Whole()
 }
 
-// Depth is how many containers are open.
+// Depth returns the number of open containers.
 func (s *Items) Depth() int { return s.brackets.Depth }
 
-// Keys is where the keys that lead down to a depth lie, with their quotes.
+// Keys returns the spans of the keys that lead down to a depth, with their quotes.
 func (s *Items) Keys(depth int) [][2]int64 { return slices.Clone(s.keys[1 : depth+1]) }
 
 // ended says that a value ends before off.

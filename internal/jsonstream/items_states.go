@@ -26,7 +26,7 @@ const (
 	numberExponent
 )
 
-// wrong is what is wrong with a byte that a state does not take.
+// wrong describes the fault of a byte that a state does not take.
 var wrong = [...]string{
 	wantValue: "no value", wantValueOrEnd: "no value", inLiteral: "no value",
 	wantKey: "no key", wantKeyOrEnd: "no key", wantColon: "no colon",

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Action is what becomes of a value.
+// Action selects what becomes of a value.
 type Action uint8
 
 // The actions.
@@ -19,9 +19,9 @@ const (
 
 // Visitor takes a message apart. Everything it is handed is valid during the call.
 type Visitor interface {
-	// Value says what becomes of a value that begins with the byte c. literal is its key
-	// with quotes and name the key decoded; both are nil for the message itself, for an
-	// element, and for a key of more than MaxKey bytes. It may call [Lexer.Offset].
+	// Value returns what becomes of a value that begins with the byte c. literal is its key with
+	// quotes and name the key decoded; both are nil for the message itself, for an element, and for
+	// a key of more than MaxKey bytes. It may call [Lexer.Offset].
 	Value(literal, name []byte, c byte) Action
 	// Piece is the next bytes of a value that is not entered, and End its end.
 	Piece(p []byte)
@@ -74,7 +74,7 @@ func (l *Lexer) Reset(to Visitor) {
 	*l = Lexer{to: to, key: l.key[:0], text: l.text, open: l.open, nest: l.nest}
 }
 
-// Offset is where the value lies that the visitor is asked about, in bytes.
+// Offset returns the offset in bytes of the value that the visitor is asked about.
 func (l *Lexer) Offset() int64 { return l.off }
 
 // Feed reads the next bytes. After an error it must not be called again.
@@ -90,7 +90,7 @@ func (l *Lexer) Feed(p []byte) error {
 	return nil
 }
 
-// Finish says whether the message was whole.
+// Finish returns an error unless the message was whole.
 func (l *Lexer) Finish() error {
 	if l.state == ended {
 		return nil

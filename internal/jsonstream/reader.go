@@ -12,7 +12,7 @@ import (
 // ErrTooLarge says that a value is larger than [Options.MaxValue].
 var ErrTooLarge = errors.New("larger than allowed")
 
-// SyntaxError says where a text is no JSON.
+// SyntaxError is the place where a text is no JSON, and the reason.
 type SyntaxError struct {
 	Offset int64  // in bytes
 	What   string // of the text it quotes one byte at most
@@ -22,16 +22,16 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offse
 
 // Options bounds a [Reader].
 type Options struct {
-	// Buffer is how much is read at once, in bytes, at least 16; 0 is [DefaultBuffer].
+	// Buffer is the number of bytes read at once, at least 16; 0 is [DefaultBuffer].
 	Buffer int
 	// MaxValue is the largest value that [Reader.Kept] gives, and the largest key, in bytes.
 	// At 0 nothing is kept: a key of more than [MaxKey] bytes, which is none that is known,
 	// is then the empty one.
 	MaxValue int
-	// MaxDepth is how deep values may be nested; 0 is as in encoding/json.
+	// MaxDepth limits the nesting of values; 0 is as in encoding/json.
 	MaxDepth int
-	// MaxSpace is how much white space in a row is a text that goes on and not a filler
-	// without an end, in bytes; 0 is any amount.
+	// MaxSpace limits the white space in a row, in bytes, beyond which a text counts as a filler
+	// without an end; 0 is any amount.
 	MaxSpace int
 }
 
@@ -166,7 +166,7 @@ func (r *Reader) Next() (byte, error) {
 	return c, unexpected(err)
 }
 
-// Is tells whether the value that comes begins with c; it does not take it.
+// Is reports whether the next value begins with c; it does not take it.
 func (r *Reader) Is(c byte) bool {
 	got, err := r.Next()
 	return err == nil && got == c

@@ -113,5 +113,5 @@ func (r *Reader) escape(to *Clip) error {
 
 const noEscape = "an escape that JSON does not have"
 
-// simpleEscapes is what stands for which character behind a backslash.
+// simpleEscapes maps the character behind a backslash to the one it stands for.
 var simpleEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}

@@ -7,9 +7,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Unquoter decodes the inside of one JSON string that comes in pieces. What it makes of
-// any bytes is what rawjson.Unquote makes of them in one piece: a lone half of a surrogate
-// pair becomes U+FFFD, escapes that JSON does not know and broken UTF-8 stay as they are.
+// Unquoter decodes the inside of one JSON string that comes in pieces. Its result equals that of
+// rawjson.Unquote for the whole: a lone half of a surrogate pair becomes U+FFFD, escapes that JSON
+// does not know and broken UTF-8 stay as they are.
 type Unquoter struct {
 	// cut is an escape that is not decided yet: `\`, `\u12`, the first half of a pair, or
 	// that and the beginning of the second.

@@ -131,7 +131,7 @@ func (k *keys) take(p []byte) {
 	}
 }
 
-// beginningOf is how many bytes at the end of p may be the beginning of a sequence.
+// beginningOf returns the number of bytes at the end of p that may be the beginning of a sequence.
 func beginningOf(p []byte, sequence string) int {
 	for n := min(len(p), len(sequence)-1); n > 0; n-- {
 		if strings.HasPrefix(sequence, string(p[len(p)-n:])) {

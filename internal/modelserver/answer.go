@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// Answer is what a model says, and what the request asked of its form.
+// Answer is a model's answer, in the form that the request asked for.
 type Answer struct {
 	Model   string
 	Stream  bool
@@ -27,10 +27,10 @@ type Answer struct {
 	Iteration *Usage
 	// Transformations, unless nil, are what was done to the request: input_transformations.
 	Transformations any
-	// Refusal is why the model will not answer (Chat Completions alone has a place for it).
+	// Refusal is the reason why the model will not answer (Chat Completions alone has a place for it).
 	Refusal string
 	Calls   []Call
-	// Stop is why the answer ends, in the dialect's word; "" is a good end.
+	// Stop is the reason why the answer ends, in the dialect's word; "" is a good end.
 	Stop  string
 	Usage Usage
 
@@ -52,8 +52,8 @@ type Call struct {
 // Summary is a compaction block as Messages has it.
 type Summary struct{ Content, Signature string }
 
-// Usage is what an answer reports, in tokens. Cached and Written, which were read from the cache of
-// prompts and written into it, are parts of Input.
+// Usage is the reported use of an answer, in tokens. Cached and Written, which were read from the
+// cache of prompts and written into it, are parts of Input.
 type Usage struct{ Input, Cached, Written, Output int }
 
 // Sign makes the signature that goes with thinking.

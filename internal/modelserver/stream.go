@@ -20,7 +20,7 @@ type Stream struct {
 	Context context.Context
 	// Delay is kept between events.
 	Delay time.Duration
-	// Timeout is how long a client may take to read one event; 0 waits for ever.
+	// Timeout is the time that a client may take to read one event; 0 waits for ever.
 	Timeout time.Duration
 	// Each, when set, hears of every event before it is written (a whole answer is one) and may write something
 	// itself, set Err, or tell that it has written the event.

@@ -58,5 +58,5 @@ func (n *Nesting) shrink() {
 	}
 }
 
-// Object tells whether the innermost that is open is an object.
+// Object reports whether the innermost open container is an object.
 func (n *Nesting) Object() bool { return n.Depth > 0 && n.levels&1 == 1 }

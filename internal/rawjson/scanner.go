@@ -61,8 +61,8 @@ func (s *Scanner) Begin(bracket byte, what string) bool {
 	return true
 }
 
-// More tells whether another element follows, and steps over its comma; else it steps over
-// the closing bracket.
+// More reports whether another element follows, and steps over its comma; else it steps over the
+// closing bracket.
 func (s *Scanner) More(closing byte) bool {
 	c := s.Peek()
 	if s.Err != nil {

@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// MaxDepth is how deep values may be nested; the same as in encoding/json.
+// MaxDepth limits the nesting of values; the same as in encoding/json.
 const MaxDepth = 10_000
 
 // SyntaxError says that bytes are not the JSON they should be.
@@ -27,7 +27,7 @@ func (s Span) IsZero() bool { return s.End == 0 }
 // Len is the length in bytes.
 func (s Span) Len() int { return s.End - s.Start }
 
-// Contains tells whether o lies in s.
+// Contains reports whether o lies in s.
 func (s Span) Contains(o Span) bool { return s.Start <= o.Start && o.End <= s.End }
 
 // Of is the span's bytes in text.

@@ -99,7 +99,7 @@ func (m *Map[K, V]) age() {
 	m.young.marks = marks
 }
 
-// Len is how many keys are remembered.
+// Len returns the number of remembered keys.
 func (m *Map[K, V]) Len() int {
 	n := 0
 	for range m.All() {

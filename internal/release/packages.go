@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A bundle is what debs, rpms and the container image are made of.
+// A bundle is the input of debs, rpms and the container image.
 type bundle struct {
 	tree     string            // the checkout
 	pages    map[string][]byte // what the program writes itself

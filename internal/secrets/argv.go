@@ -36,7 +36,7 @@ const (
 	login // user:password
 )
 
-// argvReader is what is known of a command line while its words are read.
+// argvReader holds the state of reading a command line.
 type argvReader struct {
 	values  *Values
 	depth   int
@@ -120,7 +120,7 @@ func (r *argvReader) option(word string) string {
 	return maskWord(word)
 }
 
-// kind says what the value of a flag is.
+// kind returns the kind of a flag's value.
 func (r *argvReader) kind(flag string) expected {
 	switch flag {
 	case "-H", "--header", "--headers", "--proxy-header", "-header":
@@ -224,7 +224,7 @@ func maskLogin(word string) string {
 	return word[:at+1] + Hidden
 }
 
-// identifier tells whether a text may be the name of a variable, a property or a header.
+// identifier reports whether a text may be the name of a variable, a property or a header.
 func identifier(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !urlSafe.has(c) && c != '.' {
@@ -234,7 +234,7 @@ func identifier(s string) bool {
 	return s != "" && len(s) < maxName
 }
 
-// shown tells whether a value says what it is, and is no secret although its name is one's: a path, a variable, a number of tokens.
+// shown reports whether a value is evidently no secret although its name is one's: a path, a variable, a number of tokens.
 func shown(name, value string) bool {
 	if Harmless(value) || reference(value) || isPath(value) || len(value) == 1 && digit(value[0]) || versioned(value) {
 		return true
@@ -254,7 +254,7 @@ func shown(name, value string) bool {
 
 func isNumber(word string) bool { return word != "" && strings.Trim(word, "0123456789") == "" }
 
-// reference tells whether a text stands for a value that is elsewhere: a variable, a command, a template, a file.
+// reference reports whether a text stands for a value that is elsewhere: a variable, a command, a template, a file.
 func reference(s string) bool {
 	for _, form := range [][2]string{{"${", "}"}, {"$(", ")"}, {"{{", "}}"}, {"<", ">"}, {"%", "%"}} {
 		if len(s) > len(form[0])+len(form[1]) && strings.HasPrefix(s, form[0]) && strings.HasSuffix(s, form[1]) {
@@ -272,7 +272,7 @@ func reference(s string) bool {
 	return false
 }
 
-// versioned tells whether a value is what is installed under a name: the version of a package, the image of a container.
+// versioned reports whether a value is what is installed under a name: the version of a package, the image of a container.
 func versioned(s string) bool {
 	if s[0] == '=' { // pip install token==1.2.3
 		return true
@@ -285,7 +285,7 @@ func versioned(s string) bool {
 	return ok && rest != "" && strings.Contains(host, ".") && identifier(host) && strings.ToLower(host) == host && !mixed(host)
 }
 
-// isPath tells whether a value is the path of a file. Base64 may begin with a slash too, and is random between two.
+// isPath reports whether a value is the path of a file. Base64 may begin with a slash too, and is random between two.
 func isPath(s string) bool {
 	if i := strings.LastIndexByte(s, '.'); i > 0 && keyFiles[strings.ToLower(s[i+1:])] {
 		return true
@@ -301,7 +301,7 @@ func isPath(s string) bool {
 	return len(s) > 2
 }
 
-// minRandom is how long a value must be, in bytes, to be judged by its characters.
+// minRandom is the length in bytes from which a value is judged by its characters.
 const minRandom = 16
 
 var keyFiles = wordSet("pem key crt cer der p12 pfx jks json yaml yml txt toml ini conf env pub gpg asc keytab")

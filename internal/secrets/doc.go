@@ -12,5 +12,5 @@
 // here and, for objects of Kubernetes, in argocd/redact.
 package secrets
 
-// Hidden is what stands in the place of a masked value. Its length says nothing.
+// Hidden replaces a masked value. Its length says nothing.
 const Hidden = "********"

@@ -8,7 +8,7 @@ import (
 
 var yamlLine = lazy.Regexp(`^(\s*(?:- +)*)(["']?)([A-Za-z_][A-Za-z0-9_./-]{1,255})(["']?)(\s*:)(?:(\s+)(\S.*))?$`)
 
-// lines is what is known while YAML is masked line by line.
+// lines holds the state of masking YAML line by line.
 type lines struct {
 	out          strings.Builder
 	masked       int

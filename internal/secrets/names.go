@@ -93,7 +93,7 @@ func isSecretWord(word string) bool {
 	return false
 }
 
-// Named tells whether what a key or variable of this name holds is a secret.
+// Named reports whether the content of a key or variable of this name is a secret.
 func Named(name string) bool {
 	if len(name) < 3 {
 		return false
@@ -140,14 +140,14 @@ func PairNamed(name string) bool {
 	return len(list) > 1 && singular(list[len(list)-1]) == "key" && !openKeys[list[len(list)-2]]
 }
 
-// NumbersToo tells whether a number under this secret name is the secret, and not how
-// many there are: "password": 123456, but "maxTokens": 4096.
+// NumbersToo reports whether a number under this secret name is the secret, and not how many there
+// are: "password": 123456, but "maxTokens": 4096.
 func NumbersToo(name string) bool {
 	list := words(name)
 	return len(list) > 0 && !strings.HasSuffix(list[len(list)-1], "tokens") && list[0] != "max" && list[0] != "min"
 }
 
-// Flag tells whether an argument of a command says that the next is a secret.
+// Flag reports whether an argument of a command announces a secret as the next one.
 func Flag(arg string) bool {
 	if len(arg) <= 2 || len(arg) >= maxName || arg[0] != '-' || strings.ContainsAny(arg, "=/: \n") || !Named(arg) {
 		return false
@@ -167,8 +167,8 @@ func Harmless(s string) bool {
 	return len(s) >= 8 && strings.Trim(s, "+") == ""
 }
 
-// HoldsNamed tells whether what stands below a secret name are secrets under names of their
-// own: "secrets": {"db": "hunter2"}.
+// HoldsNamed reports whether the members below a secret name are secrets under names of their own:
+// "secrets": {"db": "hunter2"}.
 func HoldsNamed(name string) bool {
 	list := words(name)
 	if len(list) == 0 {
@@ -181,7 +181,7 @@ func HoldsNamed(name string) bool {
 	return false
 }
 
-// NamesOnly tells whether a member of such a bag only speaks of the secret.
+// NamesOnly reports whether a member of such a bag only speaks of the secret.
 func NamesOnly(name string) bool {
 	list := words(name)
 	if len(list) == 0 {

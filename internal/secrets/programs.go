@@ -11,7 +11,7 @@ type program struct {
 	passWord  bool   // a word pass:… is a password
 }
 
-// programOf is what is known of a program by the last element of its path; ok is false where it is none of these.
+// programOf returns the rules of a program by the last element of its path; ok is false where it is none of these.
 func programOf(name string) (p program, ok bool) {
 	switch name {
 	case "curl", "curlie", "http", "https", "xh", "xhs", "wget":

@@ -33,8 +33,8 @@ func Text(s string) string {
 	return safe
 }
 
-// Suspicious tells whether any rule for texts could match: a quick look that spares
-// nearly all values of an object the rules.
+// Suspicious reports whether any rule for texts could match: a quick look that spares nearly all
+// values of an object the rules.
 func Suspicious(text []byte) bool {
 	for i := range len(text) {
 		switch text[i] {
@@ -146,7 +146,7 @@ var others = []struct {
 	{"SSWS ", 40, lazy.Regexp(`\bSSWS [A-Za-z0-9_-]{30,}`)},                                       // Okta
 }
 
-// hasRun tells whether so many letters, digits, dots and dashes stand together: nearly no text has as many.
+// hasRun reports whether n letters, digits, dots and dashes stand together: nearly no text has as many.
 func hasRun(s string, n int) bool {
 	run := 0
 	for i := range len(s) {
@@ -207,7 +207,7 @@ func hides(name, quote, sign, value string) bool {
 	return !strings.Contains(sign, ":") || quote != "" || value[0] == '"' || value[0] == '\'' || showsSecret(name, sign, value)
 }
 
-// showsSecret tells whether "name: value" in prose shows a secret.
+// showsSecret reports whether "name: value" in prose shows a secret.
 func showsSecret(name, sign, value string) bool {
 	name = strings.ToLower(name)
 	for _, end := range []string{"password", "passwd", "pwd", "passphrase", "api_key", "apikey", "api-key", "private_key", "secret_key", "access_key"} {

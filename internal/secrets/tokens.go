@@ -10,7 +10,7 @@ import (
 //go:embed tokens.txt
 var tokenTable string
 
-// A format is how the tokens of one kind look: a prefix, and then from min to max characters of an alphabet. With a max of 0
+// A format describes the tokens of one kind: a prefix, and then from min to max characters of an alphabet. With a max of 0
 // there may be more.
 type format struct {
 	prefix   string
@@ -75,7 +75,7 @@ func readFormats() *formats {
 	return &f
 }
 
-// mayBegin tells whether text, or what it is after a quote, may begin with a token.
+// mayBegin reports whether text, or what follows a quote in it, may begin with a token.
 func (f *formats) mayBegin(text []byte) bool {
 	for i := range min(2, len(text)-1) {
 		if next := text[i+1]; f.second[text[i]][next>>6]&(1<<(next&63)) != 0 {
@@ -109,7 +109,7 @@ func maskTokens(s string) (safe string, masked int) {
 	return b.String(), masked
 }
 
-// length is how long the token is that s begins with, 0 when that is none.
+// length returns the length of the token that s begins with, 0 when there is none.
 func (f *formats) length(s string) int {
 	for _, one := range f.by[s[0]] {
 		if !strings.HasPrefix(s, one.prefix) {
@@ -131,7 +131,7 @@ func (f *formats) length(s string) int {
 	return 0
 }
 
-// stretch is how many letters and digits in a row show whether a text is random.
+// stretch is the number of letters and digits in a row that show whether a text is random.
 const stretch = 8
 
 // random tells characters that were drawn from words that are joined by dashes and dots. Without any of these it is one long word, and
@@ -161,8 +161,8 @@ func random(s string) bool {
 	return !joined || upper >= 3 && lower >= 3 && digits >= 3
 }
 
-// mixed tells whether one word changes between letters and digits, or between capitals and small letters, as no name does:
-// "HelloWorldAgain" changes twice a word, "v20240101" once.
+// mixed reports whether one word changes between letters and digits, or between capitals and small letters, as no name
+// does: "HelloWorldAgain" changes twice a word, "v20240101" once.
 func mixed(s string) bool {
 	changes := 0
 	kind := func(c byte) int {

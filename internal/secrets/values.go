@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// minValue is how long a value must be to be looked for in other texts: a shorter one is part of too many words.
+// minValue is the least length of a value to be looked for in other texts: a shorter one is part of too many words.
 const minValue = 8
 
 // maxValues bounds the values that are looked for; an environment has a dozen.

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// DefaultHold is how many bytes of an event's data are held when nothing else is asked for: the size of a Linux pipe, so
-	// that one read can fill it.
+	// DefaultHold is the default number of bytes held of an event's data: the size of a Linux pipe, so that one read can
+	// fill it.
 	DefaultHold = 64 << 10
-	// firstBuffer is what a reader begins with. Most events are smaller, and a gateway of a thousand sessions has a thousand
-	// readers that wait.
+	// firstBuffer is the first size of a reader's buffer. Most events are smaller, and a gateway of a thousand sessions has
+	// a thousand readers that wait.
 	firstBuffer = 4 << 10
-	// restBuffer is what the rest of a large event is read through.
+	// restBuffer is the size of the buffer for the rest of a large event.
 	restBuffer = 32 << 10
 	// calm is after how many small events a grown buffer is given back.
 	calm = 64
@@ -86,7 +86,7 @@ func NewReader(src io.Reader, hold int) *Reader {
 // data or without.
 func (r *Reader) LastID() string { return r.last }
 
-// Retry is how long the server wants a reconnection to wait; 0 when it said nothing.
+// Retry returns the time that the server wants a reconnection to wait; 0 when it named none.
 func (r *Reader) Retry() time.Duration { return r.retry }
 
 // Next gives the next event: its fields, and its data, whose lines are joined by "\n". head is the data's
@@ -306,7 +306,7 @@ func (r *Reader) mark() {
 	}
 }
 
-// LineBreak is where the first line of b ends, at "\n" or "\r"; -1 when it does not.
+// LineBreak returns the end of the first line of b, at "\n" or "\r"; -1 when there is none.
 func LineBreak(b []byte) int {
 	n := bytes.IndexByte(b, '\n')
 	if n >= 0 {

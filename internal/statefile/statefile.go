@@ -10,13 +10,13 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ErrNotRegular is what is wrong with a name that stands for no regular file.
+// ErrNotRegular is the error of a name that stands for no regular file.
 var ErrNotRegular = errors.New("is no regular file")
 
-// ErrNotDirectory is what is wrong with a name that should stand for a directory.
+// ErrNotDirectory is the error of a name that should stand for a directory.
 var ErrNotDirectory = errors.New("is no directory")
 
-// ErrTooLarge is what is wrong with a file that has more bytes than its reader takes.
+// ErrTooLarge is the error of a file that has more bytes than its reader takes.
 var ErrTooLarge = errors.New("is larger")
 
 // Open is [os.OpenFile] for regular files.

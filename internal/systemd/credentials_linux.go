@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
-// variable is how a credential is called that takes the place of a variable of the environment.
+// variable matches the name of a credential that takes the place of a variable of the environment.
 var variable = lazy.Regexp(`^[A-Z][A-Z0-9_]*$`)
 
 // Bounds of what is read: keys and tokens are short. systemd itself takes 1 MiB for all credentials of a unit.

@@ -31,7 +31,7 @@ func statusLine(text string) string {
 	}, text)
 }
 
-// patience is how long a service manager that does not read is waited for.
+// patience limits the wait for a service manager that does not read.
 const patience = time.Second
 
 // send sends one datagram, if somebody waits for it.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Service is what a service manager gave this process.
+// Service holds what a service manager passed to this process.
 type Service struct {
 	notify   string        // path of the datagram socket, "@" first for an abstract one; "" is none
 	watchdog time.Duration // how long it waits for a sign of life; 0 is for ever
@@ -80,7 +80,7 @@ func watchdog(usec, forPID string, pid int) (time.Duration, error) {
 // mostPassed bounds how many files are looked at; one is needed.
 const mostPassed = 64
 
-// passed is how many files were passed to the process pid, from descriptor 3 on.
+// passed returns the number of files passed to the process pid, from descriptor 3 on.
 func passed(fds, forPID string, pid int) (int, error) {
 	if fds == "" || forPID != strconv.Itoa(pid) { // not ours: they were passed to a parent
 		return 0, nil

@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// Service is what a service manager gave this process: nothing, on this system.
+// Service holds what a service manager passed to this process: nothing, on this system.
 type Service struct{}
 
 // Take is nil on this system.

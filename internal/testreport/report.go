@@ -15,8 +15,8 @@ import (
 // maxOutput bounds what is kept of one test's output, in bytes.
 const maxOutput = 1 << 20
 
-// report tells what came of a step: of its files, and of the second runs there are of them. False: the step
-// has failed.
+// report prints the outcome of a step: of its files, and of the second runs there are of them. False: the
+// step has failed.
 func report(w io.Writer, names []string) bool {
 	var step []*failureSurvey
 	for _, name := range names {
@@ -38,7 +38,7 @@ func report(w io.Writer, names []string) bool {
 	return good
 }
 
-// reportFile tells what came of one file; reasons are why the step's failures must not be run again.
+// reportFile prints the outcome of one file; reasons are why the step's failures must not be run again.
 func reportFile(w io.Writer, name string, reasons []string) error {
 	first, err := surveyFile(name)
 	if err != nil {
@@ -175,7 +175,7 @@ func someOf(flaky map[key]bool, pkg string) bool {
 	return false
 }
 
-// reason is what a skipped test said: its last line that is not the framework's own.
+// reason returns the reason of a skipped test: its last line that is not the framework's own.
 func reason(output string) string {
 	why := "no reason given"
 	for line := range strings.Lines(output) {

@@ -54,5 +54,5 @@ func (s *failureSurvey) rerunPatterns() []string {
 	return lines
 }
 
-// rerunFile is where the second run of a file is.
+// rerunFile returns the name of the file of the second run of a file.
 func rerunFile(name string) string { return strings.TrimSuffix(name, ".json") + ".again.json" }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// failureSurvey is what a file says about who failed, without what they wrote.
+// failureSurvey lists the failures in a file, without their output.
 type failureSurvey struct {
 	file    string
 	failed  []key          // top-level tests, in the order in which they ended
@@ -20,7 +20,7 @@ type failureSurvey struct {
 // maxReasons bounds the reasons that are told; one is enough to act on.
 const maxReasons = 5
 
-// maxFailed is how many top-level tests of a step may fail and be run again.
+// maxFailed is the number of top-level tests of a step that may fail and be run again.
 const maxFailed = 5
 
 func surveyFile(name string) (*failureSurvey, error) {
@@ -93,7 +93,7 @@ func surveyOf(r io.Reader) (*failureSurvey, error) {
 	return s, nil
 }
 
-// dataRace is what the race detector writes above each report.
+// dataRace is the line that the race detector writes above each report.
 const dataRace = "WARNING: DATA RACE"
 
 func (s *failureSurvey) never(format string, args ...any) {
@@ -102,7 +102,7 @@ func (s *failureSurvey) never(format string, args ...any) {
 	}
 }
 
-// allowed says why the failures of a step may not be run again; empty: they may.
+// allowed returns the reasons why the failures of a step may not be run again; empty: they may.
 func allowed(step []*failureSurvey) (reasons []string) {
 	failed := 0
 	for _, s := range step {

@@ -34,7 +34,7 @@ func (a *Archive) Append(ctx context.Context, namespace string, durable bool, li
 		return err
 	}
 	for len(lines) > 0 {
-		if err := cause(ctx); err != nil {
+		if err := contextCause(ctx); err != nil {
 			return err
 		}
 		w, err := a.writer(f)
@@ -137,7 +137,7 @@ func (a *Archive) lockSegment(f *folder, name string) (*writer, error) {
 				}
 			}
 			if ok {
-				w.use()
+				w.remember()
 				return w, nil
 			}
 		}
@@ -190,8 +190,8 @@ func (a *Archive) cutTorn(file *os.File) (int64, error) {
 	return end, file.Truncate(end)
 }
 
-// use remembers the segment as the one to write to next.
-func (w *writer) use() {
+// remember remembers the segment as the one to write to next.
+func (w *writer) remember() {
 	if w.f.current != w.name {
 		w.f.current = w.name
 		clear(w.f.defined)
@@ -238,7 +238,7 @@ func (a *Archive) createSegment(f *folder, name string, first []byte) (*writer, 
 		_ = d.Close()
 	}
 	w := &writer{a: a, f: f, file: file, name: name, end: int64(len(first))}
-	w.use()
+	w.remember()
 	return w, nil
 }
 

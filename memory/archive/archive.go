@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// DefaultSegmentBytes is where a segment ends and the next one begins.
+// DefaultSegmentBytes is the size at which a segment ends and the next one begins.
 const DefaultSegmentBytes = 4 * limit.MiB
 
 // Options configure an [Archive]. Dir is required.
@@ -31,8 +31,9 @@ type Options struct {
 	TooLarge func(file string, size, read limit.Bytes)
 }
 
-// readable is how much of a segment is read. A batch of lines may pass SegmentBytes by a line, and a segment that is rewritten may grow. What is
-// behind that, such as the hole of a file that somebody made longer, would take minutes; the next rewrite leaves it out.
+// readable returns the number of bytes of a segment that are read. A batch of lines may pass SegmentBytes by a line, and a segment that is
+// rewritten may grow. What is behind that, such as the hole of a file that somebody made longer, would take minutes; the next rewrite
+// leaves it out.
 func (a *Archive) readable() int64 { return 4 * int64(max(a.o.SegmentBytes, DefaultSegmentBytes)) }
 
 // ErrClosed says that the archive was closed.
@@ -52,7 +53,7 @@ type Archive struct {
 	torn atomic.Int64
 }
 
-// folder is where the lines of a namespace are.
+// folder is the directory with the lines of a namespace.
 type folder struct {
 	namespace string
 	dir       string // its name below the root
@@ -87,7 +88,7 @@ func Open(o Options) (*Archive, error) {
 // Root is the directory, for small files that belong to it. It is closed with the archive.
 func (a *Archive) Root() *os.Root { return a.root }
 
-// Torn is how many unfinished lines of dead processes this one has cut off.
+// Torn returns the number of unfinished lines of dead processes that this one has cut off.
 func (a *Archive) Torn() int64 { return a.torn.Load() }
 
 // Close syncs what was written and not synced yet, and ends the use of the archive.
@@ -236,7 +237,7 @@ func (a *Archive) failed(what string, err error) error {
 	return fmt.Errorf("%s the memory in %s: %w; %s", what, a.o.Dir, err, NextStep(a.o.Dir, err))
 }
 
-// NextStep is what a person can do about a directory that could not be written.
+// NextStep returns what a person can do about a directory that could not be written.
 func NextStep(dir string, err error) string {
 	if DiskFull(err) {
 		return "make room on the disk of " + dir
@@ -244,8 +245,8 @@ func NextStep(dir string, err error) string {
 	return "see that " + dir + " can be written"
 }
 
-// cause is why a context ended, or nil.
-func cause(ctx context.Context) error {
+// contextCause returns the reason why a context ended, or nil.
+func contextCause(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

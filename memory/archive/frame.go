@@ -118,7 +118,7 @@ func unframe(line []byte) ([]byte, error) {
 	return text, nil
 }
 
-// lengthOf is how long a line says that it is, its frame included.
+// lengthOf returns the length that a line declares, its frame included.
 func lengthOf(line []byte) (int, bool) {
 	var n [4]byte
 	if len(line) < frame {

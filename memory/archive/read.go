@@ -12,19 +12,19 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
-// Place is where a line is.
+// Place is the position of a line.
 type Place struct {
 	Segment string
 	Offset  int64
 	Size    int // with its frame and line feed
 }
 
-// Cursor is how far a namespace was read: the end of the last whole line in each segment. The zero value is the beginning.
+// Cursor is a reading position in a namespace: the end of the last whole line in each segment. The zero value is the beginning.
 type Cursor struct {
 	at map[string]int64
 }
 
-// Seen is what a pass over a namespace found besides lines.
+// Seen reports the findings of a pass over a namespace besides its lines.
 type Seen struct {
 	// Gone are the segments that the cursor knew and that are no longer there: all that was read in them is void. What is still
 	// kept of it comes in other segments.
@@ -207,7 +207,7 @@ func (r *lineReader) next() (Place, parsed, error) {
 	return place, p, nil
 }
 
-// maxOpen is how many segments a [Fetcher] keeps open. A full namespace has about 16.
+// maxOpen is the number of segments that a [Fetcher] keeps open. A full namespace has about 16.
 const maxOpen = 32
 
 // A Fetcher reads single lines of a namespace again. It opens each segment once, and keeps what it has opened until Close: it is for the

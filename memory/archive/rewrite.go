@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
-// Rewritten is what a rewrite did.
+// Rewritten reports the outcome of a rewrite.
 type Rewritten struct {
 	Segments      int   // that were written anew or removed
 	Kept, Dropped int   // lines in them
@@ -21,8 +21,8 @@ type Rewritten struct {
 	Bytes         int64 // that became free
 }
 
-// Edit says what becomes of a line: another body, or nil to drop it; changed says that it is not as it was. It is asked twice for each
-// line and answers the same.
+// Edit returns the new body of a line, or nil to drop it, and whether it differs from the old one. It is called twice for each line
+// and must return the same.
 type Edit func(l Line) (body []byte, changed bool)
 
 // Rewrite passes all lines of a namespace through edit and writes the segments anew in which something changed, or has damaged or
@@ -40,7 +40,7 @@ func (a *Archive) Rewrite(ctx context.Context, namespace string, clean bool, edi
 		return out, err
 	}
 	for _, s := range segments {
-		if err := cause(ctx); err != nil {
+		if err := contextCause(ctx); err != nil {
 			return out, err
 		}
 		if err := a.rewriteSegment(ctx, f, s.Name, clean, edit, &out); err != nil {
@@ -96,7 +96,7 @@ func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, cl
 	return nil
 }
 
-// counted is what a rewrite makes of the lines of a segment.
+// counted counts the lines that a rewrite of a segment keeps and drops.
 type counted struct {
 	kept, dropped, damaged int
 	changed                bool
@@ -135,7 +135,7 @@ func countLines(r *lineReader, size int64, clean bool, edit Edit) (c counted, er
 	}
 }
 
-// WouldRewrite tells what [Archive.Rewrite] would do now. It changes nothing and waits for nobody.
+// WouldRewrite returns what [Archive.Rewrite] would do now. It changes nothing and waits for nobody.
 func (a *Archive) WouldRewrite(ctx context.Context, namespace string, clean bool, edit Edit) (Rewritten, error) {
 	var out Rewritten
 	f, err := a.folder(namespace)
@@ -147,7 +147,7 @@ func (a *Archive) WouldRewrite(ctx context.Context, namespace string, clean bool
 		return out, err
 	}
 	for _, s := range segments {
-		if err := cause(ctx); err != nil {
+		if err := contextCause(ctx); err != nil {
 			return out, err
 		}
 		if err := a.wouldRewriteSegment(f, s.Name, clean, edit, &out); err != nil {

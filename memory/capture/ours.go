@@ -49,9 +49,11 @@ func Unwrap(text string) (lines []string) {
 
 // Strip takes out of a text what Plimsoll put there: blocks of recalled memory, summaries of what was compacted, masks, notes
 // of pages, and lines that repeat a recalled one.
-func Strip(text string, recalled []string) string { return strip(text, recalledSet(recalled)) }
+func Strip(text string, recalled []string) string {
+	return withoutRecalled(text, recalledSet(recalled))
+}
 
-func strip(text string, recalled map[string]bool) string {
+func withoutRecalled(text string, recalled map[string]bool) string {
 	text = withoutBlocks(text)
 	if len(recalled) == 0 && !strings.Contains(text, "[Plimsoll") && !strings.Contains(text, "[plimsoll]") {
 		return text
@@ -72,7 +74,7 @@ func strip(text string, recalled map[string]bool) string {
 			continue
 		case strings.HasPrefix(bare, "[Plimsoll") || strings.HasPrefix(bare, "[plimsoll]"):
 			continue
-		case recalled[normal(bare)]:
+		case recalled[normalLine(bare)]:
 			continue
 		}
 		if at := strings.Index(line, "[Plimsoll "); at >= 0 && strings.Contains(line[at:], " to make room") {
@@ -109,25 +111,25 @@ func withoutBlocks(text string) string {
 	}
 }
 
-// recalledSet is what lines that repeat a recalled one are looked up in: each line itself, and the words in it behind what says
-// where it comes from.
+// recalledSet returns the set in which lines that repeat a recalled one are looked up: each line itself, and the words in it
+// behind the statement of its source.
 func recalledSet(lines []string) map[string]bool {
 	if len(lines) == 0 {
 		return nil
 	}
 	set := make(map[string]bool, 2*len(lines))
 	for _, l := range lines {
-		set[normal(l)] = true
+		set[normalLine(l)] = true
 		if _, words, ok := strings.Cut(l, ": "); ok && len(words) >= 8 {
-			set[normal(words)] = true
+			set[normalLine(words)] = true
 		}
 	}
 	delete(set, "")
 	return set
 }
 
-// normal is a line as repetitions are compared: without the marks of lists and quotations, and with single spaces.
-func normal(line string) string {
+// normalLine is a line as repetitions are compared: without the marks of lists and quotations, and with single spaces.
+func normalLine(line string) string {
 	line = strings.TrimLeft(strings.TrimSpace(line), "-*•>#0123456789.) \t\"'“`")
 	return strings.ToLower(strings.Join(strings.Fields(strings.TrimRight(line, " \t\"'”`")), " "))
 }
@@ -135,8 +137,8 @@ func normal(line string) string {
 // ownTools are the tools of the memory.
 var ownTools = []string{"manage_memory", "search_memory", "get_memory"}
 
-// ownTool says that a tool is one of the memory's, whatever a client puts before its name (mcp__plimsoll__search_memory).
-func ownTool(name string) bool {
+// isMemoryTool says that a tool is one of the memory's, whatever a client puts before its name (mcp__plimsoll__search_memory).
+func isMemoryTool(name string) bool {
 	name = strings.ToLower(name)
 	for _, t := range ownTools {
 		if strings.HasSuffix(name, t) {
@@ -146,5 +148,7 @@ func ownTool(name string) bool {
 	return name == "memory" || strings.Contains(name, "plimsoll") && strings.HasSuffix(name, "memory")
 }
 
-// ownCommand says that a command calls Plimsoll, or reads its files.
-func ownCommand(command string) bool { return strings.Contains(strings.ToLower(command), "plimsoll") }
+// callsPlimsoll says that a command calls Plimsoll, or reads its files.
+func callsPlimsoll(command string) bool {
+	return strings.Contains(strings.ToLower(command), "plimsoll")
+}

@@ -18,7 +18,7 @@ func Passages(text string, size int) []string {
 		if len(text) <= size {
 			return append(out, text)
 		}
-		at := bound(text, size)
+		at := pieceEnd(text, size)
 		if piece := strings.TrimSpace(text[:at]); piece != "" {
 			out = append(out, piece)
 		}
@@ -26,9 +26,9 @@ func Passages(text string, size int) []string {
 	}
 }
 
-// bound is where the first piece of a text that is longer than size ends. A bound in the first third of the room is none: it
-// would leave crumbs.
-func bound(text string, size int) int {
+// pieceEnd returns the end of the first piece of a text that is longer than size. A bound in the first third of the room is
+// ignored: it would leave crumbs.
+func pieceEnd(text string, size int) int {
 	end := size
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
@@ -42,7 +42,7 @@ func bound(text string, size int) int {
 			return at + len(mark)
 		}
 	}
-	if at := sentence(room); at > least {
+	if at := sentenceEnd(room); at > least {
 		return at
 	}
 	if at := strings.LastIndexAny(room, " \t"); at > least {
@@ -51,8 +51,8 @@ func bound(text string, size int) int {
 	return end
 }
 
-// sentence is where the last sentence of a text ends, 0 where none does.
-func sentence(text string) int {
+// sentenceEnd returns the end of the last sentence of a text, 0 where none ends.
+func sentenceEnd(text string) int {
 	for at := len(text) - 1; at > 0; at-- {
 		switch text[at] {
 		case ' ', '\t', '\n':

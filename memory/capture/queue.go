@@ -68,7 +68,7 @@ func (q *Queue) Put(size int64, work func() []memory.Record) bool {
 		q.stats.DroppedBytes += size
 		told := q.stats
 		q.mu.Unlock()
-		q.tell(told)
+		q.reportStats(told)
 		return false
 	}
 	q.jobs = append(q.jobs, job{size, work})
@@ -83,7 +83,7 @@ func (q *Queue) Put(size int64, work func() []memory.Record) bool {
 	return true
 }
 
-func (q *Queue) tell(s QueueStats) {
+func (q *Queue) reportStats(s QueueStats) {
 	if q.o.Told != nil {
 		q.o.Told(s)
 	}
@@ -119,7 +119,7 @@ func (q *Queue) run() {
 		told := q.stats
 		q.mu.Unlock()
 		if err != nil {
-			q.tell(told)
+			q.reportStats(told)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (q *Queue) Close(ctx context.Context) error {
 	q.jobs = nil
 	told := q.stats
 	q.mu.Unlock()
-	q.tell(told)
+	q.reportStats(told)
 	return err
 }
 

@@ -10,7 +10,7 @@ type quotation struct {
 	quoted bool
 }
 
-// minQuotation is how many words a quotation within a sentence has, at the least; fewer are a name or a word that is spoken of.
+// minQuotation is the least number of words of a quotation within a sentence; fewer are a name or a word that is spoken of.
 const minQuotation = 5
 
 // quotations takes a person's text apart. Quoted are lines that begin with ">", code between fences, elements of markup, lines
@@ -40,10 +40,10 @@ func quotations(text string) []quotation {
 		case mark != "":
 			fence = mark
 			put(line, true)
-		case strings.HasPrefix(bare, ">"), strings.HasPrefix(bare, "|"), strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "    "), strings.ContainsAny(bare, "<>"), speaks(bare):
+		case strings.HasPrefix(bare, ">"), strings.HasPrefix(bare, "|"), strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "    "), strings.ContainsAny(bare, "<>"), namesSpeaker(bare):
 			put(line, true)
 		default:
-			inLine(line, put)
+			lineQuotations(line, put)
 		}
 	}
 	return out
@@ -58,8 +58,8 @@ func fenceOf(bare string) string {
 	return ""
 }
 
-// speaks says that a line gives the words of somebody by name: "User: …", "[assistant] …", "System prompt: …".
-func speaks(bare string) bool {
+// namesSpeaker says that a line gives the words of somebody by name: "User: …", "[assistant] …", "System prompt: …".
+func namesSpeaker(bare string) bool {
 	bare = strings.ToLower(strings.TrimLeft(bare, "*_#[(- "))
 	for _, who := range []string{"user", "human", "assistant", "system", "tool", "developer", "function", "result", "output"} {
 		if rest, ok := strings.CutPrefix(bare, who); ok {
@@ -75,8 +75,8 @@ func speaks(bare string) bool {
 // pairs of marks around quotations.
 var pairs = []struct{ open, shut string }{{"\"", "\""}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"`", "`"}, {"「", "」"}}
 
-// inLine finds quotations within a line.
-func inLine(line string, put func(string, bool)) {
+// lineQuotations finds quotations within a line.
+func lineQuotations(line string, put func(string, bool)) {
 	for line != "" {
 		at, shut, open := -1, "", 0
 		for _, p := range pairs {

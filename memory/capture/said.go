@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// Kind says what was said.
+// Kind classifies a captured text.
 type Kind uint8
 
 // The kinds.
@@ -25,14 +25,14 @@ type Said struct {
 	Role   string        // as the dialect calls it; "system" and "developer" are never taken
 	Origin memory.Origin // that the caller can prove; anything unknown is a tool's
 	Tool   string        // of calls and results
-	// Command is what the call of a result asked for, as far as it is known: results of our own commands are left out by it.
+	// Command is the command line that the call of a result ran, if known: results of Plimsoll's own commands are left out by it.
 	Command string
 	Text    string
 	Turn    int       // place in the conversation, from 1
 	At      time.Time // when it was said; the zero time is not known
 }
 
-// Conversation says where it was said.
+// Conversation identifies the conversation that a text was said in.
 type Conversation struct {
 	Namespace, Scope  string
 	Client, Run, Name string
@@ -41,7 +41,7 @@ type Conversation struct {
 	Recalled []string
 }
 
-// maxPassages is how many passages of one text are kept: 256 KiB of it.
+// maxPassages is the number of passages kept of one text: 256 KiB of it.
 const maxPassages = 128
 
 // maxTyped is the longest text that may count as typed by a person, in bytes: what is longer was pasted or read from a file.
@@ -67,10 +67,10 @@ func (b *batch) add(s *Said) {
 	case "system", "developer":
 		return
 	}
-	if s.Kind == Result && (ownTool(s.Tool) || ownCommand(s.Command)) || s.Kind == Call && ownTool(s.Tool) {
+	if s.Kind == Result && (isMemoryTool(s.Tool) || callsPlimsoll(s.Command)) || s.Kind == Call && isMemoryTool(s.Tool) {
 		return
 	}
-	text := strip(strings.ToValidUTF8(s.Text, "\uFFFD"), b.recalled)
+	text := withoutRecalled(strings.ToValidUTF8(s.Text, "\uFFFD"), b.recalled)
 	if !worthKeeping(text) {
 		return
 	}

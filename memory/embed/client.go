@@ -22,15 +22,15 @@ import (
 
 // Bounds of one request.
 const (
-	// MaxBatch is how many texts it has.
+	// MaxBatch is the largest number of texts in a request.
 	MaxBatch = 32
-	// MaxText is how many bytes of a text are sent. Most models read 256 to 512 tokens, which is about as much.
+	// MaxText is the number of bytes sent of a text. Most models read 256 to 512 tokens, which is about as much.
 	MaxText = 2 << 10
 	// maxAnswer bounds the answer: MaxBatch vectors of MaxDimensions numbers, of 25 bytes each, and some.
 	maxAnswer = 8 << 20
 )
 
-// DefaultTimeout is how long a request for a batch may take: a small machine computes a model by itself.
+// DefaultTimeout limits a request for a batch: a small machine computes a model by itself.
 const DefaultTimeout = 30 * time.Second
 
 // ClientOptions say which service turns texts into vectors. URL and Model are required.
@@ -105,7 +105,7 @@ func isLocal(host string) bool {
 // Model is the name of the model.
 func (c *Client) Model() string { return c.model }
 
-// Address is where the service is: scheme and host.
+// Address returns the scheme and host of the service.
 func (c *Client) Address() string { return c.shown }
 
 // Close gives up idle connections.
@@ -128,10 +128,10 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	if len(texts) > MaxBatch {
 		return nil, fmt.Errorf("%d texts are for more than one request, which has at most %d", len(texts), MaxBatch)
 	}
-	if err := c.rest.allow(); err != nil {
+	if err := c.rest.restError(); err != nil {
 		return nil, fmt.Errorf("the service for embeddings at %s: %w", c.shown, err)
 	}
-	vectors, wait, err := c.ask(ctx, texts)
+	vectors, wait, err := c.request(ctx, texts)
 	switch {
 	case err == nil || errors.Is(err, ErrRefused):
 		c.rest.succeeded()
@@ -146,8 +146,8 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	return vectors, nil
 }
 
-// ask makes one request. wait is how long the service wants to be left alone.
-func (c *Client) ask(ctx context.Context, texts []string) (vectors []Vector, wait time.Duration, err error) {
+// request makes one request. wait is how long the service wants to be left alone.
+func (c *Client) request(ctx context.Context, texts []string) (vectors []Vector, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %s", c.timeout))
 	defer cancel()
 	sent := make([]string, len(texts))
@@ -173,7 +173,7 @@ func (c *Client) ask(ctx context.Context, texts []string) (vectors []Vector, wai
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, 0, c.silent(ctx, err)
+		return nil, 0, c.unanswered(ctx, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
@@ -183,7 +183,7 @@ func (c *Client) ask(ctx context.Context, texts []string) (vectors []Vector, wai
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, 0, c.silent(ctx, err)
+		return nil, 0, c.unanswered(ctx, err)
 	case len(answer) > maxAnswer:
 		return nil, 0, fmt.Errorf("its answer is longer than %s", limit.Bytes(maxAnswer))
 	}
@@ -191,8 +191,8 @@ func (c *Client) ask(ctx context.Context, texts []string) (vectors []Vector, wai
 	return vectors, 0, err
 }
 
-// silent is the error of a request that got no answer, without the address, which the error of the HTTP client repeats.
-func (c *Client) silent(ctx context.Context, err error) error {
+// unanswered is the error of a request that got no answer, without the address, which the error of the HTTP client repeats.
+func (c *Client) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -202,7 +202,7 @@ func (c *Client) silent(ctx context.Context, err error) error {
 	return fmt.Errorf("no answer: %s; see that it runs", limit.Short(err.Error(), 200))
 }
 
-// status is what an answer other than 200 means.
+// status returns the error for a status other than 200.
 func (c *Client) status(code int) error {
 	switch {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:

@@ -70,7 +70,7 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 	}
 	file, err := statefile.OpenIn(f.Root, f.Name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return f.begin(h, b)
+		return f.create(h, b)
 	}
 	if err != nil {
 		return fmt.Errorf("write vectors: %w", err)
@@ -82,7 +82,7 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 	}
 	if there, ok := parseHead(first); !ok || there != h {
 		_ = file.Close()
-		return f.begin(h, b)
+		return f.create(h, b)
 	}
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -112,8 +112,8 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 	return nil
 }
 
-// begin puts a new file in the place of what is there. That a power cut may lose it harms nobody: vectors can be made again.
-func (f File) begin(h Head, records []byte) error {
+// create puts a new file in the place of what is there. That a power cut may lose it harms nobody: vectors can be made again.
+func (f File) create(h Head, records []byte) error {
 	err := f.replacement().Stream(func(w io.Writer) error {
 		if _, err := w.Write(h.encode()); err != nil {
 			return err
@@ -213,7 +213,7 @@ func (f File) sweep() error {
 	return nil
 }
 
-// Size is how many bytes a file has; 0 when it is not there.
+// Size returns the size of a file in bytes; 0 when it is not there.
 func (f File) Size() int64 {
 	info, err := f.Root.Lstat(f.Name)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Key says whose vector it is: the id of a record, and its version.
+// Key identifies a vector: the id of its record, and the record's version.
 type Key struct {
 	ID      [16]byte
 	Version uint16
@@ -35,7 +35,7 @@ type File struct {
 	Name string
 }
 
-// Head is what a file says of itself.
+// Head is the header of a file.
 type Head struct {
 	Model      string
 	Dimensions int
@@ -53,7 +53,7 @@ const (
 	blockBytes = 256 << 10
 )
 
-// RecordSize is how many bytes a vector takes in a file.
+// RecordSize returns the bytes that a vector takes in a file.
 func RecordSize(dimensions int) int { return fixedSize + dimensions }
 
 // ErrNewer says that the file is of no format that this version knows.
@@ -117,7 +117,7 @@ func parseKey(b []byte) Key {
 	return Key{ID: [16]byte(b[:16]), Version: binary.LittleEndian.Uint16(b[16:])}
 }
 
-// Seen is what reading a file found.
+// Seen reports the findings of reading a file.
 type Seen struct {
 	Head
 	Entries int   // that were given
@@ -126,7 +126,7 @@ type Seen struct {
 	end     int64 // of the last vector in it
 }
 
-// maxHole is how many records one after the other may be none before the rest of a file is passed over: the hole of a file that somebody made
+// maxHole is the number of consecutive invalid records after which the rest of a file is passed over: the hole of a file that somebody made
 // longer has no end that is worth waiting for.
 const maxHole = 4096
 

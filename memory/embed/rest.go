@@ -23,8 +23,8 @@ type rest struct {
 	last     time.Duration
 }
 
-// allow is an [ErrResting] as long as the service is left alone.
-func (r *rest) allow() error {
+// restError is an [ErrResting] as long as the service is left alone.
+func (r *rest) restError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if left := r.until.Sub(r.now()); left > 0 {

@@ -35,7 +35,7 @@ func Quantize(v []float32) (Vector, bool) {
 	return out, true
 }
 
-// Cosine is how much two vectors point the same way, from -1 to 1, as nearly as bytes can tell; 0 when they have different dimensions.
+// Cosine returns the similarity of two vectors, from -1 to 1, as nearly as bytes can tell; 0 when they have different dimensions.
 func (v Vector) Cosine(w Vector) float32 {
 	if len(v.Values) != len(w.Values) {
 		return 0

@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// Budget is how many tokens may be spent in a day (UTC), over all processes of a directory. Tokens are reserved before a request and settled with what the
-// provider counted; what a dead process had reserved counts as spent.
+// Budget limits the tokens spent in a day (UTC), over all processes of a directory. Tokens are reserved before a request and settled with
+// what the provider counted; what a dead process had reserved counts as spent.
 type Budget struct {
 	dir    string
 	perDay int
@@ -54,23 +54,23 @@ func (b *Budget) Reserve(ctx context.Context, now time.Time, tokens int) error {
 // Settle gives back what was reserved and not used, on the day it was reserved. What was used beyond it counts too.
 func (b *Budget) Settle(ctx context.Context, reservedAt time.Time, reserved, used int) error {
 	return b.change(ctx, time.Now(), func(s *spent) error {
-		if s.Day == day(reservedAt) {
+		if s.Day == dayOf(reservedAt) {
 			s.Tokens = max(0, s.Tokens-reserved+used)
 		}
 		return nil
 	})
 }
 
-// Spent is how much of the day's is gone.
+// Spent returns the tokens of the day that are used up.
 func (b *Budget) Spent(now time.Time) (int, error) {
 	s, err := b.read()
-	if err != nil || s.Day != day(now) {
+	if err != nil || s.Day != dayOf(now) {
 		return 0, err
 	}
 	return s.Tokens, nil
 }
 
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) error) error {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
@@ -85,8 +85,8 @@ func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) er
 	if err != nil {
 		return err
 	}
-	if s.Day != day(now) {
-		s = spent{Day: day(now)}
+	if s.Day != dayOf(now) {
+		s = spent{Day: dayOf(now)}
 	}
 	if err := edit(&s); err != nil {
 		return err

@@ -8,29 +8,29 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// key is what two facts have in common that are about the same thing.
-type key struct{ namespace, scope, subject, attribute string }
+// factKey identifies the thing that a fact is about.
+type factKey struct{ namespace, scope, subject, attribute string }
 
-func keyOf(r memory.Record) key {
-	return key{r.Namespace, r.Scope, normal(r.Fact.Subject), normal(r.Fact.Attribute)}
+func keyOf(r memory.Record) factKey {
+	return factKey{r.Namespace, r.Scope, normalName(r.Fact.Subject), normalName(r.Fact.Attribute)}
 }
 
-// later orders facts by when they came true, then by when they were recorded.
-func later(a, b memory.Record) int {
+// compareValidity orders facts by when they came true, then by when they were recorded.
+func compareValidity(a, b memory.Record) int {
 	return cmp.Or(a.Fact.ValidFrom.Compare(b.Fact.ValidFrom), a.Recorded.Compare(b.Recorded), cmp.Compare(a.ID, b.ID))
 }
 
 // Current divides facts into those that count at a time and those that did before; the zero time means now. Of an attribute with one value at a time the
 // newest counts that was valid by then. Records that are no facts are left out, and so are facts from later than the time.
 func Current(records []memory.Record, asOf time.Time) (current, past []memory.Record) {
-	newest := map[key]int{} // place in sorted
+	newest := map[factKey]int{} // place in sorted
 	var sorted []memory.Record
 	for _, r := range records {
 		if r.Fact != nil && (asOf.IsZero() || !r.Fact.ValidFrom.After(asOf)) {
 			sorted = append(sorted, r)
 		}
 	}
-	sorting.StableBy(sorted, later)
+	sorting.StableBy(sorted, compareValidity)
 	for i, r := range sorted {
 		if SingleValued(r.Fact.Attribute) {
 			newest[keyOf(r)] = i
@@ -48,21 +48,21 @@ func Current(records []memory.Record, asOf time.Time) (current, past []memory.Re
 	return current, past
 }
 
-// end is what happens to the validity of a fact.
-type end struct {
+// validityEnd is the end of a fact's validity.
+type validityEnd struct {
 	id    string
 	until time.Time // from when it is true no longer
 }
 
-// settle decides what a new fact means for those about the same thing. Of an attribute with several values nothing ends. known tells that the same
+// resolveFact decides what a new fact means for those about the same thing. Of an attribute with several values nothing ends. known tells that the same
 // value stands already; ends are the facts whose validity ends; until, when not zero, is when the new one's ended.
-func settle(fresh memory.Record, have []memory.Record) (known bool, ends []end, until time.Time) {
+func resolveFact(fresh memory.Record, have []memory.Record) (known bool, ends []validityEnd, until time.Time) {
 	single := SingleValued(fresh.Fact.Attribute)
 	for _, old := range have {
 		if old.Fact == nil || keyOf(old) != keyOf(fresh) {
 			continue
 		}
-		same := normal(old.Fact.Value) == normal(fresh.Fact.Value)
+		same := normalName(old.Fact.Value) == normalName(fresh.Fact.Value)
 		stands := old.Fact.ValidUntil.IsZero() && old.Fact.Expired.IsZero()
 		switch {
 		case same && stands && !old.Fact.ValidFrom.After(fresh.Fact.ValidFrom):
@@ -73,7 +73,7 @@ func settle(fresh memory.Record, have []memory.Record) (known bool, ends []end, 
 				until = old.Fact.ValidFrom
 			}
 		case stands:
-			ends = append(ends, end{old.ID, fresh.Fact.ValidFrom})
+			ends = append(ends, validityEnd{old.ID, fresh.Fact.ValidFrom})
 		}
 	}
 	if known {

@@ -14,9 +14,9 @@ import (
 const (
 	DefaultTokensPerDay = 20_000
 	DefaultTimeout      = time.Minute
-	// MaxBatch is how many passages of one conversation a request has.
+	// MaxBatch is the largest number of passages, all of one conversation, in a request.
 	MaxBatch = 8
-	// MaxTries is how often an episode is tried.
+	// MaxTries is the number of times an episode is tried.
 	MaxTries = 5
 	// maxOutput bounds an answer, in tokens.
 	maxOutput = 1500
@@ -34,7 +34,7 @@ type Model interface {
 // ErrUnspent says that a request did not come as far as to cost anything: no connection, too many requests, a key that is refused.
 var ErrUnspent = errors.New("the provider did not take the request")
 
-// Store is where episodes come from and facts go.
+// Store supplies episodes and takes facts.
 type Store interface {
 	// Episode gives a record; ok is false when it is there no longer.
 	Episode(ctx context.Context, id string) (r memory.Record, ok bool, err error)
@@ -130,7 +130,7 @@ func (x *Extractor) Push(ctx context.Context, ids ...string) error {
 	dropped, err := x.queue.Push(ctx, ids...)
 	if dropped > 0 {
 		x.dropped.Add(int64(dropped))
-		x.tell(Event{What: "dropped", Episodes: dropped})
+		x.report(Event{What: "dropped", Episodes: dropped})
 	}
 	return err
 }
@@ -199,7 +199,7 @@ func (x *Extractor) reserve(ctx context.Context, now time.Time, batch []waiting)
 		for i := range n {
 			passages[i] = batch[i].record
 		}
-		question = ask(passages)
+		question = promptFor(passages)
 		tokens = (len(system)+len(question))/2 + maxOutput
 		if err = x.budget.Reserve(ctx, now, tokens); err == nil {
 			x.spent.Store(false)
@@ -214,7 +214,7 @@ func (x *Extractor) reserve(ctx context.Context, now time.Time, batch []waiting)
 		}
 	}
 	if !x.spent.Swap(true) {
-		x.tell(Event{What: "budget", Err: err})
+		x.report(Event{What: "budget", Err: err})
 	}
 	return "", 0, nil, err
 }
@@ -247,7 +247,7 @@ func (x *Extractor) batch(ctx context.Context, taken []item) (batch []waiting, r
 func (x *Extractor) fail(ctx context.Context, of []item, used int, tried bool, cause error) error {
 	x.failed.Add(1)
 	x.failures.Add(1)
-	x.tell(Event{What: "failed", Episodes: len(of), Tokens: used, Err: cause})
+	x.report(Event{What: "failed", Episodes: len(of), Tokens: used, Err: cause})
 	var again []item
 	var gone []string
 	most := 0
@@ -260,7 +260,7 @@ func (x *Extractor) fail(ctx context.Context, of []item, used int, tried bool, c
 	}
 	if len(gone) > 0 {
 		x.gaveUp.Add(int64(len(gone)))
-		x.tell(Event{What: "gave_up", Episodes: len(gone), Err: cause})
+		x.report(Event{What: "gave_up", Episodes: len(gone), Err: cause})
 	}
 	until := time.Now().Add(x.o.FirstPause << most)
 	return errors.Join(x.seen.Add(ctx, gone...), x.queue.Forget(ctx, gone...), x.queue.release(ctx, again, until, tried))
@@ -301,7 +301,7 @@ func (x *Extractor) keep(ctx context.Context, of []item, passages []memory.Recor
 	x.quote.Add(int64(e.Rejected[RejectedQuote]))
 	x.unsupported.Add(int64(e.Rejected[RejectedUnsupported]))
 	x.form.Add(int64(e.Rejected[RejectedForm]))
-	x.tell(e)
+	x.report(e)
 	ids := make([]string, len(of))
 	for i := range of {
 		ids[i] = of[i].ID
@@ -323,7 +323,7 @@ func (x *Extractor) store(ctx context.Context, passage memory.Record, p Proposal
 	if err != nil {
 		return false, fmt.Errorf("the facts about a subject: %w", err)
 	}
-	known, ends, until := settle(fact, have)
+	known, ends, until := resolveFact(fact, have)
 	if known {
 		return true, nil
 	}
@@ -339,14 +339,14 @@ func (x *Extractor) store(ctx context.Context, passage memory.Record, p Proposal
 	return false, nil
 }
 
-func (x *Extractor) tell(e Event) {
+func (x *Extractor) report(e Event) {
 	if x.o.Tell != nil {
 		x.o.Tell(e)
 	}
 }
 
-// Waiting is how many episodes are in the queue.
+// Waiting returns the number of episodes in the queue.
 func (x *Extractor) Waiting() (int, error) { return x.queue.Len() }
 
-// Seen tells whether an episode was read, and how many were.
+// Seen returns a function that reports whether an episode was read, and the number of those that were.
 func (x *Extractor) Seen() (has func(id string) bool, n int, err error) { return x.seen.Load() }

@@ -38,7 +38,7 @@ const (
 	RejectedForm        = "form"        // a field is missing or too long, or there is no such passage
 )
 
-// ErrAnswer is what is wrong with an answer that holds no list of proposals.
+// ErrAnswer is the error of an answer that holds no list of proposals.
 var ErrAnswer = errors.New("the model's answer is no list of facts")
 
 // ParseProposals reads the answer of a model: a JSON array of proposals, or an object whose member "facts" is one, alone or in a fenced block. What
@@ -47,7 +47,7 @@ func ParseProposals(answer string) (all []Proposal, odd int, err error) {
 	if len(answer) > maxAnswer {
 		return nil, 0, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrAnswer, len(answer), maxAnswer)
 	}
-	text := unfenced(answer)
+	text := withoutFence(answer)
 	var items []json.RawMessage
 	if strings.HasPrefix(text, "{") {
 		var object struct {
@@ -72,8 +72,8 @@ func ParseProposals(answer string) (all []Proposal, odd int, err error) {
 	return all, odd, nil
 }
 
-// unfenced takes the fence of Markdown from around JSON.
-func unfenced(s string) string {
+// withoutFence takes the fence of Markdown from around JSON.
+func withoutFence(s string) string {
 	s = strings.TrimSpace(s)
 	if inner, is := strings.CutPrefix(s, "```"); is {
 		if _, rest, ok := strings.Cut(inner, "\n"); ok {
@@ -83,7 +83,7 @@ func unfenced(s string) string {
 	return s
 }
 
-// Check tells why a proposal is rejected, "" when it stands. passage is the text that it says it is drawn from.
+// Check returns the reason why a proposal is rejected, "" when it stands. passage is the text that it says it is drawn from.
 func (p Proposal) Check(passage string) string {
 	for _, field := range []string{p.Subject, p.Attribute, p.Value} {
 		if strings.TrimSpace(field) == "" || len(field) > maxField || !utf8.ValidString(field) || strings.ContainsFunc(field, unicode.IsControl) {

@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// MaxQueue is how many episodes wait at most; past it the one that has waited longest goes, and is counted.
+// MaxQueue is the largest number of waiting episodes; past it the one that has waited longest goes, and is counted.
 const MaxQueue = 1000
 
 // maxID bounds the id of a record, in bytes.
@@ -72,7 +72,7 @@ func (q *Queue) Push(ctx context.Context, ids ...string) (dropped int, err error
 	return dropped, err
 }
 
-// Len is how many episodes wait.
+// Len returns the number of waiting episodes.
 func (q *Queue) Len() (int, error) {
 	all, err := q.read()
 	return len(all), err

@@ -8,7 +8,7 @@ import (
 
 // How a [Runner] goes about it.
 const (
-	// DefaultEvery is how often new episodes are looked for.
+	// DefaultEvery is the interval at which new episodes are looked for.
 	DefaultEvery = 30 * time.Second
 	// MaxPause is the longest pause after failures of the provider: they begin with a minute and double.
 	MaxPause = time.Hour
@@ -44,7 +44,7 @@ func (r *Runner) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.tell(err)
+		r.report(err)
 		wait := every
 		if left := time.Until(rests); left > 0 && left < wait {
 			wait = left
@@ -75,13 +75,13 @@ func (r *Runner) work(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// pause is how long no request is made after some failures in a row.
+// pause returns the time without requests after some failures in a row.
 func (x *Extractor) pause() time.Duration {
 	n := min(max(x.failures.Load(), 1), 10)
 	return min(x.o.FirstPause<<(n-1), MaxPause)
 }
 
-func (r *Runner) tell(err error) {
+func (r *Runner) report(err error) {
 	if err == nil {
 		r.warned = false
 		return

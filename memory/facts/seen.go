@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// MaxSeen is how many episodes are remembered as read; past it the ones that were read first are not, and may be read once more.
+// MaxSeen is the number of episodes remembered as read; past it the ones that were read first are not, and may be read once more.
 const MaxSeen = 100_000
 
 const (
@@ -121,7 +121,7 @@ func (s *Seen) Load() (has func(id string) bool, n int, err error) {
 	return func(id string) bool { _, ok := all[markOf(id)]; return ok }, len(all), nil
 }
 
-// Len is how many are noted.
+// Len returns the number of noted episodes.
 func (s *Seen) Len() (int, error) {
 	info, err := os.Stat(filepath.Join(s.dir, seenFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -25,14 +25,14 @@ var (
 func words(list string) map[string]bool {
 	all := map[string]bool{}
 	for w := range strings.SplitSeq(list, ",") {
-		all[normal(w)] = true
+		all[normalName(w)] = true
 	}
 	return all
 }
 
-// SingleValued tells whether an attribute has one value at a time, so that a newer value takes the place of an older one.
+// SingleValued reports whether an attribute has one value at a time, so that a newer value takes the place of an older one.
 func SingleValued(attribute string) bool {
-	a := normal(attribute)
+	a := normalName(attribute)
 	if singles()[a] {
 		return true
 	}
@@ -49,8 +49,8 @@ func SingleValued(attribute string) bool {
 	return false
 }
 
-// normal is a name without what does not count in a comparison: case, "_" and "-", punctuation, "the user's".
-func normal(s string) string {
+// normalName is a name without what does not count in a comparison: case, "_" and "-", punctuation, "the user's".
+func normalName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsLetter(r) || unicode.IsNumber(r) || r == '+' || r == '#':

@@ -19,7 +19,7 @@ type counter struct {
 	terms []occurrence
 }
 
-// maxScratch is how many terms of one document leave their memory to the next; more come from a very long note.
+// maxScratch is the number of terms of one document up to which their memory is reused for the next; more come from a very long note.
 const maxScratch = 1 << 16
 
 // count returns the terms of a document in the order in which they come first.
@@ -66,7 +66,7 @@ func (t *terms) addAll(doc uint32, all []occurrence) {
 		all[i].slot = t.slots[all[i].hash&mask]
 	}
 	for i := range all {
-		if o := &all[i]; o.slot != 0 && t.list.at(o.slot-1).hash != o.hash {
+		if o := &all[i]; o.slot != 0 && t.list.term(o.slot-1).hash != o.hash {
 			o.slot = 0 // it is in another place, or missing
 		}
 	}
@@ -74,7 +74,7 @@ func (t *terms) addAll(doc uint32, all []occurrence) {
 		o := &all[i]
 		var p *term
 		if o.slot != 0 {
-			p = t.list.at(o.slot - 1)
+			p = t.list.term(o.slot - 1)
 		} else {
 			p = t.find(o.hash)
 		}
@@ -97,18 +97,18 @@ type cachedWord struct {
 	hash    uint64
 }
 
-// placeOf goes on with the place of a word in the cache by one letter.
-func placeOf(place uint32, letter byte) uint32 { return place*0x01000193 ^ uint32(letter) } // FNV-1's prime
+// nextPlace goes on with the place of a word in the cache by one letter.
+func nextPlace(place uint32, letter byte) uint32 { return place*0x01000193 ^ uint32(letter) } // FNV-1's prime
 
-func (c *wordCache) at(place uint32) *cachedWord { return &c[(place^place>>13)%uint32(len(c))] }
+func (c *wordCache) entry(place uint32) *cachedWord { return &c[(place^place>>13)%uint32(len(c))] }
 
-// is tells whether an entry is that of a word, of which the first letter may be large.
-func (c *cachedWord) is(word string) bool {
+// matches reports whether an entry is that of a word, whose first letter may be upper case.
+func (c *cachedWord) matches(word string) bool {
 	return int(c.length) == len(word) && c.letters[0] == word[0]|0x20 && string(c.letters[1:c.length]) == word[1:]
 }
 
-// fill makes an entry that of a word.
-func (x *Index) fill(c *cachedWord, word string) {
+// setWord makes an entry that of a word.
+func (x *Index) setWord(c *cachedWord, word string) {
 	*c = cachedWord{length: uint8(len(word)), none: true}
 	copy(c.letters[:], word)
 	c.letters[0] |= 0x20
@@ -133,13 +133,13 @@ func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 			continue
 		}
 		if c|0x20 < 'a' || c|0x20 > 'z' {
-			i, out = x.slowly(text, i, out)
+			i, out = x.hashRun(text, i, out)
 			continue
 		}
 		// A word of small letters, the first one perhaps large, that nothing is joined to.
 		end, place := i+1, uint32(c|0x20)
 		for end < len(text) && 'a' <= text[end] && text[end] <= 'z' {
-			place = placeOf(place, text[end])
+			place = nextPlace(place, text[end])
 			end++
 		}
 		next := end
@@ -148,18 +148,18 @@ func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 			case text[end] >= utf8.RuneSelf || k == isUpper || k == isDigit:
 				next = -1
 			case k == isJoiner || k == isQuote:
-				if next++; begins(text[next:]) {
+				if next++; beginsWord(text[next:]) {
 					next = -1
 				}
 			}
 		}
-		entry := x.cache.at(place)
+		entry := x.cache.entry(place)
 		if next < 0 || end-i > len(entry.letters) {
-			i, out = x.slowly(text, i, out)
+			i, out = x.hashRun(text, i, out)
 			continue
 		}
-		if !entry.is(text[i:end]) {
-			x.fill(entry, text[i:end])
+		if !entry.matches(text[i:end]) {
+			x.setWord(entry, text[i:end])
 		}
 		if !entry.none {
 			out = append(out, entry.hash)
@@ -169,8 +169,8 @@ func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 	return out
 }
 
-// slowly appends the hashes of the terms of what stands at text[i:], which may be put together, and returns where it ends.
-func (x *Index) slowly(text string, i int, out []uint64) (int, []uint64) {
+// hashRun appends the hashes of the terms of what stands at text[i:], which may be put together, and returns where it ends.
+func (x *Index) hashRun(text string, i int, out []uint64) (int, []uint64) {
 	w := &x.words
 	end, run := w.next(text, i, func(term []byte) { out = append(out, x.terms.hash(term)) })
 	if !run {
@@ -184,10 +184,10 @@ func (x *Index) slowly(text string, i int, out []uint64) (int, []uint64) {
 			place, plain := uint32(word[0]), 'a' <= word[0] && word[0] < 'y'
 			for _, c := range word[1:] {
 				plain = plain && 'a' <= c && c <= 'z' && c != 'y'
-				place = placeOf(place, c)
+				place = nextPlace(place, c)
 			}
 			if plain {
-				entry = x.cache.at(place)
+				entry = x.cache.entry(place)
 			}
 		}
 		if entry == nil {
@@ -196,8 +196,8 @@ func (x *Index) slowly(text string, i int, out []uint64) (int, []uint64) {
 			}
 			continue
 		}
-		if !entry.is(view(word)) {
-			x.fill(entry, view(word))
+		if !entry.matches(view(word)) {
+			x.setWord(entry, view(word))
 		}
 		if !entry.none {
 			out = append(out, entry.hash)

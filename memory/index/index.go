@@ -14,7 +14,7 @@ const (
 	lanes
 )
 
-// Doc is what the index takes of a record.
+// Doc is a document to be indexed.
 type Doc struct {
 	Lane Lane
 	Text string
@@ -22,7 +22,7 @@ type Doc struct {
 	// they come.
 	Conversation uint64
 	Turn         int
-	// Speaker is who said it, where there are several.
+	// Speaker is the name of the person who said it, where there are several.
 	Speaker string
 }
 
@@ -35,7 +35,7 @@ type Index struct {
 	docs    []doc
 	dead    int
 	length  int64 // terms in all documents
-	talks   []talk
+	talks   []talkEntry
 	talkOf  map[uint64]uint32
 	names   map[uint32]bool // of speakers
 	talkLen int64           // terms in all conversations
@@ -47,7 +47,7 @@ type Index struct {
 	scratch scratch
 }
 
-// doc is what is kept of a document. prev and next are its neighbours in the conversation, as numbers from 1; 0 is none.
+// doc is the index's record of a document. prev and next are its neighbours in the conversation, as numbers from 1; 0 is none.
 type doc struct {
 	talk       uint32 // number from 1; 0 is none
 	prev, next uint32
@@ -63,8 +63,8 @@ const (
 	asks             // it ends with a question
 )
 
-// talk is what is kept of a conversation.
-type talk struct {
+// talkEntry is the index's record of a conversation.
+type talkEntry struct {
 	first, last uint32 // its documents, as numbers from 1
 	length      uint32 // terms
 }
@@ -74,10 +74,10 @@ func New(p Params) *Index {
 	return &Index{p: p, words: Words{raw: p.Raw}, terms: newTerms(), talkOf: map[uint64]uint32{}, names: map[uint32]bool{}}
 }
 
-// Len is how many documents there are, the removed ones included: their numbers are from 0 to Len-1.
+// Len returns the number of documents, the removed ones included: their numbers are from 0 to Len-1.
 func (x *Index) Len() int { return len(x.docs) }
 
-// Dead is how many documents were removed. Their terms are still there: who has removed many makes a new index.
+// Dead returns the number of removed documents. Their terms are still there: a caller who has removed many makes a new index.
 func (x *Index) Dead() int { return x.dead }
 
 // Add adds a document and returns its number.
@@ -109,7 +109,7 @@ func (x *Index) Add(d Doc) int {
 func (x *Index) link(n uint32, conversation uint64, length int) {
 	number := x.talkOf[conversation]
 	if number == 0 {
-		x.talks = append(x.talks, talk{})
+		x.talks = append(x.talks, talkEntry{})
 		number = uint32(len(x.talks))
 		x.talkOf[conversation] = number
 	}

@@ -40,8 +40,8 @@ func (l *lender) add(n uint32, part float32) {
 	}
 }
 
-// around gives the neighbours of a document a part of what it has by the current word.
-func (l *lender) around(d *doc, own float32) {
+// lendToNeighbours gives the neighbours of a document a part of what it has by the current word.
+func (l *lender) lendToNeighbours(d *doc, own float32) {
 	if l.one == 0 {
 		return
 	}
@@ -49,7 +49,7 @@ func (l *lender) around(d *doc, own float32) {
 	one, two := l.one*own, l.two*own
 	if d.prev != 0 {
 		l.add(d.prev-1, one)
-		if n := l.x.beyond(d.prev, false); n != 0 {
+		if n := l.x.neighbour(d.prev, false); n != 0 {
 			l.add(n-1, two)
 		}
 	}
@@ -59,7 +59,7 @@ func (l *lender) around(d *doc, own float32) {
 			one *= l.answer
 		}
 		l.add(d.next-1, one)
-		if n := l.x.beyond(d.next, true); n != 0 {
+		if n := l.x.neighbour(d.next, true); n != 0 {
 			l.add(n-1, two)
 		}
 	}
@@ -88,7 +88,7 @@ func (x *Index) Spread(own []float32, alone bool) []float32 {
 				continue
 			}
 			out[way.next-1] += one * score
-			if far := x.beyond(way.next, way.ahead); far != 0 {
+			if far := x.neighbour(way.next, way.ahead); far != 0 {
 				out[far-1] += two * score
 			}
 		}

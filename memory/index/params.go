@@ -4,21 +4,22 @@ package index
 type Params struct {
 	// K1 and B are those of BM25.
 	K1, B float64
-	// Near is how much of its score a document lends to those one and two places before and behind it in its conversation.
+	// Near is the share of its score that a document lends to those one and two places before and behind it in its conversation.
 	Near [2]float64
-	// Ahead is how much more the documents behind count than those before.
+	// Ahead is the factor by which the documents behind count more than those before.
 	Ahead float64
-	// Peak says how far several parts of one word, from a document itself and its neighbours, count as the largest of them only (1), and not as
-	// their sum (0): a word that is said three times in a row says no more than once.
+	// Peak weights, of several parts of one word from a document itself and its neighbours, the largest alone (1) against their sum (0): a
+	// word that is said three times in a row says no more than once.
 	Peak float64
-	// Answer is how much more a question lends to what was said to it, and Question how much less it counts itself: it is the answer that is looked
-	// for. Both hold where question and answer are of one lane, as between people; what models answer to people has its weight from its lane.
+	// Answer is the factor by which a question lends more to what was said to it, and Question that by which it counts less itself: it is
+	// the answer that is looked for. Both hold where question and answer are of one lane, as between people; what models answer to people
+	// has its weight from its lane.
 	Answer, Question float64
-	// Talk is how much of the score of its conversation, taken as one text, a document gets.
+	// Talk is the share of the score of its conversation, taken as one text, that a document gets.
 	Talk float64
-	// Speaker is how much a document counts more that was said by somebody whom the query names.
+	// Speaker is the extra weight of a document that was said by somebody whom the query names.
 	Speaker float64
-	// Name is what a word of the query counts that is the name of a speaker.
+	// Name is the weight of a word of the query that is the name of a speaker.
 	Name float64
 	// Lanes are the weights of the lanes.
 	Lanes [lanes]float64

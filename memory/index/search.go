@@ -15,14 +15,14 @@ type Hit struct {
 // Query is a search.
 type Query struct {
 	Text string
-	// Keep says which documents may be found; nil means all. The others still speak for their neighbours.
+	// Keep reports whether a document may be found; nil means all. The others still speak for their neighbours.
 	Keep func(doc int) bool
 	// Skip are lanes of which no document may be found. It says nothing that Keep could not say, and costs nothing to ask.
 	Skip [lanes]bool
-	// Favoured says which documents count Favour (at least 1) times as much as the others; nil means none.
+	// Favoured reports whether a document counts Favour (at least 1) times as much as the others; nil means none.
 	Favoured func(doc int) bool
 	Favour   float64
-	// Limit is how many hits are wanted.
+	// Limit is the number of hits wanted.
 	Limit int
 	// Alone leaves neighbours and conversations out of it.
 	Alone bool
@@ -42,7 +42,7 @@ type scratch struct {
 	touchedTk []uint32
 }
 
-// cell is what a search knows of a document.
+// cell is the state of a document in a search.
 type cell struct {
 	score float32
 	peak  float32 // the largest part of word
@@ -78,10 +78,10 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 				return
 			}
 			f := float32(tf)
-			own := idf * f * (k1 + 1) / (f + norms.of(d))
+			own := idf * f * (k1 + 1) / (f + norms.forDoc(d))
 			lend.add(n, own)
 			if !q.Alone {
-				lend.around(d, own)
+				lend.lendToNeighbours(d, own)
 			}
 			if together && d.talk != 0 {
 				if s.talkTF[d.talk-1] == 0 {
@@ -92,12 +92,12 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 		})
 		x.scoreTalks(w.weight)
 	}
-	return x.best(q, speakers)
+	return x.bestHits(q, speakers)
 }
 
-// beyond is the nearest passage of the turn behind, or before, that of a document; all three are numbers from 1. Of a turn of very many
+// neighbour is the nearest passage of the turn behind, or before, that of a document; all three are numbers from 1. Of a turn of very many
 // passages only some are stepped over.
-func (x *Index) beyond(n uint32, ahead bool) uint32 {
+func (x *Index) neighbour(n uint32, ahead bool) uint32 {
 	turn := x.docs[n-1].turn
 	for range 8 {
 		if ahead {
@@ -128,8 +128,8 @@ func (x *Index) scoreTalks(weight float64) {
 	}
 }
 
-// best chooses the documents with the highest scores.
-func (x *Index) best(q Query, speakers map[uint32]bool) (hits []Hit, total int) {
+// bestHits chooses the documents with the highest scores.
+func (x *Index) bestHits(q Query, speakers map[uint32]bool) (hits []Hit, total int) {
 	s := &x.scratch
 	limit := max(q.Limit, 0)
 	var lane [lanes]float32
@@ -199,7 +199,7 @@ func (x *Index) oneATurn(hits []Hit, limit int) []Hit {
 	return kept
 }
 
-// Turn is where a document stands: the number of its conversation, and its place there; 0 is none.
+// Turn returns the position of a document: the number of its conversation, and its place there; 0 is none.
 func (x *Index) Turn(n int) (talk, turn uint32) { return x.docs[n].talk, x.docs[n].turn }
 
 // push adds a hit to a heap whose first is the worst, and drops the worst when there are more than limit.
@@ -268,7 +268,7 @@ func (x *Index) queryTerms(text string) ([]wanted, map[uint32]bool) {
 	return out[:min(len(out), maxTerms)], speakers
 }
 
-// speaker is what stands for a name: of several words the first one.
+// speaker returns the hash that stands for a name: of several words, that of the first one.
 func (x *Index) speaker(name string) (first uint32) {
 	x.words.Each(name, func(word []byte) {
 		if first == 0 {
@@ -287,7 +287,7 @@ func (x *Index) norms() norms {
 	return norms{float32(x.p.K1 * (1 - x.p.B)), float32(x.p.K1 * x.p.B / max(average, 1))}
 }
 
-func (n norms) of(d *doc) float32 { return n.base + n.slope*float32(d.length) }
+func (n norms) forDoc(d *doc) float32 { return n.base + n.slope*float32(d.length) }
 
 // sized returns a slice of n zeros, in the memory of s when there is enough.
 func sized[T float32 | cell](s []T, n int) []T {

@@ -34,7 +34,7 @@ type termList struct {
 
 const termPage = 1 << 8 // 8 KiB
 
-func (l *termList) at(n uint32) *term { return &l.pages[n/termPage][n%termPage] }
+func (l *termList) term(n uint32) *term { return &l.pages[n/termPage][n%termPage] }
 
 // add adds a term and returns it.
 func (l *termList) add(hash uint64) *term {
@@ -42,7 +42,7 @@ func (l *termList) add(hash uint64) *term {
 		l.pages = append(l.pages, new([termPage]term))
 	}
 	l.count++
-	p := l.at(uint32(l.count - 1))
+	p := l.term(uint32(l.count - 1))
 	p.hash = hash
 	return p
 }
@@ -65,7 +65,7 @@ func (t *terms) find(hash uint64) *term {
 			t.slots[i] = uint32(t.list.count)
 			return p
 		}
-		if found := t.list.at(n - 1); found.hash == hash {
+		if found := t.list.term(n - 1); found.hash == hash {
 			return found
 		}
 	}
@@ -79,7 +79,7 @@ func (t *terms) get(hash uint64) *term {
 		if n == 0 {
 			return nil
 		}
-		if found := t.list.at(n - 1); found.hash == hash {
+		if found := t.list.term(n - 1); found.hash == hash {
 			return found
 		}
 	}
@@ -89,7 +89,7 @@ func (t *terms) grow() {
 	t.slots = make([]uint32, 2*len(t.slots))
 	mask := uint64(len(t.slots) - 1)
 	for n := range t.list.count {
-		i := t.list.at(uint32(n)).hash & mask
+		i := t.list.term(uint32(n)).hash & mask
 		for t.slots[i] != 0 {
 			i = (i + 1) & mask
 		}

@@ -148,7 +148,7 @@ func (w *Words) collect(text string, i int) int {
 			if c != text[i] {
 				skip = len("’")
 			}
-			if !begins(text[i+skip:]) {
+			if !beginsWord(text[i+skip:]) {
 				w.cut(start)
 				return i + skip
 			}
@@ -156,7 +156,7 @@ func (w *Words) collect(text string, i int) int {
 				w.cut(start)
 				w.run = append(w.run, c)
 				start = len(w.run)
-			} else if next := text[i+skip]; (next == 's' || next == 'S') && !begins(text[i+skip+1:]) {
+			} else if next := text[i+skip]; (next == 's' || next == 'S') && !beginsWord(text[i+skip+1:]) {
 				w.cut(start) // Caroline's
 				return i + skip + 1
 			}
@@ -182,7 +182,7 @@ func (w *Words) cut(start int) int {
 	return len(w.run)
 }
 
-// term is what the index takes of a part of a run; nil is nothing. It may be made in the place of the word.
+// term returns the term indexed for a part of a run; nil is nothing. It may be made in the place of the word.
 func (w *Words) term(word []byte) []byte {
 	switch {
 	case len(word) > maxTerm || !w.raw && isStop(word):
@@ -217,8 +217,8 @@ func (w *Words) pairs(text string, i int, term func([]byte)) int {
 	return i
 }
 
-// begins tells whether a text begins with a letter or a digit.
-func begins(text string) bool {
+// beginsWord reports whether a text begins with a letter or a digit.
+func beginsWord(text string) bool {
 	if text == "" {
 		return false
 	}

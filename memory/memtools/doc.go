@@ -1,4 +1,4 @@
-// Package memtools is what agents may do with the memory: four tools with the signatures that models know.
+// Package memtools offers agents the memory: four tools with the signatures that models know.
 //
 //	set, err := memtools.New(memtools.Options{Store: store, Notes: dir, Namespace: "project/3f2a", Client: "mcp"})
 //	answer, err := set.Search(ctx, memtools.SearchArguments{Query: "which database?"}, maxText)
@@ -14,16 +14,17 @@
 // # What an agent may not do
 //
 // Whatever a tool writes has the origin "agent": it is found on request and never pinned or put into a prompt by itself. update and delete
-// reach only notes that an agent wrote in the same namespace; records of the user, of tools and facts are for a person (plimsoll memory forget).
-// A search sees the namespaces of Options.Search and the records of its own credential's scope and of none.
+// reach only notes that an agent wrote in the same namespace; records of the user, of tools and facts are for a person (plimsoll memory
+// forget). A search sees the namespaces of Options.Search and the records of its own credential's scope and of none.
 //
 // # Answers
 //
-// A record is one line: its id, kind and origin, when it was said and where, and its words as a JSON string, so that no text of a record can pass for
-// a line of the answer, let alone for an instruction. The first line says that what follows is data. Lines of long records are cut to make a page fit
-// into what the client takes; get_memory has all of it.
+// A record is one line: its id, kind and origin, when it was said and where, and its words as a JSON string, so that no text of a record
+// can pass for a line of the answer, let alone for an instruction. The first line says that what follows is data. Lines of long records are
+// cut to make a page fit into what the client takes; get_memory has all of it.
 //
-// A note that is written with the memory tool is searched like any other: [Toolset.NoteChanged] keeps a record of it, up to date with the file.
+// A note that is written with the memory tool is searched like any other: [Toolset.NoteChanged] keeps a record of it, up to date with the
+// file.
 //
 // All methods may be called by any goroutine.
 package memtools

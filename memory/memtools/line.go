@@ -59,7 +59,7 @@ func Line(r memory.Record, words int) string {
 	return line
 }
 
-// source says where something stood, in plain words: no letter of it can end the line.
+// source returns the place where something stood, in plain words: no letter of it can end the line.
 func source(s memory.Source) string {
 	var parts []string
 	add := func(before, what string) {

@@ -57,7 +57,7 @@ func (t *Toolset) Manage(ctx context.Context, in ManageArguments) (string, error
 	if in.Action == "create" {
 		return t.create(ctx, content)
 	}
-	r, err := t.own(ctx, in.ID)
+	r, err := t.ownNote(ctx, in.ID)
 	if err != nil {
 		return "", err
 	}
@@ -91,8 +91,8 @@ func (t *Toolset) create(ctx context.Context, content string) (string, error) {
 	return "created memory " + added.IDs[0], nil
 }
 
-// own gives a record that an agent may change: a note of an agent in this namespace that is no file.
-func (t *Toolset) own(ctx context.Context, id string) (memory.Record, error) {
+// ownNote gives a record that an agent may change: a note of an agent in this namespace that is no file.
+func (t *Toolset) ownNote(ctx context.Context, id string) (memory.Record, error) {
 	found, err := t.visible(ctx, id, 0)
 	if err != nil {
 		return memory.Record{}, err

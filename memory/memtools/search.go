@@ -33,7 +33,7 @@ type Filter struct {
 const (
 	defaultLimit = 10
 	maxLimit     = 50
-	// maxWords is how much of a record's text a line of a search has, and minWords how little when the page is full.
+	// maxWords is the number of bytes of a record's text in a line of a search, and minWords that when the page is full.
 	maxWords, minWords = 600, 80
 	// maxAnswer is the text of an answer where the client does not say what it takes.
 	maxAnswer = 10_000

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/notes"
 )
 
-// Store is what the tools need of [memory.Store].
+// Store is the part of [memory.Store] that the tools need.
 type Store interface {
 	Add(ctx context.Context, records ...memory.Record) (memory.Added, error)
 	Update(ctx context.Context, r memory.Record) error
@@ -27,7 +27,7 @@ type Options struct {
 	Store Store
 	// Notes are the files of the tool memory; nil leaves it out. They are opened with [Toolset.NoteChanged] as their Changed.
 	Notes *notes.Dir
-	// Namespace is where tools write, and Search what they find in; nil is Namespace and "user".
+	// Namespace is the one that tools write to, and Search those that they search; nil is Namespace and "user".
 	Namespace string
 	Search    []string
 	// Scope is the credential's that asks; see [memory.Record].
@@ -81,7 +81,7 @@ func (t *Toolset) Instructions() string {
 	return instructions + toWrite
 }
 
-// Tool says what one tool is.
+// Tool describes one tool.
 type Tool struct {
 	Name, Title, Description          string
 	ReadOnly, Destructive, Idempotent bool

@@ -43,7 +43,7 @@ type Command struct {
 	WithSHA256 bool
 }
 
-// Writes tells whether a command changes anything.
+// Writes reports whether a command changes anything.
 func (c Command) Writes() bool { return c.Command != "view" }
 
 // Do carries a command out. The answer and the text of an error are what the model is to read.
@@ -220,7 +220,7 @@ func (d *Dir) write(root *os.Root, name, notePath, text string, before int64) er
 	return nil
 }
 
-// precondition tells whether the content that the command was meant for is still there.
+// precondition returns an error unless the content that the command was meant for is still there.
 func (d *Dir) precondition(c Command, text string) error {
 	if c.ContentSHA256 == "" || c.ContentSHA256 == digest(text) {
 		return nil

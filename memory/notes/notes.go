@@ -19,13 +19,13 @@ import (
 
 // The bounds of a directory of notes.
 const (
-	// MaxNote is how long one note may be: 100 kB, as in Anthropic's memory stores.
+	// MaxNote is the largest size of one note: 100 kB, as in Anthropic's memory stores.
 	MaxNote = 100_000
-	// MaxFiles is how many notes a directory holds.
+	// MaxFiles is the largest number of notes in a directory.
 	MaxFiles = 1000
-	// MaxTotal is how many bytes of notes a directory holds.
+	// MaxTotal is the largest size in bytes of the notes in a directory.
 	MaxTotal = 16 * limit.MiB
-	// MaxDepth is how many directories a note may lie deep.
+	// MaxDepth is the largest number of directories above a note.
 	MaxDepth = 16
 	// maxRead is the size from which on a file that a person put there is not read.
 	maxRead = 1 << 20

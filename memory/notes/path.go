@@ -17,10 +17,10 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// prefix is where the memory tool's paths begin.
+// prefix is the first element of the memory tool's paths.
 const prefix = "/memories"
 
-// maxPath is how long a path may be, and maxName one name in it: what common file systems take.
+// maxPath is the longest path in bytes, and maxName the longest name in it: what common file systems take.
 const (
 	maxPath = 1024
 	maxName = 200 // 255 bytes less the ending of a temporary file
@@ -60,7 +60,7 @@ func resolve(notePath string) (string, error) {
 	return name, nil
 }
 
-// temporary tells whether a name is one of a file that is being written (package atomicfile).
+// temporary reports whether a name is one of a file that is being written (package atomicfile).
 func temporary(name string) bool { return strings.Contains(name, ".tmp-") }
 
 // Refusal is an error whose text is meant for the model that made the call, as the memory tool's documentation words it.

@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// MaxProfile is how long the profile may be, blank lines at its ends aside.
+// MaxProfile is the largest size of the profile, blank lines at its ends aside.
 const MaxProfile = 2 * limit.KiB
 
 // The files of the profile.
@@ -70,7 +70,7 @@ func (p *Profile) InForce() (string, error) {
 	return c.Text, err
 }
 
-// ConfirmedAt is when the text in force was confirmed; it is zero when there is none.
+// ConfirmedAt returns the time at which the text in force was confirmed; it is zero when there is none.
 func (p *Profile) ConfirmedAt() (time.Time, error) {
 	c, err := p.confirmed()
 	return c.At, err
@@ -110,7 +110,7 @@ func (p *Profile) Draft() (string, error) {
 	return text, nil
 }
 
-// Pending tells whether the file differs from what is in force.
+// Pending reports whether the file differs from what is in force.
 func (p *Profile) Pending() (bool, error) {
 	draft, err := p.Draft()
 	if _, full := errors.AsType[*FullError](err); full {
@@ -123,7 +123,7 @@ func (p *Profile) Pending() (bool, error) {
 	return draft != c.Text, err
 }
 
-// Digest is what [Profile.Confirm] takes for a text.
+// Digest returns the digest of a text that [Profile.Confirm] takes.
 func Digest(text string) string { return digest(text) }
 
 // Confirm puts the file's text in force. shown is the [Digest] of the text that was shown to the person who confirms it: when the file is
@@ -217,7 +217,7 @@ func (p *Profile) putInForce(text string) error {
 	return nil
 }
 
-// unwritten says what to do when the profile could not be written. What was in force stays so.
+// unwritten returns the error, with its remedy, of a profile that could not be written. What was in force stays so.
 func (p *Profile) unwritten(err error) error {
 	return fmt.Errorf("the pinned profile: %w; %s", err, archive.NextStep(p.o.Dir, err))
 }
@@ -239,7 +239,7 @@ type Entry struct {
 	// ID is "pin-" and the first digits of a digest of the words.
 	ID   string
 	Text string
-	// Bytes is what it takes of the budget.
+	// Bytes is its share of the budget, in bytes.
 	Bytes int
 
 	block string // as it stands in the file

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// viewDepth is how deep a listing goes.
+// viewDepth is the depth of directories in a listing.
 const viewDepth = 2
 
 func (d *Dir) view(c Command) (string, error) {

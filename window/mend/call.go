@@ -144,13 +144,13 @@ func (m *mending) note(p *wire.Part) string {
 	return line
 }
 
-// sound tells whether arguments are JSON. Whatever JSON they are, a provider that wants an object can say so.
-func sound(text []byte) bool { return len(text) > 0 && json.Valid(text) }
+// isJSON reports whether arguments are JSON. The type is not checked: a provider that wants an object can say so.
+func isJSON(text []byte) bool { return len(text) > 0 && json.Valid(text) }
 
-// Arguments makes arguments of a call that providers take of those that a model wrote: closed where they only end too early. They come back as
-// they are where they are JSON.
+// Arguments returns a model's arguments of a call in a form that providers accept: closed where they only end too early. JSON is returned
+// unchanged.
 func Arguments(text string) string {
-	if sound([]byte(text)) {
+	if isJSON([]byte(text)) {
 		return text
 	}
 	object, _ := mended([]byte(text))
@@ -229,7 +229,7 @@ func plain(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// member is where the object lies that is a member of another one.
+// member returns the span of the object that is a member of another one, or a zero span.
 func (m *mending) member(object wire.Span, name string) wire.Span {
 	v := rawjson.Get(m.r.Raw(object), name)
 	if v.IsZero() || m.r.Body[object.Start+v.Start] != '{' {

@@ -104,13 +104,13 @@ func closed(text []byte) ([]byte, bool) {
 }
 
 // What may come next in an object or array.
-type wanted uint8
+type expected uint8
 
 const (
-	wantsValue    wanted = iota
-	wantsFirst           // a value, or the end of an empty array
-	wantsKey             // behind a comma
-	wantsFirstKey        // or the end of an empty object
+	wantsValue    expected = iota
+	wantsFirst             // a value, or the end of an empty array
+	wantsKey               // behind a comma
+	wantsFirstKey          // or the end of an empty object
 	wantsColon
 	wantsComma // or the end
 )

@@ -25,7 +25,7 @@ func (m *mending) ending() {
 			return // an open call: the client knows what it does, or the provider goes on with a tool of its own
 		}
 	}
-	if m.rules.prefill && !(m.rules.signed && m.thinks() && !startsWithThinking(msg)) {
+	if m.rules.prefill && !(m.rules.signed && m.hasThinkingBudget() && !startsWithThinking(msg)) {
 		m.trailing(i, msg)
 		return
 	}
@@ -51,7 +51,7 @@ func (m *mending) trailing(i int, msg *wire.Message) {
 	}
 	j := len(msg.Parts) - 1
 	p := &msg.Parts[j]
-	if p.Kind != wire.Text || len(p.Texts) != 1 || m.white(p.Texts[0]) {
+	if p.Kind != wire.Text || len(p.Texts) != 1 || m.isWhite(p.Texts[0]) {
 		return
 	}
 	text := string(wire.Unquote(nil, m.r.Raw(p.Texts[0])))
@@ -61,8 +61,8 @@ func (m *mending) trailing(i int, msg *wire.Message) {
 	}
 }
 
-// thinks tells whether thinking with a budget is asked for.
-func (m *mending) thinks() bool {
+// hasThinkingBudget reports whether thinking with a budget is asked for.
+func (m *mending) hasThinkingBudget() bool {
 	if m.r.ThinkingSpan.IsZero() || m.r.Body[m.r.ThinkingSpan.Start] != '{' {
 		return false
 	}
@@ -75,10 +75,10 @@ const leastBudget = 1024
 
 // thinking makes the budget and max_tokens fit, and switches thinking off where the turn under way has lost the block it began with.
 func (m *mending) thinking() {
-	if !m.rules.signed || !m.thinks() {
+	if !m.rules.signed || !m.hasThinkingBudget() {
 		return
 	}
-	if m.thoughtless() {
+	if m.lacksThinking() {
 		// "When `thinking` is enabled, a final `assistant` message must start with a thinking block … To avoid this requirement, disable `thinking`."
 		m.draft().Replace(m.r.ThinkingSpan, []byte(`{"type":"disabled"}`))
 		m.did(Budgeted, -1, "", 0)
@@ -103,8 +103,8 @@ func (m *mending) thinking() {
 	m.did(Budgeted, -1, "", 0)
 }
 
-// interleaved tells whether thinking may stand between calls: then its budget is that of a whole turn, and may be over max_tokens
-// (platform.claude.com "extended-thinking", 2026-11).
+// interleaved reports whether thinking may stand between calls: then its budget is that of a whole turn, and may be over
+// max_tokens (platform.claude.com "extended-thinking", 2026-11).
 func (m *mending) interleaved() bool {
 	const beta = "interleaved-thinking"
 	if len(m.r.Tools) == 0 {
@@ -116,8 +116,8 @@ func (m *mending) interleaved() bool {
 	return strings.Contains(string(rawjson.Get(m.r.Body, "anthropic_beta").Of(m.r.Body)), beta) // as it is given to Bedrock
 }
 
-// thoughtless tells whether the turn under way has calls and does not begin with thinking.
-func (m *mending) thoughtless() bool {
+// lacksThinking reports whether the current turn has calls and does not begin with thinking.
+func (m *mending) lacksThinking() bool {
 	first, calls := -1, false
 	for i := len(m.r.Messages) - 1; i >= 0; i-- {
 		msg := &m.r.Messages[i]
@@ -125,8 +125,8 @@ func (m *mending) thoughtless() bool {
 		case m.dropped[i] || msg.Role == wire.RoleSystem:
 		case msg.Role == wire.RoleAssistant:
 			first = i
-			calls = calls || has(msg, wire.Call)
-		case !has(msg, wire.Result) && !m.behindResults(i):
+			calls = calls || hasKind(msg, wire.Call)
+		case !hasKind(msg, wire.Result) && !m.behindResults(i):
 			i = 0 // the user's words that the turn began with
 		}
 	}
@@ -138,7 +138,7 @@ func (m *mending) thoughtless() bool {
 		if p.Kind == wire.Reasoning && p.Sealed.Len() > 2 || first < m.from && p.Kind == wire.Reasoning {
 			return false
 		}
-		if empty, _ := m.blank(p); p.Kind == wire.Text && empty || p.Kind == wire.Reasoning {
+		if empty, _ := m.isBlank(p); p.Kind == wire.Text && empty || p.Kind == wire.Reasoning {
 			continue
 		}
 		return p.Kind != wire.Other
@@ -146,17 +146,17 @@ func (m *mending) thoughtless() bool {
 	return false
 }
 
-// behindResults tells whether a message of the user comes right after one with results: the provider takes them as one.
+// behindResults reports whether a message of the user comes right after one with results: the provider takes them as one.
 func (m *mending) behindResults(i int) bool {
 	for i--; i >= 0 && m.r.Messages[i].Role == wire.RoleUser; i-- {
-		if has(&m.r.Messages[i], wire.Result) {
+		if hasKind(&m.r.Messages[i], wire.Result) {
 			return true
 		}
 	}
 	return false
 }
 
-func has(msg *wire.Message, kind wire.PartKind) bool {
+func hasKind(msg *wire.Message, kind wire.PartKind) bool {
 	for j := range msg.Parts {
 		if msg.Parts[j].Kind == kind {
 			return true

@@ -6,10 +6,10 @@ import (
 	"encoding/binary"
 )
 
-// headerBytes is how much of an image is decoded to find its size: more than fonts, previews and profiles in front of it have.
+// headerBytes is the number of bytes of an image decoded to find its size: more than the fonts, previews and profiles in front of it take.
 const headerBytes = 768 << 10
 
-// header is what the first bytes of an image say.
+// header is the information read from the first bytes of an image.
 type header struct {
 	kind          string // its media type; "" when it is none of the four that providers take
 	width, height int    // in pixels; 0 when it cannot be told
@@ -17,7 +17,7 @@ type header struct {
 	deep          bool   // two bytes for a colour, or kept in pieces while it is decoded: it needs more memory than others
 }
 
-// isBase64 tells whether a text is base64, whatever it holds.
+// isBase64 reports whether a text is base64, whatever it encodes.
 func isBase64(text []byte) bool {
 	if len(text) == 0 || len(text)%4 == 1 {
 		return false

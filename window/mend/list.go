@@ -41,11 +41,11 @@ func (l *list) replace(i int, with []byte) {
 	l.with[i] = with
 }
 
-// left is how many elements stay.
-func (l *list) left() int { return len(l.at) - len(l.gone) }
+// remaining returns the number of elements that stay.
+func (l *list) remaining() int { return len(l.at) - len(l.gone) }
 
-// done makes the edits: of single elements where their number stays, else of the whole.
-func (l *list) done() {
+// apply makes the edits: of single elements where their number stays, else of the whole.
+func (l *list) apply() {
 	if len(l.gone) == 0 && l.first == nil {
 		for i, with := range l.with {
 			l.m.draft().Replace(l.at[i], with)

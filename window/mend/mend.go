@@ -70,13 +70,13 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if o.Model == "" {
 		o.Model = r.Model
 	}
-	next, actions, err := once(r, o)
+	next, actions, err := mendOnce(r, o)
 	rounds := 0
 	// What was mended may show something else: a mark too many in a list that was written anew.
 	for before := r; err == nil && next != before && rounds < maxRounds; rounds++ {
 		var more []Action
 		before = next
-		next, more, err = once(before, o)
+		next, more, err = mendOnce(before, o)
 		actions = append(actions, slices.DeleteFunc(more, func(a Action) bool { return a.Kind == Cut })...)
 	}
 	if err != nil {
@@ -86,11 +86,11 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return next, actions, nil
 }
 
-// maxRounds is how often what was mended is looked at again. One round finds something in a request that was odd in many ways at once.
+// maxRounds limits how often a mended request is checked again. One round is enough unless a request has several faults at once.
 const maxRounds = 3
 
-// once mends a request in one round.
-func once(r *wire.Request, o Options) (*wire.Request, []Action, error) {
+// mendOnce mends a request in one round.
+func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	m := &mending{r: r, o: o, rules: rulesOf(r.Dialect, o), from: min(max(o.From, 0), len(r.Messages))}
 	m.system()
 	m.images()

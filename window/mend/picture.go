@@ -233,7 +233,7 @@ func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 	case !isBase64(text), h.kind == "" && strings.HasPrefix(pic.kind, "image/"), h.kind != "" && h.kind != "image/heic" && !h.late && min(h.width, h.height) == 0:
 		return m.describe(i, p, pic, "[An image that could not be read stood here.]")
 	case h.kind == "":
-		return m.describe(i, p, pic, "[A file of the type "+clean(pic.kind)+" stood here, where only images may.]")
+		return m.describe(i, p, pic, "[A file of the type "+cleanType(pic.kind)+" stood here, where only images may.]")
 	}
 	side := u.side
 	if m.crowd {
@@ -318,8 +318,8 @@ func grouped(n int) string {
 	return s
 }
 
-// clean is a media type that fits into a line.
-func clean(kind string) string {
+// cleanType is a media type that fits into a line.
+func cleanType(kind string) string {
 	if kind == "" {
 		return "(none)"
 	}

@@ -22,7 +22,7 @@ func (m *mending) result(i, j int, p *wire.Part) {
 			return
 		}
 	case d.SilentError:
-		if p.Failed && m.silent(p) {
+		if p.Failed && m.isEmptyResult(p) {
 			// "content cannot be empty if `is_error` is true" (oh-my-pi#2250, trae-agent#231)
 			m.draft().ReplaceResult(i, j, lines(line, failedSilently))
 			m.did(Filled, i, p.CallID, 0)
@@ -81,7 +81,7 @@ func (m *mending) blocks(i int, p *wire.Part, line string) {
 			}
 		}
 	}
-	if l.left() == 0 && l.first == nil && len(l.gone) > 0 {
+	if l.remaining() == 0 && l.first == nil && len(l.gone) > 0 {
 		with := []byte(`""`)
 		if !m.rules.dialect.StringContent {
 			with = append(append([]byte{'['}, wire.TextElement(m.r.Dialect, wire.RoleUser, modelSaidNothing)...), ']')
@@ -89,26 +89,26 @@ func (m *mending) blocks(i int, p *wire.Part, line string) {
 		m.draft().Replace(p.Content, with)
 		return
 	}
-	l.done()
+	l.apply()
 }
 
-// hollowText tells whether a text in a result is one that the provider refuses.
+// hollowText reports whether the provider refuses a text in a result as empty.
 func (m *mending) hollowText(lit wire.Span) bool {
-	return lit.Len() == 2 || m.rules.dialect.NoBlankText && m.white(lit)
+	return lit.Len() == 2 || m.rules.dialect.NoBlankText && m.isWhite(lit)
 }
 
-// hasEmpty tells whether one of the texts of a result is of that kind.
+// hasEmpty reports whether a result contains such a text.
 func (m *mending) hasEmpty(p *wire.Part) bool {
 	return slices.ContainsFunc(p.Texts, m.hollowText)
 }
 
-// silent tells whether a result has neither words nor anything else.
-func (m *mending) silent(p *wire.Part) bool {
+// isEmptyResult reports whether a result has neither words nor anything else.
+func (m *mending) isEmptyResult(p *wire.Part) bool {
 	if len(p.Media) > 0 {
 		return false
 	}
 	for _, lit := range p.Texts {
-		if lit.Len() > 2 && !m.white(lit) {
+		if lit.Len() > 2 && !m.isWhite(lit) {
 			return false
 		}
 	}
@@ -169,7 +169,7 @@ func (m *mending) response(i int, p *wire.Part, line string) {
 			l.replace(k, with)
 		}
 	}
-	l.done()
+	l.apply()
 }
 
 // noted adds the line to an object.

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// rules are what a provider holds the contents of a request to. docs/refusals.md has their words and where they are from.
+// rules are the requirements of a provider for the contents of a request. docs/refusals.md has their words and where they are from.
 type rules struct {
 	dialect *wire.Rules
 	claude  bool // a Claude, in whatever dialect: gateways hand the blocks on
@@ -29,7 +29,7 @@ type rules struct {
 	pictures pictureRules
 }
 
-// pictureRules are what images are held to.
+// pictureRules are a provider's requirements for images.
 type pictureRules struct {
 	types     []string // media types that are taken; none: images are not looked at
 	exact     bool     // the type that is said must be that of the bytes
@@ -54,7 +54,7 @@ const (
 	bigWindow       = 200_000 // tokens
 )
 
-// webTypes are what Anthropic and OpenAI take.
+// webTypes lists the media types that Anthropic and OpenAI take.
 var webTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 func rulesOf(of wire.Dialect, o Options) rules {
@@ -63,7 +63,7 @@ func rulesOf(of wire.Dialect, o Options) rules {
 	u := rules{
 		dialect: d, claude: claude,
 		openai:     d.OpenAI && (family == tokens.FamilyO200K || family == tokens.FamilyCL100K) && !strings.Contains(o.Model, "gpt-oss"),
-		prefill:    !o.NoPrefill && goesOn(d, family, o.Model),
+		prefill:    !o.NoPrefill && acceptsPrefill(d, family, o.Model),
 		signed:     d.SignedThinking && (claude || !d.Mixed),
 		noTrailing: d.NoTrailing && !d.Mixed || claude,
 		noBlank:    d.NoBlankText || o.NoBlank,
@@ -97,7 +97,7 @@ func rulesOf(of wire.Dialect, o Options) rules {
 // onlyBase64 tells the platforms on which a Claude takes no address of an image (platform.claude.com "vision", 2026-11).
 func onlyBase64(provider string) bool { return provider == "bedrock" || provider == "vertex" }
 
-// mostImages is how many images a request may have; 0 is any number.
+// mostImages returns the number of images that a request may have; 0 is any number.
 func (m *mending) mostImages(images int) int {
 	if m.o.MaxImages > 0 || !m.rules.claude || images <= claudeImages {
 		return m.o.MaxImages
@@ -119,8 +119,8 @@ func isKimi(model string) bool {
 // newer has it again, 2026-11; Mythos, which came without a number at first, never had it). Haiku 4.5 is the newest with it.
 const noPrefillMajor, noPrefillMinor = 4, 6
 
-// goesOn tells whether a model goes on from a last message of its own.
-func goesOn(d *wire.Rules, family tokens.Family, model string) bool {
+// acceptsPrefill reports whether a model accepts a last message of its own and continues it.
+func acceptsPrefill(d *wire.Rules, family tokens.Family, model string) bool {
 	switch family {
 	case tokens.FamilyClaude, tokens.FamilyClaude47:
 		major, minor, ok := claudeVersion(model)

@@ -17,10 +17,10 @@ import (
 const (
 	// maxDecoded is the most memory that one image may take while it is decoded, in bytes.
 	maxDecoded = 64 << 20
-	// maxPixels is how many pixels of all images of a request are decoded, so that it ends in some seconds.
+	// maxPixels limits the pixels decoded of all images of a request, so that it ends in some seconds.
 	maxPixels = 1 << 28
-	// smallSide is what an image is made smaller to: within Anthropic's limit for many images, so that it has to be done once, and no less
-	// than its models look at (2,576 pixels from 4.7 on, 1,568 before; platform.claude.com "vision", 2026-11).
+	// smallSide is the side in pixels that an image is scaled down to: within Anthropic's limit for many images, so that it has to be done
+	// once, and no less than its models look at (2,576 pixels from 4.7 on, 1,568 before; platform.claude.com "vision", 2026-11).
 	smallSide = claudeCrowdSide
 	// quality is that of JPEG, in which all is written: letters on a screen stay readable, and a writer of PNG would be 0.1 MB of the program.
 	quality = 90

@@ -16,15 +16,15 @@ const (
 	goOn             = "[Go on from where the last message ends.]"
 )
 
-// blank tells whether a text is empty, or all white space.
-func (m *mending) blank(p *wire.Part) (empty, white bool) {
+// isBlank reports whether a part's text is empty, or all white space.
+func (m *mending) isBlank(p *wire.Part) (empty, white bool) {
 	if len(p.Texts) == 0 {
 		return true, true
 	}
 	for _, lit := range p.Texts {
 		if lit.Len() > 2 {
 			empty = false
-			if !m.white(lit) {
+			if !m.isWhite(lit) {
 				return false, false
 			}
 			white = true
@@ -33,8 +33,8 @@ func (m *mending) blank(p *wire.Part) (empty, white bool) {
 	return !white, true
 }
 
-// white tells whether a literal is all white space. It looks at the first byte of most, and decodes the rest.
-func (m *mending) white(lit wire.Span) bool {
+// isWhite reports whether a literal is all white space. It looks at the first byte of most, and decodes the rest.
+func (m *mending) isWhite(lit wire.Span) bool {
 	if c := m.r.Body[lit.Start+1]; c > ' ' && c < utf8.RuneSelf && c != '\\' {
 		return false
 	}
@@ -93,11 +93,11 @@ func wordless(d *wire.Rules, msg *wire.Message) bool {
 	return d.Items && msg.Role != wire.RoleUser && len(msg.Parts) == 1 && msg.Parts[0].Kind != wire.Text && msg.Parts[0].Kind != wire.Media || msg.Role == wire.RoleTool && !d.Untyped || msg.Role == wire.RoleOther
 }
 
-// judge tells whether a part stays.
+// judge reports whether a part stays; if not, kind is the action to report.
 func (m *mending) judge(p *wire.Part) (keep bool, kind string) {
 	switch p.Kind {
 	case wire.Text:
-		empty, white := m.blank(p)
+		empty, white := m.isBlank(p)
 		switch {
 		case m.rules.dialect.SealedAlone && !p.Sealed.IsZero():
 			return true, "" // a signature comes in a part of its own, without words
@@ -116,14 +116,14 @@ func (m *mending) judge(p *wire.Part) (keep bool, kind string) {
 	return true, ""
 }
 
-// onlyWhite tells whether a message says nothing but white space.
+// onlyWhite reports whether a message contains nothing but white space.
 func (m *mending) onlyWhite(msg *wire.Message) bool {
 	for j := range msg.Parts {
 		p := &msg.Parts[j]
 		if p.Kind == wire.Reasoning {
 			continue
 		}
-		if _, white := m.blank(p); p.Kind != wire.Text || !white || m.rules.dialect.SealedAlone && !p.Sealed.IsZero() {
+		if _, white := m.isBlank(p); p.Kind != wire.Text || !white || m.rules.dialect.SealedAlone && !p.Sealed.IsZero() {
 			return false
 		}
 	}
@@ -145,10 +145,10 @@ func (m *mending) hollow(i int, msg *wire.Message) {
 	case msg.Role == wire.RoleSystem && !turns:
 		m.drop(i)
 		return
-	case before >= 0 && msg.Role == wire.RoleAssistant && (!turns || m.is(before, wire.RoleUser) && (after < 0 || m.is(after, wire.RoleUser))):
+	case before >= 0 && msg.Role == wire.RoleAssistant && (!turns || m.hasRole(before, wire.RoleUser) && (after < 0 || m.hasRole(after, wire.RoleUser))):
 		m.drop(i)
 		return
-	case after >= 0 && msg.Role == wire.RoleUser && !turns && (before >= 0 || m.is(after, wire.RoleUser)):
+	case after >= 0 && msg.Role == wire.RoleUser && !turns && (before >= 0 || m.hasRole(after, wire.RoleUser)):
 		m.drop(i)
 		return
 	}
@@ -171,7 +171,7 @@ func (m *mending) neighbour(i, by int) int {
 	return -1
 }
 
-func (m *mending) is(i int, role wire.Role) bool { return m.r.Messages[i].Role == role }
+func (m *mending) hasRole(i int, role wire.Role) bool { return m.r.Messages[i].Role == role }
 
 // content puts an empty text where a message has none at all, or an empty list, for those who take the text but not its absence
 // ("Invalid value for 'content': expected a string, got null.").
@@ -224,7 +224,7 @@ func (m *mending) system() {
 		return
 	}
 	if m.r.Body[m.r.SystemSpan.Start] == '"' {
-		if lit := m.r.SystemSpan; lit.Len() > 2 && m.white(lit) {
+		if lit := m.r.SystemSpan; lit.Len() > 2 && m.isWhite(lit) {
 			m.draft().Replace(lit, []byte(`""`))
 			m.did(Emptied, -1, "", lit.Len())
 		}
@@ -237,7 +237,7 @@ func (m *mending) system() {
 		for i < len(l.at) && l.at[i] != p.Span { // a cache mark that is an element
 			i++
 		}
-		if empty, white := m.blank(p); p.Kind == wire.Text && (empty || white) && i < len(l.at) {
+		if empty, white := m.isBlank(p); p.Kind == wire.Text && (empty || white) && i < len(l.at) {
 			l.drop(i)
 			m.gone = append(m.gone, p.Span)
 			m.did(Emptied, -1, "", p.Span.Len())
@@ -249,7 +249,7 @@ func (m *mending) system() {
 		m.draft().Replace(m.r.SystemSpan, m.nothing())
 		return
 	}
-	l.done()
+	l.apply()
 }
 
 // nothing is an empty content.

@@ -20,9 +20,9 @@ const (
 
 // Overrides are windows that a user has set, in tokens.
 type Overrides struct {
-	// Provider says who is behind an upstream whose address does not tell, by one of the
-	// names of LLM_PROVIDER: "azure-openai" makes the override for Azure count at an upstream
-	// that speaks OpenAI's protocol. "" and "auto" leave it to the upstream.
+	// Provider names the provider of an upstream whose address does not show it, as one of the
+	// names of LLM_PROVIDER: "azure-openai" makes the override for Azure count at an upstream that
+	// speaks OpenAI's protocol. "" and "auto" leave it to the upstream.
 	Provider string
 	// Max is for every model; 0 is none.
 	Max int
@@ -34,11 +34,11 @@ type Overrides struct {
 	ByProvider map[string]int
 }
 
-// A ModelOverride is what a user has said of one model, in tokens; 0 is nothing.
+// A ModelOverride holds a user's limits for one model, in tokens; 0 is unset.
 type ModelOverride struct{ Context, Output int }
 
-// of is what is said of a model.
-func (o Overrides) of(model string) ModelOverride {
+// forModel returns the override of a model, or the zero value.
+func (o Overrides) forModel(model string) ModelOverride {
 	if len(o.ByModel) == 0 {
 		return ModelOverride{}
 	}

@@ -23,8 +23,8 @@ const (
 	schema = 1
 	// maxFile bounds a file that is read: 256 models take 50 KiB.
 	maxFile = 1 << 20
-	// lockWait is how long a refused request waits for other writers, each of whom holds the lock until
-	// the disk has the file: milliseconds, or tenths of a second on a busy disk. After that what
+	// lockWait limits how long a refused request waits for other writers, each of whom holds the lock
+	// until the disk has the file: milliseconds, or tenths of a second on a busy disk. After that what
 	// was learned is written with what is learned next, or retrySave later.
 	lockWait  = 2 * time.Second
 	retrySave = 5 * time.Second
@@ -37,7 +37,7 @@ type document struct {
 	Models   map[string]*learnedLimit `json:"models"`
 }
 
-// stamp tells whether a file is another than it was.
+// stamp identifies the state of a file, to detect a change.
 type stamp struct {
 	size int64
 	when time.Time
@@ -58,14 +58,14 @@ func (x *Resolver) path(name string) string {
 	return filepath.Join(x.o.Dir, "limits-"+strings.Trim(readable, ".")+"-"+hex.EncodeToString(sum[:4])+".json")
 }
 
-// hear takes over what others have learned, when it is time to look. For the first look at an upstream
+// reload takes over what others have learned, when it is time to look. For the first look at an upstream
 // all wait who ask for it; later ones hold up nobody else.
-func (x *Resolver) hear(name string) {
+func (x *Resolver) reload(name string) {
 	if x.o.Dir == "" {
 		return
 	}
 	due := func(now time.Time) (u *upstream, yes bool) {
-		u = x.known(name)
+		u = x.upstream(name)
 		if u.checked.IsZero() {
 			return u, true
 		}
@@ -202,7 +202,7 @@ func (x *Resolver) save(name string) {
 		return
 	}
 	x.mu.Lock()
-	u := x.known(name)
+	u := x.upstream(name)
 	due := u.unsaved && time.Since(u.failed) >= retrySave
 	x.mu.Unlock()
 	if !due {

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// An Entry is what is known of one model at one place.
+// An Entry holds the limits of one model at one upstream.
 type Entry struct {
 	// Upstream is a provider, "any" for what a model takes where nobody knows better, or the upstream that taught a limit.
 	Upstream string

@@ -61,7 +61,7 @@ func takeApart(model string) name {
 	model, n.explicit = cutVariant(model)
 	folded := strings.Trim(spelling.Fold(model), "-/")
 	for {
-		n.around(folded)
+		n.addWithoutVendor(folded)
 		_, rest, ok := strings.Cut(folded, "/")
 		if !ok {
 			break
@@ -93,9 +93,9 @@ var (
 	}
 )
 
-// around adds a name, and what is left of it without a region and a vendor. A vendor goes
+// addWithoutVendor adds a name, and what is left of it without a region and a vendor. A vendor goes
 // only where a name is left that has letters, so that "gemini-2-5-pro" is not cut.
-func (n *name) around(folded string) {
+func (n *name) addWithoutVendor(folded string) {
 	n.add(folded)
 	for _, region := range regions {
 		if rest, ok := strings.CutPrefix(folded, region); ok {
@@ -168,8 +168,8 @@ func isMethod(s string) bool {
 	return false
 }
 
-// longByBeta tells whether it is the beta header that gives the model a million tokens:
-// Sonnet 4 and 4.5. Newer ones have them without, others never.
+// longByBeta reports whether a model has a window of a million tokens only with the beta header:
+// Sonnet 4 and 4.5. Newer ones have it without, others never.
 func (n name) longByBeta() bool {
 	return slices.ContainsFunc(n.spellings, func(s string) bool {
 		return s == "claude-sonnet-4" || s == "claude-sonnet-4-0" || s == "claude-sonnet-4-5" || s == "claude-4-sonnet"

@@ -15,7 +15,7 @@ func Provider(upstream string) string {
 	return serverOf(upstream).provider
 }
 
-// A server is what the name of an upstream says of it.
+// A server is what can be derived from the name of an upstream.
 type server struct {
 	provider string // by its address or else by its protocol
 	at       string // by its address alone
@@ -46,11 +46,11 @@ func split(upstream string) (protocol, address string) {
 	return upstream, upstream
 }
 
-// MayTruncate tells whether a server might cut a long input of a model without a word: one
-// that a user runs, or one that nobody knows, with a model that anybody can run. The
-// providers known here refuse it, and so does whoever stands behind a gateway that has
-// their models; when these report less input than was sent they had another reason, such
-// as a client's own clear_* edits, or tokens of a cache that the gateway left out.
+// MayTruncate reports whether a server might silently cut a long input of a model: one that a user
+// runs, or an unknown one, with a model that anybody can run. The providers known here refuse it,
+// and so does whoever stands behind a gateway that has their models; when these report less input
+// than was sent the cause is another, such as a client's own clear_* edits, or tokens of a cache
+// that the gateway left out.
 func MayTruncate(upstream, model string) bool {
 	if at := serverOf(upstream).at; at != "" && !isLocal(at) {
 		return false
@@ -58,16 +58,16 @@ func MayTruncate(upstream, model string) bool {
 	return !slices.ContainsFunc(parseName(model).spellings, isClosed)
 }
 
-// CutsSilently tells whether a server is to be taken for one that cuts a long input without a word, before it has been seen to: of
-// those that may ([MayTruncate]) the ones that run Ollama, LM Studio or llama.cpp by their name or port, and a server that nobody knows
-// on this machine or in a private network. Whoever serves models at a public address refuses what is too long.
+// CutsSilently reports whether a server is assumed to cut a long input silently before it was seen to: of those that may
+// ([MayTruncate]) the ones that run Ollama, LM Studio or llama.cpp by their name or port, and an unknown server on this machine or in a
+// private network. A server of models at a public address refuses what is too long.
 func CutsSilently(upstream, model string) bool {
 	s := serverOf(upstream)
 	return (isLocal(s.at) || s.private) && MayTruncate(upstream, model)
 }
 
-// isPrivate tells whether an address is on this machine or in a private network, as far as it says so by itself: no name is looked up. A
-// name without a public suffix is, and so is what is reached without encryption.
+// isPrivate reports whether an address is on this machine or in a private network, judged by its text alone: no name is looked up. A
+// name without a public suffix counts as private, and so does an address without encryption.
 func isPrivate(address string) bool {
 	u, err := url.Parse(strings.ToLower(address))
 	if err != nil || u.Host == "" {

@@ -29,7 +29,7 @@ const (
 	maxRefreshed = 8 << 20
 )
 
-// Refreshed says what the user has put in front of the built-in catalogue; the zero value is nothing.
+// Refreshed describes the limits that the user has put in front of the built-in catalogue; the zero value means none.
 type Refreshed struct {
 	Origin string    `json:"origin"` // file or address
 	Form   string    `json:"form,omitempty"`
@@ -139,7 +139,7 @@ func Open(dir string) (*Catalogue, error) {
 	return c, nil
 }
 
-// current tells whether the file is the one that was read.
+// current reports whether the file is still the one that was read.
 func (c *Catalogue) current(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, refreshedFile))
 	if err != nil {

@@ -12,22 +12,22 @@ import (
 
 // Bounds of a [Resolver].
 const (
-	// MaxUpstreams is how many upstreams are kept in memory; the one not used for longest goes.
+	// MaxUpstreams is the number of upstreams kept in memory; the one not used for longest goes.
 	MaxUpstreams = 64
-	// MaxModels is how many models are kept of one upstream, in memory and on disk; the one
+	// MaxModels is the number of models kept of one upstream, in memory and on disk; the one
 	// learned longest ago goes.
 	MaxModels = 256
-	// LearnedFor is how long a limit is believed that a provider named. Below it nothing shows
-	// that it no longer holds: a local server that is started again with a larger window, or a
-	// provider's slip, would count as long as it is believed. After that the catalogue counts
+	// LearnedFor is the time for which a limit that a provider named is believed. Below it nothing
+	// shows that it no longer holds: a local server that is started again with a larger window, or
+	// a provider's slip, would count as long as it is believed. After that the catalogue counts
 	// again, and a refusal, which the client does not see, teaches anew.
 	LearnedFor = 24 * time.Hour
-	// GuessedFor is how long a limit is believed that no refusal named.
+	// GuessedFor is the time for which a limit that no refusal named is believed.
 	GuessedFor = time.Hour
 	// justAccepted is for how long an accepted request speaks against a smaller limit. A
 	// server may be started again with a smaller window.
 	justAccepted = 10 * time.Minute
-	// recheck is how often the file of an upstream is looked at for what others learned.
+	// recheck is the interval at which the file of an upstream is checked for limits that others learned.
 	recheck = 5 * time.Second
 )
 
@@ -47,7 +47,7 @@ type Options struct {
 	Warn func(text string)
 }
 
-// A Resolver says which window counts. Make one with [NewResolver].
+// A Resolver resolves the window of a model from all its sources. Make one with [NewResolver].
 type Resolver struct {
 	o Options
 
@@ -55,7 +55,7 @@ type Resolver struct {
 	// request asks for its window.
 	mu        sync.Mutex
 	upstreams map[string]*upstream
-	told      map[toldKey]Window
+	told      map[listedKey]Window
 
 	reading, writing sync.Mutex // one goroutine at a time
 
@@ -75,7 +75,7 @@ func NewResolver(o Options) *Resolver {
 	return &Resolver{o: o, upstreams: map[string]*upstream{}, warned: map[string]bool{}}
 }
 
-// upstream is what is known of one.
+// upstream holds the limits learned of one upstream.
 type upstream struct {
 	models  map[string]*learnedLimit
 	used    time.Time
@@ -85,7 +85,7 @@ type upstream struct {
 	failed  time.Time // when it could not be written last
 }
 
-// A learnedLimit is what was learned of one model.
+// A learnedLimit is the limit learned of one model.
 type learnedLimit struct {
 	Limit   int       `json:"limit"` // 0: a limit that turned out wrong
 	Learned time.Time `json:"learned"`
@@ -122,8 +122,8 @@ func (x *Resolver) Window(upstream, model string, betas []string) Window {
 		}
 		w, known = listed, true
 	}
-	learned := x.learned(upstream, modelKey(model, betas))
-	said := x.o.Overrides.of(model)
+	learned := x.learnedLimit(upstream, modelKey(model, betas))
+	said := x.o.Overrides.forModel(model)
 	override := said.Context
 	if override == 0 {
 		override = x.o.Overrides.window(upstream)
@@ -188,12 +188,12 @@ func (x *Resolver) openCatalogue() *Catalogue {
 	return c
 }
 
-// learned is what was learned of a model and counts now, 0 for nothing.
-func (x *Resolver) learned(name, key string) int {
-	x.hear(name)
+// learnedLimit returns the limit in tokens that was learned of a model and is in force, or 0.
+func (x *Resolver) learnedLimit(name, key string) int {
+	x.reload(name)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.known(name).models[key].inForce(time.Now())
+	return x.upstream(name).models[key].inForce(time.Now())
 }
 
 // Learn takes in a limit that a refusal taught: named by the provider, or found out by
@@ -207,11 +207,11 @@ func (x *Resolver) Learn(upstream, model string, betas []string, limit int, name
 	if limit < MinContext || limit > MaxContext {
 		return false, fmt.Sprintf("a window of %d tokens is not plausible (%d to %d are)", limit, MinContext, MaxContext)
 	}
-	x.hear(upstream)
+	x.reload(upstream)
 	defer x.save(upstream)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	now, u := time.Now(), x.known(upstream)
+	now, u := time.Now(), x.upstream(upstream)
 	l := u.limitOf(modelKey(model, betas))
 	if limit < l.accepted && now.Sub(l.acceptedAt) < justAccepted && !named {
 		limit = l.accepted
@@ -244,11 +244,11 @@ func (x *Resolver) Accepted(upstream, model string, betas []string, input int) {
 	if input <= 0 || input > MaxContext {
 		return
 	}
-	x.hear(upstream)
+	x.reload(upstream)
 	defer x.save(upstream)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	now, u := time.Now(), x.known(upstream)
+	now, u := time.Now(), x.upstream(upstream)
 	l := u.limitOf(modelKey(model, betas))
 	if input >= l.accepted || now.Sub(l.acceptedAt) >= justAccepted {
 		l.accepted, l.acceptedAt = input, now
@@ -261,8 +261,8 @@ func (x *Resolver) Accepted(upstream, model string, betas []string, input int) {
 	}
 }
 
-// known returns the state of an upstream. The lock is held.
-func (x *Resolver) known(name string) *upstream {
+// upstream returns the state of an upstream. The lock is held.
+func (x *Resolver) upstream(name string) *upstream {
 	name = name[:min(len(name), 256)]
 	u := x.upstreams[name]
 	if u == nil {

@@ -24,9 +24,9 @@ type table struct {
 	source string
 }
 
-// A Catalogue is where windows of models are looked up. Make one with [Open]; the zero value is the built-in one.
+// A Catalogue looks up the windows of models. Make one with [Open]; the zero value is the built-in one.
 type Catalogue struct {
-	// Refreshed says what the user has put in front of the built-in one.
+	// Refreshed describes what the user has put in front of the built-in catalogue.
 	Refreshed Refreshed
 	text      string // of that
 }
@@ -69,7 +69,7 @@ func (c *Catalogue) linesOf(provider string) iter.Seq2[string, Window] {
 
 // find bisects the table for a folded key.
 func (t table) find(key string) (Window, bool) {
-	rest := t.from(key)
+	rest := t.tail(key)
 	if line, _, _ := strings.Cut(rest, "\n"); strings.HasPrefix(line, key) {
 		if limits, ok := strings.CutPrefix(line[len(key):], " "); ok {
 			return t.limits(limits), true
@@ -93,7 +93,7 @@ func (t table) limits(text string) Window {
 func (t table) linesOf(provider string) iter.Seq2[string, Window] {
 	return func(yield func(string, Window) bool) {
 		prefix := provider + "/"
-		for rest := t.from(prefix); strings.HasPrefix(rest, prefix); {
+		for rest := t.tail(prefix); strings.HasPrefix(rest, prefix); {
 			line, after, _ := strings.Cut(rest, "\n")
 			key, limits, _ := strings.Cut(line, " ")
 			if !yield(key, t.limits(limits)) {
@@ -104,8 +104,8 @@ func (t table) linesOf(provider string) iter.Seq2[string, Window] {
 	}
 }
 
-// from is the table from the first line on whose key is not before key.
-func (t table) from(key string) string {
+// tail is the table from the first line on whose key is not before key.
+func (t table) tail(key string) string {
 	lo, hi := 0, len(t.text) // both at the beginning of a line
 	for lo < hi {
 		mid := lo + (hi-lo)/2

@@ -6,14 +6,14 @@ const SourceList = "list"
 // maxTold bounds the models of all lists that are remembered; beyond it nothing more is.
 const maxTold = 4096
 
-// A Listing is what a provider's list of models says of one, in tokens; 0 is nothing.
+// A Listing is a model's entry in a provider's list of models, in tokens; 0 is unknown.
 type Listing struct {
 	Model  string
 	Window Window
 }
 
-// toldKey is a model at an upstream.
-type toldKey struct{ upstream, model string }
+// listedKey is a model at an upstream.
+type listedKey struct{ upstream, model string }
 
 // Tell takes in what an upstream's own list of models says. It fills in for a guess, and raises what the catalogue has; it lowers that
 // only for servers that cut a longer input without a word ([MayTruncate]). Others refuse such an input, which teaches what counts for
@@ -33,12 +33,12 @@ func (x *Resolver) Tell(upstream string, listed []Listing) (taken int) {
 			continue // memory only for what counts
 		}
 		w.Source = SourceList
-		at := toldKey{upstream, modelKey(l.Model, nil)}
+		at := listedKey{upstream, modelKey(l.Model, nil)}
 		x.mu.Lock()
 		old, again := x.told[at]
 		if (again || len(x.told) < maxTold) && w.Context > old.Context {
 			if x.told == nil {
-				x.told = map[toldKey]Window{}
+				x.told = map[listedKey]Window{}
 			}
 			x.told[at] = w
 			taken++
@@ -48,10 +48,10 @@ func (x *Resolver) Tell(upstream string, listed []Listing) (taken int) {
 	return taken
 }
 
-// listed is what a list said of a model.
+// listed returns the window that a list gave for a model.
 func (x *Resolver) listed(upstream, key string) (Window, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	w, ok := x.told[toldKey{upstream, key}]
+	w, ok := x.told[listedKey{upstream, key}]
 	return w, ok
 }

@@ -14,7 +14,7 @@ const (
 	SourceDefault   = "default"   // a guess: the provider's default, or DefaultContext
 )
 
-// A Window is how many tokens a model takes; 0 is unknown.
+// A Window holds the limits of a model, in tokens; 0 is unknown.
 type Window struct {
 	Context int // input and output together
 	Input   int // at most this much of it is input, where the provider says so
@@ -27,7 +27,7 @@ func (w Window) Guessed() bool {
 	return w.Source == SourceElsewhere || w.Source == SourceFamily || w.Source == SourceDefault
 }
 
-// ForInput is how many tokens of input fit beside reserve tokens of output.
+// ForInput returns the number of input tokens that fit beside reserve tokens of output.
 func (w Window) ForInput(reserve int) int {
 	room := max(0, w.Context-max(0, reserve))
 	if w.Input > 0 {
@@ -36,10 +36,10 @@ func (w Window) ForInput(reserve int) int {
 	return room
 }
 
-// longContext is what the beta of a million tokens gives.
+// longContext is the window in tokens with the beta of a million tokens.
 const longContext = 1_000_000
 
-// shortContext is what models have without the beta that could have it.
+// shortContext is the window in tokens, without that beta, of models that could have it.
 const shortContext = 200_000
 
 // Lookup finds a model in the built-in catalogue. Upstream is the name of a provider ("openai",
@@ -81,7 +81,7 @@ func (c *Catalogue) window(n name, provider string) (Window, bool) {
 				continue
 			}
 			if w, ok := c.find(where + "/" + spelled); ok {
-				return c.moved(spelled, w), true
+				return c.widenAlias(spelled, w), true
 			}
 		}
 		if w, ok := legacy(spelled); ok {
@@ -95,10 +95,10 @@ func (c *Catalogue) window(n name, provider string) (Window, bool) {
 	return c.siblings(n, provider)
 }
 
-// moved is the window of an alias, "mistral-large-latest", which is another model from time to time. Where a dated member of its
+// widenAlias is the window of an alias, "mistral-large-latest", which is another model from time to time. Where a dated member of its
 // family takes more anywhere, the alias may stand for that one by now: what the table has of it is as old as the table, so the larger
 // window counts, as a guess.
-func (c *Catalogue) moved(spelled string, w Window) Window {
+func (c *Catalogue) widenAlias(spelled string, w Window) Window {
 	family, alias := strings.CutSuffix(spelled, "-latest")
 	if !alias {
 		return w

@@ -22,10 +22,10 @@ func (p *pairing) inOrder() {
 			for _, c := range calls {
 				put = append(put, p.brought(c))
 			}
-			p.draft.InsertMessages(host, together(`{"role":"user","parts":[`, put))
+			p.draft.InsertMessages(host, joinElements(`{"role":"user","parts":[`, put))
 			continue
 		}
-		if p.rising(present) || len(present) == len(calls) && p.named(calls) {
+		if p.sameOrder(present) || len(present) == len(calls) && p.allNamed(calls) {
 			for _, s := range present {
 				kept[s] = true
 			}
@@ -36,8 +36,8 @@ func (p *pairing) inOrder() {
 	p.settle(kept)
 }
 
-// rising tells whether results stand in the order of their calls.
-func (p *pairing) rising(results []int) bool {
+// sameOrder reports whether results stand in the order of their calls.
+func (p *pairing) sameOrder(results []int) bool {
 	for i := 1; i < len(results); i++ {
 		if p.results[results[i]].part < p.results[results[i-1]].part {
 			return false
@@ -46,8 +46,8 @@ func (p *pairing) rising(results []int) bool {
 	return true
 }
 
-// named tells whether every result has the id of its call: then order doesn't matter.
-func (p *pairing) named(calls []*call) bool {
+// allNamed reports whether every result has the id of its call, so that order doesn't matter.
+func (p *pairing) allNamed(calls []*call) bool {
 	for _, c := range calls {
 		if c.id == "" || c.result == none || p.resultPart(&p.results[c.result]).CallID != c.id {
 			return false

@@ -43,7 +43,7 @@ func (p *pairing) join() {
 	}
 }
 
-// isString tells whether the whole of a result is one string, or where there are none one block with a text.
+// isString reports whether a result is a single string or, in a dialect without strings, a single block of text.
 func (p *pairing) isString(s *result) bool {
 	part := p.resultPart(s)
 	switch {

@@ -14,14 +14,14 @@ func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
 	var d *wire.Draft
 	for i := range p.results {
 		res := &p.results[i]
-		if res.msg < frozen || !p.late(res, frozen) {
+		if res.msg < frozen || !p.isLate(res, frozen) {
 			continue
 		}
 		if d == nil {
 			d = r.Draft()
 		}
 		part := p.resultPart(res)
-		tell(d, r, p.rules, res.msg, res.part, part)
+		putAsText(d, r, p.rules, res.msg, res.part, part)
 		p.did(Late, res.msg, part.CallID, 0)
 	}
 	if d == nil {
@@ -31,8 +31,8 @@ func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
 	return next, p.actions, err
 }
 
-// late tells whether the call of a result was sent before without it: it has another result, or something else stands behind it.
-func (p *pairing) late(res *result, frozen int) bool {
+// isLate reports whether the call of a result was already sent without it: followed by another result, or by something else.
+func (p *pairing) isLate(res *result, frozen int) bool {
 	k := res.call
 	if k == none {
 		k = res.second
@@ -53,7 +53,7 @@ func (p *pairing) late(res *result, frozen int) bool {
 	return false
 }
 
-// answers tells whether a message holds results and nothing of anybody else: other calls of the same turn were answered first.
+// answers reports whether a message holds nothing but results: other calls of the same turn were answered first.
 func (p *pairing) answers(message int) bool {
 	m := &p.r.Messages[message]
 	if p.rules.Results.Together() {
@@ -67,8 +67,8 @@ func (p *pairing) answers(message int) bool {
 	return len(m.Parts) > 0
 }
 
-// tell puts what a result says in its own place, as the user's words. Blocks that a user's message may hold stay as they are.
-func tell(d *wire.Draft, r *wire.Request, rules *wire.Rules, msg, part int, p *wire.Part) {
+// putAsText puts what a result says in its own place, as the user's words. Blocks that a user's message may hold stay as they are.
+func putAsText(d *wire.Draft, r *wire.Request, rules *wire.Rules, msg, part int, p *wire.Part) {
 	head := "[The result of the call " + p.CallID + " came late"
 	if p.Name != "" {
 		head += ", of " + p.Name
@@ -138,7 +138,7 @@ func userBlocks(r *wire.Request, p *wire.Part) (blocks [][]byte, ok bool) {
 	return blocks, len(blocks) > 0
 }
 
-// sameBeginning tells whether the first messages of a request, as many as frozen says, are those of another one, to the byte.
+// sameBeginning reports whether the first frozen messages of two requests are identical to the byte.
 func sameBeginning(before, after *wire.Request, frozen int) bool {
 	for i := range min(frozen, len(before.Messages)) {
 		if i >= len(after.Messages) || !bytes.Equal(before.Raw(before.Messages[i].Span), after.Raw(after.Messages[i].Span)) {

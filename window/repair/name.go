@@ -15,7 +15,7 @@ import (
 const (
 	// minMaxID leaves eight characters of an id readable beside its digest.
 	minMaxID = 24
-	// maxPlainID is how long an id may get by being numbered: OpenAI takes 64 characters.
+	// maxPlainID is the longest an id may get by being numbered: OpenAI takes 64 characters.
 	maxPlainID = 64
 	digestLen  = 16
 )
@@ -33,7 +33,7 @@ func (p *pairing) name(o Options) {
 		if c.id == "" || c.group == p.open {
 			continue // shape is not pairing, and the open turn is left alone
 		}
-		if old, ok := taken[c.id]; ok && p.clash(&p.calls[old], c) {
+		if old, ok := taken[c.id]; ok && p.mustDiffer(&p.calls[old], c) {
 			if c.result == none && p.calls[old].group == c.group && p.same(&p.calls[old], c) {
 				c.drop = true
 				p.did(Duplicate, c.msg, c.id, p.partOf(c).Span.Len())
@@ -53,8 +53,8 @@ func (p *pairing) name(o Options) {
 	}
 }
 
-// clash tells whether a call may not have the id of one before it.
-func (p *pairing) clash(old, c *call) bool {
+// mustDiffer reports whether a call may not share the id of an earlier one.
+func (p *pairing) mustDiffer(old, c *call) bool {
 	switch {
 	case p.rules.UniqueIDs:
 		return true
@@ -117,7 +117,7 @@ func numbered(id string, numbers map[string]int, used map[string]bool, o Options
 	}
 }
 
-// badID tells whether a provider refuses an id for its form.
+// badID reports whether a provider refuses an id for its length or characters.
 func badID(rules *wire.Rules, id string, o Options) bool {
 	if o.MaxID > 0 && len(id) > o.MaxID && utf8.RuneCountInString(id) > o.MaxID {
 		return true

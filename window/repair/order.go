@@ -17,8 +17,7 @@ const (
 	answered
 )
 
-// maxScratch is how many ids a scratch may have grown to and still be kept: a map does not
-// shrink.
+// maxScratch is the number of ids beyond which a scratch is not reused: a map does not shrink.
 const maxScratch = 4096
 
 var scratches = sync.Pool{New: func() any { return &scratch{ids: map[string]state{}} }}
@@ -27,8 +26,8 @@ var scratches = sync.Pool{New: func() any { return &scratch{ids: map[string]stat
 // whole walk then judges: it takes a map.
 const manyCalls = 64
 
-// inOrder tells whether nothing is to be repaired. It may say no to what is in order; the
-// walk then finds that there is nothing to do.
+// inOrder reports whether nothing needs repair. It may return false for a request in order; the
+// walk then finds nothing to do.
 func inOrder(r *wire.Request, o Options) bool {
 	s := scratches.Get().(*scratch)
 	defer func() {
@@ -54,7 +53,7 @@ func inOrder(r *wire.Request, o Options) bool {
 		for j := range m.Parts {
 			if part := &m.Parts[j]; part.Kind == wire.Call && m.Role == wire.RoleAssistant {
 				calls++
-				if !s.fresh(rules, part, o) {
+				if !s.claimID(rules, part, o) {
 					return false
 				}
 			}
@@ -79,8 +78,8 @@ func inOrder(r *wire.Request, o Options) bool {
 	return true
 }
 
-// fresh tells whether a call may have its id.
-func (s *scratch) fresh(rules *wire.Rules, part *wire.Part, o Options) bool {
+// claimID reports whether a call may keep its id, and records it.
+func (s *scratch) claimID(rules *wire.Rules, part *wire.Part, o Options) bool {
 	if badID(rules, part.CallID, o) {
 		return false
 	}
@@ -94,7 +93,7 @@ func (s *scratch) fresh(rules *wire.Rules, part *wire.Part, o Options) bool {
 	return true
 }
 
-// inTurn tells whether the calls of a message have their results where they belong.
+// inTurn reports whether the calls of a message have their results where the dialect wants them.
 func inTurn(r *wire.Request, i, calls int) bool {
 	m, rules := &r.Messages[i], r.Dialect.Rules()
 	if hasResult(m) || rules.CallsBehindUser && callTurn(r, i) {
@@ -121,22 +120,22 @@ func hasResult(m *wire.Message) bool {
 	return false
 }
 
-// distinct tells whether the calls of a message have different ids, as far as they have any.
+// distinct reports whether the calls of a message have different ids, as far as they have any.
 func distinct(m *wire.Message) bool {
 	for j := range m.Parts {
 		id := m.Parts[j].CallID
 		if m.Parts[j].Kind != wire.Call || id == "" {
 			continue
 		}
-		if _, ok := one(m, id); !ok {
+		if _, ok := findCall(m, id); !ok {
 			return false
 		}
 	}
 	return true
 }
 
-// one finds the call with an id, and whether it is the only one with it.
-func one(m *wire.Message, id string) (name string, ok bool) {
+// findCall finds the call with an id, and whether it is the only one with it.
+func findCall(m *wire.Message, id string) (name string, ok bool) {
 	n := 0
 	for j := range m.Parts {
 		if part := &m.Parts[j]; part.Kind == wire.Call && part.CallID == id {
@@ -146,7 +145,7 @@ func one(m *wire.Message, id string) (name string, ok bool) {
 	return name, n == 1
 }
 
-// toolMessages tells whether exactly the tool messages of the calls follow, each once.
+// toolMessages reports whether exactly the tool messages of the calls follow, each once.
 func toolMessages(r *wire.Request, i, calls int) bool {
 	n := 0
 	for ; i+1+n < len(r.Messages) && r.Messages[i+1+n].Role == wire.RoleTool; n++ {
@@ -154,7 +153,7 @@ func toolMessages(r *wire.Request, i, calls int) bool {
 		if n == calls || len(parts) != 1 {
 			return false
 		}
-		if _, ok := one(&r.Messages[i], parts[0].CallID); !ok {
+		if _, ok := findCall(&r.Messages[i], parts[0].CallID); !ok {
 			return false
 		}
 		for k := range n {
@@ -166,7 +165,7 @@ func toolMessages(r *wire.Request, i, calls int) bool {
 	return n == calls
 }
 
-// resultBlocks tells whether the next message begins with exactly the results of the calls.
+// resultBlocks reports whether the next message begins with exactly the results of the calls.
 func resultBlocks(m, next *wire.Message, calls int) bool {
 	if next.Role != wire.RoleUser || len(next.Parts) < calls {
 		return false
@@ -179,7 +178,7 @@ func resultBlocks(m, next *wire.Message, calls int) bool {
 		if j >= calls {
 			continue
 		}
-		if _, ok := one(m, part.CallID); !ok {
+		if _, ok := findCall(m, part.CallID); !ok {
 			return false
 		}
 		for k := range j {
@@ -191,8 +190,8 @@ func resultBlocks(m, next *wire.Message, calls int) bool {
 	return true
 }
 
-// responseParts tells whether the next content has a response for each call: by id, or by
-// order and name.
+// responseParts reports whether the next content has a response for each call: by id, or by order
+// and name.
 func responseParts(m, next *wire.Message, calls int) bool {
 	if next.Role == wire.RoleAssistant || !distinct(m) {
 		return false
@@ -206,8 +205,8 @@ func responseParts(m, next *wire.Message, calls int) bool {
 		if n++; n > calls {
 			return false
 		}
-		name, ok := one(m, part.CallID)
-		byID = byID && ok && part.CallID != "" && name == part.Name && !earlier(next, j)
+		name, ok := findCall(m, part.CallID)
+		byID = byID && ok && part.CallID != "" && name == part.Name && !repeatsEarlier(next, j)
 		for at < len(m.Parts) && m.Parts[at].Kind != wire.Call {
 			at++
 		}
@@ -218,8 +217,8 @@ func responseParts(m, next *wire.Message, calls int) bool {
 	return n == calls && (byID || byName)
 }
 
-// earlier tells whether a result with the same id stands before part j.
-func earlier(m *wire.Message, j int) bool {
+// repeatsEarlier reports whether a result with the same id precedes part j.
+func repeatsEarlier(m *wire.Message, j int) bool {
 	for k := range j {
 		if m.Parts[k].Kind == wire.Result && m.Parts[k].CallID == m.Parts[j].CallID {
 			return true
@@ -228,8 +227,7 @@ func earlier(m *wire.Message, j int) bool {
 	return false
 }
 
-// items tells whether the calls of a Responses input are answered, and its reasoning
-// followed.
+// items reports whether the calls of a Responses input are answered, and its reasoning followed.
 func (s *scratch) items(r *wire.Request, o Options) bool {
 	owing, thinking := 0, false
 	tail := len(r.Messages) // the open last turn begins here
@@ -238,7 +236,7 @@ func (s *scratch) items(r *wire.Request, o Options) bool {
 	}
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		if thinking && !isReasoning(m) && !ledTo(m) {
+		if thinking && !isReasoning(m) && !mayFollowReasoning(m) {
 			return false
 		}
 		thinking = isReasoning(m)
@@ -265,8 +263,8 @@ func (s *scratch) items(r *wire.Request, o Options) bool {
 	return owing == 0
 }
 
-// answer tells whether an output is of the kind of its call. The call is looked for from
-// the output back; it is near, and when it is not the walk judges.
+// answer reports whether an output is of the kind of its call. It searches backwards from the
+// output, only over the nearest messages; if the call is further away, the walk decides.
 func (s *scratch) answer(r *wire.Request, i int, part *wire.Part) bool {
 	for k := i - 1; k >= max(0, i-manyCalls); k-- {
 		for j := range r.Messages[k].Parts {

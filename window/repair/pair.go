@@ -29,7 +29,7 @@ type result struct {
 	elsewhere bool // its call is kept by the provider, as far as one can see: it is left alone
 }
 
-// A pairing is which results belong to which calls.
+// A pairing matches the results of a request with its calls.
 type pairing struct {
 	r       *wire.Request
 	rules   *wire.Rules
@@ -105,7 +105,7 @@ func pair(r *wire.Request) *pairing {
 	return p
 }
 
-// compacted tells whether a part stands before the edge.
+// compacted reports whether a part precedes the edge.
 func (p *pairing) compacted(msg, part int) bool {
 	return msg < p.edge || msg == p.edge && part < p.edgePart
 }
@@ -121,9 +121,9 @@ func (p *pairing) cover(part *wire.Part) {
 	p.covered[part.CallID] = true
 }
 
-// keptElsewhere tells whether the call of a result that no call was found for may be kept by the provider. Behind a compaction of
-// Responses that is a result that comes at once, since what follows it could not be waiting for one any more, and the result of a call that
-// stands before it. A compaction of Messages is a text, which holds no call, and what stands before it is not read.
+// keptElsewhere reports whether the provider may hold the missing call of a result. Behind a compaction of Responses that holds for a
+// result that follows at once, since what follows it could not be waiting for one any more, and for the result of a call that stands before
+// it. A compaction of Messages is a text, which holds no call, and what stands before it is not read.
 func (p *pairing) keptElsewhere(res *result) bool {
 	switch p.rules.Results {
 	case wire.ResultsInOrder: // they stand right behind their calls, so only the first can have them in a cache
@@ -175,7 +175,7 @@ func (p *pairing) match(part *wire.Part, byID, byName index) int {
 	return none
 }
 
-// fits tells whether a result with the id of a call is of its kind.
+// fits reports whether a result with the id of a call is of its kind.
 func (p *pairing) fits(part *wire.Part, c *call) bool {
 	switch {
 	case p.rules.Items:
@@ -269,7 +269,7 @@ func (x index) top(key string, answered func(int) bool) int {
 	return none
 }
 
-// fits tells whether an output item of Responses may answer a call of that type.
+// fits reports whether an output item of Responses may answer a call of that type.
 func fits(output, kind string) bool {
 	switch output {
 	case "function_call_output":
@@ -282,9 +282,9 @@ func fits(output, kind string) bool {
 	return output == kind+"_output"
 }
 
-// owed tells whether the client owes a call of Responses its output. Other calls run at the
+// owesOutput reports whether the client owes a call of Responses its output. Other calls run at the
 // provider and may have one.
-func owed(r *wire.Request, part *wire.Part) bool {
+func owesOutput(r *wire.Request, part *wire.Part) bool {
 	switch part.Type {
 	case "function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call":
 		return true

@@ -161,7 +161,7 @@ func (p *pairing) first() {
 	kept := make([]bool, len(p.results))
 	for calls := range p.groups {
 		host := calls[0].msg + 1
-		lead := p.lead(host)
+		lead := p.leadingResults(host)
 		here := false
 		for _, c := range calls {
 			if s := c.result; s != none && p.results[s].msg == host && p.r.Messages[host].Role == wire.RoleUser {
@@ -184,15 +184,15 @@ func (p *pairing) first() {
 				p.draft.InsertPart(host, lead, raw)
 			}
 		default:
-			p.draft.InsertMessages(host, together(`{"role":"user","content":[`, put))
+			p.draft.InsertMessages(host, joinElements(`{"role":"user","content":[`, put))
 		}
 	}
 	p.serve()
 	p.settle(kept)
 }
 
-// lead is how many parts at the beginning of a message are results.
-func (p *pairing) lead(msg int) int {
+// leadingResults returns the number of results at the beginning of a message.
+func (p *pairing) leadingResults(msg int) int {
 	if msg >= len(p.r.Messages) {
 		return 0
 	}
@@ -204,8 +204,8 @@ func (p *pairing) lead(msg int) int {
 	return n
 }
 
-// together makes one message of elements.
-func together(head string, elements [][]byte) []byte {
+// joinElements makes one message of elements.
+func joinElements(head string, elements [][]byte) []byte {
 	out := []byte(head)
 	for i, e := range elements {
 		if i > 0 {

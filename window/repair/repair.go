@@ -28,8 +28,8 @@ type Options struct {
 	// MaxID is the longest id of a call that the provider takes, in characters; 0 is no
 	// limit. Values under 24 count as 24: a shortened id holds a digest.
 	MaxID int
-	// Frozen is how many of the first messages were sent before. They are not changed: a result that comes too late for its call is
-	// told where it stands.
+	// Frozen is the number of leading messages that were sent before. They are not changed: a result that comes too late for its
+	// call is told where it stands.
 	Frozen int
 }
 
@@ -173,7 +173,7 @@ func firstSpeaker(r *wire.Request) int {
 	return len(r.Messages)
 }
 
-// callTurn tells whether a content of Gemini has calls and does not follow the user's.
+// callTurn reports whether a content of Gemini has calls and does not follow the user's.
 func callTurn(r *wire.Request, i int) bool {
 	m := &r.Messages[i]
 	return m.Role == wire.RoleAssistant && (i == 0 || r.Messages[i-1].Role == wire.RoleAssistant) && hasCall(m)

@@ -20,7 +20,7 @@ func (p *pairing) anywhere() {
 			kept[c.result] = true
 		case c.result != none:
 			p.draft.InsertMessages(p.behind(c.msg), p.brought(c))
-		case c.group == p.open || !owed(p.r, p.partOf(c)):
+		case c.group == p.open || !owesOutput(p.r, p.partOf(c)):
 		default:
 			if raw := p.note(c); raw != nil {
 				p.draft.InsertMessages(p.behind(c.msg), raw)
@@ -54,7 +54,7 @@ func (p *pairing) thoughts(gone map[int]bool) {
 			}
 			continue // those before it share its fate
 		}
-		follows = ledTo(&p.r.Messages[i])
+		follows = mayFollowReasoning(&p.r.Messages[i])
 	}
 }
 
@@ -62,9 +62,9 @@ func isReasoning(m *wire.Message) bool {
 	return len(m.Parts) == 1 && m.Parts[0].Kind == wire.Reasoning && m.Parts[0].Type == "reasoning"
 }
 
-// ledTo tells whether an item may follow a reasoning item: whether the model made it, or the
+// mayFollowReasoning reports whether an item may follow a reasoning item: whether the model made it, or the
 // provider for it.
-func ledTo(m *wire.Message) bool {
+func mayFollowReasoning(m *wire.Message) bool {
 	switch m.Role {
 	case wire.RoleAssistant:
 		return true

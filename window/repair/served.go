@@ -7,11 +7,11 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A spot is where a part stands.
+// A spot is the position of a part.
 type spot struct{ msg, part int }
 
-// An asked is something that a tool at the provider was asked.
-type asked struct {
+// An request is something that a tool at the provider was asked.
+type request struct {
 	spot
 	id    string
 	end   int  // message with which the turn ended, or the user went past it
@@ -21,15 +21,15 @@ type asked struct {
 	late  spot
 }
 
-// A stray is what was found for nobody, or once more.
-type stray struct {
+// A strayResult is a result without a request, or a second one for the same request.
+type strayResult struct {
 	spot
 	second bool
 }
 
-// An asking is how it stands with an id: asked in the turn that runs, or in one that ended without what was found, each
-// by its index there; or settled in a turn that is over.
-type asking struct {
+// An idState is the state of an id: asked in the current turn, or in one that ended without a result, each by its index
+// there; or settled in a turn that is over.
+type idState struct {
 	phase phase
 	index int
 }
@@ -47,13 +47,13 @@ const (
 // results of the client's tools between its messages; in Responses the second end stands anywhere behind the first, and
 // need not be there, but for an approval that the user went past. A second result in the same turn is left alone: what would become of it is not known. So is one
 // whose call may lie where nobody sees it.
-func unserved(r *wire.Request) (ended []asked, strays []stray) {
+func unserved(r *wire.Request) (ended []request, strays []strayResult) {
 	rules := r.Dialect.Rules()
 	if !rules.Served {
 		return nil, nil
 	}
-	var turn []asked // what was asked in the turn that runs
-	var seen map[string]asking
+	var turn []request // what was asked in the turn that runs
+	var seen map[string]idState
 	passed := 0 // of turn: those that the user went past
 	edge, edgePart := r.Edge()
 	for i := edge; i < len(r.Messages); i++ {
@@ -64,7 +64,7 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 			}
 		}
 		if !rules.Items && m.Role != wire.RoleAssistant {
-			if len(turn) > 0 && m.Role == wire.RoleUser && speaks(m) {
+			if len(turn) > 0 && m.Role == wire.RoleUser && hasOwnWords(m) {
 				ended = endTurn(i, ended, turn, seen)
 				turn = turn[:0]
 			}
@@ -77,10 +77,10 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 			}
 			if p.End == wire.Opens && p.CallID != "" {
 				if seen == nil {
-					seen = map[string]asking{}
+					seen = map[string]idState{}
 				}
-				seen[p.CallID] = asking{running, len(turn)}
-				turn = append(turn, asked{spot: spot{i, j}, id: p.CallID})
+				seen[p.CallID] = idState{running, len(turn)}
+				turn = append(turn, request{spot: spot{i, j}, id: p.CallID})
 			}
 			if p.End != wire.Closes || p.CallID == "" {
 				continue
@@ -96,9 +96,9 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 			case running:
 			case waiting:
 				ended[a.index].late, ended[a.index].found = spot{i, j}, true
-				seen[p.CallID] = asking{phase: settled}
+				seen[p.CallID] = idState{phase: settled}
 			default:
-				strays = append(strays, stray{spot{i, j}, a.phase == settled})
+				strays = append(strays, strayResult{spot{i, j}, a.phase == settled})
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 		return ended, nil
 	}
 	for n, a := range turn[:passed] {
-		if !a.done && seen[a.id] == (asking{running, n}) && r.Messages[a.msg].Parts[a.part].Type == approvalRequest {
+		if !a.done && seen[a.id] == (idState{running, n}) && r.Messages[a.msg].Parts[a.part].Type == approvalRequest {
 			ended = append(ended, a)
 		}
 	}
@@ -116,22 +116,22 @@ func unserved(r *wire.Request) (ended []asked, strays []stray) {
 // approvalRequest is the kind of item that the provider wants an answer to before anything else is said.
 const approvalRequest = "mcp_approval_request"
 
-// unanswered is why such a request is refused then.
-const unanswered = "[Nobody answered this request.]"
+// unansweredText is the reason given when such a request is refused.
+const unansweredText = "[Nobody answered this request.]"
 
 // endTurn adds what was asked in a turn without an answer to what ended before.
-func endTurn(end int, ended, turn []asked, seen map[string]asking) []asked {
+func endTurn(end int, ended, turn []request, seen map[string]idState) []request {
 	for n, a := range turn {
 		switch {
-		case seen[a.id] != asking{running, n}: // asked again
+		case seen[a.id] != idState{running, n}: // asked again
 			if newest := seen[a.id]; !a.done && newest.phase == running && !turn[newest.index].done {
 				a.end, a.again = end, true
 				ended = append(ended, a)
 			}
 		case a.done:
-			seen[a.id] = asking{phase: settled}
+			seen[a.id] = idState{phase: settled}
 		default:
-			seen[a.id] = asking{waiting, len(ended)}
+			seen[a.id] = idState{waiting, len(ended)}
 			a.end = end
 			ended = append(ended, a)
 		}
@@ -139,8 +139,8 @@ func endTurn(end int, ended, turn []asked, seen map[string]asking) []asked {
 	return ended
 }
 
-// speaks tells whether a message of the user holds anything but results.
-func speaks(m *wire.Message) bool {
+// hasOwnWords reports whether a message of the user holds anything but results.
+func hasOwnWords(m *wire.Message) bool {
 	for j := range m.Parts {
 		if m.Parts[j].Kind != wire.Result {
 			return true
@@ -149,7 +149,7 @@ func speaks(m *wire.Message) bool {
 	return false
 }
 
-// served tells whether nothing is to be mended among the pairs that no client answers.
+// served reports whether the pairs that no client answers need no mending.
 func served(r *wire.Request) bool {
 	ended, strays := unserved(r)
 	return len(ended)+len(strays) == 0
@@ -204,7 +204,7 @@ func (p *pairing) serve() (gone []int) {
 		if p.rules.ByName {
 			head = `{"role":"model","parts":[`
 		}
-		p.draft.InsertMessages(end, together(head, raw))
+		p.draft.InsertMessages(end, joinElements(head, raw))
 	}
 	for _, at := range strays {
 		kind := Dropped
@@ -249,7 +249,7 @@ func unavailable(call *wire.Part) []byte {
 		return append(out, "}]}"...)
 	case approvalRequest: // "The following MCP approval requests do not have an approval: mcpr_…"
 		out := wire.Quote([]byte(`{"type":"mcp_approval_response","approval_request_id":`), call.CallID)
-		return append(wire.Quote(append(out, `,"approve":false,"reason":`...), unanswered), '}')
+		return append(wire.Quote(append(out, `,"approve":false,"reason":`...), unansweredText), '}')
 	case "server_tool_use":
 		kind = call.Name
 	}

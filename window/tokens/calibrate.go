@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// window is how many of the newest reports a calibration looks at.
+	// window is the number of newest reports that a calibration uses.
 	window = 32
-	// perClass is how many of the newest ratios of a class count.
+	// perClass is the number of newest ratios of a class that count.
 	perClass = window / int(classes-1)
 	// minTail is the least number of tokens a ratio is taken from: below, what separates
 	// messages weighs more than their text.
@@ -17,7 +17,7 @@ const (
 	enough = 3
 )
 
-// calibration is how one provider's numbers stand to ours for one model.
+// calibration relates one provider's reported counts of a model to the estimates.
 type calibration struct {
 	ratios [classes][perClass]float32 // report ÷ our best estimate, of tails of a class
 	seen   [classes]int
@@ -38,9 +38,9 @@ func (c *calibration) learn(t *Tally, through, before, input, slack int) {
 	var of [classes]int
 	all, thought := 0, 0
 	for i := through; i < len(t.Messages); i++ {
-		of[t.rest[i].class] += t.Messages[i].Best
+		of[t.counts[i].class] += t.Messages[i].Best
 		all += t.Messages[i].Best
-		thought += int(t.rest[i].thought)
+		thought += int(t.counts[i].thought)
 	}
 	// Whether thoughts were counted shows in no number. Where they are few, take it that
 	// they were not: the ratio is then on the high side.

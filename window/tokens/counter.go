@@ -13,8 +13,8 @@ import (
 // messages, system blocks and tools.
 const DefaultMemoBytes = 4 << 20
 
-// memoEntry is what one remembered message costs in bytes: 88 of content, and as much again
-// and more that a map holds in reserve while it grows (measured: 121 to 197).
+// memoEntry is the approximate cost in bytes of one remembered message: 88 of content, and as much
+// again and more that a map holds in reserve while it grows (measured: 121 to 197).
 const memoEntry = 200
 
 // Options configure a [Counter].
@@ -43,7 +43,7 @@ type Stats struct {
 // first half of a SHA-256.
 type Digest [16]byte
 
-// item is what is remembered of a message, a system block or a tool.
+// item holds the remembered counts of a message, a system block or a tool.
 type item struct {
 	digest    Digest
 	known     level
@@ -56,7 +56,7 @@ type item struct {
 	class     class
 }
 
-// level is how much is known of an item.
+// level grades the knowledge of an item.
 type level uint8
 
 const (
@@ -86,7 +86,7 @@ func (c *Counter) Stats() Stats {
 	return s
 }
 
-// Tally is what a request costs. It is not changed once made.
+// Tally is the token cost of a request. It is immutable.
 type Tally struct {
 	Family Family
 	Model  string
@@ -101,20 +101,20 @@ type Tally struct {
 	// Total is all of it.
 	Total Estimate
 
-	rest []rest // of the messages one by one
+	counts []messageCounts // of the messages one by one
 }
 
-// rest is what else is known of a message that was tallied.
-type rest struct {
+// messageCounts holds further counts of a tallied message.
+type messageCounts struct {
 	thought, most int32 // as in item
 	class         class
 }
 
-// what tells apart things whose bytes may be the same.
-type what uint64
+// keySpace tells apart things whose bytes may be the same.
+type keySpace uint64
 
 const (
-	aMessage what = iota
+	aMessage keySpace = iota
 	aSystem
 	aTool
 	anExtra
@@ -136,14 +136,14 @@ func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 // set takes in what message i costs.
 func (t *Tally) set(i int, it *item) {
 	t.Messages[i] = it.estimate()
-	t.rest[i] = rest{thought: it.thought, most: it.most, class: it.class}
+	t.counts[i] = messageCounts{thought: it.thought, most: it.most, class: it.class}
 }
 
-// item is what is known of message i, but for its own digest.
+// item returns the counts of message i, without its own digest.
 func (t *Tally) item(i int) item {
 	it := item{chain: t.Chain[i]}
 	if i < len(t.Messages) {
-		e, r := &t.Messages[i], &t.rest[i]
+		e, r := &t.Messages[i], &t.counts[i]
 		it.low, it.best, it.high, it.thought, it.most, it.class = int32(e.Low), int32(e.Best), int32(e.High), r.thought, r.most, r.class
 		it.known = counted
 		if r.class == unread {
@@ -159,22 +159,22 @@ func (i *item) estimate() Estimate {
 
 // finder finds out what is to be known of items, of which list has what is known already and less those that were not counted, by
 // their indices. It returns the indices of those of which it found something out.
-type finder func(r *wire.Request, f Family, w what, list []item, less []int) []int
+type finder func(r *wire.Request, f Family, w keySpace, list []item, less []int) []int
 
 // name leaves it at the names.
-func name(*wire.Request, Family, what, []item, []int) []int { return nil }
+func name(*wire.Request, Family, keySpace, []item, []int) []int { return nil }
 
 // count counts.
-func count(r *wire.Request, f Family, w what, list []item, less []int) []int {
+func count(r *wire.Request, f Family, w keySpace, list []item, less []int) []int {
 	for _, i := range less {
-		list[i] = list[i].with(countItem(r, f, w, i))
+		list[i] = list[i].withDigests(countItem(r, f, w, i))
 	}
 	return less
 }
 
-// below takes samples, and counts where the sum of them is over line.
-func below(line int) finder {
-	return func(r *wire.Request, f Family, w what, list []item, less []int) (found []int) {
+// countBelow takes samples, and counts where the sum of them is over line.
+func countBelow(line int) finder {
+	return func(r *wire.Request, f Family, w keySpace, list []item, less []int) (found []int) {
 		text, high := 0, 0
 		for _, i := range less {
 			if text += textBytes(r, i); text > quickBytes {
@@ -186,7 +186,7 @@ func below(line int) finder {
 		}
 		for _, i := range less {
 			if list[i].known < bySample {
-				list[i] = list[i].with(sampled(r, f, i))
+				list[i] = list[i].withDigests(sampled(r, f, i))
 				found = append(found, i)
 			}
 		}
@@ -200,13 +200,13 @@ func below(line int) finder {
 	}
 }
 
-// with is what is known of an item by its name, and what it costs.
-func (i item) with(cost item) item {
+// withDigests returns cost under the digests of i.
+func (i item) withDigests(cost item) item {
 	cost.digest, cost.chain, cost.prev = i.digest, i.chain, i.prev
 	return cost
 }
 
-// lookup is what looking items up needs.
+// lookup holds the working memory of one lookup of items.
 type lookup struct {
 	list    []item
 	keys    []wire.Key
@@ -217,7 +217,7 @@ type lookup struct {
 	views   *views
 }
 
-// keepItems is how many items of a lookup outlive it.
+// keepItems is the capacity in items up to which a lookup is reused.
 const keepItems = 4096
 
 func (c *Counter) lookup() *lookup {
@@ -227,7 +227,7 @@ func (c *Counter) lookup() *lookup {
 	return &lookup{views: newViews()}
 }
 
-func (c *Counter) done(l *lookup) {
+func (c *Counter) release(l *lookup) {
 	if cap(l.list) <= keepItems {
 		clear(l.views.list[:cap(l.views.list)]) // it holds no body
 		c.pool.Put(l)
@@ -236,15 +236,15 @@ func (c *Counter) done(l *lookup) {
 
 // items returns n items of a request: from the memo, or found out and put there. Messages
 // come with their chain. They are valid until the next call with l.
-func (c *Counter) items(r *wire.Request, f Family, w what, n int, l *lookup, find finder) []item {
-	less := c.look(r, f, w, n, l, nil, 0)
-	return c.find(r, f, w, l, less, find)
+func (c *Counter) items(r *wire.Request, f Family, w keySpace, n int, l *lookup, find finder) []item {
+	less := c.recall(r, f, w, n, l, nil, 0)
+	return c.countMissing(r, f, w, l, less, find)
 }
 
-// look takes n items of a request from the memo into l, those that are not there with their digests alone. The first messages, as many as same
+// recall takes n items of a request from the memo into l, those that are not there with their digests alone. The first messages, as many as same
 // says, are those of another request that was tallied: what is known of them is taken from there, without a look. It returns the indices of
 // those of which less is known than what they cost.
-func (c *Counter) look(r *wire.Request, f Family, w what, n int, l *lookup, before *Tally, same int) (less []int) {
+func (c *Counter) recall(r *wire.Request, f Family, w keySpace, n int, l *lookup, before *Tally, same int) (less []int) {
 	v := l.views
 	l.same = same
 	l.keys, l.list = slices.Grow(l.keys[:0], n)[:n], slices.Grow(l.list[:0], n)[:n]
@@ -291,7 +291,7 @@ func (c *Counter) look(r *wire.Request, f Family, w what, n int, l *lookup, befo
 	for i := same; i < n; i++ {
 		it := &list[i]
 		if it.prev != prev || it.chain == (Digest{}) {
-			it.prev, it.chain = prev, follow(prev, it.digest)
+			it.prev, it.chain = prev, extendChain(prev, it.digest)
 			l.changed[i] = true
 		}
 		prev = it.chain
@@ -299,8 +299,8 @@ func (c *Counter) look(r *wire.Request, f Family, w what, n int, l *lookup, befo
 	return less
 }
 
-// find finds out what is wanted of the items in l, and puts into the memo what is new of them.
-func (c *Counter) find(r *wire.Request, f Family, w what, l *lookup, less []int, find finder) []item {
+// countMissing finds out what is wanted of the items in l, and puts into the memo what is new of them.
+func (c *Counter) countMissing(r *wire.Request, f Family, w keySpace, l *lookup, less []int, find finder) []item {
 	for _, i := range find(r, f, w, l.list, less) {
 		l.changed[i] = true
 	}
@@ -326,8 +326,8 @@ func (c *Counter) find(r *wire.Request, f Family, w what, l *lookup, less []int,
 	return l.list
 }
 
-// follow is the digest of a chain that goes on with one more message.
-func follow(prev, next Digest) Digest {
+// extendChain is the digest of a chain that goes on with one more message.
+func extendChain(prev, next Digest) Digest {
 	var b [32]byte
 	copy(b[:16], prev[:])
 	copy(b[16:], next[:])
@@ -348,7 +348,7 @@ func newViews() *views {
 	return v
 }
 
-func (v *views) fill(r *wire.Request, w what, i int) {
+func (v *views) fill(r *wire.Request, w keySpace, i int) {
 	v.list = v.list[:0]
 	switch w {
 	case aMessage:
@@ -362,7 +362,7 @@ func (v *views) fill(r *wire.Request, w what, i int) {
 	}
 }
 
-func (c *Counter) key(r *wire.Request, f Family, w what, i int, v *views) (k wire.Key) {
+func (c *Counter) key(r *wire.Request, f Family, w keySpace, i int, v *views) (k wire.Key) {
 	if w == aMessage {
 		k = r.Messages[i].Key
 	} else {
@@ -373,7 +373,7 @@ func (c *Counter) key(r *wire.Request, f Family, w what, i int, v *views) (k wir
 	return k
 }
 
-func digest(r *wire.Request, w what, i int, v *views) Digest {
+func digest(r *wire.Request, w keySpace, i int, v *views) Digest {
 	v.fill(r, w, i)
 	if len(v.list) == 1 {
 		sum := sha256.Sum256(v.list[0])

@@ -34,7 +34,7 @@ func (e Estimate) Over(trigger, limit int) (over, sure bool) {
 	return e.High > limit, false
 }
 
-// Counted says how a number of tokens came about, in the words of the journal.
+// Counted is the source of a token count, in the words of the journal.
 type Counted string
 
 // The ways to know a number of input tokens.

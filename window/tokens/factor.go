@@ -1,6 +1,6 @@
 package tokens
 
-// band is how many tokens of a family stand for 100 of o200k_base.
+// band is the number of tokens of a family for 100 of o200k_base.
 type band struct{ low, best, high int32 }
 
 // factors hold a band for every kind of text. Where they come from:
@@ -78,8 +78,8 @@ func (m *mix) estimate(f Family) (e Estimate) {
 	return Estimate{low / 100, (best + 50) / 100, (high + 99) / 100}
 }
 
-// class is what a message is mostly made of. What a provider reports is held against our
-// own count by class, since a factor learned on prose says little about a hexadecimal dump.
+// class is the main content of a message. A provider's reports are compared with our own count by
+// class, since a factor learned on prose says little about a hexadecimal dump.
 type class uint8
 
 const (

@@ -35,7 +35,7 @@ func (f Family) String() string {
 // Exact tells that text is counted as the provider counts it.
 func (f Family) Exact() bool { return f == FamilyO200K || f == FamilyCL100K }
 
-// Estimate is what a text costs by itself, without anything around it. It takes as long as
+// Estimate returns the tokens of a text alone, without anything around it. It takes as long as
 // [Encoding.Count] and allocates nothing.
 func (f Family) Estimate(text []byte) Estimate {
 	e := f.encoding()

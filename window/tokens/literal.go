@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
 )
 
-// chunkBytes is how much unescaped text is gathered before it is counted.
+// chunkBytes is the number of unescaped bytes gathered before they are counted.
 const chunkBytes = 16 << 10
 
 // CountLiteral returns the number of tokens of the text that a JSON string literal (quotes
@@ -56,7 +56,7 @@ func (e *Encoding) countLiteral(s *scratch, literal []byte, m *mix) int {
 	return st.close()
 }
 
-// shortEscapes are what the escapes of two characters stand for, by the second.
+// shortEscapes maps the second character of a two-character escape to the byte it stands for.
 var shortEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unescape reads the escape b begins with and returns its character and length. What is no

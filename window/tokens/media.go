@@ -61,7 +61,7 @@ func media(f Family, s *wire.MediaSource, head []byte) Estimate {
 		}
 		return Estimate{size / 500000 * 70, (1 + size/250000) * videoRate, (1 + size/30000) * videoRate}
 	case kind == wire.Bytes:
-		return unknown(f, s.Base64)
+		return unknownMedia(f, s.Base64)
 	case strings.Contains(kind, "text") || strings.Contains(kind, "json") || strings.Contains(kind, "xml"):
 		return Estimate{size / 8, size / 4, size}
 	}
@@ -72,12 +72,12 @@ func media(f Family, s *wire.MediaSource, head []byte) Estimate {
 // thoughts estimates reasoning that only the provider can read.
 func thoughts(s *wire.MediaSource) Estimate { return Estimate{0, s.Base64 / 12, s.Base64 / 4} }
 
-// unknown estimates base64 of which nothing is known but its length. Up to sealedMost characters it is taken for words that only the
+// unknownMedia estimates base64 of which nothing is known but its length. Up to sealedMost characters it is taken for words that only the
 // provider can read: a page that it found, what a tool of its own returned. Codex takes nine bytes of text for sixteen characters of
 // such a result and four bytes for a token (estimate_encrypted_function_output_length of its history.rs, read 2026-11-26). Above it is
 // taken for a picture of a kind that is not known here. So the error is bounded either way: a picture costs what a page does, and sealed
 // words never more than High.
-func unknown(f Family, size int) Estimate {
+func unknownMedia(f Family, size int) Estimate {
 	if size <= sealedMost {
 		return Estimate{0, size * 9 / 64, size / 4}
 	}

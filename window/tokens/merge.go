@@ -11,11 +11,11 @@ const (
 	apartBits, shorterBits = 12, 10
 	// maxPiece is the longest piece that is encoded as a whole, in bytes.
 	maxPiece = 4 << 20
-	// keepBytes is how much of each buffer of a scratch outlives its use.
+	// keepBytes is the size in bytes up to which each buffer of a scratch is reused.
 	keepBytes = 1 << 18
 )
 
-// scratch is what one count needs. It is never shared while in use.
+// scratch holds the working memory of one count. It is never shared while in use.
 type scratch struct {
 	// known remembers how many tokens a piece of up to 16 bytes has, under its hash, the
 	// newest only.

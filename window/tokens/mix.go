@@ -1,7 +1,7 @@
 package tokens
 
-// kind is what a piece of text is made of. Tokenizers differ by kind far more than by
-// model size: one has a token for every number up to 999, the next one for each digit.
+// kind classifies a piece of text by its content. Tokenizers differ by kind far more than by model
+// size: one has a token for every number up to 999, the next one for each digit.
 type kind uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	kinds
 )
 
-// mix is how many o200k (or cl100k) tokens and bytes of a text are of each kind.
+// mix counts the o200k (or cl100k) tokens and bytes of a text by kind.
 type mix struct {
 	tokens, bytes [kinds]int32
 }
@@ -91,7 +91,7 @@ func (m *mix) plus(o *mix) {
 	}
 }
 
-// size is how many bytes of text were counted.
+// size returns the number of bytes counted.
 func (m *mix) size() (n int) {
 	for _, b := range m.bytes {
 		n += int(b)

@@ -29,14 +29,14 @@ func (c *Counter) NameAfter(r *wire.Request, f Family, before *Tally, same int) 
 		same = 0
 	}
 	n := &Names{c: c, r: r, f: f, l: c.lookup(), before: before, same: min(same, len(before.Chain), len(r.Messages))}
-	n.less = c.look(r, f, aMessage, len(r.Messages), n.l, before, n.same)
+	n.less = c.recall(r, f, aMessage, len(r.Messages), n.l, before, n.same)
 	return n
 }
 
 // Done gives back what the names hold. More calls do nothing, also on nil.
 func (n *Names) Done() {
 	if n != nil && n.l != nil {
-		n.c.done(n.l)
+		n.c.release(n.l)
 		n.l = nil
 	}
 }
@@ -45,7 +45,7 @@ func (n *Names) Done() {
 func (n *Names) Chain() []Digest {
 	if n.chain == nil {
 		n.chain = make([]Digest, len(n.l.list))
-		list := n.c.find(n.r, n.f, aMessage, n.l, n.less, name)
+		list := n.c.countMissing(n.r, n.f, aMessage, n.l, n.less, name)
 		for i := copy(n.chain, n.before.Chain[:n.same]); i < len(list); i++ {
 			n.chain[i] = list[i].chain
 		}
@@ -58,12 +58,12 @@ func (n *Names) TallyBelow(line int) Tally {
 	c, r, f := n.c, n.r, n.f
 	t := Tally{
 		Family: f, Model: r.Model, Chain: n.Chain(),
-		Messages: make([]Estimate, len(r.Messages)), rest: make([]rest, len(r.Messages)),
+		Messages: make([]Estimate, len(r.Messages)), counts: make([]messageCounts, len(r.Messages)),
 	}
 	var head Estimate
 	sum := sha256.New()
 	l := c.lookup()
-	defer c.done(l)
+	defer c.release(l)
 	add := func(list []item) {
 		for i := range list {
 			head = head.Plus(list[i].estimate())
@@ -81,9 +81,9 @@ func (n *Names) TallyBelow(line int) Tally {
 	t.Total = t.Head.Plus(t.Extra)
 	find := count
 	if line > 0 {
-		find = below(line - t.Total.High)
+		find = countBelow(line - t.Total.High)
 	}
-	list := c.find(r, f, aMessage, n.l, n.less, find)
+	list := c.countMissing(r, f, aMessage, n.l, n.less, find)
 	for i := range list {
 		t.set(i, &list[i])
 		t.Total = t.Total.Plus(t.Messages[i])

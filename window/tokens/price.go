@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// everyRequest is what a provider adds to a request, whatever is in it.
+// everyRequest returns the tokens that a provider adds to a request, whatever is in it.
 func everyRequest(r *wire.Request, f Family) Estimate {
 	price := &r.Dialect.Rules().Price
 	e := Estimate(price.Request)
@@ -22,7 +22,7 @@ func everyRequest(r *wire.Request, f Family) Estimate {
 	return e
 }
 
-// perMessage is what separates one message from the next: the role and its markers.
+// perMessage returns the tokens that separate one message from the next: the role and its markers.
 func perMessage(r *wire.Request, f Family) Estimate {
 	price := &r.Dialect.Rules().Price
 	if f.Exact() {
@@ -45,17 +45,17 @@ type price struct {
 	enc *Encoding
 	s   *scratch
 	sum Estimate
-	// most is what no estimate may be above: every tokenizer that is known here has at most a token for each byte of text.
+	// most is the upper bound of any estimate: every tokenizer that is known here has at most a token for each byte of text.
 	most int
 	mix  mix
-	// thought is what of sum.Best is reasoning.
-	thought int
+	// thoughts is the reasoning included in sum.Best.
+	thoughts int
 	// sampled leaves long texts unread but for a sample.
 	sampled bool
 }
 
 // countItem counts one item afresh.
-func countItem(r *wire.Request, f Family, w what, i int) item {
+func countItem(r *wire.Request, f Family, w keySpace, i int) item {
 	p := price{r: r, f: f, enc: f.encoding()}
 	p.s = p.enc.scratch()
 	defer p.enc.release(p.s)
@@ -74,7 +74,7 @@ func countItem(r *wire.Request, f Family, w what, i int) item {
 	return item{
 		known: counted,
 		low:   clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
-		most: clamp(max(p.most, p.sum.High)), class: p.mix.class(), thought: clamp(p.thought),
+		most: clamp(max(p.most, p.sum.High)), class: p.mix.class(), thought: clamp(p.thoughts),
 	}
 }
 
@@ -174,7 +174,7 @@ func (p *price) part(part *wire.Part) {
 		for i := range part.Media {
 			e = e.Plus(thoughts(&part.Media[i]))
 		}
-		p.thought += e.Best
+		p.thoughts += e.Best
 		p.sum = p.sum.Plus(e)
 		p.most += e.High - texts
 		return

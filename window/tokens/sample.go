@@ -9,11 +9,12 @@ const (
 	sampleBytes, sampleStep = 192, 3072
 	// sampleFrom is the length of a text from which it is sampled, in bytes.
 	sampleFrom = 1 << 10
-	// quickBytes is how much text is counted without asking whether that is needed: it takes about a millisecond, and a sample of less says little.
+	// quickBytes is the number of bytes of text counted without asking whether that is needed: it takes about a millisecond, and a smaller
+	// sample says little.
 	quickBytes = 64 << 10
 )
 
-// sampled is what a message costs by a sample of its texts.
+// sampled returns the cost of a message estimated from a sample of its texts.
 func sampled(r *wire.Request, f Family, i int) item {
 	p := price{r: r, f: f, enc: f.encoding(), sampled: true}
 	p.s = p.enc.scratch()
@@ -21,7 +22,7 @@ func sampled(r *wire.Request, f Family, i int) item {
 	p.message(i)
 	return item{
 		known: bySample, low: clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
-		most: clamp(max(p.most, p.sum.High)), thought: clamp(p.thought), class: unread,
+		most: clamp(max(p.most, p.sum.High)), thought: clamp(p.thoughts), class: unread,
 	}
 }
 

@@ -15,7 +15,7 @@ const DefaultUsageBytes = 1 << 20
 const (
 	prefixEntry = 216 // bytes of a known prefix with its place in the map (measured: 131 to 213)
 	scopeEntry  = 420 // bytes of a calibration
-	// maxScopes is how many pairs of credential and model are calibrated at once, twice.
+	// maxScopes limits the pairs of credential and model that are calibrated at once, twice.
 	maxScopes = 128
 )
 
@@ -58,7 +58,7 @@ type prefixKey struct {
 
 func (k prefixKey) sum() uint64 { return k.scope ^ binary.LittleEndian.Uint64(k.chain[:]) }
 
-// prefix is what was reported for a chain under a head.
+// prefix is a reported input for a chain under a head.
 type prefix struct {
 	input    int
 	head     Digest
@@ -87,11 +87,11 @@ func (u *Usage) scope(scope string, t *Tally) uint64 {
 	return h.Sum64()
 }
 
-// Input is how many tokens a request is expected to have, and how that is known.
+// Input is the expected number of input tokens of a request and the source of that number.
 type Input struct {
 	Estimate
 	Counted Counted
-	// Known is how many messages the provider's own number covers.
+	// Known is the number of messages that the provider's own count covers.
 	Known int
 }
 
@@ -125,7 +125,7 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 		u.scopes.Put(id, c)
 	}
 	expected, through, from := u.input(id, &t)
-	counted := !slices.ContainsFunc(t.rest[min(through, len(t.rest)):], func(r rest) bool { return r.class == unread })
+	counted := !slices.ContainsFunc(t.counts[min(through, len(t.counts)):], func(r messageCounts) bool { return r.class == unread })
 	if plausible && counted {
 		c.note(expected, input)
 	}
@@ -155,11 +155,11 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 func (u *Usage) Known(scope string, t Tally) (through int, tokens Estimate, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	through, tokens, _, ok = u.known(u.scope(scope, &t), &t)
+	through, tokens, _, ok = u.lastReported(u.scope(scope, &t), &t)
 	return through, tokens, ok
 }
 
-func (u *Usage) known(id uint64, t *Tally) (through int, tokens Estimate, p prefix, ok bool) {
+func (u *Usage) lastReported(id uint64, t *Tally) (through int, tokens Estimate, p prefix, ok bool) {
 	p, i := u.prefixes.Last(len(t.Chain), func(i int) prefixKey { return prefixKey{id, t.Chain[i]} })
 	if i < 0 {
 		return 0, Estimate{}, prefix{}, false
@@ -208,13 +208,13 @@ func (u *Usage) Input(scope string, t Tally) Input {
 }
 
 func (u *Usage) input(id uint64, t *Tally) (Estimate, int, prefix) {
-	through, sum, p, ok := u.known(id, t)
+	through, sum, p, ok := u.lastReported(id, t)
 	if !ok {
 		sum = t.Head.Plus(t.Extra)
 	}
 	c, _ := u.scopes.Get(id)
 	for i := through; i < len(t.Messages); i++ {
-		r := &t.rest[i]
+		r := &t.counts[i]
 		if r.class == unread {
 			sum = sum.Plus(t.Messages[i])
 			continue

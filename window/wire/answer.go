@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/eventstream"
 )
 
-// Usage is what a provider says a request cost, in tokens; 0 where it does not say.
+// Usage holds the token counts a provider reported for a request; fields it did not report are 0.
 type Usage struct {
 	Input      int // all of it: cache reads and writes included
 	Output     int // reasoning included
@@ -16,8 +16,8 @@ type Usage struct {
 	Reasoning  int
 }
 
-// A Change is what a provider says it did to the input before the model read it, as often as it did it for one reason. What and
-// Reason are its own words, at most 64 bytes each, "" where it gives none.
+// A Change is one kind of edit that a provider reports it made to the input before the model read it, with the number of times
+// it was made for that reason. What and Reason are quoted from the provider, at most 64 bytes each, "" where it gives none.
 type Change struct {
 	What   string // "thinking_dropped"
 	Reason string // "prefix_binding_mismatch", "prefix_mismatch", …
@@ -66,12 +66,12 @@ type Answer struct {
 	field  [6]byte // the beginning of a line, until it is known what line it is
 	nfield int
 
-	lex    lexer
-	record []byte // the object at hand, cut at ErrorBytes
-	failed bool   // and whether it says it is an error
-	last   bool   // and whether it ends the response
-	said   said
-	reason bool // StopReason is the better one of two words for it
+	lex      lexer
+	record   []byte // the object at hand, cut at ErrorBytes
+	failed   bool   // and whether it says it is an error
+	last     bool   // and whether it ends the response
+	reported reported
+	reason   bool // StopReason is the better one of two words for it
 }
 
 type lineState uint8

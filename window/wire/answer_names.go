@@ -240,8 +240,8 @@ func (a *Answer) event(v []byte) {
 	}
 }
 
-// said is what a provider said of tokens, last.
-type said struct {
+// reported holds the last token counts that a provider reported.
+type reported struct {
 	input, tools, read, write, output, thoughts, reasoning int
 	start                                                  bool // message_start said how long the input is
 }
@@ -258,7 +258,7 @@ func (a *Answer) count(at path, v []byte) {
 		}
 		n = n*10 + int(c-'0')
 	}
-	s := &a.said
+	s := &a.reported
 	up, key := at>>8, name(at&0xff)
 	if up.usage() {
 		// A message_delta repeats the input, or sums it up over the turns that tools of the
@@ -274,7 +274,7 @@ func (a *Answer) count(at path, v []byte) {
 				return
 			}
 			s.start = s.start || up == atStartUsage && n > 0
-			s.hear(key, n)
+			s.setInput(key, n)
 		}
 	} else if (up >> 8).usage() {
 		switch {
@@ -296,8 +296,8 @@ func (p path) usage() bool {
 	return p == atUsage || p == atStartUsage || p == atFinalUsage || p == atChoiceUsage
 }
 
-// hear takes a number of the input.
-func (s *said) hear(key name, n int) {
+// setInput records one of the counts of the input.
+func (s *reported) setInput(key name, n int) {
 	switch key {
 	case nameInputTokens:
 		s.input = n

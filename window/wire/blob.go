@@ -82,7 +82,7 @@ func allBase64(text []byte) bool {
 	return true
 }
 
-// magics are how files begin.
+// magics maps the first bytes of a file, at an offset, to its kind.
 var magics = []struct {
 	at    int
 	begin string

@@ -26,7 +26,7 @@ func (d *Draft) Build() (*Request, error) {
 		drops = map[int]bool{}
 	}
 	for i, a := range d.messages {
-		if d.r.Messages[i].emptied(a) {
+		if d.r.Messages[i].onlyReasoning(a) {
 			drops[i] = true
 		}
 	}
@@ -39,7 +39,7 @@ func (d *Draft) Build() (*Request, error) {
 		}
 	}
 	b.edits = append(b.edits, closing...)
-	edits := settle(b.edits)
+	edits := joinEdits(b.edits)
 	body, err := Splice(d.r.Body, edits)
 	if err != nil {
 		return nil, err
@@ -58,9 +58,9 @@ func (d *Draft) Build() (*Request, error) {
 	return next, nil
 }
 
-// settle sorts edits and leaves out those inside another one. Of two for the same bytes
+// joinEdits sorts edits and leaves out those inside another one. Of two for the same bytes
 // the later call wins.
-func settle(edits []Edit) []Edit {
+func joinEdits(edits []Edit) []Edit {
 	type numbered struct {
 		Edit
 		n int
@@ -93,9 +93,8 @@ func settle(edits []Edit) []Edit {
 	return out
 }
 
-// emptied tells whether nothing but reasoning is left of a message of which parts were
-// dropped.
-func (m *Message) emptied(a *amendment) bool {
+// onlyReasoning reports whether dropping a's parts leaves m with nothing but reasoning.
+func (m *Message) onlyReasoning(a *amendment) bool {
 	if len(a.drops) == 0 || len(a.inserts) > 0 {
 		return false
 	}

@@ -2,7 +2,7 @@ package wire
 
 import "strings"
 
-// Bypass is why a request is not the whole history of a conversation, or why its length is not ours to care for. Several
+// Bypass is the set of reasons why a request is not the whole history of a conversation, or why its length is not managed. Several
 // reasons may hold at once; 0 is none. What follows from each is one table:
 //
 //	             pairs are mended among       room is made  after "too long"  the provider reads
@@ -43,13 +43,13 @@ func (b Bypass) String() string {
 	return strings.Join(words, ",")
 }
 
-// Partial tells whether the messages go on from what is not among them, so that a result may answer a call that is not there.
+// Partial reports whether the request continues a history it does not contain, so that a result may answer a call that is not in it.
 func (b Bypass) Partial() bool { return b&(Stored|Referenced|Compacted) != 0 }
 
-// Whole tells whether the provider reads just what is sent: its count of the input can then be held against ours.
+// Whole reports whether the provider reads exactly what is sent, so that its input count can be compared with ours.
 func (b Bypass) Whole() bool { return b&(Stored|Referenced|Compacted|Compacting) == 0 }
 
-// Room says when a request may be made shorter before it is sent. After a refusal for its length it may in any case.
+// Room selects when a request may be shortened before it is sent. After a refusal for its length it may be shortened in any case.
 type Room uint8
 
 // When there may be room made.
@@ -84,13 +84,13 @@ func (r *Request) reasons() Bypass {
 func (p *parser) compaction(name []byte) {
 	if !strings.HasPrefix(string(name), "compact") {
 		p.Skip()
-	} else if p.given() {
+	} else if p.isSet() {
 		p.r.outer |= Compacting
 	}
 }
 
-// Edge is where the messages begin that no compaction of the provider's stands for: behind the newest one, at a part of a message. It is
-// (0, 0) where nothing is compacted, and else part is at least 1. What stands before it is not to be edited.
+// Edge returns the position just behind the newest compaction made by the provider, as a message and a part of it. It is (0, 0) if
+// nothing is compacted, otherwise part is at least 1. What stands before the edge must not be edited.
 func (r *Request) Edge() (msg, part int) {
 	if r.Bypass&Compacted == 0 {
 		return 0, 0
@@ -106,10 +106,10 @@ func (r *Request) Edge() (msg, part int) {
 	return 0, 0
 }
 
-// Unread is how many of the first messages the provider does not read, because a compaction behind them stands for them: they may be
-// left out. Anthropic drops what stands before the block (platform.claude.com, compaction, 2026-11-26). OpenAI's compaction stands for
-// what came before it too, but the window that /responses/compact returns is to come back as it is, with the messages of the user that it
-// kept before the item (developers.openai.com, compaction, 2026-11-26): there it is 0.
+// Unread returns the number of leading messages that the provider ignores because a later compaction replaces them; they may be left out.
+// Anthropic drops what stands before the block (platform.claude.com, compaction, 2026-11-26). OpenAI's compaction stands for what came
+// before it too, but the window that /responses/compact returns is to come back as it is, with the messages of the user that it kept
+// before the item (developers.openai.com, compaction, 2026-11-26): there it is 0.
 func (r *Request) Unread() int {
 	if !r.Dialect.Rules().Replaces {
 		return 0

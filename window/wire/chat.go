@@ -4,26 +4,26 @@ package wire
 func (p *parser) chatMember(k []byte, seen *set) {
 	switch string(k) {
 	case "model":
-		p.once(seen, 0)
+		p.noteKey(seen, 0)
 		p.model()
 	case "messages":
-		p.once(seen, 1)
+		p.noteKey(seen, 1)
 		p.list((*parser).chatMessage)
 	case "stream":
-		p.once(seen, 2)
+		p.noteKey(seen, 2)
 		p.r.Stream = p.truth()
 	case "max_completion_tokens":
-		p.once(seen, 3)
+		p.noteKey(seen, 3)
 		if n, at := p.number(); !at.IsZero() {
 			p.r.MaxOutput, p.r.MaxOutputSpan = n, at
 		}
 	case "max_tokens":
-		p.once(seen, 4)
+		p.noteKey(seen, 4)
 		if n, at := p.number(); p.r.MaxOutputSpan.IsZero() {
 			p.r.MaxOutput, p.r.MaxOutputSpan = n, at
 		}
 	case "tools":
-		p.once(seen, 5)
+		p.noteKey(seen, 5)
 		p.tools(namedTool)
 	case "response_format", "functions", "prediction":
 		p.extra()
@@ -47,43 +47,43 @@ func (p *parser) chatMessage() {
 		key, k := p.member()
 		switch string(k) {
 		case "role":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			role, _ = p.word("a role is no string")
 		case "content":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			p.openaiContent(&m)
 		case "tool_calls":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			p.toolCalls(&m)
 		case "tool_call_id":
-			p.once(&seen, 3)
+			p.noteKey(&seen, 3)
 			result.CallID, result.IDSpan = p.word("a tool_call_id is no string")
 		case "name":
-			p.once(&seen, 4)
+			p.noteKey(&seen, 4)
 			result.Name, _ = p.word("a name is no string")
 		case "refusal":
-			p.once(&seen, 5)
+			p.noteKey(&seen, 5)
 			p.memberPart(Text, "refusal")
 		case "reasoning_content":
-			p.once(&seen, 6)
+			p.noteKey(&seen, 6)
 			p.memberPart(Reasoning, "reasoning_content")
 		case "reasoning":
-			p.once(&seen, 7)
+			p.noteKey(&seen, 7)
 			p.memberPart(Reasoning, "reasoning")
 		case "reasoning_details":
-			p.once(&seen, 8)
+			p.noteKey(&seen, 8)
 			p.memberPart(Reasoning, "reasoning_details")
 		case "thinking_blocks": // LiteLLM's, of Claude
-			p.once(&seen, 12)
+			p.noteKey(&seen, 12)
 			p.memberPart(Reasoning, "thinking_blocks")
 		case "function_call":
-			p.once(&seen, 9)
+			p.noteKey(&seen, 9)
 			p.memberPart(Other, "function_call")
 		case "audio":
-			p.once(&seen, 10)
+			p.noteKey(&seen, 10)
 			p.memberPart(Other, "audio")
 		case "cache_control":
-			p.once(&seen, 11)
+			p.noteKey(&seen, 11)
 			p.cacheControl(key)
 		default:
 			p.Skip()
@@ -100,10 +100,10 @@ func (p *parser) chatMessage() {
 	case "tool":
 		m.Role = RoleTool
 		result.Kind, result.Span, result.Content, result.Type = Result, m.Span, m.Content, "tool"
-		p.whole(result)
+		p.addWhole(result)
 	case "function":
 		// The legacy form pairs by name and order; it is left as it is.
-		p.whole(Part{Span: m.Span, Name: result.Name, Type: "function", Content: m.Content})
+		p.addWhole(Part{Span: m.Span, Name: result.Name, Type: "function", Content: m.Content})
 	case "":
 		p.Fail(m.Span.Start, "a message without a role")
 	}
@@ -118,7 +118,7 @@ func (p *parser) memberPart(kind PartKind, name string) {
 		p.Skip()
 	case '"':
 		lit := p.String()
-		p.words(lit)
+		p.addText(lit)
 		p.add(Part{Kind: kind, place: placeMember, Span: lit, Type: name})
 	default:
 		v := p.Skip()
@@ -149,16 +149,16 @@ func (p *parser) toolCalls(m *Message) {
 		for p.More('}') {
 			switch string(p.name()) {
 			case "id":
-				p.once(&seen, 0)
+				p.noteKey(&seen, 0)
 				call.CallID, call.IDSpan = p.word("a call's id is no string")
 			case "type":
-				p.once(&seen, 1)
+				p.noteKey(&seen, 1)
 				call.Type, _ = p.word("a call's type is no string")
 			case "function":
-				p.once(&seen, 2)
+				p.noteKey(&seen, 2)
 				p.callee(&call)
 			case "custom":
-				p.once(&seen, 3)
+				p.noteKey(&seen, 3)
 				p.callee(&call)
 			default:
 				p.Skip()
@@ -182,19 +182,19 @@ func (p *parser) callee(call *Part) {
 	for p.More('}') {
 		switch string(p.name()) {
 		case "name":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			call.Name, _ = p.word("a call's name is no string")
 		case "arguments":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			// Some clients send the arguments as an object; it counts as it stands.
 			if p.Peek() == '{' {
 				call.Raw = p.Skip()
 				break
 			}
-			p.words(p.text("a call's arguments are no string"))
+			p.addText(p.text("a call's arguments are no string"))
 		case "input":
-			p.once(&seen, 2)
-			p.words(p.text("a call's input is no string"))
+			p.noteKey(&seen, 2)
+			p.addText(p.text("a call's input is no string"))
 		default:
 			p.Skip()
 		}
@@ -210,7 +210,7 @@ func (p *parser) openaiContent(m *Message) {
 	case '"':
 		lit := p.String()
 		m.Content, m.Plain = lit, true
-		p.words(lit)
+		p.addText(lit)
 		p.add(Part{Kind: Text, place: placePlain, Span: lit})
 	case '[':
 		at := p.At
@@ -239,46 +239,46 @@ func (p *parser) openaiBlock() (lone Span) {
 		key, k := p.member()
 		switch string(k) {
 		case "type":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			part.Type, _ = p.word("a block's type is no string")
 		case "text":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			lone = p.text("a block's text is no string")
-			p.words(lone)
+			p.addText(lone)
 		case "refusal":
-			p.once(&seen, 7)
+			p.noteKey(&seen, 7)
 			simple = false
-			p.words(p.text("a refusal is no string"))
+			p.addText(p.text("a refusal is no string"))
 		case "image_url":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			simple = false
 			p.openaiSource()
 		case "video_url":
-			p.once(&seen, 8)
+			p.noteKey(&seen, 8)
 			simple = false
 			p.openaiSource()
 		case "input_audio":
-			p.once(&seen, 9)
+			p.noteKey(&seen, 9)
 			simple = false
 			p.openaiSource()
 		case "file":
-			p.once(&seen, 10)
+			p.noteKey(&seen, 10)
 			simple = false
 			p.openaiSource()
 		case "file_url":
-			p.once(&seen, 3)
+			p.noteKey(&seen, 3)
 			simple = false
 			p.source(p.text("a file_url is no string"), "", false)
 		case "file_data":
-			p.once(&seen, 4)
+			p.noteKey(&seen, 4)
 			simple = false
 			p.fileData()
 		case "file_id":
-			p.once(&seen, 5)
+			p.noteKey(&seen, 5)
 			simple = false
 			p.fileID()
 		case "cache_control":
-			p.once(&seen, 6)
+			p.noteKey(&seen, 6)
 			p.cacheControl(key)
 		default:
 			simple = false
@@ -321,19 +321,19 @@ func (p *parser) openaiSource() {
 	for p.More('}') {
 		switch string(p.name()) {
 		case "url":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			p.source(p.text("a url is no string"), "", false)
 		case "data":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			data = p.text("data is no string")
 		case "format":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			format, _ = p.word("a format is no string")
 		case "file_data":
-			p.once(&seen, 3)
+			p.noteKey(&seen, 3)
 			p.fileData()
 		case "file_id":
-			p.once(&seen, 4)
+			p.noteKey(&seen, 4)
 			p.fileID()
 		default:
 			p.Skip()

@@ -20,7 +20,7 @@ var chatRules = &Rules{
 	NameBytes:  64,
 
 	Bound: func(*Request) func(*Message, *Part) bool {
-		return func(m *Message, _ *Part) bool { return m.sealed() }
+		return func(m *Message, _ *Part) bool { return m.hasSealed() }
 	},
 
 	// Three tokens begin the answer in OpenAI's chat format; the newer models add a few for their own settings, and a preamble about tools.
@@ -40,7 +40,7 @@ var chatRules = &Rules{
 	list: "messages", content: "content",
 	member: (*parser).chatMember, element: (*parser).chatMessage, check: (*checker).chat, words: (*Invalid).chatText,
 	textType: plainTextType, textMessage: contentMessage, textElement: plainText, resultElement: toolMessage,
-	takesText: anyText, putResult: contentResult, isCall: isCall,
+	takesText: anyText, putResult: contentResult, isCall: isCallElement,
 	pulse: pulseRules{reasons: saysReasoning},
 }
 
@@ -50,8 +50,8 @@ func toolMessage(out []byte, call Part, text string, _ bool) []byte {
 	return append(Quote(append(out, `,"content":`...), text), '}')
 }
 
-// isCall tells whether an element belongs into tool_calls.
-func isCall(raw []byte) bool {
+// isCallElement reports whether an element belongs in tool_calls.
+func isCallElement(raw []byte) bool {
 	for _, m := range membersOf(raw, Span{Start: 0, End: len(raw)}) {
 		if m.name == "type" {
 			kind := string(raw[m.value.Start:m.value.End])
@@ -61,8 +61,8 @@ func isCall(raw []byte) bool {
 	return false
 }
 
-// sealed tells whether a message has thoughts that a provider sealed.
-func (m *Message) sealed() bool {
+// hasSealed reports whether a message has reasoning sealed by a provider.
+func (m *Message) hasSealed() bool {
 	return slices.ContainsFunc(m.Parts, func(p Part) bool {
 		return p.Kind == Reasoning && (p.Type == "reasoning_details" || p.Type == "thinking_blocks")
 	})

@@ -15,7 +15,7 @@ func (c *checker) chat(top object) {
 	var open group
 	seen := map[string]bool{}
 	for i, raw := range list {
-		place := at("messages", i)
+		place := joinPath("messages", i)
 		m, ok := c.object(place, raw)
 		if !ok {
 			continue
@@ -32,11 +32,11 @@ func (c *checker) chat(top object) {
 			c.chatAssistant(place, m, &open, seen)
 		case "system", "developer", "user", "function":
 			if !m.has("content") {
-				c.add(RuleContentNull, at(place, "content"), "", role)
+				c.add(RuleContentNull, joinPath(place, "content"), "", role)
 			}
 			c.chatContent(place, m)
 		default:
-			c.add(RuleRole, at(place, "role"), "", role)
+			c.add(RuleRole, joinPath(place, "role"), "", role)
 		}
 	}
 	c.orphans(open.place, open.unanswered(), "")
@@ -49,17 +49,17 @@ func (c *checker) chatContent(place string, m object) {
 	if m.isText("content") {
 		return
 	}
-	parts, ok := c.array(at(place, "content"), m["content"])
+	parts, ok := c.array(joinPath(place, "content"), m["content"])
 	if ok && len(parts) == 0 {
-		c.add(RuleEmptyContent, at(place, "content"), "", "")
+		c.add(RuleEmptyContent, joinPath(place, "content"), "", "")
 	}
 	for k, raw := range parts {
-		part, ok := c.object(at(place, "content", k), raw)
+		part, ok := c.object(joinPath(place, "content", k), raw)
 		if !ok {
 			continue
 		}
 		if !part.isText("type") {
-			c.add(RuleShape, at(place, "content", k, "type"), "", "required")
+			c.add(RuleShape, joinPath(place, "content", k, "type"), "", "required")
 		}
 	}
 }
@@ -67,12 +67,12 @@ func (c *checker) chatContent(place string, m object) {
 func (c *checker) chatResult(place string, m object, open *group, seen map[string]bool) {
 	c.chatContent(place, m)
 	if !m.has("content") {
-		c.add(RuleContentNull, at(place, "content"), "", "tool")
+		c.add(RuleContentNull, joinPath(place, "content"), "", "tool")
 	}
 	id, ok := m.text("tool_call_id")
 	switch {
 	case !ok:
-		c.add(RuleShape, at(place, "tool_call_id"), "", "required")
+		c.add(RuleShape, joinPath(place, "tool_call_id"), "", "required")
 	case open.answered[id]:
 		c.add(RuleDuplicateResult, place, id, "")
 	case open.has(id):
@@ -88,26 +88,26 @@ func (c *checker) chatAssistant(place string, m object, open *group, seen map[st
 	c.chatContent(place, m)
 	if !m.has("tool_calls") {
 		if !m.has("content") && !m.has("function_call") && !m.has("refusal") && !m.has("audio") {
-			c.add(RuleContentNull, at(place, "content"), "", "assistant")
+			c.add(RuleContentNull, joinPath(place, "content"), "", "assistant")
 		}
 		return
 	}
-	calls, ok := c.array(at(place, "tool_calls"), m["tool_calls"])
+	calls, ok := c.array(joinPath(place, "tool_calls"), m["tool_calls"])
 	if !ok {
 		return
 	}
 	if len(calls) == 0 {
-		c.add(RuleEmptyCalls, at(place, "tool_calls"), "", "")
+		c.add(RuleEmptyCalls, joinPath(place, "tool_calls"), "", "")
 	}
 	for k, raw := range calls {
-		here := at(place, "tool_calls", k)
+		here := joinPath(place, "tool_calls", k)
 		call, ok := c.object(here, raw)
 		if !ok {
 			continue
 		}
 		id, ok := call.text("id")
 		if !ok || id == "" {
-			c.add(RuleShape, at(here, "id"), "", "required")
+			c.add(RuleShape, joinPath(here, "id"), "", "required")
 			continue
 		}
 		if open.has(id) {
@@ -127,21 +127,21 @@ func (c *checker) chatCall(place, id string, call object) {
 	case "custom":
 		body, argument = "custom", "input"
 	default:
-		c.add(RuleShape, at(place, "type"), id, "required")
+		c.add(RuleShape, joinPath(place, "type"), id, "required")
 		return
 	}
-	f, ok := c.object(at(place, body), call[body])
+	f, ok := c.object(joinPath(place, body), call[body])
 	if !ok {
 		return
 	}
 	if name, ok := f.text("name"); !ok || name == "" {
-		c.add(RuleShape, at(place, body, "name"), id, "required")
+		c.add(RuleShape, joinPath(place, body, "name"), id, "required")
 	}
 	switch {
 	case !f.isText(argument):
-		c.add(RuleShape, at(place, body, argument), id, "not a string")
+		c.add(RuleShape, joinPath(place, body, argument), id, "not a string")
 	case body == "function":
-		c.arguments(at(place, body, argument), id, f[argument])
+		c.arguments(joinPath(place, body, argument), id, f[argument])
 	}
 }
 

@@ -85,7 +85,7 @@ func NewBrotliReader(r io.Reader, maxWindow int64) (io.Reader, error) {
 	return brotli.NewReader(io.MultiReader(bytes.NewReader(first[:]), r)), nil
 }
 
-// DecodedSize is what a packed body says it holds, in bytes, where it says it. It may lie.
+// DecodedSize returns the decoded size in bytes that a compressed body declares, if it declares one. The declaration may be false.
 func DecodedSize(encoding string, body []byte) (n int64, ok bool) {
 	switch codingOf(encoding) {
 	case "gzip": // RFC 1952: ISIZE
@@ -152,7 +152,7 @@ func Encode(encoding string, body []byte) ([]byte, error) {
 const (
 	// zstdWindow is small enough for any server: RFC 9659 has HTTP stop at 8 MB.
 	zstdWindow = 4 << 20
-	// zstdLeast is what a window may have, however small the body in it is.
+	// zstdLeast is the smallest decoder window in bytes that is allowed, however small the body.
 	zstdLeast = 8 << 20
 )
 

@@ -6,38 +6,38 @@ import "bytes"
 func (p *parser) converseMember(k []byte, seen *set) {
 	switch string(k) {
 	case "messages":
-		p.once(seen, 0)
+		p.noteKey(seen, 0)
 		p.list((*parser).converseMessage)
 	case "system":
-		p.once(seen, 1)
+		p.noteKey(seen, 1)
 		var m Message
 		p.converseContent(&m)
-		p.r.System, p.r.SystemSpan = p.take(), m.Content
+		p.r.System, p.r.SystemSpan = p.takeParts(), m.Content
 	case "toolConfig":
-		p.once(seen, 2)
+		p.noteKey(seen, 2)
 		p.toolConfig()
 	case "inferenceConfig":
-		p.once(seen, 3)
-		p.within(func(k []byte, seen *set) {
+		p.noteKey(seen, 3)
+		p.objectMembers(func(k []byte, seen *set) {
 			if string(k) != "maxTokens" {
 				p.Skip()
 				return
 			}
-			p.once(seen, 0)
+			p.noteKey(seen, 0)
 			p.maxOutput()
 		})
 	case "additionalModelRequestFields": // what the model's maker has beside: Claude's thinking
-		p.once(seen, 4)
+		p.noteKey(seen, 4)
 		if p.Peek() != '{' {
 			p.Skip()
 			return
 		}
-		p.within(func(k []byte, seen *set) {
+		p.objectMembers(func(k []byte, seen *set) {
 			if string(k) != "thinking" {
 				p.Skip()
 				return
 			}
-			p.once(seen, 0)
+			p.noteKey(seen, 0)
 			p.thinking()
 		})
 	case "outputConfig":
@@ -53,8 +53,8 @@ func (p *parser) thinking() {
 	p.r.Thinking = !bytes.Contains(p.r.Raw(p.r.ThinkingSpan), []byte(`"disabled"`))
 }
 
-// within reads the members of an object, if there is one.
-func (p *parser) within(member func(name []byte, seen *set)) {
+// objectMembers reads the members of an object, if there is one.
+func (p *parser) objectMembers(member func(name []byte, seen *set)) {
 	if p.null() || !p.Begin('{', "a member that has to be an object is none") {
 		return
 	}
@@ -68,12 +68,12 @@ func (p *parser) within(member func(name []byte, seen *set)) {
 func (p *parser) toolConfig() {
 	p.Peek()
 	at := p.At
-	p.within(func(k []byte, seen *set) {
+	p.objectMembers(func(k []byte, seen *set) {
 		if string(k) != "tools" {
 			p.Skip()
 			return
 		}
-		p.once(seen, 0)
+		p.noteKey(seen, 0)
 		if p.null() || !p.Begin('[', "the tools are no array") {
 			return
 		}
@@ -90,10 +90,10 @@ func (p *parser) converseTool() {
 	p.Peek()
 	from, comma := p.At, p.Comma
 	name, mark := "", false
-	p.within(func(k []byte, seen *set) {
+	p.objectMembers(func(k []byte, seen *set) {
 		switch string(k) {
 		case "toolSpec":
-			p.once(seen, 0)
+			p.noteKey(seen, 0)
 			name = namedTool(p)
 		case "cachePoint":
 			mark = true
@@ -121,13 +121,13 @@ func (p *parser) converseMessage() {
 	p.Peek()
 	m := Message{Span: Span{Start: p.At}}
 	role := ""
-	p.within(func(k []byte, seen *set) {
+	p.objectMembers(func(k []byte, seen *set) {
 		switch string(k) {
 		case "role":
-			p.once(seen, 0)
+			p.noteKey(seen, 0)
 			role, _ = p.word("a role is no string")
 		case "content":
-			p.once(seen, 1)
+			p.noteKey(seen, 1)
 			p.converseContent(&m)
 		default:
 			p.Skip()
@@ -164,15 +164,15 @@ func (p *parser) converseBlock() {
 	comma := p.Comma
 	part := Part{place: placeBlock, Span: Span{Start: p.At}}
 	point := false
-	p.within(func(k []byte, seen *set) {
+	p.objectMembers(func(k []byte, seen *set) {
 		if p.null() {
 			return
 		}
-		p.once(seen, 0)
+		p.noteKey(seen, 0)
 		switch string(k) {
 		case "text":
 			part.Kind, part.Type = Text, "text"
-			p.words(p.text("a text is no string"))
+			p.addText(p.text("a text is no string"))
 		case "toolUse":
 			part.Kind, part.Type = Call, "toolUse"
 			p.toolUse(&part)
@@ -206,16 +206,16 @@ func (p *parser) converseBlock() {
 }
 
 func (p *parser) toolUse(part *Part) {
-	p.within(func(k []byte, seen *set) {
+	p.objectMembers(func(k []byte, seen *set) {
 		switch string(k) {
 		case "toolUseId":
-			p.once(seen, 0)
+			p.noteKey(seen, 0)
 			part.CallID, part.IDSpan = p.word("an id is no string")
 		case "name":
-			p.once(seen, 1)
+			p.noteKey(seen, 1)
 			part.Name, _ = p.word("a name is no string")
 		case "input":
-			p.once(seen, 2)
+			p.noteKey(seen, 2)
 			part.Raw = p.Skip()
 		default:
 			p.Skip()
@@ -224,13 +224,13 @@ func (p *parser) toolUse(part *Part) {
 }
 
 func (p *parser) toolResult(part *Part) {
-	p.within(func(k []byte, seen *set) {
+	p.objectMembers(func(k []byte, seen *set) {
 		switch string(k) {
 		case "toolUseId":
-			p.once(seen, 0)
+			p.noteKey(seen, 0)
 			part.CallID, part.IDSpan = p.word("an id is no string")
 		case "content":
-			p.once(seen, 1)
+			p.noteKey(seen, 1)
 			p.Peek()
 			at := p.At
 			if p.null() || !p.Begin('[', "the content of a result is no array") {
@@ -241,7 +241,7 @@ func (p *parser) toolResult(part *Part) {
 			}
 			part.Content = Span{Start: at, End: p.At}
 		case "status":
-			p.once(seen, 2)
+			p.noteKey(seen, 2)
 			status, _ := p.word("a status is no string")
 			part.Failed = status == "error"
 		default:
@@ -256,10 +256,10 @@ func (p *parser) resultBlock() {
 		p.strings()
 		return
 	}
-	p.within(func(k []byte, _ *set) {
+	p.objectMembers(func(k []byte, _ *set) {
 		switch string(k) {
 		case "text":
-			p.words(p.text("a text is no string"))
+			p.addText(p.text("a text is no string"))
 		case "image", "document", "video", "audio":
 			p.converseMedia(string(k))
 		default:
@@ -269,24 +269,24 @@ func (p *parser) resultBlock() {
 }
 
 func (p *parser) reasoningContent(part *Part) {
-	p.within(func(k []byte, seen *set) {
+	p.objectMembers(func(k []byte, seen *set) {
 		switch string(k) {
 		case "reasoningText":
-			p.once(seen, 0)
-			p.within(func(k []byte, seen *set) {
+			p.noteKey(seen, 0)
+			p.objectMembers(func(k []byte, seen *set) {
 				switch string(k) {
 				case "text":
-					p.once(seen, 0)
-					p.words(p.text("a text is no string"))
+					p.noteKey(seen, 0)
+					p.addText(p.text("a text is no string"))
 				case "signature":
-					p.once(seen, 1)
+					p.noteKey(seen, 1)
 					part.Sealed = p.text("a signature is no string")
 				default:
 					p.Skip()
 				}
 			})
 		case "redactedContent":
-			p.once(seen, 1)
+			p.noteKey(seen, 1)
 			part.Sealed = p.text("a redactedContent is no string")
 		default:
 			p.Skip()
@@ -299,20 +299,20 @@ func (p *parser) converseMedia(kind string) {
 	form := ""
 	var data Span
 	at := len(p.media)
-	p.within(func(k []byte, seen *set) {
+	p.objectMembers(func(k []byte, seen *set) {
 		switch string(k) {
 		case "format":
-			p.once(seen, 0)
+			p.noteKey(seen, 0)
 			form, _ = p.word("a format is no string")
 		case "source":
-			p.once(seen, 1)
-			p.within(func(k []byte, seen *set) {
+			p.noteKey(seen, 1)
+			p.objectMembers(func(k []byte, seen *set) {
 				switch string(k) {
 				case "bytes":
-					p.once(seen, 0)
+					p.noteKey(seen, 0)
 					data = p.text("bytes are no string")
 				case "s3Location":
-					p.once(seen, 1)
+					p.noteKey(seen, 1)
 					p.Skip()
 					p.media = append(p.media, MediaSource{FileID: true})
 				default: // a document may be words
@@ -320,7 +320,7 @@ func (p *parser) converseMedia(kind string) {
 				}
 			})
 		default: // its name, and what it is for
-			p.flat()
+			p.anyText()
 		}
 	})
 	switch {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// converseIDMarks are what an id may hold beside letters and digits (botocore 1.44.8).
+// converseIDMarks lists the characters an id may contain besides letters and digits (botocore 1.44.8).
 const converseIDMarks = "_.:-"
 
 var converseRules = &Rules{
@@ -133,7 +133,7 @@ func (i *Invalid) BedrockText() string {
 	case RuleOrphanCall:
 		next := i.Place
 		if n, err := strconv.Atoi(strings.TrimPrefix(i.Place, "messages.")); err == nil {
-			next = at("messages", n+1)
+			next = joinPath("messages", n+1)
 		}
 		return fmt.Sprintf("Expected toolResult blocks at %s.content for the following Ids: %s", next, strings.Join(i.ids(), ", "))
 	case RuleOrphanResult, RuleAdjacency, RuleDuplicateResult:

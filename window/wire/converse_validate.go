@@ -32,7 +32,7 @@ func (c *checker) converse(top object) {
 	}
 	before, tools := "", false
 	for i, raw := range list {
-		place := at("messages", i)
+		place := joinPath("messages", i)
 		m, ok := c.object(place, raw)
 		if !ok {
 			continue
@@ -40,18 +40,18 @@ func (c *checker) converse(top object) {
 		role, _ := m.text("role")
 		switch {
 		case role != "user" && role != "assistant":
-			c.add(RuleRole, at(place, "role"), "", role)
+			c.add(RuleRole, joinPath(place, "role"), "", role)
 		case role == before:
 			c.add(RuleAlternate, place, "", role)
 		case i == 0 && role != "user":
 			c.add(RuleRoleFirst, place, "", role)
 		}
 		before = role
-		raws, ok := c.array(at(place, "content"), m["content"])
+		raws, ok := c.array(joinPath(place, "content"), m["content"])
 		if ok && len(raws) == 0 {
 			c.add(RuleEmptyContent, place, "", "")
 		}
-		blocks := w.converseBlocks(at(place, "content"), role, raws)
+		blocks := w.converseBlocks(joinPath(place, "content"), role, raws)
 		if role == "user" {
 			w.user(place, blocks)
 		} else {
@@ -84,7 +84,7 @@ var converseKinds = map[string]string{"text": "text", "toolUse": "tool_use", "to
 // converseBlocks reads blocks of a speaker; "" is the system. Cache points count, and are none of them.
 func (w *blocks) converseBlocks(place, role string, raws []json.RawMessage) (list []object) {
 	for k, raw := range raws {
-		here := at(place, k)
+		here := joinPath(place, k)
 		b, ok := w.object(here, raw)
 		if ok && len(b) != 1 {
 			w.add(RuleShape, here, "", "not one member")
@@ -96,12 +96,12 @@ func (w *blocks) converseBlocks(place, role string, raws []json.RawMessage) (lis
 		block := object{"type": json.RawMessage(`"other"`)}
 		for name, kind := range converseKinds {
 			if raw, ok := b[name]; ok {
-				block = w.typed(at(here, name), kind, raw)
+				block = w.typed(joinPath(here, name), kind, raw)
 			}
 		}
 		switch kind, _ := block.text("type"); {
 		case kind == "text" && !block.isText("text"):
-			w.add(RuleShape, at(here, "text"), "", "required")
+			w.add(RuleShape, joinPath(here, "text"), "", "required")
 		case kind == "text" && blank(block["text"]):
 			w.add(RuleEmptyText, here, "", "")
 		case kind == "tool_use" && role != "assistant", kind == "tool_result" && role != "user", kind == "thinking" && role != "assistant":
@@ -133,7 +133,7 @@ func (w *blocks) typed(place, kind string, raw json.RawMessage) object {
 		typed["tool_use_id"], typed["content"] = inner["toolUseId"], inner["content"]
 		list, ok := splitArray(inner["content"])
 		if !ok {
-			w.add(RuleShape, at(place, "content"), "", "not an array")
+			w.add(RuleShape, joinPath(place, "content"), "", "not an array")
 			typed["content"] = json.RawMessage("null")
 		}
 		if status, _ := inner.text("status"); status == "error" {
@@ -141,7 +141,7 @@ func (w *blocks) typed(place, kind string, raw json.RawMessage) object {
 		}
 		for k, raw := range list {
 			if one, ok := splitObject(raw); ok && one.isText("text") && blank(one["text"]) {
-				w.add(RuleEmptyText, at(place, "content", k), "", "")
+				w.add(RuleEmptyText, joinPath(place, "content", k), "", "")
 			}
 		}
 	case "thinking":

@@ -138,7 +138,7 @@ type Rules struct {
 	pulse     pulseRules
 }
 
-// Placement is where results stand.
+// Placement is the position that a dialect gives tool results.
 type Placement uint8
 
 // The placements.
@@ -149,10 +149,10 @@ const (
 	ResultsInOrder                       // all in the next message, as many as calls, in their order where ids are absent
 )
 
-// Together tells whether all results of a turn stand in one message, as parts of it.
+// Together reports whether all results of a turn are parts of a single message.
 func (p Placement) Together() bool { return p == ResultsFirst || p == ResultsInOrder }
 
-// ImageForm is how the bytes of an image are written.
+// ImageForm is the encoding of image bytes in a request.
 type ImageForm uint8
 
 // The forms of images.
@@ -166,7 +166,7 @@ const (
 // Range is the least, the best and the most that something may be.
 type Range struct{ Low, Best, High int }
 
-// Price is what a provider adds to the text of a request, in tokens.
+// Price lists the tokens that a provider adds to the text of a request.
 type Price struct {
 	Request Range // whatever is in it
 	Model   Range // in place of it, where the model is not one of OpenAI's: the template of another
@@ -189,19 +189,19 @@ type Failure struct {
 	Param, Code, ID string
 }
 
-// Route is which paths of requests are a dialect's.
+// Route describes the request paths of a dialect.
 type Route struct {
 	// Path is the end of a path below the API's root; "" where the path names the model.
 	Path string
 	// Deployment says that the path may name a deployment before that, as Azure has it.
 	Deployment bool
-	// Methods are what a path may ask of the model that it names, after a colon, and whether that is a stream.
+	// Methods maps the methods that may follow the model in a path, after a colon, to whether they stream.
 	Methods map[string]bool
 	// Verbs are the same as an element behind /model/ID, as Bedrock has it.
 	Verbs map[string]bool
 }
 
-// Rules are what is known of a dialect.
+// Rules returns the rules of the dialect, or those of an unknown one.
 func (d Dialect) Rules() *Rules {
 	if int(d) < len(dialects) {
 		return dialects[d]

@@ -21,7 +21,7 @@ type Draft struct {
 	messages map[int]*amendment
 }
 
-// amendment is what is to be done to the parts of one message.
+// amendment collects the edits to the parts of one message.
 type amendment struct {
 	drops   map[int]bool
 	inserts []insertion // in the order of the calls
@@ -177,9 +177,9 @@ func (d *Draft) ReplaceText(msg, part, text int, with string) {
 	d.set(p.Texts[text], Quote(nil, with))
 }
 
-// TakesText tells whether one text may take the place of all that a result of the request
-// holds. It may not where a result has no form for a text: a computer's screen, a search
-// for tools, items that are not known here.
+// TakesText reports whether the whole content of a result may be replaced by one text. It may not
+// if the result's type has no form for text: a computer's screen, a search for tools, items of
+// unknown type.
 func (r *Request) TakesText(p *Part) bool {
 	return p.Kind == Result && r.Dialect.Rules().takesText(p)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// End says which end of a pair a part is that the provider, or a person, stands behind: a tool of the provider's own and
-// what it found, a program and its output, a request for an approval and the approval. What the client runs is a [Call]
-// and a [Result] instead.
+// End marks a part as one end of a pair that the provider, or a person, answers rather than the client: a tool of the
+// provider's own and what it found, a program and its output, a request for an approval and the approval. What the
+// client runs is a [Call] and a [Result] instead.
 //
 // The two ends are told by their names and paired by their id, so that kinds nobody knows yet are paired too: "_use",
 // "_call" and "_request" open; "_result", "_output" and "_response" close. The public schemas of Anthropic (Messages
@@ -54,9 +54,9 @@ func (r *Request) CallerID(p *Part) string {
 	return ""
 }
 
-// declares tells whether a block of Messages, which nobody looks into, says which tools there are or how the model is to
-// work from here on: tools that were found, added or taken away, and instructions among the messages.
-func declares(kind string, raw []byte) bool {
+// declaresTools reports whether a Messages block of a type that is passed through unread declares tools or instructions:
+// tools that were found, added or removed, and instructions among the messages.
+func declaresTools(kind string, raw []byte) bool {
 	switch kind {
 	case "tool_addition", "tool_removal", "mid_conv_system":
 		return true

@@ -10,7 +10,7 @@ import (
 // frameHeld bounds the event frames that are looked into: the events of a model are far below. What is larger passes unread.
 const frameHeld = 256 << 10
 
-// innerOf is what a model said in a frame: the payload, or of InvokeModel the bytes in it, in memory that the next one uses again.
+// innerOf returns the model output in a frame: its payload, or for InvokeModel the bytes in it, decoded into scratch, which is reused.
 func innerOf(e *eventstream.Frame, scratch *[]byte) []byte {
 	if e.Name != "chunk" {
 		return e.Payload

@@ -5,10 +5,10 @@ package wire
 func (p *parser) geminiMember(k []byte, seen *set) {
 	switch string(k) {
 	case "model":
-		p.once(seen, 0)
+		p.noteKey(seen, 0)
 		p.model()
 	case "contents":
-		p.once(seen, 1)
+		p.noteKey(seen, 1)
 		if p.Peek() == '{' {
 			// The provider takes one object where an array of one is meant.
 			at := p.At
@@ -18,17 +18,17 @@ func (p *parser) geminiMember(k []byte, seen *set) {
 		}
 		p.list((*parser).geminiContent)
 	case "systemInstruction", "system_instruction":
-		p.once(seen, 2)
+		p.noteKey(seen, 2)
 		p.geminiSystem()
 	case "generationConfig", "generation_config":
-		p.once(seen, 3)
+		p.noteKey(seen, 3)
 		p.generationConfig()
 	case "tools":
-		p.once(seen, 4)
+		p.noteKey(seen, 4)
 		p.geminiTools()
 	case "cachedContent", "cached_content":
-		p.once(seen, 5)
-		if p.given() {
+		p.noteKey(seen, 5)
+		if p.isSet() {
 			p.r.outer |= Referenced
 		}
 	default:
@@ -46,7 +46,7 @@ func (p *parser) geminiSystem() {
 		return
 	case '"':
 		lit := p.String()
-		p.words(lit)
+		p.addText(lit)
 		p.add(Part{Kind: Text, place: placePlain, Span: lit})
 	default:
 		if !p.Begin('{', "a system instruction is no object") {
@@ -58,11 +58,11 @@ func (p *parser) geminiSystem() {
 				p.Skip()
 				continue
 			}
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			p.geminiParts(&m)
 		}
 	}
-	p.r.System, p.r.SystemSpan = p.take(), Span{Start: at, End: p.At}
+	p.r.System, p.r.SystemSpan = p.takeParts(), Span{Start: at, End: p.At}
 }
 
 func (p *parser) generationConfig() {
@@ -77,7 +77,7 @@ func (p *parser) generationConfig() {
 	for p.More('}') {
 		switch string(p.name()) {
 		case "maxOutputTokens", "max_output_tokens":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			p.maxOutput()
 		case "responseSchema", "response_schema", "responseJsonSchema", "response_json_schema":
 			p.extra()
@@ -120,7 +120,7 @@ func (p *parser) geminiTool() {
 			if p.null() {
 				break
 			}
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			p.Begin('[', "the declared functions are no array")
 			for p.More(']') {
 				p.Peek()
@@ -150,10 +150,10 @@ func (p *parser) geminiContent() {
 	for p.More('}') {
 		switch string(p.name()) {
 		case "role":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			role, _ = p.word("a role is no string")
 		case "parts":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			p.geminiParts(&m)
 		default:
 			p.Skip()
@@ -208,29 +208,29 @@ func (p *parser) geminiPart(where place) {
 		}
 		switch string(k) {
 		case "text":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			part.Kind, part.Type = Text, "text"
-			p.words(p.text("a text is no string"))
+			p.addText(p.text("a text is no string"))
 		case "thought":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			thought = p.truth()
 		case "thoughtSignature", "thought_signature":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			part.Sealed = p.text("a thoughtSignature is no string")
 		case "functionCall", "function_call":
-			p.once(&seen, 3)
+			p.noteKey(&seen, 3)
 			part.Kind, part.Type = Call, "functionCall"
 			p.geminiFunction(&part)
 		case "functionResponse", "function_response":
-			p.once(&seen, 4)
+			p.noteKey(&seen, 4)
 			part.Kind, part.Type = Result, "functionResponse"
 			p.geminiFunction(&part)
 		case "inlineData", "inline_data":
-			p.once(&seen, 5)
+			p.noteKey(&seen, 5)
 			part.Kind, part.Type = Media, "inlineData"
 			p.geminiData()
 		case "fileData", "file_data":
-			p.once(&seen, 6)
+			p.noteKey(&seen, 6)
 			part.Kind, part.Type = Media, "fileData"
 			p.geminiData()
 		default:
@@ -278,19 +278,19 @@ func (p *parser) geminiFunction(part *Part) {
 	for p.More('}') {
 		switch string(p.name()) {
 		case "id":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			part.CallID, part.IDSpan = p.word("an id is no string")
 		case "name":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			part.Name, _ = p.word("a name is no string")
 		case "args":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			part.Raw = p.Skip()
 		case "response":
-			p.once(&seen, 3)
+			p.noteKey(&seen, 3)
 			p.geminiResponse(part)
 		case "parts":
-			p.once(&seen, 4)
+			p.noteKey(&seen, 4)
 			if p.Peek() != '[' {
 				p.Skip()
 				break
@@ -320,7 +320,7 @@ func (p *parser) geminiResponse(part *Part) {
 	for p.More('}') {
 		failed := string(p.name()) == "error"
 		if p.Peek() == '"' {
-			p.words(p.String())
+			p.addText(p.String())
 		} else if v := p.Skip(); p.Err == nil {
 			failed = failed && p.Text[v.Start] != 'n'
 		}
@@ -339,7 +339,7 @@ func (p *parser) responsePart() {
 	for p.More('}') {
 		switch string(p.name()) {
 		case "inlineData", "inline_data", "fileData", "file_data":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			p.geminiData()
 		default:
 			p.Skip()
@@ -358,13 +358,13 @@ func (p *parser) geminiData() {
 	for p.More('}') {
 		switch string(p.name()) {
 		case "mimeType", "mime_type":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			kind, _ = p.word("a mimeType is no string")
 		case "data":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			data = p.text("data is no string")
 		case "fileUri", "file_uri":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			uri = p.text("a fileUri is no string")
 		default:
 			p.Skip()

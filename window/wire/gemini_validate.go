@@ -18,7 +18,7 @@ func (c *checker) gemini(top object) {
 	kept := top.has("cachedContent") || top.has("cached_content")
 	callPlace, last := "", "" // of the call turn that waits; role of the turn before
 	for i, raw := range list {
-		place := at("contents", i)
+		place := joinPath("contents", i)
 		turn, ok := c.geminiTurn(place, raw)
 		if !ok {
 			continue
@@ -78,18 +78,18 @@ func (c *checker) geminiTurn(place string, raw []byte) (turn, bool) {
 	case "model":
 		t.role = "model"
 	default:
-		c.add(RuleRole, at(place, "role"), "", role)
+		c.add(RuleRole, joinPath(place, "role"), "", role)
 		t.role = "user"
 	}
-	parts, ok := c.array(at(place, "parts"), content["parts"])
+	parts, ok := c.array(joinPath(place, "parts"), content["parts"])
 	if !ok {
 		return t, false
 	}
 	if len(parts) == 0 {
-		c.add(RuleEmptyContent, at(place, "parts"), "", "")
+		c.add(RuleEmptyContent, joinPath(place, "parts"), "", "")
 	}
 	for k, raw := range parts {
-		here := at(place, "parts", k)
+		here := joinPath(place, "parts", k)
 		p, ok := c.object(here, raw)
 		if !ok {
 			continue
@@ -147,7 +147,7 @@ func (c *checker) geminiPart(place string, p object, names ...string) (part, boo
 		if !p.has(name) {
 			continue
 		}
-		o, ok := c.object(at(place, name), p[name])
+		o, ok := c.object(joinPath(place, name), p[name])
 		if !ok {
 			return part{}, false
 		}
@@ -155,11 +155,11 @@ func (c *checker) geminiPart(place string, p object, names ...string) (part, boo
 		found.id, _ = o.text("id")
 		found.name, _ = o.text("name")
 		if found.name == "" {
-			c.add(RuleShape, at(place, name, "name"), found.id, "required")
+			c.add(RuleShape, joinPath(place, name, "name"), found.id, "required")
 		}
 		for _, value := range []string{"args", "response"} {
 			if o.has(value) && !isObject(o[value]) {
-				c.add(RuleShape, at(place, name, value), found.id, "not an object")
+				c.add(RuleShape, joinPath(place, name, value), found.id, "not an object")
 			}
 		}
 		return found, true
@@ -190,7 +190,7 @@ func (c *checker) geminiPair(place string, calls, responses []part) {
 	}
 	for k, r := range responses {
 		if r.name != calls[k].name {
-			c.add(RuleResultName, at(place, "parts", k), r.id, r.name)
+			c.add(RuleResultName, joinPath(place, "parts", k), r.id, r.name)
 			return
 		}
 	}

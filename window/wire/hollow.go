@@ -1,7 +1,7 @@
 package wire
 
-// EmptyCalls tells whether a Chat message has a tool_calls array with nothing in it, which
-// the provider refuses.
+// EmptyCalls reports whether a Chat message has an empty tool_calls array, which the provider
+// refuses.
 func (m *Message) EmptyCalls() bool {
 	if m.calls.IsZero() {
 		return false

@@ -2,7 +2,7 @@ package wire
 
 import "bytes"
 
-// maxWord is how much of a string or number is looked at, in bytes.
+// maxWord is the number of bytes of a string or number that are kept.
 const maxWord = 64
 
 // lexer walks JSON that comes in pieces cut anywhere. It knows where it is by a path of
@@ -39,7 +39,7 @@ type path uint64
 // nowhere is a path with a name that nobody asks for.
 const nowhere = ^path(0)
 
-func (p path) down(n name) path {
+func (p path) child(n name) path {
 	if n == nameUnknown || p == nowhere || p>>(8*(pathLength-2)) != 0 {
 		return nowhere
 	}
@@ -48,8 +48,8 @@ func (p path) down(n name) path {
 
 func (l *lexer) reset() { *l = lexer{} }
 
-// top is the path of the container at hand.
-func (l *lexer) top() path {
+// containerPath is the path of the container at hand.
+func (l *lexer) containerPath() path {
 	if l.depth == 0 {
 		return 0
 	}
@@ -63,15 +63,15 @@ func (l *lexer) object() bool {
 	return l.depth > 0 && l.objects[(l.depth-1)>>6]>>((l.depth-1)&63)&1 == 1
 }
 
-// here is the path of the value that begins.
-func (l *lexer) here() path {
+// valuePath is the path of the value that begins.
+func (l *lexer) valuePath() path {
 	switch {
 	case l.depth == 0:
 		return 0
 	case l.object():
 		return l.code
 	}
-	return l.top().down(nameElement)
+	return l.containerPath().child(nameElement)
 }
 
 // feed takes bytes up to the end of the outermost object, and returns how many.
@@ -93,8 +93,8 @@ func (l *lexer) feed(p []byte, a *Answer) int {
 			switch c {
 			case ',', ':', ']', '}', '[', '{', '"', ' ', '\t', '\n', '\r':
 				l.atom = false
-				a.value(l.here(), l.said(), false)
-				if l.depth == 0 && l.array && string(l.said()) == "DONE" {
+				a.value(l.valuePath(), l.token(), false)
+				if l.depth == 0 && l.array && string(l.token()) == "DONE" {
 					a.Done = true
 				}
 			default:
@@ -110,9 +110,9 @@ func (l *lexer) feed(p []byte, a *Answer) int {
 		case '"':
 			l.quoted, l.naming = true, l.awaited && l.object()
 			if l.naming {
-				l.wanted = l.top() != nowhere
+				l.wanted = l.containerPath() != nowhere
 			} else {
-				l.wanted = l.here() != nowhere
+				l.wanted = l.valuePath() != nowhere
 			}
 			l.nword, l.long = 0, false
 		case '{', '[':
@@ -151,7 +151,7 @@ func (l *lexer) push(c byte, a *Answer) {
 		l.dead = true
 		return
 	}
-	at := l.here()
+	at := l.valuePath()
 	if l.depth < pathLength {
 		l.codes[l.depth] = at
 	}
@@ -203,10 +203,10 @@ func (l *lexer) text(p []byte, i int, a *Answer) int {
 		l.awaited = false
 		l.code = nowhere
 		if l.wanted && !l.long {
-			l.code = l.top().down(nameOf(l.said()))
+			l.code = l.containerPath().child(nameOf(l.token()))
 		}
 	} else if l.wanted {
-		a.value(l.here(), l.said(), true)
+		a.value(l.valuePath(), l.token(), true)
 	}
 	return i
 }
@@ -217,4 +217,4 @@ func (l *lexer) keep(p []byte) {
 	l.long = l.long || n < len(p)
 }
 
-func (l *lexer) said() []byte { return l.word[:l.nword] }
+func (l *lexer) token() []byte { return l.word[:l.nword] }

@@ -6,32 +6,32 @@ import "strings"
 func (p *parser) messagesMember(k []byte, seen *set) {
 	switch string(k) {
 	case "model":
-		p.once(seen, 0)
+		p.noteKey(seen, 0)
 		p.model()
 	case "messages":
-		p.once(seen, 1)
+		p.noteKey(seen, 1)
 		p.list((*parser).messagesMessage)
 	case "stream":
-		p.once(seen, 2)
+		p.noteKey(seen, 2)
 		p.r.Stream = p.truth()
 	case "max_tokens":
-		p.once(seen, 3)
+		p.noteKey(seen, 3)
 		p.maxOutput()
 	case "tools":
-		p.once(seen, 4)
+		p.noteKey(seen, 4)
 		p.tools(namedTool)
 	case "system":
-		p.once(seen, 5)
+		p.noteKey(seen, 5)
 		var m Message
 		p.Peek()
 		lone := p.blocks(&m)
 		if !m.Content.IsZero() {
-			p.r.System, p.r.SystemSpan, p.r.systemLone = p.take(), m.Content, lone
+			p.r.System, p.r.SystemSpan, p.r.systemLone = p.takeParts(), m.Content, lone
 		}
 	case "thinking":
 		p.thinking()
 	case "context_management":
-		p.once(seen, 6)
+		p.noteKey(seen, 6)
 		p.contextManagement()
 	case "output_config", "output_format":
 		p.extra()
@@ -75,13 +75,13 @@ func (p *parser) messagesMessage() {
 		key, k := p.member()
 		switch string(k) {
 		case "role":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			role, _ = p.word("a role is no string")
 		case "content":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			m.lone = p.blocks(&m)
 		case "cache_control":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			p.cacheControl(key)
 		default:
 			p.Skip()
@@ -110,7 +110,7 @@ func (p *parser) blocks(m *Message) (lone Span) {
 	case '"':
 		lit := p.String()
 		m.Content, m.Plain = lit, true
-		p.words(lit)
+		p.addText(lit)
 		p.add(Part{Kind: Text, place: placePlain, Span: lit})
 	case '[':
 		at := p.At
@@ -144,51 +144,51 @@ func (p *parser) block() (lone Span) {
 		key, k := p.member()
 		switch string(k) {
 		case "type":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			part.Type, _ = p.word("a block's type is no string")
 		case "text":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			lone = p.text("a text is no string")
-			p.words(lone)
+			p.addText(lone)
 		case "cache_control":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			p.cacheControl(key)
 		case "id":
-			p.once(&seen, 3)
+			p.noteKey(&seen, 3)
 			id = p.text("an id is no string")
 		case "tool_use_id":
-			p.once(&seen, 4)
+			p.noteKey(&seen, 4)
 			use = p.text("a tool_use_id is no string")
 		case "name":
-			p.once(&seen, 5)
+			p.noteKey(&seen, 5)
 			part.Name, _ = p.word("a name is no string")
 		case "input":
-			p.once(&seen, 6)
+			p.noteKey(&seen, 6)
 			input = p.Skip()
 		case "content":
-			p.once(&seen, 7)
+			p.noteKey(&seen, 7)
 			part.Content = p.inner(2)
 		case "is_error":
-			p.once(&seen, 8)
+			p.noteKey(&seen, 8)
 			part.Failed = p.truth()
 		case "thinking":
-			p.once(&seen, 9)
-			p.words(p.text("a thinking is no string"))
+			p.noteKey(&seen, 9)
+			p.addText(p.text("a thinking is no string"))
 		case "signature":
-			p.once(&seen, 10)
+			p.noteKey(&seen, 10)
 			part.Sealed = p.text("a signature is no string")
 		case "data":
-			p.once(&seen, 11)
+			p.noteKey(&seen, 11)
 			data = p.Skip()
 		case "source":
-			p.once(&seen, 12)
+			p.noteKey(&seen, 12)
 			p.anthropicSource(2)
 		case "file_id":
-			p.once(&seen, 13)
+			p.noteKey(&seen, 13)
 			file = p.text("a file_id is no string")
 		case "title", "context":
 			seen |= 1 << 14
-			p.flat()
+			p.anyText()
 		default:
 			seen |= 1 << 15
 			p.Skip()
@@ -226,7 +226,7 @@ func (p *parser) block() (lone Span) {
 	if part.Kind == Other {
 		p.texts, p.media = p.texts[:0], p.media[:0]
 		part.Raw, part.Content = part.Span, Span{}
-		part.Declares = declares(part.Type, p.Text[part.Span.Start:part.Span.End])
+		part.Declares = declaresTools(part.Type, p.Text[part.Span.Start:part.Span.End])
 		p.pairs(&part, id, use)
 	}
 	p.add(part)
@@ -254,12 +254,12 @@ func (p *parser) inner(levels int) Span {
 	c := p.Peek()
 	at := p.At
 	if c != '[' || levels == 0 {
-		return p.flat()
+		return p.anyText()
 	}
 	p.Begin('[', "")
 	for p.More(']') {
 		if p.Peek() != '{' {
-			p.flat()
+			p.anyText()
 			continue
 		}
 		p.innerBlock(levels - 1)
@@ -277,19 +277,19 @@ func (p *parser) innerBlock(levels int) {
 		key, k := p.member()
 		switch string(k) {
 		case "type":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			kind, _ = p.word("a block's type is no string")
 		case "text":
-			p.once(&seen, 1)
-			p.words(p.text("a text is no string"))
+			p.noteKey(&seen, 1)
+			p.addText(p.text("a text is no string"))
 		case "cache_control":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			p.cacheControl(key)
 		case "source":
-			p.once(&seen, 3)
+			p.noteKey(&seen, 3)
 			p.anthropicSource(levels)
 		case "title", "context":
-			p.flat()
+			p.anyText()
 		default:
 			p.Skip()
 		}
@@ -310,7 +310,7 @@ func (p *parser) innerBlock(levels int) {
 // anthropicSource reads the source of an image or document.
 func (p *parser) anthropicSource(levels int) {
 	if p.Peek() != '{' {
-		p.flat() // a search result's source is an address
+		p.anyText() // a search result's source is an address
 		return
 	}
 	p.Begin('{', "")
@@ -323,22 +323,22 @@ func (p *parser) anthropicSource(levels int) {
 	for p.More('}') {
 		switch string(p.name()) {
 		case "type":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			kind, _ = p.word("a source's type is no string")
 		case "media_type":
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			form, _ = p.word("a media_type is no string")
 		case "data":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			data = p.text("data is no string")
 		case "url":
-			p.once(&seen, 3)
+			p.noteKey(&seen, 3)
 			url = p.text("a url is no string")
 		case "file_id":
-			p.once(&seen, 4)
+			p.noteKey(&seen, 4)
 			file = p.text("a file_id is no string")
 		case "content":
-			p.once(&seen, 5)
+			p.noteKey(&seen, 5)
 			p.inner(levels)
 		default:
 			p.Skip()
@@ -346,7 +346,7 @@ func (p *parser) anthropicSource(levels int) {
 	}
 	switch {
 	case kind == "text":
-		p.words(data)
+		p.addText(data)
 	case !data.IsZero():
 		p.source(data, form, true)
 	case !url.IsZero():

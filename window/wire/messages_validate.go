@@ -33,7 +33,7 @@ func (c *checker) messages(top object) {
 		w.marks += w.tools(top)
 	}
 	for i, raw := range list {
-		place := at("messages", i)
+		place := joinPath("messages", i)
 		if m, ok := c.object(place, raw); ok {
 			w.message(place, m, i == len(list)-1)
 		}
@@ -76,9 +76,9 @@ func (w *blocks) system(top object) (marks int) {
 		return 0
 	}
 	for k, raw := range list {
-		if b, ok := w.object(at("system", k), raw); ok {
-			marks += mark(b)
-			w.text(at("system", k), b)
+		if b, ok := w.object(joinPath("system", k), raw); ok {
+			marks += cacheMarks(b)
+			w.text(joinPath("system", k), b)
 		}
 	}
 	return marks
@@ -87,14 +87,14 @@ func (w *blocks) system(top object) (marks int) {
 func (w *blocks) tools(top object) (marks int) {
 	list, _ := w.array("tools", top["tools"])
 	for k, raw := range list {
-		if b, ok := w.object(at("tools", k), raw); ok {
-			marks += mark(b)
+		if b, ok := w.object(joinPath("tools", k), raw); ok {
+			marks += cacheMarks(b)
 		}
 	}
 	return marks
 }
 
-func mark(b object) int {
+func cacheMarks(b object) int {
 	if b.has("cache_control") {
 		return 1
 	}
@@ -111,7 +111,7 @@ func (w *blocks) expect() {
 // (platform.claude.com, compaction-on-demand, 2026-11-26).
 func comesFirst(list []object) bool { return len(list) > 0 && isCompaction(list[0]) }
 
-// isCompaction tells whether a block is a summary of the provider's. One without words failed, and stands for nothing.
+// isCompaction reports whether a block is a compaction made by the provider. One without text has failed and replaces nothing.
 func isCompaction(b object) bool {
 	kind, _ := b.text("type")
 	return kind == "compaction" && b.isText("content")
@@ -138,7 +138,7 @@ func (w *blocks) message(place string, m object, last bool) {
 		w.started = true
 	case "system":
 	default:
-		w.add(RuleRole, at(place, "role"), "", role)
+		w.add(RuleRole, joinPath(place, "role"), "", role)
 	}
 	if slices.ContainsFunc(list, isCompaction) {
 		w.forget()
@@ -169,12 +169,12 @@ func (w *blocks) content(place, role string, m object, last bool) (list []object
 			}
 		case blank(raw):
 			w.add(RuleEmptyText, place, "", "white space")
-		case final && trailing(raw):
+		case final && endsInSpace(raw):
 			w.add(RuleTrailingSpace, place, "", "")
 		}
 		return nil, true
 	}
-	raws, ok := w.array(at(place, "content"), m["content"])
+	raws, ok := w.array(joinPath(place, "content"), m["content"])
 	if !ok {
 		return nil, false
 	}
@@ -182,21 +182,21 @@ func (w *blocks) content(place, role string, m object, last bool) (list []object
 		w.add(RuleEmptyContent, place, "", "")
 	}
 	for k, raw := range raws {
-		here := at(place, "content", k)
+		here := joinPath(place, "content", k)
 		b, ok := w.object(here, raw)
 		if !ok {
 			b = object{} // keeps the numbering
 		}
 		list = append(list, b)
-		w.marks += mark(b)
+		w.marks += cacheMarks(b)
 		switch kind, _ := b.text("type"); kind {
 		case "":
 			if ok {
-				w.add(RuleShape, at(here, "type"), "", "required")
+				w.add(RuleShape, joinPath(here, "type"), "", "required")
 			}
 		case "text":
 			w.text(here, b)
-			if final && k == len(raws)-1 && b.isText("text") && trailing(b["text"]) {
+			if final && k == len(raws)-1 && b.isText("text") && endsInSpace(b["text"]) {
 				w.add(RuleTrailingSpace, place, "", "")
 			}
 		case "tool_use":
@@ -222,7 +222,7 @@ func (w *blocks) text(place string, b object) {
 	}
 	switch raw := b["text"]; {
 	case !b.isText("text"):
-		w.add(RuleShape, at(place, "text"), "", "required")
+		w.add(RuleShape, joinPath(place, "text"), "", "required")
 	case string(raw) == `""`:
 		w.add(RuleEmptyText, place, "", "")
 	case blank(raw):
@@ -230,8 +230,8 @@ func (w *blocks) text(place string, b object) {
 	}
 }
 
-// trailing tells whether a text ends in white space.
-func trailing(raw json.RawMessage) bool {
+// endsInSpace reports whether a text ends in white space.
+func endsInSpace(raw json.RawMessage) bool {
 	s, _ := text(raw)
 	return s != strings.TrimRight(s, " \t\r\n")
 }
@@ -240,7 +240,7 @@ func trailing(raw json.RawMessage) bool {
 func (w *blocks) user(place string, list []object) {
 	other, answers := false, false
 	for k, b := range list {
-		here := at(place, "content", k)
+		here := joinPath(place, "content", k)
 		if kind, _ := b.text("type"); kind != "tool_result" {
 			other = true
 			continue
@@ -248,10 +248,10 @@ func (w *blocks) user(place string, list []object) {
 		answers = true
 		id, ok := b.text("tool_use_id")
 		if !ok || id == "" {
-			w.add(RuleShape, at(here, "tool_use_id"), "", "required")
+			w.add(RuleShape, joinPath(here, "tool_use_id"), "", "required")
 			continue
 		}
-		w.id(at(here, "tool_use_id"), id)
+		w.id(joinPath(here, "tool_use_id"), id)
 		w.silentError(here, id, b)
 		switch {
 		case w.settled[id]:
@@ -292,17 +292,17 @@ func (w *blocks) assistant(place string, list []object, plain bool) {
 	kind := ""
 	for k, b := range list {
 		kind, _ = b.text("type")
-		here := at(place, "content", k)
+		here := joinPath(place, "content", k)
 		id, _ := b.text("id")
 		switch {
 		case kind == "tool_use":
 			w.call(here, id, b)
 		case kind == "thinking":
 			if !b.isText("thinking") {
-				w.add(RuleShape, at(here, "thinking.thinking"), "", "required")
+				w.add(RuleShape, joinPath(here, "thinking.thinking"), "", "required")
 			}
 			if !b.isText("signature") {
-				w.add(RuleShape, at(here, "thinking.signature"), "", "required")
+				w.add(RuleShape, joinPath(here, "thinking.signature"), "", "required")
 			}
 		}
 		w.serve(here, kind, b)
@@ -313,7 +313,7 @@ func (w *blocks) assistant(place string, list []object, plain bool) {
 		}
 	}
 	if plain && w.turnPlace == "" {
-		w.turnPlace, w.turnKind, w.turnCalls = at(place, "content"), "text", false
+		w.turnPlace, w.turnKind, w.turnCalls = joinPath(place, "content"), "text", false
 	}
 	if kind == "thinking" || kind == "redacted_thinking" {
 		w.add(RuleThinkingLast, place, "", kind)
@@ -322,17 +322,17 @@ func (w *blocks) assistant(place string, list []object, plain bool) {
 }
 
 func (w *blocks) call(place, id string, b object) {
-	w.id(at(place, "tool_use.id"), id)
+	w.id(joinPath(place, "tool_use.id"), id)
 	if w.seen[id] {
 		w.add(RuleDuplicateCall, place, id, "")
 	}
 	w.seen[id] = true
 	w.group.call(id)
 	if name, ok := b.text("name"); !ok || name == "" {
-		w.add(RuleShape, at(place, "tool_use.name"), id, "required")
+		w.add(RuleShape, joinPath(place, "tool_use.name"), id, "required")
 	}
 	if !isObject(b["input"]) {
-		w.add(RuleShape, at(place, "tool_use.input"), id, "not an object")
+		w.add(RuleShape, joinPath(place, "tool_use.input"), id, "not an object")
 	}
 }
 

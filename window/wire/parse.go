@@ -84,8 +84,8 @@ type parser struct {
 	names  hasher
 }
 
-// once fails when a key of one object is met for the second time.
-func (p *parser) once(seen *set, bit uint) {
+// noteKey fails when a key of one object is met for the second time.
+func (p *parser) noteKey(seen *set, bit uint) {
 	if *seen>>bit&1 == 1 {
 		p.Fail(p.At, "a key for the second time")
 	}
@@ -128,23 +128,23 @@ func (p *parser) add(part Part) *Part {
 	return &p.parts[len(p.parts)-1]
 }
 
-// take returns the gathered parts.
-func (p *parser) take() []Part {
+// takeParts returns the gathered parts.
+func (p *parser) takeParts() []Part {
 	parts := carve(&p.partSlab, p.parts)
 	p.parts = p.parts[:0]
 	return parts
 }
 
-// words notes a literal that the model reads.
-func (p *parser) words(lit Span) {
+// addText notes a literal that the model reads.
+func (p *parser) addText(lit Span) {
 	if !lit.IsZero() {
 		p.texts = append(p.texts, lit)
 	}
 }
 
-// whole makes one part of the message at hand out of all that was gathered for it: the
+// addWhole makes one part of the message at hand out of all that was gathered for it: the
 // texts and media of its parts in their order.
-func (p *parser) whole(part Part) {
+func (p *parser) addWhole(part Part) {
 	// What was gathered last and belongs to no part yet comes last, as in the body.
 	texts, media := p.texts, p.media
 	p.texts, p.media = nil, nil
@@ -193,17 +193,17 @@ func (p *parser) elements(element func(*parser)) {
 
 // message files the message at hand.
 func (p *parser) message(m Message) {
-	m.Parts = p.take()
+	m.Parts = p.takeParts()
 	m.bypass, p.brings = p.brings, 0
 	if p.Err == nil {
-		p.sound(m.Parts)
+		p.checkArguments(m.Parts)
 		m.Key = p.names.key(p.r, &m)
 	}
 	p.r.Messages = append(p.r.Messages, m)
 }
 
-// sound finds out which calls have arguments that are JSON, where they stand in a text of their own: in Chat and Responses, and not in tools of free text.
-func (p *parser) sound(parts []Part) {
+// checkArguments finds out which calls have arguments that are JSON, where they stand in a text of their own: in Chat and Responses, and not in tools of free text.
+func (p *parser) checkArguments(parts []Part) {
 	for i := range parts {
 		if c := &parts[i]; c.Kind == Call && len(c.Texts) > 0 && (c.Type == "function" || c.Type == "function_call") {
 			text := p.Text[c.Texts[0].Start:c.Texts[0].End]
@@ -257,13 +257,13 @@ func (p *parser) source(lit Span, kind string, base64 bool) {
 	p.media = append(p.media, m)
 }
 
-// flat reads a value that is one string, or else any JSON of which all strings may be read.
-func (p *parser) flat() Span {
+// anyText reads a value that is one string, or else any JSON of which all strings may be read.
+func (p *parser) anyText() Span {
 	c := p.Peek()
 	at := p.At
 	if c == '"' {
 		lit := p.String()
-		p.words(lit)
+		p.addText(lit)
 		return lit
 	}
 	p.strings()
@@ -305,13 +305,13 @@ func namedTool(p *parser) (name string) {
 		key, k := p.member()
 		switch string(k) {
 		case "name":
-			p.once(&seen, 0)
+			p.noteKey(&seen, 0)
 			name, _ = p.word("a tool's name is no string")
 		case "function", "custom":
 			if p.null() {
 				break
 			}
-			p.once(&seen, 1)
+			p.noteKey(&seen, 1)
 			if p.Peek() != '{' {
 				p.Skip()
 				break
@@ -323,11 +323,11 @@ func namedTool(p *parser) (name string) {
 					p.Skip()
 					continue
 				}
-				p.once(&inner, 0)
+				p.noteKey(&inner, 0)
 				name, _ = p.word("a tool's name is no string")
 			}
 		case "cache_control":
-			p.once(&seen, 2)
+			p.noteKey(&seen, 2)
 			p.cacheControl(key)
 		default:
 			p.Skip()
@@ -349,8 +349,8 @@ func (p *parser) extra() {
 	}
 }
 
-// given tells whether the value that follows says anything: null, false and "" do not.
-func (p *parser) given() bool {
+// isSet reports whether the value that follows is set: null, false and "" are not.
+func (p *parser) isSet() bool {
 	v := p.Skip()
 	return p.Err == nil && p.Text[v.Start] != 'n' && p.Text[v.Start] != 'f' && string(p.Text[v.Start:v.End]) != `""`
 }

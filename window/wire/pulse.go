@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// pulseHeld is how much of an event is looked at; what tells of it stands near its beginning.
+	// pulseHeld is the number of bytes of an event that are examined; the members that matter stand near its beginning.
 	pulseHeld = 8 << 10
 	// pulsePing bounds an event that only keeps a connection open, in bytes. A longer one is of the answer, also before its end has come.
 	pulsePing = 256
-	// progressHead is where OpenAI names the kind of an event; behind it comes the response, as far as it is.
+	// progressHead is the number of leading bytes in which OpenAI names the kind of an event; the response so far follows.
 	progressHead = 64
 )
 
@@ -61,7 +61,7 @@ func (p *Pulse) framed(b []byte) (alive bool) {
 		}
 		alive = true
 		p.BlockEnded = p.BlockEnded || hasAny(event, p.rules.blockEnds)
-		p.sort(event)
+		p.classify(event)
 	})
 	return alive || p.frames.Skipping() || p.frames.Broken()
 }
@@ -80,16 +80,16 @@ func (p *Pulse) Alive(b []byte) bool {
 		end := bytes.IndexByte(b, '\n')
 		if end < 0 {
 			if newest != nil {
-				p.sort(newest)
+				p.classify(newest)
 				newest = nil
 			}
-			p.hold(b)
+			p.keep(b)
 			break
 		}
 		line := b[:end]
 		b = b[end+1:]
 		if len(p.held) > 0 {
-			p.hold(line)
+			p.keep(line)
 			line = p.held
 		}
 		of, phase := p.line(line[:min(len(line), pulseHeld)])
@@ -100,7 +100,7 @@ func (p *Pulse) Alive(b []byte) bool {
 		p.held = p.held[:0]
 	}
 	if newest != nil {
-		p.sort(newest)
+		p.classify(newest)
 	}
 	if data, ok := bytes.CutPrefix(p.held, dataField); ok && len(data) > pulsePing {
 		alive = alive || len(bytes.TrimSpace(data)) > pulsePing
@@ -108,8 +108,8 @@ func (p *Pulse) Alive(b []byte) bool {
 	return alive
 }
 
-// hold keeps the beginning of what is not whole yet.
-func (p *Pulse) hold(b []byte) {
+// keep keeps the beginning of what is not whole yet.
+func (p *Pulse) keep(b []byte) {
 	room := pulseHeld - len(p.held)
 	p.held = append(p.held, b[:min(len(b), room)]...)
 }
@@ -134,8 +134,8 @@ func (p *Pulse) line(line []byte) (alive, phase bool) {
 	return true, !hasAny(data[:min(len(data), progressHead)], p.rules.progress)
 }
 
-// sort finds out whether the newest event is of reasoning.
-func (p *Pulse) sort(event []byte) { p.Reasoning = p.rules.reasons(p, event) }
+// classify finds out whether the newest event is of reasoning.
+func (p *Pulse) classify(event []byte) { p.Reasoning = p.rules.reasons(p, event) }
 
 // pulseRules are the words by which a dialect's events are told.
 type pulseRules struct {
@@ -173,8 +173,8 @@ func (p *Pulse) values(b []byte) bool {
 			p.depth++
 		case (c == '}' || c == ']') && p.depth > 0:
 			if p.depth--; p.depth == 0 {
-				p.hold(b[from : i+1])
-				p.sort(p.held)
+				p.keep(b[from : i+1])
+				p.classify(p.held)
 				p.held = p.held[:0]
 				p.counted++
 			}
@@ -183,7 +183,7 @@ func (p *Pulse) values(b []byte) bool {
 		alive = alive || p.depth > 0 && c > ' '
 	}
 	if p.depth > 0 {
-		p.hold(b[from:])
+		p.keep(b[from:])
 	}
 	return alive
 }

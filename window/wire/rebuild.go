@@ -1,8 +1,8 @@
 package wire
 
-// rebuilt is what [Parse] makes of body, which is that of r with edits made, sorted and apart. Where each of them lies within a message or is one, only
-// these messages are read again, and all else moves: to add a line to a prompt costs no second reading of a long conversation. It is nil
-// where an edit lies elsewhere, or when a message that was edited does not end where it should: then the whole is to be read.
+// rebuilt returns what [Parse] returns for body, which is r.Body after edits, sorted and apart. If each edit lies within a message or is
+// one, only the edited messages are parsed and the others shifted: a line added to a prompt costs no second parse of a long conversation.
+// It returns nil if an edit lies elsewhere or an edited message does not end where expected; the caller then parses all of body.
 //
 // A message is read the same way wherever it stands, so one that ends where it should leaves what follows as it was.
 func (r *Request) rebuilt(body []byte, edits []Edit) *Request {

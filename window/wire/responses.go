@@ -10,37 +10,37 @@ import (
 func (p *parser) responsesMember(k []byte, seen *set) {
 	switch string(k) {
 	case "model":
-		p.once(seen, 0)
+		p.noteKey(seen, 0)
 		p.model()
 	case "input":
-		p.once(seen, 1)
+		p.noteKey(seen, 1)
 		if p.Peek() == '"' {
 			p.inputString()
 			return
 		}
 		p.list((*parser).responsesItem)
 	case "stream":
-		p.once(seen, 2)
+		p.noteKey(seen, 2)
 		p.r.Stream = p.truth()
 	case "max_output_tokens":
-		p.once(seen, 3)
+		p.noteKey(seen, 3)
 		p.maxOutput()
 	case "tools":
-		p.once(seen, 4)
+		p.noteKey(seen, 4)
 		p.tools(namedTool)
 	case "instructions":
-		p.once(seen, 5)
+		p.noteKey(seen, 5)
 		if lit := p.text("the instructions are no string"); !lit.IsZero() {
-			p.words(lit)
+			p.addText(lit)
 			p.add(Part{Kind: Text, place: placePlain, Span: lit})
-			p.r.System, p.r.SystemSpan = p.take(), lit
+			p.r.System, p.r.SystemSpan = p.takeParts(), lit
 		}
 	case "previous_response_id", "conversation":
-		if p.given() {
+		if p.isSet() {
 			p.r.outer |= Stored
 		}
 	case "context_management":
-		p.once(seen, 6)
+		p.noteKey(seen, 6)
 		p.contextManagement()
 	case "text", "prompt":
 		p.extra()
@@ -53,12 +53,12 @@ func (p *parser) responsesMember(k []byte, seen *set) {
 func (p *parser) inputString() {
 	lit := p.String()
 	p.r.List = lit
-	p.words(lit)
+	p.addText(lit)
 	p.add(Part{Kind: Text, place: placePlain, Span: lit})
 	p.message(Message{Span: lit, Role: RoleUser, Plain: true, Content: lit})
 }
 
-// item is what is gathered of a Responses item before its type is known for sure.
+// item collects the members of a Responses item until its type is known.
 type item struct {
 	role   string
 	id     Span
@@ -107,43 +107,43 @@ func (p *parser) responsesItem() {
 func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 	switch string(k) {
 	case "type":
-		p.once(seen, 0)
+		p.noteKey(seen, 0)
 		it.part.Type, _ = p.word("an item's type is no string")
 	case "role":
-		p.once(seen, 1)
+		p.noteKey(seen, 1)
 		it.role, _ = p.word("a role is no string")
 	case "content":
-		p.once(seen, 2)
-		if !it.known() {
+		p.noteKey(seen, 2)
+		if !it.isMessage() {
 			p.Skip()
 			break
 		}
 		p.openaiContent(m)
 	case "call_id":
-		p.once(seen, 3)
+		p.noteKey(seen, 3)
 		it.part.CallID, it.part.IDSpan = p.word("a call_id is no string")
 	case "id":
-		p.once(seen, 4)
+		p.noteKey(seen, 4)
 		it.id = p.text("an item's id is no string")
 	case "name":
-		p.once(seen, 5)
+		p.noteKey(seen, 5)
 		it.part.Name, _ = p.word("a name is no string")
 	case "arguments":
-		p.once(seen, 6)
+		p.noteKey(seen, 6)
 		p.itemInput(it)
 	case "input":
-		p.once(seen, 11)
+		p.noteKey(seen, 11)
 		p.itemInput(it)
 	case "action", "operation":
 		if !p.null() {
-			p.once(seen, 7)
+			p.noteKey(seen, 7)
 			it.action = p.Skip()
 		}
 	case "output":
-		p.once(seen, 8)
+		p.noteKey(seen, 8)
 		p.itemOutput(it)
 	case "summary":
-		p.once(seen, 9)
+		p.noteKey(seen, 9)
 		if p.Peek() != '[' {
 			p.Skip()
 			break
@@ -153,13 +153,13 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 			p.openaiBlock()
 		}
 	case "encrypted_content":
-		p.once(seen, 10)
+		p.noteKey(seen, 10)
 		it.part.Sealed = p.text("encrypted_content is no string")
 	case "approval_request_id":
-		p.once(seen, 12)
+		p.noteKey(seen, 12)
 		it.of = p.text("an approval_request_id is no string")
 	case "tools":
-		p.once(seen, 13)
+		p.noteKey(seen, 13)
 		v := p.Skip()
 		it.part.Declares = p.Err == nil && bytes.IndexByte(p.Text[v.Start:v.End], '{') > 0
 	default:
@@ -170,15 +170,15 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 // itemInput reads what a tool is called with: a string, or an object in the search for tools.
 func (p *parser) itemInput(it *item) {
 	if p.Peek() == '"' {
-		p.words(p.String())
+		p.addText(p.String())
 	} else if !p.null() {
 		it.action = p.Skip()
 	}
 }
 
-// known tells whether the content of an item is a message's: new kinds of items may have
-// anything under that name, and must not make the request unreadable.
-func (it *item) known() bool {
+// isMessage reports whether the content of an item has the form of a message's: new kinds of items may
+// have anything under that name, and must not make the request unreadable.
+func (it *item) isMessage() bool {
 	switch it.part.Type {
 	case "", "message", "reasoning":
 		return true
@@ -195,7 +195,7 @@ func (p *parser) itemOutput(it *item) {
 		p.Skip()
 		return
 	case '"':
-		p.words(p.String())
+		p.addText(p.String())
 	case '[':
 		p.Begin('[', "")
 		for p.More(']') {
@@ -254,7 +254,7 @@ func (p *parser) wholeItem(it *item) Role {
 	if part.Kind == Other {
 		p.itemPairs(it)
 	}
-	p.whole(*part)
+	p.addWhole(*part)
 	w := &p.parts[len(p.parts)-1]
 	switch {
 	case w.Kind == Other:

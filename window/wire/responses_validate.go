@@ -2,7 +2,7 @@ package wire
 
 import "strings"
 
-// mayAnswer tells whether an output item of a kind may answer a call of another kind: the one whose name it carries. Codex
+// mayAnswer reports whether an output item of one type may answer a call of another: the call type plus "_output". Codex
 // answers a local_shell_call with a function_call_output, and a search for tools has names of its own.
 func mayAnswer(output, call string) bool {
 	switch output {
@@ -44,11 +44,11 @@ func (c *checker) responses(top object) {
 	}
 	s := &items{checker: c, open: map[string]callItem{}, seen: map[string]bool{}, asked: map[string]bool{}, agreed: map[string]bool{}, closed: map[string]string{}, ids: map[string]bool{}, elsewhere: elsewhere}
 	for i, raw := range list {
-		item, ok := c.object(at("input", i), raw)
+		item, ok := c.object(joinPath("input", i), raw)
 		if !ok {
 			continue
 		}
-		s.item(at("input", i), item)
+		s.item(joinPath("input", i), item)
 	}
 	s.settleReasoning("")
 	for _, id := range s.order {
@@ -87,8 +87,8 @@ type items struct {
 	compacted
 }
 
-// compacted is what stands before the newest compaction item: nothing is owed there any more, and a call in it may wait
-// for an output still, which then comes at once.
+// compacted tracks what precedes the newest compaction item: calls there need no output any more, but one may still be
+// waiting for an output, which then follows immediately.
 type compacted struct {
 	calls map[string]bool // ids of calls before it
 	fresh bool            // nothing but outputs stands behind it so far
@@ -119,7 +119,7 @@ func (s *items) item(place string, item object) {
 		kind = "message"
 	}
 	if kind == "" {
-		s.add(RuleShape, at(place, "type"), "", "required")
+		s.add(RuleShape, joinPath(place, "type"), "", "required")
 		return
 	}
 	if id, ok := item.text("id"); ok && id != "" {
@@ -158,8 +158,8 @@ func (s *items) item(place string, item object) {
 	}
 }
 
-// owed tells whether an output item is the client's to send.
-func owed(kind string) bool {
+// isClientOutput reports whether an output item is one that the client sends.
+func isClientOutput(kind string) bool {
 	call, output := strings.CutSuffix(kind, "_output")
 	return output && answered[call]
 }
@@ -175,7 +175,7 @@ func (s *items) settleReasoning(next string) {
 
 func followKind(kind, role string) string {
 	switch {
-	case kind == "message" && role != "assistant", owed(kind), kind == "mcp_approval_response":
+	case kind == "message" && role != "assistant", isClientOutput(kind), kind == "mcp_approval_response":
 		return ""
 	default:
 		return kind
@@ -188,17 +188,17 @@ func (s *items) message(place, role string, item object) {
 		s.passed, s.pending = append(s.passed, s.pending...), nil
 	case "assistant", "system", "developer":
 	default:
-		s.add(RuleRole, at(place, "role"), "", role)
+		s.add(RuleRole, joinPath(place, "role"), "", role)
 	}
 	if item.isText("content") {
 		return
 	}
-	parts, ok := s.array(at(place, "content"), item["content"])
+	parts, ok := s.array(joinPath(place, "content"), item["content"])
 	if !ok {
 		return
 	}
 	for k, raw := range parts {
-		s.object(at(place, "content", k), raw)
+		s.object(joinPath(place, "content", k), raw)
 	}
 }
 
@@ -217,7 +217,7 @@ func (s *items) call(place, kind string, item object) {
 	}
 	id, ok := item.text("call_id")
 	if !ok || id == "" {
-		s.add(RuleShape, at(place, "call_id"), "", "required")
+		s.add(RuleShape, joinPath(place, "call_id"), "", "required")
 		return
 	}
 	if _, twice := s.open[id]; twice {
@@ -230,18 +230,18 @@ func (s *items) call(place, kind string, item object) {
 	switch kind {
 	case "function_call":
 		if !item.isText("arguments") {
-			s.add(RuleShape, at(place, "arguments"), id, "not a string")
+			s.add(RuleShape, joinPath(place, "arguments"), id, "not a string")
 		}
-		s.arguments(at(place, "arguments"), id, item["arguments"])
+		s.arguments(joinPath(place, "arguments"), id, item["arguments"])
 	case "custom_tool_call":
 		if !item.isText("input") {
-			s.add(RuleShape, at(place, "input"), id, "not a string")
+			s.add(RuleShape, joinPath(place, "input"), id, "not a string")
 		}
 	default:
 		return
 	}
 	if name, ok := item.text("name"); !ok || name == "" {
-		s.add(RuleShape, at(place, "name"), id, "required")
+		s.add(RuleShape, joinPath(place, "name"), id, "required")
 	}
 }
 
@@ -251,13 +251,13 @@ func (s *items) output(place, kind string, item object) {
 		id, ok = item.text("id") // this one kind names its call by id
 	}
 	if !ok || id == "" {
-		if owed(kind) { // the provider's own may have none
-			s.add(RuleShape, at(place, "call_id"), "", "required")
+		if isClientOutput(kind) { // the provider's own may have none
+			s.add(RuleShape, joinPath(place, "call_id"), "", "required")
 		}
 		return
 	}
-	if !item.has("output") && owed(kind) && kind != "apply_patch_call_output" {
-		s.add(RuleShape, at(place, "output"), id, "required")
+	if !item.has("output") && isClientOutput(kind) && kind != "apply_patch_call_output" {
+		s.add(RuleShape, joinPath(place, "output"), id, "required")
 	}
 	if call, ok := s.open[id]; ok {
 		if mayAnswer(kind, call.kind) {
@@ -271,7 +271,7 @@ func (s *items) output(place, kind string, item object) {
 	switch {
 	case s.closed[id] == kind && kind == "custom_tool_call_output":
 		// Codex lets a script of one call send notes ahead of its result, as outputs.
-	case s.seen[id] && (owed(kind) || kind == "tool_search_output"):
+	case s.seen[id] && (isClientOutput(kind) || kind == "tool_search_output"):
 		s.add(RuleDuplicateResult, place, id, kind)
 	case s.seen[id]: // what a second one of another kind would do is not known
 	case !s.elsewhere && !s.fresh && !s.calls[id]:

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// MaxDepth is how deep values may be nested; the same as in encoding/json and far beyond
-// what any provider takes.
+// MaxDepth is the deepest nesting of values that is accepted; the same as in encoding/json and far
+// beyond what any provider takes.
 const MaxDepth = rawjson.MaxDepth
 
 // SyntaxError says that a body is not a request this package can look into. Such a body
@@ -16,8 +16,8 @@ const MaxDepth = rawjson.MaxDepth
 // of the body.
 type SyntaxError = rawjson.SyntaxError
 
-// scanner reads what requests are made of. What it steps over goes to the provider as it
-// is, who says what is wrong with it.
+// scanner reads the members of requests. What it skips is sent to the provider unchanged, which
+// reports the errors in it.
 type scanner struct {
 	rawjson.Scanner
 	key []byte // scratch for a key with escapes

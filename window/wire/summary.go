@@ -25,27 +25,27 @@ const (
 	requestParts = 8
 )
 
-// summarising tells whether the agent asks for a summary.
+// summarising returns Summarising if the agent asks for a summary, otherwise 0.
 func summarising(r *Request) Bypass {
 	if n := len(r.Messages); n > 0 {
-		if first := &r.Messages[0]; first.Role == RoleSystem && r.asks(first.Parts[:min(len(first.Parts), requestParts)]) {
+		if first := &r.Messages[0]; first.Role == RoleSystem && r.asksForSummary(first.Parts[:min(len(first.Parts), requestParts)]) {
 			return Summarising
 		}
 		for n > 1 && r.Messages[n-1].Role == RoleSystem {
 			n-- // reminders of Claude Code
 		}
 		last := &r.Messages[n-1]
-		if last.Role == RoleUser && r.asks(last.Parts[max(0, len(last.Parts)-requestParts):]) {
+		if last.Role == RoleUser && r.asksForSummary(last.Parts[max(0, len(last.Parts)-requestParts):]) {
 			return Summarising
 		}
 	}
-	if r.asks(r.System[:min(len(r.System), requestParts)]) {
+	if r.asksForSummary(r.System[:min(len(r.System), requestParts)]) {
 		return Summarising
 	}
 	return 0
 }
 
-func (r *Request) asks(parts []Part) bool {
+func (r *Request) asksForSummary(parts []Part) bool {
 	for i := range parts {
 		if parts[i].Kind != Text || len(parts[i].Texts) != 1 {
 			continue

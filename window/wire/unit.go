@@ -6,7 +6,7 @@ import "sort"
 // and its reasoning travel together. Units are contiguous and cover all messages.
 type Unit struct {
 	From, To int // messages [From,To)
-	// Pending is how many calls in it have no result anywhere behind them.
+	// Pending is the number of its calls that no later result answers.
 	Pending int
 	// Open marks the last unit: the model is about to go on from it.
 	Open bool

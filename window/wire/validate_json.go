@@ -15,7 +15,7 @@ import (
 // members of one name the last counts.
 type object map[string]json.RawMessage
 
-// has tells whether a member is there and not null.
+// has reports whether a member is present and not null.
 func (o object) has(name string) bool {
 	raw, ok := o[name]
 	return ok && string(raw) != "null"
@@ -41,7 +41,7 @@ func text(raw json.RawMessage) (string, bool) {
 	return s, true
 }
 
-// blank tells whether a string literal is empty or all white space.
+// blank reports whether a string literal is empty or all white space.
 func blank(raw json.RawMessage) bool {
 	if raw[1] > ' ' && raw[1] < utf8.RuneSelf && raw[1] != '\\' && raw[1] != '"' {
 		return false
@@ -93,7 +93,7 @@ func splitArray(raw []byte) ([]json.RawMessage, bool) {
 	return list, true
 }
 
-func at(parts ...any) string {
+func joinPath(parts ...any) string {
 	var b strings.Builder
 	for i, p := range parts {
 		if i > 0 {

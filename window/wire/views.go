@@ -19,12 +19,12 @@ const (
 	viewBlock = 8 << 10
 	// viewsFrom is the size from which a body is remembered: a smaller one is read in 20 µs.
 	viewsFrom = 2 * viewBlock
-	// viewTail is how many messages at its end, or viewTailBytes how many bytes, may differ in the next request of a conversation: clients
-	// move their cache marks there.
+	// viewTail messages, or viewTailBytes bytes, at the end of a body may differ in the next request of a conversation: clients move their
+	// cache marks there.
 	viewTail, viewTailBytes = 8, 4 * viewBlock
 )
 
-// noteBytes is what a note takes for each message, about: see [Request.Note].
+// noteBytes is the approximate size of a note for each message: see [Request.Note].
 const noteBytes = 64
 
 // Views remembers how the newest bodies were read. One that begins with the same bytes, as the next request of a conversation
@@ -42,7 +42,7 @@ type Views struct {
 	bytes  int
 }
 
-// view is how one body was read. It is not changed once made.
+// view is the parse result of one body. It is immutable.
 type view struct {
 	start    start
 	messages []Message
@@ -54,7 +54,7 @@ type view struct {
 	note     atomic.Value
 }
 
-// start is what was read of a request before its messages.
+// start is the parsed part of a request that precedes its messages.
 type start struct {
 	r              Request
 	seen           set
@@ -92,7 +92,7 @@ func (v *Views) Look(d Dialect, body []byte) *Look {
 	return l
 }
 
-// Objects is how many objects begin in the body: no more messages and parts are in it.
+// Objects returns the number of objects that begin in the body, an upper bound of its messages and parts.
 func (l *Look) Objects() int { return l.objects }
 
 var brace = []byte{'{'}
@@ -138,7 +138,7 @@ func (l *Look) Parse() (*Request, error) {
 	r, err := p.end()
 	if err == nil && next.start.r.List.Start > 0 {
 		next.messages, next.marks = r.Messages, r.Marks
-		next.own(r, from)
+		next.copyStrings(r, from)
 		l.v.put(next, known, from)
 		r.view = next
 		if from > 0 {
@@ -156,8 +156,8 @@ func (r *Request) Note(note any) {
 	}
 }
 
-// Before is what was noted of a body that begins with the same messages as this one, and how many those are. What stands around the
-// messages may differ. Without such a body it is nil.
+// Before returns the note of an earlier body that begins with the same messages, and the number of those messages. What surrounds
+// the messages may differ. Without such a body note is nil.
 func (r *Request) Before() (note any, same int) { return r.before, r.same }
 
 // resume sets the parser behind the last message that ends within the first bytes of a body that was read before, and returns how many
@@ -260,8 +260,8 @@ func (v *Views) drop(e *lru.Element) {
 	v.bytes -= old.bytes
 }
 
-// own gives the strings of all that is new in a view memory of their own, since the body's is used again.
-func (v *view) own(r *Request, from int) {
+// copyStrings gives the strings of all that is new in a view memory of their own, since the body's is used again.
+func (v *view) copyStrings(r *Request, from int) {
 	each := func(do func(*string)) {
 		if from == 0 {
 			do(&v.start.r.Model)

@@ -6,7 +6,7 @@ import "github.com/plimsoll/plimsoll/internal/rawjson"
 // (no value that is looked for begins at byte 0 of a body and ends there).
 type Span = rawjson.Span
 
-// Role is who speaks, over all dialects.
+// Role is the speaker of a message, in any dialect.
 type Role uint8
 
 // The roles. The results of Messages and mostly of Gemini are parts of a user's message.
@@ -23,7 +23,7 @@ func (r Role) String() string {
 	return [...]string{"other", "system", "user", "assistant", "tool"}[min(int(r), 4)]
 }
 
-// PartKind is what a part of a message is to those who count and cut.
+// PartKind classifies a part of a message for counting and cutting.
 type PartKind uint8
 
 // The kinds of parts.
@@ -34,7 +34,7 @@ const (
 	Result                    // what that tool returned
 	Reasoning                 // the model's thoughts, open or sealed
 	Media                     // image, audio, document
-	// Compaction is what the provider made of all that stands before it. It is never changed or left out: nobody but the
+	// Compaction is a summary the provider made of everything before it. It is never changed or left out: only the
 	// provider can make it again.
 	Compaction
 )
@@ -176,7 +176,7 @@ func (r *Request) Words(p *Part) string {
 	return string(b)
 }
 
-// place is how a part hangs in its message.
+// place is the position of a part in its message.
 type place uint8
 
 const (

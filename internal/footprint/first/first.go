@@ -7,7 +7,7 @@ package first
 
 import "runtime"
 
-// Processors is how many there were.
+// Processors is the number of processors at the start.
 var Processors = runtime.GOMAXPROCS(1)
 
 // All gives all of them back.

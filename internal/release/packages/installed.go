@@ -19,8 +19,8 @@ type file struct {
 
 const doc = "/usr/share/doc/plimsoll/"
 
-// installed is what a package of a kind ("deb" or "rpm") installs. The folders are those that the Debian Policy and the Filesystem
-// Hierarchy Standard name, and for units those that systemd reads (systemd.unit(5)).
+// installed returns the files that a package of a kind ("deb" or "rpm") installs. The folders are those that the Debian Policy and
+// the Filesystem Hierarchy Standard name, and for units those that systemd reads (systemd.unit(5)).
 func installed(s source, p program, kind string) ([]file, error) {
 	files := []file{{"/usr/bin/plimsoll", p.data, 0o755}}
 	var failed error

@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// A source is what packages are made of.
+// A source is the input of packages.
 type source struct {
 	tree, pages string // folders
 	version     string // without the "v": 0.1.0, 0.1.0-rc.1

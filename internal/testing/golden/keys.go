@@ -38,7 +38,7 @@ func Keys(t testing.TB, documents ...[]byte) string {
 	return b.String()
 }
 
-// found is what one path holds.
+// found lists the values that one path holds.
 type found struct {
 	types          map[string]bool
 	times, objects int

@@ -13,7 +13,7 @@ const (
 	BetaCompact = "compact-2026-09-04"
 )
 
-// Reasoning is what became of the reasoning that a request brought back.
+// Reasoning counts the fates of the reasoning that a request brought back.
 type Reasoning struct {
 	Sent, Accepted, Dropped int // blocks of Messages, items of Responses
 	Made                    int // that the answer holds
@@ -31,7 +31,7 @@ type Transformation struct {
 	Reason string `json:"reason"`
 }
 
-// binding is what a walk over a request found out, which its answer is bound to.
+// binding holds the findings of a walk over a request, which its answer is bound to.
 type binding struct {
 	rule    Rule
 	account string
@@ -130,8 +130,8 @@ func (p *Provider) bind(r *Request) error {
 	return nil
 }
 
-// behaviour is what the request asks to be done with blocks whose prefix is another: "error",
-// "drop_block", or "" where it does not say.
+// behaviour returns the treatment that the request asks for of blocks whose prefix is another:
+// "error", "drop_block", or "" where it asks for none.
 func (b *binding) behaviour(t thinkingConfig) (string, error) {
 	if t.BlockBinding == nil {
 		return "", nil
@@ -206,8 +206,8 @@ func (p *Provider) judge(r *Request, i, j int, block piece, behaviour string, la
 	return nil
 }
 
-// changed says what is not as it was when the block was made; "" when all is. The vendor ends its
-// refusal with such a sentence; its wording is ours.
+// changed returns what differs from when the block was made; "" when nothing does. The vendor ends
+// its refusal with such a sentence; its wording is ours.
 //
 // The blocks before are no part of the prefix, but each names the one before it: those that come
 // back have to be a run of what was made, from wherever it begins.

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// DefaultCacheTTL is how long a prefix of a prompt stays in the cache after it was read last:
+// DefaultCacheTTL is the time that a prefix of a prompt stays in the cache after it was read last:
 // platform.claude.com, "Prompt caching"; OpenAI names 5 to 10 minutes.
 const DefaultCacheTTL = 5 * time.Minute
 

@@ -13,7 +13,7 @@ const maxOrigins = 64
 
 const maxInstructions = 16384 // characters of compaction.instructions
 
-// compactionConfig is what the request says about the provider's own compaction.
+// compactionConfig is the request's setting of the provider's own compaction.
 type compactionConfig struct {
 	Type         string
 	Instructions string

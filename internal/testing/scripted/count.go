@@ -225,7 +225,7 @@ func (c *counter) value(name string, v any) int {
 	}
 }
 
-// heads are what comes before the messages, in the order in which providers cache.
+// heads are the members before the messages, in the order in which providers cache.
 var heads = []string{"tools", "toolConfig", "system", "systemInstruction", "system_instruction", "instructions", "response_format", "text"}
 
 // measure counts a request and finds its longest prefix that is in the cache.
@@ -307,7 +307,7 @@ func unmark(v any) any {
 	return v
 }
 
-// usage is what an answer reports.
+// usage returns the usage that an answer reports.
 func (p *Provider) usage(r *Request, reply Reply) modelserver.Usage {
 	u := modelserver.Usage{Input: r.Input, Cached: r.Cached, Written: r.Written, Output: reply.Output}
 	if p.o.Usage != nil {

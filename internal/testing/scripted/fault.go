@@ -48,7 +48,7 @@ func ParseFault(name string) (Fault, error) {
 	return Fault{}, fmt.Errorf("no fault %q; there are %v", name, kinds)
 }
 
-// A Fault is what goes wrong with one answer. The zero value is a good answer.
+// A Fault is a fault of one answer. The zero value is a good answer.
 type Fault struct {
 	Kind   Kind
 	Events int           // events written whole before HangMid and Cut

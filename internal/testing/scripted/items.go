@@ -88,7 +88,7 @@ func (p *Provider) judgeItem(r *Request, i int, item piece) error {
 	return nil
 }
 
-// holds tells whether the prefix is the one that a token names.
+// holds reports whether the prefix is the one that a token names.
 func (b *binding) holds(t *token) bool {
 	if slices.Contains(b.states, t.Prefix) {
 		return t.Tools == b.tools
@@ -136,7 +136,7 @@ func (p *Provider) items(r *Request, a *modelserver.Answer) {
 	}
 }
 
-// overThreshold tells whether the request has its input compacted from a size on that it is over.
+// overThreshold reports whether the request exceeds the size from which it asks for a compaction of its input.
 func (r *Request) overThreshold() bool {
 	var edits []struct {
 		Type      string

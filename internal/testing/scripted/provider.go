@@ -58,12 +58,12 @@ type Options struct {
 	// Strict refuses content that the real provider refuses and the validators let pass: see
 	// content.go. Messages only.
 	Strict bool
-	// Fault says what goes wrong with a model request; N counts them from 0.
+	// Fault returns the fault of a model request; N counts them from 0.
 	Fault func(r *Request) Fault
 	// Usage, when set, maps the counted input to what is reported: to play a provider whose
 	// reports are under the truth.
 	Usage func(input int) int
-	// CacheTTL is how long a prefix stays in the cache after it was read. Default:
+	// CacheTTL is the time that a prefix stays in the cache after it was read. Default:
 	// DefaultCacheTTL; a cache_control with "ttl": "1h" asks for an hour.
 	CacheTTL time.Duration
 	// Marked caches of a Messages request only what cache_control marks, as Anthropic does.

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// thinks tells whether the model thinks: where the request turned it on, and on models that do by
+// thinks reports whether the model thinks: where the request turned it on, and on models that do by
 // themselves where it did not turn it off.
 func (r *Request) thinks() bool {
 	switch r.thinking().Type {

@@ -22,7 +22,7 @@ type Recorded struct {
 	Turn                      int // of the script; meaningful when Status is 200
 	Input                     int // tokens, by the provider's count
 	Status                    int // 0: the provider hung
-	// Note says why a request was refused, or which fault it met, and Cause which kind of
+	// Note is the reason why a request was refused, or the fault it met, and Cause the kind of
 	// refusal that was: CausePrefix and the others; "" when it was answered.
 	Note  string
 	Cause string

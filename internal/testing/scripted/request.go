@@ -43,7 +43,7 @@ type Request struct {
 	Summarize bool
 	// Broken is the rule a refused history broke.
 	Broken *wire.Invalid
-	// Reasoning is what became of the reasoning that came back; see Options.Reasoning.
+	// Reasoning counts the fates of the reasoning that came back; see Options.Reasoning.
 	Reasoning Reasoning
 
 	place place
@@ -55,7 +55,7 @@ type Request struct {
 	ttl      time.Duration
 }
 
-// A place is what a path asks for.
+// A place is the endpoint that a path asks for.
 type place struct {
 	kind    string // "model", "count", "models" or ""
 	dialect wire.Dialect
@@ -259,7 +259,7 @@ func asksForSummary(r *Request) bool {
 	return len(r.Tools) == 0 && strings.Contains(text, "<state_snapshot>")
 }
 
-// compactionItem tells whether Codex wants one compaction item and nothing else.
+// compactionItem reports whether Codex wants one compaction item and nothing else.
 func (r *Request) compactionItem() bool {
 	return r.Dialect == wire.Responses && len(r.list) > 0 && bytes.Contains(r.list[len(r.list)-1], []byte(`"compaction_trigger"`))
 }

@@ -2,8 +2,8 @@ package scripted
 
 import "strings"
 
-// A Bound says what a model's reasoning is bound to: what must be as it was for a block that
-// comes back to be read.
+// A Bound is the extent to which a model's reasoning is bound: what must be as it was for a block
+// that comes back to be read.
 type Bound uint8
 
 // What reasoning is bound to, from the loosest.
@@ -13,7 +13,7 @@ const (
 	ToPrefix               // and system, tools and every message before it must be as they were
 )
 
-// A Rule is what a provider holds the requests for one model to. The zero value is a model
+// A Rule holds a provider's requirements for the requests for one model. The zero value is a model
 // whose reasoning is free and that has nothing of what is new.
 type Rule struct {
 	Bound Bound
@@ -85,7 +85,7 @@ func RuleOf(model string) Rule {
 	return rules[best]
 }
 
-// reads tells whether a model reads what one of the other rule thought.
+// reads reports whether a model reads the reasoning of one of the other rule.
 func (r Rule) reads(other *token) bool {
 	switch {
 	case r.Family == other.Family || other.Open:

@@ -14,7 +14,7 @@ type Script func(turn int, r *Request) Reply
 // A Reply is one answer of the model: thinking, text and calls, in this order.
 type Reply struct {
 	Thinking string
-	// Redacted is how many blocks of redacted_thinking stand behind the thinking (Messages).
+	// Redacted is the number of blocks of redacted_thinking behind the thinking (Messages).
 	Redacted int
 	Text     string
 	Calls    []Call

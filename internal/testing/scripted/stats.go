@@ -12,8 +12,8 @@ type Stats struct {
 	Refusals map[string]int
 	// Summaries are the answered requests for the provider's own compaction.
 	Summaries int
-	// Of the reasoning that answered requests brought back: blocks of Messages, items of
-	// Responses. Made is what the answers held.
+	// Sent, Accepted and Dropped count the reasoning that answered requests brought back: blocks of
+	// Messages, items of Responses. Made is what the answers held.
 	Sent, Accepted, Dropped, Made int
 	// Tokens of the answered requests, as they were reported. CacheRead and CacheWritten are
 	// parts of Input.

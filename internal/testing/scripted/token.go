@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// A token is what the provider puts into the signature of a block, or into its encrypted
-// content: all that it needs to judge the block when it comes back. Nothing is kept between
-// requests, so that what one Provider signed is good for another.
+// A token is the content of a block's signature, or of its encrypted content: all that it needs to
+// judge the block when it comes back. Nothing is kept between requests, so that what one Provider
+// signed is good for another.
 type token struct {
 	Kind    string `json:"k"` // "thinking", "redacted", "reasoning" or "compaction"
 	Family  string `json:"f,omitempty"`

@@ -141,7 +141,7 @@ func (s schema) types() []string {
 	return many
 }
 
-// shell is what runs a command line with this tool.
+// shell returns the input of a call of this tool that runs a command line.
 func (t Tool) shell(command string) any {
 	if t.Kind == "custom" {
 		return script(command)

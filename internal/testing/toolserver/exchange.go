@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// sink is where the messages for one request go.
+// sink takes the messages for one request.
 type sink interface {
 	// message sends a notification or a request of the server.
 	message(m []byte) error

@@ -81,7 +81,7 @@ func (x *exchange) inputBySession(questions []question) ([]json.RawMessage, erro
 	return answers, nil
 }
 
-// capable says whether the client declared a capability.
+// capable returns an error unless the client declared a capability.
 func (x *exchange) capable(name string) error {
 	caps := x.meta.Capabilities
 	if !x.modern {

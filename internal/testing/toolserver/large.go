@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// large says what a big result looks like.
+// large describes a big result.
 type large struct {
 	Bytes  int64  `json:"bytes"` // at least so many, of the text before it is escaped
 	Items  int64  `json:"items"` // exactly so many, instead of Bytes

@@ -18,7 +18,7 @@ const (
 
 var olderVersions = []string{LatestOlder, "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// Versions says which protocol versions a server speaks.
+// Versions selects the protocol versions that a server speaks.
 type Versions uint8
 
 // The protocol versions. The zero value is Both.
@@ -42,7 +42,7 @@ const (
 type Options struct {
 	Versions Versions
 	Answer   Answer
-	// PageSize is how many tools a page of tools/list has; 0 means all.
+	// PageSize is the number of tools on a page of tools/list; 0 means all.
 	PageSize int
 	// SilentProbe leaves what comes before initialize unanswered, as some servers of the version with sessions do.
 	SilentProbe bool
@@ -50,7 +50,7 @@ type Options struct {
 	Stateless bool
 	// EventIDs gives SSE events of the version with sessions ids, so that a stream can be resumed.
 	EventIDs bool
-	// Retry is what a dropped stream tells the client to wait; 0 means 50 ms.
+	// Retry is the time that a dropped stream tells the client to wait; 0 means 50 ms.
 	Retry time.Duration
 	// Name is the server's name; "" means "toolserver".
 	Name string
@@ -66,7 +66,7 @@ var (
 	ErrDied = errors.New("toolserver: died as asked")
 )
 
-// Stats is what a Server counted.
+// Stats are the counts of a Server.
 type Stats struct {
 	Writes       int64 `json:"writes"`
 	Reads        int64 `json:"reads"`

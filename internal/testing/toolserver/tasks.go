@@ -15,7 +15,7 @@ import (
 // maxTasks bounds the tasks that are kept; the oldest is forgotten first.
 const maxTasks = 100
 
-// taskTime is when every task says it was made: the server's results are always the same.
+// taskTime is the time at which every task was made: the server's results are always the same.
 const taskTime = "2026-07-28T12:00:00Z"
 
 type task struct {
@@ -27,7 +27,7 @@ type task struct {
 	failed *Error
 }
 
-// taskClient says whether the client takes a task where it asked for a result.
+// taskClient reports whether the client takes a task where it asked for a result.
 func (x *exchange) taskClient() bool {
 	return x.modern && bytes.Contains(x.meta.Capabilities, []byte(`"io.modelcontextprotocol/tasks"`))
 }

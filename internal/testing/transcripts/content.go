@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Content is what the tool results of a session are made of. Tokenizers differ most
-// between these.
+// Content is the kind of text in the tool results of a session. Tokenizers differ most between
+// these.
 type Content uint8
 
 // The kinds of content.

@@ -8,9 +8,9 @@ import (
 // A Fact is something a session says once and that an agent may need much later.
 type Fact struct {
 	Kind string // one of FactKinds
-	// Text is what to look for: plain ASCII that stands in a body as it is.
+	// Text is the text to look for: plain ASCII that stands in a body as it is.
 	Text string
-	// Sentence is what says it.
+	// Sentence is the sentence that states it.
 	Sentence string
 	Turn     int
 	Where    string // "user", "assistant", "arguments", "result"
@@ -19,7 +19,7 @@ type Fact struct {
 // FactKinds are the kinds, evenly planted.
 var FactKinds = []string{"identifier", "path", "number", "instruction"}
 
-// In tells whether a request body still has the fact.
+// In reports whether a request body still has the fact.
 func (f Fact) In(body []byte) bool { return bytes.Contains(body, []byte(f.Text)) }
 
 // Facts returns what the options ordered to plant, in order of the turns. A fact is in the

@@ -25,9 +25,9 @@ type SessionOptions struct {
 	ResultBytes int
 	// SystemBytes is the size of the system prompt.
 	SystemBytes int
-	// UserEvery is how many turns lie between two messages of the user.
+	// UserEvery is the number of turns between two messages of the user.
 	UserEvery int
-	// Parallel is how many calls a turn makes at most. Default: 1.
+	// Parallel limits the calls of a turn. Default: 1.
 	Parallel int
 	// Thinking puts thinking or reasoning ahead of calls.
 	Thinking bool

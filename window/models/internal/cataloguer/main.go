@@ -205,7 +205,7 @@ func (e *entry) chats() bool {
 	return e.Limit.Context >= 1024 && (len(e.Modalities.Output) == 0 || slices.Contains(e.Modalities.Output, "text"))
 }
 
-// limits is what the catalogue keeps. An input above the window says nothing.
+// limits returns the limits that the catalogue keeps. An input above the window is ignored.
 func (e *entry) limits() [3]int {
 	if e.Limit.Input > e.Limit.Context {
 		e.Limit.Input = 0

@@ -176,7 +176,7 @@ func modelsDev(top map[string]json.RawMessage) (*List, error) {
 			}
 		}
 	}
-	anywhere.into(l)
+	anywhere.addTo(l)
 	return l, l.check()
 }
 
@@ -213,7 +213,7 @@ func liteLLM(top map[string]json.RawMessage) (*List, error) {
 			}
 		}
 	}
-	anywhere.into(l)
+	anywhere.addTo(l)
 	return l, l.check()
 }
 
@@ -288,7 +288,7 @@ func (v *votes) add(id string, limits Limits) {
 	}
 }
 
-func (v *votes) into(l *List) {
+func (v *votes) addTo(l *List) {
 	for key, limits := range v.limits {
 		l.put("any", v.spelled[key], limits)
 	}

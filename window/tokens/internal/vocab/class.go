@@ -2,7 +2,7 @@ package vocab
 
 import "unsafe"
 
-// Class is what the splitting patterns ask about a character. The letters are bits, so
+// Class is a set of character properties that the splitting patterns test. The letters are bits, so
 // that a set of classes is one mask.
 type Class uint8
 

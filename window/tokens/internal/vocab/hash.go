@@ -68,13 +68,13 @@ func head(lo, hi uint64, n int) (uint64, uint64) {
 	return lo, hi & lowBytes[n-8]
 }
 
-// Mask3 is where among 1<<width masks of lengths, of four bytes each, the one for tokens that begin with p[:3] is.
+// Mask3 returns the index of the length mask for tokens that begin with p[:3], among 1<<width masks of four bytes each.
 func Mask3(p []byte, width uint8) int {
 	v := uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16
 	return int(v*0x9e3779b1>>((32-width)&31)) * 4
 }
 
-// Mask8 is where among 1<<width masks of lengths the one for longer tokens that begin with p[:8] is.
+// Mask8 returns the index of the length mask for longer tokens that begin with p[:8], among 1<<width masks of four bytes each.
 func Mask8(p []byte, width uint8) int {
 	return int(binary.LittleEndian.Uint64(p)*k0>>((64-width)&63)) * 4
 }

@@ -85,8 +85,8 @@ func Open(file, text string) *Table {
 	return t
 }
 
-// Record is what the table knows about a token: the two tokens it was merged from (itself
-// twice when it cannot be reached by merging), where its bytes are, and how many.
+// Record is a token's entry in the table: the two tokens it was merged from (itself twice when it
+// cannot be reached by merging), the position of its bytes, and their number.
 type Record uint64
 
 // NewRecord packs a record: 18 bits each for left and right, 21 for the offset, 7 for the length.

@@ -97,7 +97,7 @@ func (r *roots) after(token string) int {
 	return -1
 }
 
-// places are where each token is in the text, the first place of several.
+// places returns the position of each token in the text, the first of several.
 func places(text string, tokens []string) []int {
 	index := suffixarray.New([]byte(text))
 	at := make([]int, len(tokens))
