@@ -211,7 +211,7 @@ func (p *compactionPass) encode(ms []Message) error {
 	return nil
 }
 
-// knows tells whether there is, or was with the last tools, a tool of that name.
+// knows reports whether there is, or was with the last tools, a tool of that name.
 func (f *fitter) knows(name string) bool {
 	return slices.ContainsFunc(f.specs, func(s ToolSpec) bool { return s.Name == name })
 }

@@ -172,7 +172,7 @@ func (c *Client) As(token string) *Client {
 // two. It is good in this process only, and tells nothing of the token.
 func (c *Client) Who() string { return c.who }
 
-// Insecure tells whether somebody on the way could pose as the server: certificates are not
+// Insecure reports whether somebody on the way could pose as the server: certificates are not
 // verified, or the connection is plain text.
 func (c *Client) Insecure() bool {
 	return c.shared.o.Insecure || c.shared.base.Scheme == "http"

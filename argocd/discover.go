@@ -236,7 +236,7 @@ func (d *discovery) server() (choice, error) {
 	return all[0], nil
 }
 
-// namedOutsideConfig tells whether a server is named outside of the config file.
+// namedOutsideConfig reports whether a server is named outside of the config file.
 func (d *discovery) namedOutsideConfig() bool {
 	if d.o.Server != "" || d.flags.server != "" {
 		return true

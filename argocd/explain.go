@@ -239,7 +239,7 @@ func (c *Client) explainRefusal(r request, at *url.URL, resp *http.Response, bod
 	return e
 }
 
-// wantsTLS tells whether a server was spoken to without TLS on a port that wants it, in the
+// wantsTLS reports whether a server was spoken to without TLS on a port that wants it, in the
 // words of Go's server, nginx and Apache.
 func wantsTLS(body []byte) bool {
 	for _, words := range []string{"HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled"} {

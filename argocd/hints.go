@@ -112,7 +112,7 @@ func refusedNow(text string) string {
 	return ""
 }
 
-// containsOne tells whether text has one of these words.
+// containsOne reports whether text has one of these words.
 func containsOne(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }

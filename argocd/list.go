@@ -128,7 +128,7 @@ func (c *Client) list(ctx context.Context, r request, each func(item []byte) err
 	return info, err == nil && s.seen["items"] == "null" && !versioned(s.rest.Bytes()), c.explainReadError(r, a, err)
 }
 
-// versioned tells whether a list says which version it is of.
+// versioned reports whether a list says which version it is of.
 func versioned(list []byte) bool {
 	var said struct {
 		Metadata struct {

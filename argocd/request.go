@@ -26,7 +26,7 @@ type request struct {
 	asks bool
 }
 
-// changes tells whether the server may have done something that stays.
+// changes reports whether the server may have done something that stays.
 func (r request) changes() bool { return r.method != http.MethodGet && !r.asks }
 
 const (

@@ -23,7 +23,7 @@ const (
 	versionSize = 64 << 10
 )
 
-// Less tells whether v is older than w.
+// Less reports whether v is older than w.
 func (v Version) Less(w Version) bool {
 	if v.Major != w.Major {
 		return v.Major < w.Major

@@ -56,7 +56,7 @@ func shortened(text string, most int) (string, int) {
 	return text[:limit.Boundary(text, min(size, len(text)))], max(most, 0)
 }
 
-// write writes an answer, and tells whether it went out whole.
+// write writes an answer, and reports whether it went out whole.
 func (s *Standin) write(w http.ResponseWriter, r *http.Request, a *modelserver.Answer) bool {
 	out := &modelserver.Stream{W: w, Context: r.Context(), Delay: s.o.Delay, Timeout: writeTimeout}
 	if a.Stream && take(&s.cutLeft) {

@@ -46,7 +46,7 @@ func (p *planner) one(c *clause, t *turn) plan {
 	return plan{calls: []call{{name: one.name, arguments: a.json()}}, count: c.verb == verbCount}
 }
 
-// narrowed tells whether a word to look for stands before what a clause is about: "all
+// narrowed reports whether a word to look for stands before what a clause is about: "all
 // prod applications". Elsewhere it may be anything.
 func (c *clause) narrowed() bool {
 	for i := 1; i < len(c.words); i++ {
@@ -77,7 +77,7 @@ func (p *planner) mentioned(c *clause) (one *tool, at int) {
 	return nil, 0
 }
 
-// called tells whether a word is the name of a tool, with or without its server's.
+// called reports whether a word is the name of a tool, with or without its server's.
 func (t *tool) called(word string) bool {
 	word = strings.ReplaceAll(word, "-", "_")
 	for name := strings.ReplaceAll(strings.ToLower(t.name), "-", "_"); ; {
@@ -92,7 +92,7 @@ func (t *tool) called(word string) bool {
 	}
 }
 
-// ordered tells whether an ordinary word is meant as the name of a tool.
+// ordered reports whether an ordinary word is meant as the name of a tool.
 func (p *planner) ordered(c *clause, at int, t *tool) bool {
 	for _, s := range c.stems {
 		if !slices.Contains(t.stems, s) {
@@ -128,7 +128,7 @@ func (p *planner) finder(c *clause) *tool {
 	return any
 }
 
-// covers tells whether a finder looks at what a clause is about.
+// covers reports whether a finder looks at what a clause is about.
 func (t *tool) covers(stems []string) bool {
 	for _, s := range stems {
 		if !slices.Contains(t.title, s) && !slices.Contains(t.stems, s) && s != "tree" && s != "detail" {

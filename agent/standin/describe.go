@@ -66,7 +66,7 @@ func (t *turn) shown() []made {
 
 var troubles = lazy.Regexp(`(?i)^\W*(error|failed|failure|fail:|panic|cannot|can't|timed? ?out|cancell?ed|not run|unknown tool|no result|no such|invalid|refused|the call|the tool|this call|the mcp server|there is no|interrupted)|\bstatus [45]\d\d\b|permission denied|(was|is|were) (taken back|cancell?ed|given up|interrupted|not run)|malformed`)
 
-// failed tells whether a result is an error. The protocol has no mark for it.
+// failed reports whether a result is an error. The protocol has no mark for it.
 func failed(text string) bool {
 	if v, _, _ := readValue(text); v != nil {
 		return v.str("error") != ""

@@ -118,13 +118,13 @@ func turnOf(ms []message) (turn, bool) {
 	return t, true
 }
 
-// notice tells whether what stands in a user's place is about the steps and not a question.
+// notice reports whether what stands in a user's place is about the steps and not a question.
 func notice(text string) bool {
 	lower := strings.ToLower(text[:min(len(text), 2<<10)])
 	return slices.ContainsFunc([]string{"step", "tool", "repeat", "same call", "with what", "limit"}, func(w string) bool { return strings.Contains(lower, w) })
 }
 
-// asksForSummary tells whether the model is to write down a conversation for later.
+// asksForSummary reports whether the model is to write down a conversation for later.
 func asksForSummary(ms []message) bool {
 	if len(ms) == 0 || ms[0].role != wire.RoleSystem {
 		return false

@@ -303,7 +303,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// identifier tells whether a word looks like a name that a machine gave or takes.
+// identifier reports whether a word looks like a name that a machine gave or takes.
 func identifier(text string) bool {
 	letters, marks := false, false
 	for i, r := range text {

@@ -110,7 +110,7 @@ func (s *Standin) Stats() Stats {
 	}
 }
 
-// take counts one down, and tells whether there was one.
+// take counts one down, and reports whether there was one.
 func take(n *atomic.Int64) bool {
 	for {
 		left := n.Load()

@@ -33,7 +33,7 @@ type prop struct {
 // bare is the name without what some servers put in front of it.
 func (p *prop) bare() string { return strings.ToLower(strings.TrimPrefix(p.name, "param_")) }
 
-// takes tells whether values of that kind fit.
+// takes reports whether values of that kind fit.
 func (p *prop) takes(kind string) bool {
 	return p.kind == kind || p.kind == "array" && p.items == kind || kind == "integer" && p.kind == "number"
 }

@@ -159,7 +159,7 @@ func (v *value) number(path ...string) (n int, ok bool) {
 	return n, err == nil
 }
 
-// is tells whether a member is there and is that.
+// is reports whether a member is there and is that.
 func (v *value) is(what string, path ...string) bool {
 	v = v.get(path...)
 	return v != nil && v.kind == '0' && v.text == what

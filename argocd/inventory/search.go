@@ -222,7 +222,7 @@ func (s *search) forget() {
 	}
 }
 
-// refusal tells whether the server said a clear no to one kind: to this user, or because
+// refusal reports whether the server said a clear no to one kind: to this user, or because
 // it has no such lists. All else may be half of an answer.
 func refusal(err error) (why string, yes bool) {
 	var e *argocd.Error

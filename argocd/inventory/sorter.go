@@ -48,7 +48,7 @@ const (
 	maxRecord = 1 << 30
 )
 
-// wants tells whether a record of this key can be among the first keep. Making the row of
+// wants reports whether a record of this key can be among the first keep. Making the row of
 // one that cannot be is work for nothing.
 func (s *sorter) wants(key []byte) bool {
 	return s.bound == nil || bytes.Compare(key[:min(maxKey, len(key))], s.bound) < 0

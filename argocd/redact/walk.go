@@ -199,7 +199,7 @@ func (w *walker) content(s string) (safe string, masked int) {
 	return secrets.MaskText(s)
 }
 
-// isLeftOut tells whether a member is left out.
+// isLeftOut reports whether a member is left out.
 func (w *walker) isLeftOut(parent, key string) bool {
 	switch key {
 	case "managedFields":

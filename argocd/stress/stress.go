@@ -58,7 +58,7 @@ type Options struct {
 // Report is what came of it.
 type Report struct{ Rows []Row }
 
-// OK tells whether every case was good.
+// OK reports whether every case was good.
 func (r Report) OK() bool {
 	for _, row := range r.Rows {
 		if !row.OK {

@@ -67,7 +67,7 @@ func manifest(text string) (value, shown any, err error) {
 	return value, shown, err
 }
 
-// absent tells whether a state is none: Argo CD writes that as null.
+// absent reports whether a state is none: Argo CD writes that as null.
 func absent(state string) bool {
 	state = strings.TrimSpace(state)
 	return state == "" || state == "null" || state == "{}"

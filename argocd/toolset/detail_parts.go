@@ -80,7 +80,7 @@ func (s *splitter) end() {
 	}
 }
 
-// fits tells whether a value can stand in a part of its own.
+// fits reports whether a value can stand in a part of its own.
 func (s *splitter) fits(path string, size int) bool {
 	return size+len(rawjson.Quote(nil, path))+len("{:}") <= s.room
 }

@@ -49,7 +49,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text, "", false
 }
 
-// keyText tells whether a line may be one of a key: base64, with whatever a logger writes
+// keyText reports whether a line may be one of a key: base64, with whatever a logger writes
 // before it. The last line of a key may be short; then it stands alone.
 func keyText(line string) bool {
 	fields := strings.Fields(plainText(line))

@@ -163,7 +163,7 @@ func (r resource) String() string {
 	return text + " " + r.Name
 }
 
-// automated tells whether the application syncs by itself
+// automated reports whether the application syncs by itself
 // (SyncPolicy.IsAutomatedSyncEnabled of types.go).
 func (a *application) automated() bool {
 	p := a.Spec.SyncPolicy

@@ -71,7 +71,7 @@ func (t *Toolset) deleteApplicationTool() builtin.Tool {
 	})
 }
 
-// cascades tells whether what the application deployed is deleted with it.
+// cascades reports whether what the application deployed is deleted with it.
 func (a *application) cascades() bool {
 	return slices.ContainsFunc(a.Metadata.Finalizers, func(f string) bool { return strings.HasPrefix(f, "resources-finalizer.argocd.argoproj.io") })
 }

@@ -189,7 +189,7 @@ func (in syncArgs) preview(app *application) (syncPreview, []string) {
 	return p, append(firstEntries(warnings), app.obstacles()...)
 }
 
-// covers tells whether the sync is of this resource.
+// covers reports whether the sync is of this resource.
 func (in syncArgs) covers(r resource) bool {
 	return len(in.Resources) == 0 || slices.ContainsFunc(in.Resources, func(want syncResource) bool {
 		return want.Group == r.Group && want.Kind == r.Kind && want.Name == r.Name && (want.Namespace == "" || want.Namespace == r.Namespace)

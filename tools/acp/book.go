@@ -89,7 +89,7 @@ func (b *book) sent(h jsonrpc.Head, line []byte, now time.Time) {
 	b.state.Open = len(b.open)
 }
 
-// begins says whether a request begins a session, or takes one up again.
+// begins reports whether a request begins a session, or takes one up again.
 func begins(method string) bool {
 	switch method {
 	case "session/new", "session/load", "session/resume", "session/fork":
@@ -98,7 +98,7 @@ func begins(method string) bool {
 	return false
 }
 
-// answered takes in a response of the agent, and says whether the sessions have changed.
+// answered takes in a response of the agent, and reports whether the sessions have changed.
 func (b *book) answered(h jsonrpc.Head, line []byte, now time.Time) bool {
 	for i, r := range b.open {
 		if r.id != h.ID {

@@ -227,7 +227,7 @@ const (
 	beginWait = 2 * time.Second
 )
 
-// Fail answers every open request with an error that says sentence, and says how many there were. Nothing of the agent is passed on after.
+// Fail answers every open request with an error that says sentence, and returns how many there were. Nothing of the agent is passed on after.
 func (r *Relay) Fail(sentence string, f Failure) int {
 	if f.Killed == nil {
 		f.Killed = []string{}

@@ -165,7 +165,7 @@ func editTool(t listed, s *Settings) []byte {
 	return raw
 }
 
-// pages says whether a result may be paged.
+// pages reports whether a result may be paged.
 func (l Limits) pages() bool { return l.Cap >= 0 || l.MaxItems > 0 }
 
 func readOnly(tool []byte) bool {

@@ -60,7 +60,7 @@ func nextStep(sessionless bool, server versions) step {
 	return discover
 }
 
-// passesThrough tells whether a client of a remote server has its session with the server itself: where both speak its version,
+// passesThrough reports whether a client of a remote server has its session with the server itself: where both speak its version,
 // or where that is not known and the client's own request will show.
 func passesThrough(sessionless bool, server versions) bool {
 	next := nextStep(sessionless, server)

@@ -93,7 +93,7 @@ func NewServer(o ServerOptions) *Server {
 // Name is the server's.
 func (s *Server) Name() string { return s.o.Name }
 
-// Named says whether the server's tools have its name in front already.
+// Named reports whether the server's tools have its name in front already.
 func (s *Server) Named() bool { return s.o.Named }
 
 // Open is mcpserver.Options.Open of the server.

@@ -85,12 +85,12 @@ func (s *Settings) maxSearch() int {
 	return s.MaxSearch
 }
 
-// allows says whether a tool of this name may be used, leaving aside what it does.
+// allows reports whether a tool of this name may be used, leaving aside what it does.
 func (s *Settings) allows(tool string) bool {
 	return (len(s.Allow) == 0 || matchesAny(s.Allow, tool)) && !matchesAny(s.Deny, tool)
 }
 
-// restrictsTools says whether some tool may have to be kept from the client.
+// restrictsTools reports whether some tool may have to be kept from the client.
 func (s *Settings) restrictsTools() bool { return s.ReadOnly || len(s.Allow) > 0 || len(s.Deny) > 0 }
 
 func matchesAny(patterns []string, name string) bool {

@@ -68,7 +68,7 @@ func (s *Server) speaks() versions {
 	return s.versions
 }
 
-// initializes tells whether a remote server answers initialize, and ends the session that this began.
+// initializes reports whether a remote server answers initialize, and ends the session that this began.
 func initializes(ctx context.Context, next transport.Peer, first transport.Message) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

@@ -145,12 +145,12 @@ func (m *members) add(key, value []byte) {
 	m.raw = append(append(append(m.raw, key...), ':'), value...)
 }
 
-// sound says whether a member can be part of a message that must be valid JSON.
+// sound reports whether a member can be part of a message that must be valid JSON.
 func sound(key, value []byte) bool {
 	return len(key) > 1 && json.Valid(key) && json.Valid(value)
 }
 
-// is says whether a raw value is this string.
+// is reports whether a raw value is this string.
 func is(raw []byte, text string) bool {
 	return len(raw) > 1 && raw[0] == '"' && bytes.Equal(rawjson.Unquote(nil, raw), []byte(text))
 }

@@ -119,7 +119,7 @@ func (v *View) Notice() string {
 	return text
 }
 
-// serverPage tells whether the document is one page of several that the server has, and how it was asked for, in brackets.
+// serverPage reports whether the document is one page of several that the server has, and how it was asked for, in brackets.
 func (v *View) serverPage() (how string, is bool) {
 	if v.Totals.ServerPage != "" {
 		return " (" + v.Totals.ServerPage + ")", true

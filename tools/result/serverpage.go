@@ -80,7 +80,7 @@ func printable(r rune) rune {
 // maxEnvelopeKeys is how deep in the objects around a list a server's word on its pages is looked for: as deep as lists are found.
 const maxEnvelopeKeys = jsonstream.MaxKeys
 
-// serverHasMore tells whether a page of a kept JSON document says beside its items that the server has more than items of them.
+// serverHasMore reports whether a page of a kept JSON document says beside its items that the server has more than items of them.
 func serverHasMore(page []byte, items int64) bool {
 	if len(page) == 0 || page[0] != '{' {
 		return false
@@ -128,7 +128,7 @@ func says(doc []byte, at, depth int, items int64) bool {
 	return pageNumber > 0 && lastPage > pageNumber
 }
 
-// nothing tells whether a value says that there is no more.
+// nothing reports whether a value says that there is no more.
 func nothing(value []byte) bool {
 	switch string(value) {
 	case "null", `""`, "0", "false":

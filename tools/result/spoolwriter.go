@@ -189,7 +189,7 @@ func (s *spoolWriter) piece(p []byte) {
 	}
 }
 
-// capture says whether so many bytes of text may be held for delivery.
+// capture reports whether so many bytes of text may be held for delivery.
 func (s *spoolWriter) capture(n int) bool {
 	if s.captured+int64(n) > s.remaining {
 		return false

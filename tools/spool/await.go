@@ -65,7 +65,7 @@ func (r *Result) more(ctx context.Context, w *Writer) error {
 	}
 }
 
-// alive says whether the process that writes the result still does: the lock can be taken
+// alive reports whether the process that writes the result still does: the lock can be taken
 // alone when it does not and nobody else reads it.
 func (r *Result) alive() error {
 	filelock.Unlock(r.lock)

@@ -40,7 +40,7 @@ type entry interface {
 	// command and the arguments it starts with; ok is false when there is none.
 	command() (command string, ok bool)
 	arguments() []string
-	// wrapped tells whether it has been wrapped.
+	// wrapped reports whether it has been wrapped.
 	wrapped() bool
 	// wrap returns the edits that wrap it, or why it is left.
 	wrap(o Options) (edits []rawjson.Edit, why string)

@@ -32,7 +32,7 @@ func (jsonFormat) read(data []byte) (map[string]any, error) {
 	return value, dec.Decode(&value)
 }
 
-// same tells whether two values are equal; not a number is equal to itself here.
+// same reports whether two values are equal; not a number is equal to itself here.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -262,7 +262,7 @@ func (o object) inside(key string) (keys []string) {
 	return keys
 }
 
-// known tells whether the file has a place for servers, though there are none in it.
+// known reports whether the file has a place for servers, though there are none in it.
 func (d *document) known(root object) bool {
 	for _, key := range []string{"mcpServers", "amp.mcpServers", "context_servers", "projects", "servers", "mcp.servers", "mcp"} {
 		if m, _ := root.get(key); m != nil {

@@ -85,7 +85,7 @@ func (e *jsonEntry) wrapped() bool {
 	return ok
 }
 
-// wrapping tells whether the arguments are those of a wrapped entry, and where its own begin.
+// wrapping reports whether the arguments are those of a wrapped entry, and where its own begin.
 func (e *jsonEntry) wrapping() (from int, ok bool) {
 	if e.d.agents {
 		command, _ := e.command()

@@ -48,7 +48,7 @@ func (e *tomlEntry) get(key ...string) (assignment, bool) {
 	return assignment{}, false
 }
 
-// has tells whether the entry has the key, as a value or as a table.
+// has reports whether the entry has the key, as a value or as a table.
 func (e *tomlEntry) has(key string) bool {
 	for _, a := range e.assignments {
 		if len(a.path) > 2 && a.path[2] == key {

@@ -77,7 +77,7 @@ type Change struct {
 	Exact bool
 }
 
-// Changed tells whether the change does anything to before.
+// Changed reports whether the change does anything to before.
 func (c Change) Changed(before []byte) bool { return !bytes.Equal(before, c.After) }
 
 // Error says what is wrong with a file, and where.
@@ -183,13 +183,13 @@ func Diff(path string, before, after []byte) string {
 	return string(diff.Diff(path, before, path+" (new)", after))
 }
 
-// own tells whether a command is Plimsoll, by its name.
+// own reports whether a command is Plimsoll, by its name.
 func own(command string) bool {
 	base := filepath.Base(strings.ReplaceAll(command, `\`, "/"))
 	return strings.TrimSuffix(strings.ToLower(base), ".exe") == "plimsoll"
 }
 
-// wrapping tells whether arguments are those of a wrapped server, and where the server's
+// wrapping reports whether arguments are those of a wrapped server, and where the server's
 // own begin: behind "--"; -1 for a remote one.
 func wrapping(args []string) (from int, ok bool) {
 	if len(args) < 4 || args[0] != "mcp" || args[1] != "--name" {

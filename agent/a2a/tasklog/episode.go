@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// State says whether a log's events reach anybody.
+// State reports whether a log's events reach anybody.
 type State string
 
 // The states of a log.

@@ -168,7 +168,7 @@ func (l *Log) Last() uint64 {
 	return l.last
 }
 
-// State tells whether events reach anybody.
+// State reports whether events reach anybody.
 func (l *Log) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()

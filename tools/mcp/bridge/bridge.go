@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ProtocolVersion says whether a server keeps what it knows of a client in a session, or not at all.
+// ProtocolVersion reports whether a server keeps what it knows of a client in a session, or not at all.
 type ProtocolVersion uint8
 
 // The protocol versions.

@@ -45,7 +45,7 @@ func readClientCapabilities(capabilities []byte) clientCapabilities {
 	return a
 }
 
-// lacks says whether a request of a server needs of the client what it did not declare.
+// lacks reports whether a request of a server needs of the client what it did not declare.
 func (a clientCapabilities) lacks(method string, params []byte) bool {
 	switch method {
 	case "roots/list":
@@ -61,7 +61,7 @@ func (a clientCapabilities) lacks(method string, params []byte) bool {
 	return false
 }
 
-// asks says whether a method is one that a server may ask a client for.
+// asks reports whether a method is one that a server may ask a client for.
 func asks(method string) bool {
 	return method == "roots/list" || method == "sampling/createMessage" || method == "elicitation/create"
 }

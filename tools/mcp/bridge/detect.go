@@ -165,7 +165,7 @@ func versionOf(message []byte) ProtocolVersion {
 	return Sessionless
 }
 
-// modernCode says whether a code is one that only 2026-07-28 defines.
+// modernCode reports whether a code is one that only 2026-07-28 defines.
 func modernCode(code int64) bool {
 	return code == jsonrpc.CodeHeader || code == jsonrpc.CodeCapability || code == jsonrpc.CodeVersion
 }

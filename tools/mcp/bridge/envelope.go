@@ -113,7 +113,7 @@ func (e *envelope) beginText(dst []byte) []byte {
 	return append(dst, '"')
 }
 
-// open takes the beginning of an object or array, and says whether it is the result.
+// open takes the beginning of an object or array, and reports whether it is the result.
 func (e *envelope) open(c byte) bool {
 	e.depth++
 	switch {

@@ -192,7 +192,7 @@ func (x *exchange) responded(f *transport.Frame) {
 	x.require(rawjson.Get(f.Head, "result").Of(f.Head))
 }
 
-// needsInput says whether a response is an input_required result: a large one says so in
+// needsInput reports whether a response is an input_required result: a large one says so in
 // its beginning, or is taken for a result.
 func needsInput(f *transport.Frame) bool {
 	if !bytes.Contains(f.Head, []byte("input_required")) {

@@ -33,7 +33,7 @@ type call struct {
 	timer      *time.Timer
 }
 
-// receive hands a frame over. It tells whether the frame was read without an error.
+// receive hands a frame over. It reports whether the frame was read without an error.
 func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	c.deliveryMu.Lock()
 	defer c.deliveryMu.Unlock()

@@ -132,7 +132,7 @@ func (c *client) request(ctx context.Context, m transport.Message, to transport.
 	s.watch(ctx, r)
 }
 
-// note prepares a message that needs no answer. It tells whether the server is to have it.
+// note prepares a message that needs no answer. It reports whether the server is to have it.
 func (c *client) note(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
 	if m.Head.Kind == jsonrpc.Response {

@@ -92,13 +92,13 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 	}
 }
 
-// isResponse tells whether the frame is the response to the request.
+// isResponse reports whether the frame is the response to the request.
 func (x *exchange) isResponse(f *transport.Frame) bool {
 	h := jsonrpc.ScanStart(f.Head).Head
 	return h.Kind == jsonrpc.Response && (h.ID == x.m.Head.ID || h.ID == "")
 }
 
-// forClient tells whether a client without HTTP is to have the frame: what is no message
+// forClient reports whether a client without HTTP is to have the frame: what is no message
 // and answers to nobody are counted.
 func (x *exchange) forClient(f *transport.Frame) bool {
 	h := jsonrpc.ScanStart(f.Head).Head

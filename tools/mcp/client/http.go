@@ -97,7 +97,7 @@ func HTTP(o HTTPOptions) (*Remote, error) {
 	return r, nil
 }
 
-// begin makes a context that ends with Close too. It tells whether the Remote is open; then
+// begin makes a context that ends with Close too. It reports whether the Remote is open; then
 // the caller calls the returned function when its work is done.
 func (r *Remote) begin(ctx context.Context) (context.Context, context.CancelCauseFunc, bool) {
 	r.mu.Lock()

@@ -132,7 +132,7 @@ func collect(schema []byte, path []string, found []binding) []binding {
 	return found
 }
 
-// isToken tells whether text may be (part of) a header's name (RFC 9110, 5.6.2).
+// isToken reports whether text may be (part of) a header's name (RFC 9110, 5.6.2).
 func isToken(text string) bool {
 	for i := range len(text) {
 		c := text[i]

@@ -193,7 +193,7 @@ func reconnectPause(asked time.Duration, tries int) time.Duration {
 	return min(pause, maxPause)
 }
 
-// sleep waits. It tells whether ctx let it.
+// sleep waits. It reports whether ctx let it.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

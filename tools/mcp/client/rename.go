@@ -16,7 +16,7 @@ func progressToken(raw []byte) rawjson.Span {
 	return rawjson.Get(raw, "params", "_meta", "progressToken")
 }
 
-// plain tells whether the members that name a request are in a message once, and as they
+// plain reports whether the members that name a request are in a message once, and as they
 // are written in the specification. Of two a server may go by the one that is not renamed,
 // and some take "ID" for "id": in a shared process a client could so answer, cancel or
 // report the progress of another's request.

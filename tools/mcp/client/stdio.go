@@ -272,7 +272,7 @@ func (s *Server) finishAll(which func(*call) bool, err error) {
 	}
 }
 
-// drop takes a request out of the books. It tells whether it was still in them.
+// drop takes a request out of the books. It reports whether it was still in them.
 func (s *Server) drop(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 )
 
-// isModernVersion tells whether a text is a version of the sessionless version. A text
+// isModernVersion reports whether a text is a version of the sessionless version. A text
 // that is no date is no version of any protocol version.
 func isModernVersion(version string) bool {
 	return isDate(version) && version >= firstModern

@@ -53,7 +53,7 @@ func accepts(header http.Header) (json, events bool) {
 	return json, events
 }
 
-// isJSON tells whether a body is said to be JSON in UTF-8, the only encoding of MCP.
+// isJSON reports whether a body is said to be JSON in UTF-8, the only encoding of MCP.
 func isJSON(contentType string) bool {
 	name, params, err := mime.ParseMediaType(contentType)
 	charset := strings.ToLower(params["charset"])

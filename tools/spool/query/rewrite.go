@@ -60,7 +60,7 @@ func (r rewriter) query(q *gojq.Query) bool {
 	return r.query(q.Left)
 }
 
-// steps tells whether a query is nothing but a beginning of the path, and what remains.
+// steps reports whether a query is nothing but a beginning of the path, and what remains.
 func (r rewriter) steps(q *gojq.Query) (rest []string, ok bool) {
 	if q.Term == nil || len(q.FuncDefs) > 0 {
 		return nil, false
