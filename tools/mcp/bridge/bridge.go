@@ -53,13 +53,13 @@ const (
 type Options struct {
 	// Server is the name that the gateway has for the server, for events and errors.
 	Server string
-	// Hold is how long a call waits for a client's input (DefaultHold).
+	// Hold bounds the wait of a call for a client's input; 0 means DefaultHold.
 	Hold time.Duration
-	// Rounds is how many times one call may ask for input (DefaultRounds).
+	// Rounds bounds the requests for input of one call; 0 means DefaultRounds.
 	Rounds int
-	// Handshake is how long a server may take to answer initialize or server/discover (DefaultHandshake).
+	// Handshake bounds the wait for the answer to initialize or server/discover; 0 means DefaultHandshake.
 	Handshake time.Duration
-	// Probe is how long Detect waits for an answer to server/discover before it sends initialize too (DefaultProbe).
+	// Probe is the wait of Detect for an answer to server/discover before it sends initialize too; 0 means DefaultProbe.
 	Probe time.Duration
 }
 

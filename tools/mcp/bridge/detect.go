@@ -78,7 +78,7 @@ func (o *Options) saidNothing(ctx context.Context) error {
 	return fail(jsonrpc.CodeInternal, "%s answered neither server/discover nor initialize within %v: see whether it runs", o.Server, o.Handshake)
 }
 
-// reply is what came of a request made here.
+// reply is the outcome of a request made here.
 type reply struct {
 	answered
 	err error
@@ -124,7 +124,7 @@ type statusError interface {
 	HTTPStatus() int
 }
 
-// ownInfo is how this bridge names itself where there is no client to be named.
+// ownInfo is the clientInfo of the bridge itself, sent where there is no client to be named.
 const ownInfo = `{"name":"plimsoll","version":"1"}`
 
 // VersionOf judges a server's answer to server/discover: its response, whole.
@@ -180,7 +180,7 @@ func errorCode(message []byte) (int64, bool) {
 	return code, err == nil
 }
 
-// answered is what came back for a request made here.
+// answered is the response to a request made here, with its HTTP answer.
 type answered struct {
 	message []byte // the response; nil when there was none
 	http    transport.Answer

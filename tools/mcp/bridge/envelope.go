@@ -207,8 +207,8 @@ func (r *edited) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// kindOf says what the beginning of a message is of, by the first member that tells.
-// Of a message whose beginning does not tell, it is a response: only those grow large.
+// kindOf returns the kind of a message by the first member of its beginning that tells it.
+// A message whose beginning does not tell is taken for a response: only those grow large.
 func kindOf(f *transport.Frame) jsonrpc.Kind {
 	if f.Whole() {
 		head, err := jsonrpc.Scan(f.Head)

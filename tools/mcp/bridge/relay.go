@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// filter is what a subscriptions/listen asks for.
+// filter lists the notifications that a subscriptions/listen asks for.
 type filter struct {
 	Tools     bool     `json:"toolsListChanged,omitempty"`
 	Prompts   bool     `json:"promptsListChanged,omitempty"`

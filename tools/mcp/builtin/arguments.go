@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// maxProblems is how many mistakes are told at once.
+// maxProblems bounds the mistakes reported at once.
 const maxProblems = 8
 
 // decoder reads arguments into a struct, and gathers what is wrong with them: a model that
@@ -61,7 +61,7 @@ func (d *decoder) decode(arguments []byte, t reflect.Type, known []field, into a
 	return errors.New(b.String())
 }
 
-// refusal is what a type that reads itself says.
+// refusal returns the text for an error of a type's own UnmarshalJSON or UnmarshalText.
 func refusal(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Sprintf("%q is %s, which does not fit", wrong.Field, wrong.Value)
@@ -270,7 +270,7 @@ func nested(raw []byte, opens byte) []byte {
 	return raw
 }
 
-// text is what a value says, with or without quotes.
+// text returns the content of a string value, and any other value as it stands.
 func text(raw []byte) string {
 	if raw[0] != '"' {
 		return string(raw)

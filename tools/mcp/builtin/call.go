@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// progressEvery is how often progress is told at most: as often as a person looks.
+	// progressEvery is the shortest time between two progress notifications: as often as a person looks.
 	progressEvery = 250 * time.Millisecond
 	// maxErrorText and maxProgressText bound what a model reads of an error and what a client
 	// shows of progress, in bytes.

@@ -41,7 +41,7 @@ func (q *quoter) end(dst []byte) []byte {
 	return inside(dst, q.part[:n])
 }
 
-// begun is how many bytes at the end of p begin a character that is not whole.
+// begun returns the number of bytes at the end of p that begin an incomplete UTF-8 character.
 func begun(p []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(p); i++ {
 		if utf8.RuneStart(p[len(p)-i]) {

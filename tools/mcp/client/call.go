@@ -159,7 +159,7 @@ const (
 	late                 // taken back: its answer is expected and not wanted
 )
 
-// maxRecent is how many ids of ended requests are remembered, to tell a second answer and
+// maxRecent bounds the ids of ended requests that are remembered, to tell a second answer and
 // a late one from an answer to nobody.
 const maxRecent = 1024
 

@@ -223,8 +223,8 @@ func (c *client) leave(l *listener) {
 	}
 }
 
-// listener is who listened last, nil when nobody does: of two streams of one client the
-// older may be one whose end was not noticed yet.
+// listener returns the newest listener, or nil when there is none: of two streams of one client
+// the older may be one whose end was not noticed yet.
 func (c *client) listener() *listener {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -101,7 +101,7 @@ func (s *Server) discard(what string, f *transport.Frame) {
 	}
 }
 
-// dispatch hands a message to whom it is for. id is where its id stands if that is known.
+// dispatch hands a message to its receiver. id is the span of its id if that is known.
 func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
 	switch h.Kind {
 	case jsonrpc.Response:
@@ -157,7 +157,7 @@ func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id ra
 	}
 }
 
-// idSpan is where the id stands in the beginning of a message.
+// idSpan returns the span of the id in the beginning of a message.
 func idSpan(head []byte) rawjson.Span {
 	found := rawjson.Span{}
 	for m, err := range rawjson.Members(head, 0) {

@@ -11,11 +11,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// lingering is how long a stream may stay open behind its response: a server that ends it
+// lingering bounds the time that a stream stays open behind its response: a server that ends it
 // leaves the connection for the next request.
 const lingering = 500 * time.Millisecond
 
-// state is what an exchange learned of its answer.
+// state is the progress of an exchange's answer.
 type state struct {
 	once     sync.Once
 	timer    *time.Timer

@@ -20,8 +20,8 @@ const (
 	// giveUpAfter is after how many lives in a row without one answer messages are refused
 	// for maxPause.
 	giveUpAfter = 5
-	// stuck is how long a read of the standard output of a server that has ended may take:
-	// then somebody else holds the pipe, and nothing more of the server is in it.
+	// stuck bounds a read of the standard output of a server that has ended: when it takes
+	// longer, somebody else holds the pipe, and nothing more of the server is in it.
 	stuck = time.Second
 )
 
@@ -90,7 +90,7 @@ func (h *restartHistory) unavailable(name string) error {
 	return &Unavailable{Server: name, Reason: h.reason, Words: h.words, Tries: h.failures, Again: h.notBefore}
 }
 
-// ended notes a life's end and says how long to wait.
+// ended records the end of a process and returns the pause before the next start.
 func (h *restartHistory) ended(life time.Duration, answered bool, reason, words string) time.Duration {
 	h.generation, h.reason, h.words = nil, reason, words
 	if life >= longLife {
@@ -352,7 +352,7 @@ func (s *Server) note(e journal.Event) {
 	}
 }
 
-// timedReader tells how long a read has been waiting.
+// timedReader is a reader that records since when its current read has been waiting.
 type timedReader struct {
 	src     io.Reader
 	since   atomic.Int64 // when the read began, in Unix nanoseconds; 0 when none is under way

@@ -18,7 +18,7 @@ import (
 
 // HTTPOptions configure [HTTP].
 type HTTPOptions struct {
-	// Name is what the server is called in events and errors.
+	// Name identifies the server in events and errors.
 	Name string
 	// URL is its MCP endpoint. Required.
 	URL string
@@ -27,8 +27,8 @@ type HTTPOptions struct {
 	// Client makes the requests; nil means one that reads no environment but the proxy's.
 	// It carries TLS options. Its CheckRedirect is not used: see [HTTP].
 	Client *http.Client
-	// Timeout is how long a request may wait for its answer or another message; 0 means
-	// for ever.
+	// Timeout bounds the wait of a request for its answer or another message; 0 means
+	// no bound.
 	Timeout time.Duration
 	// Journal gets events; it may be nil.
 	Journal *journal.Journal

@@ -67,7 +67,7 @@ func primitive(raw []byte) (string, bool) {
 	return string(raw), true
 }
 
-// headerValue is the text as a header's value: as it is where every server reads it the
+// headerValue returns text as the value of a header: unchanged where every server reads it the
 // same, else in the base64 form of the specification.
 func headerValue(text string) string {
 	const open, closing = "=?base64?", "?="

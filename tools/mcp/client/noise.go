@@ -39,7 +39,7 @@ func (n *noise) tell(what string) {
 	delete(n.bytes, what)
 }
 
-// flush tells what was counted and not told yet.
+// flush reports all counts that were not reported yet.
 func (n *noise) flush() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

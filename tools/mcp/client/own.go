@@ -15,9 +15,9 @@ import (
 
 const (
 	// Reconnections wait as long as the server asked, else from firstReconnect, half as
-	// long again each time, to maxPause. These are what the official clients use.
+	// long again each time, to maxPause. The official clients use the same values.
 	firstReconnect = time.Second
-	// maxResumes is how often in a row a stream is resumed without one new event.
+	// maxResumes bounds the resumptions of a stream in a row without one new event.
 	maxResumes = 5
 	// cancelWait bounds the sending of a cancellation.
 	cancelWait = 5 * time.Second
@@ -43,7 +43,7 @@ func (x *exchange) single(answer *http.Response) error {
 }
 
 // stream hands over an answer that is a stream of events, and resumes it where the server
-// says how. It returns what Done is to say.
+// allows that. It returns the error for Done.
 func (x *exchange) stream(ctx context.Context, answer *http.Response) error {
 	err := x.events(ctx, answer.Body, false)
 	_, modern := rawjson.Text(x.m.Raw, "params", "_meta", metaVersion)

@@ -23,7 +23,7 @@ type Process struct {
 	Terminate, Kill func()
 }
 
-// Exit is how a server ended.
+// Exit describes the end of a server's process.
 type Exit struct {
 	Code int // its status; -1 when a signal ended it
 	// Signal is the signal's name, "killed"; "" when there was none.

@@ -28,7 +28,7 @@ var hop = []string{
 	"Transfer-Encoding", "Upgrade", "Host", "Content-Length", "Expect", "Accept-Encoding",
 }
 
-// passHeader is what of a client's headers goes to the server.
+// passHeader returns the client's headers that go on to the server.
 func passHeader(from http.Header) http.Header {
 	h := from.Clone()
 	for _, value := range from.Values("Connection") {
@@ -267,7 +267,7 @@ func (f *restWatcher) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// err is what broke the frame off, nil when nothing did. A nil followed is of a whole frame.
+// err returns the error that broke the frame off, nil when it was read whole. f may be nil.
 func (f *restWatcher) err() error {
 	if f == nil {
 		return nil

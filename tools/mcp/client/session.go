@@ -125,7 +125,7 @@ func (x *exchange) own(ctx context.Context) {
 // errSessionRenewed says that the message was refused for the session that it named, and may be sent again in the new one.
 var errSessionRenewed = errors.New("a new session was begun")
 
-// followedDone tells when Done was told.
+// followedDone is a receiver that closes over when Done was called.
 type followedDone struct {
 	transport.Receiver
 	over chan struct{}
@@ -191,7 +191,7 @@ func (v *versionReader) Receive(f *transport.Frame) {
 	v.Receiver.Receive(f)
 }
 
-// refusal is what a client is told of an answer that refuses its message: the server's
+// refusal returns the client's error for an answer that refuses its message: the server's own
 // error if it sent one as a message, else a StatusError.
 func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.Response) error {
 	head, rest, _ := readHead(answer.Body)

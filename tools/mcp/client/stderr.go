@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// maxWords bounds a line of a server's standard error that an error quotes, in bytes; maxLines is how many it quotes.
+// maxWords bounds a line of a server's standard error in an error, in bytes; maxLines bounds those lines.
 const (
 	maxWords = 200
 	maxLines = 4

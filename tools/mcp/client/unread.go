@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/printable"
 )
 
-// unendedAfter is how long a server may have nothing answered while a line of it has no end, before somebody is told.
+// unendedAfter is the time without an answer, while a line of the server has no end, after which this is reported.
 const unendedAfter = 5 * time.Second
 
 // tellUnread says on the server's standard error why nothing comes of its first line: its client sees a request without an

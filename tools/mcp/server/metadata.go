@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// wellKnown is where a server tells how to get access to it (RFC 9728, 3).
+// wellKnown is the path of the document that describes how to get access to a server (RFC 9728, 3).
 const wellKnown = "/.well-known/oauth-protected-resource"
 
 // maxMetadata bounds that document in bytes; real ones have a few hundred.

@@ -30,7 +30,7 @@ const (
 // maxSessionID bounds the ids of sessions of servers that are remembered.
 const maxSessionID = 1 << 10
 
-// accepts tells which of the two forms of an answer a client takes. No Accept header takes
+// accepts reports which of the two forms of an answer a client takes. No Accept header takes
 // anything (RFC 9110, 12.5.1).
 func accepts(header http.Header) (json, events bool) {
 	values := header.Values("Accept")

@@ -70,7 +70,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 	}
 }
 
-// step is what is to be done next for a reader.
+// step is the next step of a reader.
 type step struct {
 	event            *event
 	big              *handoff
@@ -307,7 +307,7 @@ func (st *stream) finish(c *conn) {
 		c.begin(status, contentType, int64(len(a.Body)))
 		_, _ = c.Write(a.Body)
 	case a != nil && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden):
-		// The client's credential is what is wrong: it must see so to get another.
+		// The client's credential is at fault: it must see the challenge to get another.
 		for _, value := range a.Header.Values("WWW-Authenticate") {
 			c.w.Header().Add("WWW-Authenticate", st.s.h.challenge(c.r, value))
 		}

@@ -233,7 +233,7 @@ func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 	}
 }
 
-// peerHold is what of a large message is gathered for a client that is away, in bytes.
+// peerHold bounds the part of a large message that is gathered for a client that is away, in bytes.
 const peerHold = 64 << 10
 
 func errorCode(message []byte, head jsonrpc.Head) int64 {
