@@ -21,7 +21,7 @@ type Full struct {
 	Dir, Why string
 	// Limit is the bound in bytes or results; 0 for a full disk.
 	Limit int64
-	// Err is the system's error of a full disk, or says what is free and must stay so.
+	// Err is the system's error of a full disk, or names the free bytes and those that must stay free.
 	Err error
 }
 

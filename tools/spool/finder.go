@@ -178,7 +178,7 @@ func (f *finder) Object(depth int, start, end int64) {
 	}
 }
 
-// items is how many have been found so far.
+// items returns the number of items found so far.
 func (f *finder) items() int64 {
 	if p := f.growing(); p != nil {
 		return p.count

@@ -11,12 +11,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Words are what is to be forgotten.
+// Words are texts to be forgotten.
 type Words interface {
 	// In reports that a text holds them, Read that what comes from a reader does.
 	In(text []byte) bool
 	Read(r io.Reader) (bool, error)
-	// Overwrite writes over them in a file, at the length that they have, and tells how often.
+	// Overwrite writes over them in a file, without changing its length, and returns the number of places.
 	Overwrite(f interface {
 		io.ReaderAt
 		io.WriterAt

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxWidth is how long matches may be at most for a look around the literals to do, in bytes.
+// maxWidth bounds the matches, in bytes, for which a search looks only around the literals.
 const maxWidth = 1 << 10
 
-// maxLooks is how often in one search such a look may find nothing: then the literals are
+// maxLooks bounds the looks of one search that find nothing: beyond, the literals are
 // so frequent that one pass over the unit is quicker.
 const maxLooks = 1000
 

@@ -29,7 +29,7 @@ func parseID(name string) (i id, ok bool) {
 	return i, i.String() == name
 }
 
-// account is what the ledger has of one entry.
+// account is the ledger's record of one entry.
 type account struct {
 	id            id
 	created, used int64 // Unix milliseconds

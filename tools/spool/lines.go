@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is where a line is cut into several, in bytes: a result of one line of a
+// maxLine is the length at which a line is cut into several, in bytes: a result of one line of a
 // gigabyte still has pages. A quarter of the cap that clients commonly have would split
 // ordinary log lines; above the cap a line could never be shown.
 const maxLine = 8 << 10

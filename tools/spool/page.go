@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// source is where a page is rendered from: a document that has ended or one that grows.
+// source is a document to render pages from, complete or growing.
 type source struct {
 	r      *Result
 	rules  rules

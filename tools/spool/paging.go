@@ -7,9 +7,9 @@ import (
 
 // Bounds of what a page is made of, in bytes.
 const (
-	// maxEnvelope is how much of an object around the main array is repeated on each page.
+	// maxEnvelope bounds the part of an object around the main array that each page repeats, in bytes.
 	maxEnvelope = 2 << 10
-	// maxGap is how much of the space between two items a page keeps; beyond, a comma will do.
+	// maxGap bounds the space between two items that a page keeps, in bytes; beyond, a comma will do.
 	maxGap = 64
 	// stubSize bounds what stands for an item that is larger than a page; for a member of
 	// an object its key comes on top.
@@ -18,7 +18,7 @@ const (
 	minPageSize = 1 << 10
 )
 
-// rules say how items are packed into pages: greedily, at most `items` of them and at most
+// rules pack items into pages: greedily, at most `items` of them and at most
 // `budget` bytes, envelope excluded.
 type rules struct {
 	shape  Shape
@@ -26,7 +26,7 @@ type rules struct {
 	budget int64
 }
 
-// envelopeOf is what of a page of pageBytes is set aside for the envelope.
+// envelopeOf returns the bytes of a page of pageBytes that are set aside for the envelope.
 func envelopeOf(pageBytes int64) int64 { return min(maxEnvelope, pageBytes/4) }
 
 // rulesFor gives the rules of a shape; wrapped says that an object may surround the items.
@@ -41,7 +41,7 @@ func rulesFor(shape Shape, items int, pageBytes int64, wrapped bool) rules {
 // json says that pages are JSON.
 func (r rules) json() bool { return r.shape == Array || r.shape == Object }
 
-// longest is how long a line may be.
+// longest bounds a line, in bytes.
 func (r rules) longest() int64 { return min(maxLine, r.budget) }
 
 // omits says that an item of size bytes is left out of its page.
@@ -97,7 +97,7 @@ func (p *paging) reset(r rules, begin int64) {
 	p.large.reset()
 }
 
-// size is how many bytes the items take, brackets included.
+// size returns the bytes of the items, brackets included.
 func (p *paging) size() int64 {
 	if p.close > 0 {
 		return p.close - p.begin

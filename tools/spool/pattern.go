@@ -26,7 +26,7 @@ type literal struct {
 	next   int    // where it is next in the buffer; len when not at all, -1 when not known
 }
 
-// maxLiterals is how many texts are looked for side by side; beyond, the expression is as quick.
+// maxLiterals bounds the texts that are searched side by side; beyond, the expression is as quick.
 const maxLiterals = 16
 
 func compile(text string, ignoreCase bool) (*pattern, error) {
@@ -167,7 +167,7 @@ func (p *pattern) rewind() {
 	}
 }
 
-// index is where in b, from at on, the first of the literals is, or -1. The buffer must be
+// index returns the place in b, from at on, of the first of the literals, or -1. The buffer must be
 // the same as in the call before, unless rewind was called, and at must not be less.
 func (p *pattern) index(b []byte, at int) int {
 	first := len(b)

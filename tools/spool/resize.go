@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxResized is how many other page sizes of one result have a table on the disk. For
+// maxResized bounds the other page sizes of one result that have a table on the disk. For
 // further ones it is made each time.
 const maxResized = 4
 

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// pollEvery is how often a result that another process writes is looked at.
+// pollEvery is the pause between two looks at a result that another process writes.
 const pollEvery = 100 * time.Millisecond
 
 // Result is a result that is read. It is not evicted before Close. Its methods may be
@@ -228,7 +228,7 @@ func (s *Spool) lost(i id) {
 	})
 }
 
-// Source tells where the result comes from; Principal is left out, for only its digest is
+// Source returns the origin of the result; Principal is left out, for only its digest is
 // known.
 func (r *Result) Source() Source {
 	h := &r.head
@@ -267,7 +267,7 @@ func (r *Result) complete() (*view, *Writer, error) {
 	return r.v, nil, nil
 }
 
-// Totals tells what is known so far.
+// Totals describes what has come of the result so far.
 func (r *Result) Totals() Totals {
 	t := Totals{
 		PageItems: r.head.PageItems, PageBytes: r.head.PageBytes, Shape: Lines,
@@ -300,7 +300,7 @@ func (r *Result) Totals() Totals {
 	return t
 }
 
-// envelope is how much there is around the items, in bytes, when the object has an end.
+// envelope returns the bytes around the items when the object has an end.
 func (v *view) envelope() int64 {
 	m := v.m
 	if m.Close == 0 {
@@ -314,9 +314,9 @@ type Document struct {
 	// File is open for reading and the caller's to close; Path is its name.
 	File *os.File
 	Path string
-	// Offset and Size say where in it the document lies, in bytes.
+	// Offset and Size are the place of the document in it, in bytes.
 	Offset, Size int64
-	// Items says where the items lie, brackets included, when the shape is Array or Object
+	// ItemsOffset and ItemsSize are the place of the items, brackets included, when the shape is Array or Object
 	// and the text has an end.
 	ItemsOffset, ItemsSize int64
 }

@@ -8,7 +8,7 @@ import (
 	"sort"
 )
 
-// overlap is how far beyond the place where a long line was cut a match may reach, in bytes.
+// overlap bounds the reach of a match beyond the place where a long line was cut, in bytes.
 const overlap = 1 << 10
 
 // unit is one item as the search has it.
@@ -20,7 +20,7 @@ type search struct {
 	v     *view
 	p     *pattern
 	found *searched
-	// The units of one page, which is where hits are looked for.
+	// The units of one page, the step of a search.
 	page  int64
 	units []unit
 	// A window on the text, for units that lie in it.

@@ -34,9 +34,9 @@ type SearchRequest struct {
 	IgnoreCase bool
 	// Page counts from 1 (0 is 1); Size is the most matches on it (DefaultMatches, at most MaxPageMatches).
 	Page, Size int
-	// Context is how many lines before and after each match are given (at most MaxContext).
+	// Context is the number of lines given before and after each match (at most MaxContext).
 	Context int
-	// Most is how many matches there may be in all: at most MaxMatches, which 0 means.
+	// Most bounds all matches: at most MaxMatches, which 0 means.
 	Most int
 }
 
@@ -65,7 +65,7 @@ type Matches struct {
 	DocumentBytes, Offset int64
 }
 
-// Count is how often something is there.
+// Count is the number of times that a text was found.
 type Count struct {
 	Text string
 	N    int64
@@ -100,7 +100,7 @@ func (e *TooMany) Error() string {
 	return b.String()
 }
 
-// BadPattern says what is wrong with a pattern.
+// BadPattern is the error of a pattern that cannot be compiled.
 type BadPattern struct{ Why string }
 
 func (e *BadPattern) Error() string {
@@ -110,7 +110,7 @@ func (e *BadPattern) Error() string {
 // hit is a match that was found: which item, and where in it.
 type hit struct{ item, start, end, from, to int64 }
 
-// searched is what a search of a whole document found.
+// searched is the result of a search of a whole document.
 type searched struct {
 	id         id
 	pattern    string
@@ -195,7 +195,7 @@ func (s *Spool) remember(f *searched) {
 	s.searches = append(s.searches, f)
 }
 
-// add counts a hit in; text is what matched.
+// add counts a hit; text is the matched text.
 func (s *searched) add(h hit, m *meta, text []byte) {
 	s.total++
 	if size := m.DocEnd - m.DocBegin; size > 0 {

@@ -64,7 +64,7 @@ func Open(o Options) (*Spool, error) {
 // Unusable is a spool for where none could be opened: it keeps nothing, and says err to everybody who wants something kept.
 func Unusable(err error) *Spool { return &Spool{unusable: err, closed: true} }
 
-// Dir is where the spool is.
+// Dir returns the folder of the spool.
 func (s *Spool) Dir() string { return s.o.Dir }
 
 // Close ends the use of the spool; what is open of it can be read on. Results stay.
@@ -215,7 +215,7 @@ const (
 
 func newHandle() string { return handleProlog + strings.ToLower(rand.Text()) }
 
-// digest is what is kept in the place of a handle or a principal.
+// digest returns the hash that is stored in the place of a handle or a principal.
 func digest(kind, text string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("plimsoll spool " + kind + "\x00" + text))
 }

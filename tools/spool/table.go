@@ -10,10 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// tableBuffer is how much of a growing table is held in memory, in bytes.
+// tableBuffer bounds the part of a growing table in memory, in bytes.
 const tableBuffer = 4 << 10
 
-// A row is what a table has for one page or one large item:
+// A row is the entry of a table for one page or one large item:
 //
 //	page   number of its first item (from 0), offset of that
 //	item   its number, offset, offset of its end

@@ -91,7 +91,7 @@ func watch(memory int64, exceeded func()) {
 	}
 }
 
-// answer runs one order and says what came of it.
+// answer runs one order and reports its outcome.
 func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report) {
 	r.Offset = -1
 	defer func() {

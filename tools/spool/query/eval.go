@@ -21,7 +21,7 @@ type prepared struct {
 	stream *stream
 }
 
-// itemsFunction is what the path to the main array becomes in a query that goes item by item.
+// itemsFunction replaces the path to the main array in a query that goes item by item.
 const itemsFunction = "plimsoll_items"
 
 // byItems is the size from which a query that can go item by item does: below it, taking
@@ -52,7 +52,7 @@ func prepare(o order) (prepared, error) {
 	return p, nil
 }
 
-// large says how to write a query over a large document.
+// large returns the error that shows how to write a query over a large document.
 func large(o order, cut bool) *Error {
 	at := "."
 	for _, key := range o.Path {
