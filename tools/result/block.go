@@ -111,7 +111,7 @@ func (b *block) clip(capture func(int) bool) {
 	}
 }
 
-// maxClip is how much of a text is shown that has no room beside a page, in bytes.
+// maxClip bounds the part of a text that is shown beside a page when the whole has no room, in bytes.
 const maxClip = 256
 
 // shown is the text that stands beside a page.

@@ -26,7 +26,7 @@ func (e *BrokenOff) Error() string {
 	return fmt.Sprintf("the message broke off after %s: %v", limit.Bytes(e.Bytes).Human(), e.Err)
 }
 
-// SyntaxError says where a message cannot be followed.
+// SyntaxError names the place where a message is malformed.
 type SyntaxError = jsonstream.SyntaxError
 
 // brokenAt says so of a message that the lexer cannot follow.
@@ -195,7 +195,7 @@ func (r *reading) takeSpill(p []byte) error {
 	return nil
 }
 
-// progressEvery is how often progress is told: as often as a person looks.
+// progressEvery is the shortest time between two reports of progress: as often as a person looks.
 const progressEvery = 500 * time.Millisecond
 
 // toSpool decides that the message is composed: what came of it is read again, into the
@@ -248,7 +248,7 @@ func (r *reading) toSpool() error {
 // maxError bounds the message of an error where text has a larger bound or none, in bytes.
 const maxError = 64 << 10
 
-// id is what the composed message answers: the frame's own id, else the request's.
+// id returns the id of the composed message: the frame's own id, else the request's.
 func (r *reading) id() jsonrpc.ID {
 	found := r.prescan.id
 	if r.spoolWriter != nil {

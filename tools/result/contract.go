@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Contract is what clients were told of a tool's structuredContent. Clients hold every success to it: the SDKs for
+// Contract is the outputSchema that clients were told for a tool's structuredContent. Clients hold every success to it: the SDKs for
 // TypeScript and Python throw a result away that has no structuredContent or one that does not validate, although the
 // call has taken effect.
 type Contract struct {

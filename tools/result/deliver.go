@@ -75,7 +75,7 @@ func (r *reading) cutOff(err error) {
 	r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.out.ID, jsonrpc.CodeInternal, why, data)}}, nil)
 }
 
-// reason says what became of an answer, for the model.
+// reason describes for the model why an answer broke off.
 func (r *reading) reason(err error) string {
 	who := "The server's answer"
 	if r.o.Source.Server != "" {

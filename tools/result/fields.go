@@ -2,7 +2,7 @@ package result
 
 import "github.com/plimsoll/plimsoll/internal/jsonstream"
 
-// events is what a lexer tells. Everything it hands over is valid during the call.
+// events takes the parts of a message from a lexer. All arguments are valid during the call only.
 type events interface {
 	open(p place, key []byte)
 	// begin starts a value; key is the literal of its key with quotes, nil for an element
@@ -102,7 +102,7 @@ const (
 // decoded says that the pieces of a field are its text, not its raw bytes.
 func (f field) decoded() bool { return f == fieldText || f == fieldMessage }
 
-// inside says which container a value is.
+// inside returns the place that a value opens when it is a container that the lexer enters.
 func (l *lexer) inside(in place, name string, c byte) (place, bool) {
 	switch {
 	case in == inMessage && l.task && (name == "result" || name == "params") && c == '{':

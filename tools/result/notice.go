@@ -58,8 +58,8 @@ func (v *View) meta() []byte {
 	return append(b, '}')
 }
 
-// Notice says what a page is a part of and which call gives what follows. Sentences that
-// do not fit into MaxNotice bytes are left out, from the end.
+// Notice describes the whole of which a page is a part and the call that gives what follows.
+// Sentences that do not fit into MaxNotice bytes are left out, from the end.
 func (v *View) Notice() string {
 	var (
 		p, t, n = v.Page, v.Totals, v.names()
@@ -81,7 +81,7 @@ func (v *View) Notice() string {
 		shown = "no " + noun
 	}
 	own, isServers := v.serverPage()
-	if isServers { // "of 100" must not read as a total: it is what this page of the server has
+	if isServers { // "of 100" must not read as a total: it is the number on this page of the server
 		say("[plimsoll] Part %d of %d%s of the server's own page%s: %s on it (%s).", p.Number, max(1, p.TotalPages), so, own, shown, limit.Bytes(t.Bytes).Human())
 	} else {
 		say("[plimsoll] Page %d of %d%s: %s (%s in all%s).", p.Number, max(1, p.TotalPages), so, shown, limit.Bytes(t.Bytes).Human(), so)

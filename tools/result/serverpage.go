@@ -46,8 +46,8 @@ func folded(name string) string {
 // maxShownArgument bounds a value that is shown of a call, in bytes: a cursor may be long, and says nothing to a reader.
 const maxShownArgument = 24
 
-// ServerPage tells how the arguments of a call, a JSON object, ask for a page of the server's own: "page=2, per_page=100". It is ""
-// where they do not, or are no object.
+// ServerPage returns the arguments of a call, a JSON object, that ask for a page of the server's own: "page=2, per_page=100". It is ""
+// where there are none, and for arguments that are no object.
 func ServerPage(arguments []byte) string {
 	var b strings.Builder
 	for m, err := range rawjson.Members(arguments, 0) {
@@ -77,7 +77,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// maxEnvelopeKeys is how deep in the objects around a list a server's word on its pages is looked for: as deep as lists are found.
+// maxEnvelopeKeys bounds the depth in the objects around a list to which a server's own paging members are looked for: as deep as lists are found.
 const maxEnvelopeKeys = jsonstream.MaxKeys
 
 // serverHasMore reports whether a page of a kept JSON document says beside its items that the server has more than items of them.

@@ -36,7 +36,7 @@ type spoolWriter struct {
 	keptSize      int
 
 	structured []byte // raw, where small
-	// remaining is how much captured text may be delivered beside a page; captured is how much is held.
+	// remaining is the captured text that may still be delivered beside a page, captured the text that is held, in bytes.
 	remaining, captured int64
 	head                []byte      // the beginning of the text, for when nothing can be kept
 	errorText           headAndTail // of error.message
@@ -52,7 +52,7 @@ type spoolWriter struct {
 	stop      error // nothing more can be done with this response
 }
 
-// maxHead is how much of a text is delivered when the spool takes nothing.
+// maxHead bounds the text that is delivered when the spool takes nothing, in bytes.
 const maxHead = 4 << 10
 
 func (s *spoolWriter) open(p place, key []byte) {
@@ -87,10 +87,10 @@ func (s *spoolWriter) close(p place) {
 	}
 }
 
-// maxNotes is how many notes about media that is not delivered there may be.
+// maxNotes bounds the notes about media that is not delivered.
 const maxNotes = 4
 
-// perBlock is what a block costs in memory beside its bytes.
+// perBlock is the memory of a block beside its bytes, estimated, in bytes.
 const perBlock = 256
 
 // keep takes a complete block among those that may be delivered. What has no room and is
@@ -198,7 +198,7 @@ func (s *spoolWriter) capture(n int) bool {
 	return true
 }
 
-// reserve is how much text may stand beside a page.
+// reserve bounds the text beside a page, in bytes.
 func (s *spoolWriter) reserve() int64 { return s.o.reserve() }
 
 // shrinkBlocks lets go of captured text when it turns out that there will be a page.
