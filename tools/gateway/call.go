@@ -226,7 +226,7 @@ func (c *call) options() result.Options {
 	return o
 }
 
-// contract is what the client was told of the tool's structuredContent; nil for nothing.
+// contract returns the contract for the tool's structuredContent; nil when the client was told none.
 func (c *call) contract() *result.Contract {
 	if c.tool == "" {
 		return nil

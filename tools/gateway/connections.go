@@ -151,7 +151,7 @@ func (s *Server) share(p transport.Peer) {
 	}
 }
 
-// beginWithInitialize is what a client is told that asks for the sessionless version: any error that is none of that version's
+// beginWithInitialize is the error for a client that asks for the sessionless version: any error that is none of that version's
 // sends a client that knows both back to initialize.
 const beginWithInitialize = "this server speaks MCP up to 2025-11-25; begin with initialize"
 

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// contract is what clients are told of a tool's structuredContent.
+// contract is the outputSchema of a tool that clients were told.
 type contract struct {
 	text []byte // the outputSchema that is listed
 	result.Contract

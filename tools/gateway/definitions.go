@@ -26,15 +26,15 @@ type Definitions struct {
 	Count func(text []byte) int
 	// Index makes a search over texts: find gives the numbers of those that fit a query best, the best first.
 	Index func(texts []string) (find func(query string, limit int) []int)
-	// Used tells how often tools were called before, by the name of the server and its own name of the tool.
+	// Used yields the calls of each tool so far, by the name of the server and its own name of the tool.
 	Used func(each func(server, tool string, calls int64))
 }
 
 // maxFound is the most tools that one search answers with.
 const maxFound = 5
 
-// shortlist is what a session lists whole. It is decided at the first list and stays: what a model is sent begins with its tools, and
-// a provider reads again only what follows an unchanged beginning.
+// shortlist holds the tools that a session lists whole. It is decided at the first list and stays: a model's prompt begins with its tools,
+// and a provider reads again only what follows an unchanged beginning.
 type shortlist struct {
 	mu    sync.Mutex
 	whole map[string]bool // nil before the first list

@@ -18,7 +18,7 @@ import (
 // nothing is treated as one of whose tools nothing is known.
 const askTimeout = 15 * time.Second
 
-// refetch is how often a list is asked for again at most because the server says it changed.
+// refetch is the shortest time between two requests for a list because the server reported a change.
 const refetch = 5 * time.Second
 
 // list answers tools/list with all pages in one.
@@ -254,7 +254,7 @@ func (s *Session) remember(principal string, version uint64, tools []listed) *to
 	return s.o.Catalogue.put(principal, k)
 }
 
-// askAgain is how long a server that gave no list is not asked for it again.
+// askAgain is the pause before a server that gave no list is asked for it again.
 const askAgain = 30 * time.Second
 
 // listRequest is a list under way that several calls wait for.

@@ -21,7 +21,7 @@ const (
 	MaxListTools = 4096
 	// maxSchema bounds an outputSchema that is read, in bytes; larger ones are not relaxed and nothing is held to them.
 	maxSchema = 128 << 10
-	// longDescription is where the common clients cut a tool's description, in characters.
+	// longDescription is the length at which the common clients cut a tool's description, in characters.
 	longDescription = 2048
 )
 
@@ -173,7 +173,7 @@ func readOnly(tool []byte) bool {
 	return !v.IsZero() && string(v.Of(tool)) == "true"
 }
 
-// toolTraits is what is remembered of a tool between its listing and its calls.
+// toolTraits holds the properties of a listed tool that its calls need.
 type toolTraits struct {
 	readOnly bool
 	schema   []byte // outputSchema, when clients are told one
@@ -219,8 +219,8 @@ func listResponse(response []byte, at rawjson.Span, array []byte, cursor string,
 	return rawjson.Splice(response, []rawjson.Edit{{Span: at, With: body}})
 }
 
-// modernMembers are what a list must say since MCP 2026-07-28, and what it says when the
-// server did not: nothing may be kept.
+// modernMembers are the members that a list must have since MCP 2026-07-28, with the values for a
+// server that gave none: nothing may be cached.
 var modernMembers = []struct{ key, value string }{
 	{"resultType", `"complete"`}, {"ttlMs", "0"}, {"cacheScope", `"private"`},
 }

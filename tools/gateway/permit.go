@@ -44,7 +44,7 @@ func (s *Session) callNamed(ctx context.Context, m transport.Message, p params, 
 	s.allowed(ctx, m, p, x, c)
 }
 
-// schemaWait is how long a call waits for a list that says no more than how a page of its result may look.
+// schemaWait bounds the wait of a call for a list that is needed only for the form of a page of its result.
 const schemaWait = 2 * time.Second
 
 // allowed continues a call whose tool name is permitted.

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// Profile is what is known of a client by the name it gives itself (clientInfo.name).
+// Profile holds the known limits of a client, found by the name it gives itself (clientInfo.name).
 type Profile struct {
 	// Client is the profile's name, for people and for labels.
 	Client string

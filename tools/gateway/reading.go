@@ -19,7 +19,7 @@ import (
 // the server has not sent yet. It is less than the patience of the common clients (60 s).
 const readTimeout = 45 * time.Second
 
-// keepsPages is how much more than its room a client that told it is given of a page, so that pages stay as they were made.
+// keepsPages is the factor by which a page may exceed the room that its client asked for, so that pages stay as they were made.
 const keepsPages = 4
 
 // maxHandle bounds a handle in an argument, in bytes.

@@ -14,7 +14,7 @@ import (
 // lists are given whole or not at all, so a schema of elements stays as it is; but not one by their places, as a tuple has: a
 // page may begin anywhere.
 
-// maxRelaxDepth is how deep a schema may be nested. JSON Schema has no bound; those of real tools have less than 20.
+// maxRelaxDepth bounds the depth of a schema. JSON Schema has no bound; those of real tools have less than 20.
 const maxRelaxDepth = 64
 
 // forbidsPage are the keywords that a part of a valid value need not satisfy. Those under not and if/then/else may hold

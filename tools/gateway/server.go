@@ -20,7 +20,7 @@ import (
 // DefaultMaxProcesses bounds the processes of one server.
 const DefaultMaxProcesses = 16
 
-// Dialing says what a connection to a server is for.
+// Dialing describes the use of a connection to a server.
 type Dialing struct {
 	// Shared says that several clients will use it. On standard streams it is then a
 	// process of all of them, with a Join method that gives each its own Peer.
@@ -32,7 +32,7 @@ type Dialing struct {
 
 // ServerOptions configure a [Server]. Dial and Spool are required.
 type ServerOptions struct {
-	// Name is what the gateway calls the server.
+	// Name is the gateway's name for the server.
 	Name string
 	// Dial makes a connection to the server and does not wait for it: mcpclient.Stdio or
 	// mcpclient.HTTP. Close of the Peer ends it.
@@ -133,8 +133,8 @@ func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver
 	return mcpserver.Session{Peer: s.session(n, o.Modern)}, nil
 }
 
-// authorization is what of a client's header goes on to a server that the gateway itself
-// has the session with.
+// authorization returns the part of a client's header that goes on to a server with which the gateway itself
+// has the session.
 func authorization(h http.Header) http.Header {
 	if v := h.Values("Authorization"); len(v) > 0 {
 		return http.Header{"Authorization": v}

@@ -28,7 +28,7 @@ const (
 
 // Options of a [Session]. Next and Spool are required.
 type Options struct {
-	// Name is what the gateway calls the server, in events and results.
+	// Name is the gateway's name for the server, in events and results.
 	Name string
 	// Address is the host of a remote server, with its port where that is not 443, for events.
 	Address string
@@ -45,7 +45,7 @@ type Options struct {
 	// Query starts the child that runs jq programs: a program and its arguments. Without
 	// it queries are refused.
 	Query []string
-	// TempDir is where files without a name are made; "" is the system's.
+	// TempDir is the folder for files without a name; "" is the system's.
 	TempDir string
 	// Many says that several clients of the sessionless version use this one, so that ids
 	// may repeat.
@@ -72,7 +72,7 @@ type Session struct {
 	version string // the protocol version that both agreed on
 	tasks   recall // the tool of a task, by principal and id
 	tokens  recall // whether the request of a progress token is answered
-	// logLevel is what the client has set; "" while it has not.
+	// logLevel is the level that the client has set; "" before that.
 	logLevel string
 	asking   map[string]*listRequest // lists under way, by principal
 	short    shortlist

@@ -16,7 +16,7 @@ const (
 	MaxPageItems = 100
 )
 
-// Limits are what may differ from tool to tool. Zero values mean the defaults.
+// Limits are the settings that may differ from tool to tool. Zero values mean the defaults.
 type Limits struct {
 	// Cap is the text of one result in bytes that reaches the client whole; 0 goes by the
 	// client (see [ProfileOf]), below 0 nothing is too large.
@@ -30,10 +30,10 @@ type Limits struct {
 	MaxMedia limit.Bytes
 	// MaxResult bounds a message of the server in bytes; 0 means result.DefaultMaxFrame.
 	MaxResult limit.Bytes
-	// Early is how long a large result may be on its way before its first page is
+	// Early is the time a large result may take before its first page is
 	// delivered; 0 waits for the end.
 	Early time.Duration
-	// Timeout is how long a call may go without an answer or progress; 0 is no bound.
+	// Timeout bounds the time of a call without an answer or progress; 0 is no bound.
 	Timeout time.Duration
 }
 

@@ -192,7 +192,7 @@ func (u *union) subscribe(ctx context.Context, m transport.Message, to transport
 	s.finish()
 }
 
-// ackTimeout is how long the servers may take to say what they will notify of.
+// ackTimeout bounds the wait for the servers to name the notifications that they will send.
 const ackTimeout = 5 * time.Second
 
 type subscription struct {

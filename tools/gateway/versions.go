@@ -23,10 +23,10 @@ type versions struct {
 
 func (v versions) unknown() bool { return v == versions{} }
 
-// versionAge is how long a remote server's versions are believed: it may be replaced by a newer one.
+// versionAge is the time after which a remote server's versions are asked for again: it may be replaced by a newer one.
 const versionAge = time.Hour
 
-// and is what is known with more.
+// and merges two findings.
 func (v versions) and(more versions) versions {
 	return versions{v.sessions || more.sessions, v.sessionless || more.sessionless, v.asked || more.asked, v.refused || more.refused}
 }
