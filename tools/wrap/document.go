@@ -162,8 +162,8 @@ func (d *document) splice() ([]byte, error) {
 	return rawjson.Splice(d.data, d.edits)
 }
 
-// check holds the outcome to the intention: still valid, and all but the entries that were
-// meant is what it was.
+// check verifies an edit: the file is still valid, and all but the entries that were meant is
+// unchanged.
 func (d *document) check(after []byte) error {
 	if len(d.changed) == 0 {
 		return nil

@@ -272,7 +272,7 @@ func (d *document) known(root object) bool {
 	return false
 }
 
-// kind says which form the entries of a section have.
+// kind is the form of the entries of a section.
 type kind uint8
 
 const (

@@ -157,7 +157,7 @@ func (e *jsonEntry) insert(m *member, values []string) rawjson.Edit {
 	return insertFront(e.d.data, m.value.Start+1, len(m.node.Value.(*hujson.Array).Elements), values, quote)
 }
 
-// gap is what stands before a member: the end of the line and its indentation, or a space.
+// gap returns the white space before a member: the end of the line and its indentation, or a space.
 func (e *jsonEntry) gap(m *member) []byte {
 	i := m.name.Start
 	for i > 0 && (e.d.data[i-1] == ' ' || e.d.data[i-1] == '\t') {

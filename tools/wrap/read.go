@@ -26,7 +26,7 @@ type Startable struct {
 	Header  http.Header
 }
 
-// Environment is where a file's placeholders are filled from.
+// Environment fills a file's placeholders.
 type Environment struct {
 	Getenv func(string) string
 	// Project is the folder whose servers count in a file that has those of several, and what ${workspaceFolder} stands for.

@@ -227,7 +227,7 @@ func (s *tomlScan) assign(prefix []string, inline bool) bool {
 	return true
 }
 
-// value steps over a value; path is where an inline table's members belong.
+// value steps over a value; path is the table of an inline table's members.
 func (s *tomlScan) value(path []string) bool {
 	if s.depth++; s.depth > maxDepth {
 		return false

@@ -14,7 +14,7 @@ const (
 	// MaxFile is the largest file that is read: Claude Code keeps its history beside its
 	// servers, so these files grow to megabytes.
 	MaxFile = 16 << 20
-	// maxDepth is how deep a file's values may be nested: the limit of encoding/json.
+	// maxDepth bounds the nesting of a file's values: the limit of encoding/json.
 	maxDepth = 10_000
 )
 
@@ -27,7 +27,7 @@ const (
 	HeaderVariable = "PLIMSOLL_MCP_HEADER_"
 )
 
-// Options say how servers are wrapped.
+// Options configure the wrapping of servers.
 type Options struct {
 	// Command starts Plimsoll; "" is "plimsoll", found in PATH when the client starts it.
 	Command string
@@ -49,7 +49,7 @@ func (o Options) command() string {
 	return o.Command
 }
 
-// Action is what becomes of a server.
+// Action is the treatment of a server.
 type Action string
 
 // The actions.
@@ -80,7 +80,7 @@ type Change struct {
 // Changed reports whether the change does anything to before.
 func (c Change) Changed(before []byte) bool { return !bytes.Equal(before, c.After) }
 
-// Error says what is wrong with a file, and where.
+// Error is a fault of a file, with its place.
 type Error struct {
 	Path string
 	Line int // 0 when it is of no line
@@ -94,8 +94,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Text)
 }
 
-// Plan says what wrapping does to a file of these bytes. The path tells which client's it
-// is; nothing is read or executed. An *Error says that the file cannot be read.
+// Plan returns the change of wrapping a file of these bytes. The client is told by the path;
+// nothing is read or executed. A file that cannot be read is an *Error.
 func Plan(path string, data []byte, o Options) (Change, error) {
 	return edit(path, data, o.Agents, func(d *document) error {
 		for _, e := range d.entries {
@@ -107,7 +107,7 @@ func Plan(path string, data []byte, o Options) (Change, error) {
 	})
 }
 
-// Unplan says what undoing does to a file: backup is what it was before it was wrapped, nil
+// Unplan returns the change of undoing a file: backup is the file as it was before it was wrapped, nil
 // when that is lost. When nothing else has changed since, After is the backup. Otherwise
 // every wrapped entry is put back on its own: as it is in the backup when it is what
 // wrapping made of that, else by its arguments.
@@ -216,7 +216,7 @@ func running(args []string) (from int, ok bool) {
 // inRun is the flag of Options.InRun.
 const inRun = "--in-run"
 
-// front is how Plimsoll's arguments for a server begin.
+// front returns the beginning of Plimsoll's arguments for a server.
 func (o Options) front(name string) []string {
 	if o.Agents {
 		return []string{"run"}

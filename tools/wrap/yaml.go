@@ -79,7 +79,7 @@ func yamlValue(n *yaml.Node) any {
 	return []any{n.ShortTag(), n.Value}
 }
 
-// fault is what a file of YAML is refused for.
+// fault is the reason to refuse a YAML file, with its line.
 type fault struct {
 	line int
 	text string

@@ -79,7 +79,7 @@ func (e *yamlEntry) offset(n *yaml.Node) int {
 	return at
 }
 
-// span is where a text on one line lies; ok is false for one in another form.
+// span returns the place of a text on one line; ok is false for one in another form.
 func (e *yamlEntry) span(n *yaml.Node) (at span, ok bool) {
 	start := e.offset(n)
 	rest := e.d.data[start:]
@@ -113,14 +113,14 @@ func (e *yamlEntry) span(n *yaml.Node) (at span, ok bool) {
 	return span{Start: start, End: start + length}, true
 }
 
-// indent is what stands before an offset on its line, as white space; ok is false where another thing than dashes of lists does.
+// indent returns the white space before an offset on its line; ok is false where more than dashes of lists stands there.
 func (e *yamlEntry) indent(at int) (string, bool) {
 	begin := bytes.LastIndexByte(e.d.data[:at], '\n') + 1
 	before := strings.TrimPrefix(string(e.d.data[begin:at]), string(mark))
 	return strings.ReplaceAll(before, "-", " "), strings.Trim(before, " -") == ""
 }
 
-// newline is how the file's lines end.
+// newline returns the line ending of the file.
 func (e *yamlEntry) newline() string {
 	if bytes.Contains(e.d.data, []byte("\r\n")) {
 		return "\r\n"
@@ -198,7 +198,7 @@ func yamlArray(values []string) []byte {
 	return append(b, ']')
 }
 
-// places are where the elements of a list begin: a list of dashes at its dashes.
+// places returns the beginnings of the elements of a list: of a list of dashes, the dashes.
 func (e *yamlEntry) places(args *yaml.Node) (places []int, why string) {
 	if args.Kind != yaml.SequenceNode || args.Style&yaml.FlowStyle == 0 && len(args.Content) == 0 {
 		return nil, "its args are no list"
