@@ -35,7 +35,7 @@ const (
 // pauseAfterError is the shortest time after which a write that failed is tried again: a full disk stays full for a while.
 const pauseAfterError = 2 * time.Second
 
-// others is what counts under no name of its own.
+// others is the row of all tools beyond the bound of rows.
 const others = "(others)"
 
 // Options of an Account; the zero value is fine.
@@ -336,7 +336,7 @@ func parse(data []byte) (*book, error) {
 	return &b, nil
 }
 
-// Row is what is known of one tool. Sizes are bytes of whole messages.
+// Row holds the counts of one tool. Sizes are bytes of whole messages.
 type Row struct {
 	Server         string    `json:"server"`
 	Tool           string    `json:"tool"`
