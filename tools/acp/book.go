@@ -22,22 +22,22 @@ type Session struct {
 	ID     string
 	Folder string
 	Began  time.Time
-	// Active is when a message of it passed last.
+	// Active is the time of its last message.
 	Active time.Time
 	// Used and Size are the tokens in its context and how many there may be, as the agent last told; 0 before that.
 	Used, Size int64
 }
 
-// State is what a relay knows.
+// State is a snapshot of a relay.
 type State struct {
 	// Confirmed says that the first line was that of the protocol.
 	Confirmed bool
 	Sessions  []Session // the newest last
-	// Most is how many sessions were open at once at most.
+	// Most is the highest number of sessions that were open at once.
 	Most int
 	// Opened counts all sessions that ever were, Requests all requests of the editor.
 	Opened, Requests int64
-	// Open is how many requests are not answered.
+	// Open counts the requests that are not answered.
 	Open int
 	// LongestLine is the longest line that passed either way, in bytes.
 	LongestLine int64
@@ -54,7 +54,7 @@ type request struct {
 	session, folder string
 }
 
-// book is what is kept of the lines that passed. Its caller holds the relay's lock.
+// book keeps the open requests and the sessions. Its caller holds the relay's lock.
 type book struct {
 	state State
 	open  []request
