@@ -17,7 +17,7 @@ func healths() []string {
 
 func syncs() []string { return []string{"Synced", "OutOfSync", "Unknown", "none"} }
 
-// filter is what the server cannot select by.
+// filter holds the criteria that the server cannot select by.
 type filter struct {
 	kind         argocd.Kind
 	health, sync []string

@@ -15,9 +15,9 @@ import (
 // namespace (clusters: by address).
 type ListRequest struct {
 	Kind argocd.Kind
-	// Query is what is selected by. What the server is known to step over (everything for
-	// projects, the name of application sets, projects of clusters) or not to do in full (names
-	// that several have, repositories of further sources) is selected here; what a kind does
+	// Query selects objects. The criteria that the server is known to ignore (all for
+	// projects, the name of application sets, projects of clusters) or to apply in part (names
+	// that several have, repositories of further sources) are applied here; one that a kind does
 	// not have at all is an error. Fields is set here.
 	Query argocd.Query
 	// Health and Sync keep objects with one of these statuses, in any case; "none" is the

@@ -63,7 +63,7 @@ func texts(item []byte, span rawjson.Span) (list [][]byte, err error) {
 	return list, err
 }
 
-// count is how many elements the array at span of item has.
+// count returns the number of elements of the array at span of item.
 func count(item []byte, span rawjson.Span) (n int, err error) {
 	err = elements(item, span, func(int, rawjson.Span) { n++ })
 	return n, err
@@ -105,7 +105,7 @@ func (w *writer) always(key string, value []byte) {
 }
 
 const (
-	// maxText is how much of one text a row has, in bytes. Names of Kubernetes have at most
+	// maxText bounds one text in a row, in bytes. Names of Kubernetes have at most
 	// 253, and a URL or path that is longer than this is none that anybody uses: without a
 	// bound, pages of what a damaged or hostile server sends would have any size.
 	maxText = 1 << 10
@@ -158,10 +158,10 @@ func (w *writer) strings(values [][]byte) {
 	w.raw("]")
 }
 
-// maxProse is how many characters of a text for people a row has.
+// maxProse bounds a text for people in a row, in characters.
 const maxProse = 120
 
-// maxRaw is how much of a text for people is looked at, in bytes. What follows could not be
+// maxRaw bounds the part of a text for people that is read, in bytes. What follows could not be
 // seen, but for the end of a credential that begins before.
 const maxRaw = 16 << 10
 

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// MaxPattern is how long a pattern may be, in bytes.
+// MaxPattern bounds a pattern, in bytes.
 const MaxPattern = 1024
 
 // BadPattern is the error for a pattern that is no regular expression. It is never taken

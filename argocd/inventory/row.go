@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/secrets"
 )
 
-// maxSources is how many sources, and maxListed how many short values of other lists, a
-// row has. What is beyond is counted in the row.
+// maxSources bounds the sources, and maxListed the short values of other lists, in a
+// row. What is beyond is counted in the row.
 const (
 	maxSources = 20
 	maxListed  = 2
@@ -86,8 +86,8 @@ func each(list [][]byte, f func([]byte) []byte) [][]byte {
 	return out
 }
 
-// plain is a destination as "CLUSTER NAMESPACE", the cluster by server or name: 24 bytes
-// less than an object, which in a page of 20 is what one more application takes. It is nil
+// plain returns a destination as "CLUSTER NAMESPACE", the cluster by server or name: 24 bytes
+// less than an object, the size of one more application in a page of 20. It is nil
 // where that would not be clear.
 func (d destination) plain() []byte {
 	cluster := address(d.server)

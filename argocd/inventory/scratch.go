@@ -31,7 +31,7 @@ type scratch struct {
 	once sync.Once
 }
 
-// bufferBytes is what a file is written and read through: about the size from which a
+// bufferBytes is the size of the buffers for a file: about the size from which a
 // system call no longer shows beside what it copies.
 const bufferBytes = 16 << 10
 

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/argocd/redact"
 )
 
-// maxMatched is how many of its fields a hit names.
+// maxMatched bounds the fields that a hit names.
 const maxMatched = 5
 
 // fieldPlace identifies a field. Its name is built only when needed, because most fields never match.

@@ -32,14 +32,14 @@ type sorter struct {
 	runsWritten int64 // runs written, for the counters
 }
 
-// record is where one lies in the arena: its key, and behind it its row.
+// record is the place of a record in the arena: its key, and behind it its row.
 type record struct{ at, key, row int }
 
 // run is a sorted stretch of the scratch file.
 type run struct{ off, size int64 }
 
 const (
-	// recordBytes is what a record takes beside its bytes.
+	// recordBytes is the size of a record beside its bytes.
 	recordBytes = 24
 	// maxRuns are merged at one time, each through a buffer: 1 MiB.
 	maxRuns = 64

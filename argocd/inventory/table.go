@@ -116,7 +116,7 @@ func (t *table) close() {
 	}
 }
 
-// weight is what a table takes of the disk, or of memory.
+// weight returns the bytes of a table on the disk, or in memory.
 func (t *table) weight() int64 {
 	if t == nil {
 		return 0
