@@ -10,11 +10,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/secrets"
 )
 
-// maxInner is how often JSON in a text in JSON is followed. Escapes double at each level,
+// maxInner bounds the levels of JSON in a text in JSON that are followed. Escapes double at each level,
 // so what is deeper is no configuration.
 const maxInner = 4
 
-// lastApplied is where kubectl keeps what was applied.
+// lastApplied is the annotation in which kubectl keeps the manifest it applied.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // A cut is a part that was left out.
@@ -37,7 +37,7 @@ type walker struct {
 	more, moreBytes int
 }
 
-// A valueContext says what the path to a value tells about it.
+// A valueContext holds the rules for a value that follow from its path.
 type valueContext struct {
 	key          string // of the member, or of the array's member
 	hide         bool   // mask all that is not an object or array
