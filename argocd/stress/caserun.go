@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// patience is how many errors in a row end a case: the server is gone.
+	// patience is the number of errors in a row that end a case: the server is gone.
 	patience = 10
 	// every is the pause between two looks at the memory.
 	every = 20 * time.Millisecond

@@ -27,7 +27,7 @@ type page struct {
 	Suggestion string `json:"suggestion"`
 }
 
-// total is how many items there are on all pages.
+// total returns the number of items on all pages.
 func (p *page) total() int { return p.Pagination.TotalItems }
 
 // rows are the items, of a search by kind, in one list.

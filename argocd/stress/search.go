@@ -13,7 +13,7 @@ import (
 var terms = [...]string{"prod", "team", "platform", "staging", "dev", "service", "app", "api", "kubernetes", "https", "e", "."}
 
 // search asks for one page of a search. A refusal because of too many matches is good, and
-// total says how many there are; p is nil then.
+// total is their number; p is nil then.
 func (c *caseRun) search(ctx context.Context, args map[string]any, number int) (p *page, total int, ok bool) {
 	if number > 1 {
 		args["page"] = number
@@ -45,8 +45,8 @@ func (c *caseRun) search(ctx context.Context, args map[string]any, number int) (
 	return p, p.total(), true
 }
 
-// tooMany reads a refusal: it must say how many matches there are and what to do, and show
-// none of them. problem says what is wrong with it.
+// tooMany reads a refusal: it must give the number of matches and advice, and show
+// none of them. problem names its fault.
 func tooMany(text string, limit int) (total int, problem string) {
 	var r page
 	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Error == "" {
