@@ -19,7 +19,7 @@ const (
 //	+ spec.template.spec.containers[app].env[DEBUG]: {"name":"DEBUG","value":"1"}
 //	- metadata.labels.team: "payments"
 //
-// The left side is what is, the right what should be. What is compared are the values, what
+// The left side is the live state, the right the desired one. It compares the values, what
 // is shown has its secrets masked. Elements of arrays are compared by name where they have
 // one, as the API server merges them.
 type differ struct {

@@ -30,8 +30,8 @@ func (in *resourceArguments) locate(ctx context.Context, c *builtin.Call, client
 	return locate(ctx, c, client, in.appArgs, want)
 }
 
-// locate gives the one resource that is picked. None, and several, are errors that say what
-// there is.
+// locate returns the one resource that is picked. None, and several, are errors that list the
+// resources.
 func locate(ctx context.Context, c *builtin.Call, client *argocd.Client, app appArgs, want resourceSelector) (treeRef, error) {
 	var found []treeRef
 	all := 0

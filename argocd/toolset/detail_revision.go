@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// desiredManifests are what an application would deploy at another revision than its own. A nil one changes nothing.
+// desiredManifests are the manifests of an application at another revision than its own. A nil one changes nothing.
 type desiredManifests struct {
 	asked, revision string
 	namespace       string // of what names none

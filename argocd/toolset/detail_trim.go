@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxTrimDepth is how deep trim looks for what to leave out.
+	// maxTrimDepth bounds the depth to which trim looks for parts to leave out.
 	maxTrimDepth = 8
 	// minTrim is the smallest part worth leaving out: its name takes as much.
 	minTrim = 96

@@ -20,13 +20,13 @@ const (
 	maxPageSize     = inventory.MaxPageSize
 )
 
-// paging is the part of the arguments that says which page.
+// paging holds the arguments that select a page.
 type paging struct {
 	Page     int `json:"page,omitempty" jsonschema:"From 1"`
 	PageSize int `json:"page_size,omitempty" jsonschema:"At most 100 (default: all of up to 50, else 20)"`
 }
 
-// clamped is what the paging asks for, inside what there is.
+// clamped returns the paging with its values moved into their bounds.
 func (p paging) clamped() paging {
 	p.Page = max(1, p.Page)
 	if p.PageSize == 0 {
@@ -44,7 +44,7 @@ func (p paging) following(page, size int) paging {
 	return paging{Page: page, PageSize: size}
 }
 
-// note says where clamped changed something.
+// note explains a value that clamped changed.
 func (p paging) note() string {
 	if p.PageSize > maxPageSize {
 		return fmt.Sprintf("page_size %d is more than %d: pages have %d items. ", p.PageSize, maxPageSize, maxPageSize)
@@ -52,7 +52,7 @@ func (p paging) note() string {
 	return ""
 }
 
-// detailOptions holds the arguments that say how much of each object is wanted.
+// detailOptions holds the arguments that select the parts of each object.
 type detailOptions struct {
 	SummaryOnly *bool    `json:"summary_only,omitempty" jsonschema:"Short rows (default true); false is full=true"`
 	Full        bool     `json:"full,omitempty" jsonschema:"Whole objects"`
@@ -61,7 +61,7 @@ type detailOptions struct {
 	Fresh       bool     `json:"fresh,omitempty" jsonschema:"Read the server again even if this listing was read a moment ago (default false)"`
 }
 
-// parts are what full objects have only when asked.
+// parts are left out of full objects unless they are asked for.
 var parts = [...]string{"managed_fields", "history", "helm_values", "api_versions"}
 
 // keep reads include; full says that whole objects are wanted.
@@ -108,7 +108,7 @@ type listing struct {
 	Note        string               `json:"note,omitempty"`
 	// Namespace is that of all items, which do not have it then.
 	Namespace string `json:"namespace,omitempty"`
-	// Part says which part of an object this is that is too large for one answer.
+	// Part is the place of an object's part, where the object is too large for one answer.
 	Part  *objectPart       `json:"part,omitempty"`
 	Items []json.RawMessage `json:"items"`
 }
@@ -279,7 +279,7 @@ func pointers(rows []json.RawMessage) []*json.RawMessage {
 	return list
 }
 
-// linkTemplate is where the user interface shows an object: the fields in braces are those
+// linkTemplate returns the address of an object's page in the user interface: the fields in braces are those
 // of a row. Argo CD has no page of its own for the kinds that are not here.
 func linkTemplate(base string, kind argocd.Kind) string {
 	switch kind {

@@ -39,8 +39,8 @@ type nextCall struct {
 	Arguments any    `json:"arguments"`
 }
 
-// refused turns what went wrong with a listing or a search into an answer, if it is for
-// the model to act on; any other error stays one. query is what was searched for, repeat gives the same call for another page.
+// refused turns the error of a listing or a search into an answer, if it is for
+// the model to act on; any other error stays one. query is the text searched for, repeat gives the same call for another page.
 func refused(err error, query string, repeat func(page int) *nextCall) (*builtin.Result, error) {
 	answer := refusal{Error: err.Error(), Query: query}
 	if none, is := errors.AsType[*inventory.NoPage](err); is {

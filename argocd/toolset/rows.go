@@ -13,7 +13,7 @@ import (
 // maxRoom bounds an answer to a client that has no bound, or none that is known, in bytes.
 const maxRoom = 1 << 20
 
-// roomOf is how many bytes of text the client takes.
+// roomOf returns the bytes of text that the client takes.
 func roomOf(c *builtin.Call) int {
 	if c.MaxText <= 0 {
 		return maxRoom

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// MaxInstances is how many instances a [Toolset] may have: their names stand in the
+// MaxInstances bounds the instances of a [Toolset]: their names stand in the
 // schema of every tool.
 const MaxInstances = 64
 
@@ -83,7 +83,7 @@ func New(o Options) (*Toolset, error) {
 // Close ends the passes that run and gives up what was kept of lists.
 func (t *Toolset) Close() error { return t.inventory.Close() }
 
-// Stats tells what the bounds of listing and searching did.
+// Stats returns the counts of the bounds on listing and searching.
 func (t *Toolset) Stats() inventory.Stats { return t.inventory.Stats() }
 
 // Tools gives all tools, those that write only where they are allowed. Their schemas have

@@ -82,7 +82,7 @@ func writing[A interface {
 	})
 }
 
-// maxEcho is how large arguments may be to be repeated in a plan: those of a usual call
+// maxEcho bounds the arguments that a plan repeats, in bytes: those of a usual call
 // are, a whole specification is not.
 const maxEcho = 2 << 10
 
@@ -94,7 +94,7 @@ type plan struct {
 	Warnings []string `json:"warnings,omitempty"`
 	Current  any      `json:"current,omitempty"`
 	Change   any      `json:"change,omitempty"`
-	// Do says what to send.
+	// Do is the call to confirm with.
 	Do suggestedCall `json:"to_do_it"`
 }
 
@@ -142,8 +142,8 @@ func finished(client *argocd.Client, d done) (*builtin.Result, error) {
 	return builtin.JSON(d)
 }
 
-// maxShown is how many characters of one value, and maxListed how many entries of one list,
-// plans and answers show: they are read by a model.
+// maxShown bounds the characters of one value, and maxListed the entries of one list,
+// in plans and answers: they are read by a model.
 const (
 	maxShown  = 200
 	maxListed = 20

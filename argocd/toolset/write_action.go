@@ -131,7 +131,7 @@ type resourceAction struct {
 	Disabled bool   `json:"disabled"`
 }
 
-// place is what picks the resource, for requests that take it in the URL.
+// place returns the parameters that select the resource, for requests that take it in the URL.
 func (in *actionArgs) place() url.Values {
 	q := in.query()
 	set(q, "namespace", in.ResourceNamespace)

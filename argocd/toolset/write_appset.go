@@ -99,7 +99,7 @@ func (in appsetCreateArgs) object(before any) map[string]any {
 	return object
 }
 
-// generation is what an application set makes.
+// generation lists the applications that an application set generates.
 type generation struct {
 	Applications int      `json:"applications"`
 	Names        []string `json:"names,omitempty"`

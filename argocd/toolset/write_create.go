@@ -94,7 +94,7 @@ func (t *Toolset) createApplicationTool() builtin.Tool {
 	})
 }
 
-// createdOr is what was done: nothing, where the object was there already as it was to be.
+// createdOr returns sentence, or says that nothing was done where the object was there already with these values.
 func createdOr(sentence, what string, view *diffView) string {
 	if view.All > 0 {
 		return sentence
@@ -102,7 +102,7 @@ func createdOr(sentence, what string, view *diffView) string {
 	return what + " was there already, with this specification: nothing was changed"
 }
 
-// dnsName is what Kubernetes takes as the name of an object (RFC 1123 subdomain).
+// dnsName matches the names that Kubernetes takes for an object (RFC 1123 subdomain).
 var dnsName = lazy.Regexp(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
 // validName refuses a name that Kubernetes would refuse. Its limit is 253 characters.
@@ -203,7 +203,7 @@ func keepMetadata(object map[string]any, before any) error {
 	return nil
 }
 
-// specOf is what matters in a comparison: everything a user writes.
+// specOf returns the part of an object that is compared: everything a user writes.
 func specOf(object any) any {
 	if object == nil {
 		return map[string]any{}

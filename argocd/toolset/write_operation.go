@@ -79,7 +79,7 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 			return nil, err
 		}
 		history := slices.Clone(app.Status.History)
-		slices.Reverse(history) // the newest first: that is where one goes back to
+		slices.Reverse(history) // the newest first: the likely targets of a rollback
 		known := make([]string, len(history))
 		for i, d := range history {
 			known[i] = d.String()

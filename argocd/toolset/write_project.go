@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// projectParts are what a project is made or changed with. Their names are those of the
-// API, so that what project_get shows can be sent back.
+// projectParts are the parts that a project is made or changed with. Their names are those of the
+// API, so that the answer of project_get can be sent back.
 type projectParts struct {
 	Description  *string             `json:"description,omitempty"`
 	Destinations []map[string]string `json:"destinations,omitempty" jsonschema:"clusters and namespaces that are allowed: server or name, and namespace; replaces the list"`

@@ -108,7 +108,7 @@ func (in syncArgs) request() syncRequest {
 	}
 	strategy := in.Strategy
 	if in.Force && strategy == "" {
-		strategy = "hook" // which is what the server takes without one
+		strategy = "hook" // the server's default
 	}
 	if strategy != "" {
 		how := map[string]any{}
@@ -140,14 +140,14 @@ func (in syncArgs) sentence() string {
 	return text
 }
 
-// syncPreview is what a sync would touch, as far as the application knows.
+// syncPreview lists the resources that a sync would touch, as far as the application knows.
 type syncPreview struct {
 	OutOfSync int      `json:"out_of_sync"`
 	Apply     []string `json:"apply,omitempty"`
 	Delete    []string `json:"delete,omitempty"`
 }
 
-// preview tells what the sync would do to the resources, and what speaks against it.
+// preview returns the effect of the sync on the resources, and the warnings against it.
 func (in syncArgs) preview(app *application) (syncPreview, []string) {
 	var p syncPreview
 	var warnings []string
@@ -227,8 +227,8 @@ func closedWindows(ctx context.Context, client *argocd.Client, a appArgs) []stri
 	return []string{why + ", so a sync is refused now: get_application_sync_windows shows until when"}
 }
 
-// dryRunWait is how long a dry run is waited for, and dryRunPause how often it is looked
-// after: its result is all that it is for. A usual one takes a few seconds.
+// dryRunWait bounds the wait for a dry run, and dryRunPause is the time between two looks:
+// its result is all that it is for. A usual one takes a few seconds.
 const (
 	dryRunWait  = 30 * time.Second
 	dryRunPause = 500 * time.Millisecond

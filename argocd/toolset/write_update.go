@@ -49,7 +49,7 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 		Description: "Changes parts of an application: those that are given, the rest stays. The plan shows each value before and after." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in updateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in updateArgs) (*builtin.Result, error) {
-		// The project is what it is to become; the server looks for it by name alone.
+		// The project is the new one; the server looks for it by name alone.
 		app, raw, err := readApplication(ctx, client, appArgs{Name: in.Name, Namespace: in.Namespace})
 		if err != nil {
 			return nil, err
