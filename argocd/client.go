@@ -26,7 +26,7 @@ const (
 
 // Options configure a [Client]. Printing them shows no credential.
 type Options struct {
-	// Name is what people call the instance; "" means its host.
+	// Name is the user's name for the instance; "" means its host.
 	Name string
 	// URL is https://HOST[:PORT][/ROOTPATH]; without a scheme it is https. http:// is plain
 	// text.
@@ -51,8 +51,8 @@ type Options struct {
 	// MaxObject bounds one object of a list, and an answer that is one object; 0 means
 	// [DefaultMaxObject].
 	MaxObject limit.Bytes
-	// Retries is how often a call that changes nothing is repeated when there is no
-	// connection, or on 429, 502, 503 and 504; 0 means [DefaultRetries], less means never.
+	// Retries bounds the repetitions of a call that changes nothing when there is no
+	// connection, or on 429, 502, 503 and 504; 0 means [DefaultRetries], less means none.
 	Retries int
 	// UserAgent is the header of that name; "" means plimsoll.
 	UserAgent string
@@ -152,7 +152,7 @@ func parseBase(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Name is what people call the instance.
+// Name returns the user's name for the instance.
 func (c *Client) Name() string { return c.shared.o.Name }
 
 // URL is the base without a trailing slash, for links.

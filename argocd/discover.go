@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// DiscoverOptions say where to look for the address and the credential of a server.
+// DiscoverOptions name the places to look for the address and the credential of a server.
 type DiscoverOptions struct {
 	// Getenv reads the environment; nil means [os.Getenv].
 	Getenv func(string) string
@@ -165,7 +165,7 @@ func (d *discovery) warnOpen(path string, info os.FileInfo) {
 	}
 }
 
-// configPath is where the argocd CLI looks (util/localconfig, DefaultConfigDir).
+// configPath returns the path of the argocd CLI's configuration (util/localconfig, DefaultConfigDir).
 func (d *discovery) configPath() string {
 	if dir := d.env("ARGOCD_CONFIG_DIR"); dir != "" {
 		return filepath.Join(dir, "config")

@@ -61,7 +61,7 @@ func (c *Client) explainGivenUp(e *Error, cause error) {
 	}
 }
 
-// explainTLS says what to do about a TLS error; "" for any other error.
+// explainTLS returns advice for a TLS error; "" for any other error.
 func (c *Client) explainTLS(err error) string {
 	if c.shared.base.Scheme == "http" {
 		return ""

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// rereadAfter is when a list is read again that never says which version it is of.
+	// rereadAfter is the age at which a list without a resource version is read again.
 	rereadAfter = time.Second
-	// startTime is how long a server that has just started is given to fill its lists; it is asked
+	// startTime is the time for a server that has just started to fill its lists; it is asked
 	// again with pauses that double up to startPause.
 	startTime  = 30 * time.Second
 	startPause = 4 * time.Second
@@ -128,7 +128,7 @@ func (c *Client) list(ctx context.Context, r request, each func(item []byte) err
 	return info, err == nil && s.seen["items"] == "null" && !versioned(s.rest.Bytes()), c.explainReadError(r, a, err)
 }
 
-// versioned reports whether a list says which version it is of.
+// versioned reports whether a list has a resource version.
 func versioned(list []byte) bool {
 	var said struct {
 		Metadata struct {
@@ -160,9 +160,9 @@ const (
 	// maxDepth is deeper than any Kubernetes object may be, and a tenth of what
 	// encoding/json takes: what passes here is read there.
 	maxDepth = 1000
-	// readBuffer is what a reader starts with: most objects of a list are 9 KB, few 30.
+	// readBuffer is the first size of a reader's buffer: most objects of a list are 9 KB, few 30.
 	readBuffer = 64 << 10
-	// maxSpace is how much white space in a row is a text that goes on.
+	// maxSpace bounds the white space in a row, in bytes.
 	maxSpace = 1 << 20
 )
 

@@ -24,7 +24,7 @@ const (
 	maxHeader = 256 << 10
 	// maxPEM bounds a file of certificates, in bytes: the system's whole list has 220 KB.
 	maxPEM = 4 << 20
-	// maxRedirects is how many a proxy in front may want on the same origin.
+	// maxRedirects bounds the redirects on the same origin, which a proxy in front may need.
 	maxRedirects = 3
 )
 

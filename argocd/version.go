@@ -115,7 +115,7 @@ func (c *Client) versionForFields(ctx context.Context) (Version, error) {
 		s.mu.Lock()
 		s.version, s.versionUntil = Version{}, time.Now().Add(unknownAge)
 		s.mu.Unlock()
-		return Version{}, nil // the list itself will say what is wrong
+		return Version{}, nil // the list itself will fail with the reason
 	}
 	return v, err
 }
