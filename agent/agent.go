@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Name  string
 	Model Model
-	// Tools are what the model may call; nil is none.
+	// Tools are the tools that the model may call; nil is none.
 	Tools Tools
 	// System is the system prompt; Compose, when it is there, makes it of the tools of each query.
 	System  string
@@ -51,7 +51,7 @@ type Agent struct {
 	outcomes map[Outcome]int64
 }
 
-// New makes an agent. An error says which option cannot be.
+// New makes an agent. Its error names the option at fault.
 func New(o Options) (*Agent, error) {
 	if o.Model == nil {
 		return nil, errors.New("agent: Options.Model is nil; packages agent/openai and agent/anthropic make one")
@@ -107,7 +107,7 @@ var ErrClosed = errors.New("the agent is closed")
 // name of a session that is none.
 var ErrQuestion = errors.New("not a question that can be answered")
 
-// check says what is wrong with a query, and why in one word.
+// check returns the error of a query that cannot be run.
 func (q *Query) check(l Limits) error {
 	switch {
 	case strings.TrimSpace(q.Text) == "":
@@ -201,7 +201,7 @@ func (a *Agent) Ask(ctx context.Context, q Query) (Result, error) {
 // Limits tells the limits, with the defaults filled in.
 func (a *Agent) Limits() Limits { return a.o.Limits }
 
-// MemoryUsage tells what all running queries hold.
+// MemoryUsage returns the memory of all running queries.
 func (a *Agent) MemoryUsage() MemoryUsage {
 	a.mu.Lock()
 	defer a.mu.Unlock()

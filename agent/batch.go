@@ -50,7 +50,7 @@ type returned struct {
 	outcome outcome
 }
 
-// outcome is what came of a tool, within its bounds.
+// outcome is the result of a tool, within its bounds.
 type outcome struct {
 	text, stored string
 	size         int64

@@ -22,7 +22,7 @@ type Conversations interface {
 
 // Conversation is an open session.
 type Conversation interface {
-	// Messages are what was said, oldest first. They may have holes: a process may have died.
+	// Messages returns the conversation, oldest message first. It may have holes: a process may have died.
 	Messages() []Message
 	// Append adds messages. When it returns they survive the death of this process.
 	Append(ms ...Message) error

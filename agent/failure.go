@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Error says what the model is, where it was asked, what happened and what can be done.
+// Error names the model, its address, the failure and the next step.
 func (e *ModelError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s", e.Model.Name)

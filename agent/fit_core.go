@@ -106,7 +106,7 @@ func (c *core) narrowed(w models.Window) models.Window {
 	return w
 }
 
-// summarised tells what came of wanting a summary of the model.
+// summarised reports the outcome of a summary by the model.
 func (c *core) summarised(s compact.Summary) {
 	e := journal.WindowSummary{Outcome: s.Outcome, Took: s.Took, Rest: s.Rest}
 	if s.Err != nil {

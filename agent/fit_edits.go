@@ -15,7 +15,7 @@ type encoding struct {
 	results map[string]resultAt
 }
 
-// resultAt says where a result is.
+// resultAt is the place of a result.
 type resultAt struct {
 	message int // of the history
 	part    *wire.Part

@@ -11,10 +11,10 @@ import (
 // of it. It is the cause of [ContextExceeded], and holds no text of the conversation.
 type TooLargeError struct {
 	Model string
-	// Limit is how many tokens of input fit, Total how many there are after everything that may
+	// Limit is the number of input tokens that fit, Total the number after everything that may
 	// be left out was left out.
 	Limit, Total int
-	// Role, Tool and Place say what is the largest of it, and Tokens how large it is. Place
+	// Role, Tool and Place identify the largest part of it, and Tokens is its size. Place
 	// counts the messages from 1; 0 is the system prompt or the tools, see Part.
 	Role   Role
 	Tool   string // that a result is of
@@ -25,7 +25,7 @@ type TooLargeError struct {
 	Part string
 }
 
-// What the head of a request is called in a [TooLargeError].
+// Names of the parts of a request's head in a [TooLargeError].
 const (
 	partSystem = "system prompt"
 	partTools  = "tools"

@@ -127,7 +127,7 @@ func (c *keyedMessages) messages(r *wire.Request) ([]Message, error) {
 	return out, nil
 }
 
-// find tells which message was made into raw.
+// find returns the index of the message that raw was made of.
 func (c *keyedMessages) find(raw []byte) (int, bool) {
 	rest, ok := bytes.CutPrefix(raw, []byte(keyName))
 	if !ok || len(rest) < keyDigits {

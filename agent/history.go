@@ -42,8 +42,8 @@ func cutHistory(ms []Message, messages int, bytes int64) []Message {
 	}
 	leave(0, starts[0])
 	for i := 0; i+1 < len(starts) && over(); i++ {
-		// The turn before the last question stays for its answer, without its steps: that
-		// is what the question is about.
+		// The turn before the last question stays for its answer, without its steps: the
+		// question is about it.
 		if i+2 == len(starts) {
 			for _, s := range steps(ms, starts[i], starts[i+1]) {
 				if over() {

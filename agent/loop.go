@@ -146,7 +146,7 @@ func (r *Run) noteCall(p *pending) {
 	}
 }
 
-// took is how long a call took; 0 when it was not begun.
+// took returns the duration of a call; 0 when it was not begun.
 func took(started time.Time) time.Duration {
 	if started.IsZero() {
 		return 0

@@ -8,7 +8,7 @@ import (
 
 // Model is a language model behind an API. The packages openai, anthropic and gemini make them.
 type Model interface {
-	// Info tells what it is. It costs nothing.
+	// Info describes the model. It makes no request.
 	Info() ModelInfo
 	// Generate makes one request and does not repeat it. text gets the words of the answer
 	// as they come; it is never nil and returns soon. An error is a *ModelError, or ctx's own
@@ -16,7 +16,7 @@ type Model interface {
 	Generate(ctx context.Context, r *Request, text func(string)) (*Reply, error)
 }
 
-// ModelInfo is what a model is called and takes.
+// ModelInfo describes a model.
 type ModelInfo struct {
 	Provider string // as package window/models calls it: "openai", "anthropic", …
 	Name     string
@@ -61,14 +61,14 @@ const (
 	StopRefused  Stop = "refused" // by the model or a filter of its provider
 )
 
-// Usage is what a provider counted, in tokens. Input includes what a cache had.
+// Usage holds a provider's counts, in tokens. Input includes cached tokens.
 type Usage struct {
 	Input  int `json:"input"`
 	Cached int `json:"cached"`
 	Output int `json:"output"`
 }
 
-// ToolSpec is what a model is told of a tool.
+// ToolSpec describes a tool to a model.
 type ToolSpec struct {
 	Name        string
 	Description string
@@ -100,7 +100,7 @@ type ModelError struct {
 	Failure Failure
 	Status  int    // of HTTP; 0 when there was none
 	Text    string // what was said, at most 300 bytes
-	// After is how long the provider asks to wait; 0 when it does not say.
+	// After is the pause that the provider asks for; 0 when it names none.
 	After time.Duration
 	// Limit and Actual are tokens, of a TooLong; 0 when they are not named.
 	Limit, Actual int

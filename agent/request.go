@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// lastNote is what the model is told when its tools are withheld.
+	// lastNote tells the model that its tools are withheld.
 	lastNote = "This is the last request of this question, and no tool can be called any more. Answer now with what is there. Say what could not be found out."
-	// leftOutNote is what it is told when it does not see all of the conversation.
+	// leftOutNote tells the model that it does not see all of the conversation.
 	leftOutNote = "The oldest messages of this conversation were left out, because there were too many."
 	// goOn asks for the rest of an answer.
 	goOn = "The answer was cut at the output limit. Go on exactly where it ends: repeat nothing, and begin with the very next character."
@@ -29,7 +29,7 @@ const (
 	maxAfter  = 60 * time.Second // of what a provider asks for
 )
 
-// backoff is how long to wait before the next try; tries counts those that failed.
+// backoff returns the pause before the next try; tries counts those that failed.
 func backoff(tries int, after time.Duration) time.Duration {
 	if after > 0 {
 		return min(after, maxAfter)

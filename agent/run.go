@@ -59,7 +59,7 @@ func (r *Run) Done() <-chan struct{} { return r.done }
 // results first. cause is for the result's Detail; nil is [context.Canceled].
 func (r *Run) Cancel(cause error) { r.cancel(cause) }
 
-// MemoryUsage tells what the query holds now; 0 after its end.
+// MemoryUsage returns the memory of the query; 0 after its end.
 func (r *Run) MemoryUsage() MemoryUsage {
 	now, _ := r.state.usage()
 	return now

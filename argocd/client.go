@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// What Options have where nothing else is said.
+// Defaults of Options.
 const (
 	DefaultTimeout   = 60 * time.Second
 	DefaultMaxObject = 16 * limit.MiB
@@ -168,7 +168,7 @@ func (c *Client) As(token string) *Client {
 	return &Client{shared: c.shared, token: StaticToken(token), user: true, who: who}
 }
 
-// Who is the name with a digest of the user's token: the same for one user, different for
+// Who returns the name with a digest of the user's token: the same for one user, different for
 // two. It is good in this process only, and tells nothing of the token.
 func (c *Client) Who() string { return c.who }
 

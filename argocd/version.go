@@ -15,7 +15,7 @@ type Version struct {
 	Text                string // as the server says it: "v3.5.1+109ca7c"
 }
 
-// How long a version, or that there is none to be had, is taken for true: servers are
+// Times after which a version, or the finding that there is none to be had, is asked for again: servers are
 // upgraded under way.
 const (
 	versionAge  = 10 * time.Minute

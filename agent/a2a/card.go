@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/a2a/internal/a2a03"
 )
 
-// cardAge is how long clients may keep the card, in seconds.
+// cardAge is the time that clients may keep the card, in seconds.
 const cardAge = "300"
 
 // CardAt makes the agent card for clients that reach the server at base, an address with its path.

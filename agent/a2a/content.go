@@ -16,7 +16,7 @@ type content struct {
 	task sdk.Task // without artifacts
 	// artifacts are in the order in which they came.
 	artifacts []*artifact
-	// bytes are what the history and the artifacts take as JSON, and a little more.
+	// bytes is the size of the history and the artifacts as JSON, and a little more.
 	bytes int64
 }
 
@@ -108,7 +108,7 @@ func (c *content) artifact(e *sdk.TaskArtifactUpdateEvent, size int64) {
 	c.artifacts[i] = made
 }
 
-// growth is how many bytes an event would add to the task.
+// growth returns the bytes that an event would add to the task.
 func (c *content) growth(event sdk.Event, size int64) int64 {
 	switch e := event.(type) {
 	case *sdk.TaskArtifactUpdateEvent:

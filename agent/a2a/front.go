@@ -44,7 +44,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	if path == cardPath || path == "/.well-known/agent.json" { // the second is where 0.2 had it
+	if path == cardPath || path == "/.well-known/agent.json" { // the second is the path of 0.2
 		s.serveCard(w, r)
 		return
 	}
@@ -232,7 +232,7 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 	to.Path, to.RawPath = path, ""
 	r.URL = &to
 	if strings.HasSuffix(path, ":subscribe") {
-		r.Method = http.MethodPost // which is what the SDK knows
+		r.Method = http.MethodPost // the method that the SDK expects
 	}
 	r.Body = io.NopCloser(bytes.NewReader(camelCase(body)))
 	s.rest10.ServeHTTP(out, r)

@@ -6,7 +6,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// MetadataHops is where a message says through how many agents its question has come.
+// MetadataHops is the key of a message's metadata that counts the agents its question has come through.
 const MetadataHops = "plimsoll.hops"
 
 type hopsKey struct{}

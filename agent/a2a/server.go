@@ -223,7 +223,7 @@ func (s *Server) endStreams() {
 
 // abandon ends the task of an executor that does not return.
 func (s *Server) abandon(r *run) {
-	_ = r.decide() // an error is what its client is told
+	_ = r.decide() // its client gets the error
 	r.mu.Lock()
 	t := r.task
 	r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// longestID is how long an id may be in bytes; Bedrock takes no longer ones.
+// maxID bounds an id, in bytes; Bedrock takes no longer ones.
 const maxID = 64
 
 // message is a message of the request.

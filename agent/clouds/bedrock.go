@@ -28,7 +28,7 @@ type Bedrock struct {
 	Next http.RoundTripper
 }
 
-// BedrockURL is where Bedrock's models are in a region.
+// BedrockURL returns the address of Bedrock's models in a region.
 func BedrockURL(region string) string {
 	host := "https://bedrock-runtime." + region + ".amazonaws.com"
 	if strings.HasPrefix(region, "cn-") {
@@ -77,7 +77,7 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// body is what is sent, to which model and as which operation.
+// body returns the body to send, its model and the operation to send it to.
 func (b Bedrock) body(r *http.Request) (model, operation string, body []byte, err error) {
 	if !b.Converse {
 		model, body, err = original(r, bedrockAnthropic)

@@ -160,7 +160,7 @@ func converseBlocks(list []sentBlock) (out []toolBlock) {
 	return out
 }
 
-// conversed is what the payload of an event of ConverseStream may hold.
+// conversed is the payload of an event of ConverseStream.
 type conversed struct {
 	Index int `json:"contentBlockIndex"`
 	Start struct {

@@ -32,7 +32,7 @@ const (
 
 // Google gets access tokens of Google's.
 type Google struct {
-	// Project is what the credentials belong to; it may be "".
+	// Project is the project of the credentials; it may be "".
 	Project string
 
 	client *http.Client
@@ -126,7 +126,7 @@ func GoogleMachine(host string) *Google {
 	}}
 }
 
-// assertion is what a service account says of itself, signed (RFC 7523).
+// assertion returns the signed claims of a service account (RFC 7523).
 func (c *googleFile) assertion(key *rsa.PrivateKey, now time.Time) (string, error) {
 	part := func(v any) string {
 		text, _ := json.Marshal(v) // of texts and numbers

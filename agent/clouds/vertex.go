@@ -16,7 +16,7 @@ type Vertex struct {
 	Next http.RoundTripper
 }
 
-// VertexURL is where Vertex AI is in a location, "global" or one like "europe-west1".
+// VertexURL returns the address of Vertex AI in a location, "global" or one like "europe-west1".
 func VertexURL(location string) string {
 	if location == "global" {
 		return "https://aiplatform.googleapis.com"

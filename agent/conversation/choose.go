@@ -2,7 +2,7 @@ package conversation
 
 import "github.com/plimsoll/plimsoll/agent"
 
-// choose says which entries stay, so that they have at most maxBytes together. If they have more, whole turns go first, the oldest
+// choose marks the entries that stay, so that they have at most maxBytes together. If they have more, whole turns go first, the oldest
 // before the others, until target is reached; a turn begins with a message of the user. The last turn stays. If that alone is too
 // large, calls go with their results, the oldest first; and of the last of those the oldest results. The question and the last
 // message always stay: each has at most a quarter of the bound.

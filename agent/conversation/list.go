@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Info is what [Store.List] tells of a session.
+// Info describes a session in [Store.List].
 type Info struct {
 	Session  string      `json:"session"`
 	Title    string      `json:"title"` // of the first question: one line of at most 120 bytes

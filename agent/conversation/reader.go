@@ -17,7 +17,7 @@ type entry struct {
 	data []byte
 }
 
-// fileContents is what a file holds.
+// fileContents is the content of a file.
 type fileContents struct {
 	head     headerRecord
 	headErr  error // why there is no head; nil when there is one

@@ -185,7 +185,7 @@ func titleOf(question string) string {
 	return limit.Short(line, maxTitle)
 }
 
-// checkID says what is wrong with the id of a session.
+// checkID returns the error of an id that no session may have.
 func checkID(id string) error {
 	switch {
 	case id == "":

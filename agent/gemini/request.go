@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// maxID is how long an id may be in bytes, as with the other providers.
+// maxID bounds an id, in bytes, as with the other providers.
 const maxID = 64
 
 // content is a message of the request.

@@ -22,13 +22,13 @@ const (
 	MaxChildren = 4
 	// maxHold bounds how long a child keeps what it has.
 	maxHold = 5 * time.Minute
-	// maxEnding is how long a child may take to end.
+	// maxEnding bounds the time for a child to end.
 	maxEnding = 30 * time.Second
-	// hogStep is how much a child takes before it says how far it is.
+	// hogStep is the memory that a child takes between two reports.
 	hogStep = 16 * limit.MiB
 	// pageBytes is the smallest page of any system: touching each makes all of it resident.
 	pageBytes = 4 << 10
-	// maxSaid is what is kept of a child's standard error, in bytes.
+	// maxSaid bounds the kept part of a child's standard error, in bytes.
 	maxSaid = 512
 )
 

@@ -22,7 +22,7 @@ type choice struct {
 	Usage        *usage         `json:"usage"` // Kimi
 }
 
-// delta is what one event, or a whole answer, adds to the message of the model.
+// delta is the addition of one event, or of a whole answer, to the message of the model.
 type delta struct {
 	Content          json.RawMessage `json:"content"`
 	Refusal          string          `json:"refusal"`

@@ -22,7 +22,7 @@ func (w *writer) intro() {
 	w.b.WriteString(intro + "\n")
 }
 
-// finding says which tool a question is for.
+// finding writes which tool to use for which question.
 func (w *writer) finding() {
 	k := &w.k
 	if len(k.search)+len(k.list) == 0 {
@@ -52,7 +52,7 @@ func (w *writer) finding() {
 	}
 }
 
-// argocd says what the tools of Argo CD do not say in a word.
+// argocd writes what the descriptions of Argo CD's tools leave out.
 func (w *writer) argocd() {
 	if slices.ContainsFunc(w.k.list, func(name string) bool { return strings.HasSuffix(name, "list_applications") }) {
 		w.say("How many, how healthy, what is out of sync: page 1 of list_applications has exact counts over all applications in \"summary\". Filter with health, sync, project and cluster. A search for a whole status word (Degraded, OutOfSync, Failed) finds by status in all kinds.")
@@ -60,7 +60,7 @@ func (w *writer) argocd() {
 	w.say("Names, health and sync status are given as Argo CD writes them.")
 }
 
-// pages says how tools are paged.
+// pages writes how to page tools.
 func (w *writer) pages() {
 	k := &w.k
 	if len(k.paged) == 0 {
@@ -74,7 +74,7 @@ func (w *writer) pages() {
 	w.say("Take the next page only when the question needs it. For a number page 1 is enough.")
 }
 
-// answers says how lists are shown.
+// answers writes how to show lists.
 func (w *writer) answers() {
 	w.section("Answers with lists")
 	w.say("%d items or fewer in all: show all of them, in a table. Read further pages of the tool where it does not give all of them at once.", w.l.all)
@@ -89,7 +89,7 @@ func (w *writer) answers() {
 	}
 }
 
-// kept says how large results are read.
+// kept writes how to read large results.
 func (w *writer) kept() {
 	k := &w.k
 	if k.resultPage == "" && k.resultSearch == "" && k.resultQuery == "" {
@@ -108,7 +108,7 @@ func (w *writer) kept() {
 	}
 }
 
-// changes says when something may be changed.
+// changes writes when something may be changed.
 func (w *writer) changes() {
 	k := &w.k
 	w.section("Changes")
@@ -126,7 +126,7 @@ func (w *writer) changes() {
 	}
 }
 
-// results says what to make of what tools say.
+// results writes how to treat the tools' answers.
 func (w *writer) results() {
 	w.section("What tools say")
 	w.say("Give numbers, names and states as the tools gave them. What no tool said you do not know.")

@@ -9,11 +9,11 @@ import (
 	"github.com/plimsoll/plimsoll/window/tokens"
 )
 
-// created is when the stand-in says that it and its answers were made: the same answer to
+// created is the time at which the stand-in claims that it and its answers were made: the same answer to
 // the same request, to the byte.
 const created = 1_767_225_600 // 2026-01-01T00:00:00Z
 
-// reply is what the planner answers: words or calls.
+// reply is the planner's answer: words or calls.
 type reply struct {
 	text    string
 	refusal string // why it will not answer

@@ -248,7 +248,7 @@ func (p *planner) best(c *clause) (*tool, arguments) {
 	return found, with
 }
 
-// points tells how much the name of a tool has in common with what a clause is about.
+// points rates how much the name of a tool has in common with the subject of a clause.
 func (t *tool) points(c *clause, stems []string) float64 {
 	points := 0.0
 	missing := 0

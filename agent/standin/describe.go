@@ -101,7 +101,7 @@ func (p *planner) section(m made, planned plan) string {
 	return fmt.Sprintf("%s answered %d lines, %s. They begin:\n\n%s", m.name, lines, limit.Bytes(len(m.result)).Human(), quoted(m.result))
 }
 
-// breakdown is what a refused search says of its matches, and what to do.
+// breakdown describes the matches of a refused search, and what to do.
 func breakdown(v *value) string {
 	text := ""
 	if v.get("breakdown") != nil {
@@ -179,7 +179,7 @@ func goOn(page, pages int) string {
 	return fmt.Sprintf("\n\nTo go on: \"next page\", or \"page %d\" and so on to \"page %d\".", page+1, pages)
 }
 
-// nounOf is what so many items of a tool are called.
+// nounOf returns the noun for n items of a tool.
 func nounOf(t *tool, name string, n int) string {
 	noun := "matches"
 	if t != nil {

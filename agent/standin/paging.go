@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// ofPage is how the gateway begins what it says of a page of a kept result.
+	// ofPage matches the beginning of the gateway's notice of a page of a kept result.
 	ofPage  = lazy.Regexp(`\[plimsoll\] Page (\d+) of (\d+)(?: so far)?: ([^()\n]{1,120}) \(([^()\n]{1,60})\)`)
 	ofNext  = lazy.Regexp(`Next page: ([A-Za-z0-9_-]{1,64}) (\{[^{}\n]{1,300}\})`)
 	handle  = lazy.Regexp(`"handle":"([^"\\\s]{1,100})"`)
@@ -58,7 +58,7 @@ type listing struct {
 	page, pages int    // pages is 0 where it is not known
 }
 
-// listed tells which list a call showed.
+// listed returns the list that a call showed.
 func (p *planner) listed(m made) (listing, bool) {
 	if k, ok := keptIn(m.result); ok {
 		pager := p.tool(k.pager)
@@ -181,7 +181,7 @@ func (p *planner) example() string {
 	return `"list all …"`
 }
 
-// help says what the stand-in is, and what it can do with these tools.
+// help describes the stand-in, and what it can do with these tools.
 func (p *planner) help() string {
 	var b strings.Builder
 	b.WriteString("I am " + Model + ": not a language model, but a stand-in that goes by the words of a question. ")

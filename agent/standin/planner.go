@@ -11,7 +11,7 @@ import (
 const (
 	// maxCalls bounds the calls of one step.
 	maxCalls = maxTools
-	// shownWhole is how many items are shown all at once, and shownRows how many of more.
+	// shownWhole is the number of items up to which all are shown at once, and shownRows the number shown of more.
 	shownWhole = 50
 	shownRows  = 20
 	// maxPolls bounds how often one job is asked after.
@@ -177,7 +177,7 @@ func goesOn(text string) bool {
 	return slices.ContainsFunc([]string{"continue", "go on", "rest", "left off", "cut", "broke off", "carry on"}, func(w string) bool { return strings.Contains(lower, w) })
 }
 
-// plan is what a question leads to: calls, or words where none is needed.
+// plan is the planner's answer to a question: calls, or words where none is needed.
 type plan struct {
 	calls []call
 	count bool // only how many are asked for
@@ -203,7 +203,7 @@ func (p *planner) plan(t *turn) plan {
 	return all
 }
 
-// next is what is still to be called.
+// next returns the calls that are still to be made.
 func (p *planner) next(t *turn, planned plan) []call {
 	if p.loop && slices.Contains(stemsOf(t.question[:min(len(t.question), maxQuestion)]), "loop") {
 		return p.around(t, planned)
@@ -252,7 +252,7 @@ func (p *planner) around(t *turn, planned plan) []call {
 	return []call{c}
 }
 
-// further is what the results lead to: the next step of a job, all of a short list, a
+// further returns the calls that follow from the results: the next step of a job, all of a short list, a
 // search for what was not found by its name.
 func (p *planner) further(t *turn, planned plan) []call {
 	if len(t.made) == 0 {

@@ -27,7 +27,7 @@ type word struct {
 	class  class
 }
 
-// class is what a word is to the planner.
+// class is the role of a word in a question.
 type class byte
 
 const (
@@ -193,7 +193,7 @@ func unquote(text string) (inside, rest string, ok bool) {
 	return inside, rest, true
 }
 
-// classify says what each word is.
+// classify sets the class of each word.
 func (c *clause) classify(tools []tool) {
 	c.verb, c.all, c.page, c.stems, c.plain = "", false, "", nil, true
 	about, values := subjects(tools)
@@ -272,7 +272,7 @@ func (c *clause) named() {
 	}
 }
 
-// subjects are what the tools are about, and the values that their arguments take.
+// subjects returns the words for the subjects of the tools, and the values that their arguments take.
 func subjects(tools []tool) (about, values map[string]bool) {
 	about, values = map[string]bool{}, map[string]bool{}
 	for i := range tools {

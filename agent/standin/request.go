@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// maxTools is how many tools OpenAI takes in one request.
+// maxTools bounds the tools in one request, as OpenAI does.
 const maxTools = 128
 
 // asked is a request that was understood.
@@ -39,7 +39,7 @@ type message struct {
 // call is a call of a tool; its arguments are JSON when they are made here.
 type call struct{ id, name, arguments string }
 
-// fields are what is read of a request beside its messages.
+// fields are the members of a request that are read beside its messages.
 type fields struct {
 	Model         *string `json:"model"`
 	Stream        bool    `json:"stream"`

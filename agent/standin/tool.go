@@ -128,7 +128,7 @@ func (t *tool) prop(name string) *prop {
 	return nil
 }
 
-// query is the argument of a finder that says what to look for.
+// query returns the argument of a finder that takes the text to look for.
 func (t *tool) query() *prop {
 	for _, name := range []string{"query", "q", "pattern", "search", "text", "term", "keyword", "keywords"} {
 		if p := t.prop(name); p != nil && p.takes("string") {
@@ -138,7 +138,7 @@ func (t *tool) query() *prop {
 	return nil
 }
 
-// noun is what a tool's items are called, in the plural.
+// noun returns the plural noun for a tool's items.
 func (t *tool) noun() string {
 	if t.finder {
 		return "matches"

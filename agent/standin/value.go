@@ -150,7 +150,7 @@ func (v *value) str(path ...string) string {
 	return v.text
 }
 
-// number is a member that is a whole number; ok tells whether it is there.
+// number returns a member that is a whole number; ok reports whether it is there.
 func (v *value) number(path ...string) (n int, ok bool) {
 	if v = v.get(path...); v == nil || v.kind != '0' {
 		return 0, false

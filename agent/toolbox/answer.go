@@ -24,7 +24,7 @@ const (
 	maxData  = 2 << 10
 )
 
-// metaKey is where the gateway says what page of which result this is; see result.MetaKey.
+// metaKey is the key under which the gateway names the result and the page; see result.MetaKey.
 const metaKey = "plimsoll/result"
 
 // nothing stands for a result without content: models take an empty one for a mistake.
@@ -161,7 +161,7 @@ func (a *answer) separate() {
 	}
 }
 
-// output is what the model is given. server is who answered.
+// output returns the output for the model. server is the one that answered.
 func (a *answer) output(server string) agent.Output {
 	if !a.result {
 		return agent.Output{Text: a.refused(server), Failed: true}
@@ -190,7 +190,7 @@ func (a *answer) refused(server string) string {
 	if a.code != "" {
 		text += fmt.Sprintf(" (code %s)", a.code)
 	}
-	// Where the gateway says what it kept the message has it in words.
+	// When the gateway reports there what it kept, the message has it in words.
 	if data := a.data.Whole(); data != "" && data != "null" && !strings.Contains(data, metaKey) {
 		text += ": " + data
 	}

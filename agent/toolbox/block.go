@@ -77,7 +77,7 @@ func (b *block) read(s *jsonstream.Reader, outer bool) error {
 	})
 }
 
-// render adds the block: its text, or what it is where that is no text.
+// render adds the block: its text, or a description where it is no text.
 func (b *block) render(a *answer) {
 	kind, size := string(b.kind.Text), limit.Bytes(b.data).Human()
 	const hidden = ": it cannot be shown here"

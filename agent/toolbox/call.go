@@ -18,9 +18,9 @@ import (
 const (
 	// MaxChunk bounds what a chunk function is given at once, in bytes.
 	MaxChunk = 4 << 10
-	// maxNews is how many words about a call's progress wait to be told.
+	// maxProgressTexts bounds the texts about a call's progress that wait to be passed on.
 	maxProgressTexts = 16
-	// noteRoom is what stands beside a page at most, in bytes.
+	// noteRoom bounds the text beside a page, in bytes.
 	noteRoom = 8 * limit.KiB
 )
 

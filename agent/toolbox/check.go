@@ -14,7 +14,7 @@ const (
 	MaxArguments = 1 << 20
 	// maxSchema bounds a schema that is checked and shown to models, in bytes.
 	maxSchema = 64 << 10
-	// maxProblems is how many things that are wrong with a call are told at once.
+	// maxProblems bounds the faults of a call that are reported at once.
 	maxProblems = 5
 	// fuel bounds the work of one check: schemas are the servers', and some that are short
 	// take for ever. Beyond it what was not looked at counts as right.
@@ -23,7 +23,7 @@ const (
 	maxNesting = 64
 )
 
-// callFault says what is wrong with a call, for the model that made it.
+// callFault is the error of a call, for the model that made it.
 type callFault struct{ text string }
 
 func (f *callFault) Error() string { return f.text }

@@ -24,11 +24,11 @@ const (
 )
 
 const (
-	// staleWait is how long List waits for a list that has changed, before it gives the one
+	// staleWait bounds the wait of List for a list that has changed, before it gives the one
 	// that it has.
 	staleWait = 5 * time.Second
-	// staleAfter is how old a list may be before it is asked for again: not every server says
-	// when it changes.
+	// staleAfter is the age at which a list is asked for again: not every server reports
+	// its changes.
 	staleAfter = 10 * time.Minute
 )
 
@@ -312,7 +312,7 @@ func (l *serverSession) close() error {
 	return err
 }
 
-// Instructions are what the servers say about how to use their tools, for a prompt: at most
+// Instructions returns the servers' instructions for their tools, for a prompt: at most
 // 2 KiB of each and 8 KiB in all. They are the servers' words and worth as much trust as these.
 func (b *Toolbox) Instructions() string {
 	var all strings.Builder

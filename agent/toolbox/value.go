@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// maxShown is how much of a value is shown in what is said of it, in bytes.
+// maxShown bounds the part of a value that an error shows, in bytes.
 const maxShown = 80
 
 func typesOf(v any) []string {
@@ -106,7 +106,7 @@ func sameText(text string, v, w any) bool {
 	return strings.Trim(text, `"`) == strings.Trim(compact(w), `"`)
 }
 
-// described says what a value is: its text and its type.
+// described describes a value: its text and its type.
 func described(v any) string {
 	switch x := v.(type) {
 	case map[string]any:
@@ -140,7 +140,7 @@ func anyOfTypes(types []string) string {
 	return strings.Join(out, " or ")
 }
 
-// wantedOf says what a property that is missing would be.
+// wantedOf describes the value that a missing property should have.
 func wantedOf(schema any) string {
 	s, ok := schema.(map[string]any)
 	if !ok {

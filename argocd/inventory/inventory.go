@@ -13,7 +13,7 @@ import (
 // Source lists objects: an *argocd.Client.
 type Source interface {
 	Name() string
-	// Who tells apart what different credentials may see: answers are never shared between
+	// Who identifies the credential: answers are never shared between
 	// sources with another Who or URL.
 	Who() string
 	URL() string

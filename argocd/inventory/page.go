@@ -22,7 +22,7 @@ type Pagination struct {
 const (
 	DefaultPageSize = 20
 	MaxPageSize     = 100
-	// OnePage is up to how many matches are all on one page when no size is given.
+	// OnePage is the number of matches up to which one page has all when no size is given.
 	OnePage = 50
 )
 

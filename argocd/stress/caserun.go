@@ -16,7 +16,7 @@ const (
 	patience = 10
 	// every is the pause between two looks at the memory.
 	every = 20 * time.Millisecond
-	// parts is into how many a case is divided when its memory is compared over time.
+	// parts is the number of parts of a case whose memory is compared.
 	parts = 10
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// manyMatches is from where on an answer suggests to narrow the search.
+// manyMatches is the number of matches from which on an answer suggests to narrow the search.
 const manyMatches = 500
 
 // found is one page of a search as an answer.

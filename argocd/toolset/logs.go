@@ -180,7 +180,7 @@ func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *arg
 	over := follow > 0 && ctx.Err() == nil && reading.Err() != nil
 	if err != nil && !over {
 		if lines > 0 {
-			// What came stays, and the error breaks the answer off: half a log is none.
+			// The lines that came stay, and the error breaks the answer off: half a log is none.
 			return errors.Join(out.Flush(), err)
 		}
 		return err

@@ -16,7 +16,7 @@ import (
 const (
 	// maxArtifacts bounds the artifacts of a task, and maxStatus the words of its status, in bytes.
 	maxArtifacts, maxStatus = 256, 16 << 10
-	// largeAnswer is from where on an answer is handed on as a stream.
+	// largeAnswer is the size, in bytes, from which on an answer is handed on as a stream.
 	largeAnswer = 64 << 10
 )
 
@@ -148,7 +148,7 @@ func textOf(p *sdk.Part) string {
 	return ""
 }
 
-// result is what the call gives. It takes the pile over.
+// result returns the result of the call. It takes the pile over.
 func (x *exchange) result() *builtin.Result {
 	var before, after string
 	r := &builtin.Result{}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxLost is how often in a row an agent may not be reached; with the pauses between it is about half a minute.
+	// maxLost bounds the failed connections in a row; with the pauses between it is about half a minute.
 	maxLost = 10
 	// firstPause doubles up to twenty times itself.
 	firstPause = 250 * time.Millisecond

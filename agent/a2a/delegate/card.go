@@ -23,7 +23,7 @@ import (
 
 const (
 	cardPath = "/.well-known/agent-card.json"
-	// cardAge is how long a card is taken as it is, and cardTime how long one may take to be read.
+	// cardAge is the time that a card is used before it is read again, and cardTime bounds the reading of one.
 	cardAge, cardTime = time.Minute, 15 * time.Second
 	maxCard           = limit.MiB
 	// maxSkills bounds the tools, and maxSkillText what the card says of one, in bytes: it is in every request of a model.
@@ -175,7 +175,7 @@ func valid(text string, maxBytes int) string {
 	return limit.Short(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), maxBytes)
 }
 
-// arguments are what a tool takes.
+// arguments are the arguments of a tool.
 type arguments struct {
 	Message string `json:"message" jsonschema:"What the agent is asked, in full"`
 	Task    string `json:"task,omitempty" jsonschema:"Only to answer a question of the agent: the task that its result named"`

@@ -151,7 +151,7 @@ func (s *Logs) tell(e journal.Event) {
 	}
 }
 
-// maxName is how much of an id goes into the journal, in bytes.
+// maxName bounds an id in the journal, in bytes.
 const maxName = 64
 
 func clip(s string) string { return limit.Clip(s, maxName) }

@@ -20,7 +20,7 @@ const (
 	DefaultPageBytes = 8 * limit.MiB
 )
 
-// Query says what [Store.List] gives.
+// Query selects tasks for [Store.List].
 type Query struct {
 	// Context, Owner and State must be equal, where they are not empty.
 	Context, Owner, State string

@@ -19,7 +19,7 @@ const (
 	DefaultKeep       = 5 * time.Minute
 )
 
-// recordBytes is what a record costs beside its payload.
+// recordBytes is the size of a record beside its payload.
 const recordBytes = 64
 
 // The errors of logs and readers.
@@ -49,7 +49,7 @@ type Options struct {
 	// of the log that is appended to: no running task costs another one its events.
 	MaxLogs  int
 	MaxTotal limit.Bytes
-	// Keep is how long a log is kept after its end.
+	// Keep is the time that a log is kept after its end.
 	Keep time.Duration
 	// Journal takes AgentQueueClosed, AgentQueueReopened and AgentQueueRemoved; nil drops them.
 	Journal *journal.Journal

@@ -118,7 +118,7 @@ func (r *Reader) Next(ctx context.Context) (Record, Gap, error) {
 	}
 }
 
-// next is one look; a channel says when to look again.
+// next looks once; the channel is closed when it is worth looking again.
 func (r *Reader) next() (Record, Gap, <-chan struct{}, error) {
 	l := r.log
 	l.mu.Lock()

@@ -9,7 +9,7 @@ import (
 type Record struct {
 	// Seq is the event's number, from 1 on.
 	Seq uint64
-	// Time is when it was appended.
+	// Time is the time when it was appended.
 	Time time.Time
 	// Payload is shared by all readers: nobody may change it.
 	Payload []byte
@@ -24,7 +24,7 @@ func (r *Record) size() int64 { return int64(len(r.Payload)) + recordBytes }
 // Gap is a range of numbers whose events are gone, both ends included.
 type Gap struct{ From, To uint64 }
 
-// Count is how many events are gone; 0 is no gap.
+// Count returns the number of events that are gone; 0 is no gap.
 func (g Gap) Count() uint64 {
 	if g.To == 0 {
 		return 0
@@ -64,7 +64,7 @@ func (r *ring) pop() Record {
 	return rec
 }
 
-// smallest is how many records a ring begins with.
+// smallest is the first size of a ring, in records.
 const smallest = 8
 
 func (r *ring) resize(size int) {

@@ -21,7 +21,7 @@ import (
 const (
 	firstLine   = "plimsoll-task 1 %08x %020d\n"
 	firstLength = len("plimsoll-task 1 ") + 8 + 1 + 20 + 1
-	// fileBytes is what a file may have beside its body: six names, all of whose bytes JSON
+	// fileBytes bounds a file beside its body: six names, all of whose bytes JSON
 	// writes as six, and numbers.
 	fileBytes = 4*6*MaxName + 1024
 )

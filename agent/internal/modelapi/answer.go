@@ -122,7 +122,7 @@ func (a *Answer) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// nothing is what a stream without events is.
+// nothing returns the error of a stream without events.
 func (a *Answer) nothing() error {
 	if a.kind == "text/event-stream" {
 		return a.x.Broken("the stream ended without an event", nil)

@@ -42,12 +42,12 @@ const (
 type Options struct {
 	URL  string          // with what the provider's client puts paths behind
 	Info agent.ModelInfo // URL is filled in
-	// Dialect is what its answers are written in.
+	// Dialect is the format of its answers.
 	Dialect wire.Dialect
 	// Secrets are texts that no error may hold, such as the key.
 	Secrets []string
 	Client  *http.Client // default: one of its own
-	// Patience is how long nothing may come before the first word, Silence how long after it. Pings and comments alone put that off until
+	// Patience bounds the silence before the first word, Silence that after it. Pings and comments alone put that off until
 	// Patience, and for half an hour before the first event and while the provider says that the model reasons.
 	Patience, Silence time.Duration
 }

@@ -24,8 +24,8 @@ const (
 	drainBytes = 64 << 10
 )
 
-// thoughtful is how long a model may send nothing but signs of life while its provider says that it reasons, as in window/proxy, and before it
-// sends anything else: it may be one's own that reads a long input.
+// thoughtful bounds the time that a model sends nothing but signs of life while its provider says that it reasons, as in window/proxy, and
+// before it sends anything else: it may be one's own that reads a long input.
 const thoughtful = 30 * time.Minute
 
 var errSilent = errors.New("nothing came for too long")

@@ -263,7 +263,7 @@ func isHTML(contentType string, body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<"))
 }
 
-// htmlWords is the title of a page, which usually says what is wrong.
+// htmlWords returns the title of a page, which usually names the fault.
 func htmlWords(page []byte) string {
 	low := bytes.ToLower(page)
 	if from := bytes.Index(low, []byte("<title>")); from >= 0 && len(low) == len(page) {

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 )
 
-// MaxName is how long the name of a tool may be, in bytes: OpenAI's and Anthropic's limit.
+// MaxName bounds the name of a tool, in bytes: OpenAI's and Anthropic's limit.
 const MaxName = 64
 
 // Names maps names of tools to those that every provider takes, [a-zA-Z0-9_-]{1,64}, and

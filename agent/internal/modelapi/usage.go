@@ -17,7 +17,7 @@ func Usage(input, cached, output int64) agent.Usage {
 	return agent.Usage{Input: sane(input), Cached: min(sane(cached), sane(input)), Output: sane(output)}
 }
 
-// CheckHeader tells what of a key and headers can't be sent. The values are not repeated.
+// CheckHeader returns the error of a key or headers that can't be sent. The values are not repeated.
 func CheckHeader(key string, header map[string]string) error {
 	unfit := func(s string) bool {
 		return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })

@@ -21,28 +21,28 @@ const (
 const (
 	// MaxWindow bounds Options.Window and Options.Identical.
 	MaxWindow = 1000
-	// MaxTools is of how many tools failures are counted; the one that failed longest ago goes.
+	// MaxTools bounds the tools whose failures are counted; the one that failed longest ago goes.
 	MaxTools = 64
-	// MaxArguments is up to where arguments are compared as JSON.
+	// MaxArguments bounds the arguments that are compared as JSON; longer ones are compared as text.
 	MaxArguments limit.Bytes = 256 << 10
 
 	// A cycle has up to longest calls, and is one when it has come twice.
 	longest = 3
-	// batches is how often in a row a step of several calls may not come.
+	// batches is the number of times in a row that make a step of several calls a loop.
 	batches = 3
-	// errorSteps is in how many steps in a row a tool may not fail. After a finding the model gets
+	// errorSteps is the number of steps in a row with a failure of one tool that are a finding. After a finding the model gets
 	// errorGrace more.
 	errorSteps = 5
 	errorGrace = 2
-	// nameBytes is how much of a name is kept.
+	// nameBytes bounds the part of a name that is kept.
 	nameBytes = 64
 )
 
 // Options bound a [Detector]. Zero values mean the defaults.
 type Options struct {
-	// Window is how many calls are remembered (10); at least Identical.
+	// Window is the number of calls that are remembered (10); at least Identical.
 	Window int
-	// Identical is how many calls in a row that are the same, with the same result, are a
+	// Identical is the number of calls in a row that are the same, with the same result, that make a
 	// loop (4); at least 2.
 	Identical int
 }
@@ -72,7 +72,7 @@ type Finding struct {
 	Detail string // for people; it holds names of tools and numbers
 }
 
-// digest is what calls and results are compared by: half of a SHA-256.
+// digest identifies calls and results: half of a SHA-256.
 type digest [16]byte
 
 // A seen call is all that is kept of a call.
@@ -87,7 +87,7 @@ type step struct {
 	calls int
 }
 
-// A streak is how often in a row a tool failed.
+// A streak counts the steps in a row in which a tool failed.
 type streak struct {
 	name  string // at most nameBytes
 	tool  digest
@@ -153,10 +153,10 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 	return found, true
 }
 
-// Found is how many findings there were.
+// Found returns the number of findings.
 func (d *Detector) Found() int64 { return d.found }
 
-// Bytes is how much memory the detector holds.
+// Bytes returns the memory of the detector.
 func (d *Detector) Bytes() int64 {
 	return int64(unsafe.Sizeof(*d)) + d.names +
 		int64(cap(d.calls))*int64(unsafe.Sizeof(seen{})) +
@@ -316,7 +316,7 @@ func clip(name string) string {
 	}, limit.Short(name, nameBytes+len(limit.Ellipsis))))
 }
 
-// Digest is what results are compared by.
+// Digest returns the hash by which results are compared.
 func Digest(text string) uint64 {
 	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(text), len(text)))
 	return binary.LittleEndian.Uint64(sum[:8])

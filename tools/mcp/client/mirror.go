@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// What is kept of the tools whose parameters are mirrored into headers.
+// Bounds of the tools whose parameters are mirrored into headers.
 const (
 	maxMirrored = 1024     // tools
 	maxBindings = 32       // of one tool

@@ -18,7 +18,7 @@ const (
 	firstBuffer = 4 << 10
 	// restBuffer is the size of the buffer for the rest of a large message, in bytes.
 	restBuffer = 32 << 10
-	// calm is after how many small messages a grown buffer is given back.
+	// calm is the number of small messages after which a grown buffer is given back.
 	calm = 64
 )
 

@@ -175,7 +175,7 @@ func oldEvent(event sdk.Event) any {
 	return nil
 }
 
-// Task is what a push notification of 0.3 tells: the task, or of an update only the state of its task.
+// Task returns the object for a push notification of 0.3: the task, or of an update only the state of its task.
 func Task(event sdk.Event) any {
 	update, ok := event.(*sdk.TaskStatusUpdateEvent)
 	if !ok {

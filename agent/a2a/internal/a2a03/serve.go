@@ -13,7 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 )
 
-// Options say how calls are served.
+// Options configure the serving of calls.
 type Options struct {
 	Handler a2asrv.RequestHandler
 	// KeepAlive is the time between comments on a stream on which nothing happens.

@@ -65,7 +65,7 @@ func RPC(err error) *Object {
 	return &Object{Code: Code(err), Message: err.Error(), Data: details(err, reason)}
 }
 
-// details are what an error carries, and last its reason.
+// details returns the details of an error, its reason last.
 func details(err, reason error) []*errordetails.Typed {
 	var list []*errordetails.Typed
 	metadata := map[string]string{"timestamp": time.Now().UTC().Format(time.RFC3339)}
