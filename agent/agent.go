@@ -97,13 +97,13 @@ type Query struct {
 	Tools Tools
 }
 
-// ErrBusy says that a query was refused because too many run or wait.
+// ErrBusy reports that a query was refused because too many run or wait.
 var ErrBusy = errors.New("too many queries")
 
-// ErrClosed says that the agent was closed.
+// ErrClosed reports that the agent was closed.
 var ErrClosed = errors.New("the agent is closed")
 
-// ErrQuestion says that a query was refused for what is in it: no text or too much, or a
+// ErrQuestion reports that a query was refused for what is in it: no text or too much, or a
 // name of a session that is none.
 var ErrQuestion = errors.New("not a question that can be answered")
 
@@ -198,7 +198,7 @@ func (a *Agent) Ask(ctx context.Context, q Query) (Result, error) {
 	return run.Wait(), nil
 }
 
-// Limits tells the limits, with the defaults filled in.
+// Limits returns the limits, with the defaults filled in.
 func (a *Agent) Limits() Limits { return a.o.Limits }
 
 // MemoryUsage returns the memory of all running queries.
@@ -224,7 +224,7 @@ type Stats struct {
 	Leaked           int64 // tools whose call was given up and that still run
 }
 
-// Stats tells the counts since New.
+// Stats returns the counts since New.
 func (a *Agent) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact"
 )
 
-// TooLargeError says that a request does not fit the window of the model, whatever is left out
+// TooLargeError reports that a request does not fit the window of the model, whatever is left out
 // of it. It is the cause of [ContextExceeded], and holds no text of the conversation.
 type TooLargeError struct {
 	Model string

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// Role says whose words a message is.
+// Role is the author of a message.
 type Role string
 
 // The roles. The system prompt is no message: it is part of each [Request].

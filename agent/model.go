@@ -23,7 +23,7 @@ type ModelInfo struct {
 	URL      string // where it is asked, without credentials; for errors
 	// Window and MaxOutput are tokens; 0 goes by window/models.
 	Window, MaxOutput int
-	// Standin says that this is no real model; it is shown wherever the model is named.
+	// Standin is set when this is no real model; it is shown wherever the model is named.
 	Standin bool
 }
 
@@ -49,7 +49,7 @@ type Reply struct {
 	Usage  Usage
 }
 
-// Stop says why an answer ended.
+// Stop is the reason for the end of an answer.
 type Stop string
 
 // The reasons. StopOverflow: the window was full before the answer ended.
@@ -73,7 +73,7 @@ type ToolSpec struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // JSON Schema of type object
-	// ReadOnly says that a call changes nothing.
+	// ReadOnly is set when a call changes nothing.
 	ReadOnly bool
 }
 
@@ -94,7 +94,7 @@ const (
 	Internal    Failure = "internal"    // the adapter itself: a panic, an error of no kind
 )
 
-// ModelError says why a model did not answer. It holds no credential.
+// ModelError is the failure of a model to answer. It holds no credential.
 type ModelError struct {
 	Model   ModelInfo
 	Failure Failure

@@ -9,7 +9,7 @@ import (
 // Tools are the tools of an agent. Package toolbox makes them of MCP servers and Go functions.
 // All methods may be called from any goroutine.
 type Tools interface {
-	// List tells the tools, in an order that does not change without need (providers' caches).
+	// List returns the tools, in an order that does not change without need (providers' caches).
 	List(ctx context.Context) ([]ToolSpec, error)
 	// Check returns the fault of a call, for the model to read, without making it: an
 	// unknown tool, arguments that its schema does not allow. nil: there is none.

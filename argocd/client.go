@@ -158,7 +158,7 @@ func (c *Client) Name() string { return c.shared.o.Name }
 // URL is the base without a trailing slash, for links.
 func (c *Client) URL() string { return c.shared.o.URL }
 
-// As gives the same server with a user's own token; "" asks as nobody. It shares connections
+// As returns the same server with a user's own token; "" asks as nobody. It shares connections
 // with c, and sends no header of Options that is a credential.
 func (c *Client) As(token string) *Client {
 	token = bearer(token)

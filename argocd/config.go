@@ -135,7 +135,7 @@ func (f *configFile) mapping(n *yaml.Node) (map[string]*yaml.Node, error) {
 	return m, nil
 }
 
-// each gives the mappings in a list.
+// each calls do with the mappings in a list.
 func (f *configFile) each(n *yaml.Node, do func(m map[string]*yaml.Node, line int) error) error {
 	if n == nil || n.Tag == "!!null" {
 		return nil

@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives what is behind it.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is makes errors.Is(err, &Error{Kind: k}) ask for the kind.

@@ -154,7 +154,7 @@ func (c *Client) explainPage(r request, a *answer) *Error {
 	return e
 }
 
-// title gives the title of a page, in words to put behind others.
+// title returns the title of a page, in words to put behind others.
 func title(page []byte) string {
 	lower := bytes.ToLower(page)
 	if len(lower) != len(page) { // letters that change their length: a title is not worth it

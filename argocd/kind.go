@@ -17,7 +17,7 @@ const (
 	Repositories    Kind = "repositories" // settings: can be listed, and is not among [Kinds]
 )
 
-// Kinds gives the kinds that are searched, in the order in which answers name them.
+// Kinds returns the kinds that are searched, in the order in which answers name them.
 func Kinds() []Kind { return []Kind{Applications, Projects, ApplicationSets, Clusters} }
 
 // Query narrows a list on the server. What the list of a kind does not know is not sent, so

@@ -187,7 +187,7 @@ func (c *Client) explainReadError(r request, a *answer, err error) error {
 	return c.explainBroken(r, a, err)
 }
 
-// shapeError says that an answer is valid JSON of an unexpected kind.
+// shapeError reports that an answer is valid JSON of an unexpected kind.
 type shapeError struct{ what string }
 
 func (e *shapeError) Error() string { return e.what }
@@ -253,7 +253,7 @@ func (s *splitter) member(name string) error {
 	return json.Compact(&s.rest, value)
 }
 
-// elements gives the elements of one array to each.
+// elements passes the elements of one array to each.
 func (s *splitter) elements(name string, each func(item []byte) error) error {
 	if s.seen[name] != "" {
 		return &shapeError{fmt.Sprintf("the answer has %q twice", name)}

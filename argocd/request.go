@@ -22,7 +22,7 @@ type request struct {
 	gzip   bool
 	// patient is a stream that may be idle as long as its context lives.
 	patient bool
-	// asks says that a POST changes nothing: it is a question with a body.
+	// asks is set when a POST changes nothing: it is a question with a body.
 	asks bool
 }
 

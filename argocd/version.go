@@ -34,7 +34,7 @@ func (v Version) Less(w Version) bool {
 	return v.Patch < w.Patch
 }
 
-// String gives the version as the server says it.
+// String returns the version as the server says it.
 func (v Version) String() string {
 	if v.Text == "" {
 		return "an unknown version"

@@ -56,7 +56,7 @@ func newPushGuard(allow []netip.Prefix, hosts []string) *pushGuard {
 
 var errNotPublic = errors.New("it is not on the public internet: name an address that is, or have the server allow its host or network ([serve] push_allow)")
 
-// named says that a host is allowed by its name, whatever that means by the time of a connection.
+// named reports whether a host is allowed by its name, whatever that means by the time of a connection.
 func (g *pushGuard) named(host string) bool {
 	return slices.Contains(g.hosts, strings.ToLower(strings.TrimSuffix(host, ".")))
 }

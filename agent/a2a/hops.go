@@ -11,8 +11,8 @@ const MetadataHops = "plimsoll.hops"
 
 type hopsKey struct{}
 
-// Hops tells through how many agents the question has come that a tool is called for: what the message said that
-// [AgentExecutor] answers, 0 for a question that says nothing.
+// Hops returns the number of agents that the question of a tool's call has come through, as the message that
+// [AgentExecutor] answers counts them; 0 for a question without a count.
 func Hops(ctx context.Context) int {
 	n, _ := ctx.Value(hopsKey{}).(int)
 	return n

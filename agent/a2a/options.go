@@ -52,7 +52,7 @@ type Card struct {
 	InputModes []string
 	// OutputModes are the media types of answers; nil is Markdown and plain text.
 	OutputModes []string
-	// Bearer says that whoever mounts the server demands a bearer token; the card tells clients.
+	// Bearer is set when whoever mounts the server demands a bearer token; the card tells clients.
 	Bearer bool
 	// Extended is the card for GetExtendedAgentCard; nil: there is none.
 	Extended *sdk.AgentCard

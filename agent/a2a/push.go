@@ -15,7 +15,7 @@ import (
 // pushConfig is one push notification configuration of a task (A2A 1.0, section on push).
 type pushConfig struct {
 	Config sdk.PushConfig `json:"config"`
-	// Old says that the client speaks 0.3 and is told in its words.
+	// Old is set when the client speaks 0.3 and is told in its words.
 	Old bool `json:"old,omitempty"`
 }
 

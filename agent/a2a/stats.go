@@ -61,7 +61,7 @@ func (s *Server) ended(state sdk.TaskState) {
 	s.counts.ends[state]++
 }
 
-// Stats tells the counts since New.
+// Stats returns the counts since New.
 func (s *Server) Stats() Stats {
 	c := &s.counts
 	s.mu.Lock()

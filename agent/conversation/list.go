@@ -23,7 +23,7 @@ type Info struct {
 	Updated  time.Time   `json:"updated"`
 }
 
-// List tells the sessions, the last written first, at most MaxSessions. It takes no lock
+// List returns the sessions, the last written first, at most MaxSessions. It takes no lock
 // and changes nothing. A file whose head cannot be read is not in it: such a one is set
 // aside when its session is opened.
 func (s *Store) List() ([]Info, error) {

@@ -142,7 +142,7 @@ func (s *Store) Remove(ctx context.Context, session string) error {
 	return nil
 }
 
-// Stats tells the counts. It reads nothing.
+// Stats returns the counts. It reads nothing.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,7 @@ func (s *Store) failed(what string, err error) error {
 	return fmt.Errorf("%s a conversation in %s: %w; %s", what, s.o.Dir, err, fix)
 }
 
-// expired says that a session was last written too long ago.
+// expired reports whether a session was last written too long ago.
 func (s *Store) expired(written time.Time) bool {
 	return s.o.MaxAge > 0 && time.Since(written) > s.o.MaxAge
 }

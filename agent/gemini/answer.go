@@ -231,7 +231,7 @@ func (a *answer) reply(model string) (*agent.Reply, error) {
 	return out, nil
 }
 
-// stop says why the answer ended. https://ai.google.dev/api/generate-content#FinishReason
+// stop returns why the answer ended. https://ai.google.dev/api/generate-content#FinishReason
 func (a *answer) stop() agent.Stop {
 	if a.blocked != "" {
 		return agent.StopRefused

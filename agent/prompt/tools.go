@@ -107,7 +107,7 @@ func has(words []string, wanted ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(wanted, w) })
 }
 
-// some gives the first names as examples.
+// some returns the first names as examples.
 func some(names []string) string {
 	const most = 3
 	if len(names) > most {

@@ -93,7 +93,7 @@ func (p *prop) put(a arguments, v string) {
 	a[p.name] = append(list, v)
 }
 
-// take gives a name that is left to an argument that has to be there.
+// take returns a name that is left to an argument that has to be there.
 func (t *tool) take(p *prop, c *clause, a arguments, used map[int]bool) bool {
 	for i := range c.words {
 		if w := &c.words[i]; w.class == ident && !used[i] {

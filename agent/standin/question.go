@@ -86,7 +86,7 @@ type clause struct {
 	all   bool
 	page  string // a number, or first, next, previous, last
 	stems []string
-	// plain says that there is nothing in it that could stand alone.
+	// plain is set when there is nothing in it that could stand alone.
 	plain bool
 }
 

@@ -102,7 +102,7 @@ func New(o Options) *Standin {
 	return s
 }
 
-// Stats tells the counts since New.
+// Stats returns the counts since New.
 func (s *Standin) Stats() Stats {
 	return Stats{
 		Running: int(s.running.Load()), Requests: s.requests.Load(), Answered: s.answered.Load(), Calls: s.calls.Load(),

@@ -232,7 +232,7 @@ func (w *pendingCall) output(ctx context.Context) (agent.Output, error) {
 	return agent.Output{Text: fmt.Sprintf("the MCP server %s ended without an answer to the call; whether it took effect is not known", w.l.name), Failed: true}, nil
 }
 
-// unreadable says that an answer is malformed or incomplete.
+// unreadable reports that an answer is malformed or incomplete.
 type unreadable struct {
 	server string
 	err    error
@@ -245,7 +245,7 @@ func (e *unreadable) Error() string {
 	return fmt.Sprintf("the answer of the MCP server %s cannot be read: %v; whether the call took effect is not known", e.server, e.err)
 }
 
-// Unwrap gives what is wrong.
+// Unwrap returns the cause.
 func (e *unreadable) Unwrap() error { return e.err }
 
 // pieces splits text into pieces of at most MaxChunk bytes, between characters.

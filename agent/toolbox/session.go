@@ -267,7 +267,7 @@ func errorOf(answer []byte) string {
 	return clip(text, 300)
 }
 
-// failure says why there is no connection; nil when there is one.
+// failure returns why there is no connection; nil when there is one.
 func (l *serverSession) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

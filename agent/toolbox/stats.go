@@ -34,7 +34,7 @@ type ServerStats struct {
 	Err error
 }
 
-// Stats tells the counts.
+// Stats returns the counts.
 func (b *Toolbox) Stats() Stats {
 	c := &b.count
 	s := Stats{

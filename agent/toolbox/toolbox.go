@@ -87,7 +87,7 @@ type Toolbox struct {
 
 var _ agent.Tools = (*Toolbox)(nil)
 
-// ErrClosed says that the toolbox was closed.
+// ErrClosed reports that the toolbox was closed.
 var ErrClosed = errors.New("the toolbox is closed")
 
 // New starts the servers, lists their tools and returns them, until Start is over or ctx

@@ -181,7 +181,7 @@ func (t *tally) into(c *Counts) {
 	}
 }
 
-// clone gives each caller counts of its own.
+// clone returns a copy, so that each caller has counts of its own.
 func (c *Counts) clone() *Counts {
 	if c == nil {
 		return nil

@@ -118,7 +118,7 @@ const (
 // short is a text as a row has it: whole, or its beginning and a mark.
 func short(value []byte) []byte { return clip(value, maxText) }
 
-// clip gives at most most bytes of a text; what is longer ends in "…".
+// clip returns at most most bytes of a text; what is longer ends in "…".
 func clip(value []byte, maxLen int) []byte {
 	if len(value) <= maxLen {
 		return value

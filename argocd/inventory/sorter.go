@@ -150,7 +150,7 @@ func writeRecord(w io.Writer, key, row []byte) error {
 	return nil
 }
 
-// each gives the records in order; key and row are valid during the call. It is called
+// each yields the records in order; key and row are valid during the call. It is called
 // once, at the end.
 func (s *sorter) each(yield func(key, row []byte) error) error {
 	s.order()
@@ -231,7 +231,7 @@ type cursor struct {
 	key, row []byte
 }
 
-// next gives io.EOF at the end of the run.
+// next returns io.EOF at the end of the run.
 func (c *cursor) next() error {
 	key, err := binary.ReadUvarint(c.r)
 	if errors.Is(err, io.EOF) { // not io.ErrUnexpectedEOF, which is within a number

@@ -127,7 +127,7 @@ func withoutNamespace(manifest string) (string, error) {
 	return string(out), err
 }
 
-// rest gives what only the revision has.
+// rest passes to take the resources that only the revision has.
 func (d *desiredManifests) rest(take func(managedResource) error) error {
 	if d == nil {
 		return nil

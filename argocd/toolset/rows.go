@@ -95,7 +95,7 @@ func worst(total int) inventory.Pagination {
 	}
 }
 
-// fittingSize gives the page size at which the rows of every page fit beside the rest of the answer, which bare writes.
+// fittingSize returns the page size at which the rows of every page fit beside the rest of the answer, which bare writes.
 func fittingSize(room int, bare func(total int, counts *inventory.Counts, p inventory.Pagination, namespace string) any, full bool) inventory.Fit {
 	return func(asked, total int, counts *inventory.Counts, widths *inventory.Widths) int {
 		text, err := builtin.JSON(bare(total, counts, worst(total), widths.Namespace))

@@ -86,7 +86,7 @@ func (t *Toolset) Close() error { return t.inventory.Close() }
 // Stats returns the counts of the bounds on listing and searching.
 func (t *Toolset) Stats() inventory.Stats { return t.inventory.Stats() }
 
-// Tools gives all tools, those that write only where they are allowed. Their schemas have
+// Tools returns all tools, those that write only where they are allowed. Their schemas have
 // the argument "instance" only where there are several, and "fresh" only where listings are kept.
 func (t *Toolset) Tools() []builtin.Tool { return slices.Clone(t.tools) }
 

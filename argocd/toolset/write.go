@@ -154,7 +154,7 @@ func cut(s string) string {
 	return limit.ShortRunes(s, maxShown+1)
 }
 
-// firstEntries gives the first entries of a list, and the number of the others as a last entry.
+// firstEntries returns the first entries of a list, and the number of the others as a last entry.
 func firstEntries(list []string) []string {
 	if len(list) <= maxListed {
 		return list

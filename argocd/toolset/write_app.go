@@ -170,7 +170,7 @@ func (a *application) automated() bool {
 	return p != nil && p.Automated != nil && (p.Automated.Enabled == nil || *p.Automated.Enabled)
 }
 
-// sources gives all sources, of either form.
+// sources returns all sources, of either form.
 func (a *application) sources() []source {
 	if h := a.Spec.Hydrator; h != nil {
 		return []source{{RepoURL: cmp.Or(h.Sync.RepoURL, h.Dry.RepoURL), Path: h.Sync.Path, TargetRevision: h.Sync.Branch}}

@@ -178,7 +178,7 @@ func walkDifferences(path string, before, after, shownBefore, shownAfter any, fo
 	found(change{Path: cut(path), From: shortJSON(shownBefore), To: shortJSON(shownAfter)})
 }
 
-// member gives what is shown for a key of v: of something that was masked as a whole, the
+// member returns the value to show for a key of v: of something that was masked as a whole, the
 // mask.
 func member(v any, key string) any {
 	if m, ok := v.(map[string]any); ok {

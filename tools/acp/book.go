@@ -30,7 +30,7 @@ type Session struct {
 
 // State is a snapshot of a relay.
 type State struct {
-	// Confirmed says that the first line was that of the protocol.
+	// Confirmed is set when the first line was that of the protocol.
 	Confirmed bool
 	Sessions  []Session // the newest last
 	// Most is the highest number of sessions that were open at once.

@@ -51,7 +51,7 @@ func wrapOf(schema []byte) (key string) {
 	return key
 }
 
-// contract gives what clients were told of a tool's structuredContent; nil for nothing.
+// contract returns the contract for a tool's structuredContent; nil when clients were told none.
 func (k *toolList) contract(tool string, l Limits) *result.Contract {
 	raw := k.trait(tool).schema
 	if raw == nil {

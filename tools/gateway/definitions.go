@@ -41,7 +41,7 @@ type shortlist struct {
 	added [][]byte        // the definitions of tool_search and tool_call; nil while all tools are listed
 }
 
-// shortens says that a client gets a part of the tools only. A client that loads definitions when it wants them is left to do it.
+// shortens reports whether a client gets a part of the tools only. A client that loads definitions when it wants them is left to do it.
 func (s *Session) shortens(p params) bool {
 	return s.o.Definitions.Max > 0 && !s.o.Bare && !s.profile(p).Defers
 }
@@ -86,7 +86,7 @@ func (s *Session) choose(k *toolList, others [][]byte) (whole map[string]bool, a
 	return s.short.whole, s.short.added
 }
 
-// byUse gives the numbers of the tools in the order in which they are to be listed whole: those called most first, and of
+// byUse returns the numbers of the tools in the order in which they are to be listed whole: those called most first, and of
 // those that never were the short ones, so that many are.
 func (s *Session) byUse(tools []listed, sizes []int) []int {
 	uses := map[string]int64{}
@@ -123,7 +123,7 @@ func finderFor(owned func(string) bool) finderNames {
 	return n
 }
 
-// isFinder says that a name may be one of those.
+// isFinder reports whether a name may be one of those.
 func isFinder(name string) bool {
 	return strings.HasSuffix(name, "tool_search") || strings.HasSuffix(name, "tool_call")
 }
@@ -317,7 +317,7 @@ func (s *Session) searchTools(k *toolList, m transport.Message, p params) (strin
 	return b.String(), nil
 }
 
-// search gives the numbers of the tools that fit a query; one whose name it is comes first.
+// search returns the numbers of the tools that fit a query; one whose name it is comes first.
 func (k *toolList) search(d *Definitions, query string, most int) []int {
 	k.mu.Lock()
 	if k.find == nil {

@@ -138,7 +138,7 @@ func edit(tools []listed, s *Settings, added [][]byte, plain bool, whole map[str
 	return e
 }
 
-// hides says that a tool may not be used.
+// hides reports whether a tool may not be used.
 func (s *Settings) hides(t listed) bool {
 	return s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw))
 }

@@ -78,7 +78,7 @@ func (m *Merge) Open(_ context.Context, o mcpserver.Opening) (mcpserver.Session,
 	return mcpserver.Session{Peer: p, Headers: m.headers()}, nil
 }
 
-// headers says that one of the servers is to know the headers of clients.
+// headers reports whether one of the servers is to know the headers of clients.
 func (m *Merge) headers() bool {
 	return slices.ContainsFunc(m.o.Parts, func(p Part) bool { return p.Server.o.Builtin })
 }

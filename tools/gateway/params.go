@@ -32,7 +32,7 @@ type params struct {
 	traceParent     string // the client's span, "" for none (SEP-414)
 }
 
-// modern says that the request is of the sessionless version.
+// modern reports whether the request is of the sessionless version.
 func (p params) modern() bool { return p.version >= "2026" }
 
 func paramsOf(m transport.Message) params {

@@ -15,7 +15,7 @@ type Profile struct {
 	// Cap is the text of one result in bytes that it is given whole. It lies under the size
 	// at which the client itself cuts, drops or moves a result away.
 	Cap limit.Bytes
-	// Defers says that it loads the definitions of tools when it wants them, where they are many.
+	// Defers is set when it loads the definitions of tools when it wants them, where they are many.
 	Defers bool
 }
 

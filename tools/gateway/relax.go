@@ -160,7 +160,7 @@ func relaxMember(value []byte, key string, root, refers bool, depth int) (out []
 	return out, err == nil
 }
 
-// isScalar says that the values of an enum or a const are such that a page has whole or not at all.
+// isScalar reports whether the values of an enum or a const are such that a page has whole or not at all.
 func isScalar(values []byte) bool {
 	if len(values) == 0 || values[0] != '[' {
 		return len(values) > 0 && values[0] != '{'

@@ -22,7 +22,7 @@ const DefaultMaxProcesses = 16
 
 // Dialing describes the use of a connection to a server.
 type Dialing struct {
-	// Shared says that several clients will use it. On standard streams it is then a
+	// Shared is set when several clients will use it. On standard streams it is then a
 	// process of all of them, with a Join method that gives each its own Peer.
 	Shared bool
 	// Header is of the client's HTTP request, for its Authorization, where a remote server
@@ -37,16 +37,16 @@ type ServerOptions struct {
 	// Dial makes a connection to the server and does not wait for it: mcpclient.Stdio or
 	// mcpclient.HTTP. Close of the Peer ends it.
 	Dial func(Dialing) transport.Peer
-	// Remote says that Dial's Peers speak streamable HTTP: a client of HTTP and of the same
+	// Remote is set when Dial's Peers speak streamable HTTP: a client of HTTP and of the same
 	// protocol version then has its session with the server itself.
 	Remote bool
 	// Address is the host of a remote server, with its port where that is not 443, for events.
 	Address string
-	// Builtin says that Dial's Peers are tools of this process (package builtin): they speak
+	// Builtin is set when Dial's Peers are tools of this process (package builtin): they speak
 	// both protocol versions, so that nothing is asked or bridged, they are given the headers of their
 	// clients' HTTP requests, and a session is not bounded by MaxProcesses.
 	Builtin bool
-	// Named says that the tools' names begin with Name and [Separator] already, so that nothing is put in front of them again.
+	// Named is set when the tools' names begin with Name and [Separator] already, so that nothing is put in front of them again.
 	Named    bool
 	Spool    *spool.Spool
 	Journal  *journal.Journal

@@ -47,14 +47,14 @@ type Options struct {
 	Query []string
 	// TempDir is the folder for files without a name; "" is the system's.
 	TempDir string
-	// Many says that several clients of the sessionless version use this one, so that ids
+	// Many is set when several clients of the sessionless version use this one, so that ids
 	// may repeat.
 	Many bool
 	// Bare leaves the tools that read kept results to somebody else, who calls them Names.
 	Bare  bool
 	Names result.Names
 
-	// through says that Next has the policy already, of several servers, and gives the name
+	// through is set when Next has the policy already, of several servers, and gives the name
 	// that a server's tool has here.
 	through func(server, tool string) (string, bool)
 }

@@ -56,7 +56,7 @@ type Settings struct {
 	MaxSearch int
 }
 
-// limitsOf gives the limits of a tool, with the defaults filled in.
+// limitsOf returns the limits of a tool, with the defaults filled in.
 func (s *Settings) limitsOf(tool string) Limits {
 	l, ok := s.Tools[tool]
 	if !ok {

@@ -82,7 +82,7 @@ const (
 	underWay   = "open"
 )
 
-// isStale says that a frame is progress of a request that has been answered.
+// isStale reports whether a frame is progress of a request that has been answered.
 func (s *Session) isStale(f *transport.Frame) bool {
 	if s.o.Many || !f.Whole() || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], []byte(progressed)) || jsonrpc.ScanStart(f.Head).Head.Method != progressed {
 		return false

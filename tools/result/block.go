@@ -98,7 +98,7 @@ func (b *block) holdRange(from, to int64) {
 	b.held = true
 }
 
-// readable says that the members of the block count as text.
+// readable reports whether the members of the block count as text.
 func (b *block) readable() bool { return b.hole < 0 && !b.held && b.media == 0 || b.kept > maxClip }
 
 // clip lets go of the text but for a beginning, if there is room for that.

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// BrokenOff says that a message ended before it was complete.
+// BrokenOff reports that a message ended before it was complete.
 type BrokenOff struct {
 	Bytes int64 // that came
 	Err   error // why, as the transport or the lexer has it
@@ -40,7 +40,7 @@ func brokenAt(err error) error {
 
 func (e *BrokenOff) Unwrap() error { return e.Err }
 
-// TooLarge says that a message is larger than Options.MaxFrame, in bytes.
+// TooLarge reports that a message is larger than Options.MaxFrame, in bytes.
 type TooLarge struct{ Max int64 }
 
 func (e *TooLarge) Error() string {
@@ -260,13 +260,13 @@ func (r *reading) id() jsonrpc.ID {
 	return r.o.ID
 }
 
-// paged says that the result is delivered as a page.
+// paged reports whether the result is delivered as a page.
 func (r *reading) paged() bool {
 	s := r.spoolWriter
 	return s.blocksOmitted || s.text > min(r.o.maxText(), maxPage) || r.listed(&s.prescan)
 }
 
-// listed says that a list in it is too long to be delivered whole.
+// listed reports whether a list in it is too long to be delivered whole.
 func (r *reading) listed(s *prescan) bool {
 	return r.o.MaxItems > 0 && (s.items > r.o.MaxItems || s.blocks > r.o.MaxItems)
 }

@@ -99,7 +99,7 @@ const (
 	fieldMessage                 // a string: error.message
 )
 
-// decoded says that the pieces of a field are its text, not its raw bytes.
+// decoded reports whether the pieces of a field are its text, not its raw bytes.
 func (f field) decoded() bool { return f == fieldText || f == fieldMessage }
 
 // inside returns the place that a value opens when it is a container that the lexer enters.

@@ -35,7 +35,7 @@ func (v *View) names() Names {
 	return n
 }
 
-// complete says that the result came to its end and nothing is to be added.
+// complete reports whether the result came to its end and nothing is to be added.
 func (v *View) complete() bool { return v.Page.Complete && v.cut() == "" }
 
 func (v *View) cut() string {

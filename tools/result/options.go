@@ -93,7 +93,7 @@ type Options struct {
 	// Contract is the tool's contract for structuredContent as clients were told it: then a page carries
 	// one that they take. nil leaves structuredContent out of pages.
 	Contract *Contract
-	// Modern says that the client speaks MCP 2026-07-28, whose results name their type.
+	// Modern is set when the client speaks MCP 2026-07-28, whose results name their type.
 	Modern bool
 	// Early is the time for a server to send before page 1 is delivered without its
 	// end; 0 waits for the end.
@@ -110,7 +110,7 @@ type Options struct {
 	Deliver func(*transport.Frame)
 }
 
-// task says that the result stands in a task.
+// task reports whether the result stands in a task.
 func (o *Options) task() bool { return o.Method == GetTask || o.Method == TaskStatus }
 
 // Outcome describes the delivery of a response.
@@ -120,11 +120,11 @@ type Outcome struct {
 	// Upstream and Delivered are the bytes of the message as the server sent it, and as
 	// the client got it.
 	Upstream, Delivered int64
-	// Spilled says that the result is in the spool, under Handle, with so many Items.
+	// Spilled is set when the result is in the spool, under Handle, with so many Items.
 	Spilled bool
 	Handle  string
 	Items   int64
-	// Failed says that the client got an error: the tool's (isError), the protocol's, or
+	// Failed is set when the client got an error: the tool's (isError), the protocol's, or
 	// one made here because the answer did not arrive whole.
 	Failed bool
 	// Cut says why the message was not read to its end, nil when it was: it broke off, was

@@ -51,7 +51,7 @@ func (s *prescan) close(p place) {
 	}
 }
 
-// knownKind says that the data of the block under way are media.
+// knownKind reports whether the data of the block under way are media.
 func (s *prescan) knownKind() bool {
 	switch string(s.kind) {
 	case `"image"`, `"audio"`, `"resource"`:

@@ -26,7 +26,7 @@ type Words interface {
 // Forgotten is a result that held certain words.
 type Forgotten struct {
 	Name string // the entry's, on the disk
-	// Blotted says that the words were written over, because somebody reads or writes the result at this moment. Others were removed.
+	// Blotted is set when the words were written over, because somebody reads or writes the result at this moment. Others were removed.
 	Blotted bool
 }
 

@@ -80,7 +80,7 @@ type Source struct {
 	// Call is the parameters of the call as they were sent, so that it can be made again.
 	// More than MaxCall bytes are not kept.
 	Call []byte
-	// ReadOnly says that the tool changes nothing, as it says of itself.
+	// ReadOnly is set when the tool changes nothing, as it says of itself.
 	ReadOnly bool
 	// PageBytes is the most that a page has, in bytes (DefaultPageBytes; at least 1 KiB).
 	PageBytes int
@@ -154,7 +154,7 @@ func (s Shape) Noun() string {
 
 // Final describes the end of a result.
 type Final struct {
-	// Error says that the tool reported failure.
+	// Error is set when the tool reported failure.
 	Error bool
 }
 
@@ -169,7 +169,7 @@ type Totals struct {
 	// Items counts the items, Pages the pages of PageItems items and PageBytes bytes.
 	Items, Pages         int64
 	PageItems, PageBytes int
-	// Complete says that the result has ended, so that the figures are final.
+	// Complete is set when the result has ended, so that the figures are final.
 	Complete bool
 	// Cut says why the result broke off; "" when it did not.
 	Cut string
@@ -211,7 +211,7 @@ type Page struct {
 	Omitted int
 }
 
-// HasNext says that there is, or will be, a page after this one.
+// HasNext reports whether there is, or will be, a page after this one.
 func (p Page) HasNext() bool { return !p.Complete || int64(p.Number) < p.TotalPages }
 
 // Piece is a range of what is stored: whole characters.

@@ -29,7 +29,7 @@ type rules struct {
 // envelopeOf returns the bytes of a page of pageBytes that are set aside for the envelope.
 func envelopeOf(pageBytes int64) int64 { return min(maxEnvelope, pageBytes/4) }
 
-// rulesFor gives the rules of a shape; wrapped says that an object may surround the items.
+// rulesFor returns the rules of a shape; wrapped is set when an object may surround the items.
 func rulesFor(shape Shape, items int, pageBytes int64, wrapped bool) rules {
 	budget := pageBytes
 	if wrapped {
@@ -38,13 +38,13 @@ func rulesFor(shape Shape, items int, pageBytes int64, wrapped bool) rules {
 	return rules{shape, items, budget}
 }
 
-// json says that pages are JSON.
+// json reports whether pages are JSON.
 func (r rules) json() bool { return r.shape == Array || r.shape == Object }
 
 // longest bounds a line, in bytes.
 func (r rules) longest() int64 { return min(maxLine, r.budget) }
 
-// omits says that an item of size bytes is left out of its page.
+// omits reports whether an item of size bytes is left out of its page.
 func (r rules) omits(size int64) bool { return r.json() && size > r.budget-2 }
 
 // paging is the page table of one run of items as it grows.
@@ -117,7 +117,7 @@ func (p *paging) err() error {
 	return nil
 }
 
-// paging gives an empty page table.
+// paging returns an empty page table.
 func (w *Writer) paging(r rules, begin int64) *paging {
 	if n := len(w.idlePagings); n > 0 {
 		p := w.idlePagings[n-1]

@@ -159,7 +159,7 @@ func (r *Result) remake(v *view) error {
 // for each of them.
 var maxRows int64 = 1 << 20
 
-// many says that the pages of a size may be more than a table should have.
+// many reports whether the pages of a size may be more than a table should have.
 func (m *meta) many(size int, budget int64) bool {
 	return m.Shape != Blocks && m.Items/int64(size)+2*(m.DocEnd-m.DocBegin)/budget > maxRows
 }

@@ -110,7 +110,7 @@ func (s *search) look(ctx context.Context, at int64) (int64, error) {
 	return u.end, s.match(ctx, u)
 }
 
-// continues says that a unit is a piece of a line that goes on.
+// continues reports whether a unit is a piece of a line that goes on.
 func (s *search) continues(u unit) bool {
 	if s.v.m.Shape != Lines || u.end >= s.v.m.DocEnd {
 		return false
@@ -146,7 +146,7 @@ func (s *search) locate(ctx context.Context, at int64) (unit, bool, error) {
 	return s.units[i], true, nil
 }
 
-// onPage says that a place lies on a page or behind it and before the next.
+// onPage reports whether a place lies on a page or behind it and before the next.
 func (s *search) onPage(page, at int64) bool {
 	a, err := s.v.pages.get(page)
 	if err != nil || a[1] > at {

@@ -71,7 +71,7 @@ type Count struct {
 	N    int64
 }
 
-// TooMany says that more items match than an agent can look at.
+// TooMany reports that more items match than an agent can look at.
 type TooMany struct {
 	Total int64 // exact
 	Max   int64

@@ -41,7 +41,7 @@ type table struct {
 	err     error
 }
 
-// errDamaged says that a table on disk is not what was written.
+// errDamaged reports that a table on disk is not what was written.
 type errDamaged struct{ what string }
 
 func (e *errDamaged) Error() string { return "the index is damaged: " + e.what }

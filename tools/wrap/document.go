@@ -117,7 +117,7 @@ func (d *document) unwrap(e entry, was map[string][]byte) error {
 
 func key(place []string) string { return strings.Join(place, "\x00") }
 
-// originals gives the entries of the backup that are wrapped in this file just as wrapping
+// originals returns the entries of the backup that are wrapped in this file just as wrapping
 // them would do it: by place, as text.
 func (d *document) originals(backup []byte) map[string][]byte {
 	was := map[string][]byte{}

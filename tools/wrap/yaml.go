@@ -32,7 +32,7 @@ func (yamlFormat) read(data []byte) (map[string]any, error) {
 	return value, nil
 }
 
-// numbered gives a list as an object of its indices, so that servers in lists have a place as all others do.
+// numbered returns a list as an object of its indices, so that servers in lists have a place as all others do.
 func numbered(v any) any {
 	list, ok := v.([]any)
 	if !ok {

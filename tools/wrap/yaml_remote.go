@@ -60,7 +60,7 @@ func (e *yamlEntry) leaf(p pair) (l leaf, ok bool) {
 	return leaf{name: p.key.Value, value: p.value.Value, key: key, text: text}, true
 }
 
-// set says that a key has a value that is not empty.
+// set reports whether a key has a value that is not empty.
 func (e *yamlEntry) set(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		n := yamlGet(e.node, key).value

@@ -88,7 +88,7 @@ func message(text, contextID string, task sdk.TaskID, hops int) *sdk.SendMessage
 	return &sdk.SendMessageRequest{Message: m}
 }
 
-// refused says that an agent did not take a message on.
+// refused reports whether an agent did not take a message on.
 func refused(err error) bool {
 	for _, kind := range []error{sdk.ErrTaskNotFound, sdk.ErrUnsupportedOperation, sdk.ErrInvalidParams, sdk.ErrInvalidRequest} {
 		if errors.Is(err, kind) {
@@ -98,7 +98,7 @@ func refused(err error) bool {
 	return false
 }
 
-// waits says that a task in this state waits for its client.
+// waits reports whether a task in this state waits for its client.
 func waits(s sdk.TaskState) bool {
 	return s == sdk.TaskStateInputRequired || s == sdk.TaskStateAuthRequired
 }
@@ -120,7 +120,7 @@ type exchange struct {
 	pile      pile
 }
 
-// settled says that nothing more is to come.
+// settled reports whether nothing more is to come.
 func (x *exchange) settled() bool {
 	return x.answered || x.state.Terminal() || waits(x.state) && !x.stale
 }

@@ -31,7 +31,7 @@ func newGate(home *url.URL, o *Options) *gate {
 	return g
 }
 
-// atHome says that an address is at the scheme, host and port of the agent's own.
+// atHome reports whether an address is at the scheme, host and port of the agent's own.
 func (g *gate) atHome(u *url.URL) bool {
 	return u.Scheme == g.home.Scheme && strings.EqualFold(u.Hostname(), g.home.Hostname()) && portOf(u) == portOf(g.home)
 }

@@ -24,14 +24,14 @@ const recordBytes = 64
 
 // The errors of logs and readers.
 var (
-	// ErrFull says that there are MaxLogs logs and none has ended.
+	// ErrFull reports that there are MaxLogs logs and none has ended.
 	ErrFull = errors.New("too many tasks run at once; wait for one to end, or raise the limit of tasks")
-	// ErrReaders says that a log has MaxReaders readers.
+	// ErrReaders reports that a log has MaxReaders readers.
 	ErrReaders = errors.New("too many clients read this task; close one of its streams")
-	// ErrAhead says that a reader wants to begin behind a number that was not given out yet:
+	// ErrAhead reports that a reader wants to begin behind a number that was not given out yet:
 	// it is another log's, of before a restart.
 	ErrAhead = errors.New("the number of the last event is higher than any event's; begin with a snapshot")
-	// ErrRemoved says that the log, or the reader, is gone.
+	// ErrRemoved reports that the log, or the reader, is gone.
 	ErrRemoved = errors.New("the task's events are not kept any more; ask for the task")
 )
 

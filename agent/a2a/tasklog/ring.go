@@ -13,7 +13,7 @@ type Record struct {
 	Time time.Time
 	// Payload is shared by all readers: nobody may change it.
 	Payload []byte
-	// Terminal says that it is the task's last.
+	// Terminal is set when it is the task's last.
 	Terminal bool
 
 	missed bool // nobody read when it came

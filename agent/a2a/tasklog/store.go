@@ -83,7 +83,7 @@ type Task struct {
 	Context string
 	Owner   string // whoever may list it
 	State   string
-	// Ended says that State is one of those that end a task.
+	// Ended is set when State is one of those that end a task.
 	Ended bool
 	// Time is the task's own, of its state.
 	Time time.Time

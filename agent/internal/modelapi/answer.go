@@ -21,7 +21,7 @@ type Event struct {
 
 // Answer is the body of an answer.
 type Answer struct {
-	// Whole says that it is one JSON value, and no stream: some servers know no other.
+	// Whole is set when it is one JSON value, and no stream: some servers know no other.
 	Whole bool
 
 	x    *Exchange

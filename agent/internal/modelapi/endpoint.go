@@ -31,7 +31,7 @@ const (
 	maxError = 64 << 10
 )
 
-// How long an endpoint may say nothing. Models that think before they write are silent for
+// Bounds of an endpoint's silence. Models that think before they write are silent for
 // minutes where their provider sends no sign of life; one that has begun is not.
 const (
 	DefaultPatience = 5 * time.Minute

@@ -19,7 +19,7 @@ const (
 	Sessionless
 )
 
-// String gives "legacy", "modern" or "unknown".
+// String returns "legacy", "modern" or "unknown".
 func (e ProtocolVersion) String() string {
 	return [...]string{"unknown", "legacy", "modern"}[min(e, 2)]
 }
@@ -93,5 +93,5 @@ func token() string {
 
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// levelOf gives the place of a log level, -1 for none that is known.
+// levelOf returns the place of a log level, -1 for none that is known.
 func levelOf(name string) int { return slices.Index(levels, name) }

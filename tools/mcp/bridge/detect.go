@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Undecided says that a server's answer to the probe tells nothing of its protocol version: it wants
+// Undecided reports that a server's answer to the probe tells nothing of its protocol version: it wants
 // credentials, or something before it is out of order. It is not to be remembered.
 type Undecided struct {
 	Server string

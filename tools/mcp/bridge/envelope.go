@@ -30,7 +30,7 @@ type envelope struct {
 // maxKey is the longest key that is looked for, with its quotes and every letter escaped.
 const maxKey = 2 + 6*len("method")
 
-// settled says that nothing more is to be edited.
+// settled reports whether nothing more is to be edited.
 func (e *envelope) settled() bool {
 	return e.sawID && e.sawResult && !e.drop
 }
@@ -126,7 +126,7 @@ func (e *envelope) open(c byte) bool {
 	return false
 }
 
-// keyEnds says that the colon belongs to a key that was collected, and normalises it.
+// keyEnds reports whether the colon belongs to a key that was collected, and normalises it.
 func (e *envelope) keyEnds() bool {
 	if len(e.key) < 2 || !e.object || e.depth != 1 {
 		return false

@@ -15,7 +15,7 @@ const (
 	pieceBytes = 4 << 10
 )
 
-// errUnread says that nobody reads any more.
+// errUnread reports that nobody reads any more.
 var errUnread = errors.New("nobody reads the answer any more")
 
 // conduit is a bounded pipe from a tool that writes its text to the reader of the message. What was written can be read at

@@ -82,7 +82,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Stats tells the counts.
+// Stats returns the counts.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

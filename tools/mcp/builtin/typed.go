@@ -53,7 +53,7 @@ type field struct {
 	optional bool
 }
 
-// fieldsOf gives the fields of a struct that JSON has, in their order.
+// fieldsOf returns the fields of a struct that JSON has, in their order.
 func fieldsOf(t reflect.Type) []field {
 	var all []field
 	if t.Kind() != reflect.Struct {
@@ -124,7 +124,7 @@ func plain(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// readsItself says that a type takes JSON in its own way.
+// readsItself reports whether a type takes JSON in its own way.
 func readsItself(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) ||
 		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())

@@ -23,7 +23,7 @@ type client struct {
 	bytes     int
 }
 
-// What waits for somebody to listen: enough for what a server says while a client gets
+// Bounds of messages that wait for a listener: enough for those of a server while a client gets
 // ready, in messages and bytes.
 const (
 	maxWaiting      = 64

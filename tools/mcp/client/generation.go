@@ -17,8 +17,8 @@ const (
 	firstPause = 250 * time.Millisecond
 	maxPause   = 30 * time.Second
 	longLife   = time.Minute
-	// giveUpAfter is after how many lives in a row without one answer messages are refused
-	// for maxPause.
+	// giveUpAfter is the number of lives in a row without one answer after which messages are
+	// refused for maxPause.
 	giveUpAfter = 5
 	// stuck bounds a read of the standard output of a server that has ended: when it takes
 	// longer, somebody else holds the pipe, and nothing more of the server is in it.

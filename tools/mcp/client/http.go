@@ -224,7 +224,7 @@ func (r *Remote) displayURL() string {
 	return r.url.Scheme + "://" + r.url.Host + strings.Join(parts, "/")
 }
 
-// Unreachable says that no answer came from a server.
+// Unreachable reports that no answer came from a server.
 type Unreachable struct {
 	Server, URL string
 	Err         error
@@ -234,10 +234,10 @@ func (e *Unreachable) Error() string {
 	return fmt.Sprintf("cannot reach the MCP server %s at %s: %v; check that it is running and that the URL is right", e.Server, e.URL, e.Err)
 }
 
-// Unwrap gives what went wrong.
+// Unwrap returns the cause.
 func (e *Unreachable) Unwrap() error { return e.Err }
 
-// CutError says that an answer ended before its response was whole. The request was not
+// CutError reports that an answer ended before its response was whole. The request was not
 // sent again.
 type CutError struct {
 	Server, URL string
@@ -248,10 +248,10 @@ func (e *CutError) Error() string {
 	return fmt.Sprintf("the answer of the MCP server %s at %s broke off: %v; the request was not repeated: check what it did before you repeat it", e.Server, e.URL, e.Err)
 }
 
-// Unwrap gives what went wrong.
+// Unwrap returns the cause.
 func (e *CutError) Unwrap() error { return e.Err }
 
-// StatusError says that a server refused a message over HTTP.
+// StatusError reports that a server refused a message over HTTP.
 type StatusError struct {
 	Server, URL, Method string
 	Status              int

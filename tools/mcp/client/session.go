@@ -122,7 +122,7 @@ func (x *exchange) own(ctx context.Context) {
 	}
 }
 
-// errSessionRenewed says that the message was refused for the session that it named, and may be sent again in the new one.
+// errSessionRenewed reports that the message was refused for the session that it named, and may be sent again in the new one.
 var errSessionRenewed = errors.New("a new session was begun")
 
 // followedDone is a receiver that closes over when Done was called.

@@ -33,7 +33,7 @@ const (
 	maxOpen = 4096
 )
 
-// ErrClosed says that the connection was closed by its owner.
+// ErrClosed reports that the connection was closed by its owner.
 var ErrClosed = errors.New("the connection to the MCP server was closed")
 
 // ErrCancelled ends a request that its client took back with notifications/cancelled. It

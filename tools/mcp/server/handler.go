@@ -74,7 +74,7 @@ func orDefault[T int | int64 | time.Duration](v, d T) T {
 	return v
 }
 
-// Stats tells the counts.
+// Stats returns the counts.
 func (h *Handler) Stats() Stats {
 	h.mu.Lock()
 	sessions := len(h.sessions)

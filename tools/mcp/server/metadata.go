@@ -60,7 +60,7 @@ func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func
 	})
 }
 
-// isOf says that the document is of the server at upstream as clients check that: the same
+// isOf reports whether the document is of the server at upstream as clients check that: the same
 // origin, and a path that the server's begins with.
 func isOf(document []byte, upstream *url.URL) bool {
 	text, ok := rawjson.Text(document, "resource")

@@ -45,11 +45,11 @@ type Opening struct {
 	Header http.Header
 	// Principal is the result of [Options.Principal].
 	Principal string
-	// Modern says that the client speaks MCP 2026-07-28 or later: there is no session. The
+	// Modern is set when the client speaks MCP 2026-07-28 or later: there is no session. The
 	// Session is then used for all of the principal's modern requests, whose ids may repeat:
 	// the Receiver tells them apart, as does an id of the peer's own upstream.
 	Modern bool
-	// Begins says that Message is initialize, which begins a session. When neither Modern
+	// Begins is set when Message is initialize, which begins a session. When neither Modern
 	// nor Begins is set the client goes on with a session that is not known here: it can
 	// only be the server's own (Passed), else Open returns ErrNoSession.
 	Begins bool
@@ -61,16 +61,16 @@ type Opening struct {
 type Session struct {
 	// Peer gets the client's messages. It is closed when the session ends.
 	Peer transport.Peer
-	// Passed says that the server speaks streamable HTTP itself, in the client's protocol version: its
+	// Passed is set when the server speaks streamable HTTP itself, in the client's protocol version: its
 	// status, headers, session ids and event ids reach the client unchanged, GET and DELETE
 	// reach the server ([transport.Ender]). Otherwise session and event ids are made here.
 	Passed bool
-	// Headers says that the Peer is to know the headers of the client's requests although the
+	// Headers is set when the Peer is to know the headers of the client's requests although the
 	// session is not passed: tools of this process that act with their client's credentials.
 	Headers bool
 }
 
-// ErrNoSession says that there is no such session: the client gets 404, which tells it to
+// ErrNoSession reports that there is no such session: the client gets 404, which tells it to
 // begin anew.
 var ErrNoSession = errors.New("there is no such session; begin a new one with initialize")
 

@@ -20,7 +20,7 @@ func ended(err error) error {
 	return err
 }
 
-// isEvents says that an answer is a stream of events.
+// isEvents reports whether an answer is a stream of events.
 func isEvents(header http.Header) bool {
 	name, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	return err == nil && name == eventStream

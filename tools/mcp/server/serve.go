@@ -184,7 +184,7 @@ func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error 
 	return c.sse.Write(fields, ev.data, nil)
 }
 
-// demandsEvents says that a passed server answers with events: its ids and pauses matter.
+// demandsEvents reports whether a passed server answers with events: its ids and pauses matter.
 func (st *stream) demandsEvents() bool {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()

@@ -43,15 +43,15 @@ type Frame struct {
 	// says that the message was broken off there. What is not read is skipped.
 	Rest  io.Reader
 	Event Event
-	// Paged says that the result is a page of its tool's own making, within Message.MaxText where that can be: it is not paged
+	// Paged is set when the result is a page of its tool's own making, within Message.MaxText where that can be: it is not paged
 	// once more.
 	Paged bool
 }
 
-// Whole says that Head is all of the message.
+// Whole reports whether Head is all of the message.
 func (f *Frame) Whole() bool { return f.Rest == nil }
 
-// Bare says that this is an event's fields without a message.
+// Bare reports whether this is an event's fields without a message.
 func (f *Frame) Bare() bool { return len(f.Head) == 0 && f.Rest == nil }
 
 // Reader reads the message from its beginning.
@@ -62,7 +62,7 @@ func (f *Frame) Reader() io.Reader {
 	return io.MultiReader(newBytes(f.Head), f.Rest)
 }
 
-// ErrTooLarge says that a message that must be held whole is larger than that may be.
+// ErrTooLarge reports that a message that must be held whole is larger than that may be.
 var ErrTooLarge = errors.New("the message is too large to be held in memory")
 
 // ReadAll makes the frame whole, up to max bytes in all; beyond it returns ErrTooLarge and

@@ -16,7 +16,7 @@ import (
 // prepared is a query that can be run.
 type prepared struct {
 	code *gojq.Code
-	// items says that it runs over stream and not over the whole document.
+	// items is set when it runs over stream and not over the whole document.
 	items  bool
 	stream *stream
 }
@@ -75,7 +75,7 @@ func large(o order, cut bool) *Error {
 		why, each, each, each, each, each, ItemBytes)
 }
 
-// syntax gives the error of a query that cannot be run, with the place where that is known.
+// syntax returns the error of a query that cannot be run, with the place where that is known.
 func syntax(query string, err error) *Error {
 	e := failf(Syntax, "the query is not valid jq: %v", err)
 	if p, ok := errors.AsType[*gojq.ParseError](err); ok {

@@ -53,7 +53,7 @@ type Request struct {
 	Document io.Reader
 	Size     int64 // of the document in bytes
 	Shape    Shape
-	// Broken says that the document ends in the middle. Then it is looked at item by item,
+	// Broken is set when the document ends in the middle. Then it is looked at item by item,
 	// and what came is all there is.
 	Broken bool
 	// Path leads by object keys to the main array or object of a JSON document, whose
@@ -76,7 +76,7 @@ type Answer struct {
 	// Output holds the values, one to a line, as JSON.
 	Output []byte
 	Values int64 // in Output, whole ones
-	// Cut says that there was more than MaxBytes. A value that did not fit is left out,
+	// Cut is set when there was more than MaxBytes. A value that did not fit is left out,
 	// unless it is the first: that one is cut.
 	Cut bool
 	// Items counts the items that were read, where the query went item by item; else 0.

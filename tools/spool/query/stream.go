@@ -16,7 +16,7 @@ type stream struct {
 	path  []string
 	shape Shape
 	limit int // of one item, in bytes
-	// broken says that the document's end in the middle is no news.
+	// broken is set when the document's end in the middle is no news.
 	broken bool
 
 	begun, object, ended bool
