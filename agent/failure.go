@@ -39,7 +39,7 @@ func (e *ModelError) Error() string {
 	return b.String()
 }
 
-// hint is the next step.
+// hint returns the next step.
 func (e *ModelError) hint() string {
 	switch e.Failure {
 	case Unreachable:

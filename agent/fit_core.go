@@ -89,7 +89,7 @@ func upstreamOf(info ModelInfo) string {
 	return info.Provider + "+" + info.URL
 }
 
-// narrowed is the window that is in force: after the agent ran out of memory a part of the whole.
+// narrowed returns the window that is in force: after the agent ran out of memory a part of the whole.
 func (c *core) narrowed(w models.Window) models.Window {
 	if c.rules.Breaker == nil {
 		return w

@@ -84,5 +84,5 @@ func (p *compactionPass) tooLarge(large *compact.DoesNotFit) error {
 	return e
 }
 
-// clipText is at most about n bytes of a text; no rune is split.
+// clipText returns at most about n bytes of a text; no rune is split.
 func clipText(s string, n int) string { return limit.Short(s, n) }

@@ -157,7 +157,7 @@ func (c *keyedMessages) merge(at int, edited Message) Message {
 	return m
 }
 
-// nameOf is the tool of a call, the newest with that id.
+// nameOf returns the tool of a call, the newest with that id.
 func nameOf(ms []Message, id string) string {
 	for _, m := range slices.Backward(ms) {
 		for _, call := range slices.Backward(m.Calls) {

@@ -166,7 +166,7 @@ func rename(ms []Message, strict bool) []Message {
 	return out
 }
 
-// fresh is an id like id that is not used.
+// fresh returns an id like id that is not used.
 func fresh(id string, strict bool, used map[string]bool) string {
 	if strict {
 		id = plainly(id)

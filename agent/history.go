@@ -11,7 +11,7 @@ func turns(ms []Message) []int {
 	return at
 }
 
-// shortened is a conversation within its bounds. One that is over them is cut to three quarters of them. If only the excess
+// shortened returns a conversation within its bounds. One that is over them is cut to three quarters of them. If only the excess
 // were cut, the conversation would be cut before every request, and each time the provider's cache of its beginning would be lost.
 func shortened(ms []Message, messages int) []Message {
 	if kept := cutHistory(ms, messages, int64(maxHistory)); len(kept) == len(ms) {

@@ -55,7 +55,7 @@ func (r *Run) loop() Result {
 	}
 }
 
-// answered is the result of a query that the model answered.
+// answered returns the result of a query that the model answered.
 func (r *Run) answered(message Message, got answer, last, cut bool) Result {
 	l := r.a.o.Limits
 	result := Result{Outcome: Completed, Answer: message.Text}
@@ -93,7 +93,7 @@ func stepsWere(n int) string {
 	return fmt.Sprintf("%d steps were", n)
 }
 
-// broken is the result of a query that failed before its answer was complete. The part of the answer that came is kept.
+// broken returns the result of a query that failed before its answer was complete. The part of the answer that came is kept.
 func (r *Run) broken(err error) Result {
 	text := r.state.streamedText()
 	result := r.failed(err)
@@ -125,7 +125,7 @@ func (r *Run) act(message Message, tell bool, stop Stop) (found string, err erro
 	return b.found, nil
 }
 
-// ended is the cause for which the query ended while its tools ran.
+// ended returns the cause for which the query ended while its tools ran.
 func (r *Run) ended() error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause

@@ -177,7 +177,7 @@ func (r *Run) fit(last bool, why string) (*Request, error) {
 	return req, nil
 }
 
-// madeRoom is the event for the room that the last fit made.
+// madeRoom returns the event for the room that the last fit made.
 func (r *Run) madeRoom(why string) journal.AgentRoom {
 	did := r.lastFit
 	return journal.AgentRoom{

@@ -249,13 +249,13 @@ func (r *Run) close() (err error) {
 	return errors.Join(settled, r.conv.Close())
 }
 
-// cancelled is the result of a query that was ended.
+// cancelled returns the result of a query that was ended.
 func (r *Run) cancelled() Result {
 	cause := context.Cause(r.ctx)
 	return Result{Outcome: Cancelled, Detail: why(cause, time.Since(r.started)), Err: cause}
 }
 
-// failed is the result of a query that err ended.
+// failed returns the result of a query that err ended.
 func (r *Run) failed(err error) Result {
 	var long *tooLong
 	var kept *notKept

@@ -152,7 +152,7 @@ func (h *queryState) unstream() string {
 	return text
 }
 
-// streamedText is the answer so far, with the parts that came before it.
+// streamedText returns the answer so far, with the parts that came before it.
 func (h *queryState) streamedText() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

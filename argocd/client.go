@@ -155,7 +155,7 @@ func parseBase(text string) (*url.URL, error) {
 // Name returns the user's name for the instance.
 func (c *Client) Name() string { return c.shared.o.Name }
 
-// URL is the base without a trailing slash, for links.
+// URL returns the base without a trailing slash, for links.
 func (c *Client) URL() string { return c.shared.o.URL }
 
 // As returns the same server with a user's own token; "" asks as nobody. It shares connections

@@ -70,7 +70,7 @@ func (c *tokenCommand) token(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// kept is the token that is still good.
+// kept returns the token that is still good.
 func (c *tokenCommand) kept() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

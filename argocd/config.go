@@ -110,7 +110,7 @@ func (f *configFile) wrong(n *yaml.Node, format string, values ...any) error {
 	return fmt.Errorf("%s:%d: %s", f.path, n.Line, fmt.Sprintf(format, values...))
 }
 
-// resolved is the node that an alias stands for.
+// resolved returns the node that an alias stands for.
 func resolved(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias
@@ -250,7 +250,7 @@ func sameServer(a, b string) bool {
 		(ua.Path == ub.Path || ua.Path == "" || ub.Path == "")
 }
 
-// portOf is the port, 443 where neither port nor scheme say something else.
+// portOf returns the port, 443 where neither port nor scheme say something else.
 func portOf(text string, u *url.URL) string {
 	if port := u.Port(); port != "" {
 		return port

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// baseFields are the leaf paths that every supported server honours in lists of applications:
+// baseFields returns the leaf paths that every supported server honours in lists of applications:
 // appFields of pkg/apiclient/application/forwarder_overwrite.go at v2.8.0. They did not
 // change until v3.2.0.
 func baseFields() []string {

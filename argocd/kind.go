@@ -51,7 +51,7 @@ type ListInfo struct {
 	Reread   bool  // it was null, as right after a server's start, and was read again
 }
 
-// values are the parameters of q that lists of kind honour, except fields.
+// values returns the parameters of q that lists of kind honour, except fields.
 func (q Query) values(kind Kind) url.Values {
 	v := url.Values{}
 	set := func(key, value string) {

@@ -107,7 +107,7 @@ func (c *Client) listAgain(ctx context.Context, kind Kind, r request, each func(
 	return info, nil
 }
 
-// list is one pass. It is unfilled when the items were null and the list told no version.
+// list makes one pass. It is unfilled when the items were null and the list told no version.
 func (c *Client) list(ctx context.Context, r request, each func(item []byte) error) (info ListInfo, unfilled bool, err error) {
 	a, err := c.send(ctx, r)
 	if err != nil {
@@ -282,5 +282,5 @@ func (s *splitter) elements(name string, each func(item []byte) error) error {
 	})
 }
 
-// shown is a path for people.
+// shown returns a path for people.
 func shown(path []string) string { return clean(strings.Join(path, "/"), 200) }

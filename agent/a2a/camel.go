@@ -59,7 +59,7 @@ func rename(body []byte, at, depth int, edits *[]rawjson.Edit) {
 	}
 }
 
-// jsonName is the JSON name of a field of A2A's requests (a2a.proto, 1.0); "" for what is none.
+// jsonName returns the JSON name of a field of A2A's requests (a2a.proto, 1.0); "" for what is none.
 func jsonName(field string) string {
 	switch field {
 	case "task_id":

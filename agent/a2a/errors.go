@@ -22,7 +22,7 @@ var ErrTooLarge = errors.New("a2a: too large")
 // ErrClosed reports that the server was closed.
 var ErrClosed = errors.New("a2a: the server is closed")
 
-// grpcName is the name that google.rpc.Status has for an HTTP status that refuse uses.
+// grpcName returns the name that google.rpc.Status has for an HTTP status that refuse uses.
 func grpcName(status int) string {
 	switch status {
 	case http.StatusNotFound:

@@ -131,7 +131,7 @@ func (s *Server) readBody(out *stream, r *http.Request) ([]byte, int, error) {
 	return body, 0, nil
 }
 
-// versionOf is the protocol version that a request names; "" when it names none.
+// versionOf returns the protocol version that a request names; "" when it names none.
 func versionOf(r *http.Request) (string, error) {
 	asked := strings.TrimSpace(r.Header.Get(versionHeader))
 	if asked == "" {

@@ -165,7 +165,7 @@ func (s *Server) rememberMessage(message string, id sdk.TaskID) {
 	s.messages[message] = id
 }
 
-// taskOfMessage is the task that a message began.
+// taskOfMessage returns the task that a message began.
 func (s *Server) taskOfMessage(message string) (sdk.TaskID, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

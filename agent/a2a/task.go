@@ -307,5 +307,5 @@ func statusEvent(of sdk.TaskInfoProvider, state sdk.TaskState, text string, meta
 	return e
 }
 
-// tooBusy is the error for a client when a bound is reached.
+// tooBusy returns the error for a client when a bound is reached.
 func tooBusy(err error) error { return sdk.NewError(sdk.ErrServerError, err.Error()) }

@@ -259,7 +259,7 @@ func (a *answer) whole(body *modelapi.Answer) error {
 	return nil
 }
 
-// reply is the finished reply.
+// reply returns the finished reply.
 func (a *answer) reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{
 		Message: agent.Message{Role: agent.RoleAssistant},
@@ -308,7 +308,7 @@ func (p *part) arguments() string {
 	return string(p.input)
 }
 
-// thought is a thinking block in the form in which it is sent back; nil when the service would refuse it.
+// thought returns a thinking block in the form in which it is sent back; nil when the service would refuse it.
 func (p *part) thought(strict bool) json.RawMessage {
 	var v any
 	switch {

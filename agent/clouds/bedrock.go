@@ -90,7 +90,7 @@ func (b Bedrock) body(r *http.Request) (model, operation string, body []byte, er
 	return model, "/converse-stream", body, err
 }
 
-// escaped is a model's id in a path, with its colons and slashes (those of an ARN) encoded: so the signature is over what is sent.
+// escaped returns a model's id in a path, with its colons and slashes (those of an ARN) encoded: so the signature is over what is sent.
 func escaped(model string) string {
 	return strings.ReplaceAll(url.PathEscape(model), ":", "%3A")
 }

@@ -150,7 +150,7 @@ func form(ctx context.Context, at string, values url.Values) (*http.Request, err
 	return r, err
 }
 
-// Token is an access token.
+// Token returns an access token.
 func (g *Google) Token(ctx context.Context) (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -45,7 +45,7 @@ func choose(entries []entry, maxBytes, target int64) []bool {
 	return keep
 }
 
-// nextOf is the index of the next entry of a role behind i, or the number of entries.
+// nextOf returns the index of the next entry of a role behind i, or the number of entries.
 func nextOf(entries []entry, i int, role agent.Role) int {
 	for i++; i < len(entries); i++ {
 		if entries[i].role == role {

@@ -211,7 +211,7 @@ func (a *answer) grow(p *receivedPart) {
 	a.parts = append(a.parts, keptPart{Text: len(p.Text), Signature: p.Signature})
 }
 
-// reply is the finished reply.
+// reply returns the finished reply.
 func (a *answer) reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{
 		Message: agent.Message{Role: agent.RoleAssistant, Text: a.words.String(), Calls: a.calls},

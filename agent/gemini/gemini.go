@@ -106,7 +106,7 @@ func New(o Options) (*Model, error) {
 	return m, nil
 }
 
-// resource is a model's name in an address. A name with a slash is that of another collection, "tunedModels/mine".
+// resource returns a model's name in an address. A name with a slash is that of another collection, "tunedModels/mine".
 func resource(model string) string {
 	if collection, name, ok := strings.Cut(model, "/"); ok {
 		return url.PathEscape(collection) + "/" + url.PathEscape(name)

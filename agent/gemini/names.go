@@ -12,7 +12,7 @@ type toolNames struct {
 	led map[string]string // by the name that is sent
 }
 
-// out is the name to send. It depends on the name alone.
+// out returns the name to send. It depends on the name alone.
 func (n *toolNames) out(name string) string {
 	if name == "" || name[0] != '-' && (name[0] < '0' || name[0] > '9') {
 		return n.Out(name)
@@ -37,7 +37,7 @@ func (n *toolNames) learn(r *agent.Request) {
 	}
 }
 
-// back is the name of the tool that the model means.
+// back returns the name of the tool that the model means.
 func (n *toolNames) back(sent string) string {
 	if name, ok := n.led[sent]; ok {
 		return name

@@ -75,7 +75,7 @@ func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
 	return encoded, err
 }
 
-// request is the body to send: what Encode wrote, and the members that are known only when it fits.
+// request returns the body to send: what Encode wrote, and the members that are known only when it fits.
 func (m *Model) request(r *agent.Request) ([]byte, error) {
 	encoded := r.Encoded()
 	if encoded == nil {
@@ -150,7 +150,7 @@ func (m *Model) contents(list []agent.Message, names *toolNames) []content {
 	return out
 }
 
-// result is the response to a call. "output" and "error" are the members that the API's reference names.
+// result returns the response to a call. "output" and "error" are the members that the API's reference names.
 func result(one *agent.Message, name string, names *toolNames) sentPart {
 	if name == "" {
 		name = one.Name
@@ -162,7 +162,7 @@ func result(one *agent.Message, name string, names *toolNames) sentPart {
 	return sentPart{Response: &response{ID: modelapi.ID(one.CallID, maxID), Name: names.out(name), Response: map[string]string{member: one.Text}}}
 }
 
-// assistant is an answer as it came: texts, calls and signatures in their order.
+// assistant returns an answer as it came: texts, calls and signatures in their order.
 func (m *Model) assistant(one *agent.Message, names *toolNames) []sentPart {
 	var out []sentPart
 	done := make([]bool, len(one.Calls))

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Hog is the work of the tool hog's child: it takes so many MiB, touches every page of
+// Hog does the work of the tool hog's child: it takes so many MiB, touches every page of
 // them and reports on out, in lines, the MiB it has. Then it holds them until in ends, or
 // fails. in is the child's standard input: it ends with the process that started it, and
 // then Hog returns at once, also while it is still taking.

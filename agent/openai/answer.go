@@ -53,7 +53,7 @@ type usage struct {
 	Cached modelapi.Count `json:"cached_tokens"`           // Kimi
 }
 
-// quoted is the text of a JSON string; "" of anything else.
+// quoted returns the text of a JSON string; "" of anything else.
 func quoted(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
@@ -192,7 +192,7 @@ func (a *answer) say(content, refusal string) error {
 	return nil
 }
 
-// contentOf is the text of a content: a string, or a list, as Mistral's reasoning models write it.
+// contentOf returns the text of a content: a string, or a list, as Mistral's reasoning models write it.
 func contentOf(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '[' {
 		return quoted(raw)
@@ -325,7 +325,7 @@ func (a *answer) count(u *usage) {
 	a.usage = modelapi.Usage(int64(u.Prompt), int64(max(u.Details.Cached, u.Hit, u.Cached)), int64(u.Completion))
 }
 
-// reply is the finished reply.
+// reply returns the finished reply.
 func (a *answer) reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{Message: agent.Message{Role: agent.RoleAssistant, Text: a.said.String()}, Usage: a.usage}
 	kept := opaque{Model: model, Member: a.member, Reasoning: a.thought.String(), Details: a.details}

@@ -70,7 +70,7 @@ func sorted(specs []agent.ToolSpec) kinds {
 	return k
 }
 
-// argumentsOf are the names of a schema's properties; needs says that some are required.
+// argumentsOf returns the names of a schema's properties; needs says that some are required.
 func argumentsOf(schema json.RawMessage) (takes map[string]bool, needs bool) {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -86,7 +86,7 @@ func argumentsOf(schema json.RawMessage) (takes map[string]bool, needs bool) {
 	return takes, len(s.Required) > 0
 }
 
-// wordsOf are the words of a name, in lower case: list_all, listAll, SERVER__list-all.
+// wordsOf returns the words of a name, in lower case: list_all, listAll, SERVER__list-all.
 func wordsOf(name string) []string {
 	var b strings.Builder
 	lower := false

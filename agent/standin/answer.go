@@ -20,7 +20,7 @@ type reply struct {
 	calls   []call
 }
 
-// answer is a reply in the words of the server, as far as the answer may be long.
+// answer returns a reply in the words of the server, as far as the answer may be long.
 func (a *asked) answer(r reply) *modelserver.Answer {
 	out := &modelserver.Answer{
 		Model: Model, Fingerprint: Owner, Created: created, Stream: a.stream, IncludeUsage: a.usage, Refusal: r.refusal,
@@ -42,7 +42,7 @@ func (a *asked) answer(r reply) *modelserver.Answer {
 	return out
 }
 
-// shortened is as much of a text as so many tokens are, on the boundary of a rune, and how
+// shortened returns as much of a text as so many tokens are, on the boundary of a rune, and how
 // many tokens that is.
 func shortened(text string, most int) (string, int) {
 	all := tokens.O200K().Append(nil, []byte(text))

@@ -110,7 +110,7 @@ func (p *planner) ordered(c *clause, at int, t *tool) bool {
 	return true
 }
 
-// finder is the tool to look for something with: one that knows the subject, or any.
+// finder returns the tool to look for something with: one that knows the subject, or any.
 func (p *planner) finder(c *clause) *tool {
 	var any *tool
 	for i := range p.tools {
@@ -138,7 +138,7 @@ func (t *tool) covers(stems []string) bool {
 	return true
 }
 
-// search is the call of a finder for what a clause names.
+// search returns the call of a finder for what a clause names.
 func (t *tool) search(c *clause, name string) call {
 	a, used := arguments{}, map[int]bool{}
 	query := t.query()
@@ -204,7 +204,7 @@ func (t *tool) kinds(c *clause, a arguments, used map[int]bool) {
 	}
 }
 
-// best is the tool that a clause is about most, and its arguments. Points are whole where a
+// best returns the tool that a clause is about most, and its arguments. Points are whole where a
 // word of its name is said, and less where one is not.
 func (p *planner) best(c *clause) (*tool, arguments) {
 	stems := c.stems

@@ -38,7 +38,7 @@ func (p *planner) describe(t *turn, planned plan) string {
 	return strings.Join(sections, "\n\n") + signature
 }
 
-// shown are the calls whose results the answer is made of: of calls that are the same but
+// shown returns the calls whose results the answer is made of: of calls that are the same but
 // for the size of their page, and of those that were made again, the last.
 func (t *turn) shown() []made {
 	var all []made
@@ -74,7 +74,7 @@ func failed(text string) bool {
 	return troubles().MatchString(text[:min(len(text), 600)]) && strings.Count(text[:min(len(text), 4<<10)], "\n") < 12
 }
 
-// section is about one call.
+// section describes one call.
 func (p *planner) section(m made, planned plan) string {
 	v, rest, _ := readValue(m.result)
 	k, paged := keptIn(m.result)
@@ -113,7 +113,7 @@ func breakdown(v *value) string {
 	return text
 }
 
-// quoted is the beginning of a text, as it stands.
+// quoted returns the beginning of a text, as it stands.
 func quoted(text string) string {
 	var b strings.Builder
 	b.WriteString("```\n")
@@ -130,7 +130,7 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// structured is about a result that is JSON.
+// structured describes a result that is JSON.
 func (p *planner) structured(m made, v *value, rest string, planned plan) string {
 	var b strings.Builder
 	one := p.tool(m.name)
@@ -198,7 +198,7 @@ func nounOf(t *tool, name string, n int) string {
 	return strings.TrimSuffix(noun, "s")
 }
 
-// conditions are the arguments that narrowed a list.
+// conditions returns the arguments that narrowed a list.
 func conditions(arguments string) string {
 	v, _, _ := readValue(arguments)
 	if v == nil {

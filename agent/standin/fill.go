@@ -93,7 +93,7 @@ func (p *prop) put(a arguments, v string) {
 	a[p.name] = append(list, v)
 }
 
-// take returns a name that is left to an argument that has to be there.
+// take puts a name of the clause that no other argument has into an argument that has to be there.
 func (t *tool) take(p *prop, c *clause, a arguments, used map[int]bool) bool {
 	for i := range c.words {
 		if w := &c.words[i]; w.class == ident && !used[i] {
@@ -165,7 +165,7 @@ func (t *tool) vary(a arguments, i int) {
 	}
 }
 
-// amount is the number that is said for an argument, in its unit.
+// amount returns the number that is said for an argument, in its unit.
 func amount(p *prop, text string) (n int64, found bool) {
 	name := p.bare()
 	size := sized().FindStringSubmatch(text)
@@ -209,7 +209,7 @@ func amount(p *prop, text string) (n int64, found bool) {
 	return n, false
 }
 
-// spoken is the text that stands behind the name of a tool.
+// spoken returns the text that stands behind the name of a tool.
 func spoken(c *clause) string {
 	for _, w := range c.words {
 		if w.quoted {

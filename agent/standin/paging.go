@@ -171,7 +171,7 @@ func (p *planner) before(ms []message) (listing, bool) {
 	return listing{}, false
 }
 
-// example is a question that leads to a call.
+// example returns a question that leads to a call.
 func (p *planner) example() string {
 	for i := range p.tools {
 		if p.tools[i].lister && len(p.tools[i].stems) > 0 && p.tools[i].prop("page") != nil {

@@ -90,7 +90,7 @@ type clause struct {
 	plain bool
 }
 
-// text is the clause as it was, but for spaces.
+// text returns the clause as it was, but for spaces.
 func (c *clause) text() string {
 	var all []string
 	for _, w := range c.words {
@@ -99,7 +99,7 @@ func (c *clause) text() string {
 	return strings.Join(all, " ")
 }
 
-// of are the words of a class.
+// of returns the words of a class.
 func (c *clause) of(is class) []string {
 	var all []string
 	for _, w := range c.words {
@@ -293,7 +293,7 @@ func subjects(tools []tool) (about, values map[string]bool) {
 	return about, values
 }
 
-// plain is a value without case and punctuation.
+// plain returns a value without case and punctuation.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

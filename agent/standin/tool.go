@@ -30,7 +30,7 @@ type prop struct {
 	required          bool
 }
 
-// bare is the name without what some servers put in front of it.
+// bare returns the name without what some servers put in front of it.
 func (p *prop) bare() string { return strings.ToLower(strings.TrimPrefix(p.name, "param_")) }
 
 // takes reports whether values of that kind fit.

@@ -142,7 +142,7 @@ func (v *value) get(path ...string) *value {
 	return v
 }
 
-// str is a string member, "" when there is none.
+// str returns a string member, "" when there is none.
 func (v *value) str(path ...string) string {
 	if v = v.get(path...); v == nil || v.kind != '"' {
 		return ""

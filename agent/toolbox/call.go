@@ -217,7 +217,7 @@ func (w *pendingCall) Done(err error) {
 	close(w.done)
 }
 
-// output is the result of the call.
+// output returns the result of the call.
 func (w *pendingCall) output(ctx context.Context) (agent.Output, error) {
 	switch {
 	case w.answer != nil:

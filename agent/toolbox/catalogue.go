@@ -30,7 +30,7 @@ type entry struct {
 	parsed any
 }
 
-// rules is the parsed schema that arguments are checked against; nil checks nothing.
+// rules returns the parsed schema that arguments are checked against; nil checks nothing.
 func (e *entry) rules() any {
 	e.once.Do(func() {
 		if e.schema != nil {

@@ -280,7 +280,7 @@ func (l *serverSession) failure() error {
 	return fmt.Errorf("the MCP server %s has not answered yet", l.name)
 }
 
-// currentPeer is the connection of the session; nil when there is none.
+// currentPeer returns the connection of the session; nil when there is none.
 func (l *serverSession) currentPeer() transport.Peer {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -152,7 +152,7 @@ func wantedOf(schema any) string {
 	return ""
 }
 
-// compact is a value as JSON, cut.
+// compact returns a value as JSON, cut.
 func compact(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

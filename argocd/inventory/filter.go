@@ -83,7 +83,7 @@ func filterOf(r ListRequest) (f filter, err error) {
 	return f, nil
 }
 
-// sent is the part of a query that the server answers in full. Of several applications or
+// sent returns the part of a query that the server answers in full. Of several applications or
 // clusters of one name it gives one only, which may be one that another filter or the rights
 // of the user then take away (FilterByNameP of util/argo, filterClustersByName), and it
 // compares the repository with that of the first source (FilterByRepoP).

@@ -94,7 +94,7 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	}, nil
 }
 
-// keyOf is a digest of a question and of who asks it.
+// keyOf returns a digest of a question and of who asks it.
 func keyOf(what string, src Source, parts ...any) string {
 	text, err := json.Marshal(append([]any{what, src.Who(), src.URL()}, parts...))
 	if err != nil {
@@ -155,7 +155,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 	return ans, err
 }
 
-// notAnObject is the error for a list element that is not an object of its kind.
+// notAnObject returns the error for a list element that is not an object of its kind.
 func notAnObject(src Source, kind argocd.Kind, n int, err error) error {
 	return &argocd.Error{
 		Instance: src.Name(), Op: fmt.Sprintf("list %s", kind), Kind: argocd.Broken,

@@ -42,7 +42,7 @@ func elements(item []byte, span rawjson.Span, each func(i int, value rawjson.Spa
 	return nil
 }
 
-// text is the string at span of item, without a copy where it has no escapes; nil when
+// text returns the string at span of item, without a copy where it has no escapes; nil when
 // there is no string.
 func text(item []byte, span rawjson.Span) []byte {
 	if span.Len() < 2 || item[span.Start] != '"' {
@@ -115,7 +115,7 @@ const (
 	maxName = 256
 )
 
-// short is a text as a row has it: whole, or its beginning and a mark.
+// short returns a text as a row has it: whole, or its beginning and a mark.
 func short(value []byte) []byte { return clip(value, maxText) }
 
 // clip returns at most most bytes of a text; what is longer ends in "…".
@@ -176,7 +176,7 @@ func displayText(value []byte) []byte {
 	return []byte(line)
 }
 
-// address is a URL without the password that it may hold. Argo CD accepts
+// address returns a URL without the password that it may hold. Argo CD accepts
 // https://user:password@host/repo as a repository, and shows it to everyone.
 func address(value []byte) []byte {
 	scheme := bytes.Index(value, []byte("://"))

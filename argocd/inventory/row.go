@@ -14,7 +14,7 @@ const (
 	maxListed  = 2
 )
 
-// row is the summary of an object: JSON, at most a few hundred bytes as a rule. A fresh
+// row returns the summary of an object: JSON, at most a few hundred bytes as a rule. A fresh
 // copy: it does not lie in the bytes of the object.
 func (e *entry) row() []byte {
 	w := &writer{b: make([]byte, 0, 512)}

@@ -171,7 +171,7 @@ func (d destination) texts(at fieldPlace, see func(fieldPlace, []byte)) {
 	}
 }
 
-// masked is a text under a name as tools for single objects show it.
+// masked returns a text under a name as tools for single objects show it.
 func masked(name string, text []byte) []byte {
 	if len(text) == 0 {
 		return nil

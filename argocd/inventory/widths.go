@@ -67,7 +67,7 @@ func (w *Widths) add(e *entry, whole int) {
 	w.any = true
 }
 
-// least is the shortest row.
+// least returns the shortest row.
 func (e *entry) least(namespace []byte) []byte {
 	w := &writer{b: make([]byte, 0, 128)}
 	w.raw("{")

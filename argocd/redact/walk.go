@@ -112,7 +112,7 @@ func (w *walker) members(p valueContext) {
 	w.out = append(w.out, '}')
 }
 
-// memberContext is the context of a member of an object whose context is p.
+// memberContext returns the context of a member of an object whose context is p.
 func memberContext(p valueContext, mark byte, key string) valueContext {
 	in := valueContext{key: key, all: p.all, hide: p.all}
 	switch {
@@ -229,7 +229,7 @@ func (w *walker) noteLeftOut(size int) {
 	w.left = append(w.left, cut{string(w.path), size})
 }
 
-// plain is the text of a JSON string that stands in quotes.
+// plain returns the text of a JSON string that stands in quotes.
 func plain(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])

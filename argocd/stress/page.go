@@ -30,7 +30,7 @@ type page struct {
 // total returns the number of items on all pages.
 func (p *page) total() int { return p.Pagination.TotalItems }
 
-// rows are the items, of a search by kind, in one list.
+// rows returns the items, of a search by kind, in one list.
 func (p *page) rows() []row {
 	var all []row
 	add := func(kind string, items []json.RawMessage) {

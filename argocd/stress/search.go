@@ -138,7 +138,7 @@ func (c *caseRun) pageOutOfRange(ctx context.Context, tool string, last int, arg
 	c.pass()
 }
 
-// numbers are the whole numbers in a text.
+// numbers returns the whole numbers in a text.
 func numbers(text string) (all []int) {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
 		if n, err := strconv.Atoi(word); err == nil {

@@ -27,7 +27,7 @@ func (t *Toolset) detailTools() []builtin.Tool {
 	}
 }
 
-// where is the instance that arguments name.
+// where returns the instance that arguments name.
 func (t target) where() string { return t.Instance }
 
 // reading makes a tool that only reads. formerly maps the argument names of the Python
@@ -164,7 +164,7 @@ func (t *Toolset) object(c *builtin.Call, client *argocd.Client, raw []byte, d o
 	return pageResult(a)
 }
 
-// notObjectError is the error for valid JSON that is not the expected object: null, {}, or the answer of another kind of
+// notObjectError returns the error for valid JSON that is not the expected object: null, {}, or the answer of another kind of
 // server. Without this error it would be shown as an object without a status.
 func notObjectError(client *argocd.Client, what string) error {
 	return &argocd.Error{

@@ -149,7 +149,7 @@ func (d *differ) line(sign, path, what string, masked bool) {
 	d.lines = append(d.lines, sign+" "+clip(path, 400)+": "+what)
 }
 
-// keysOf are the keys of both, sorted.
+// keysOf returns the keys of both, sorted.
 func keysOf[V any](a, b map[string]V) []string {
 	keys := make([]string, 0, len(a)+len(b))
 	for key := range a {

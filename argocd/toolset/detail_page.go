@@ -132,7 +132,7 @@ func fitting[T row[T]](a paged[T], shown []T, pageSize, room int) (*builtin.Resu
 // tally counts names and gives the most frequent ones.
 type tally map[string]int
 
-// top is at most n of the counts, and the rest as "other".
+// top returns at most n of the counts, and the rest as "other".
 func (t tally) top(n int) tally {
 	if len(t) <= n {
 		return t

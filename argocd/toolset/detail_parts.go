@@ -20,7 +20,7 @@ type objectPart struct {
 // partHeader bounds an objectPart and the call for the next part in an answer, in bytes.
 const partHeader = 700
 
-// partOf is one part of an object, counted from 1, in an answer that has room for so many bytes of it.
+// partOf returns one part of an object, counted from 1, in an answer that has room for so many bytes of it.
 func partOf(object []byte, part, room int) (*objectPart, json.RawMessage, error) {
 	parts := split(object, room-partHeader)
 	part = max(1, part)

@@ -107,7 +107,7 @@ func (t *Toolset) resourceTool() builtin.Tool {
 		})
 }
 
-// at is the resource as the server's requests take it.
+// at returns the resource as the server's requests take it.
 func (in *resourceArguments) at(r treeRef) map[string][]string {
 	q := in.query()
 	set(q, "namespace", r.Namespace)

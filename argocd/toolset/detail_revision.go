@@ -117,7 +117,7 @@ func (d *desiredManifests) compare(r *managedResource) error {
 	return err
 }
 
-// withoutNamespace is a manifest without the namespace that it names, which the cluster drops of what has none.
+// withoutNamespace returns a manifest without the namespace that it names, which the cluster drops of what has none.
 func withoutNamespace(manifest string) (string, error) {
 	metadata, err := rawjson.Remove(rawjson.Get([]byte(manifest), "metadata").Of([]byte(manifest)), "namespace")
 	if err != nil {

@@ -203,7 +203,7 @@ func generatedOf(client *argocd.Client, raw []byte, full bool) (generatedRow, er
 	return r, nil
 }
 
-// object is the application set to run: one that exists, or one of these parts.
+// object returns the application set to run: one that exists, or one of these parts.
 func (in generateArguments) object(ctx context.Context, client *argocd.Client) (any, error) {
 	parts := len(in.Generators) > 0 || len(in.Template) > 0
 	switch {

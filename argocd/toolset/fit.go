@@ -19,7 +19,7 @@ func roomOfPage(room, rows, asked int) int {
 	return room
 }
 
-// droppableFields are the fields that rows lose to make a page smaller, all rows of the page alike, in the order of removal. What is
+// droppableFields returns the fields that rows lose to make a page smaller, all rows of the page alike, in the order of removal. What is
 // left at last are those of inventory.LeastFields: what an object is and how it is.
 func droppableFields() []string {
 	return []string{

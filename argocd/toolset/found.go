@@ -80,7 +80,7 @@ func (r *results) of(kind argocd.Kind) *[]json.RawMessage {
 	return &r.Applications
 }
 
-// draft is an answer without its results.
+// draft returns an answer without its results.
 func (t *Toolset) draft(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found) found {
 	answer := found{
 		Instance: t.instanceLabel(client), Query: in.Query, CaseSensitive: in.CaseSensitive, Literal: in.Literal,

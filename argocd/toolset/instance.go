@@ -31,7 +31,7 @@ const (
 	TokensRequire
 )
 
-// String is the policy's name in configuration.
+// String returns the policy's name in configuration.
 func (p TokenPolicy) String() string {
 	switch p {
 	case TokensOff:
@@ -112,7 +112,7 @@ func (t *Toolset) names() string {
 	return b.String()
 }
 
-// instanceLabel is the name of the instance where there are several, else "".
+// instanceLabel returns the name of the instance where there are several, else "".
 func (t *Toolset) instanceLabel(c *argocd.Client) string {
 	if len(t.o.Instances) == 1 {
 		return ""

@@ -36,7 +36,7 @@ func (p paging) clamped() paging {
 	return p
 }
 
-// following is the same paging for another page of that size. The default size need not be said.
+// following returns the same paging for another page of that size. The default size need not be said.
 func (p paging) following(page, size int) paging {
 	if p.PageSize == 0 && size == defaultPageSize {
 		size = 0
@@ -249,7 +249,7 @@ func wholeObjects(answer listing, part, room int, repeat func(part int) *nextCal
 	return pageResult(answer)
 }
 
-// pageResult is an answer that is not paged once more.
+// pageResult returns an answer that is not paged once more.
 func pageResult(answer any) (*builtin.Result, error) {
 	r, err := builtin.JSON(answer)
 	if err != nil {
@@ -291,7 +291,7 @@ func linkTemplate(base string, kind argocd.Kind) string {
 	return ""
 }
 
-// words are the values of an argument that takes several: one by one, or in one text with
+// words returns the values of an argument that takes several: one by one, or in one text with
 // commas between them, as models write both. No name in Argo CD has a comma.
 func words(values []string) (list []string) {
 	for _, value := range values {

@@ -69,7 +69,7 @@ func (p rowPage) within(room int) (*builtin.Result, error) {
 	return r, err
 }
 
-// rowWithout is a row without these fields, in the row's order.
+// rowWithout returns a row without these fields, in the row's order.
 func rowWithout(row json.RawMessage, fields []string) (json.RawMessage, error) {
 	out := append(make([]byte, 0, len(row)), '{')
 	for m, err := range rawjson.Members(row, 0) {
@@ -87,7 +87,7 @@ func rowWithout(row json.RawMessage, fields []string) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// worst is a pagination whose text is as long as that of any page of the question, whatever page size is asked for: what goes by it
+// worst returns a pagination whose text is as long as that of any page of the question, whatever page size is asked for: what goes by it
 // is the same for all of them.
 func worst(total int) inventory.Pagination {
 	return inventory.Pagination{

@@ -40,7 +40,7 @@ func (s progressSource) Who() string {
 	return s.Client.Who() + "\n" + s.only.key()
 }
 
-// List is the client's, watched.
+// List lists as the client does, and reports progress.
 func (s progressSource) List(ctx context.Context, kind argocd.Kind, q argocd.Query, each func(item []byte) error) (argocd.ListInfo, error) {
 	return s.Client.List(ctx, kind, q, func(item []byte) error {
 		if n := s.read.Add(1); n%progressEvery == 0 && s.progress != nil && !s.over.Load() {

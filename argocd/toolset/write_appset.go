@@ -86,7 +86,7 @@ func (in appsetCreateArgs) query() url.Values {
 	return q
 }
 
-// object is the set as the server takes it. Finalizers of one that is replaced stay: the
+// object returns the set as the server takes it. Finalizers of one that is replaced stay: the
 // server sets them to what it is given.
 func (in appsetCreateArgs) object(before any) map[string]any {
 	object := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": map[string]any{"name": in.Name}, "spec": map[string]any(in.Spec)}

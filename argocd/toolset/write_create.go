@@ -116,7 +116,7 @@ func validName(argument, name string) error {
 	return nil
 }
 
-// object is the application as the server takes it.
+// object returns the application as the server takes it.
 func (in createArgs) object() (map[string]any, error) {
 	if err := validName("name", in.Name); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ type rollbackRequest struct {
 	Project      string `json:"project,omitempty"`
 }
 
-// deploymentList is the deployments that one may go back to, in a sentence.
+// deploymentList returns the deployments that one may go back to, in a sentence.
 func deploymentList(known []string) string {
 	if len(known) == 0 {
 		return "none, as it has never been deployed"

@@ -21,7 +21,7 @@ type projectParts struct {
 	Spec         object              `json:"spec,omitempty" jsonschema:"JSON merge patch of the specification, for everything else: roles, syncWindows and so on"`
 }
 
-// patch is the merge patch that the parts come to.
+// patch returns the merge patch that the parts come to.
 func (p projectParts) patch() (map[string]any, error) {
 	if err := holdsMask("spec", map[string]any(p.Spec)); err != nil {
 		return nil, err

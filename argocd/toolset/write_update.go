@@ -132,7 +132,7 @@ func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArg
 // others, and status and operation, without a word (updateApp of server/application).
 var patchable = []string{"labels", "annotations", "finalizers"}
 
-// patch is the merge patch that the arguments come to.
+// patch returns the merge patch that the arguments come to.
 func (in updateArgs) patch(app *application, before any) (map[string]any, error) {
 	for key := range in.Metadata {
 		if !slices.Contains(patchable, key) {

@@ -179,7 +179,7 @@ func (b *book) touch(id string, now time.Time) *Session {
 	return s
 }
 
-// text is a short string in an object; "" where there is none, or it is longer than most bytes.
+// text returns a short string in an object; "" where there is none, or it is longer than most bytes.
 func text(object []byte, most int, keys ...string) string {
 	v := rawjson.Get(object, keys...)
 	if v.Len() < 2 || v.Len() > 6*most || object[v.Start] != '"' {
@@ -188,7 +188,7 @@ func text(object []byte, most int, keys ...string) string {
 	return clip(string(rawjson.Unquote(nil, v.Of(object))), most)
 }
 
-// number is a whole number in an object that is not negative; 0 where there is none.
+// number returns a whole number in an object that is not negative; 0 where there is none.
 func number(object []byte, keys ...string) int64 {
 	var n int64
 	for _, c := range rawjson.Get(object, keys...).Of(object) {

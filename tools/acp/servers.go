@@ -37,7 +37,7 @@ func behindGateway(line []byte, h jsonrpc.Head, gateway Gateway) ([]byte, int64)
 	return changed, wrapped
 }
 
-// serverEdits are the edits of one server, in their order; nil for one that has no command.
+// serverEdits returns the edits of one server, in their order; nil for one that has no command.
 func serverEdits(line []byte, server rawjson.Span, gateway Gateway) []rawjson.Edit {
 	if line[server.Start] != '{' {
 		return nil

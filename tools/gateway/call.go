@@ -141,7 +141,7 @@ func (c *call) bound(f *transport.Frame) {
 	if f.Rest != nil {
 		f = &transport.Frame{Head: f.Head, Rest: rest, Event: event, Paged: f.Paged}
 	}
-	if c.tool != "" && !c.task && c.limits.pages() {
+	if c.tool != "" && !c.task && c.limits.paged() {
 		o.MaxText = c.countOnce(f, o)
 	}
 	if f.Paged {

@@ -16,7 +16,7 @@ type contract struct {
 // contractOf reads a tool's outputSchema; nil where it is taken out because nothing that is said of a page would
 // validate. Addresses in it are not followed: a schema must not make the gateway ask anywhere.
 func contractOf(raw []byte, l Limits) *contract {
-	if !l.pages() || len(raw) > maxSchema {
+	if !l.paged() || len(raw) > maxSchema {
 		return nil
 	}
 	text, ok := relaxed(raw)
@@ -35,7 +35,7 @@ func contractOf(raw []byte, l Limits) *contract {
 	return c
 }
 
-// wrapOf is the member that is all of structuredContent, where it has one: servers of FastMCP and others wrap a
+// wrapOf returns the member that is all of structuredContent, where it has one: servers of FastMCP and others wrap a
 // result that is no object.
 func wrapOf(schema []byte) (key string) {
 	properties := rawjson.Get(schema, "properties")

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// LargeLevel is the level of an answer of so many bytes: "warning" over [WarnBytes], "alert" over [AlertBytes], else "".
+// LargeLevel returns the level of an answer of so many bytes: "warning" over [WarnBytes], "alert" over [AlertBytes], else "".
 // Both are levels of MCP's logging too.
 func LargeLevel(size int64) string {
 	switch {

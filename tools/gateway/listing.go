@@ -150,7 +150,7 @@ func editTool(t listed, s *Settings) []byte {
 		return raw
 	}
 	l := s.limitsOf(t.name)
-	if span := rawjson.Get(raw, "outputSchema"); !span.IsZero() && l.pages() {
+	if span := rawjson.Get(raw, "outputSchema"); !span.IsZero() && l.paged() {
 		var out []byte
 		var err error
 		if schema := contractOf(span.Of(raw), l); schema == nil {
@@ -165,8 +165,8 @@ func editTool(t listed, s *Settings) []byte {
 	return raw
 }
 
-// pages reports whether a result may be paged.
-func (l Limits) pages() bool { return l.Cap >= 0 || l.MaxItems > 0 }
+// paged reports whether a result may be paged.
+func (l Limits) paged() bool { return l.Cap >= 0 || l.MaxItems > 0 }
 
 func readOnly(tool []byte) bool {
 	v := rawjson.Get(tool, "annotations", "readOnlyHint")
@@ -188,7 +188,7 @@ func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 		}
 		l := s.limitsOf(t.name)
 		v := toolTraits{readOnly: readOnly(t.raw)}
-		if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && l.pages() {
+		if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && l.paged() {
 			v.schema = bytes.Clone(span.Of(t.raw))
 		}
 		traits[strings.Clone(t.name)] = v
@@ -225,8 +225,8 @@ var modernMembers = []struct{ key, value string }{
 	{"resultType", `"complete"`}, {"ttlMs", "0"}, {"cacheScope", `"private"`},
 }
 
-// ownList is the result of tools/list when a server has no tools at all.
-func ownList(n result.Names, modern bool) []byte {
+// emptyList returns the result of tools/list when a server has no tools at all.
+func emptyList(n result.Names, modern bool) []byte {
 	b := append([]byte(`{"tools":[`), bytes.Join(addedTools(n), []byte{','})...)
 	b = append(b, ']')
 	if modern {

@@ -348,5 +348,5 @@ func (n *negotiation) settle(v versions) {
 	default:
 		close(n.decided)
 	}
-	n.s.learned(n.s.speaks().and(v))
+	n.s.setVersions(n.s.speaks().merge(v))
 }

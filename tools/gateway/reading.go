@@ -59,7 +59,7 @@ func (s *Session) read(ctx context.Context, m transport.Message, p params, x *ex
 	}()
 }
 
-// readCap is the largest text that one read returns, in bytes.
+// readCap returns the largest text that one read returns, in bytes.
 func (s *Session) readCap(m transport.Message, p params) int {
 	l := s.o.Settings.limitsOf("")
 	switch {
@@ -261,7 +261,7 @@ func bounded(text string, maxBytes int) string {
 	return limit.Cut(text, maxBytes, func(n int) string { return fmt.Sprintf("\n[plimsoll: %d bytes are left out here]\n", n) })
 }
 
-// textBlocks is the result of a tool as several texts.
+// textBlocks returns the result of a tool as several texts.
 func textBlocks(id jsonrpc.ID, modern bool, texts ...string) []byte {
 	message := result.TextResult(id, texts[0], false, modern)
 	for _, text := range texts[1:] {

@@ -90,7 +90,7 @@ func NewServer(o ServerOptions) *Server {
 	return s
 }
 
-// Name is the server's.
+// Name returns the name of the server.
 func (s *Server) Name() string { return s.o.Name }
 
 // Named reports whether the server's tools have its name in front already.
@@ -142,7 +142,7 @@ func authorization(h http.Header) http.Header {
 	return nil
 }
 
-// Local is the connection to the server for one client on standard streams, of whatever protocol version.
+// Local returns the connection to the server for one client on standard streams, of whatever protocol version.
 func (s *Server) Local() transport.Peer { return newLocal(s) }
 
 // session puts the policy in front of a connection.
@@ -182,7 +182,7 @@ func (s *Server) Close() error {
 
 var errServerClosed = errors.New("the gateway is going down")
 
-// through is the connection to a remote server that passed-through sessions share.
+// through returns the connection to a remote server that passed-through sessions share.
 func (s *Server) through() transport.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,14 +207,14 @@ func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versio
 	first := transport.Message{Principal: o.Principal, Header: probing(o.Header)}
 	var err error
 	if v.unknown() || !fresh {
-		s.learned(versions{}) // it may be another server by now
+		s.setVersions(versions{}) // it may be another server by now
 		v, err = s.detect(ctx, noCloser{s.through()}, first)
 	}
 	// For an older client: a discovery need not name older versions that the server speaks too (that of the Python SDK 2.x does not).
 	if err == nil && !o.Modern && v.sessionless && !v.sessions && !v.refused {
 		v.sessions = initializes(ctx, noCloser{s.through()}, first)
 		v.refused = !v.sessions
-		s.learned(v)
+		s.setVersions(v)
 	}
 	if err != nil {
 		status := 0

@@ -234,8 +234,8 @@ func (s *Session) uncancellable(id jsonrpc.ID) {
 	s.mu.Unlock()
 }
 
-// ownID makes an id for a request of our own.
-func (s *Session) ownID() jsonrpc.ID {
+// newID makes an id for a request of our own.
+func (s *Session) newID() jsonrpc.ID {
 	return jsonrpc.ID(fmt.Sprintf("%q", fmt.Sprintf("%s%d", s.own, s.serial.Add(1))))
 }
 
@@ -249,7 +249,7 @@ func (s *Session) profile(p params) Profile {
 	return ProfileOf(s.client)
 }
 
-// protocol is the client's version, for events: only known ones, so that labels are few.
+// protocol returns the client's version, for events: only known ones, so that labels are few.
 func (s *Session) protocol(p params) string {
 	v := p.version
 	if v == "" {

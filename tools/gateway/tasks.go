@@ -48,7 +48,7 @@ func (r *recall) get(key string) string {
 	return r.words[key]
 }
 
-// taskTool is the tool of a task, so that its result is held to what the client was told of that tool.
+// taskTool returns the tool of a task, so that its result is held to what the client was told of that tool.
 func (s *Session) taskTool(principal, id string) string { return s.tasks.get(principal + "\x00" + id) }
 
 // noteTask remembers the tool of a call that was answered with a task: of 2026-07-28 the result is one, of 2025-11-25 it has one.

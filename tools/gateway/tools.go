@@ -49,7 +49,7 @@ const (
 	readOnlyHint = `"annotations":{"readOnlyHint":true,"openWorldHint":false}`
 )
 
-// addedTools are the raw definitions of the tools that read kept results, in the order in
+// addedTools returns the raw definitions of the tools that read kept results, in the order in
 // which they are listed.
 func addedTools(n result.Names) [][]byte {
 	tool := func(name, title, description, properties, required string) []byte {

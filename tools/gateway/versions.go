@@ -26,8 +26,8 @@ func (v versions) unknown() bool { return v == versions{} }
 // versionAge is the time after which a remote server's versions are asked for again: it may be replaced by a newer one.
 const versionAge = time.Hour
 
-// and merges two findings.
-func (v versions) and(more versions) versions {
+// merge merges two findings.
+func (v versions) merge(more versions) versions {
 	return versions{v.sessions || more.sessions, v.sessionless || more.sessionless, v.asked || more.asked, v.refused || more.refused}
 }
 
@@ -41,8 +41,8 @@ func (s *Server) detect(ctx context.Context, next transport.Peer, first transpor
 		return versions{}, err
 	}
 	out := versions{sessions: v == bridge.WithSessions, sessionless: v == bridge.Sessionless, asked: true}
-	out = s.speaks().and(out)
-	s.learned(out)
+	out = s.speaks().merge(out)
+	s.setVersions(out)
 	return out, nil
 }
 
@@ -56,7 +56,7 @@ func lacksVersion(status int) bool {
 	return status >= 400 && status < 500
 }
 
-func (s *Server) learned(v versions) {
+func (s *Server) setVersions(v versions) {
 	s.mu.Lock()
 	s.versions, s.learnedAt = v, time.Now()
 	s.mu.Unlock()

@@ -114,7 +114,7 @@ func (b *block) clip(capture func(int) bool) {
 // maxClip bounds the part of a text that is shown beside a page when the whole has no room, in bytes.
 const maxClip = 256
 
-// shown is the text that stands beside a page.
+// shown returns the text that stands beside a page.
 func (b *block) shown() []byte {
 	if b.whole || b.text == nil {
 		return b.text
@@ -123,7 +123,7 @@ func (b *block) shown() []byte {
 	return fmt.Appendf(nil, "%s\n[plimsoll: cut; all of this text has %s]", head, limit.Bytes(b.size).Human())
 }
 
-// with is the block with this text in its hole.
+// with returns the block with this text in its hole.
 func (b *block) with(text []byte) []seg {
 	if b.hole < 0 {
 		return b.segs

@@ -182,7 +182,7 @@ func (s *spoolWriter) blocksPart(c *composer, v *View, handle string) {
 	}
 }
 
-// textBlock is a text of ours: a block of content, an entry of contents.
+// textBlock returns a text of ours: a block of content, an entry of contents.
 func (s *spoolWriter) textBlock(handle string, text []byte, isJSON bool) []seg {
 	if s.o.Method == ReadResource {
 		kind := "text/plain"

@@ -19,12 +19,12 @@ type Contract struct {
 	Wrap string
 }
 
-// Stub is the structuredContent of a page of which nothing validates: the notice, and what stands in _meta.
+// Stub returns the structuredContent of a page of which nothing validates: the notice, and what stands in _meta.
 func Stub(notice string, meta []byte) []byte {
 	return append(append([]byte(`{"`+MetaKey+`":`), about(notice, meta)...), '}')
 }
 
-// about is the member of structuredContent that describes the page. Clients that give a model structuredContent in the
+// about returns the member of structuredContent that describes the page. Clients that give a model structuredContent in the
 // place of content (Claude Code and Codex do) have no other way to tell it.
 func about(notice string, meta []byte) []byte {
 	b := rawjson.Quote([]byte(`{"notice":`), notice)
@@ -48,7 +48,7 @@ func (k *Contract) page(v *View) []byte {
 	return nil
 }
 
-// wrapped is the page as an object; nil when it is none.
+// wrapped returns the page as an object; nil when it is none.
 func (k *Contract) wrapped(v *View) []byte {
 	switch {
 	case len(v.Page.Text) == 0:
@@ -72,7 +72,7 @@ func (k *Contract) validates(text []byte) bool {
 	return k.Schema != nil && json.Unmarshal(text, &value) == nil && k.Schema.Validate(value) == nil
 }
 
-// structuredPart is the structuredContent that is delivered, nil for none; v is the page that is delivered, nil when
+// structuredPart returns the structuredContent that is delivered, nil for none; v is the page that is delivered, nil when
 // the text is delivered whole.
 func (s *spoolWriter) structuredPart(v *View) []seg {
 	if s.structured != nil && !json.Valid(s.structured) {

@@ -84,7 +84,7 @@ func (r *reading) reason(err error) string {
 	return "[plimsoll] " + who + " did not arrive whole: " + shorten(err.Error(), 300) + "."
 }
 
-// unkept is the answer where a result is too large and the spool does not take it.
+// unkept returns the answer where a result is too large and the spool does not take it.
 func (s *spoolWriter) unkept(id jsonrpc.ID) []seg {
 	text := fmt.Sprintf("[plimsoll] The result has %s of text, more than may be delivered at once, and it could not be kept: %s. ",
 		limit.Bytes(s.text).Human(), shorten(s.failed.Error(), 300))

@@ -29,7 +29,7 @@ func (e *headAndTail) write(p []byte) {
 	}
 }
 
-// text is the whole in at most about max bytes, with a mark where some was taken out.
+// text returns the whole in at most about max bytes, with a mark where some was taken out.
 func (e *headAndTail) text() string {
 	gap := int(e.n) - len(e.head) - len(e.tail)
 	return limit.Cut(string(e.head)+string(e.tail), e.max, func(cut int) string {

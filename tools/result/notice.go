@@ -45,7 +45,7 @@ func (v *View) cut() string {
 	return v.Totals.Cut
 }
 
-// meta is the value of MetaKey, as JSON: exactly these members, sizes in bytes. sha256 is of the whole document, and is left
+// meta returns the value of MetaKey, as JSON: exactly these members, sizes in bytes. sha256 is of the whole document, and is left
 // out while that is not complete: two results with the same one say the same, whatever their handles.
 func (v *View) meta() []byte {
 	b := append([]byte(nil), `{"handle":`...)
@@ -131,7 +131,7 @@ func (v *View) serverPage() (how string, is bool) {
 	return "", v.Page.JSON && serverHasMore(v.Page.Text, items)
 }
 
-// example is a query that suits the document.
+// example returns a query that suits the document.
 func example(t spool.Totals) string {
 	path := "."
 	for _, key := range t.Path {

@@ -121,7 +121,7 @@ func (a *Account) note(server, tool string, to func(*tally)) {
 	a.signal()
 }
 
-// at is the tally of a tool, or of the others when there are too many.
+// at returns the tally of a tool, or of the others when there are too many.
 func at(tools map[string]*tally, tool string) *tally {
 	t := tools[tool]
 	if t == nil && len(tools) >= maxTools {

@@ -30,7 +30,7 @@ type tally struct {
 	Steps map[int]int64 `json:"steps,omitempty"` // calls that a server answered, by size
 }
 
-// step is the histogram's step of a size: the smallest n with size <= 2^(n/16).
+// step returns the histogram's step of a size: the smallest n with size <= 2^(n/16).
 func step(size int64) int {
 	if size <= 1 {
 		return 0
@@ -96,7 +96,7 @@ func (t *tally) sound() bool {
 	return true
 }
 
-// percentile is the nearest rank's size, in bytes.
+// percentile returns the nearest rank's size, in bytes.
 func (t *tally) percentile(part float64) int64 {
 	var total int64
 	for _, n := range t.Steps {

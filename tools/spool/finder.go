@@ -186,7 +186,7 @@ func (f *finder) items() int64 {
 	return 0
 }
 
-// growing is the page table that a reader can be given before the end.
+// growing returns the page table that a reader can be given before the end.
 func (f *finder) growing() *paging {
 	switch {
 	case f.mode == asLines:
@@ -228,7 +228,7 @@ func (f *finder) finish(cut bool) (*paging, error) {
 	return f.lines, f.err()
 }
 
-// largest is the object that holds nearly everything: the whole document, or what is in it
+// largest returns the object that holds nearly everything: the whole document, or what is in it
 // below keys, as long as there is little else.
 func (f *finder) largest() extent {
 	e := f.maps[0]

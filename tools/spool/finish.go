@@ -84,7 +84,7 @@ func (w *Writer) blockOf(p *part) error {
 	return w.blocks.err
 }
 
-// runeEnd is the last offset of at most off where a character begins.
+// runeEnd returns the last offset of at most off where a character begins.
 func runeEnd(text io.ReaderAt, off int64) (int64, error) {
 	var b [4]byte
 	from := max(0, off-3)
@@ -157,7 +157,7 @@ func (w *Writer) finish(cut string, failed bool) error {
 	})
 }
 
-// pagings are all page tables there are.
+// pagings returns all page tables there are.
 func (w *Writer) pagings() []*paging {
 	all := append(slices.Clone(w.idlePagings), w.frozenPaging)
 	for _, p := range []*part{w.best, w.other, w.part} {

@@ -75,7 +75,7 @@ func (l *lasting) Read(p []byte) (int, error) {
 	return l.r.Read(p[:min(len(p), 4<<10)])
 }
 
-// width is the most bytes that a match of the expression has; false when there is no such
+// width returns the most bytes that a match of the expression has; false when there is no such
 // bound, or when a match also goes by what is around it.
 func width(re *syntax.Regexp) (n int, ok bool) {
 	switch re.Op {

@@ -58,7 +58,7 @@ func (r *Result) Page(ctx context.Context, n, size int) (Page, error) {
 	}
 }
 
-// clamp is the page size that is used for the one that was asked for.
+// clamp returns the page size that is used for the one that was asked for.
 func clamp(shape Shape, size, def int) int {
 	_, maxBytes := shape.itemsOn(def)
 	if size <= 0 {

@@ -145,7 +145,7 @@ func foldable(runes []rune) (best []byte) {
 // common are the bytes of English and JSON from the most frequent on.
 const common = " e\"taoinsrhl,:dcu0m1fpgwyb.v-_/23{}k"
 
-// rarest is the place of the byte that a text is likely to have least of.
+// rarest returns the place of the byte that a text is likely to have least of.
 func rarest(literal []byte) (at int) {
 	best := -1
 	for i, c := range literal {

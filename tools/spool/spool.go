@@ -61,7 +61,7 @@ func Open(o Options) (*Spool, error) {
 	return s, nil
 }
 
-// Unusable is a spool for where none could be opened: it keeps nothing, and says err to everybody who wants something kept.
+// Unusable returns a spool for where none could be opened: it keeps nothing, and says err to everybody who wants something kept.
 func Unusable(err error) *Spool { return &Spool{unusable: err, closed: true} }
 
 // Dir returns the folder of the spool.

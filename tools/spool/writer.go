@@ -320,7 +320,7 @@ func (w *Writer) store(b []byte) error {
 	return nil
 }
 
-// grow is asked by the tables.
+// grow reserves n bytes for the tables.
 func (w *Writer) grow(n int64) error {
 	err := w.reserve(n)
 	if err == nil {

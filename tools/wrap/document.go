@@ -204,5 +204,5 @@ func cut(in map[string]any, place []string) {
 	}
 }
 
-// lineOf is the number of the line at an offset.
+// lineOf returns the number of the line at an offset.
 func lineOf(data []byte, at int) int { return bytes.Count(data[:min(at, len(data))], []byte{'\n'}) + 1 }

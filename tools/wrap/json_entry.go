@@ -95,7 +95,7 @@ func (e *jsonEntry) wrapping() (from int, ok bool) {
 	return wrapping(e.arguments())
 }
 
-// variables is the key of a server's environment.
+// variables returns the key of a server's environment.
 func (e *jsonEntry) variables() string {
 	if e.argv {
 		return "environment"

@@ -70,7 +70,7 @@ func Read(path string, data []byte, from Environment) ([]Startable, error) {
 	return out, nil
 }
 
-// at is the object below keys.
+// at returns the object below keys.
 func at(v map[string]any, keys []string) (map[string]any, bool) {
 	for _, k := range keys {
 		next, ok := v[k].(map[string]any)
@@ -196,7 +196,7 @@ func (f *fields) fail(err error) {
 	}
 }
 
-// text is a string, filled in; "" where there is none.
+// text returns a string, filled in; "" where there is none.
 func (f *fields) text(key string) string {
 	v, there := f.v[key]
 	if !there || v == nil {
@@ -230,7 +230,7 @@ func (f *fields) list(key string, values []any) (out []string) {
 	return out
 }
 
-// pairs are the members of an object, by name. Numbers and booleans are taken for what they are written as, as clients do.
+// pairs returns the members of an object, by name. Numbers and booleans are taken for what they are written as, as clients do.
 func (f *fields) pairs(key string) (out []header) {
 	v, there := f.v[key]
 	if !there || v == nil {
@@ -305,7 +305,7 @@ func (e Environment) fill(text string) (string, error) {
 	return out, failed
 }
 
-// variable is the value of one that has to be set.
+// variable returns the value of one that has to be set.
 func (e Environment) variable(name string) (string, error) {
 	if v := e.Getenv(name); v != "" {
 		return v, nil

@@ -35,7 +35,7 @@ func (e *tomlEntry) server() Server {
 
 func (e *tomlEntry) place() []string { return []string{table, e.key} }
 
-// text is nil: an entry has no one place.
+// text returns nil: an entry has no one place.
 func (e *tomlEntry) text() []byte { return nil }
 
 // get finds the assignment of a key of the entry.
@@ -81,7 +81,7 @@ func (e *tomlEntry) under(key string) (all []header, at []assignment, ok bool) {
 
 func (e *tomlEntry) command() (string, bool) { return e.word("command") }
 
-// word is the text of a key of the entry.
+// word returns the text of a key of the entry.
 func (e *tomlEntry) word(key string) (string, bool) {
 	a, ok := e.get(key)
 	if !ok {
@@ -132,7 +132,7 @@ func (e *tomlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	return nil, whyNo
 }
 
-// headers is the key of the headers that go to an address.
+// headers returns the key of the headers that go to an address.
 func (e *tomlEntry) headers() string {
 	if e.listed {
 		return "headers"

@@ -245,7 +245,7 @@ func (w *starter) Plain(data []byte) []byte {
 	return plain
 }
 
-// entry is a found server's entry as plain JSON, of these keys only (all when none are named).
+// entry returns a found server's entry as plain JSON, of these keys only (all when none are named).
 func (w *starter) entry(f found, keys []string) []byte {
 	if f.toml != nil {
 		return nil

@@ -137,7 +137,7 @@ func unplan(path string, data, backup []byte, agents bool) (Change, error) {
 	return change, nil
 }
 
-// variants are the options that the wrapped entries of a file may have been made with.
+// variants returns the options that the wrapped entries of a file may have been made with.
 func variants(path string, data []byte, agents bool) []Options {
 	d, err := parse(path, data, agents)
 	if err != nil {

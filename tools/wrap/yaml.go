@@ -45,7 +45,7 @@ func numbered(v any) any {
 	return byIndex
 }
 
-// yamlValue is a node without its position. An alias stays one: it is compared, never followed.
+// yamlValue returns a node without its position. An alias stays one: it is compared, never followed.
 func yamlValue(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:

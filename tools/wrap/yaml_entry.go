@@ -30,7 +30,7 @@ func (e *yamlEntry) server() Server {
 
 func (e *yamlEntry) place() []string { return e.path }
 
-// text is nil: where an entry ends is not known to the byte.
+// text returns nil: where an entry ends is not known to the byte.
 func (e *yamlEntry) text() []byte { return nil }
 
 func (e *yamlEntry) command() (string, bool) {
@@ -63,7 +63,7 @@ func (e *yamlEntry) wrapped() bool {
 	return ok
 }
 
-// offset is the place of a node in the file; the parser counts characters.
+// offset returns the place of a node in the file; the parser counts characters.
 func (e *yamlEntry) offset(n *yaml.Node) int {
 	at := 0
 	if bytes.HasPrefix(e.d.data, mark) {

@@ -17,7 +17,7 @@ const (
 	whySSE            = "it speaks HTTP+SSE, which MCP has given up: name its address for streamable HTTP"
 )
 
-// variables is the key of the variables of a server that is started.
+// variables returns the key of the variables of a server that is started.
 func (e *yamlEntry) variables() string {
 	if e.client == goose {
 		return "envs"
@@ -31,7 +31,7 @@ type leaf struct {
 	key, text   span
 }
 
-// leaves are the members of a mapping; ok is false where one is in another form.
+// leaves returns the members of a mapping; ok is false where one is in another form.
 func (e *yamlEntry) leaves(n *yaml.Node) (all []leaf, ok bool) {
 	if n.Kind != yaml.MappingNode {
 		return nil, false

@@ -79,7 +79,7 @@ func (x *exchange) news(s sdk.TaskStatus, about map[string]any) {
 	x.call.Progress(float64(x.events), 0, x.a.o.Name+": "+text)
 }
 
-// stateOf is a state in words: TASK_STATE_INPUT_REQUIRED is "input required".
+// stateOf returns a state in words: TASK_STATE_INPUT_REQUIRED is "input required".
 func stateOf(s sdk.TaskState) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.String(), "TASK_STATE_")), "_", " ")
 }
@@ -120,7 +120,7 @@ func (x *exchange) artifact(a *sdk.Artifact, more bool) {
 	}
 }
 
-// textOf is a part of a message or artifact in text. A file that is none is only named.
+// textOf returns a part of a message or artifact in text. A file that is none is only named.
 func textOf(p *sdk.Part) string {
 	if p == nil {
 		return ""

@@ -43,7 +43,7 @@ type card struct {
 // skill is one tool.
 type skill struct{ name, title, description string }
 
-// current is the card, read anew where it is old. One that cannot be read any more does not replace the last one.
+// current returns the card, read anew where it is old. One that cannot be read any more does not replace the last one.
 func (a *Agent) current(ctx context.Context, fresh bool) (*card, error) {
 	select {
 	case a.reading <- struct{}{}:
@@ -135,7 +135,7 @@ func (a *Agent) parse(ctx context.Context, body []byte) (*card, error) {
 	}, nil
 }
 
-// skills are the tools of a card; of one without skills it is the agent itself.
+// skills returns the tools of a card; of one without skills it is the agent itself.
 func (a *Agent) skills(about *sdk.AgentCard) []skill {
 	given := about.Skills
 	if len(given) == 0 {
@@ -197,7 +197,7 @@ func (c *card) serve(p *peer) (*builtin.Server, error) {
 	return builtin.New(o)
 }
 
-// jsonOf is a value as JSON, for a model to read.
+// jsonOf returns a value as JSON, for a model to read.
 func jsonOf(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

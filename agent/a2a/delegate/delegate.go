@@ -159,7 +159,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// plainly is an error without the address in it, which may have a secret in its query.
+// plainly returns an error without the address in it, which may have a secret in its query.
 func plainly(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -29,7 +29,7 @@ type Log struct {
 	stats   LogStats
 }
 
-// Task is the task's id.
+// Task returns the task's id.
 func (l *Log) Task() string { return l.task }
 
 // Append adds an event and returns its number, 0 when the task has ended or the log is gone.
@@ -161,7 +161,7 @@ func (l *Log) Reopen() (dropped uint64) {
 	return dropped
 }
 
-// Last is the number of the newest event, 0 before the first.
+// Last returns the number of the newest event, 0 before the first.
 func (l *Log) Last() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,7 +187,7 @@ func (l *Log) state() State {
 	return Open
 }
 
-// Stats are the counts of this log.
+// Stats returns the counts of this log.
 func (l *Log) Stats() LogStats {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -77,7 +77,7 @@ func (l *Log) enter(where func(last uint64) (uint64, error)) (*Reader, error) {
 	return &Reader{log: l, pos: pos}, nil
 }
 
-// Position is the number of the event that was read last.
+// Position returns the number of the event that was read last.
 func (r *Reader) Position() uint64 { return r.pos }
 
 // Snapshot moves the reader behind the newest event, and calls f with its number like

@@ -48,7 +48,7 @@ type counts struct {
 	logsRefused, untold                                  atomic.Uint64
 }
 
-// Stats are the counts of all logs together.
+// Stats returns the counts of all logs together.
 func (s *Logs) Stats() Stats {
 	s.mu.Lock()
 	logs := len(s.logs)

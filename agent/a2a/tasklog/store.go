@@ -209,7 +209,7 @@ func (s *Store) closeFolder() {
 	}
 }
 
-// Stats are the store's counts.
+// Stats returns the store's counts.
 func (s *Store) Stats() StoreStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

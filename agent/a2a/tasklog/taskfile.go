@@ -44,7 +44,7 @@ type taskHeader struct {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// keyOf is the name of a task's file: ids come from outside and may be any text.
+// keyOf returns the name of a task's file: ids come from outside and may be any text.
 func keyOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:16])

@@ -119,7 +119,7 @@ func transport() *http.Transport {
 // Info returns the model and its address.
 func (e *Endpoint) Info() agent.ModelInfo { return e.info }
 
-// Shown is an address without its secrets: without user, password, query and fragment.
+// Shown returns an address without its secrets: without user, password, query and fragment.
 func Shown(u *url.URL) string {
 	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	return clean(plain.String())

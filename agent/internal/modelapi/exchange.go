@@ -59,7 +59,7 @@ func (e *Endpoint) Begin(ctx context.Context) *Exchange {
 	return x
 }
 
-// Context is the context for the request.
+// Context returns the context for the request.
 func (x *Exchange) Context() context.Context { return x.ctx }
 
 // Close ends the exchange, and its connection when the answer was not read to its end.
@@ -125,12 +125,12 @@ func (x *Exchange) Take(n int) error {
 	return nil
 }
 
-// Broken is the failure of an answer that is incomplete or malformed.
+// Broken returns the failure of an answer that is incomplete or malformed.
 func (x *Exchange) Broken(what string, err error) error {
 	return x.fail(&agent.ModelError{Failure: agent.Broken, Text: what, Err: x.e.redact(err)})
 }
 
-// Oversized is the failure of an answer that is larger than is accepted. It is not tried again: a second one would be as large.
+// Oversized returns the failure of an answer that is larger than is accepted. It is not tried again: a second one would be as large.
 func (x *Exchange) Oversized(what string) error {
 	return x.fail(&agent.ModelError{Failure: agent.Oversized, Text: what})
 }
@@ -142,7 +142,7 @@ func (x *Exchange) fail(e *agent.ModelError) error {
 	return e
 }
 
-// Failure is the error for the agent's loop: the context's own error when that has ended, otherwise an *agent.ModelError.
+// Failure returns the error for the agent's loop: the context's own error when that has ended, otherwise an *agent.ModelError.
 func (x *Exchange) Failure(err error) error {
 	switch {
 	case x.parent.Err() != nil:
@@ -168,7 +168,7 @@ func (x *Exchange) silent() error {
 	return x.fail(&agent.ModelError{Failure: agent.Unreachable, Text: fmt.Sprintf("no answer within %s", x.wait), Err: errSilent})
 }
 
-// unanswered is the failure of a request without an answer.
+// unanswered returns the failure of a request without an answer.
 func (x *Exchange) unanswered(err error) error {
 	switch {
 	case x.parent.Err() != nil:
@@ -186,7 +186,7 @@ func (x *Exchange) unanswered(err error) error {
 	return x.fail(e)
 }
 
-// plain is the text of an error without the address, which may hold a credential.
+// plain returns the text of an error without the address, which may hold a credential.
 func plain(err error) string {
 	if err == nil {
 		return ""

@@ -20,7 +20,7 @@ const maxAfter = 24 * time.Hour
 
 const noReason = "no reason is given"
 
-// refusal is the failure of an answer with an error status.
+// refusal returns the failure of an answer with an error status.
 func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 	contentType := res.Header.Get("Content-Type")
 	html := isHTML(contentType, body)
@@ -101,7 +101,7 @@ func (w errorText) has(any ...string) bool {
 	return false
 }
 
-// failure is the kind of an error that is not about length. Status 0 is an error in a stream that began well.
+// failure returns the kind of an error that is not about length. Status 0 is an error in a stream that began well.
 func (w errorText) failure(status int, model string) agent.Failure {
 	text := strings.ToLower(w.text)
 	about := strings.Contains(text, "model") || model != "" && strings.Contains(text, strings.ToLower(model))

@@ -11,7 +11,7 @@ import (
 // maxTokens is more than any request has; some servers report absurd numbers.
 const maxTokens = 1 << 40
 
-// Usage is a provider's count. Input includes cached tokens.
+// Usage returns a provider's count. Input includes cached tokens.
 func Usage(input, cached, output int64) agent.Usage {
 	sane := func(n int64) int { return int(min(max(n, 0), maxTokens)) }
 	return agent.Usage{Input: sane(input), Cached: min(sane(cached), sane(input)), Output: sane(output)}

@@ -227,7 +227,7 @@ func (d *Detector) batch() (Finding, bool) {
 	return cycleOf(d.calls[len(d.calls)-n:], batches), true
 }
 
-// cycleOf is a finding about calls that came so many times.
+// cycleOf returns a finding about calls that came so many times.
 func cycleOf(calls []seen, times int) Finding {
 	const maxShown = 4
 	var names []string
@@ -306,7 +306,7 @@ func errorsOf(s streak) Finding {
 // advice ends each nudge.
 const advice = "Do something else, or answer the user now with what you know, and say what is missing."
 
-// clip is a name as it is kept and shown, in memory of its own.
+// clip returns a name as it is kept and shown, in memory of its own.
 func clip(name string) string {
 	return strings.Clone(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

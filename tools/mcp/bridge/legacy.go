@@ -112,7 +112,7 @@ func (l *legacy) reply(to transport.Receiver, id jsonrpc.ID, make func() ([]byte
 	}
 }
 
-// initialize is answered from server/discover.
+// initialize answers initialize from server/discover.
 func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, error) {
 	params := m.Head.Params.Of(m.Raw)
 	version, _ := rawjson.Text(params, "protocolVersion")

@@ -96,7 +96,7 @@ func isEmpty(object []byte) bool {
 
 func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
-// short is a peer's words, cut to what an error may repeat of them.
+// short returns a peer's words, cut to what an error may repeat of them.
 func short(text string) string {
 	return strings.TrimSpace(limit.Cut(strings.ToValidUTF8(text, "?"), maxErrorOut, func(int) string { return " … " }))
 }

@@ -258,7 +258,7 @@ func (d *decoder) table(dst, raw []byte, t reflect.Type, at string) []byte {
 	return append(dst, '}')
 }
 
-// nested is the array or object that a model wrote as a string; else raw as it is.
+// nested returns the array or object that a model wrote as a string; else raw as it is.
 func nested(raw []byte, opens byte) []byte {
 	if raw[0] != '"' {
 		return raw
@@ -278,7 +278,7 @@ func text(raw []byte) string {
 	return strings.TrimSpace(string(rawjson.Unquote(nil, raw)))
 }
 
-// number is a JSON number, with or without quotes around it; "" is none.
+// number returns a JSON number, with or without quotes around it; "" is none.
 func number(raw []byte) string {
 	n := text(raw)
 	if n == "" || strings.IndexByte("-0123456789", n[0]) < 0 || !json.Valid([]byte(n)) {
@@ -287,7 +287,7 @@ func number(raw []byte) string {
 	return n
 }
 
-// whole is a number without a fraction in digits: 20 for 20.0 and 2e1; "" is none.
+// whole returns a number without a fraction in digits: 20 for 20.0 and 2e1; "" is none.
 func whole(raw []byte) string {
 	n := number(raw)
 	if !strings.ContainsAny(n, ".eE") {

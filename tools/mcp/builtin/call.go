@@ -118,7 +118,7 @@ func failure(err error) *Result {
 	return &Result{Text: clip(text, maxErrorText), IsError: true}
 }
 
-// begin is the message up to its text.
+// begin returns the message up to its text.
 func (c *call) begin(isError bool) []byte {
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), c.id...)
 	b = append(b, `,"result":{`...)

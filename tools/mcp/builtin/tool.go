@@ -64,7 +64,7 @@ type Result struct {
 	Paged bool
 }
 
-// JSON is the result with v as compact JSON, in which <, > and & stay as they are.
+// JSON returns the result with v as compact JSON, in which <, > and & stay as they are.
 func JSON(v any) (*Result, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Typed is a tool whose arguments are an A, a struct with json tags. Its Input, unless t has
+// Typed returns a tool whose arguments are an A, a struct with json tags. Its Input, unless t has
 // one, is inferred: `jsonschema:"…"` tags are the descriptions, no other arguments are
 // allowed, and those are optional that are pointers or have omitempty or omitzero.
 //
@@ -77,7 +77,7 @@ func fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// inferred is the schema of a struct.
+// inferred returns the schema of a struct.
 func inferred(t reflect.Type) (json.RawMessage, error) {
 	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},

@@ -80,7 +80,7 @@ func (s *Server) large(g *generation, head []byte, rest io.Reader) {
 	}
 }
 
-// alone is the id of the only open request, and how many there are.
+// alone returns the id of the only open request, and how many there are.
 func (s *Server) alone() (jsonrpc.ID, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *Server) notification(f *transport.Frame, h jsonrpc.Head) {
 	s.toListener(s.receiverOf(), f)
 }
 
-// receiverOf is the client that the server's own messages go to.
+// receiverOf returns the client that the server's own messages go to.
 func (s *Server) receiverOf() *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -211,7 +211,7 @@ func (r *Remote) oldWay() *Server {
 	return r.fallback
 }
 
-// displayURL is the URL as it may be shown: without user, password and query, and with an ellipsis for what in its path may be
+// displayURL returns the URL as it may be shown: without user, password and query, and with an ellipsis for what in its path may be
 // a key, as some hosts of MCP servers have it there.
 func (r *Remote) displayURL() string {
 	parts := strings.Split(r.url.Path, "/")
@@ -296,7 +296,7 @@ func (r *Remote) refused(m transport.Message, status int, body []byte) *StatusEr
 	return e
 }
 
-// reason is an error of net/http without the URL, which may hold secrets.
+// reason returns an error of net/http without the URL, which may hold secrets.
 func reason(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

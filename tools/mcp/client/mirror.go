@@ -56,7 +56,7 @@ func (r *Remote) mirror(h http.Header, m *transport.Message) {
 	}
 }
 
-// primitive is the text of a string, an integer or a truth value.
+// primitive returns the text of a string, an integer or a truth value.
 func primitive(raw []byte) (string, bool) {
 	switch {
 	case len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || string(raw) == "null":

@@ -174,7 +174,7 @@ func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 	to.Done(r.closing(ctx))
 }
 
-// closing is the end of a stream that its listener or Close ended.
+// closing returns the end of a stream that its listener or Close ended.
 func (r *Remote) closing(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed

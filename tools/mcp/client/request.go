@@ -113,7 +113,7 @@ func (u *unzipped) Read(p []byte) (int, error) {
 
 func (u *unzipped) Close() error { return u.under.Close() }
 
-// mediaType is the type of a body without its parameters.
+// mediaType returns the type of a body without its parameters.
 func mediaType(h http.Header) string {
 	name, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil {
@@ -178,7 +178,7 @@ func (x *exchange) passBody(ctx context.Context, method string) {
 	x.to.Done(err)
 }
 
-// cut is the error for an answer that ended with err before its response.
+// cut returns the error for an answer that ended with err before its response.
 func (x *exchange) cut(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -36,7 +36,7 @@ type session struct {
 	number      int           // sessions so far
 }
 
-// ownHeader are the headers of a request that is made here. m is nil when it is no message.
+// ownHeader returns the headers of a request that is made here. m is nil when it is no message.
 func (r *Remote) ownHeader(m *transport.Message) http.Header {
 	h := http.Header{}
 	r.mu.Lock()

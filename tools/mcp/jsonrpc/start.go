@@ -84,7 +84,7 @@ func space(b []byte, at int) int {
 	return at
 }
 
-// idOf is the id that raw is: "" when it is null, too long or no string or number of JSON.
+// idOf returns the id that raw is: "" when it is null, too long or no string or number of JSON.
 // It is held to the letter of JSON, where rawjson is lenient (00, 1e, "\q"), for an answer
 // repeats it.
 func idOf(raw []byte) ID {

@@ -143,7 +143,7 @@ func decodeName(value string) (string, bool) {
 	return value, true
 }
 
-// modernStatus is the HTTP status that goes with an error of a modern server.
+// modernStatus returns the HTTP status that goes with an error of a modern server.
 func modernStatus(code int64) int {
 	switch code {
 	case jsonrpc.CodeMethod:

@@ -20,7 +20,7 @@ import (
 // maxOrder bounds the line that the parent sends: the query, escaped, and a path.
 const maxOrder = 8 * MaxQuery
 
-// Main is the child: it reads an order and a document from its standard input, writes the
+// Main runs the child: it reads an order and a document from its standard input, writes the
 // values to standard output and a report to standard error, and returns the exit status.
 func Main() int {
 	// Before anything else: from here on the process can neither open nor write a file.

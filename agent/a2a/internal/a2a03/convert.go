@@ -153,7 +153,7 @@ func oldTask(t *sdk.Task) *task {
 	return out
 }
 
-// oldEvent is an event, a task or a message as 0.3 has it; nil of nothing.
+// oldEvent returns an event, a task or a message as 0.3 has it; nil of nothing.
 func oldEvent(event sdk.Event) any {
 	switch e := event.(type) {
 	case *sdk.Message:

@@ -22,7 +22,7 @@ type Options struct {
 	Panicked func(caught any) error
 }
 
-// misread is the error of a request whose JSON is not what it has to be.
+// misread returns the error of a request whose JSON is not what it has to be.
 func misread(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if e.Field == "" {

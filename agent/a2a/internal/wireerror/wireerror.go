@@ -36,7 +36,7 @@ var known = []struct {
 // internal is JSON-RPC's code for an error of the server itself.
 const internal = -32603
 
-// Code is the code that JSON-RPC has for an error.
+// Code returns the code that JSON-RPC has for an error.
 func Code(err error) int {
 	for _, k := range known {
 		if errors.Is(err, k.err) {
@@ -53,7 +53,7 @@ type Object struct {
 	Data    []*errordetails.Typed `json:"data,omitempty"`
 }
 
-// RPC is an error as JSON-RPC has it.
+// RPC returns an error as JSON-RPC has it.
 func RPC(err error) *Object {
 	reason := sdk.ErrInternalError
 	for _, k := range known {
