@@ -123,8 +123,8 @@ func (b *block) shown() []byte {
 	return fmt.Appendf(nil, "%s\n[plimsoll: cut; all of this text has %s]", head, limit.Bytes(b.size).Human())
 }
 
-// with returns the block with this text in its hole.
-func (b *block) with(text []byte) []seg {
+// fill returns the block with this text in its hole.
+func (b *block) fill(text []byte) []seg {
 	if b.hole < 0 {
 		return b.segs
 	}
@@ -145,12 +145,12 @@ func (m *members) add(key, value []byte) {
 	m.raw = append(append(append(m.raw, key...), ':'), value...)
 }
 
-// sound reports whether a member can be part of a message that must be valid JSON.
-func sound(key, value []byte) bool {
+// isValidMember reports whether a member can be part of a message that must be valid JSON.
+func isValidMember(key, value []byte) bool {
 	return len(key) > 1 && json.Valid(key) && json.Valid(value)
 }
 
-// is reports whether a raw value is this string.
-func is(raw []byte, text string) bool {
+// isString reports whether a raw value is this string.
+func isString(raw []byte, text string) bool {
 	return len(raw) > 1 && raw[0] == '"' && bytes.Equal(rawjson.Unquote(nil, raw), []byte(text))
 }

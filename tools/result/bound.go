@@ -29,8 +29,8 @@ func (e *BrokenOff) Error() string {
 // SyntaxError names the place where a message is malformed.
 type SyntaxError = jsonstream.SyntaxError
 
-// brokenAt says so of a message that the lexer cannot follow.
-func brokenAt(err error) error {
+// syntaxError says so of a message that the lexer cannot follow.
+func syntaxError(err error) error {
 	e := &BrokenOff{Err: err}
 	if at, ok := errors.AsType[*SyntaxError](err); ok {
 		e.Bytes = at.Offset
@@ -167,19 +167,19 @@ func (r *reading) take(p []byte, held bool) error {
 		return &TooLarge{MaxTask}
 	}
 	if r.prescan.text > r.o.maxText() || r.prescan.answers && (r.prescan.media > r.o.maxMedia() || r.prescan.meta > MaxMeta) || r.prescan.overhead(r.raw.size) {
-		return r.toSpool()
+		return r.startSpooling()
 	}
 	if r.lexerErr != nil && r.raw.size > r.o.textBudget() {
 		// Short nonsense is for the client to judge; how much of a long one a model would
 		// read nobody can say.
-		return brokenAt(r.lexerErr)
+		return syntaxError(r.lexerErr)
 	}
 	return nil
 }
 
 func (r *reading) takeSpill(p []byte) error {
 	if err := r.lexer.Feed(p); err != nil {
-		return brokenAt(err)
+		return syntaxError(err)
 	}
 	s := r.spoolWriter
 	if s.stop != nil {
@@ -198,9 +198,9 @@ func (r *reading) takeSpill(p []byte) error {
 // progressEvery is the shortest time between two reports of progress: as often as a person looks.
 const progressEvery = 500 * time.Millisecond
 
-// toSpool decides that the message is composed: what came of it is read again, into the
+// startSpooling decides that the message is composed: what came of it is read again, into the
 // spool, and what follows will be.
-func (r *reading) toSpool() error {
+func (r *reading) startSpooling() error {
 	s := &spoolWriter{o: &r.o}
 	r.spoolWriter = s
 	s.maxItems = r.o.MaxItems
@@ -227,7 +227,7 @@ func (r *reading) toSpool() error {
 		n, err := from.Read(chunk[:])
 		if n > 0 {
 			if err := r.lexer.Feed(chunk[:n]); err != nil {
-				return brokenAt(err)
+				return syntaxError(err)
 			}
 		}
 		if err == io.EOF {
@@ -291,9 +291,9 @@ func (r *reading) finish(err error) {
 		}
 		switch {
 		case r.lexerErr == nil && r.listed(&r.prescan):
-			err = r.toSpool()
+			err = r.startSpooling()
 		case r.lexerErr != nil && r.raw.size > r.o.textBudget():
-			err = brokenAt(r.lexerErr)
+			err = syntaxError(r.lexerErr)
 		default:
 			r.out.ID, r.out.Failed = r.id(), r.prescan.failed
 			r.deliverRaw()
@@ -301,12 +301,12 @@ func (r *reading) finish(err error) {
 		}
 	}
 	if r.spoolWriter == nil && r.prescan.text > 0 && r.o.Spool != nil && !r.prescan.failed {
-		_ = r.toSpool() // so that what came can be read
+		_ = r.startSpooling() // so that what came can be read
 	}
 	r.out.ID = r.id()
 	if r.spoolWriter != nil && err == nil {
 		if lost := r.lexer.Finish(); lost != nil {
-			err = brokenAt(lost)
+			err = syntaxError(lost)
 		}
 	}
 	if err != nil {
@@ -357,7 +357,7 @@ func (r *reading) complete() {
 	if s.failed != nil && (r.paged() || r.delivered) {
 		r.out.Cut = s.failed
 		r.out.Failed, r.out.Spilled, r.out.Handle = s.prescan.failed || r.o.Method == ReadResource, false, ""
-		r.deliver(s.unkept(r.out.ID), &s.kept)
+		r.deliver(s.unkeptAnswer(r.out.ID), &s.kept)
 		return
 	}
 	segs, failed := s.composeResult(r.out.ID, view, r.out.Handle)

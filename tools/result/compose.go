@@ -167,14 +167,14 @@ func (s *spoolWriter) blocksPart(c *composer, v *View, handle string) {
 		case v != nil && v.Totals.Part == b.part:
 			placed = true
 			c.next()
-			c.splice(b.with(v.Page.Text)...)
+			c.splice(b.fill(v.Page.Text)...)
 		case v != nil && v.Totals.Shape == spool.Blocks:
 			if !placed {
 				page()
 			}
 		case b.text != nil || b.whole:
 			c.next()
-			c.splice(b.with(b.shown())...)
+			c.splice(b.fill(b.shown())...)
 		}
 	}
 	if !placed {

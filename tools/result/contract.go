@@ -21,12 +21,12 @@ type Contract struct {
 
 // Stub returns the structuredContent of a page of which nothing validates: the notice, and what stands in _meta.
 func Stub(notice string, meta []byte) []byte {
-	return append(append([]byte(`{"`+MetaKey+`":`), about(notice, meta)...), '}')
+	return append(append([]byte(`{"`+MetaKey+`":`), pageMember(notice, meta)...), '}')
 }
 
-// about returns the member of structuredContent that describes the page. Clients that give a model structuredContent in the
+// pageMember returns the member of structuredContent that describes the page. Clients that give a model structuredContent in the
 // place of content (Claude Code and Codex do) have no other way to tell it.
-func about(notice string, meta []byte) []byte {
+func pageMember(notice string, meta []byte) []byte {
 	b := rawjson.Quote([]byte(`{"notice":`), notice)
 	if len(meta) > 2 {
 		return append(append(b, ','), meta[1:]...)
@@ -38,7 +38,7 @@ func about(notice string, meta []byte) []byte {
 func (k *Contract) page(v *View) []byte {
 	notice, meta := v.Notice(), v.meta()
 	if part := k.wrapped(v); part != nil {
-		if noted, err := rawjson.Set(part, MetaKey, about(notice, meta)); err == nil && k.validates(noted) {
+		if noted, err := rawjson.Set(part, MetaKey, pageMember(notice, meta)); err == nil && k.validates(noted) {
 			return noted
 		}
 	}

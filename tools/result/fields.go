@@ -35,7 +35,7 @@ func (l *lexer) Value(literal, name []byte, c byte) jsonstream.Action {
 		return l.enter(inMessage, nil)
 	}
 	in := l.stack[l.depth-1]
-	if p, ok := l.inside(in, string(name), c); ok {
+	if p, ok := l.enteredPlace(in, string(name), c); ok {
 		return l.enter(p, literal)
 	}
 	f := fieldOf(in, string(name), c)
@@ -102,8 +102,8 @@ const (
 // decoded reports whether the pieces of a field are its text, not its raw bytes.
 func (f field) decoded() bool { return f == fieldText || f == fieldMessage }
 
-// inside returns the place that a value opens when it is a container that the lexer enters.
-func (l *lexer) inside(in place, name string, c byte) (place, bool) {
+// enteredPlace returns the place that a value opens when it is a container that the lexer enters.
+func (l *lexer) enteredPlace(in place, name string, c byte) (place, bool) {
 	switch {
 	case in == inMessage && l.task && (name == "result" || name == "params") && c == '{':
 		return inTask, true

@@ -39,7 +39,7 @@ var (
 	pageNumbers = map[string]bool{"page": true, "currentpage": true, "pagenumber": true}
 )
 
-func folded(name string) string {
+func foldName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", "$", "").Replace(strings.ToLower(name))
 }
 
@@ -55,7 +55,7 @@ func ServerPage(arguments []byte) string {
 			return ""
 		}
 		name, value := string(m.Key), m.Value.Of(arguments)
-		if len(name) > 32 || !pageArguments[folded(name)] || len(value) == 0 || value[0] == '{' || value[0] == '[' || string(value) == "null" {
+		if len(name) > 32 || !pageArguments[foldName(name)] || len(value) == 0 || value[0] == '{' || value[0] == '[' || string(value) == "null" {
 			continue
 		}
 		text := string(value)
@@ -85,17 +85,17 @@ func serverHasMore(page []byte, items int64) bool {
 	if len(page) == 0 || page[0] != '{' {
 		return false
 	}
-	return says(page, 0, maxEnvelopeKeys, items)
+	return hasPagingMember(page, 0, maxEnvelopeKeys, items)
 }
 
-// says looks for such a member in an object and, so deep, in the objects in it ("pagination", "meta", "pageInfo").
-func says(doc []byte, at, depth int, items int64) bool {
+// hasPagingMember looks for such a member in an object and, so deep, in the objects in it ("pagination", "meta", "pageInfo").
+func hasPagingMember(doc []byte, at, depth int, items int64) bool {
 	var lastPage, pageNumber int64
 	for m, err := range rawjson.Members(doc, at) {
 		if err != nil {
 			return false
 		}
-		value, name := m.Value.Of(doc), folded(string(m.Key))
+		value, name := m.Value.Of(doc), foldName(string(m.Key))
 		if len(value) == 0 {
 			return false
 		}
@@ -106,7 +106,7 @@ func says(doc []byte, at, depth int, items int64) bool {
 				return true
 			case totalResults[name] && number(rawjson.Get(value, "value").Of(value)) > items: // Elasticsearch
 				return true
-			case depth > 1 && says(doc, inner, depth-1, items):
+			case depth > 1 && hasPagingMember(doc, inner, depth-1, items):
 				return true
 			}
 			continue
@@ -121,15 +121,15 @@ func says(doc []byte, at, depth int, items int64) bool {
 			pageNumber = n
 		case saysLast[name] && string(value) == "false":
 			return true
-		case pageResults[name] && !nothing(value):
+		case pageResults[name] && !isLastPage(value):
 			return true
 		}
 	}
 	return pageNumber > 0 && lastPage > pageNumber
 }
 
-// nothing reports whether a value says that there is no more.
-func nothing(value []byte) bool {
+// isLastPage reports whether a value says that there is no more.
+func isLastPage(value []byte) bool {
 	switch string(value) {
 	case "null", `""`, "0", "false":
 		return true

@@ -278,7 +278,7 @@ func (s *spoolWriter) end() {
 		return
 	case fieldMeta:
 		s.meta = nil
-		if !s.tooLarge && len(s.small) > 0 && s.small[0] == '{' && sound(s.key, s.small) {
+		if !s.tooLarge && len(s.small) > 0 && s.small[0] == '{' && isValidMember(s.key, s.small) {
 			s.meta = append([]byte{}, s.small...)
 		}
 		return
@@ -293,14 +293,14 @@ func (s *spoolWriter) end() {
 		return
 	}
 	if s.field == fieldElement {
-		if sound([]byte(`""`), s.small) {
+		if isValidMember([]byte(`""`), s.small) {
 			b := newBlock()
 			b.segs, b.kept = []seg{{mem: append([]byte{}, s.small...)}}, len(s.small)
 			s.keep(b)
 		}
 		return
 	}
-	if !s.hasKey || !sound(s.key, s.small) {
+	if !s.hasKey || !isValidMember(s.key, s.small) {
 		s.dropped++
 		return
 	}
@@ -312,9 +312,9 @@ func (s *spoolWriter) member() {
 	size := len(s.key) + len(s.small) + 2
 	if s.block != nil {
 		switch {
-		case is(s.key, "mimeType"):
+		case isString(s.key, "mimeType"):
 			s.block.mime = append([]byte{}, s.small...)
-		case is(s.key, "uri"):
+		case isString(s.key, "uri"):
 			s.block.uri = append([]byte{}, s.small...)
 		}
 		if s.block.kept+size > 2*MaxMember {
@@ -331,18 +331,18 @@ func (s *spoolWriter) member() {
 	s.keptSize += size
 	switch s.in {
 	case inMessage:
-		if !is(s.key, "jsonrpc") && !is(s.key, "result") && !is(s.key, "error") {
+		if !isString(s.key, "jsonrpc") && !isString(s.key, "result") && !isString(s.key, "error") {
 			s.message.add(s.key, s.small)
 		}
 	case inError:
 		s.err.add(s.key, s.small)
 	case inResult:
 		switch {
-		case is(s.key, "cacheScope"): // a handle is of no use to others
+		case isString(s.key, "cacheScope"): // a handle is of no use to others
 			s.small = append(s.small[:0], `"private"`...)
-		case is(s.key, "resultType"):
+		case isString(s.key, "resultType"):
 			s.typed = true
-		case is(s.key, "content"), is(s.key, "contents"):
+		case isString(s.key, "content"), isString(s.key, "contents"):
 			return // no list, or not of this method
 		}
 		s.result.add(s.key, s.small)

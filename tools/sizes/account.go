@@ -117,12 +117,12 @@ func (a *Account) note(server, tool string, to func(*tally)) {
 			a.pending[server] = tools
 		}
 	}
-	to(at(tools, tool))
+	to(tallyOf(tools, tool))
 	a.signal()
 }
 
-// at returns the tally of a tool, or of the others when there are too many.
-func at(tools map[string]*tally, tool string) *tally {
+// tallyOf returns the tally of a tool, or of the others when there are too many.
+func tallyOf(tools map[string]*tally, tool string) *tally {
 	t := tools[tool]
 	if t == nil && len(tools) >= maxTools {
 		tool = others
@@ -196,7 +196,7 @@ func (a *Account) giveBack(server string, tools map[string]*tally) {
 		return
 	}
 	for tool, t := range tools {
-		at(kept, tool).merge(t)
+		tallyOf(kept, tool).merge(t)
 	}
 }
 
@@ -257,7 +257,7 @@ func add(dir, server string, tools map[string]*tally) error {
 	b, err := load(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if server != others && full(dir) {
+		if server != others && isFull(dir) {
 			return addToOthers(dir, tools)
 		}
 		b = &book{Server: server, Tools: map[string]*tally{}}
@@ -284,14 +284,14 @@ func addToOthers(dir string, tools map[string]*tally) error {
 	return b.write(file, map[string]*tally{others: sum})
 }
 
-func full(dir string) bool {
+func isFull(dir string) bool {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	return err == nil && len(files) >= maxServers
 }
 
 func (b *book) write(file string, tools map[string]*tally) error {
 	for tool, t := range tools {
-		at(b.Tools, tool).merge(t)
+		tallyOf(b.Tools, tool).merge(t)
 	}
 	b.Schema = 1
 	data, err := json.Marshal(b)
@@ -329,7 +329,7 @@ func parse(data []byte) (*book, error) {
 		b.Tools = map[string]*tally{}
 	}
 	for tool, t := range b.Tools {
-		if t == nil || !t.sound() {
+		if t == nil || !t.isPlausible() {
 			return nil, fmt.Errorf("the numbers of %q are none", clip(tool))
 		}
 	}

@@ -83,8 +83,8 @@ func (t *tally) merge(o *tally) {
 	}
 }
 
-// sound reports whether the numbers can have come from calls.
-func (t *tally) sound() bool {
+// isPlausible reports whether the numbers can have come from calls.
+func (t *tally) isPlausible() bool {
 	if t.Calls < 0 || t.Upstream < 0 || t.Delivered < 0 || t.Max < 0 || t.Spilled < 0 || t.Failed < 0 || t.Definitions < 0 || t.Deferred < 0 {
 		return false
 	}

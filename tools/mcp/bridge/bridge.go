@@ -63,7 +63,7 @@ type Options struct {
 	Probe time.Duration
 }
 
-func (o Options) filled() Options {
+func (o Options) withDefaults() Options {
 	set := func(d *time.Duration, to time.Duration) {
 		if *d <= 0 {
 			*d = to

@@ -38,27 +38,27 @@ func (e *Undecided) Error() string {
 //
 // first gives principal and HTTP header for the requests and may be empty.
 func Detect(ctx context.Context, next transport.Peer, first transport.Message, o Options) (ProtocolVersion, error) {
-	o = o.filled()
+	o = o.withDefaults()
 	params, err := setMeta(nil, pair{metaVersion, []byte(`"` + ModernVersion + `"`)}, pair{metaClient, []byte(ownInfo)}, pair{metaCapabilities, []byte("{}")})
 	if err != nil {
 		return Unknown, err
 	}
 	bounded, stop := context.WithTimeout(ctx, o.Handshake)
 	defer stop()
-	discovered := askAside(bounded, next, first, "server/discover", params)
+	discovered := askInBackground(bounded, next, first, "server/discover", params)
 	silent := time.NewTimer(o.Probe)
 	defer silent.Stop()
 	select {
 	case a := <-discovered:
 		return a.version(o.Server)
 	case <-bounded.Done():
-		return Unknown, o.saidNothing(ctx)
+		return Unknown, o.noAnswer(ctx)
 	case <-silent.C:
 	}
 	header := first.Header.Clone()
 	header.Del("Mcp-Method")
 	header.Del("Mcp-Protocol-Version")
-	initialized := askAside(bounded, next, transport.Message{Header: header, Principal: first.Principal}, "initialize",
+	initialized := askInBackground(bounded, next, transport.Message{Header: header, Principal: first.Principal}, "initialize",
 		fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, LegacyVersion, ownInfo))
 	select {
 	case a := <-discovered:
@@ -66,12 +66,12 @@ func Detect(ctx context.Context, next transport.Peer, first transport.Message, o
 	case a := <-initialized:
 		return a.version(o.Server) // its result has no supportedVersions, a refusal may have the code of a version
 	case <-bounded.Done():
-		return Unknown, o.saidNothing(ctx)
+		return Unknown, o.noAnswer(ctx)
 	}
 }
 
-// saidNothing is why there is no answer: ctx has ended, or the server's time.
-func (o *Options) saidNothing(ctx context.Context) error {
+// noAnswer is why there is no answer: ctx has ended, or the server's time.
+func (o *Options) noAnswer(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -84,8 +84,8 @@ type reply struct {
 	err error
 }
 
-// askAside sends a request made here; what comes of it is in the channel.
-func askAside(ctx context.Context, next transport.Peer, first transport.Message, method string, params []byte) <-chan reply {
+// askInBackground sends a request made here; what comes of it is in the channel.
+func askInBackground(ctx context.Context, next transport.Peer, first transport.Message, method string, params []byte) <-chan reply {
 	id := jsonrpc.ID(rawjson.Quote(nil, "plimsoll-probe-"+token()[:8]))
 	got := make(chan reply, 1)
 	go func() {

@@ -182,7 +182,7 @@ func (x *exchange) receive(id jsonrpc.ID, f *transport.Frame) {
 // responded takes a response: the last word, or that input is needed.
 func (x *exchange) responded(f *transport.Frame) {
 	if !needsInput(f) {
-		x.last(f)
+		x.finishWith(f)
 		return
 	}
 	if err := f.ReadAll(maxControl); err != nil {
@@ -218,11 +218,11 @@ func needsInput(f *transport.Frame) bool {
 	return false
 }
 
-// last hands the response on.
-func (x *exchange) last(f *transport.Frame) {
+// finishWith hands the response on.
+func (x *exchange) finishWith(f *transport.Frame) {
 	if f.Whole() {
 		if t, ok := rawjson.Text(f.Head, "result", "resultType"); ok && t != "complete" {
-			x.refuse(fail(jsonrpc.CodeInternal, "the server answered with a result of type %q, which was not asked for", short(t)))
+			x.refuse(fail(jsonrpc.CodeInternal, "the server answered with a result of type %q, which was not asked for", clipped(t)))
 			return
 		}
 	}

@@ -120,7 +120,7 @@ func (n *subscriptionRelay) subscribe(ctx context.Context, params []byte, on boo
 			n.uris = slices.Delete(n.uris, i, i+1)
 		}
 		n.mu.Unlock()
-		return nil, fail(jsonrpc.CodeParams, "the server does not subscribe to %s", short(uri))
+		return nil, fail(jsonrpc.CodeParams, "the server does not subscribe to %s", clipped(uri))
 	}
 	return []byte("{}"), nil
 }

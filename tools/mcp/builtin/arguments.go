@@ -116,7 +116,7 @@ func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 	}
 	for _, f := range known {
 		if !f.optional && !given[f.name] {
-			d.problem("%q is missing: %s", at+f.name, wanted(f.of))
+			d.problem("%q is missing: %s", at+f.name, typeName(f.of))
 		}
 	}
 	return append(dst, '}')
@@ -131,8 +131,8 @@ func find(known []field, name string) *field {
 	return nil
 }
 
-// wanted says in words what a type takes.
-func wanted(t reflect.Type) string {
+// typeName says in words what a type takes.
+func typeName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -151,7 +151,7 @@ func wanted(t reflect.Type) string {
 		if readsItself(t) {
 			return "a value"
 		}
-		many := wanted(t.Elem())
+		many := typeName(t.Elem())
 		return "an array, each of it " + many
 	case reflect.Map, reflect.Struct:
 		if readsItself(t) {
@@ -181,11 +181,11 @@ func (d *decoder) value(dst, raw []byte, t reflect.Type, at string) []byte {
 			return append(dst, word...)
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if n, err := strconv.ParseInt(whole(raw), 10, t.Bits()); err == nil {
+		if n, err := strconv.ParseInt(integerText(raw), 10, t.Bits()); err == nil {
 			return strconv.AppendInt(dst, n, 10)
 		}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		if n, err := strconv.ParseUint(whole(raw), 10, t.Bits()); err == nil {
+		if n, err := strconv.ParseUint(integerText(raw), 10, t.Bits()); err == nil {
 			return strconv.AppendUint(dst, n, 10)
 		}
 	case reflect.Float32, reflect.Float64:
@@ -209,7 +209,7 @@ func (d *decoder) value(dst, raw []byte, t reflect.Type, at string) []byte {
 	default: // any value
 		return append(dst, raw...)
 	}
-	d.wrong(at, wanted(t), raw)
+	d.wrong(at, typeName(t), raw)
 	return append(dst, "null"...)
 }
 
@@ -287,8 +287,8 @@ func number(raw []byte) string {
 	return n
 }
 
-// whole returns a number without a fraction in digits: 20 for 20.0 and 2e1; "" is none.
-func whole(raw []byte) string {
+// integerText returns a number without a fraction in digits: 20 for 20.0 and 2e1; "" is none.
+func integerText(raw []byte) string {
 	n := number(raw)
 	if !strings.ContainsAny(n, ".eE") {
 		return n

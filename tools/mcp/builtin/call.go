@@ -90,7 +90,7 @@ func (c *call) run() {
 		c.stream(r)
 		return
 	}
-	c.respond(&transport.Frame{Head: append(inside(c.begin(r.IsError), []byte(r.Text)), ending...), Paged: r.Paged})
+	c.respond(&transport.Frame{Head: append(appendEscaped(c.begin(r.IsError), []byte(r.Text)), ending...), Paged: r.Paged})
 }
 
 func (c *call) ended() error { return fmt.Errorf("the tool %s ended without an answer", c.tool.Name) }
@@ -136,7 +136,7 @@ const ending = `"}]}}`
 
 // reply answers with a text that is whole.
 func (c *call) reply(isError bool, text []byte) {
-	c.respond(&transport.Frame{Head: append(inside(c.begin(isError), text), ending...)})
+	c.respond(&transport.Frame{Head: append(appendEscaped(c.begin(isError), text), ending...)})
 }
 
 func (c *call) respond(message *transport.Frame) {

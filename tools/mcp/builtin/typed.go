@@ -28,7 +28,7 @@ func Typed[A any](t Tool, run func(ctx context.Context, c *Call, in A) (*Result,
 	if of.Kind() != reflect.Struct {
 		t.fault = fmt.Errorf("its arguments are of type %s; a struct is needed", of)
 	} else if t.Input == nil {
-		t.Input, t.fault = inferred(of)
+		t.Input, t.fault = inferSchema(of)
 	}
 	if run == nil {
 		t.Run = nil
@@ -77,8 +77,8 @@ func fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// inferred returns the schema of a struct.
-func inferred(t reflect.Type) (json.RawMessage, error) {
+// inferSchema returns the schema of a struct.
+func inferSchema(t reflect.Type) (json.RawMessage, error) {
 	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
 	}})

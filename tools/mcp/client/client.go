@@ -64,10 +64,10 @@ func (c *client) Send(ctx context.Context, m transport.Message, to transport.Rec
 		to.Done(ErrClosed)
 	case ctx.Err() != nil:
 		to.Done(context.Cause(ctx))
-	case s.o.Shared && !plain(m.Raw) && m.Head.Kind == jsonrpc.Request:
+	case s.o.Shared && !hasPlainMembers(m.Raw) && m.Head.Kind == jsonrpc.Request:
 		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest,
 			"the message names its id, its progress token or what lies around them twice, or in another case; write each once", nil))
-	case s.o.Shared && !plain(m.Raw):
+	case s.o.Shared && !hasPlainMembers(m.Raw):
 		to.Done(nil)
 	case m.Head.Kind == jsonrpc.Request:
 		if s.o.Shared && m.Head.Method == "initialize" && s.shareHandshake(ctx, c, m, to) {

@@ -18,11 +18,11 @@ func (s *Server) read(g *generation) {
 			return
 		}
 		if rest == nil {
-			s.whole(g, head)
+			s.handWhole(g, head)
 			continue
 		}
 		bounded := &boundedRest{r: rest, bound: endlessFactor * s.o.MaxFrame}
-		s.large(g, head, bounded)
+		s.handLarge(g, head, bounded)
 		if !bounded.finish() {
 			g.reason = "it sent a message that does not end"
 			return
@@ -30,14 +30,14 @@ func (s *Server) read(g *generation) {
 	}
 }
 
-// whole hands on a message that is in memory. A batch, which servers of 2025-03-26 may
+// handWhole hands on a message that is in memory. A batch, which servers of 2025-03-26 may
 // answer with, is its messages.
-func (s *Server) whole(g *generation, line []byte) {
+func (s *Server) handWhole(g *generation, line []byte) {
 	if trimmed := bytes.TrimLeft(line, " \t"); len(trimmed) > 0 && trimmed[0] == '[' {
 		if _, err := rawjson.Only(line); err == nil {
 			for v, err := range rawjson.Elements(line, 0) {
 				if one := v.Of(line); err == nil && one[0] == '{' {
-					s.whole(g, one)
+					s.handWhole(g, one)
 				} else {
 					s.noise.add("text", int64(v.Len()))
 				}
@@ -54,14 +54,14 @@ func (s *Server) whole(g *generation, line []byte) {
 	s.dispatch(g, &transport.Frame{Head: line}, h, rawjson.Span{})
 }
 
-// large hands on a message of which only the beginning is in memory.
-func (s *Server) large(g *generation, head []byte, rest io.Reader) {
+// handLarge hands on a message of which only the beginning is in memory.
+func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
 	start := jsonrpc.ScanStart(head)
 	f := &transport.Frame{Head: head, Rest: rest}
 	kind := start.Head.Kind
 	switch {
 	case kind == jsonrpc.Response && start.Head.ID == "":
-		switch alone, n := s.alone(); {
+		switch alone, n := s.onlyRequest(); {
 		case n == 0:
 			s.discard("unknown_id", f)
 		case n == 1 && !s.o.Shared:
@@ -80,8 +80,8 @@ func (s *Server) large(g *generation, head []byte, rest io.Reader) {
 	}
 }
 
-// alone returns the id of the only open request, and how many there are.
-func (s *Server) alone() (jsonrpc.ID, int) {
+// onlyRequest returns the id of the only open request, and how many there are.
+func (s *Server) onlyRequest() (jsonrpc.ID, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.open {

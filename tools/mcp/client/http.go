@@ -122,7 +122,7 @@ func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Rec
 		to.Done(context.Cause(ctx))
 		return
 	}
-	if old := r.oldWay(); old != nil && m.Header == nil {
+	if old := r.fallbackServer(); old != nil && m.Header == nil {
 		old.Send(ctx, m, to)
 		return
 	}
@@ -137,9 +137,9 @@ func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Rec
 		defer cancel(nil)
 		defer x.onWritten()
 		if m.Header != nil {
-			x.pass(ctx)
+			x.passMessage(ctx)
 		} else {
-			x.own(ctx)
+			x.sendOwn(ctx)
 		}
 	}()
 	<-x.sent
@@ -205,7 +205,7 @@ func (r *Remote) Close() error {
 	return nil
 }
 
-func (r *Remote) oldWay() *Server {
+func (r *Remote) fallbackServer() *Server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fallback

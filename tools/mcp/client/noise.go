@@ -27,12 +27,12 @@ func (n *noise) add(what string, bytes int64) {
 	n.bytes[what] += bytes
 	if now := time.Now(); now.Sub(n.last[what]) >= time.Second {
 		n.last[what] = now
-		n.tell(what)
+		n.report(what)
 	}
 }
 
-// tell needs n.mu.
-func (n *noise) tell(what string) {
+// report needs n.mu.
+func (n *noise) report(what string) {
 	if n.journal != nil {
 		n.journal.Append(journal.ToolNoise{Server: n.server, What: what, Bytes: n.bytes[what]})
 	}
@@ -44,6 +44,6 @@ func (n *noise) flush() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for what := range n.bytes {
-		n.tell(what)
+		n.report(what)
 	}
 }

@@ -23,8 +23,8 @@ const (
 	cancelWait = 5 * time.Second
 )
 
-// single delivers an answer that is one JSON text.
-func (x *exchange) single(answer *http.Response) error {
+// deliverJSON delivers an answer that is one JSON text.
+func (x *exchange) deliverJSON(answer *http.Response) error {
 	head, rest, err := readHead(answer.Body)
 	if err != nil {
 		return err
@@ -129,11 +129,11 @@ func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 	case <-ready:
 	case <-r.fellBack:
 		over := make(chan struct{})
-		r.oldWay().Listen(ctx, nil, &followedDone{to, over})
+		r.fallbackServer().Listen(ctx, nil, &followedDone{to, over})
 		<-over
 		return
 	case <-ctx.Done():
-		to.Done(r.closing(ctx))
+		to.Done(r.endError(ctx))
 		return
 	}
 	x := &exchange{r: r, cancel: func(error) {}, to: to, sent: make(chan struct{})}
@@ -171,11 +171,11 @@ func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 		}
 		_ = answer.Body.Close()
 	}
-	to.Done(r.closing(ctx))
+	to.Done(r.endError(ctx))
 }
 
-// closing returns the end of a stream that its listener or Close ended.
-func (r *Remote) closing(ctx context.Context) error {
+// endError returns the end of a stream that its listener or Close ended.
+func (r *Remote) endError(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed
 	}

@@ -140,8 +140,8 @@ func (x *exchange) onWritten() {
 	x.once.Do(func() { close(x.sent) })
 }
 
-// pass sends a message of a client of HTTP as it is.
-func (x *exchange) pass(ctx context.Context) { x.passBody(ctx, http.MethodPost) }
+// passMessage sends a message of a client of HTTP as it is.
+func (x *exchange) passMessage(ctx context.Context) { x.passBody(ctx, http.MethodPost) }
 
 // passBody makes the request and hands its answer over as it comes.
 func (x *exchange) passBody(ctx context.Context, method string) {

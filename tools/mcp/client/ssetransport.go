@@ -105,12 +105,12 @@ func (r *Remote) openOld(ctx context.Context) (*Process, error) {
 		Stdin: o, Stdout: out, Kill: o.cancel,
 		Wait: func() (Exit, error) {
 			<-o.gone
-			return Exit{Text: o.why()}, nil
+			return Exit{Text: o.endReason()}, nil
 		},
 	}, nil
 }
 
-func (o *sseStream) why() string {
+func (o *sseStream) endReason() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended == nil {

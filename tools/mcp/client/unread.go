@@ -21,9 +21,9 @@ func (s *Server) tellUnread(g *generation, line []byte) {
 	at := bytes.Index(line, []byte(`{"jsonrpc"`))
 	switch {
 	case bytes.HasPrefix(line, []byte("\ufeff")):
-		s.say(g, "its standard output begins with a byte order mark, so its first message cannot be read; it must write UTF-8 without one")
+		s.writeStderr(g, "its standard output begins with a byte order mark, so its first message cannot be read; it must write UTF-8 without one")
 	case at > 0:
-		s.say(g, fmt.Sprintf("a message cannot be read because text stands before it on its line: %s", lastLine(line[:at])))
+		s.writeStderr(g, fmt.Sprintf("a message cannot be read because text stands before it on its line: %s", lastLine(line[:at])))
 	}
 }
 
@@ -32,11 +32,11 @@ func (s *Server) tellUnended(g *generation) {
 	if since := g.out.since.Load(); g.answered.Load() || !g.out.unended.Load() || since == 0 || time.Since(time.Unix(0, since)) < time.Second {
 		return
 	}
-	s.say(g, "it has written a line to standard output that no newline ends, and answered nothing; a message is one line")
+	s.writeStderr(g, "it has written a line to standard output that no newline ends, and answered nothing; a message is one line")
 }
 
-// say is said once of a run of the server.
-func (s *Server) say(g *generation, text string) {
+// writeStderr is said once of a run of the server.
+func (s *Server) writeStderr(g *generation, text string) {
 	if s.o.Stderr != nil && !g.said.Swap(true) {
 		_, _ = io.WriteString(s.o.Stderr, "plimsoll: "+printable.Text(s.o.Name+": "+text)+"\n")
 	}

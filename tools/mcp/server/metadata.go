@@ -49,7 +49,7 @@ func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func
 			c.refuse(&Refusal{Status: http.StatusNotFound, Text: "the server has no OAuth protected resource metadata"}, "")
 			return
 		}
-		if err == nil && isOf(document, upstream) {
+		if err == nil && describesServer(document, upstream) {
 			document, err = rawjson.Set(document, "resource", rawjson.Quote(nil, resource(r)))
 		}
 		if err != nil {
@@ -60,9 +60,9 @@ func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func
 	})
 }
 
-// isOf reports whether the document is of the server at upstream as clients check that: the same
+// describesServer reports whether the document is of the server at upstream as clients check that: the same
 // origin, and a path that the server's begins with.
-func isOf(document []byte, upstream *url.URL) bool {
+func describesServer(document []byte, upstream *url.URL) bool {
 	text, ok := rawjson.Text(document, "resource")
 	if !ok {
 		return false

@@ -87,7 +87,7 @@ func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc
 	}
 	if !s.Passed && head.Method == "notifications/cancelled" {
 		// The client cancels by closing the answer; an id names requests of other clients as well.
-		c.accepted()
+		c.answerAccepted()
 		return nil
 	}
 	return s.pass(c, raw, head, &stream{})
@@ -180,7 +180,7 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 		}()
 		s.Peer.Send(ctx, m, st)
 		sent = true
-		c.accepted()
+		c.answerAccepted()
 		return nil
 	}
 	s.h.background(func() {

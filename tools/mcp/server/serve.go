@@ -23,7 +23,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 	pause := time.NewTimer(c.h.o.KeepAlive)
 	defer pause.Stop()
 	for {
-		w := st.next1(rd)
+		w := st.nextStep(rd)
 		var err error
 		switch {
 		case w.stop:
@@ -31,7 +31,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 			return
 		case w.big != nil:
 			err = st.write(c, &w.big.event, w.big, takesJSON)
-			st.handed(w.big, rd, err)
+			st.handBack(w.big, rd, err)
 		case w.event != nil:
 			err = st.write(c, w.event, nil, takesJSON)
 			st.read(rd, c, err)
@@ -77,7 +77,7 @@ type step struct {
 	begin, end, stop bool
 }
 
-func (st *stream) next1(rd *reader) step {
+func (st *stream) nextStep(rd *reader) step {
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +107,8 @@ func (st *stream) read(rd *reader, c *conn, err error) {
 	}
 }
 
-// handed gives the message back to the one that brought it.
-func (st *stream) handed(big *handoff, rd *reader, err error) {
+// handBack gives the message back to the one that brought it.
+func (st *stream) handBack(big *handoff, rd *reader, err error) {
 	s := st.s
 	s.mu.Lock()
 	if st.big == big {
@@ -153,7 +153,7 @@ func (st *stream) leave(rd *reader) {
 func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error {
 	if big != nil && big.rest != nil && ev.response && st.ask != "" {
 		// Seen before anything is sent: one that breaks off soon can still be told as such.
-		if err := big.ahead(); err != nil {
+		if err := big.readHead(); err != nil {
 			ev = &event{response: true, code: jsonrpc.CodeInternal, data: jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal,
 				fmt.Sprintf("the answer was broken off: %v; call again", err), nil)}
 			big = &handoff{}
@@ -191,8 +191,8 @@ func (st *stream) demandsEvents() bool {
 	return st.answer != nil && st.s.Passed && isEvents(st.answer.Header)
 }
 
-// ahead reads the beginning of the rest; an error says that the message ends there, broken.
-func (b *handoff) ahead() error {
+// readHead reads the beginning of the rest; an error says that the message ends there, broken.
+func (b *handoff) readHead() error {
 	buffer, n := make([]byte, 32<<10), 0
 	for empty := 0; n < len(buffer); {
 		m, err := b.rest.Read(buffer[n:])
@@ -315,7 +315,7 @@ func (st *stream) finish(c *conn) {
 	case s.Passed && err != nil:
 		c.message(http.StatusBadGateway, failed())
 	case st.ask == "":
-		c.accepted()
+		c.answerAccepted()
 	default:
 		c.message(http.StatusOK, failed())
 	}

@@ -116,7 +116,7 @@ func headOf(f *transport.Frame) jsonrpc.Head {
 func (st *stream) Open(a transport.Answer) {
 	st.s.h.safely(func() {
 		a.Header = a.Header.Clone()
-		st.s.opened(st, a)
+		st.s.takeAnswer(st, a)
 		st.s.mu.Lock()
 		if st.answer == nil {
 			st.answer = &a
