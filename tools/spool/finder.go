@@ -53,7 +53,7 @@ func (f *finder) feed(b []byte) error {
 	}
 	if f.mode == asJSON {
 		if _, ok := f.js.Feed(b); !ok {
-			return f.broken()
+			return f.fallBackToLines()
 		}
 		return f.err()
 	}
@@ -121,8 +121,8 @@ func (f *finder) catchUp(from, to int64) error {
 	return nil
 }
 
-// broken says that what looked like JSON is none.
-func (f *finder) broken() error {
+// fallBackToLines reads the part as lines, because what looked like JSON is none.
+func (f *finder) fallBackToLines() error {
 	if f.w.frozenPart == f.p {
 		f.mode = settled
 		return nil

@@ -15,9 +15,9 @@ const maxWidth = 1 << 10
 // so frequent that one pass over the unit is quicker.
 const maxLooks = 1000
 
-// near reports whether of a unit only what is around the literals has to be looked at: it is too
+// isNarrowable reports whether a unit need only be searched around the literals: it is too
 // large for memory, and every match is bounded.
-func (s *search) near(u unit) bool {
+func (s *search) isNarrowable(u unit) bool {
 	return u.end-u.start > scanBuffer/2 && s.p.width > 0 && s.looks < maxLooks && s.v.m.Shape != Lines
 }
 

@@ -202,10 +202,10 @@ func (p *literal) index(b []byte) int {
 	nextLow, nextUp := -2, -2
 	for at := p.anchor; at <= len(b)-n+p.anchor; {
 		if nextLow != -1 && nextLow < at {
-			nextLow = from(b, at, low)
+			nextLow = indexFrom(b, at, low)
 		}
 		if nextUp != -1 && nextUp < at {
-			nextUp = from(b, at, up)
+			nextUp = indexFrom(b, at, up)
 		}
 		switch {
 		case nextLow < 0 && nextUp < 0:
@@ -227,7 +227,7 @@ func (p *literal) index(b []byte) int {
 	return -1
 }
 
-func from(b []byte, at int, c byte) int {
+func indexFrom(b []byte, at int, c byte) int {
 	if i := bytes.IndexByte(b[at:], c); i >= 0 {
 		return at + i
 	}

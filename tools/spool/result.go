@@ -55,7 +55,7 @@ func (s *Spool) Read(principal, handle string) (*Result, error) {
 	full, owner := digest("handle", handle), digest("principal", principal)
 	r := &Result{s: s, id: idOf(full)}
 	if err := r.open(full[:], owner[:]); err != nil {
-		r.shut()
+		r.closeFiles()
 		return nil, &NotFound{}
 	}
 	s.mu.Lock()
@@ -66,8 +66,8 @@ func (s *Spool) Read(principal, handle string) (*Result, error) {
 	}
 	if r.w == nil {
 		if err := r.load(); err != nil && !errors.Is(err, os.ErrNotExist) {
-			r.shut()
-			s.lost(r.id)
+			r.closeFiles()
+			s.removeDamaged(r.id)
 			return nil, &NotFound{}
 		}
 	}
@@ -170,9 +170,9 @@ func (r *Result) Close() error {
 		w.leave()
 		w.mu.Unlock()
 	}
-	r.shut()
+	r.closeFiles()
 	if r.bad {
-		r.s.lost(r.id)
+		r.s.removeDamaged(r.id)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (r *Result) giveUp() error {
 	return &NotFound{}
 }
 
-func (r *Result) shut() {
+func (r *Result) closeFiles() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.v != nil {
@@ -214,8 +214,8 @@ func (s *Spool) touch(i id) {
 	})
 }
 
-// lost removes an entry that cannot be read.
-func (s *Spool) lost(i id) {
+// removeDamaged removes an entry that cannot be read.
+func (s *Spool) removeDamaged(i id) {
 	_ = s.locked(func(l *ledger) error {
 		if a := l.find(i); a != nil {
 			var t tally

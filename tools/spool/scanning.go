@@ -64,7 +64,7 @@ func (s *search) byLiteral(ctx context.Context) error {
 			if k < 0 {
 				break
 			}
-			on, err := s.look(ctx, at+int64(k))
+			on, err := s.probe(ctx, at+int64(k))
 			if err != nil {
 				return err
 			}
@@ -78,8 +78,8 @@ func (s *search) byLiteral(ctx context.Context) error {
 	return nil
 }
 
-// look takes a place where the literal is and returns where to look next.
-func (s *search) look(ctx context.Context, at int64) (int64, error) {
+// probe takes a place where the literal is and returns where to look next.
+func (s *search) probe(ctx context.Context, at int64) (int64, error) {
 	u, ok, err := s.locate(ctx, at)
 	if err != nil || !ok {
 		return at + 1, err
@@ -92,7 +92,7 @@ func (s *search) look(ctx context.Context, at int64) (int64, error) {
 		s.count(u, at, to, s.p.literals[0].text)
 		return u.end, nil
 	}
-	if s.near(u) {
+	if s.isNarrowable(u) {
 		return s.matchNear(ctx, u, at)
 	}
 	// A match that reaches into this piece of a long line may begin in the one before.
@@ -309,7 +309,7 @@ func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *sear
 	page, inPage, bytes := int64(1), 0, 0
 	s := &search{r: r, v: v, p: &pattern{}, page: -1}
 	for i, h := range found.hits {
-		m, err := s.shown(ctx, h, around)
+		m, err := s.excerpt(ctx, h, around)
 		if err != nil {
 			return Matches{}, err
 		}
@@ -340,8 +340,8 @@ func (m *Match) size() int {
 	return n
 }
 
-// shown makes a match readable: the whole item, or what is around the match.
-func (s *search) shown(ctx context.Context, h hit, around int) (Match, error) {
+// excerpt makes a match readable: the whole item, or what is around the match.
+func (s *search) excerpt(ctx context.Context, h hit, around int) (Match, error) {
 	m := Match{Item: h.item + 1, Offset: h.start, Bytes: h.end - h.start, At: h.from}
 	from, to := h.start, h.end
 	if m.Whole = to-from <= int64(s.r.head.PageBytes)/4; !m.Whole {

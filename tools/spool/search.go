@@ -132,7 +132,7 @@ func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 	if err != nil {
 		return Matches{}, err
 	}
-	found := r.s.remembered(r.id, q)
+	found := r.s.findSearched(r.id, q)
 	if found == nil {
 		if found, err = r.search(ctx, v, p); err != nil {
 			if damaged := (*errDamaged)(nil); errors.As(err, &damaged) {
@@ -173,9 +173,9 @@ func (s *searched) tooMany(shape Shape, maxBytes int64) error {
 	return e
 }
 
-// remembered returns what an earlier search of the same found: its next pages need no
+// findSearched returns what an earlier search of the same found: its next pages need no
 // second one.
-func (s *Spool) remembered(i id, q SearchRequest) *searched {
+func (s *Spool) findSearched(i id, q SearchRequest) *searched {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.searches {

@@ -94,7 +94,7 @@ func (s *Spool) Sweep() error {
 			i, ok := parseID(name)
 			switch {
 			case ok && !known[i]:
-				l.accounts = append(l.accounts, s.look(i))
+				l.accounts = append(l.accounts, s.readAccount(i))
 				l.changed = true
 			case strings.HasPrefix(name, goneProlog):
 				s.gone = append(s.gone, name)
