@@ -77,7 +77,7 @@ func (d *document) wrap(e entry, o Options) error {
 	switch {
 	case e.wrapped():
 		s.Action = Already
-	case ok && own(command):
+	case ok && isPlimsoll(command):
 		if s.Action, s.Why = Left, whyOwn; d.agents {
 			s.Why = whyOurs
 		}
@@ -181,7 +181,7 @@ func (d *document) check(after []byte) error {
 		cut(before, place)
 		cut(now, place)
 	}
-	if !same(before, now) {
+	if !equalValues(before, now) {
 		return broken
 	}
 	return nil

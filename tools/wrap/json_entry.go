@@ -89,8 +89,8 @@ func (e *jsonEntry) wrapped() bool {
 func (e *jsonEntry) wrapping() (from int, ok bool) {
 	if e.d.agents {
 		command, _ := e.command()
-		from, ok = running(e.arguments())
-		return from, ok && own(command)
+		from, ok = agentCommand(e.arguments())
+		return from, ok && isPlimsoll(command)
 	}
 	return wrapping(e.arguments())
 }

@@ -55,7 +55,7 @@ func Read(path string, data []byte, from Environment) ([]Startable, error) {
 		}
 		s := Startable{Server: e.server()}
 		from.shell = s.Client == crush
-		fields, ok := at(root, place)
+		fields, ok := objectAt(root, place)
 		if !ok {
 			s.Why = whyForm
 		} else if err := s.fill(fields, e.wrapped(), from); err != nil {
@@ -70,8 +70,8 @@ func Read(path string, data []byte, from Environment) ([]Startable, error) {
 	return out, nil
 }
 
-// at returns the object below keys.
-func at(v map[string]any, keys []string) (map[string]any, bool) {
+// objectAt returns the object below keys.
+func objectAt(v map[string]any, keys []string) (map[string]any, bool) {
 	for _, k := range keys {
 		next, ok := v[k].(map[string]any)
 		if !ok {
@@ -88,7 +88,7 @@ func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error
 		return errors.New("it is switched off in the file")
 	}
 	for _, key := range []string{"requestOptions", "env_keys", "api_key_env"} { // Continue, Goose, Vibe
-		if set, ok := v[key]; ok && set != nil && set != "" && !same(set, []any{}) && !wrapped {
+		if set, ok := v[key]; ok && set != nil && set != "" && !equalValues(set, []any{}) && !wrapped {
 			return fmt.Errorf("only its client can fill in its %s", key)
 		}
 	}

@@ -216,7 +216,7 @@ func (w *starter) Wrapped(yield func(profile.Server)) {
 func (w *starter) Offered(yield func(profile.Offered)) {
 	for _, o := range w.start.Offer {
 		taken := slices.ContainsFunc(w.out.Servers, func(s Server) bool { return s.Name == o.Name })
-		if taken || !bare(o.Name) || len(o.Command) == 0 {
+		if taken || !isBareName(o.Name) || len(o.Command) == 0 {
 			w.Note("the server " + o.Name + " is not offered: one of this name stands in your settings")
 			continue
 		}
@@ -224,7 +224,7 @@ func (w *starter) Offered(yield func(profile.Offered)) {
 	}
 }
 
-func bare(name string) bool {
+func isBareName(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool { return r > 127 || !bareKey(byte(r)) }) < 0
 }
 

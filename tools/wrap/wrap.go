@@ -183,8 +183,8 @@ func Diff(path string, before, after []byte) string {
 	return string(diff.Diff(path, before, path+" (new)", after))
 }
 
-// own reports whether a command is Plimsoll, by its name.
-func own(command string) bool {
+// isPlimsoll reports whether a command is Plimsoll, by its name.
+func isPlimsoll(command string) bool {
 	base := filepath.Base(strings.ReplaceAll(command, `\`, "/"))
 	return strings.TrimSuffix(strings.ToLower(base), ".exe") == "plimsoll"
 }
@@ -208,8 +208,8 @@ func wrapping(args []string) (from int, ok bool) {
 	return 0, false
 }
 
-// running is wrapping for an agent: what stands behind "run --".
-func running(args []string) (from int, ok bool) {
+// agentCommand returns the place of an agent's command, behind "run --", in arguments that wrap one.
+func agentCommand(args []string) (from int, ok bool) {
 	return 2, len(args) > 2 && args[0] == "run" && args[1] == "--"
 }
 
@@ -231,7 +231,7 @@ func (o Options) front(name string) []string {
 // Before gives the command that stands before a server which another protocol describes, and what stands before the server's own
 // command in its arguments; "" for one that is wrapped, or Plimsoll itself.
 func (o Options) Before(name, command string, args []string) (gateway string, front []string) {
-	if _, ok := wrapping(args); ok || own(command) {
+	if _, ok := wrapping(args); ok || isPlimsoll(command) {
 		return "", nil
 	}
 	return o.command(), append(o.front(name), "--")
@@ -252,7 +252,7 @@ type remote struct {
 // arguments are those of Plimsoll for a remote server; what must not be seen is in env.
 func (r remote) arguments(o Options, name string) (args []string, env []header) {
 	args = o.front(name)
-	if plain(r.url) {
+	if isDisplayable(r.url) {
 		args = append(args, "--url", r.url)
 	} else {
 		args = append(args, "--url-env", URLVariable)
@@ -270,11 +270,11 @@ func (r remote) arguments(o Options, name string) (args []string, env []header) 
 	return args, env
 }
 
-// plain tells that an address can be shown: no user, no query, nothing to be filled in.
-func plain(url string) bool { return !strings.ContainsAny(url, "@?#${}") }
+// isDisplayable reports whether an address can be shown: no user, no query, nothing to be filled in.
+func isDisplayable(url string) bool { return !strings.ContainsAny(url, "@?#${}") }
 
-// behind gives what stands behind key in args.
-func behind(args []string, key string) (values []string) {
+// flagValues gives what stands behind key in args.
+func flagValues(args []string, key string) (values []string) {
 	for i := 0; i+1 < len(args); i++ {
 		if args[i] == key {
 			values = append(values, args[i+1])
@@ -287,15 +287,15 @@ func behind(args []string, key string) (values []string) {
 // address reads arguments and variables back.
 func address(args []string, env map[string]string) (remote, bool) {
 	var r remote
-	if urls := behind(args, "--url"); len(urls) > 0 {
+	if urls := flagValues(args, "--url"); len(urls) > 0 {
 		r.url = urls[0]
 	} else {
 		r.url = env[URLVariable]
 	}
-	if tokens := behind(args, "--bearer-env"); len(tokens) > 0 {
+	if tokens := flagValues(args, "--bearer-env"); len(tokens) > 0 {
 		r.bearer = tokens[0]
 	}
-	for _, pair := range behind(args, "--header") {
+	for _, pair := range flagValues(args, "--header") {
 		name, variable, ok := strings.Cut(pair, "=")
 		if !ok {
 			return remote{}, false

@@ -128,8 +128,8 @@ func (e *yamlEntry) newline() string {
 	return "\n"
 }
 
-// between stands between two members of the entry; ok is false where that is not known.
-func (e *yamlEntry) between(at int) (string, bool) {
+// separator stands between two members of the entry; ok is false where that is not known.
+func (e *yamlEntry) separator(at int) (string, bool) {
 	if e.node.Style&yaml.FlowStyle != 0 {
 		return ", ", true
 	}
@@ -164,7 +164,7 @@ func (e *yamlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	front := append(o.front(e.server().Name), "--", command)
 	args := yamlGet(e.node, "args").value
 	if args == nil {
-		between, ok := e.between(key.Start)
+		between, ok := e.separator(key.Start)
 		if !ok {
 			return nil, whyForm
 		}
@@ -257,7 +257,7 @@ func (e *yamlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
 		spans = append(spans, s)
 	}
 	// Where wrapping put the list there, it goes as a whole.
-	if between, ok := e.between(name.Start); ok && whole && key.Start > open {
+	if between, ok := e.separator(name.Start); ok && whole && key.Start > open {
 		made := "args: " + string(yamlArray(values)) + between
 		if string(e.d.data[name.Start:key.Start]) == made {
 			return []rawjson.Edit{{Span: span{Start: name.Start, End: key.Start}}, edit}, ""

@@ -125,10 +125,10 @@ func (e *yamlEntry) wrapRemote(o Options, at pair) ([]rawjson.Edit, string) {
 			return nil, whyForm
 		}
 		edits = append(edits, empty)
-	} else if p.value != nil && !plain(r.url) {
+	} else if p.value != nil && !isDisplayable(r.url) {
 		return nil, whyForm
 	}
-	between, ok := e.between(url.key.Start)
+	between, ok := e.separator(url.key.Start)
 	if !ok {
 		return nil, whyForm
 	}
@@ -177,7 +177,7 @@ func (e *yamlEntry) emptyLine(p pair) (edit rawjson.Edit, ok bool) {
 func (e *yamlEntry) unwrapRemote() ([]rawjson.Edit, string) {
 	command, ok := e.leaf(pair{yamlGet(e.node, e.key).key, yamlGet(e.node, e.key).value})
 	name, ok1 := e.span(yamlGet(e.node, "args").key)
-	between, ok2 := e.between(command.key.Start)
+	between, ok2 := e.separator(command.key.Start)
 	if !ok || !ok1 || !ok2 || name.Start > command.key.Start {
 		return nil, whyForm
 	}
