@@ -64,7 +64,7 @@ func parseConfig(path string, data []byte) (*configFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = f.each(top["contexts"], func(m map[string]*yaml.Node, line int) error {
+	err = f.forEach(top["contexts"], func(m map[string]*yaml.Node, line int) error {
 		c := configContext{line: line}
 		err := f.fields(m, map[string]any{"name": &c.name, "server": &c.server, "user": &c.user})
 		f.contexts = append(f.contexts, c)
@@ -73,7 +73,7 @@ func parseConfig(path string, data []byte) (*configFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = f.each(top["servers"], func(m map[string]*yaml.Node, line int) error {
+	err = f.forEach(top["servers"], func(m map[string]*yaml.Node, line int) error {
 		s := configServer{line: line}
 		err := f.fields(m, map[string]any{
 			"server": &s.server, "grpc-web-root-path": &s.root, "insecure": &s.insecure, "plain-text": &s.plain, "core": &s.core,
@@ -85,7 +85,7 @@ func parseConfig(path string, data []byte) (*configFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = f.each(top["users"], func(m map[string]*yaml.Node, line int) error {
+	err = f.forEach(top["users"], func(m map[string]*yaml.Node, line int) error {
 		u := configUser{line: line}
 		err := f.fields(m, map[string]any{"name": &u.name, "auth-token": &u.token})
 		f.users = append(f.users, u)
@@ -135,8 +135,8 @@ func (f *configFile) mapping(n *yaml.Node) (map[string]*yaml.Node, error) {
 	return m, nil
 }
 
-// each calls do with the mappings in a list.
-func (f *configFile) each(n *yaml.Node, do func(m map[string]*yaml.Node, line int) error) error {
+// forEach calls do with the mappings in a list.
+func (f *configFile) forEach(n *yaml.Node, do func(m map[string]*yaml.Node, line int) error) error {
 	if n == nil || n.Tag == "!!null" {
 		return nil
 	}

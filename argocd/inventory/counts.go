@@ -130,7 +130,7 @@ func (c *counter) counts() (*Counts, error) {
 		}
 		var name []byte
 		sum := 0
-		err := c.beyond.each(func(key, row []byte) error {
+		err := c.beyond.forEach(func(key, row []byte) error {
 			if !bytes.Equal(key, name) {
 				top.add(string(name), sum)
 				name, sum = bytes.Clone(key), 0
@@ -144,7 +144,7 @@ func (c *counter) counts() (*Counts, error) {
 		}
 		top.add(string(name), sum)
 	}
-	top.into(counts)
+	top.addTo(counts)
 	return counts, nil
 }
 
@@ -173,7 +173,7 @@ func (t *tally) add(name string, n int) {
 	}
 }
 
-func (t *tally) into(c *Counts) {
+func (t *tally) addTo(c *Counts) {
 	c.Projects = t.top
 	c.OtherProjects, c.InOtherProjects = t.projects-len(t.top), t.matches
 	for _, p := range t.top {

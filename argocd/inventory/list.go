@@ -72,7 +72,7 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	}
 	defer release()
 	w.fit(r.Fit, ans)
-	p, from, to, err := w.of(ans.total)
+	p, from, to, err := w.locate(ans.total)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 	defer c.close()
 	ans := &answer{}
 	n := 0
-	info, err := src.List(ctx, r.Kind, sent(r.Kind, r.Query), func(item []byte) error {
+	info, err := src.List(ctx, r.Kind, serverQuery(r.Kind, r.Query), func(item []byte) error {
 		n++
 		e, err := read(r.Kind, item)
 		if err != nil {

@@ -94,12 +94,12 @@ func (w *writer) raw(s string) { w.b = append(w.b, s...) }
 // text writes a string, if it is not empty.
 func (w *writer) text(key string, value []byte) {
 	if len(value) > 0 {
-		w.always(key, value)
+		w.textOrEmpty(key, value)
 	}
 }
 
-// always writes a string, an empty one too.
-func (w *writer) always(key string, value []byte) {
+// textOrEmpty writes a string, an empty one too.
+func (w *writer) textOrEmpty(key string, value []byte) {
 	w.key(key)
 	w.b = rawjson.Quote(w.b, short(value))
 }

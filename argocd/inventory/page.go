@@ -72,8 +72,8 @@ func (w window) need() int {
 	return w.page * w.size
 }
 
-// of returns the place of the page in total items, and its rows (from 0, before to).
-func (w window) of(total int) (p Pagination, from, to int, err error) {
+// locate returns the place of the page in total items, and its rows (from 0, before to).
+func (w window) locate(total int) (p Pagination, from, to int, err error) {
 	last := (total + w.size - 1) / w.size
 	if w.page > max(last, 1) {
 		return p, 0, 0, &NoPage{Page: w.page, Last: max(last, 1), TotalItems: total, Size: w.size}

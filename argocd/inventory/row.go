@@ -19,13 +19,13 @@ const (
 func (e *entry) row() []byte {
 	w := &writer{b: make([]byte, 0, 512)}
 	w.raw("{")
-	w.always("name", e.name)
+	w.textOrEmpty("name", e.name)
 	switch e.kind {
 	case argocd.Applications:
 		w.text("namespace", e.namespace)
-		w.always("project", e.project)
-		w.always("health", statusOrNone(e.health))
-		w.always("sync", statusOrNone(e.sync))
+		w.textOrEmpty("project", e.project)
+		w.textOrEmpty("health", statusOrNone(e.health))
+		w.textOrEmpty("sync", statusOrNone(e.sync))
 		w.destination(e.to)
 		e.writeSources(w)
 		if string(e.phase) != "Succeeded" {
@@ -36,13 +36,13 @@ func (e *entry) row() []byte {
 		}
 	case argocd.Projects:
 		w.text("description", displayText(e.description))
-		w.list("repos", each(e.repos, address), maxListed)
+		w.list("repos", mapTexts(e.repos, address), maxListed)
 		w.list("destinations", e.compactDestinations(), maxListed)
 		w.number("roles", len(e.roles))
 		w.number("sync_windows", e.windows)
 	case argocd.ApplicationSets:
 		w.text("namespace", e.namespace)
-		w.always("project", e.project)
+		w.textOrEmpty("project", e.project)
 		w.list("generators", e.generators, maxSources)
 		w.text("template", []byte(secrets.Text(string(short(e.template)))))
 		e.writeSources(w)
@@ -51,9 +51,9 @@ func (e *entry) row() []byte {
 		w.int(e.applications)
 		w.text("error", displayText(e.trouble))
 	case argocd.Clusters:
-		w.always("server", address(e.server))
+		w.textOrEmpty("server", address(e.server))
 		w.text("version", e.version)
-		w.always("connection", statusOrNone(e.sync))
+		w.textOrEmpty("connection", statusOrNone(e.sync))
 		if string(e.sync) != "Successful" {
 			w.text("message", displayText(e.trouble))
 		}
@@ -78,7 +78,7 @@ func statusOrNone(status []byte) []byte {
 	return status
 }
 
-func each(list [][]byte, f func([]byte) []byte) [][]byte {
+func mapTexts(list [][]byte, f func([]byte) []byte) [][]byte {
 	out := make([][]byte, len(list))
 	for i, one := range list {
 		out[i] = f(one)

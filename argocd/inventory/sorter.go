@@ -150,9 +150,9 @@ func writeRecord(w io.Writer, key, row []byte) error {
 	return nil
 }
 
-// each yields the records in order; key and row are valid during the call. It is called
+// forEach yields the records in order; key and row are valid during the call. It is called
 // once, at the end.
-func (s *sorter) each(yield func(key, row []byte) error) error {
+func (s *sorter) forEach(yield func(key, row []byte) error) error {
 	s.order()
 	if len(s.runs) == 0 {
 		for _, r := range s.records {

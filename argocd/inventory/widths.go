@@ -71,17 +71,17 @@ func (w *Widths) add(e *entry, whole int) {
 func (e *entry) least(namespace []byte) []byte {
 	w := &writer{b: make([]byte, 0, 128)}
 	w.raw("{")
-	w.always("name", e.name)
+	w.textOrEmpty("name", e.name)
 	w.text("namespace", namespace)
 	switch e.kind {
 	case argocd.Applications:
-		w.always("health", statusOrNone(e.health))
-		w.always("sync", statusOrNone(e.sync))
+		w.textOrEmpty("health", statusOrNone(e.health))
+		w.textOrEmpty("sync", statusOrNone(e.sync))
 	case argocd.ApplicationSets:
 		w.text("health", e.health)
 	case argocd.Clusters:
-		w.always("server", address(e.server))
-		w.always("connection", statusOrNone(e.sync))
+		w.textOrEmpty("server", address(e.server))
+		w.textOrEmpty("connection", statusOrNone(e.sync))
 	}
 	w.raw("}")
 	return w.b

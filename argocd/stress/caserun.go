@@ -124,7 +124,7 @@ func (c *caseRun) sampleMemory() (stop func()) {
 		t := time.NewTicker(every)
 		defer t.Stop()
 		for {
-			c.look()
+			c.sampleNow()
 			select {
 			case <-end:
 				return
@@ -135,11 +135,11 @@ func (c *caseRun) sampleMemory() (stop func()) {
 	return func() {
 		close(end)
 		<-ended
-		c.look()
+		c.sampleNow()
 	}
 }
 
-func (c *caseRun) look() {
+func (c *caseRun) sampleNow() {
 	if c.target.Memory == nil {
 		return
 	}
@@ -160,7 +160,7 @@ func (c *caseRun) look() {
 func (c *caseRun) reportDone(done, all int) {
 	part := int32(min(parts-1, done*parts/max(1, all)))
 	if c.division.Swap(part) != part {
-		c.look() // so that also a short part has been looked at
+		c.sampleNow() // so that also a short part has been looked at
 	}
 }
 

@@ -107,7 +107,7 @@ func (c *caseRun) findSearch(ctx context.Context, fits func(total int) bool) (ar
 		tries = append(tries, map[string]any{"query": term, "resource_types": []string{lists[0].kind}})
 	}
 	for _, args := range tries {
-		_, total, ok := c.search(ctx, with(args), 1)
+		_, total, ok := c.search(ctx, withArgument(args), 1)
 		switch {
 		case c.finished(ctx):
 			return nil, maxTotal
@@ -124,7 +124,7 @@ func (c *caseRun) findSearch(ctx context.Context, fits func(total int) bool) (ar
 func (c *caseRun) pageOutOfRange(ctx context.Context, tool string, last int, args ...map[string]any) {
 	ask := map[string]any{}
 	for _, a := range args {
-		ask = with(a)
+		ask = withArgument(a)
 	}
 	ask["page"] = last + 1
 	a, ok := c.call(ctx, tool, ask)

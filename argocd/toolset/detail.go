@@ -27,17 +27,17 @@ func (t *Toolset) detailTools() []builtin.Tool {
 	}
 }
 
-// where returns the instance that arguments name.
-func (t target) where() string { return t.Instance }
+// instanceName returns the instance that arguments name.
+func (t target) instanceName() string { return t.Instance }
 
-// reading makes a tool that only reads. formerly maps the argument names of the Python
+// readTool makes a tool that only reads. formerly maps the argument names of the Python
 // server to ours: who calls with those is understood, and no schema shows them.
-func reading[A interface{ where() string }](t *Toolset, tool builtin.Tool, oldNames map[string]string,
+func readTool[A interface{ instanceName() string }](t *Toolset, tool builtin.Tool, oldNames map[string]string,
 	run func(ctx context.Context, c *builtin.Call, client *argocd.Client, in A) (*builtin.Result, error),
 ) builtin.Tool {
 	tool.Hints = reads
 	made := builtin.Typed(tool, func(ctx context.Context, c *builtin.Call, in A) (*builtin.Result, error) {
-		client, err := t.at(c, in.where())
+		client, err := t.clientFor(c, in.instanceName())
 		if err != nil {
 			return nil, err
 		}

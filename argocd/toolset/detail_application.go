@@ -236,7 +236,7 @@ func (l lastView) MarshalJSON() ([]byte, error) {
 }
 
 func (t *Toolset) applicationTool() builtin.Tool {
-	return reading(t, builtin.Tool{Name: "get_application_details", Title: "Application details", Description: applicationText},
+	return readTool(t, builtin.Tool{Name: "get_application_details", Title: "Application details", Description: applicationText},
 		formerApplication(map[string]string{"refresh": ""}),
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in applicationArguments) (*builtin.Result, error) {
 			if _, _, err := in.keep(); err != nil {

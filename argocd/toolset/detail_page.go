@@ -96,7 +96,7 @@ func fittingRows[T row[T]](a paged[T], all []T, size, room int, next *nextCall) 
 	if room >= maxRoom {
 		return size, nil
 	}
-	a.Pagination, a.Next, a.Items = worst(len(all)), next, []T{}
+	a.Pagination, a.Next, a.Items = widestPagination(len(all)), next, []T{}
 	a.Note = strings.TrimSpace(longestPagingNote + a.Note)
 	bare, err := builtin.JSON(a)
 	if err != nil {

@@ -127,8 +127,8 @@ func withoutNamespace(manifest string) (string, error) {
 	return string(out), err
 }
 
-// rest passes to take the resources that only the revision has.
-func (d *desiredManifests) rest(take func(managedResource) error) error {
+// remaining passes to take the resources that only the revision has.
+func (d *desiredManifests) remaining(take func(managedResource) error) error {
 	if d == nil {
 		return nil
 	}

@@ -68,7 +68,7 @@ type results struct {
 	Clusters        []json.RawMessage `json:"clusters"`
 }
 
-func (r *results) of(kind argocd.Kind) *[]json.RawMessage {
+func (r *results) ofKind(kind argocd.Kind) *[]json.RawMessage {
 	switch kind {
 	case argocd.Projects:
 		return &r.Projects
@@ -131,7 +131,7 @@ func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArgume
 		if err != nil {
 			return nil, fmt.Errorf("a row of %s: %w", hit.Kind, err)
 		}
-		group := every.of(hit.Kind)
+		group := every.ofKind(hit.Kind)
 		*group = append(*group, row)
 	}
 	if slices.ContainsFunc(got.Items, func(h inventory.Hit) bool { return h.Kind == argocd.Applications }) {
@@ -158,7 +158,7 @@ func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArgume
 		answer := answer // the groups keep their arrays, so rows that change there change here
 		answer.Note, answer.Namespace = strings.TrimSpace(answer.Note+note), namespace
 		return answer
-	}}.within(roomOfPage(in.room(c), len(rows), in.PageSize))
+	}}.fit(roomOfPage(in.room(c), len(rows), in.PageSize))
 }
 
 // withMatched adds the names of the fields that match to a row, whose other bytes stay.

@@ -63,9 +63,9 @@ type target struct {
 	Instance string `json:"instance,omitempty" jsonschema:"Argo CD instance"`
 }
 
-// at gives the instance of that name ("" is the default) as the caller may use it: with
+// clientFor gives the instance of that name ("" is the default) as the caller may use it: with
 // the caller's own token where the policy says so.
-func (t *Toolset) at(c *builtin.Call, instance string) (*argocd.Client, error) {
+func (t *Toolset) clientFor(c *builtin.Call, instance string) (*argocd.Client, error) {
 	client, err := t.named(instance)
 	if err != nil || t.o.UserTokens == TokensOff {
 		return client, err

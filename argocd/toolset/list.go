@@ -135,7 +135,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 	if err != nil {
 		return nil, err
 	}
-	client, err := t.at(c, q.target.Instance)
+	client, err := t.clientFor(c, q.target.Instance)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 			return &nextCall{Tool: c.Tool, Arguments: q.repeatPart(q.paging.following(got.Pagination.Page, size), part)}
 		})
 	}
-	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.within(roomOfPage(rowRoom, len(answer.Items), q.paging.PageSize))
+	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.fit(roomOfPage(rowRoom, len(answer.Items), q.paging.PageSize))
 }
 
 // wholeObjects writes a page of whole objects. Page sizes go by the largest object of all, so one that is larger than an answer is
@@ -304,8 +304,8 @@ func words(values []string) (list []string) {
 	return list
 }
 
-// either gives the one value of two arguments that mean the same.
-func either(nameA, a, nameB, b string) (string, error) {
+// oneValue gives the one value of two arguments that mean the same.
+func oneValue(nameA, a, nameB, b string) (string, error) {
 	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 	switch {
 	case a == "" || a == b:

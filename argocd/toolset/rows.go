@@ -30,9 +30,9 @@ type rowPage struct {
 	write func(note, namespace string) any
 }
 
-// within writes the page in at most room bytes: whole rows where they fit, else shorter ones. The page sizes go by [fittingSize], so
+// fit writes the page in at most room bytes: whole rows where they fit, else shorter ones. The page sizes go by [fittingSize], so
 // that the shortest rows fit.
-func (p rowPage) within(room int) (*builtin.Result, error) {
+func (p rowPage) fit(room int) (*builtin.Result, error) {
 	write := func(note, namespace string) (*builtin.Result, error) {
 		r, err := builtin.JSON(p.write(note, namespace))
 		if err == nil {
@@ -87,9 +87,9 @@ func rowWithout(row json.RawMessage, fields []string) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// worst returns a pagination whose text is as long as that of any page of the question, whatever page size is asked for: what goes by it
+// widestPagination returns a pagination whose text is as long as that of any page of the question, whatever page size is asked for: what goes by it
 // is the same for all of them.
-func worst(total int) inventory.Pagination {
+func widestPagination(total int) inventory.Pagination {
 	return inventory.Pagination{
 		Page: total, PageSize: maxPageSize, TotalItems: total, TotalPages: total, HasNext: false, HasPrev: false, ShowingFrom: total, ShowingTo: total,
 	}
@@ -98,7 +98,7 @@ func worst(total int) inventory.Pagination {
 // fittingSize returns the page size at which the rows of every page fit beside the rest of the answer, which bare writes.
 func fittingSize(room int, bare func(total int, counts *inventory.Counts, p inventory.Pagination, namespace string) any, full bool) inventory.Fit {
 	return func(asked, total int, counts *inventory.Counts, widths *inventory.Widths) int {
-		text, err := builtin.JSON(bare(total, counts, worst(total), widths.Namespace))
+		text, err := builtin.JSON(bare(total, counts, widestPagination(total), widths.Namespace))
 		if err != nil {
 			return asked
 		}

@@ -53,7 +53,7 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 	if err != nil {
 		return nil, err
 	}
-	client, err := t.at(c, in.Instance)
+	client, err := t.clientFor(c, in.Instance)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (s progressSource) List(ctx context.Context, kind argocd.Kind, q argocd.Que
 			if err := json.Unmarshal(item, &app); err != nil {
 				return fmt.Errorf("an application of the list: %w", err)
 			}
-			if !s.only.is(app.Spec.Destination) {
+			if !s.only.matches(app.Spec.Destination) {
 				return nil
 			}
 		}

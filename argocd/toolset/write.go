@@ -61,16 +61,16 @@ func (s confirmation) confirmed(client *argocd.Client, name string) (bool, error
 	return false, fmt.Errorf("confirm is %q and the object is %q: nothing was changed; send confirm=%q (or %q) to do it", cut(s.Confirm), name, name, client.Name()+"/"+name)
 }
 
-// writing makes a tool that changes something: which instance is meant, and whether the change
+// writeTool makes a tool that changes something: which instance is meant, and whether the change
 // to the object of this name was confirmed, is found before run is called.
-func writing[A interface {
-	where() string
+func writeTool[A interface {
+	instanceName() string
 	confirmed(*argocd.Client, string) (bool, error)
 }](t *Toolset, tool builtin.Tool, object func(A) string,
 	run func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in A) (*builtin.Result, error),
 ) builtin.Tool {
 	return builtin.Typed(tool, func(ctx context.Context, c *builtin.Call, in A) (*builtin.Result, error) {
-		client, err := t.at(c, in.where())
+		client, err := t.clientFor(c, in.instanceName())
 		if err != nil {
 			return nil, err
 		}
@@ -106,9 +106,9 @@ type suggestedCall struct {
 	Add map[string]string `json:"the_same_arguments_and,omitempty"`
 }
 
-// planned answers c with what would happen to the object of this name. Arguments that say
+// planResult answers c with what would happen to the object of this name. Arguments that say
 // that nothing is to happen are named in without: they are not in the call to make.
-func planned(c *builtin.Call, client *argocd.Client, name string, p plan, without ...string) (*builtin.Result, error) {
+func planResult(c *builtin.Call, client *argocd.Client, name string, p plan, without ...string) (*builtin.Result, error) {
 	p.Instance = client.Name()
 	p.Do = suggestedCall{Tool: c.Tool}
 	args, err := rawjson.Remove(c.Arguments, without...)
@@ -135,8 +135,8 @@ type done struct {
 	looked   bool     // only: nothing is changed by it
 }
 
-// finished answers with what was done.
-func finished(client *argocd.Client, d done) (*builtin.Result, error) {
+// doneResult answers with what was done.
+func doneResult(client *argocd.Client, d done) (*builtin.Result, error) {
 	view, compared := d.Change.(*diffView)
 	d.Changed, d.Instance = !d.looked && (!compared || view.All > 0), client.Name()
 	return builtin.JSON(d)

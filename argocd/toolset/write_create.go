@@ -38,7 +38,7 @@ type createArgs struct {
 }
 
 func (t *Toolset) createApplicationTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "create_application", Title: "Create an application",
 		Description: "Creates an application. It is not synced unless automated_sync is true. With upsert it replaces the specification of one that is there." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
@@ -69,7 +69,7 @@ func (t *Toolset) createApplicationTool() builtin.Tool {
 			return nil, err
 		}
 		if !confirmed || in.DryRun {
-			return planned(c, client, in.Name, plan{Plan: sentence, Change: view, Warnings: append(warnings, projectAllows(ctx, client, in.Project)...)}, "dry_run")
+			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view, Warnings: append(warnings, projectAllows(ctx, client, in.Project)...)}, "dry_run")
 		}
 		body, err := compact(object)
 		if err != nil {
@@ -90,7 +90,7 @@ func (t *Toolset) createApplicationTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: createdOr(sentence, "the application "+in.Name, view), State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+		return doneResult(client, done{Done: createdOr(sentence, "the application "+in.Name, view), State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 	})
 }
 

@@ -55,7 +55,7 @@ type syncOptions struct {
 }
 
 func (t *Toolset) syncTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "sync_application", Title: "Sync an application",
 		Description: "Brings an application in the cluster to what its source says, or to another revision. The plan lists what is out of sync. A dry run is an operation of the server too: it is recorded in the application." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
@@ -70,7 +70,7 @@ func (t *Toolset) syncTool() builtin.Tool {
 		change, warnings := in.preview(app)
 		if !confirmed {
 			warnings = append(warnings, closedWindows(ctx, client, in.appArgs)...)
-			return planned(c, client, in.Name, plan{Plan: in.sentence(), Current: app.state(), Change: change, Warnings: warnings})
+			return planResult(c, client, in.Name, plan{Plan: in.sentence(), Current: app.state(), Change: change, Warnings: warnings})
 		}
 		body, err := json.Marshal(in.request())
 		if err != nil {
@@ -255,7 +255,7 @@ func started(ctx context.Context, client *argocd.Client, a appArgs, before *appl
 		}
 	}
 	d.State = app.state()
-	return finished(client, d)
+	return doneResult(client, d)
 }
 
 // awaitDryRun looks at the application until an operation that began after the last one

@@ -44,7 +44,7 @@ type patchRequest struct {
 }
 
 func (t *Toolset) updateApplicationTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "update_application", Title: "Change an application",
 		Description: "Changes parts of an application: those that are given, the rest stays. The plan shows each value before and after." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
@@ -80,7 +80,7 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 		}
 		sentence := view.sentence(in.Name)
 		if !confirmed || in.DryRun {
-			return planned(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings}, "dry_run")
+			return planResult(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings}, "dry_run")
 		}
 		if in.Validate != nil && !*in.Validate {
 			return t.replaceSpec(ctx, c, in, patch, after, done{Done: sentence, Change: view, Warnings: warnings, Next: nextLook(in.Name)})
@@ -103,7 +103,7 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, State: changed.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+		return doneResult(client, done{Done: sentence, State: changed.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 	})
 }
 
@@ -112,7 +112,7 @@ func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArg
 	if patch["metadata"] != nil {
 		return nil, errors.New("metadata cannot be changed with validate=false: nothing was changed; send metadata in a call of its own")
 	}
-	client, err := t.at(c, in.Instance)
+	client, err := t.clientFor(c, in.Instance)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArg
 	if _, err := client.Call(ctx, http.MethodPut, []string{"applications", in.Name, "spec"}, query, body); err != nil {
 		return nil, err
 	}
-	return finished(client, d)
+	return doneResult(client, d)
 }
 
 // patchable are the parts of metadata that the server takes from an update; it ignores the
