@@ -71,5 +71,5 @@ func (s *Server) refuse(out *stream, status int, id json.RawMessage, err error) 
 	_, _ = out.Write(text) // a client that is gone needs no answer
 }
 
-// cut returns at most bound bytes of a text, whole runes of valid UTF-8.
-func cut(text string, bound int) string { return limit.Clip(text, bound) }
+// clipText returns at most bound bytes of a text, whole runes of valid UTF-8.
+func clipText(text string, bound int) string { return limit.Clip(text, bound) }

@@ -130,7 +130,7 @@ func (h handler) GetTaskPushConfig(ctx context.Context, req *sdk.GetTaskPushConf
 		}
 	}
 	return nil, sdk.NewError(sdk.ErrTaskNotFound, fmt.Sprintf(
-		"push notifications: task %s has no configuration %q", t.id, cut(req.ID, 64)))
+		"push notifications: task %s has no configuration %q", t.id, clipText(req.ID, 64)))
 }
 
 // ListTaskPushConfigs lists all configurations of a task: they fit one page.

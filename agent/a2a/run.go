@@ -185,7 +185,7 @@ func (r *run) conclude(err, cause error) {
 	case err == nil:
 		t.end(sdk.TaskStateCompleted, "", nil)
 	default:
-		t.end(sdk.TaskStateFailed, cut(err.Error(), 4<<10), outcome(outcomeFailed))
+		t.end(sdk.TaskStateFailed, clipText(err.Error(), 4<<10), outcome(outcomeFailed))
 	}
 }
 

@@ -55,7 +55,7 @@ type counters struct {
 	ends map[sdk.TaskState]int64
 }
 
-func (s *Server) ended(state sdk.TaskState) {
+func (s *Server) countEnded(state sdk.TaskState) {
 	s.counts.mu.Lock()
 	defer s.counts.mu.Unlock()
 	s.counts.ends[state]++

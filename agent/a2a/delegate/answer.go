@@ -38,10 +38,10 @@ func (x *exchange) take(e sdk.Event) {
 		for _, a := range e.Artifacts {
 			x.artifact(a, false)
 		}
-		x.news(e.Status, nil)
+		x.takeStatus(e.Status, nil)
 	case *sdk.TaskStatusUpdateEvent:
 		x.task, x.context, x.stale = e.TaskID, e.ContextID, false
-		x.news(e.Status, e.Metadata)
+		x.takeStatus(e.Status, e.Metadata)
 	case *sdk.TaskArtifactUpdateEvent:
 		x.task, x.context = e.TaskID, e.ContextID
 		x.artifact(e.Artifact, e.Append)
@@ -52,8 +52,8 @@ func (x *exchange) take(e sdk.Event) {
 	}
 }
 
-// news takes a status, which is progress too.
-func (x *exchange) news(s sdk.TaskStatus, about map[string]any) {
+// takeStatus takes a status, which counts as progress.
+func (x *exchange) takeStatus(s sdk.TaskStatus, about map[string]any) {
 	text := ""
 	if s.Message != nil {
 		for _, p := range s.Message.Parts {
@@ -164,7 +164,7 @@ func (x *exchange) result() *builtin.Result {
 		} else if status != "" {
 			after = "\n\n[" + status + "]"
 		}
-	case waits(x.state):
+	case isWaiting(x.state):
 		wants := "an answer"
 		if x.state == sdk.TaskStateAuthRequired {
 			wants = "an authorization"

@@ -67,7 +67,7 @@ func (p *peer) ask(ctx context.Context, c *card, call *builtin.Call, in argument
 		err = x.run(ctx, message(in.Message, "", "", hops))
 	}
 	w := waiting{tool: call.Tool}
-	if err == nil && waits(x.state) {
+	if err == nil && isWaiting(x.state) {
 		w.id = x.task
 	}
 	p.a.keep(key, contextID, x.context, w)
@@ -98,8 +98,8 @@ func refused(err error) bool {
 	return false
 }
 
-// waits reports whether a task in this state waits for its client.
-func waits(s sdk.TaskState) bool {
+// isWaiting reports whether a task in this state waits for its client.
+func isWaiting(s sdk.TaskState) bool {
 	return s == sdk.TaskStateInputRequired || s == sdk.TaskStateAuthRequired
 }
 
@@ -122,7 +122,7 @@ type exchange struct {
 
 // settled reports whether nothing more is to come.
 func (x *exchange) settled() bool {
-	return x.answered || x.state.Terminal() || waits(x.state) && !x.stale
+	return x.answered || x.state.Terminal() || isWaiting(x.state) && !x.stale
 }
 
 // run sends the message and follows its task until that is settled. An error comes with the end of ctx, too.
@@ -144,9 +144,9 @@ func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 			fallthrough
 		case x.task == "":
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				err = fmt.Errorf("the connection broke off before it named a task: what came of the message is not known (%w)", plainly(err))
+				err = fmt.Errorf("the connection broke off before it named a task: what came of the message is not known (%w)", withoutAddress(err))
 			}
-			return fmt.Errorf("the agent %s: %w", x.a.o.Name, plainly(err))
+			return fmt.Errorf("the agent %s: %w", x.a.o.Name, withoutAddress(err))
 		}
 		if err := pause(ctx, wait); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 		default:
 			if lost++; lost >= maxLost && ctx.Err() == nil {
 				return fmt.Errorf("the connection to the agent %s was lost, and it was not reached again for %v (%w): what came of the task %s is not known",
-					x.a.o.Name, time.Since(since).Round(time.Second), plainly(err), x.task)
+					x.a.o.Name, time.Since(since).Round(time.Second), withoutAddress(err), x.task)
 			}
 		}
 	}

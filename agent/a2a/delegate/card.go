@@ -71,7 +71,7 @@ func (a *Agent) current(ctx context.Context, fresh bool) (*card, error) {
 
 // readCard reads the card.
 func (a *Agent) readCard(ctx context.Context) (*card, error) {
-	ctx, cancel := context.WithTimeout(quiet(ctx), cardTime)
+	ctx, cancel := context.WithTimeout(withoutSDKLog(ctx), cardTime)
 	defer cancel()
 	at := *a.gate.home
 	if !strings.HasSuffix(at.Path, ".json") { // else it is the card's own
@@ -85,7 +85,7 @@ func (a *Agent) readCard(ctx context.Context) (*card, error) {
 	req.Header.Set(sdk.SvcParamVersion, string(sdk.Version))
 	resp, err := a.http.Do(req)
 	if err != nil {
-		return nil, plainly(err)
+		return nil, withoutAddress(err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -144,7 +144,7 @@ func (a *Agent) skills(about *sdk.AgentCard) []skill {
 	var out []skill
 	taken := map[string]bool{}
 	for _, s := range given[:min(len(given), maxSkills)] {
-		name := gateway.Merged(a.o.Name, plain(s.ID))
+		name := gateway.Merged(a.o.Name, toolName(s.ID))
 		if taken[name] || s.ID == "" {
 			continue
 		}
@@ -160,8 +160,8 @@ func (a *Agent) skills(about *sdk.AgentCard) []skill {
 	return out
 }
 
-// plain makes a name of the letters that all providers of models take.
-func plain(name string) string {
+// toolName makes a name of the letters that all providers of models take.
+func toolName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '_', r == '-', '0' <= r && r <= '9', 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z':
@@ -191,7 +191,7 @@ func (c *card) serve(p *peer) (*builtin.Server, error) {
 		o.Tools = append(o.Tools, builtin.Typed(builtin.Tool{
 			Name: s.name, Title: s.title, Description: s.description, Hints: builtin.Hints{Destructive: true, OpenWorld: true},
 		}, func(ctx context.Context, call *builtin.Call, in arguments) (*builtin.Result, error) {
-			return p.ask(quiet(ctx), c, call, in)
+			return p.ask(withoutSDKLog(ctx), c, call, in)
 		}))
 	}
 	return builtin.New(o)

@@ -142,8 +142,8 @@ func (a *Agent) keep(key any, sent, answered string, w waiting) {
 	}
 }
 
-// quiet keeps the SDK's own words out of the log: what goes wrong is told in results.
-func quiet(ctx context.Context) context.Context {
+// withoutSDKLog keeps the SDK's own words out of the log: what goes wrong is told in results.
+func withoutSDKLog(ctx context.Context) context.Context {
 	return sdklog.AttachLogger(ctx, slog.New(slog.DiscardHandler))
 }
 
@@ -159,8 +159,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// plainly returns an error without the address in it, which may have a secret in its query.
-func plainly(err error) error {
+// withoutAddress returns an error without the address in it, which may have a secret in its query.
+func withoutAddress(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}

@@ -39,8 +39,8 @@ type notices struct {
 	telling bool
 }
 
-// miss counts an event that reaches nobody; the first one begins the episode.
-func (l *Log) miss(why State, seq uint64, dropped bool) {
+// countMissed counts an event that reaches nobody; the first one begins the episode.
+func (l *Log) countMissed(why State, seq uint64, dropped bool) {
 	if !l.episode.open {
 		l.episode = episode{open: true, why: why, from: seq, since: time.Now()}
 		l.stats.Episodes++

@@ -127,7 +127,7 @@ func (r *Reader) next() (Record, Gap, <-chan struct{}, error) {
 		return Record{}, Gap{}, nil, ErrRemoved
 	}
 	to := l.last // without a record, all numbers up to here are gone
-	rec := l.ring.after(r.pos)
+	rec := l.ring.findAfter(r.pos)
 	if rec != nil {
 		to = rec.Seq - 1
 	}

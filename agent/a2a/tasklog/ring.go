@@ -75,8 +75,8 @@ func (r *ring) resize(size int) {
 	r.records, r.head = records, 0
 }
 
-// after finds the oldest record with a number above seq; nil is none.
-func (r *ring) after(seq uint64) *Record {
+// findAfter finds the oldest record with a number above seq; nil is none.
+func (r *ring) findAfter(seq uint64) *Record {
 	i := sort.Search(r.n, func(i int) bool { return r.at(i).Seq > seq })
 	if i == r.n {
 		return nil

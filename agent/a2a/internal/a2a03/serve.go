@@ -22,8 +22,8 @@ type Options struct {
 	Panicked func(caught any) error
 }
 
-// misread returns the error of a request whose JSON is not what it has to be.
-func misread(err error) error {
+// parseError returns the error of a request whose JSON is not what it has to be.
+func parseError(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if e.Field == "" {
 			return fmt.Errorf("%w: it is %s, which is no object with the parameters", sdk.ErrInvalidParams, e.Value)
