@@ -259,8 +259,8 @@ func (a *Agent) Close() error {
 	return nil
 }
 
-// called counts a call.
-func (a *Agent) called() {
+// countCall counts a call.
+func (a *Agent) countCall() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls++

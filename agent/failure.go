@@ -101,8 +101,8 @@ func modelError(info ModelInfo, err error, tries int) *ModelError {
 	return &ModelError{Model: info, Failure: Internal, Text: limit.Clip(err.Error(), 300), Tries: tries, Err: err}
 }
 
-// why describes for people how a context came to its end.
-func why(cause error, after time.Duration) string {
+// endReason describes for people how a context came to its end.
+func endReason(cause error, after time.Duration) string {
 	switch {
 	case errors.Is(cause, ErrClosed):
 		return "the agent was closed"

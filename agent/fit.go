@@ -174,15 +174,15 @@ func (p *compactionPass) note(format string, args ...any) {
 // pair gives every call its result and every result its call, always, and encodes what comes of it.
 func (p *compactionPass) pair() error {
 	ms, done := tidy(p.given)
-	if !orderly(ms, p.maxID) {
+	if !isPaired(ms, p.maxID) {
 		mended, n, err := p.mend(ms)
 		if err != nil {
 			return err
 		}
 		ms, done = mended, done+n
 	}
-	ms, added := complete(ms, p.strictIDs)
-	ms, named := callable(ms, p.knows)
+	ms, added := completeCalls(ms, p.strictIDs)
+	ms, named := dropUncallable(ms, p.knows)
 	done += added + named
 	if done > 0 {
 		p.result.Changed = true
@@ -269,7 +269,7 @@ func (p *compactionPass) shrink() error {
 	}
 	trigger := p.lines().TriggerTokens()
 	if over, _ := p.in.Over(trigger, p.room); !over {
-		return p.between()
+		return p.compactBetween()
 	}
 	// When the last compaction could not get below the trigger, another one is of use only when something new was said.
 	if p.floor > 0 && p.in.High <= p.room && p.in.Best < p.floor+p.room/20 {

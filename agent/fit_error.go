@@ -33,10 +33,10 @@ const (
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%d tokens fit into a request to %s, and %d are left after everything that may be left out was left out: %s has %d of them; %s",
-		e.Limit, e.Model, e.Total, e.what(), e.Tokens, e.advice())
+		e.Limit, e.Model, e.Total, e.largestPart(), e.Tokens, e.advice())
 }
 
-func (e *TooLargeError) what() string {
+func (e *TooLargeError) largestPart() string {
 	if e.Place == 0 {
 		return "the part \"" + e.Part + "\""
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// orderly reports whether each message with calls has exactly their results behind it, in any order, so that package repair has
+// isPaired reports whether each message with calls has exactly their results behind it, in any order, so that package repair has
 // nothing to do. The calls of the last message may have none. Ids may come again in a later step: see complete.
-func orderly(ms []Message, maxID int) bool {
+func isPaired(ms []Message, maxID int) bool {
 	for i := 0; i < len(ms); {
 		calls := ms[i].Calls
 		if ms[i].Role == RoleTool {

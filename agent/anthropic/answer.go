@@ -213,8 +213,8 @@ func (a *answer) sign(p *part, s string) error {
 	return a.x.Take(len(s))
 }
 
-// whole reads an answer that is not a stream.
-func (a *answer) whole(body *modelapi.Answer) error {
+// readWhole reads an answer that is not a stream.
+func (a *answer) readWhole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func (a *answer) reply(model string) (*agent.Reply, error) {
 		}
 		out.Message.Opaque = raw
 	}
-	out.Stop = a.stop()
+	out.Stop = a.stopReason()
 	return out, nil
 }
 
@@ -333,7 +333,7 @@ func (p *part) thought(strict bool) json.RawMessage {
 	return raw
 }
 
-func (a *answer) stop() agent.Stop {
+func (a *answer) stopReason() agent.Stop {
 	switch a.finish {
 	case "max_tokens":
 		return agent.StopLength

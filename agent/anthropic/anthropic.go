@@ -139,7 +139,7 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	}
 	got := answer{x: x, names: &names, text: text, strict: m.o.Provider == "anthropic"}
 	if a.Whole {
-		err = got.whole(a)
+		err = got.readWhole(a)
 	} else {
 		err = got.stream(a)
 	}

@@ -149,13 +149,13 @@ func (m *Model) thinking(r *agent.Request) thinking {
 	switch {
 	case m.o.Thinking < 0:
 		return thinking{Type: "adaptive"}
-	case m.o.Thinking > 0 && m.begunThinking(r.Messages):
+	case m.o.Thinking > 0 && m.hasBegunThinking(r.Messages):
 		return thinking{Type: "enabled", Budget: m.o.Thinking}
 	}
 	return thinking{}
 }
 
-func (m *Model) begunThinking(list []agent.Message) bool {
+func (m *Model) hasBegunThinking(list []agent.Message) bool {
 	for i := len(list) - 1; i >= 0; i-- {
 		switch list[i].Role {
 		case agent.RoleUser:

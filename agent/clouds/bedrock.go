@@ -50,7 +50,7 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := moved(r, base, "/model/"+escaped(model)+operation, "", body)
+	out := withBody(r, base, "/model/"+escaped(model)+operation, "", body)
 	out.Header.Set("Accept", eventstream.Type)
 	if b.Key != "" {
 		out.Header.Set("Authorization", "Bearer "+b.Key)
@@ -64,7 +64,7 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	resp, err := through(b.Next).RoundTrip(out)
+	resp, err := transportOr(b.Next).RoundTrip(out)
 	if err != nil {
 		return nil, err
 	}

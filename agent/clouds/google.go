@@ -74,7 +74,7 @@ func GoogleFile(path string, next http.RoundTripper) (*Google, error) {
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return nil, fmt.Errorf("%s is no file of credentials (JSON)", path) // the error of json may quote it
 	}
-	g := &Google{Project: c.ProjectID, client: &http.Client{Transport: through(next)}}
+	g := &Google{Project: c.ProjectID, client: &http.Client{Transport: transportOr(next)}}
 	if u, err := url.Parse(c.TokenURI); err != nil || u.Host == "" || u.Scheme != "https" && u.Hostname() != "127.0.0.1" {
 		return nil, fmt.Errorf("%s: its token_uri is no address with https", path)
 	}

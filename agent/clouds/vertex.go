@@ -36,13 +36,13 @@ func (v Vertex) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = moved(r, base, place+"anthropic/models/"+url.PathEscape(model)+":streamRawPredict", "", streaming(body))
+		out = withBody(r, base, place+"anthropic/models/"+url.PathEscape(model)+":streamRawPredict", "", streaming(body))
 	} else {
 		base, model, ok := strings.Cut(r.URL.EscapedPath(), "/v1beta/models/")
 		if !ok {
 			return nil, fmt.Errorf("vertex: no path for %s", r.URL.EscapedPath())
 		}
-		out = moved(r, base, place+"google/models/"+model, r.URL.RawQuery, nil)
+		out = withBody(r, base, place+"google/models/"+model, r.URL.RawQuery, nil)
 	}
 	token, err := v.Token(r.Context())
 	if err != nil {
@@ -52,7 +52,7 @@ func (v Vertex) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	out.Header.Set("Authorization", "Bearer "+token)
-	return through(v.Next).RoundTrip(out)
+	return transportOr(v.Next).RoundTrip(out)
 }
 
 // streaming puts the member that asks for a stream back: Vertex AI wants it, Bedrock refuses it.

@@ -136,7 +136,7 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	}
 	got := answer{x: x, names: &names, text: text}
 	if a.Whole {
-		err = got.whole(a)
+		err = got.readWhole(a)
 	} else {
 		err = got.stream(a)
 	}

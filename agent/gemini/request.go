@@ -58,7 +58,7 @@ func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
 	if len(r.Tools) > 0 {
 		declared := make([]declaration, len(r.Tools))
 		for i, t := range r.Tools {
-			declared[i] = declaration{Name: names.out(t.Name), Description: t.Description, Schema: modelapi.Schema(t)}
+			declared[i] = declaration{Name: names.sentName(t.Name), Description: t.Description, Schema: modelapi.Schema(t)}
 		}
 		list = append(list, modelapi.Member{Name: "tools", Value: []map[string][]declaration{{"functionDeclarations": declared}}})
 	}
@@ -159,7 +159,7 @@ func result(one *agent.Message, name string, names *toolNames) sentPart {
 	if one.Failed {
 		member = "error"
 	}
-	return sentPart{Response: &response{ID: modelapi.ID(one.CallID, maxID), Name: names.out(name), Response: map[string]string{member: one.Text}}}
+	return sentPart{Response: &response{ID: modelapi.ID(one.CallID, maxID), Name: names.sentName(name), Response: map[string]string{member: one.Text}}}
 }
 
 // assistant returns an answer as it came: texts, calls and signatures in their order.
@@ -178,7 +178,7 @@ func (m *Model) assistant(one *agent.Message, names *toolNames) []sentPart {
 		}
 		c := &one.Calls[i]
 		out = append(out, sentPart{
-			Call:      &call{ID: modelapi.ID(c.ID, maxID), Name: names.out(c.Name), Args: modelapi.Object(c.Arguments)},
+			Call:      &call{ID: modelapi.ID(c.ID, maxID), Name: names.sentName(c.Name), Args: modelapi.Object(c.Arguments)},
 			Signature: signature,
 		})
 	}

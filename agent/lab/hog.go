@@ -111,14 +111,14 @@ func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case taken < in.MiB:
-		return nil, fmt.Errorf("the child (process %d) had taken %d of %d MiB when it ended: %s%s", cmd.Process.Pid, taken, in.MiB, ended(err), said)
+		return nil, fmt.Errorf("the child (process %d) had taken %d of %d MiB when it ended: %s%s", cmd.Process.Pid, taken, in.MiB, exitReason(err), said)
 	case err != nil:
 		return nil, fmt.Errorf("the child (process %d) had taken all %d MiB and then ended: %w%s", cmd.Process.Pid, in.MiB, err, said)
 	}
 	return &builtin.Result{Text: fmt.Sprintf("A child (process %d) took %d MiB, touched all of it and gave it back.", cmd.Process.Pid, in.MiB)}, nil
 }
 
-func ended(err error) string {
+func exitReason(err error) string {
 	if err == nil {
 		return "without a reason"
 	}

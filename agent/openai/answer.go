@@ -131,8 +131,8 @@ func (a *answer) chunk(c *chunk) error {
 	return nil
 }
 
-// whole reads an answer that is not a stream.
-func (a *answer) whole(body *modelapi.Answer) error {
+// readWhole reads an answer that is not a stream.
+func (a *answer) readWhole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
 		return err
@@ -160,10 +160,10 @@ func (a *answer) whole(body *modelapi.Answer) error {
 
 // take adds text, reasoning and calls.
 func (a *answer) take(w *delta) error {
-	if err := a.say(contentOf(w.Content), w.Refusal); err != nil {
+	if err := a.addText(contentOf(w.Content), w.Refusal); err != nil {
 		return err
 	}
-	if err := a.think(w); err != nil {
+	if err := a.addThought(w); err != nil {
 		return err
 	}
 	for k := range w.ToolCalls {
@@ -174,8 +174,8 @@ func (a *answer) take(w *delta) error {
 	return nil
 }
 
-// say adds text.
-func (a *answer) say(content, refusal string) error {
+// addText adds text.
+func (a *answer) addText(content, refusal string) error {
 	if refusal != "" {
 		a.refused = true
 		content += refusal
@@ -213,8 +213,8 @@ func contentOf(raw json.RawMessage) string {
 	return b.String()
 }
 
-// think keeps reasoning that has to be sent back.
-func (a *answer) think(w *delta) error {
+// addThought keeps reasoning that has to be sent back.
+func (a *answer) addThought(w *delta) error {
 	for _, t := range [...]struct {
 		member string
 		raw    json.RawMessage
@@ -250,7 +250,7 @@ func (a *answer) think(w *delta) error {
 
 // piece adds a part of a call.
 func (a *answer) piece(t *callDelta, place int) error {
-	c := a.at(t, place)
+	c := a.callFor(t, place)
 	if c == nil {
 		if len(a.calls) >= modelapi.MaxCalls {
 			return a.x.Oversized("the answer has too many calls")
@@ -287,9 +287,9 @@ func (a *answer) piece(t *callDelta, place int) error {
 	return nil
 }
 
-// at finds the call that a part belongs to; nil for a new call. Some servers leave the index out, or give every call the same one: then
+// callFor finds the call that a part belongs to; nil for a new call. Some servers leave the index out, or give every call the same one: then
 // another id together with a name begins another call.
-func (a *answer) at(t *callDelta, place int) *call {
+func (a *answer) callFor(t *callDelta, place int) *call {
 	var c *call
 	if t.Index != nil {
 		c = a.places[*t.Index]
@@ -351,11 +351,11 @@ func (a *answer) reply(model string) (*agent.Reply, error) {
 		out.Message.Opaque = raw
 	}
 	var err error
-	out.Stop, err = a.stop()
+	out.Stop, err = a.stopReason()
 	return out, err
 }
 
-func (a *answer) stop() (agent.Stop, error) {
+func (a *answer) stopReason() (agent.Stop, error) {
 	switch a.finish {
 	case "length", "max_tokens":
 		return agent.StopLength, nil

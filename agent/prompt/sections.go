@@ -29,7 +29,7 @@ func (w *writer) finding() {
 		return
 	}
 	w.section("Finding things")
-	search, list := named(k.search, "or"), named(k.list, "or")
+	search, list := joinNames(k.search, "or"), joinNames(k.list, "or")
 	switch {
 	case len(k.search) == 0:
 		w.say("List with %s. Filter with its arguments whenever the question allows it, so that little comes back.", list)
@@ -67,7 +67,7 @@ func (w *writer) pages() {
 		return
 	}
 	w.section("Pages of tools")
-	w.say("Where a tool has the arguments page and page_size (%s), they choose what comes. Totals and counts in an answer are over everything, not over the page.", some(k.paged))
+	w.say("Where a tool has the arguments page and page_size (%s), they choose what comes. Totals and counts in an answer are over everything, not over the page.", exampleNames(k.paged))
 	if w.l.page > 0 {
 		w.say("Ask with page_size=%d: there is little room.", w.l.page)
 	}
@@ -116,9 +116,9 @@ func (w *writer) changes() {
 		w.say("The tools only read. Asked to change something, say that you cannot, and how the user can.")
 		return
 	}
-	w.say("These may change something: %s. Call one only when the user asked for that change.", named(k.change, "and"))
+	w.say("These may change something: %s. Call one only when the user asked for that change.", joinNames(k.change, "and"))
 	if len(k.confirm) > 0 {
-		which := "Those with the argument confirm (" + named(k.confirm, "and") + ")"
+		which := "Those with the argument confirm (" + joinNames(k.confirm, "and") + ")"
 		if len(k.confirm) == len(k.change) {
 			which = "All of them have the argument confirm"
 		}

@@ -53,9 +53,9 @@ func sorted(specs []agent.ToolSpec) kinds {
 		}
 		known := len(k.search) + len(k.list)
 		switch {
-		case has(words, "search", "find", "lookup", "grep"):
+		case containsAny(words, "search", "find", "lookup", "grep"):
 			k.search = append(k.search, s.Name)
-		case has(words, "list", "all") && !needs: // what belongs to one thing is no list of all
+		case containsAny(words, "list", "all") && !needs: // what belongs to one thing is no list of all
 			k.list = append(k.list, s.Name)
 		}
 		if takes["page"] && takes["page_size"] {
@@ -103,21 +103,21 @@ func wordsOf(name string) []string {
 	return strings.Fields(b.String())
 }
 
-func has(words []string, wanted ...string) bool {
+func containsAny(words []string, wanted ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(wanted, w) })
 }
 
-// some returns the first names as examples.
-func some(names []string) string {
+// exampleNames returns the first names as examples.
+func exampleNames(names []string) string {
 	const most = 3
 	if len(names) > most {
 		return "such as " + strings.Join(names[:most], ", ")
 	}
-	return named(names, "and")
+	return joinNames(names, "and")
 }
 
-// named joins names: a, b and c.
-func named(names []string, joint string) string {
+// joinNames joins names: a, b and c.
+func joinNames(names []string, joint string) string {
 	more := 0
 	if len(names) > maxNames {
 		more = len(names) - maxNames

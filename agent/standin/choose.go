@@ -10,8 +10,8 @@ import (
 // where they stand first, or behind "call" and the like.
 var ordinary = []string{"count", "list", "search", "find", "get", "show", "fail", "query", "read", "page", "version", "status", "echo", "health"}
 
-// one plans a clause.
-func (p *planner) one(c *clause, t *turn) plan {
+// planClause plans a clause.
+func (p *planner) planClause(c *clause, t *turn) plan {
 	if one, at := p.mentioned(c); one != nil {
 		var calls []call
 		for _, a := range one.order(c, at) {
@@ -19,18 +19,18 @@ func (p *planner) one(c *clause, t *turn) plan {
 		}
 		return plan{calls: calls}
 	}
-	if c.page != "" && len(c.stems) == 0 && len(c.of(ident)) == 0 && len(c.of(filter)) == 0 {
+	if c.page != "" && len(c.stems) == 0 && len(c.wordsOf(ident)) == 0 && len(c.wordsOf(filter)) == 0 {
 		return p.page(c, t)
 	}
-	names, loose := c.of(ident), c.of(other)
+	names, loose := c.wordsOf(ident), c.wordsOf(other)
 	finder := p.finder(c)
 	if c.verb == verbSearch && finder != nil && len(names)+len(loose) > 0 {
 		return plan{calls: []call{finder.search(c, "")}}
 	}
-	if bare := c.verb == "" && len(c.stems) == 0 && len(c.of(filter)) == 0; bare && finder != nil && len(names) == 1 && len(c.words) == 1 {
+	if bare := c.verb == "" && len(c.stems) == 0 && len(c.wordsOf(filter)) == 0; bare && finder != nil && len(names) == 1 && len(c.words) == 1 {
 		return plan{calls: []call{finder.search(c, "")}}
 	}
-	one, a := p.best(c)
+	one, a := p.bestTool(c)
 	if finder != nil && len(loose) > 0 && (!c.all || c.narrowed()) && (one == nil || finder.covers(c.stems)) && (one == nil || one.lister) {
 		return plan{calls: []call{finder.search(c, "")}, count: c.verb == verbCount}
 	}
@@ -65,7 +65,7 @@ func (p *planner) mentioned(c *clause) (one *tool, at int) {
 		}
 		for k := range p.tools {
 			t := &p.tools[k]
-			if t.pager || !t.called(w.lower) {
+			if t.pager || !t.isCalled(w.lower) {
 				continue
 			}
 			if slices.Contains(ordinary, w.lower) && !p.ordered(c, i, t) {
@@ -77,8 +77,8 @@ func (p *planner) mentioned(c *clause) (one *tool, at int) {
 	return nil, 0
 }
 
-// called reports whether a word is the name of a tool, with or without its server's.
-func (t *tool) called(word string) bool {
+// isCalled reports whether a word is the name of a tool, with or without its server's.
+func (t *tool) isCalled(word string) bool {
 	word = strings.ReplaceAll(word, "-", "_")
 	for name := strings.ReplaceAll(strings.ToLower(t.name), "-", "_"); ; {
 		if name == word {
@@ -159,7 +159,7 @@ func (t *tool) search(c *clause, name string) call {
 		}
 	}
 	if len(words) == 0 {
-		words = c.of(filter)
+		words = c.wordsOf(filter)
 	}
 	about := strings.ToLower(query.about + " " + t.about)
 	pattern := strings.Contains(about, "regular expression") || strings.Contains(about, "regex") || strings.Contains(about, "re2")
@@ -189,7 +189,7 @@ func (t *tool) kinds(c *clause, a arguments, used map[int]bool) {
 		}
 	}
 	for _, p := range t.props {
-		if p.kind != "array" || !strings.Contains(p.bare(), "type") && !strings.Contains(p.bare(), "kind") {
+		if p.kind != "array" || !strings.Contains(p.bareName(), "type") && !strings.Contains(p.bareName(), "kind") {
 			continue
 		}
 		var kinds []string
@@ -204,11 +204,11 @@ func (t *tool) kinds(c *clause, a arguments, used map[int]bool) {
 	}
 }
 
-// best returns the tool that a clause is about most, and its arguments. Points are whole where a
+// bestTool returns the tool that a clause is about most, and its arguments. Points are whole where a
 // word of its name is said, and less where one is not.
-func (p *planner) best(c *clause) (*tool, arguments) {
+func (p *planner) bestTool(c *clause) (*tool, arguments) {
 	stems := c.stems
-	names := c.of(ident)
+	names := c.wordsOf(ident)
 	if len(names) > 0 && (len(stems) == 0 || c.verb == verbDetail) && !slices.Contains(stems, "detail") {
 		stems = append(slices.Clone(stems), "detail")
 	}
@@ -271,7 +271,7 @@ func (t *tool) points(c *clause, stems []string) float64 {
 	if slices.Contains(t.stems, "detail") {
 		points += 0.3
 	}
-	if t.lister && (c.verb == verbList || c.verb == verbCount || c.all || c.verb == "" && len(c.of(ident)) == 0) {
+	if t.lister && (c.verb == verbList || c.verb == verbCount || c.all || c.verb == "" && len(c.wordsOf(ident)) == 0) {
 		points += 3
 	}
 	return points

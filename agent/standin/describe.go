@@ -90,7 +90,7 @@ func (p *planner) section(m made, planned plan) string {
 	case v != nil:
 		return p.structured(m, v, rest, planned)
 	case paged:
-		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoted(ofPage().ReplaceAllString(m.result, "")), goOn(k.page, k.pages))
+		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoted(ofPage().ReplaceAllString(m.result, "")), nextPageOffer(k.page, k.pages))
 	case strings.TrimSpace(m.result) == "" || m.result == "(no output)":
 		return m.name + " answered, and said nothing."
 	}
@@ -163,7 +163,7 @@ func (p *planner) structured(m made, v *value, rest string, planned plan) string
 	}
 	if !planned.count || pages <= 1 {
 		b.WriteString(tables(v))
-		b.WriteString(goOn(page, pages))
+		b.WriteString(nextPageOffer(page, pages))
 	}
 	text := strings.TrimSpace(b.String())
 	if text == "" {
@@ -172,7 +172,7 @@ func (p *planner) structured(m made, v *value, rest string, planned plan) string
 	return text
 }
 
-func goOn(page, pages int) string {
+func nextPageOffer(page, pages int) string {
 	if page < 1 || page >= pages {
 		return ""
 	}

@@ -58,8 +58,8 @@ type listing struct {
 	page, pages int    // pages is 0 where it is not known
 }
 
-// listed returns the list that a call showed.
-func (p *planner) listed(m made) (listing, bool) {
+// listOf returns the list that a call showed.
+func (p *planner) listOf(m made) (listing, bool) {
 	if k, ok := keptIn(m.result); ok {
 		pager := p.tool(k.pager)
 		for i := range p.tools {
@@ -101,7 +101,7 @@ func (p *planner) listed(m made) (listing, bool) {
 
 // page plans the clause that asks for a page of what was listed before.
 func (p *planner) page(c *clause, t *turn) plan {
-	l, ok := p.before(t.before)
+	l, ok := p.lastList(t.before)
 	if !ok {
 		return plan{text: "No list was shown that has pages. Ask for one first, such as: " + p.example() + "."}
 	}
@@ -132,9 +132,9 @@ func (p *planner) page(c *clause, t *turn) plan {
 	return plan{calls: []call{{name: l.tool, arguments: l.with.json()}}, whole: true}
 }
 
-// before finds the list that was shown last: by its result, or where that is gone from the
+// lastList finds the list that was shown last: by its result, or where that is gone from the
 // conversation by the question.
-func (p *planner) before(ms []message) (listing, bool) {
+func (p *planner) lastList(ms []message) (listing, bool) {
 	results := map[string]string{}
 	page, pages := 1, 0
 	for i, m := range slices.Backward(ms) {
@@ -143,7 +143,7 @@ func (p *planner) before(ms []message) (listing, bool) {
 			results[m.callID] = m.text
 		case wire.RoleAssistant:
 			for _, c := range slices.Backward(m.calls) {
-				if l, ok := p.listed(made{call: c, result: results[c.id]}); ok {
+				if l, ok := p.listOf(made{call: c, result: results[c.id]}); ok {
 					if l.pages == 0 && pages > 0 {
 						l.page, l.pages = page, pages
 					}
@@ -159,8 +159,8 @@ func (p *planner) before(ms []message) (listing, bool) {
 				if c.page != "" && len(c.stems) == 0 {
 					continue
 				}
-				for _, one := range p.one(&c, &turn{before: ms[:i]}).calls {
-					if l, ok := p.listed(made{call: one}); ok {
+				for _, one := range p.planClause(&c, &turn{before: ms[:i]}).calls {
+					if l, ok := p.listOf(made{call: one}); ok {
 						l.page, l.pages = page, pages
 						return l, true
 					}

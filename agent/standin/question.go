@@ -99,8 +99,8 @@ func (c *clause) text() string {
 	return strings.Join(all, " ")
 }
 
-// of returns the words of a class.
-func (c *clause) of(is class) []string {
+// wordsOf returns the words of a class.
+func (c *clause) wordsOf(is class) []string {
 	var all []string
 	for _, w := range c.words {
 		if w.class == is {
@@ -217,7 +217,7 @@ func (c *clause) classify(tools []tool) {
 			w.class = ident
 		case numeric().MatchString(w.text):
 			w.class = number
-		case values[plain(w.text)]:
+		case values[normalized(w.text)]:
 			w.class = filter
 		case isVerb:
 			w.class = verb
@@ -245,7 +245,7 @@ func (c *clause) classify(tools []tool) {
 			c.plain = false
 		}
 	}
-	c.named()
+	c.classifyNames()
 	if found := pageOf().FindStringSubmatch(c.text()); found != nil {
 		c.plain = false
 		switch word := strings.ToLower(found[2]); {
@@ -261,8 +261,8 @@ func (c *clause) classify(tools []tool) {
 	}
 }
 
-// named makes a name of what stands behind the word for one thing: "project default".
-func (c *clause) named() {
+// classifyNames makes a name of what stands behind the word for one thing: "project default".
+func (c *clause) classifyNames() {
 	for i := 1; i < len(c.words); i++ {
 		before, w := &c.words[i-1], &c.words[i]
 		one := before.class == subject && before.lower == before.stem || before.lower == "called" || before.lower == "named"
@@ -285,7 +285,7 @@ func subjects(tools []tool) (about, values map[string]bool) {
 		for _, p := range tools[i].props {
 			for _, v := range p.values {
 				if v != "none" {
-					values[plain(v)] = true
+					values[normalized(v)] = true
 				}
 			}
 		}
@@ -293,8 +293,8 @@ func subjects(tools []tool) (about, values map[string]bool) {
 	return about, values
 }
 
-// plain returns a value without case and punctuation.
-func plain(text string) string {
+// normalized returns a value without case and punctuation.
+func normalized(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)

@@ -30,8 +30,8 @@ type prop struct {
 	required          bool
 }
 
-// bare returns the name without what some servers put in front of it.
-func (p *prop) bare() string { return strings.ToLower(strings.TrimPrefix(p.name, "param_")) }
+// bareName returns the name without what some servers put in front of it.
+func (p *prop) bareName() string { return strings.ToLower(strings.TrimPrefix(p.name, "param_")) }
 
 // takes reports whether values of that kind fit.
 func (p *prop) takes(kind string) bool {
@@ -121,7 +121,7 @@ func (t *tool) readSchema(parameters json.RawMessage) error {
 // prop finds an argument by its name, with or without what stands in front of it.
 func (t *tool) prop(name string) *prop {
 	for i := range t.props {
-		if t.props[i].bare() == name {
+		if t.props[i].bareName() == name {
 			return &t.props[i]
 		}
 	}

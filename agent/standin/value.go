@@ -159,8 +159,8 @@ func (v *value) number(path ...string) (n int, ok bool) {
 	return n, err == nil
 }
 
-// is reports whether a member is there and is that.
-func (v *value) is(what string, path ...string) bool {
+// equals reports whether a member is there and is that.
+func (v *value) equals(what string, path ...string) bool {
 	v = v.get(path...)
 	return v != nil && v.kind == '0' && v.text == what
 }

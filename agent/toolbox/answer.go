@@ -123,7 +123,7 @@ func (a *answer) refuse(s *jsonstream.Reader) error {
 	return s.Object(func(key string) error {
 		switch key {
 		case "message":
-			return word(s, a.refusal)
+			return readString(s, a.refusal)
 		case "code":
 			code := jsonstream.Clip{Max: 32}
 			err := s.Copy(&code)
@@ -147,8 +147,8 @@ func (a *answer) add(t *jsonstream.Clip) {
 	a.text.Full = a.text.Full || t.Full
 }
 
-// say adds a remark about content that is no text.
-func (a *answer) say(remark string) {
+// addRemark adds a remark about content that is no text.
+func (a *answer) addRemark(remark string) {
 	a.separate()
 	for _, r := range "[" + remark + "]" {
 		a.text.Rune(r)

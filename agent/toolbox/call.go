@@ -76,7 +76,7 @@ func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (a
 			b.count.cancelled.Add(1)
 			return agent.Output{}, context.Cause(ctx)
 		}
-		l, name = b.keptBy(e, c.Arguments)
+		l, name = b.findKeeper(e, c.Arguments)
 	}
 	out, err := l.call(ctx, name, c.Arguments, chunk)
 	switch {
@@ -92,8 +92,8 @@ func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (a
 	return out, nil
 }
 
-// keptBy finds the server that a kept result came from, so that the result can be refreshed, and the name of the tool there.
-func (b *Toolbox) keptBy(e *entry, arguments string) (*serverSession, string) {
+// findKeeper finds the server that a kept result came from, so that the result can be refreshed, and the name of the tool there.
+func (b *Toolbox) findKeeper(e *entry, arguments string) (*serverSession, string) {
 	handle, _ := rawjson.Text([]byte(arguments), "handle")
 	kept, err := b.spool.Read(b.principal, handle)
 	if err != nil {
@@ -109,7 +109,7 @@ func (b *Toolbox) keptBy(e *entry, arguments string) (*serverSession, string) {
 		names, reads := l.names, l.reads
 		l.mu.Unlock()
 		if reads {
-			return l, named(names, e.role)
+			return l, addedName(names, e.role)
 		}
 	}
 	return e.session, e.name

@@ -20,7 +20,7 @@ func (b *Toolbox) Keep(tool, text string) string {
 	for _, l := range b.sessions {
 		l.mu.Lock()
 		if l.reads {
-			page = named(l.names, pageRole)
+			page = addedName(l.names, pageRole)
 		}
 		l.mu.Unlock()
 		if page != "" {

@@ -36,7 +36,7 @@ func convertible(v any, types []string) (any, bool) {
 		return v, true
 	}
 	for _, t := range types {
-		if is(v, t) {
+		if isType(v, t) {
 			return v, true
 		}
 	}
@@ -46,7 +46,7 @@ func convertible(v any, types []string) (any, bool) {
 		case !slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, t):
 			return v, true
 		case ok && t != "string" && t != "null":
-			if said, err := parsed(text); err == nil && is(said, t) {
+			if said, err := parsed(text); err == nil && isType(said, t) {
 				return said, true
 			}
 		}
@@ -65,7 +65,7 @@ func parsed(text string) (any, error) {
 	return v, err
 }
 
-func is(v any, t string) bool {
+func isType(v any, t string) bool {
 	switch x := v.(type) {
 	case map[string]any:
 		return t == "object"

@@ -150,15 +150,15 @@ func (x *Exchange) Failure(err error) error {
 	case x.err != nil:
 		return x.err
 	case context.Cause(x.ctx) == errSilent:
-		return x.silent()
+		return x.silenceError()
 	case x.heard:
-		return x.Broken("the answer broke off: "+plain(err), err)
+		return x.Broken("the answer broke off: "+withoutURL(err), err)
 	}
 	// The client did not get as far as a request.
-	return x.fail(&agent.ModelError{Failure: agent.Refused, Text: "the request could not be made: " + plain(err), Err: x.e.redact(err)})
+	return x.fail(&agent.ModelError{Failure: agent.Refused, Text: "the request could not be made: " + withoutURL(err), Err: x.e.redact(err)})
 }
 
-func (x *Exchange) silent() error {
+func (x *Exchange) silenceError() error {
 	switch {
 	case x.heard && x.pinged:
 		return x.Broken(fmt.Sprintf("nothing but signs of life came for %s", time.Since(x.since).Round(time.Second)), errSilent)
@@ -174,9 +174,9 @@ func (x *Exchange) unanswered(err error) error {
 	case x.parent.Err() != nil:
 		return x.parent.Err()
 	case context.Cause(x.ctx) == errSilent:
-		return x.silent()
+		return x.silenceError()
 	}
-	e := &agent.ModelError{Failure: agent.Unreachable, Text: plain(err), Err: x.e.redact(err)}
+	e := &agent.ModelError{Failure: agent.Unreachable, Text: withoutURL(err), Err: x.e.redact(err)}
 	switch {
 	case strings.Contains(e.Text, "malformed HTTP"):
 		e.Failure = agent.NotAnAPI
@@ -186,8 +186,8 @@ func (x *Exchange) unanswered(err error) error {
 	return x.fail(e)
 }
 
-// plain returns the text of an error without the address, which may hold a credential.
-func plain(err error) string {
+// withoutURL returns the text of an error without the address, which may hold a credential.
+func withoutURL(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -218,9 +218,9 @@ func (h *redactedError) Error() string { return h.text }
 // Is and As look below; Unwrap would let the text out.
 func (h *redactedError) Is(target error) bool { return errors.Is(h.err, target) }
 
-// hear puts the end of the wait off when bytes have come. Pings and comments alone do it for as long only as a model may say nothing at all: people
-// report an hour of them.
-func (x *Exchange) hear(b []byte) {
+// resetTimer puts the end of the wait off when bytes have come. Pings and comments alone do it only for as long as a model may be
+// silent: people report an hour of them.
+func (x *Exchange) resetTimer(b []byte) {
 	now := time.Now()
 	x.pinged = x.pulse != nil && !x.pulse.Alive(b)
 	if !x.pinged {
@@ -244,7 +244,7 @@ type countedBody struct {
 func (w *countedBody) Read(p []byte) (int, error) {
 	n, err := w.rc.Read(p)
 	if n > 0 {
-		w.x.hear(p[:n])
+		w.x.resetTimer(p[:n])
 		if w.x.came += limit.Bytes(n); w.x.came > MaxStream {
 			return n, w.x.Oversized(fmt.Sprintf("the stream of the answer is longer than %s", MaxStream))
 		}

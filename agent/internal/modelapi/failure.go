@@ -44,7 +44,7 @@ func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 		out.Failure = said.failure(res.StatusCode, e.info.Name)
 	}
 	if out.Failure == agent.Busy {
-		if out.After = after(res.Header); out.After == 0 {
+		if out.After = retryDelay(res.Header); out.After == 0 {
 			out.After = retryInfo(body)
 		}
 	}
@@ -92,7 +92,7 @@ type errorText struct {
 	status int    // of HTTP, when the body names one
 }
 
-func (w errorText) has(any ...string) bool {
+func (w errorText) containsAny(any ...string) bool {
 	for _, s := range any {
 		if strings.Contains(w.codes, s) {
 			return true
@@ -106,11 +106,11 @@ func (w errorText) failure(status int, model string) agent.Failure {
 	text := strings.ToLower(w.text)
 	about := strings.Contains(text, "model") || model != "" && strings.Contains(text, strings.ToLower(model))
 	switch {
-	case w.has("insufficient_quota", "billing"):
+	case w.containsAny("insufficient_quota", "billing"):
 		return agent.Refused // waiting does not help
-	case w.has("model_not_found", "deploymentnotfound"):
+	case w.containsAny("model_not_found", "deploymentnotfound"):
 		return agent.NoModel
-	case w.has("invalid_api_key", "api_key_invalid") || status == 400 && strings.Contains(text, "api key not valid"):
+	case w.containsAny("invalid_api_key", "api_key_invalid") || status == 400 && strings.Contains(text, "api key not valid"):
 		return agent.Key
 	case status == 400 && (strings.Contains(text, "not a valid model") || strings.Contains(text, "model not exist") || strings.Contains(text, "model does not exist")):
 		return agent.NoModel // OpenRouter, DeepSeek
@@ -124,13 +124,13 @@ func (w errorText) failure(status int, model string) agent.Failure {
 		return agent.Busy
 	case status >= 400:
 		return agent.Refused
-	case w.has("overloaded", "rate_limit", "server_error", "api_error", "internal", "timeout", "unavailable", "exhausted"):
+	case w.containsAny("overloaded", "rate_limit", "server_error", "api_error", "internal", "timeout", "unavailable", "exhausted"):
 		return agent.Busy
-	case w.has("authentication", "permission"):
+	case w.containsAny("authentication", "permission"):
 		return agent.Key
-	case w.has("not_found") && about:
+	case w.containsAny("not_found") && about:
 		return agent.NoModel
-	case w.has("invalid_request", "badrequest", "bad_request", "invalid_argument"):
+	case w.containsAny("invalid_request", "badrequest", "bad_request", "invalid_argument"):
 		return agent.Refused
 	}
 	return agent.Broken
@@ -208,8 +208,8 @@ func (w *errorText) code(v any) {
 	}
 }
 
-// after reads how long an answer asks to wait: in seconds, in milliseconds, or until a date.
-func after(h http.Header) time.Duration {
+// retryDelay reads how long an answer asks to wait: in seconds, in milliseconds, or until a date.
+func retryDelay(h http.Header) time.Duration {
 	unit := time.Millisecond
 	s := strings.TrimSpace(h.Get("Retry-After-Ms"))
 	if s == "" {
