@@ -80,7 +80,7 @@ func (o *Options) noAnswer(ctx context.Context) error {
 
 // reply is the outcome of a request made here.
 type reply struct {
-	answered
+	response
 	err error
 }
 
@@ -90,7 +90,7 @@ func askInBackground(ctx context.Context, next transport.Peer, first transport.M
 	got := make(chan reply, 1)
 	go func() {
 		var r reply
-		r.answered, r.err = ask(ctx, next, transport.Message{Raw: jsonrpc.NewRequest(id, method, params), Header: first.Header, Principal: first.Principal})
+		r.response, r.err = ask(ctx, next, transport.Message{Raw: jsonrpc.NewRequest(id, method, params), Header: first.Header, Principal: first.Principal})
 		got <- r
 	}()
 	return got
@@ -180,22 +180,22 @@ func errorCode(message []byte) (int64, bool) {
 	return code, err == nil
 }
 
-// answered is the response to a request made here, with its HTTP answer.
-type answered struct {
+// response is the response to a request made here, with its HTTP answer.
+type response struct {
 	message []byte // the response; nil when there was none
 	http    transport.Answer
 }
 
 // ask sends a request made here and waits for its response, also where an HTTP server
 // sent one beside an error status that the transport did not take for a message.
-func ask(ctx context.Context, p transport.Peer, m transport.Message) (answered, error) {
+func ask(ctx context.Context, p transport.Peer, m transport.Message) (response, error) {
 	head, err := jsonrpc.Scan(m.Raw)
 	if err != nil {
-		return answered{}, err
+		return response{}, err
 	}
 	m.Head = head
 	var (
-		a      answered
+		a      response
 		failed error
 		done   = make(chan error, 1)
 	)
@@ -214,7 +214,7 @@ func ask(ctx context.Context, p transport.Peer, m transport.Message) (answered, 
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		return answered{}, ctx.Err()
+		return response{}, ctx.Err()
 	}
 	if a.message == nil && len(a.http.Body) > 0 {
 		if h, err := jsonrpc.Scan(a.http.Body); err == nil && h.Kind == jsonrpc.Response {

@@ -174,12 +174,12 @@ func (e *envelope) apply(f *transport.Frame) *transport.Frame {
 		out.Rest = f.Rest
 		return out
 	}
-	out.Rest = &edited{e: e, from: f.Rest}
+	out.Rest = &editedRest{e: e, from: f.Rest}
 	return out
 }
 
-// edited is the rest of a frame with the edits that its head had no place for.
-type edited struct {
+// editedRest is the rest of a frame with the edits that its head had no place for.
+type editedRest struct {
 	e     *envelope
 	from  io.Reader
 	in    [16 << 10]byte
@@ -189,7 +189,7 @@ type edited struct {
 }
 
 // Read implements io.Reader.
-func (r *edited) Read(p []byte) (int, error) {
+func (r *editedRest) Read(p []byte) (int, error) {
 	if r.e.settled() && len(r.ready) == 0 && r.err == nil {
 		return r.from.Read(p)
 	}

@@ -253,7 +253,7 @@ func (x *exchange) current() jsonrpc.ID {
 	return x.id
 }
 
-// done says that a round is over.
+// done ends a round.
 func (x *exchange) done(id jsonrpc.ID, err error) {
 	x.mu.Lock()
 	waits := x.id != id || x.wanted != nil || x.timer != nil

@@ -131,7 +131,7 @@ func find(known []field, name string) *field {
 	return nil
 }
 
-// typeName says in words what a type takes.
+// typeName describes in words the values that a type takes.
 func typeName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -82,7 +82,7 @@ func (c *conduit) put(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// end says that the writer is done: behind the text comes tail, or the error.
+// end ends the writing: behind the text comes tail, or the error.
 func (c *conduit) end(tail []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

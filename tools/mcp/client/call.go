@@ -55,7 +55,7 @@ func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	return true
 }
 
-// finish tells the receiver that nothing more comes.
+// finish calls the receiver's Done.
 func (c *call) finish(err error) {
 	c.ended.CompareAndSwap(nil, &err)
 	c.deliveryMu.Lock()

@@ -11,9 +11,9 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// lingering bounds the time that a stream stays open behind its response: a server that ends it
+// lingerTime bounds the time that a stream stays open behind its response: a server that ends it
 // leaves the connection for the next request.
-const lingering = 500 * time.Millisecond
+const lingerTime = 500 * time.Millisecond
 
 // state is the progress of an exchange's answer.
 type state struct {
@@ -82,7 +82,7 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 		x.lastID, x.retry = events.LastID(), events.Retry()
 		if last {
 			x.answered = true
-			linger := time.AfterFunc(lingering, func() { x.cancel(io.EOF) })
+			linger := time.AfterFunc(lingerTime, func() { x.cancel(io.EOF) })
 			defer linger.Stop()
 			if !all {
 				// The receiver need not wait for the stream's end.
@@ -123,7 +123,7 @@ func (x *exchange) forClient(f *transport.Frame) bool {
 	return false
 }
 
-// finish tells Done, once.
+// finish calls Done, once.
 func (x *exchange) finish(err error) {
 	if !x.told {
 		x.told = true

@@ -20,9 +20,9 @@ const (
 	// giveUpAfter is the number of lives in a row without one answer after which messages are
 	// refused for maxPause.
 	giveUpAfter = 5
-	// stuck bounds a read of the standard output of a server that has ended: when it takes
+	// stuckReadTime bounds a read of the standard output of a server that has ended: when it takes
 	// longer, somebody else holds the pipe, and nothing more of the server is in it.
-	stuck = time.Second
+	stuckReadTime = time.Second
 )
 
 // generation is one run of the server's process, from its start to its end.
@@ -376,14 +376,14 @@ func (w *timedReader) Read(p []byte) (int, error) {
 // drain lets what is left be read, however slow its reader is, and closes the pipe when
 // only somebody else who holds it keeps it open.
 func (w *timedReader) drain(drained <-chan struct{}) {
-	tick := time.NewTicker(stuck / 4)
+	tick := time.NewTicker(stuckReadTime / 4)
 	defer tick.Stop()
 	for {
 		select {
 		case <-drained:
 			return
 		case <-tick.C:
-			if since := w.since.Load(); since != 0 && time.Since(time.Unix(0, since)) >= stuck {
+			if since := w.since.Load(); since != 0 && time.Since(time.Unix(0, since)) >= stuckReadTime {
 				closeReader(w.src)
 				return
 			}

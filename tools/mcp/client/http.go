@@ -42,7 +42,7 @@ type Remote struct {
 	o      HTTPOptions
 	url    *url.URL
 	client *http.Client
-	noise  *noise
+	noise  *noiseCounter
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup

@@ -7,9 +7,9 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// noise counts what a server sent that is no message for anybody, and tells the journal at
+// noiseCounter counts what a server sent that is no message for anybody, and tells the journal at
 // most once a second of each kind: a flood is one event a second.
-type noise struct {
+type noiseCounter struct {
 	server  string
 	journal *journal.Journal
 	mu      sync.Mutex
@@ -17,11 +17,11 @@ type noise struct {
 	last    map[string]time.Time
 }
 
-func newNoise(server string, j *journal.Journal) *noise {
-	return &noise{server: server, journal: j, bytes: map[string]int64{}, last: map[string]time.Time{}}
+func newNoise(server string, j *journal.Journal) *noiseCounter {
+	return &noiseCounter{server: server, journal: j, bytes: map[string]int64{}, last: map[string]time.Time{}}
 }
 
-func (n *noise) add(what string, bytes int64) {
+func (n *noiseCounter) add(what string, bytes int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.bytes[what] += bytes
@@ -32,7 +32,7 @@ func (n *noise) add(what string, bytes int64) {
 }
 
 // report needs n.mu.
-func (n *noise) report(what string) {
+func (n *noiseCounter) report(what string) {
 	if n.journal != nil {
 		n.journal.Append(journal.ToolNoise{Server: n.server, What: what, Bytes: n.bytes[what]})
 	}
@@ -40,7 +40,7 @@ func (n *noise) report(what string) {
 }
 
 // flush reports all counts that were not reported yet.
-func (n *noise) flush() {
+func (n *noiseCounter) flush() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for what := range n.bytes {

@@ -32,7 +32,7 @@ type Exit struct {
 	// and Peak how much it took, in bytes.
 	OutOfMemory bool
 	Limit, Peak int64
-	// Text says it in words, where the server is no process.
+	// Text describes the end in words, where the server is no process.
 	Text string
 }
 

@@ -80,7 +80,7 @@ func (e *stderr) end() string {
 	if e.src == nil {
 		return ""
 	}
-	timer := time.NewTimer(stuck / 4)
+	timer := time.NewTimer(stuckReadTime / 4)
 	defer timer.Stop()
 	select {
 	case <-e.done:

@@ -70,7 +70,7 @@ type Server struct {
 	o      StdioOptions
 	ctx    context.Context
 	cancel context.CancelFunc
-	noise  *noise
+	noise  *noiseCounter
 	main   *client
 
 	mu        sync.Mutex

@@ -27,7 +27,7 @@ func (s *Server) tellUnread(g *generation, line []byte) {
 	}
 }
 
-// tellUnended says so of a line that has not come to its end.
+// tellUnended does the same for a line that has not come to its end.
 func (s *Server) tellUnended(g *generation) {
 	if since := g.out.since.Load(); g.answered.Load() || !g.out.unended.Load() || since == 0 || time.Since(time.Unix(0, since)) < time.Second {
 		return

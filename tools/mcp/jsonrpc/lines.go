@@ -18,8 +18,8 @@ const (
 	firstBuffer = 4 << 10
 	// restBuffer is the size of the buffer for the rest of a large message, in bytes.
 	restBuffer = 32 << 10
-	// calm is the number of small messages after which a grown buffer is given back.
-	calm = 64
+	// shrinkAfter is the number of small messages after which a grown buffer is given back.
+	shrinkAfter = 64
 )
 
 // LineReader reads messages of which each is a line, as MCP has it on standard streams.
@@ -144,7 +144,7 @@ func (l *LineReader) settle() {
 	if len(l.buf) <= firstBuffer {
 		return
 	}
-	if l.small++; l.small > calm && l.w-l.r <= firstBuffer {
+	if l.small++; l.small > shrinkAfter && l.w-l.r <= firstBuffer {
 		first := make([]byte, firstBuffer)
 		l.w = copy(first, l.buf[l.r:l.w])
 		l.r, l.buf, l.restBuf, l.small = 0, first, nil, 0

@@ -192,7 +192,7 @@ func badRequest(code int, text string) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Code: code, Text: text}
 }
 
-// refused tells the journal of a message that was not passed on.
+// refused writes an event of a message that was not passed on.
 func (h *Handler) refused(why string) {
 	if h.o.Journal != nil {
 		h.o.Journal.Append(journal.ToolRefused{Server: h.o.Name, Why: why})
