@@ -47,7 +47,7 @@ func (s *search) matchNear(ctx context.Context, u unit, at int64) (int64, error)
 
 // matchLarge tries a unit that is read on the go: slower than one in memory, and as exact.
 func (s *search) matchLarge(ctx context.Context, u unit) error {
-	in := bufio.NewReaderSize(&lasting{ctx, io.NewSectionReader(s.r.text, u.start, u.end-u.start)}, pageBuffer)
+	in := bufio.NewReaderSize(&contextReader{ctx, io.NewSectionReader(s.r.text, u.start, u.end-u.start)}, pageBuffer)
 	at := s.p.re.FindReaderIndex(in)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -60,14 +60,14 @@ func (s *search) matchLarge(ctx context.Context, u unit) error {
 	return nil
 }
 
-// lasting ends with a context: a regular expression over a gigabyte takes minutes that
+// contextReader ends with a context: a regular expression over a gigabyte takes minutes that
 // nobody may be waiting for any more.
-type lasting struct {
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (l *lasting) Read(p []byte) (int, error) {
+func (l *contextReader) Read(p []byte) (int, error) {
 	if err := l.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -60,7 +60,7 @@ func (s *lineScanner) feed(b []byte) int {
 	return i
 }
 
-// finish tells the line that has no newline at its end, if there is one.
+// finish yields the line that has no newline at its end, if there is one.
 func (s *lineScanner) finish() {
 	if s.off > s.start && !s.stopped {
 		s.end(s.off)

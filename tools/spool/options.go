@@ -171,7 +171,7 @@ type Totals struct {
 	PageItems, PageBytes int
 	// Complete is set when the result has ended, so that the figures are final.
 	Complete bool
-	// Cut says why the result broke off; "" when it did not.
+	// Cut is the reason why the result broke off; "" when it did not.
 	Cut string
 	// Failed is Final.Error.
 	Failed bool
@@ -205,7 +205,7 @@ type Page struct {
 	// From and To number the first and last item on the page, from 1.
 	From, To int64
 	Complete bool
-	// Cut says why the result broke off; "" when it did not.
+	// Cut is the reason why the result broke off; "" when it did not.
 	Cut string
 	// Omitted counts items larger than a page, for which a stub stands.
 	Omitted int

@@ -19,7 +19,7 @@ type search struct {
 	r     *Result
 	v     *view
 	p     *pattern
-	found *searched
+	found *searchResult
 	// The units of one page, the step of a search.
 	page  int64
 	units []unit
@@ -31,8 +31,8 @@ type search struct {
 	looks      int   // around literals that found nothing
 }
 
-func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searched, error) {
-	s := &search{r: r, v: v, p: p, found: &searched{}, page: -1, last: -1}
+func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searchResult, error) {
+	s := &search{r: r, v: v, p: p, found: &searchResult{}, page: -1, last: -1}
 	if v.m.Items == 0 {
 		return s.found, nil
 	}
@@ -185,7 +185,7 @@ func (s *search) load(ctx context.Context, page int64) error {
 	})
 }
 
-// walk tells the items from that of a row on.
+// walk yields the items from that of a row on.
 func (v *view) walk(ctx context.Context, text io.ReaderAt, first row, buf []byte, tell func(start, end int64) bool) error {
 	m := v.m
 	switch m.Shape {
@@ -293,7 +293,7 @@ func (s *search) count(u unit, from, to int64, text []byte) {
 }
 
 // show makes the page of matches that was asked for.
-func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *searched) (Matches, error) {
+func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *searchResult) (Matches, error) {
 	size := min(max(q.Size, 0), MaxPageMatches)
 	if size == 0 {
 		size = DefaultMatches

@@ -110,8 +110,8 @@ func (e *BadPattern) Error() string {
 // hit is a match that was found: which item, and where in it.
 type hit struct{ item, start, end, from, to int64 }
 
-// searched is the result of a search of a whole document.
-type searched struct {
+// searchResult is the result of a search of a whole document.
+type searchResult struct {
 	id         id
 	pattern    string
 	ignoreCase bool
@@ -153,7 +153,7 @@ func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 	return r.show(ctx, v, q, found)
 }
 
-func (s *searched) tooMany(shape Shape, maxBytes int64) error {
+func (s *searchResult) tooMany(shape Shape, maxBytes int64) error {
 	e := &TooMany{
 		Total: s.total, Max: maxBytes, Noun: shape.Noun(), Tenths: s.tenths,
 		Suggestion: "Make the pattern narrower: a longer text, a field with its value, or an anchor.",
@@ -175,7 +175,7 @@ func (s *searched) tooMany(shape Shape, maxBytes int64) error {
 
 // findSearched returns what an earlier search of the same found: its next pages need no
 // second one.
-func (s *Spool) findSearched(i id, q SearchRequest) *searched {
+func (s *Spool) findSearched(i id, q SearchRequest) *searchResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.searches {
@@ -186,7 +186,7 @@ func (s *Spool) findSearched(i id, q SearchRequest) *searched {
 	return nil
 }
 
-func (s *Spool) remember(f *searched) {
+func (s *Spool) remember(f *searchResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.searches) >= keptSearches {
@@ -196,7 +196,7 @@ func (s *Spool) remember(f *searched) {
 }
 
 // add counts a hit; text is the matched text.
-func (s *searched) add(h hit, m *meta, text []byte) {
+func (s *searchResult) add(h hit, m *meta, text []byte) {
 	s.total++
 	if size := m.DocEnd - m.DocBegin; size > 0 {
 		tenth := int64(float64(h.from-m.DocBegin) / float64(size) * 10)

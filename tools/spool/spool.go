@@ -31,7 +31,7 @@ type Spool struct {
 	gone     []string // directories to be removed when the lock is free
 	freeLine int64    // what stays free on the file system, in bytes
 	live     map[id]*Writer
-	searches []*searched // the last ones, oldest first
+	searches []*searchResult // the last ones, oldest first
 }
 
 // Open opens the spool in o.Dir, removes what is too old and what a dead process left

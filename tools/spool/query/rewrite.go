@@ -189,7 +189,7 @@ func ignoresInput(suffixes []*gojq.Suffix) bool {
 	return true
 }
 
-// constant tells that a query gives the same single value whatever its input is.
+// constant reports whether a query gives the same single value whatever its input is.
 func constant(q *gojq.Query) bool {
 	if q == nil || q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 {
 		return false
