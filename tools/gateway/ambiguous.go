@@ -12,8 +12,8 @@ import (
 
 // Members that name a call.
 var (
-	ofEnvelope = []string{"method", "params"}
-	ofParams   = []string{"name", "arguments"}
+	envelopeMembers = []string{"method", "params"}
+	callMembers     = []string{"name", "arguments"}
 )
 
 // ambiguous describes the part of a message that servers may take for another call than the one
@@ -21,14 +21,14 @@ var (
 // for "name", and which of two members of one name counts differs between libraries. So a
 // client that may not use all tools could name one to us and another to the server.
 func ambiguous(m transport.Message) string {
-	if what := ambiguousMember(m.Raw, 0, ofEnvelope); what != "" {
+	if what := ambiguousMember(m.Raw, 0, envelopeMembers); what != "" {
 		return what
 	}
 	if p := m.Head.Params; m.Head.Method == "tools/call" && !p.IsZero() && m.Raw[p.Start] == '{' {
 		if name := rawjson.Get(m.Raw, "params", "name"); !name.IsZero() && m.Raw[name.Start] != '"' {
 			return `"name" is not a string` // in JavaScript tools[["write"]] is tools["write"]
 		}
-		return ambiguousMember(m.Raw, p.Start, ofParams)
+		return ambiguousMember(m.Raw, p.Start, callMembers)
 	}
 	return ""
 }

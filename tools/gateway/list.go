@@ -18,8 +18,8 @@ import (
 // nothing is treated as one of whose tools nothing is known.
 const askTimeout = 15 * time.Second
 
-// refetch is the shortest time between two requests for a list because the server reported a change.
-const refetch = 5 * time.Second
+// refetchPause is the shortest time between two requests for a list because the server reported a change.
+const refetchPause = 5 * time.Second
 
 // list answers tools/list with all pages in one.
 func (s *Session) list(ctx context.Context, m transport.Message, p params, x *exchange) {
@@ -254,8 +254,8 @@ func (s *Session) remember(principal string, version uint64, tools []listed) *to
 	return s.o.Catalogue.put(principal, k)
 }
 
-// askAgain is the pause before a server that gave no list is asked for it again.
-const askAgain = 30 * time.Second
+// retryPause is the pause before a server that gave no list is asked for it again.
+const retryPause = 30 * time.Second
 
 // listRequest is a list under way that several calls wait for.
 type listRequest struct{ done chan struct{} }
@@ -264,7 +264,7 @@ type listRequest struct{ done chan struct{} }
 // it. Calls of one principal share it.
 func (s *Session) learn(ctx context.Context, m transport.Message, p params) *toolList {
 	k, stale := s.o.Catalogue.get(m.Principal)
-	if k != nil && (!stale || time.Since(k.at) < refetch) || s.o.Catalogue.isAlone() {
+	if k != nil && (!stale || time.Since(k.at) < refetchPause) || s.o.Catalogue.isAlone() {
 		return k
 	}
 	s.mu.Lock()

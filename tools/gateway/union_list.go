@@ -308,7 +308,7 @@ func (u *union) retry() {
 	}
 }
 
-// changed tells the client that the lists are other ones.
+// changed notifies the client that the lists have changed.
 func (u *union) changed() {
 	for _, what := range []string{"tools", "prompts", "resources"} {
 		u.say(jsonrpc.NewRequest("", "notifications/"+what+"/list_changed", nil))
