@@ -29,8 +29,8 @@ func (e *BrokenOff) Error() string {
 // SyntaxError names the place where a message is malformed.
 type SyntaxError = jsonstream.SyntaxError
 
-// syntaxError says so of a message that the lexer cannot follow.
-func syntaxError(err error) error {
+// brokenOff returns a BrokenOff with the place where the lexer failed, where that is known.
+func brokenOff(err error) error {
 	e := &BrokenOff{Err: err}
 	if at, ok := errors.AsType[*SyntaxError](err); ok {
 		e.Bytes = at.Offset
@@ -172,14 +172,14 @@ func (r *reading) take(p []byte, held bool) error {
 	if r.lexerErr != nil && r.raw.size > r.o.textBudget() {
 		// Short nonsense is for the client to judge; how much of a long one a model would
 		// read nobody can say.
-		return syntaxError(r.lexerErr)
+		return brokenOff(r.lexerErr)
 	}
 	return nil
 }
 
 func (r *reading) takeSpill(p []byte) error {
 	if err := r.lexer.Feed(p); err != nil {
-		return syntaxError(err)
+		return brokenOff(err)
 	}
 	s := r.spoolWriter
 	if s.stop != nil {
@@ -227,7 +227,7 @@ func (r *reading) startSpooling() error {
 		n, err := from.Read(chunk[:])
 		if n > 0 {
 			if err := r.lexer.Feed(chunk[:n]); err != nil {
-				return syntaxError(err)
+				return brokenOff(err)
 			}
 		}
 		if err == io.EOF {
@@ -293,7 +293,7 @@ func (r *reading) finish(err error) {
 		case r.lexerErr == nil && r.listed(&r.prescan):
 			err = r.startSpooling()
 		case r.lexerErr != nil && r.raw.size > r.o.textBudget():
-			err = syntaxError(r.lexerErr)
+			err = brokenOff(r.lexerErr)
 		default:
 			r.out.ID, r.out.Failed = r.id(), r.prescan.failed
 			r.deliverRaw()
@@ -306,7 +306,7 @@ func (r *reading) finish(err error) {
 	r.out.ID = r.id()
 	if r.spoolWriter != nil && err == nil {
 		if lost := r.lexer.Finish(); lost != nil {
-			err = syntaxError(lost)
+			err = brokenOff(lost)
 		}
 	}
 	if err != nil {
