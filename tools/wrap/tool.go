@@ -45,7 +45,7 @@ type Setup struct {
 	Servers []Server
 	// Notes name the servers that go around Plimsoll, and why.
 	Notes []string
-	// Why says that nothing was done; "" when something was.
+	// Why is the reason why nothing was done; "" when something was.
 	Why string
 }
 

@@ -73,7 +73,7 @@ type Server struct {
 type Change struct {
 	Servers []Server
 	After   []byte // the file's bytes
-	// Exact says of an Unplan that After is the backup, byte for byte.
+	// Exact is set by an Unplan whose After is the backup, byte for byte.
 	Exact bool
 }
 

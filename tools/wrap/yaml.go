@@ -226,7 +226,7 @@ func parseYAML(path string, data []byte) (*document, error) {
 	return d, nil
 }
 
-// builtIn tells that an extension of Goose is a part of it, or of its own code.
+// builtIn reports whether an extension of Goose is a part of it, or of its own code.
 func builtIn(n *yaml.Node) bool {
 	kind := yamlGet(n, "type").value
 	return kind != nil && kind.Value != "stdio" && kind.Value != "streamable_http" && kind.Value != "sse"
