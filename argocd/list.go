@@ -26,10 +26,10 @@ const (
 	startPause = 4 * time.Second
 )
 
-// stopped wraps an error of the caller's function, which is returned unchanged.
-type stopped struct{ err error }
+// stoppedError wraps an error of the caller's function, which is returned unchanged.
+type stoppedError struct{ err error }
 
-func (s *stopped) Error() string { return s.err.Error() }
+func (s *stoppedError) Error() string { return s.err.Error() }
 
 // List reads a list in one pass and gives each object to each. Memory is one object, at most
 // [Options].MaxObject; item is valid until each returns. An error of each ends the pass and
@@ -178,7 +178,7 @@ func (c *Client) explainReadError(r request, a *answer, err error) error {
 	if err == nil {
 		return nil
 	}
-	if own, ok := err.(*stopped); ok {
+	if own, ok := err.(*stoppedError); ok {
 		return own.err
 	}
 	if wrong, ok := errors.AsType[*shapeError](err); ok {
@@ -276,7 +276,7 @@ func (s *splitter) elements(name string, each func(item []byte) error) error {
 			return err
 		}
 		if err := each(item); err != nil {
-			return &stopped{err}
+			return &stoppedError{err}
 		}
 		return nil
 	})

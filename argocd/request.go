@@ -110,7 +110,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string,
 	return q, token, nil
 }
 
-// isCredential tells headers that Argo CD takes a token from (util/grpc and server.getToken).
+// isCredential reports whether Argo CD takes a token from a header (util/grpc and server.getToken).
 func isCredential(key string, values []string) bool {
 	key = strings.ToLower(key)
 	return key == "authorization" || key == "token" || strings.HasPrefix(key, "grpc-metadata-") ||

@@ -50,7 +50,7 @@ type row struct {
 	raw  json.RawMessage
 }
 
-// key tells a row from the others of its listing.
+// key returns the identity of a row in its listing.
 func (r row) key() (string, error) {
 	var o struct {
 		Name, Namespace, Server string

@@ -41,8 +41,8 @@ type found struct {
 	Results       results              `json:"results"`
 }
 
-// nothing is the answer to a search that nothing matches: no longer than it must be.
-type nothing struct {
+// noMatches is the answer to a search that nothing matches: no longer than it must be.
+type noMatches struct {
 	Instance   string               `json:"instance,omitempty"`
 	Query      string               `json:"query"`
 	Exhaustive bool                 `json:"exhaustive_search"`
@@ -53,7 +53,7 @@ type nothing struct {
 	Note       string               `json:"note,omitempty"`
 }
 
-// progress says in words what was done.
+// progress describes in words what was done.
 type progress struct {
 	Status   string `json:"status"`
 	Message  string `json:"message"`
@@ -148,7 +148,7 @@ func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArgume
 		answer.ReadAt = got.Snapshot.UTC().Format(time.RFC3339)
 	}
 	if answer.Total == 0 {
-		return pageResult(nothing{
+		return pageResult(noMatches{
 			Instance: answer.Instance, Query: in.Query, Exhaustive: answer.Exhaustive, Searched: answer.Searched, Failed: answer.Failed,
 			Pagination: answer.Pagination, Note: strings.TrimSpace(in.note()),
 		})

@@ -18,7 +18,7 @@ const DefaultUserHeader = "X-Argocd-Api-Token"
 // identity provider that lists many groups reach some thousands.
 const maxToken = 16 << 10
 
-// TokenPolicy says whose token a call is made with.
+// TokenPolicy selects the token that a call is made with.
 type TokenPolicy int
 
 // The policies.

@@ -262,7 +262,7 @@ func pageResult(answer any) (*builtin.Result, error) {
 // longestPagingNote is as long as what the notes say of a page size, at most.
 var longestPagingNote = clampNote(maxPageSize, maxPageSize-1) + paging{PageSize: 1e6}.note()
 
-// clampNote says that a page is smaller than was asked for.
+// clampNote returns the note that a page is smaller than was asked for.
 func clampNote(asked, size int) string {
 	if size >= asked {
 		return ""

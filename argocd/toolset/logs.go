@@ -246,7 +246,7 @@ func plainText(s string) string {
 	return b.String()
 }
 
-// emptyReason says why there may be no lines.
+// emptyReason returns why there may be no lines.
 func (in logsArguments) emptyReason() string {
 	why := "no pod of the application matches, or its pods have written nothing"
 	switch {

@@ -110,5 +110,5 @@ func fittingSize(room int, bare func(total int, counts *inventory.Counts, p inve
 	}
 }
 
-// shapeNote says that rows are shortened.
+// shapeNote is the note that rows are shortened.
 const shapeNote = "Rows are short here: a smaller page_size or a filter shows more. "

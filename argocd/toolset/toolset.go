@@ -27,7 +27,7 @@ type Options struct {
 	AllowWrites bool
 	// AllArguments has every argument in the schemas; else those that are rarely wanted are understood and not shown.
 	AllArguments bool
-	// UserTokens says whose token a call is made with.
+	// UserTokens selects the token that a call is made with.
 	UserTokens TokenPolicy
 	// UserHeader is the header that carries a user's own token, "" is [DefaultUserHeader].
 	// A bearer token of the same request counts where this header is missing.

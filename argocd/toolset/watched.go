@@ -32,7 +32,7 @@ func withProgress(c *builtin.Call, client *argocd.Client) (s progressSource, don
 	return s, func() { s.over.Store(true) }
 }
 
-// Who tells a list that is held to a cluster from the whole one.
+// Who differs for a list that is held to a cluster from that of the whole one.
 func (s progressSource) Who() string {
 	if s.only == nil {
 		return s.Client.Who()

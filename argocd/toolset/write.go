@@ -123,8 +123,8 @@ func planResult(c *builtin.Call, client *argocd.Client, name string, p plan, wit
 	return builtin.JSON(p)
 }
 
-// done is the answer after a call that was confirmed.
-type done struct {
+// changeResult is the answer after a call that was confirmed.
+type changeResult struct {
 	Changed  bool     `json:"changed"` // false when nothing is different from before
 	Done     string   `json:"done"`
 	Instance string   `json:"instance"`
@@ -136,7 +136,7 @@ type done struct {
 }
 
 // doneResult answers with what was done.
-func doneResult(client *argocd.Client, d done) (*builtin.Result, error) {
+func doneResult(client *argocd.Client, d changeResult) (*builtin.Result, error) {
 	view, compared := d.Change.(*diffView)
 	d.Changed, d.Instance = !d.looked && (!compared || view.All > 0), client.Name()
 	return builtin.JSON(d)

@@ -84,7 +84,7 @@ func (t *Toolset) resourceActionTool() builtin.Tool {
 		if err := in.run(ctx, client); err != nil {
 			return nil, err
 		}
-		return doneResult(client, done{Done: sentence, Next: nextLook(in.Name)})
+		return doneResult(client, changeResult{Done: sentence, Next: nextLook(in.Name)})
 	})
 }
 

@@ -76,7 +76,7 @@ func (t *Toolset) applicationSetCreateTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodPost, []string{"applicationsets"}, query, body); err != nil {
 			return nil, err
 		}
-		return doneResult(client, done{Done: createdOr(sentence, "the application set "+in.Name, view), Change: view, Warnings: warnings, Next: "list_applications shows what it has made"})
+		return doneResult(client, changeResult{Done: createdOr(sentence, "the application set "+in.Name, view), Change: view, Warnings: warnings, Next: "list_applications shows what it has made"})
 	})
 }
 
@@ -197,6 +197,6 @@ func (t *Toolset) applicationSetDeleteTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"applicationsets", in.Name}, query, nil); err != nil {
 			return goneOr(err, client, "the application set "+in.Name, nil)
 		}
-		return doneResult(client, done{Done: sentence})
+		return doneResult(client, changeResult{Done: sentence})
 	})
 }

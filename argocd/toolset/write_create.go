@@ -90,7 +90,7 @@ func (t *Toolset) createApplicationTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return doneResult(client, done{Done: createdOr(sentence, "the application "+in.Name, view), State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+		return doneResult(client, changeResult{Done: createdOr(sentence, "the application "+in.Name, view), State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 	})
 }
 

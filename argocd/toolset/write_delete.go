@@ -67,7 +67,7 @@ func (t *Toolset) deleteApplicationTool() builtin.Tool {
 				return err
 			})
 		}
-		return doneResult(client, done{Done: sentence, State: app.state(), Warnings: warnings})
+		return doneResult(client, changeResult{Done: sentence, State: app.state(), Warnings: warnings})
 	})
 }
 
@@ -86,7 +86,7 @@ func goneOr(err error, client *argocd.Client, what string, again func() error) (
 	default:
 		return nil, err
 	}
-	return doneResult(client, done{Done: what + " is gone now: it was deleted meanwhile", looked: true})
+	return doneResult(client, changeResult{Done: what + " is gone now: it was deleted meanwhile", looked: true})
 }
 
 func (in deleteArgs) warnings(app *application) (warnings []string) {

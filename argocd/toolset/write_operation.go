@@ -38,7 +38,7 @@ func (t *Toolset) terminateTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"applications", in.Name, "operation"}, in.query(), nil); err != nil {
 			return nil, err
 		}
-		return doneResult(client, done{Done: sentence, Next: nextLook(in.Name)})
+		return doneResult(client, changeResult{Done: sentence, Next: nextLook(in.Name)})
 	})
 }
 
@@ -115,7 +115,7 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return started(ctx, client, in.appArgs, app, raw, in.DryRun, done{Done: sentence})
+		return started(ctx, client, in.appArgs, app, raw, in.DryRun, changeResult{Done: sentence})
 	})
 }
 
@@ -170,6 +170,6 @@ func (t *Toolset) refreshTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return doneResult(client, done{Done: sentence, State: app.state(), looked: true})
+		return doneResult(client, changeResult{Done: sentence, State: app.state(), looked: true})
 	})
 }

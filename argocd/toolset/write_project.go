@@ -107,7 +107,7 @@ func (t *Toolset) projectCreateTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodPost, []string{"projects"}, nil, body); err != nil {
 			return nil, err
 		}
-		return doneResult(client, done{Done: createdOr(sentence, "the project "+in.Name, view), Change: view, Warnings: warnings})
+		return doneResult(client, changeResult{Done: createdOr(sentence, "the project "+in.Name, view), Change: view, Warnings: warnings})
 	})
 }
 
@@ -154,7 +154,7 @@ func (t *Toolset) projectUpdateTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodPut, []string{"projects", in.Name}, nil, body); err != nil {
 			return nil, err
 		}
-		return doneResult(client, done{Done: sentence, Change: view})
+		return doneResult(client, changeResult{Done: sentence, Change: view})
 	})
 }
 
@@ -201,7 +201,7 @@ func (t *Toolset) projectDeleteTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"projects", in.Name}, nil, nil); err != nil {
 			return goneOr(err, client, "the project "+in.Name, nil)
 		}
-		return doneResult(client, done{Done: sentence})
+		return doneResult(client, changeResult{Done: sentence})
 	})
 }
 

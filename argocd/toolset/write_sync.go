@@ -80,7 +80,7 @@ func (t *Toolset) syncTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return started(ctx, client, in.appArgs, app, raw, in.DryRun, done{Done: in.sentence(), Warnings: warnings})
+		return started(ctx, client, in.appArgs, app, raw, in.DryRun, changeResult{Done: in.sentence(), Warnings: warnings})
 	})
 }
 
@@ -236,7 +236,7 @@ const (
 
 // started answers after an operation was accepted. raw is the application then, before
 // is as it was. A dry run is waited for.
-func started(ctx context.Context, client *argocd.Client, a appArgs, before *application, raw []byte, dryRun bool, d done) (*builtin.Result, error) {
+func started(ctx context.Context, client *argocd.Client, a appArgs, before *application, raw []byte, dryRun bool, d changeResult) (*builtin.Result, error) {
 	app, err := decodeApplication(client, raw)
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 			return planResult(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings}, "dry_run")
 		}
 		if in.Validate != nil && !*in.Validate {
-			return t.replaceSpec(ctx, c, in, patch, after, done{Done: sentence, Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+			return t.replaceSpec(ctx, c, in, patch, after, changeResult{Done: sentence, Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 		}
 		text, err := compact(patch)
 		if err != nil {
@@ -103,12 +103,12 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return doneResult(client, done{Done: sentence, State: changed.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+		return doneResult(client, changeResult{Done: sentence, State: changed.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 	})
 }
 
 // replaceSpec writes the whole specification, which is the one way without validation.
-func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArgs, patch map[string]any, after any, d done) (*builtin.Result, error) {
+func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArgs, patch map[string]any, after any, d changeResult) (*builtin.Result, error) {
 	if patch["metadata"] != nil {
 		return nil, errors.New("metadata cannot be changed with validate=false: nothing was changed; send metadata in a call of its own")
 	}
