@@ -21,7 +21,7 @@ type reply struct {
 }
 
 // answer returns a reply in the words of the server, as far as the answer may be long.
-func (a *asked) answer(r reply) *modelserver.Answer {
+func (a *request) answer(r reply) *modelserver.Answer {
 	out := &modelserver.Answer{
 		Model: Model, Fingerprint: Owner, Created: created, Stream: a.stream, IncludeUsage: a.usage, Refusal: r.refusal,
 		NewID: func(prefix string) string { return prefix + a.digest },

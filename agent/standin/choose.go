@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ordinary are names of tools that are words of every question: they call the tool only
+// commonNames are names of tools that are words of every question: they call the tool only
 // where they stand first, or behind "call" and the like.
-var ordinary = []string{"count", "list", "search", "find", "get", "show", "fail", "query", "read", "page", "version", "status", "echo", "health"}
+var commonNames = []string{"count", "list", "search", "find", "get", "show", "fail", "query", "read", "page", "version", "status", "echo", "health"}
 
 // planClause plans a clause.
 func (p *planner) planClause(c *clause, t *turn) plan {
@@ -68,7 +68,7 @@ func (p *planner) mentioned(c *clause) (one *tool, at int) {
 			if t.pager || !t.isCalled(w.lower) {
 				continue
 			}
-			if slices.Contains(ordinary, w.lower) && !p.ordered(c, i, t) {
+			if slices.Contains(commonNames, w.lower) && !p.ordered(c, i, t) {
 				continue
 			}
 			return t, i

@@ -40,12 +40,12 @@ func (p *planner) describe(t *turn, planned plan) string {
 
 // shown returns the calls whose results the answer is made of: of calls that are the same but
 // for the size of their page, and of those that were made again, the last.
-func (t *turn) shown() []made {
-	var all []made
+func (t *turn) shown() []madeCall {
+	var all []madeCall
 	for i, m := range t.made {
 		var a arguments
 		_ = json.Unmarshal([]byte(m.arguments), &a) // none: there is nothing to be the same
-		again := slices.ContainsFunc(t.made[i+1:], func(later made) bool {
+		again := slices.ContainsFunc(t.made[i+1:], func(later madeCall) bool {
 			if later.name != m.name {
 				return false
 			}
@@ -75,7 +75,7 @@ func failed(text string) bool {
 }
 
 // section describes one call.
-func (p *planner) section(m made, planned plan) string {
+func (p *planner) section(m madeCall, planned plan) string {
 	v, rest, _ := readValue(m.result)
 	k, paged := keptIn(m.result)
 	switch {
@@ -90,7 +90,7 @@ func (p *planner) section(m made, planned plan) string {
 	case v != nil:
 		return p.structured(m, v, rest, planned)
 	case paged:
-		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoted(ofPage().ReplaceAllString(m.result, "")), nextPageOffer(k.page, k.pages))
+		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoted(pageNotice().ReplaceAllString(m.result, "")), nextPageOffer(k.page, k.pages))
 	case strings.TrimSpace(m.result) == "" || m.result == "(no output)":
 		return m.name + " answered, and said nothing."
 	}
@@ -131,7 +131,7 @@ func quoted(text string) string {
 }
 
 // structured describes a result that is JSON.
-func (p *planner) structured(m made, v *value, rest string, planned plan) string {
+func (p *planner) structured(m madeCall, v *value, rest string, planned plan) string {
 	var b strings.Builder
 	one := p.tool(m.name)
 	total, isList := v.number("pagination", "total_items")

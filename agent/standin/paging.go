@@ -12,15 +12,15 @@ import (
 )
 
 var (
-	// ofPage matches the beginning of the gateway's notice of a page of a kept result.
-	ofPage  = lazy.Regexp(`\[plimsoll\] Page (\d+) of (\d+)(?: so far)?: ([^()\n]{1,120}) \(([^()\n]{1,60})\)`)
-	ofNext  = lazy.Regexp(`Next page: ([A-Za-z0-9_-]{1,64}) (\{[^{}\n]{1,300}\})`)
-	handle  = lazy.Regexp(`"handle":"([^"\\\s]{1,100})"`)
-	ownPage = lazy.Regexp(`PAGE (\d+) of (?:\d+ items \()?(\d+)`)
+	// pageNotice matches the beginning of the gateway's notice of a page of a kept result.
+	pageNotice = lazy.Regexp(`\[plimsoll\] Page (\d+) of (\d+)(?: so far)?: ([^()\n]{1,120}) \(([^()\n]{1,60})\)`)
+	nextNotice = lazy.Regexp(`Next page: ([A-Za-z0-9_-]{1,64}) (\{[^{}\n]{1,300}\})`)
+	handle     = lazy.Regexp(`"handle":"([^"\\\s]{1,100})"`)
+	ownPage    = lazy.Regexp(`PAGE (\d+) of (?:\d+ items \()?(\d+)`)
 )
 
-// kept is a page of a result that somebody keeps.
-type kept struct {
+// keptResult is a page of a result that somebody keeps.
+type keptResult struct {
 	page, pages int
 	what, size  string
 	pager       string // the tool that reads it, where it is named
@@ -29,18 +29,18 @@ type kept struct {
 }
 
 // keptIn reads what stands about a page behind a result.
-func keptIn(text string) (kept, bool) {
-	all := ofPage().FindAllStringSubmatchIndex(text, -1)
+func keptIn(text string) (keptResult, bool) {
+	all := pageNotice().FindAllStringSubmatchIndex(text, -1)
 	if len(all) == 0 {
-		return kept{}, false
+		return keptResult{}, false
 	}
 	last := all[len(all)-1]
 	said := text[last[0]:]
-	found := ofPage().FindStringSubmatch(said)
-	k := kept{what: found[3], size: found[4]}
+	found := pageNotice().FindStringSubmatch(said)
+	k := keptResult{what: found[3], size: found[4]}
 	k.page, _ = strconv.Atoi(found[1])
 	k.pages, _ = strconv.Atoi(found[2])
-	if next := ofNext().FindStringSubmatch(said); next != nil {
+	if next := nextNotice().FindStringSubmatch(said); next != nil {
 		k.pager = next[1]
 		_ = json.Unmarshal([]byte(next[2]), &k.more) // what is none has no page_size either
 	}
@@ -59,7 +59,7 @@ type listing struct {
 }
 
 // listOf returns the list that a call showed.
-func (p *planner) listOf(m made) (listing, bool) {
+func (p *planner) listOf(m madeCall) (listing, bool) {
 	if k, ok := keptIn(m.result); ok {
 		pager := p.tool(k.pager)
 		for i := range p.tools {
@@ -143,7 +143,7 @@ func (p *planner) lastList(ms []message) (listing, bool) {
 			results[m.callID] = m.text
 		case wire.RoleAssistant:
 			for _, c := range slices.Backward(m.calls) {
-				if l, ok := p.listOf(made{call: c, result: results[c.id]}); ok {
+				if l, ok := p.listOf(madeCall{call: c, result: results[c.id]}); ok {
 					if l.pages == 0 && pages > 0 {
 						l.page, l.pages = page, pages
 					}
@@ -160,7 +160,7 @@ func (p *planner) lastList(ms []message) (listing, bool) {
 					continue
 				}
 				for _, one := range p.planClause(&c, &turn{before: ms[:i]}).calls {
-					if l, ok := p.listOf(made{call: one}); ok {
+					if l, ok := p.listOf(madeCall{call: one}); ok {
 						l.page, l.pages = page, pages
 						return l, true
 					}

@@ -18,8 +18,8 @@ const (
 	maxPolls = 1000
 )
 
-// made is a call of this turn with its result.
-type made struct {
+// madeCall is a call of this turn with its result.
+type madeCall struct {
 	call
 	result string
 	done   bool // there is a result
@@ -29,7 +29,7 @@ type made struct {
 type turn struct {
 	before   []message
 	question string
-	made     []made
+	made     []madeCall
 	said     string // words of the model behind all results
 }
 
@@ -41,7 +41,7 @@ type planner struct {
 }
 
 // reply answers a request.
-func (s *Standin) reply(a *asked) reply {
+func (s *Standin) reply(a *request) reply {
 	p := planner{tools: a.tools, single: a.single, loop: s.o.Loop}
 	r := p.answer(a.messages)
 	if n := len(r.calls); n > 0 && take(&s.malformedLeft) {
@@ -107,7 +107,7 @@ func turnOf(ms []message) (turn, bool) {
 			}
 			for _, c := range m.calls {
 				places[c.id] = len(t.made)
-				t.made = append(t.made, made{call: c})
+				t.made = append(t.made, madeCall{call: c})
 			}
 		case wire.RoleTool:
 			if i, ok := places[m.callID]; ok {
@@ -311,10 +311,10 @@ func (p *planner) searchInstead(t *turn, c call) []call {
 }
 
 func (t *turn) contains(c call) bool {
-	return slices.ContainsFunc(t.made, func(m made) bool { return key(m.call) == key(c) })
+	return slices.ContainsFunc(t.made, func(m madeCall) bool { return key(m.call) == key(c) })
 }
 
-// key tells calls apart that are spelled differently and mean the same.
+// key returns the same for calls that are spelled differently and mean the same.
 func key(c call) [2]string {
 	var a arguments
 	if json.Unmarshal([]byte(c.arguments), &a) == nil {

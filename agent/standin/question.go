@@ -57,7 +57,7 @@ var verbs = map[string]string{
 	"information": verbDetail, "explain": verbDetail, "why": verbDetail, "wrong": verbDetail, "status": verbDetail, "state": verbDetail,
 }
 
-var littles = sync.OnceValue(func() map[string]bool {
+var fillerWords = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for w := range strings.FieldsSeq(`a an the of in on for to at by from with without me my us our your i it its this that these those there here them
 		is are was were be been am do does did has have had can could would will should may might must not no any some please kindly now currently
@@ -233,7 +233,7 @@ func (c *clause) classify(tools []tool) {
 			if w.stem == "resource" {
 				c.stems = append(c.stems, "tree")
 			}
-		case littles()[w.lower]:
+		case fillerWords()[w.lower]:
 			w.class = little
 		case identifier(w.text):
 			w.class = ident

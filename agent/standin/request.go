@@ -16,8 +16,8 @@ import (
 // maxTools bounds the tools in one request, as OpenAI does.
 const maxTools = 128
 
-// asked is a request that was understood.
-type asked struct {
+// request is a request that was understood.
+type request struct {
 	digest   string // of the body: ids are made of it, so that the same request has the same answer
 	stream   bool
 	usage    bool // a streamed answer ends with the usage
@@ -69,7 +69,7 @@ type declared struct {
 var toolName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // read holds a request to the rules of the protocol and to the window.
-func (s *Standin) read(body []byte) (*asked, *refusal) {
+func (s *Standin) read(body []byte) (*request, *refusal) {
 	if err := wire.Validate(wire.Chat, body); err != nil {
 		invalid, ok := errors.AsType[*wire.Invalid](err)
 		if !ok {
@@ -93,7 +93,7 @@ func (s *Standin) read(body []byte) (*asked, *refusal) {
 		return nil, badRequest("", "We could not parse the JSON body of your request.")
 	}
 	sum := sha256.Sum256(body)
-	a := &asked{digest: hex.EncodeToString(sum[:12]), stream: f.Stream, usage: f.StreamOptions != nil && f.StreamOptions.IncludeUsage, single: f.ParallelCalls != nil && !*f.ParallelCalls}
+	a := &request{digest: hex.EncodeToString(sum[:12]), stream: f.Stream, usage: f.StreamOptions != nil && f.StreamOptions.IncludeUsage, single: f.ParallelCalls != nil && !*f.ParallelCalls}
 	if r := a.take(&f); r != nil {
 		return nil, r
 	}
@@ -117,7 +117,7 @@ func (s *Standin) read(body []byte) (*asked, *refusal) {
 }
 
 // take reads what a request has beside its messages.
-func (a *asked) take(f *fields) *refusal {
+func (a *request) take(f *fields) *refusal {
 	switch {
 	case f.Model == nil || *f.Model == "":
 		return badRequest("model", "you must provide a model parameter")
