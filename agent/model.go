@@ -44,7 +44,7 @@ type Request struct {
 type Reply struct {
 	Message Message // of RoleAssistant
 	Stop    Stop
-	// Reason says why, in the provider's own word, of a StopRefused: "SAFETY". It may be "".
+	// Reason is the provider's own word for the reason of a StopRefused: "SAFETY". It may be "".
 	Reason string
 	Usage  Usage
 }

@@ -21,7 +21,7 @@ type Room struct {
 	// Keep stores a result that leaves the window, of a tool, where the model can read it again, and returns in a few words how; "" when it
 	// could not. nil keeps none.
 	Keep func(tool, text string) string
-	// Windows tells the window of the model where Limits.Window does not, and learns of refusals; nil is one of the agent's own.
+	// Windows returns the window of the model where Limits.Window does not, and learns of refusals; nil is one of the agent's own.
 	Windows *models.Resolver
 	// Breaker makes the window smaller for a while after the agent ran out of memory; nil never does.
 	Breaker *breaker.Breaker

@@ -181,7 +181,7 @@ func (a *answer) output(server string) agent.Output {
 	return out
 }
 
-// refused says a JSON-RPC error in words.
+// refused puts a JSON-RPC error in words.
 func (a *answer) refused(server string) string {
 	text := string(a.refusal.Text)
 	if text == "" {

@@ -25,7 +25,7 @@ type Stats struct {
 	BadSchemas int64
 }
 
-// ServerStats tells of one server.
+// ServerStats are the counts of one server.
 type ServerStats struct {
 	Name  string
 	Tools int

@@ -121,7 +121,7 @@ func described(v any) string {
 	return compact(v)
 }
 
-// anyOfTypes says types in words.
+// anyOfTypes puts types in words.
 func anyOfTypes(types []string) string {
 	var out []string
 	for _, t := range types {

@@ -43,7 +43,7 @@ func (r *ring) at(i int) *Record { return &r.records[(r.head+i)%len(r.records)] 
 
 func (r *ring) push(rec Record, maxRecords int) {
 	if r.n == len(r.records) { // grows by doubling, so that a short task stays small
-		r.resize(min(max(2*len(r.records), smallest), max(maxRecords, r.n+1)))
+		r.resize(min(max(2*len(r.records), minRing), max(maxRecords, r.n+1)))
 	}
 	r.n++
 	*r.at(r.n - 1) = rec
@@ -58,14 +58,14 @@ func (r *ring) pop() Record {
 	r.head = (r.head + 1) % len(r.records)
 	r.n--
 	r.bytes -= rec.size()
-	if len(r.records) > smallest && r.n <= len(r.records)/4 {
+	if len(r.records) > minRing && r.n <= len(r.records)/4 {
 		r.resize(len(r.records) / 2)
 	}
 	return rec
 }
 
-// smallest is the first size of a ring, in records.
-const smallest = 8
+// minRing is the first size of a ring, in records.
+const minRing = 8
 
 func (r *ring) resize(size int) {
 	records := make([]Record, size)

@@ -24,9 +24,9 @@ const (
 	drainBytes = 64 << 10
 )
 
-// thoughtful bounds the time that a model sends nothing but signs of life while its provider says that it reasons, as in window/proxy, and
+// reasoningPatience bounds the time that a model sends nothing but signs of life while its provider says that it reasons, as in window/proxy, and
 // before it sends anything else: it may be one's own that reads a long input.
-const thoughtful = 30 * time.Minute
+const reasoningPatience = 30 * time.Minute
 
 var errSilent = errors.New("nothing came for too long")
 
@@ -230,7 +230,7 @@ func (x *Exchange) resetTimer(b []byte) {
 	}
 	most := x.e.patience
 	if x.pulse.Reasoning || !x.spoken {
-		most = max(most, thoughtful)
+		most = max(most, reasoningPatience)
 	}
 	x.timer.Reset(min(x.wait, max(0, most-now.Sub(x.since))))
 }

@@ -27,9 +27,9 @@ const (
 	MaxArguments limit.Bytes = 256 << 10
 
 	// A cycle has up to longest calls, and is one when it has come twice.
-	longest = 3
-	// batches is the number of times in a row that make a step of several calls a loop.
-	batches = 3
+	maxCycle = 3
+	// maxRepeatedSteps is the number of times in a row that make a step of several calls a loop.
+	maxRepeatedSteps = 3
 	// errorSteps is the number of steps in a row with a failure of one tool that are a finding. After a finding the model gets
 	// errorGrace more.
 	errorSteps = 5
@@ -76,7 +76,7 @@ type Finding struct {
 type digest [16]byte
 
 // A seen call is all that is kept of a call.
-type seen struct {
+type seenCall struct {
 	what digest // name, arguments and result
 	name string // at most nameBytes
 }
@@ -97,7 +97,7 @@ type streak struct {
 // Detector looks for loops in the calls of one query. It belongs to one goroutine.
 type Detector struct {
 	o       Options
-	calls   []seen // newest last
+	calls   []seenCall // newest last
 	steps   []step
 	failing []streak // that failed last at the end
 	found   int64
@@ -123,12 +123,12 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 	if len(calls) == 0 {
 		return Finding{}, false
 	}
-	list := make([]seen, len(calls))
+	list := make([]seenCall, len(calls))
 	for i, c := range calls {
-		list[i] = seen{what: digestCall(c), name: clip(c.Name)}
+		list[i] = seenCall{what: digestCall(c), name: clip(c.Name)}
 	}
 	// Calls of one step have no order: a model may write them in another one the next time.
-	sorting.By(list, func(a, b seen) int { return slices.Compare(a.what[:], b.what[:]) })
+	sorting.By(list, func(a, b seenCall) int { return slices.Compare(a.what[:], b.what[:]) })
 	var found Finding
 	note := func(f Finding, ok bool) {
 		if ok && found.Kind == "" {
@@ -143,7 +143,7 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 		note(d.cycle())
 	}
 	d.steps = append(d.steps, step{digest(sum.Sum(nil)[:16]), len(list)})
-	d.steps = d.steps[max(0, len(d.steps)-batches):]
+	d.steps = d.steps[max(0, len(d.steps)-maxRepeatedSteps):]
 	note(d.batch())
 	note(d.errors(calls))
 	if found.Kind == "" {
@@ -159,15 +159,15 @@ func (d *Detector) Found() int64 { return d.found }
 // Bytes returns the memory of the detector.
 func (d *Detector) Bytes() int64 {
 	return int64(unsafe.Sizeof(*d)) + d.names +
-		int64(cap(d.calls))*int64(unsafe.Sizeof(seen{})) +
+		int64(cap(d.calls))*int64(unsafe.Sizeof(seenCall{})) +
 		int64(cap(d.steps))*int64(unsafe.Sizeof(step{})) +
 		int64(cap(d.failing))*int64(unsafe.Sizeof(streak{}))
 }
 
 // remember adds a call, and forgets the oldest when there are too many.
-func (d *Detector) remember(s seen) {
+func (d *Detector) remember(s seenCall) {
 	if d.calls == nil {
-		d.calls = make([]seen, 0, d.o.Window)
+		d.calls = make([]seenCall, 0, d.o.Window)
 	}
 	if len(d.calls) == d.o.Window {
 		d.names -= int64(len(d.calls[0].name))
@@ -199,7 +199,7 @@ func (d *Detector) identical() (Finding, bool) {
 
 // cycle looks for a few calls that come twice in the same order.
 func (d *Detector) cycle() (Finding, bool) {
-	for n := 2; n <= longest && 2*n <= len(d.calls); n++ {
+	for n := 2; n <= maxCycle && 2*n <= len(d.calls); n++ {
 		last := d.calls[len(d.calls)-2*n:]
 		same, differ := true, false
 		for i := range n {
@@ -215,7 +215,7 @@ func (d *Detector) cycle() (Finding, bool) {
 
 // batch looks for a step of several calls that comes again and again.
 func (d *Detector) batch() (Finding, bool) {
-	if len(d.steps) < batches || d.steps[0].calls < 2 {
+	if len(d.steps) < maxRepeatedSteps || d.steps[0].calls < 2 {
 		return Finding{}, false
 	}
 	for _, s := range d.steps[1:] {
@@ -224,11 +224,11 @@ func (d *Detector) batch() (Finding, bool) {
 		}
 	}
 	n := min(d.steps[0].calls, len(d.calls))
-	return cycleOf(d.calls[len(d.calls)-n:], batches), true
+	return cycleOf(d.calls[len(d.calls)-n:], maxRepeatedSteps), true
 }
 
 // cycleOf returns a finding about calls that came so many times.
-func cycleOf(calls []seen, times int) Finding {
+func cycleOf(calls []seenCall, times int) Finding {
 	const maxShown = 4
 	var names []string
 	for _, s := range calls[:min(len(calls), maxShown)] {
