@@ -28,7 +28,7 @@ type Exit struct {
 	Code int // its status; -1 when a signal ended it
 	// Signal is the signal's name, "killed"; "" when there was none.
 	Signal string
-	// OutOfMemory is set when its memory limit ended it, Limit what that is (0 is not known),
+	// OutOfMemory is set when its memory limit ended it, Limit is that limit (0 is not known),
 	// and Peak how much it took, in bytes.
 	OutOfMemory bool
 	Limit, Peak int64
