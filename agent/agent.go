@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Name  string
 	Model Model
-	// Tools are what the model may call; nil is none.
+	// Tools are the tools that the model may call; nil is none.
 	Tools Tools
 	// System is the system prompt; Compose, when it is there, makes it of the tools of each query.
 	System  string
@@ -51,7 +51,7 @@ type Agent struct {
 	outcomes map[Outcome]int64
 }
 
-// New makes an agent. An error says which option cannot be.
+// New makes an agent. Its error names the option at fault.
 func New(o Options) (*Agent, error) {
 	if o.Model == nil {
 		return nil, errors.New("agent: Options.Model is nil; packages agent/openai and agent/anthropic make one")
@@ -97,17 +97,17 @@ type Query struct {
 	Tools Tools
 }
 
-// ErrBusy says that a query was refused because too many run or wait.
+// ErrBusy reports that a query was refused because too many run or wait.
 var ErrBusy = errors.New("too many queries")
 
-// ErrClosed says that the agent was closed.
+// ErrClosed reports that the agent was closed.
 var ErrClosed = errors.New("the agent is closed")
 
-// ErrQuestion says that a query was refused for what is in it: no text or too much, or a
+// ErrQuestion reports that a query was refused for what is in it: no text or too much, or a
 // name of a session that is none.
 var ErrQuestion = errors.New("not a question that can be answered")
 
-// check says what is wrong with a query, and why in one word.
+// check returns the error of a query that cannot be run.
 func (q *Query) check(l Limits) error {
 	switch {
 	case strings.TrimSpace(q.Text) == "":
@@ -198,10 +198,10 @@ func (a *Agent) Ask(ctx context.Context, q Query) (Result, error) {
 	return run.Wait(), nil
 }
 
-// Limits tells the limits, with the defaults filled in.
+// Limits returns the limits, with the defaults filled in.
 func (a *Agent) Limits() Limits { return a.o.Limits }
 
-// MemoryUsage tells what all running queries hold.
+// MemoryUsage returns the memory of all running queries.
 func (a *Agent) MemoryUsage() MemoryUsage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -224,7 +224,7 @@ type Stats struct {
 	Leaked           int64 // tools whose call was given up and that still run
 }
 
-// Stats tells the counts since New.
+// Stats returns the counts since New.
 func (a *Agent) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -259,8 +259,8 @@ func (a *Agent) Close() error {
 	return nil
 }
 
-// called counts a call.
-func (a *Agent) called() {
+// countCall counts a call.
+func (a *Agent) countCall() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls++

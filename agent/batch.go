@@ -50,7 +50,7 @@ type returned struct {
 	outcome outcome
 }
 
-// outcome is what came of a tool, within its bounds.
+// outcome is the result of a tool, within its bounds.
 type outcome struct {
 	text, stored string
 	size         int64
@@ -138,7 +138,7 @@ func (b *batch) finish(p *pending, o outcome) {
 	p.text, p.cut, p.why, p.digest = o.text, o.cut, o.why, repeat.Digest(cmp.Or(o.digest, o.text))
 	p.stored = &StepResult{
 		CallID: p.call.ID, Name: p.call.Name, Text: o.stored, Size: o.size,
-		Truncated: o.truncated, Failed: o.failed, Took: took(p.started),
+		Truncated: o.truncated, Failed: o.failed, Took: duration(p.started),
 	}
 	if !p.started.IsZero() {
 		b.running--
@@ -198,7 +198,7 @@ func (b *batch) begin() {
 		}
 		b.running++
 		b.r.calls++
-		b.r.a.called()
+		b.r.a.countCall()
 		p.started = time.Now()
 		// The tool does not get the context of the query itself: when that ends, the call's result is stored first, and
 		// only then is the tool told.
@@ -255,7 +255,7 @@ func (b *batch) abandonLate() error {
 // stop ends all calls because the query ends.
 func (b *batch) stop() error {
 	b.drain()
-	cause := b.r.ended()
+	cause := b.r.endCause()
 	for _, p := range b.calls {
 		if p.stored != nil {
 			continue

@@ -24,7 +24,7 @@ func (b *batch) work(ctx context.Context, p *pending) {
 		}
 	}()
 	out, err := b.r.q.Tools.Call(ctx, p.call, func(text string) {
-		b.r.events.unless(&p.silenced, func(emit func(Event)) {
+		b.r.events.withUnsilenced(&p.silenced, func(emit func(Event)) {
 			pieces(strings.ToValidUTF8(text, "\uFFFD"), func(piece string) {
 				emit(Event{Kind: EventChunk, Step: b.r.steps, Call: &p.call, Text: piece})
 			})

@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// ErrNoSession says that a session that was to be gone on with is not there: it never was,
+// ErrNoSession reports that a session that was to be gone on with is not there: it never was,
 // or was the oldest when there were too many.
 var ErrNoSession = errors.New("no such session")
 
-// ErrSessionFull says that a conversation takes no more: its bound in bytes is reached.
+// ErrSessionFull reports that a conversation takes no more: its bound in bytes is reached.
 // The loop then leaves out old messages, and tries again with [Conversation].Replace.
 var ErrSessionFull = errors.New("the conversation is full")
 
@@ -22,7 +22,7 @@ type Conversations interface {
 
 // Conversation is an open session.
 type Conversation interface {
-	// Messages are what was said, oldest first. They may have holes: a process may have died.
+	// Messages returns the conversation, oldest message first. It may have holes: a process may have died.
 	Messages() []Message
 	// Append adds messages. When it returns they survive the death of this process.
 	Append(ms ...Message) error

@@ -62,7 +62,7 @@ func pieces(text string, yield func(string)) {
 	}
 }
 
-// clip is a name for an event.
+// clip returns a name for an event.
 func clip(name string) string { return limit.Clip(name, 64) }
 
 // forModel cuts a result to maxBytes: its head and its tail stay.

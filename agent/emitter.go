@@ -14,11 +14,11 @@ type emitter struct {
 }
 
 // emit passes on one event.
-func (e *emitter) emit(ev Event) { e.unless(nil, func(emit func(Event)) { emit(ev) }) }
+func (e *emitter) emit(ev Event) { e.withUnsilenced(nil, func(emit func(Event)) { emit(ev) }) }
 
-// unless runs f with a function that passes events on, unless silenced is true. The emitter's lock guards silenced. So nothing is
+// withUnsilenced runs f with a function that passes events on, unless silenced is true. The emitter's lock guards silenced. So nothing is
 // heard of a tool or a model after its call was abandoned.
-func (e *emitter) unless(silenced *bool, f func(emit func(Event))) {
+func (e *emitter) withUnsilenced(silenced *bool, f func(emit func(Event))) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if silenced != nil && *silenced {

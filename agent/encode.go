@@ -28,7 +28,7 @@ type encodedRequest struct {
 	tools    []ToolSpec
 }
 
-// Encoded is the body that the model's [Encoder.Encode] wrote, made to fit: messages may be shortened, left out or summarised in
+// Encoded returns the body that the model's [Encoder.Encode] wrote, made to fit: messages may be shortened, left out or summarised in
 // it, as they are in r.Messages. It is nil when the request was not made by an [Agent], when its model is no Encoder, and
 // in a copy whose System, Messages or Tools are others than those of the agent; then the body has to be encoded anew.
 func (r *Request) Encoded() *wire.Request {
@@ -58,7 +58,7 @@ func (c *chatEncoder) encode(r *Request) (*wire.Request, error) {
 	return wire.Parse(wire.Chat, chatBody(c.model, r.System, raw, c.tools(r.Tools)))
 }
 
-// chatBody is a whole request. tools is the array of tools, or nil.
+// chatBody returns a whole request. tools is the array of tools, or nil.
 func chatBody(model, system string, messages [][]byte, tools []byte) []byte {
 	size := len(tools) + len(system) + len(system)/8 + 256
 	for _, raw := range messages {
@@ -81,7 +81,7 @@ func chatBody(model, system string, messages [][]byte, tools []byte) []byte {
 	return append(b, '}')
 }
 
-// chatSize is about what a message takes as JSON, in bytes.
+// chatSize returns about what a message takes as JSON, in bytes.
 func chatSize(m *Message) int { return len(m.Text) + len(m.Text)/8 + len(m.Opaque) + 256 }
 
 // appendMessage writes the members of a message.
@@ -118,7 +118,7 @@ func appendMessage(b []byte, m *Message) []byte {
 	return b
 }
 
-// tools is the array of tools, which is the same for most requests of a query.
+// tools returns the array of tools, which is the same for most requests of a query.
 func (c *chatEncoder) tools(specs []ToolSpec) []byte {
 	same := func(a, b ToolSpec) bool {
 		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// EventKind is what happened.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The kinds, with the fields of [Event] that each has.

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Error says what the model is, where it was asked, what happened and what can be done.
+// Error names the model, its address, the failure and the next step.
 func (e *ModelError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s", e.Model.Name)
@@ -39,7 +39,7 @@ func (e *ModelError) Error() string {
 	return b.String()
 }
 
-// hint is the next step.
+// hint returns the next step.
 func (e *ModelError) hint() string {
 	switch e.Failure {
 	case Unreachable:
@@ -63,10 +63,10 @@ func (e *ModelError) hint() string {
 	}
 }
 
-// Unwrap gives what went wrong below.
+// Unwrap returns the cause.
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// Transient says that the same request may succeed later.
+// Transient reports whether the same request may succeed later.
 func (e *ModelError) Transient() bool {
 	return e.Failure == Unreachable || e.Failure == Busy || e.Failure == Broken
 }
@@ -78,13 +78,13 @@ var (
 	errToolOver     = errors.New("the call of the tool has ended")
 )
 
-// tooLong says that a request cannot be made to fit.
+// tooLong reports that a request cannot be made to fit.
 type tooLong struct{ err error }
 
 func (e *tooLong) Error() string { return e.err.Error() }
 func (e *tooLong) Unwrap() error { return e.err }
 
-// notKept says that the conversation could not be written, or the tools not be listed.
+// notKept reports that the conversation could not be written, or the tools not be listed.
 type notKept struct{ err error }
 
 func (e *notKept) Error() string { return e.err.Error() }
@@ -101,8 +101,8 @@ func modelError(info ModelInfo, err error, tries int) *ModelError {
 	return &ModelError{Model: info, Failure: Internal, Text: limit.Clip(err.Error(), 300), Tries: tries, Err: err}
 }
 
-// why says for people how a context came to its end.
-func why(cause error, after time.Duration) string {
+// endReason describes for people how a context came to its end.
+func endReason(cause error, after time.Duration) string {
 	switch {
 	case errors.Is(cause, ErrClosed):
 		return "the agent was closed"

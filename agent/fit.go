@@ -30,7 +30,7 @@ type fitResult struct {
 	Limit  int // tokens that the input may have
 	Free   int // tokens that may come before room is made
 	Before int // tokens of the input before the pass
-	// Actions says what was done, for people; "" when nothing was.
+	// Actions describes for people what was done; "" when nothing was.
 	Actions  string
 	Changed  bool // the messages are others than those that were given
 	MadeRoom bool // room was made, now
@@ -39,7 +39,7 @@ type fitResult struct {
 	Rungs    []string
 	CutBytes int64
 	Messages int
-	// MaxOutput is how much output may be asked for beside this input; 0 leaves it to the adapter.
+	// MaxOutput bounds the output that may be asked for beside this input, in tokens; 0 leaves it to the adapter.
 	MaxOutput int
 	Summary   Usage // what summaries by the model cost
 	// Encoded is the body to send, of a model that is an Encoder.
@@ -86,7 +86,7 @@ func (c *core) query(summarize summarizer) *fitter {
 }
 
 // fit returns the messages of a conversation in a form that a strict provider accepts and that fits the window. Messages that need
-// no change come back as they were given. maxOutput is how many tokens of output will be asked for; 0 when no number is sent.
+// no change come back as they were given. maxOutput is the number of tokens of output that will be asked for; 0 when none is sent.
 //
 // The error is ctx's, or a *[TooLargeError] when even what must stay does not fit: the system
 // prompt, the tools, the first and the newest message of the user and the step under way.
@@ -174,15 +174,15 @@ func (p *compactionPass) note(format string, args ...any) {
 // pair gives every call its result and every result its call, always, and encodes what comes of it.
 func (p *compactionPass) pair() error {
 	ms, done := tidy(p.given)
-	if !orderly(ms, p.maxID) {
+	if !isPaired(ms, p.maxID) {
 		mended, n, err := p.mend(ms)
 		if err != nil {
 			return err
 		}
 		ms, done = mended, done+n
 	}
-	ms, added := complete(ms, p.strictIDs)
-	ms, named := callable(ms, p.knows)
+	ms, added := completeCalls(ms, p.strictIDs)
+	ms, named := dropUncallable(ms, p.knows)
 	done += added + named
 	if done > 0 {
 		p.result.Changed = true
@@ -211,7 +211,7 @@ func (p *compactionPass) encode(ms []Message) error {
 	return nil
 }
 
-// knows tells whether there is, or was with the last tools, a tool of that name.
+// knows reports whether there is, or was with the last tools, a tool of that name.
 func (f *fitter) knows(name string) bool {
 	return slices.ContainsFunc(f.specs, func(s ToolSpec) bool { return s.Name == name })
 }
@@ -265,11 +265,11 @@ func (p *compactionPass) reserve(asked int) int {
 // shrink compacts the request when it is over the trigger.
 func (p *compactionPass) shrink() error {
 	if p.maxInput == 0 && (p.rules.AfterRefusal || !fit.Enforced(p.window, models.CutsSilently(p.upstream, p.info.Name))) {
-		return nil // the model's provider says when it is too much
+		return nil // the model's provider refuses it when it is too much
 	}
 	trigger := p.lines().TriggerTokens()
 	if over, _ := p.in.Over(trigger, p.room); !over {
-		return p.between()
+		return p.compactBetween()
 	}
 	// When the last compaction could not get below the trigger, another one is of use only when something new was said.
 	if p.floor > 0 && p.in.High <= p.room && p.in.Best < p.floor+p.room/20 {
@@ -298,7 +298,7 @@ func (p *compactionPass) lines() fit.Lines {
 	return fit.Lines{Room: p.room, Trigger: p.trigger, Target: p.target, Topic: p.topic}
 }
 
-// goal is where to go.
+// goal returns the target of the compaction.
 func (p *compactionPass) goal() compact.Goal {
 	goal := p.lines().Goal(p.in.Estimate)
 	goal.DropReasoning = reasoning.RuleFor(p.info.Provider, p.info.Name).Binding == reasoning.Prefix
@@ -371,7 +371,7 @@ func (p *compactionPass) finish(maxOutput int) {
 	}
 }
 
-// output is how many tokens of output the request may ask for: what was asked, as far as it fits beside the input. When nothing was
+// output returns the tokens of output that the request may ask for: what was asked, as far as it fits beside the input. When nothing was
 // asked it is 0, which leaves the number to the adapter, unless so little is free that the adapter's default might not fit.
 func (p *compactionPass) output(asked int) int {
 	floor := p.reserve(asked)

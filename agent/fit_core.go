@@ -89,7 +89,7 @@ func upstreamOf(info ModelInfo) string {
 	return info.Provider + "+" + info.URL
 }
 
-// narrowed is the window that is in force: after the agent ran out of memory a part of the whole.
+// narrowed returns the window that is in force: after the agent ran out of memory a part of the whole.
 func (c *core) narrowed(w models.Window) models.Window {
 	if c.rules.Breaker == nil {
 		return w
@@ -106,7 +106,7 @@ func (c *core) narrowed(w models.Window) models.Window {
 	return w
 }
 
-// summarised tells what came of wanting a summary of the model.
+// summarised reports the outcome of a summary by the model.
 func (c *core) summarised(s compact.Summary) {
 	e := journal.WindowSummary{Outcome: s.Outcome, Took: s.Took, Rest: s.Rest}
 	if s.Err != nil {

@@ -15,7 +15,7 @@ type encoding struct {
 	results map[string]resultAt
 }
 
-// resultAt says where a result is.
+// resultAt is the place of a result.
 type resultAt struct {
 	message int // of the history
 	part    *wire.Part
@@ -49,7 +49,7 @@ func newEncoding(ms []Message, r *wire.Request) (*encoding, error) {
 
 func fromModel(m *Message) bool { return m.Role == RoleAssistant }
 
-// largest is the largest message of the history in a message of the request; false when that is the system prompt.
+// largest returns the largest message of the history in a message of the request; false when that is the system prompt.
 func (e *encoding) largest(message int) (at int, ok bool) {
 	if message < 0 || message >= len(e.groups) {
 		return 0, false
@@ -62,7 +62,7 @@ func (e *encoding) largest(message int) (at int, ok bool) {
 	return at, ok
 }
 
-// history is the history after edits: now is the request that the patches make of the encoded one. What was not edited is
+// history returns the history after edits: now is the request that the patches make of the encoded one. What was not edited is
 // the message that it was.
 func (e *encoding) history(now *wire.Request, patches []compact.Patch) ([]Message, error) {
 	out := make([]Message, 0, len(e.ms))
@@ -119,7 +119,7 @@ func arguments(r *wire.Request, p *wire.Part, text string) string {
 	return text
 }
 
-// result is a result of the history, with the text that it has after an edit.
+// result returns a result of the history, with the text that it has after an edit.
 func (e *encoding) result(p *wire.Part, text string) Message {
 	was, known := e.findResult(p.CallID)
 	if !known {
@@ -158,7 +158,7 @@ func (e *encoding) findResult(id string) (resultAt, bool) {
 	return at, ok
 }
 
-// messages are the messages to send.
+// messages returns the messages to send.
 func (p *compactionPass) messages() ([]Message, error) {
 	switch {
 	case !p.result.Changed:

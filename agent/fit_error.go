@@ -7,14 +7,14 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact"
 )
 
-// TooLargeError says that a request does not fit the window of the model, whatever is left out
+// TooLargeError reports that a request does not fit the window of the model, whatever is left out
 // of it. It is the cause of [ContextExceeded], and holds no text of the conversation.
 type TooLargeError struct {
 	Model string
-	// Limit is how many tokens of input fit, Total how many there are after everything that may
+	// Limit is the number of input tokens that fit, Total the number after everything that may
 	// be left out was left out.
 	Limit, Total int
-	// Role, Tool and Place say what is the largest of it, and Tokens how large it is. Place
+	// Role, Tool and Place identify the largest part of it, and Tokens is its size. Place
 	// counts the messages from 1; 0 is the system prompt or the tools, see Part.
 	Role   Role
 	Tool   string // that a result is of
@@ -25,7 +25,7 @@ type TooLargeError struct {
 	Part string
 }
 
-// What the head of a request is called in a [TooLargeError].
+// Names of the parts of a request's head in a [TooLargeError].
 const (
 	partSystem = "system prompt"
 	partTools  = "tools"
@@ -33,10 +33,10 @@ const (
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%d tokens fit into a request to %s, and %d are left after everything that may be left out was left out: %s has %d of them; %s",
-		e.Limit, e.Model, e.Total, e.what(), e.Tokens, e.advice())
+		e.Limit, e.Model, e.Total, e.largestPart(), e.Tokens, e.advice())
 }
 
-func (e *TooLargeError) what() string {
+func (e *TooLargeError) largestPart() string {
 	if e.Place == 0 {
 		return "the part \"" + e.Part + "\""
 	}
@@ -84,5 +84,5 @@ func (p *compactionPass) tooLarge(large *compact.DoesNotFit) error {
 	return e
 }
 
-// clipText is at most about n bytes of a text; no rune is split.
+// clipText returns at most about n bytes of a text; no rune is split.
 func clipText(s string, n int) string { return limit.Short(s, n) }

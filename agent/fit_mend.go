@@ -13,9 +13,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// orderly tells whether each message with calls has exactly their results behind it, in any order, so that package repair has
+// isPaired reports whether each message with calls has exactly their results behind it, in any order, so that package repair has
 // nothing to do. The calls of the last message may have none. Ids may come again in a later step: see complete.
-func orderly(ms []Message, maxID int) bool {
+func isPaired(ms []Message, maxID int) bool {
 	for i := 0; i < len(ms); {
 		calls := ms[i].Calls
 		if ms[i].Role == RoleTool {
@@ -127,7 +127,7 @@ func (c *keyedMessages) messages(r *wire.Request) ([]Message, error) {
 	return out, nil
 }
 
-// find tells which message was made into raw.
+// find returns the index of the message that raw was made of.
 func (c *keyedMessages) find(raw []byte) (int, bool) {
 	rest, ok := bytes.CutPrefix(raw, []byte(keyName))
 	if !ok || len(rest) < keyDigits {
@@ -157,7 +157,7 @@ func (c *keyedMessages) merge(at int, edited Message) Message {
 	return m
 }
 
-// nameOf is the tool of a call, the newest with that id.
+// nameOf returns the tool of a call, the newest with that id.
 func nameOf(ms []Message, id string) string {
 	for _, m := range slices.Backward(ms) {
 		for _, call := range slices.Backward(m.Calls) {

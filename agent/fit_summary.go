@@ -15,7 +15,7 @@ const (
 	summaryTimeout = 20 * time.Second
 	// summaryBudget bounds what the summaries of one query cost together, in tokens.
 	summaryBudget = 400_000
-	// summaryHead is what the instructions of a summary cost, in tokens, and some more.
+	// summaryHead is the size of a summary's instructions, in tokens, with some reserve.
 	summaryHead = 400
 )
 

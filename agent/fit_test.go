@@ -116,7 +116,7 @@ func anthropicBody(t *testing.T, ms []Message) []byte {
 				blocks = append(blocks, block{"type": "tool_use", "id": c.ID, "name": c.Name, "input": block{}})
 			}
 		}
-		if !blank(m.Text) {
+		if !isBlank(m.Text) {
 			blocks = append([]block{{"type": "text", "text": m.Text}}, blocks...)
 		}
 		list = append(list, message{string(m.Role), blocks})

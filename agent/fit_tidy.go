@@ -22,7 +22,7 @@ const (
 func tidy(ms []Message) ([]Message, int) {
 	n := 0
 	for i := range ms {
-		if flawed(&ms[i]) {
+		if hasFlaws(&ms[i]) {
 			n++
 		}
 	}
@@ -32,7 +32,7 @@ func tidy(ms []Message) ([]Message, int) {
 	out := make([]Message, 0, len(ms))
 	for i := range ms {
 		m := ms[i]
-		if flawed(&m) {
+		if hasFlaws(&m) {
 			if m.Role != RoleUser {
 				continue
 			}
@@ -43,26 +43,26 @@ func tidy(ms []Message) ([]Message, int) {
 	return out, n
 }
 
-func flawed(m *Message) bool {
+func hasFlaws(m *Message) bool {
 	switch m.Role {
 	case RoleUser:
-		return blank(m.Text)
+		return isBlank(m.Text)
 	case RoleAssistant:
-		return len(m.Calls) == 0 && blank(m.Text)
+		return len(m.Calls) == 0 && isBlank(m.Text)
 	case RoleTool:
 		return false
 	}
 	return true
 }
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// complete does what package repair leaves to others, to messages whose calls and results are
+// completeCalls does what package repair leaves to others, to messages whose calls and results are
 // paired already: the last message may have calls without results, ids may be in use twice or be
 // empty, the first message may not be the user's. strict ids are made of letters, digits, - and _
 // alone, as Anthropic wants them. It returns the messages themselves when there is nothing to
 // do, and how much it did.
-func complete(ms []Message, strict bool) (out []Message, n int) {
+func completeCalls(ms []Message, strict bool) (out []Message, n int) {
 	out = ms
 	if len(ms) == 0 || ms[0].Role != RoleUser {
 		out, n = append([]Message{{Role: RoleUser, Text: beginning}}, ms...), 1
@@ -83,17 +83,17 @@ func complete(ms []Message, strict bool) (out []Message, n int) {
 // nameBytes is the longest name of a tool that all providers take.
 const nameBytes = 64
 
-// callable replaces names and arguments in calls that providers do not take: a model may have called a tool that does not exist, by a name that
+// dropUncallable replaces names and arguments in calls that providers do not take: a model may have called a tool that does not exist, by a name that
 // is not allowed, or its answer may have ended within the arguments, and every later request would be refused for it. The adapter maps the names of
 // known tools itself.
-func callable(ms []Message, known func(string) bool) (out []Message, n int) {
+func dropUncallable(ms []Message, known func(string) bool) (out []Message, n int) {
 	out = ms
 	for i := range ms {
 		for k, call := range ms[i].Calls {
 			fit := call
 			fit.Arguments = mend.Arguments(call.Arguments)
-			if !known(call.Name) && (call.Name == "" || len(call.Name) > nameBytes || !plain(call.Name)) {
-				fit.Name = cmp.Or(plainly(call.Name), "unknown")
+			if !known(call.Name) && (call.Name == "" || len(call.Name) > nameBytes || !isPlainID(call.Name)) {
+				fit.Name = cmp.Or(sanitizeID(call.Name), "unknown")
 				fit.Name = fit.Name[:min(len(fit.Name), nameBytes)]
 			}
 			if fit == call {
@@ -117,7 +117,7 @@ func renames(ms []Message, strict bool) bool {
 	seen := map[string]bool{}
 	for i := range ms {
 		for _, call := range ms[i].Calls {
-			if seen[call.ID] || call.ID == "" || strict && !plain(call.ID) {
+			if seen[call.ID] || call.ID == "" || strict && !isPlainID(call.ID) {
 				return true
 			}
 			seen[call.ID] = true
@@ -149,8 +149,8 @@ func rename(ms []Message, strict bool) []Message {
 		answered := make([]bool, end-i)
 		for k := range calls {
 			id := calls[k].ID
-			if seen[id] || id == "" || strict && !plain(id) {
-				calls[k].ID = fresh(id, strict, used)
+			if seen[id] || id == "" || strict && !isPlainID(id) {
+				calls[k].ID = unusedID(id, strict, used)
 				used[calls[k].ID] = true
 			}
 			seen[id], seen[calls[k].ID] = true, true
@@ -166,10 +166,10 @@ func rename(ms []Message, strict bool) []Message {
 	return out
 }
 
-// fresh is an id like id that is not used.
-func fresh(id string, strict bool, used map[string]bool) string {
+// unusedID returns an id like id that is not used.
+func unusedID(id string, strict bool, used map[string]bool) string {
 	if strict {
-		id = plainly(id)
+		id = sanitizeID(id)
 	}
 	if id == "" {
 		id = "call"
@@ -181,8 +181,8 @@ func fresh(id string, strict bool, used map[string]bool) string {
 	}
 }
 
-// plainly replaces each character that is not plain by _.
-func plainly(id string) string {
+// sanitizeID replaces each character that is not plain by _.
+func sanitizeID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 128 && plainByte(byte(r)) {
 			return r
@@ -191,7 +191,7 @@ func plainly(id string) string {
 	}, id)
 }
 
-func plain(id string) bool {
+func isPlainID(id string) bool {
 	for i := range len(id) {
 		if !plainByte(id[i]) {
 			return false

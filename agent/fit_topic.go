@@ -4,8 +4,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/topic"
 )
 
-// between compacts a request that is near the trigger when it is the first of a new question: better there than in the middle of it.
-func (p *compactionPass) between() error {
+// compactBetween compacts a request that is near the trigger when it is the first of a new question: better there than in the middle of it.
+func (p *compactionPass) compactBetween() error {
 	lines := p.lines()
 	if p.refused || !lines.Near(p.in.Estimate) {
 		return nil

@@ -11,7 +11,7 @@ func turns(ms []Message) []int {
 	return at
 }
 
-// shortened is a conversation within its bounds. One that is over them is cut to three quarters of them. If only the excess
+// shortened returns a conversation within its bounds. One that is over them is cut to three quarters of them. If only the excess
 // were cut, the conversation would be cut before every request, and each time the provider's cache of its beginning would be lost.
 func shortened(ms []Message, messages int) []Message {
 	if kept := cutHistory(ms, messages, int64(maxHistory)); len(kept) == len(ms) {
@@ -42,8 +42,8 @@ func cutHistory(ms []Message, messages int, bytes int64) []Message {
 	}
 	leave(0, starts[0])
 	for i := 0; i+1 < len(starts) && over(); i++ {
-		// The turn before the last question stays for its answer, without its steps: that
-		// is what the question is about.
+		// The turn before the last question stays for its answer, without its steps: the
+		// question is about it.
 		if i+2 == len(starts) {
 			for _, s := range steps(ms, starts[i], starts[i+1]) {
 				if over() {

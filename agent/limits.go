@@ -55,15 +55,15 @@ const (
 	// maxAbandoned bounds the abandoned calls that still run: of all tools, and of one.
 	maxAbandoned     = 128
 	maxAbandonedTool = 16
-	// leakGrace is how long a tool has to return after its context ended.
+	// leakGrace is the time for a tool to return after its context ended.
 	leakGrace = 5 * time.Second
 	// listTimeout bounds the listing of tools.
 	listTimeout = time.Minute
-	// maxRefits is how often a request is made smaller because the provider finds it too long.
+	// maxRefits bounds the times that a request is made smaller because the provider finds it too long.
 	maxRefits = 3
 )
 
-// withDefaults fills in the defaults, and says what cannot be.
+// withDefaults fills in the defaults. Its error names the limit that cannot be.
 func (l Limits) withDefaults() (Limits, error) {
 	for _, n := range []struct {
 		name  string

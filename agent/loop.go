@@ -19,7 +19,7 @@ func (r *Run) loop() Result {
 		last := r.steps >= l.MaxSteps && len(r.specs) > 0
 		got, err := r.ask(last)
 		if err != nil {
-			return r.broken(err)
+			return r.brokenResult(err)
 		}
 		if r.steps >= l.MaxSteps && len(got.Message.Calls) > 0 {
 			// The model was told that there are no tools, and calls one all the same. Nothing will answer such a call, so
@@ -32,9 +32,9 @@ func (r *Run) loop() Result {
 		}
 		if len(message.Calls) > 0 {
 			r.state.setPartial("")
-			found, err := r.act(message, !nudged, got.Stop)
+			found, err := r.makeCalls(message, !nudged, got.Stop)
 			if err != nil {
-				return r.broken(err)
+				return r.brokenResult(err)
 			}
 			if found == "" {
 				continue
@@ -51,12 +51,12 @@ func (r *Run) loop() Result {
 			r.state.setPartial(message.Text)
 			continue
 		}
-		return r.answered(message, got, last, cut)
+		return r.completedResult(message, got, last, cut)
 	}
 }
 
-// answered is the result of a query that the model answered.
-func (r *Run) answered(message Message, got answer, last, cut bool) Result {
+// completedResult returns the result of a query that the model answered.
+func (r *Run) completedResult(message Message, got answer, last, cut bool) Result {
 	l := r.a.o.Limits
 	result := Result{Outcome: Completed, Answer: message.Text}
 	switch blank := strings.TrimSpace(message.Text) == ""; {
@@ -67,9 +67,9 @@ func (r *Run) answered(message Message, got answer, last, cut bool) Result {
 		}
 		result.Outcome, result.Detail, result.Err = ModelFailed, e.Error(), e
 	case last && blank:
-		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%s used up, and the model gave no answer without tools; raise max_steps, or ask for less", stepsWere(l.MaxSteps))
+		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%s used up, and the model gave no answer without tools; raise max_steps, or ask for less", stepCount(l.MaxSteps))
 	case last:
-		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%s used up: the answer is from what was known by then", stepsWere(l.MaxSteps))
+		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%s used up: the answer is from what was known by then", stepCount(l.MaxSteps))
 	case got.full:
 		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("the answer was cut at %d bytes, the most that one may have", l.MaxAnswer)
 	case cut:
@@ -78,7 +78,7 @@ func (r *Run) answered(message Message, got answer, last, cut bool) Result {
 	if message.Text != "" {
 		r.state.setPartial("")
 		if err := r.appendMessages(message); err != nil {
-			failed := r.failed(err)
+			failed := r.failedResult(err)
 			failed.Answer = message.Text
 			return failed
 		}
@@ -86,17 +86,17 @@ func (r *Run) answered(message Message, got answer, last, cut bool) Result {
 	return result
 }
 
-func stepsWere(n int) string {
+func stepCount(n int) string {
 	if n == 1 {
 		return "1 step was"
 	}
 	return fmt.Sprintf("%d steps were", n)
 }
 
-// broken is the result of a query that failed before its answer was complete. The part of the answer that came is kept.
-func (r *Run) broken(err error) Result {
+// brokenResult returns the result of a query that failed before its answer was complete. The part of the answer that came is kept.
+func (r *Run) brokenResult(err error) Result {
 	text := r.state.streamedText()
-	result := r.failed(err)
+	result := r.failedResult(err)
 	if strings.TrimSpace(text) == "" {
 		return result
 	}
@@ -104,15 +104,15 @@ func (r *Run) broken(err error) Result {
 	r.state.unstream()
 	r.state.setPartial("")
 	if err := r.appendMessages(Message{Role: RoleAssistant, Text: text + "\n[the answer broke off here]"}); err != nil && result.Outcome != Failed {
-		result = r.failed(err)
+		result = r.failedResult(err)
 		result.Answer = text
 	}
 	return result
 }
 
-// act makes the calls of a message, and returns when their results are in the conversation. found describes the loop that these
+// makeCalls makes the calls of a message, and returns when their results are in the conversation. found describes the loop that these
 // calls complete; "" is none. With tell set the last result tells the model of the loop.
-func (r *Run) act(message Message, tell bool, stop Stop) (found string, err error) {
+func (r *Run) makeCalls(message Message, tell bool, stop Stop) (found string, err error) {
 	if err := r.appendMessages(message); err != nil {
 		return "", err
 	}
@@ -125,8 +125,8 @@ func (r *Run) act(message Message, tell bool, stop Stop) (found string, err erro
 	return b.found, nil
 }
 
-// ended is the cause for which the query ended while its tools ran.
-func (r *Run) ended() error {
+// endCause returns the cause for which the query ended while its tools ran.
+func (r *Run) endCause() error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause
 	}
@@ -146,8 +146,8 @@ func (r *Run) noteCall(p *pending) {
 	}
 }
 
-// took is how long a call took; 0 when it was not begun.
-func took(started time.Time) time.Duration {
+// duration returns the duration of a call; 0 when it was not begun.
+func duration(started time.Time) time.Duration {
 	if started.IsZero() {
 		return 0
 	}

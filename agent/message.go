@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// Role says whose words a message is.
+// Role is the author of a message.
 type Role string
 
 // The roles. The system prompt is no message: it is part of each [Request].
@@ -19,13 +19,13 @@ const (
 type Message struct {
 	Role Role   `json:"role"`
 	Text string `json:"text,omitempty"`
-	// Calls are what the model wants done, in its order.
+	// Calls are the calls that the model asks for, in its order.
 	Calls []Call `json:"calls,omitempty"`
-	// CallID and Name tell which call a result is of; Failed that it is an error.
+	// CallID and Name identify the call of a result; Failed marks it as an error.
 	CallID string `json:"call_id,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
-	// Opaque is what the adapter of the model that wrote the message wants back with it,
+	// Opaque is data of the adapter of the model that wrote the message, to be sent back with it,
 	// such as signed thoughts. Others leave it out.
 	Opaque json.RawMessage `json:"opaque,omitempty"`
 }

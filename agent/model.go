@@ -8,7 +8,7 @@ import (
 
 // Model is a language model behind an API. The packages openai, anthropic and gemini make them.
 type Model interface {
-	// Info tells what it is. It costs nothing.
+	// Info describes the model. It makes no request.
 	Info() ModelInfo
 	// Generate makes one request and does not repeat it. text gets the words of the answer
 	// as they come; it is never nil and returns soon. An error is a *ModelError, or ctx's own
@@ -16,14 +16,14 @@ type Model interface {
 	Generate(ctx context.Context, r *Request, text func(string)) (*Reply, error)
 }
 
-// ModelInfo is what a model is called and takes.
+// ModelInfo describes a model.
 type ModelInfo struct {
 	Provider string // as package window/models calls it: "openai", "anthropic", …
 	Name     string
 	URL      string // where it is asked, without credentials; for errors
 	// Window and MaxOutput are tokens; 0 goes by window/models.
 	Window, MaxOutput int
-	// Standin says that this is no real model; it is shown wherever the model is named.
+	// Standin is set when this is no real model; it is shown wherever the model is named.
 	Standin bool
 }
 
@@ -44,12 +44,12 @@ type Request struct {
 type Reply struct {
 	Message Message // of RoleAssistant
 	Stop    Stop
-	// Reason says why, in the provider's own word, of a StopRefused: "SAFETY". It may be "".
+	// Reason is the provider's own word for the reason of a StopRefused: "SAFETY". It may be "".
 	Reason string
 	Usage  Usage
 }
 
-// Stop says why an answer ended.
+// Stop is the reason for the end of an answer.
 type Stop string
 
 // The reasons. StopOverflow: the window was full before the answer ended.
@@ -61,19 +61,19 @@ const (
 	StopRefused  Stop = "refused" // by the model or a filter of its provider
 )
 
-// Usage is what a provider counted, in tokens. Input includes what a cache had.
+// Usage holds a provider's counts, in tokens. Input includes cached tokens.
 type Usage struct {
 	Input  int `json:"input"`
 	Cached int `json:"cached"`
 	Output int `json:"output"`
 }
 
-// ToolSpec is what a model is told of a tool.
+// ToolSpec describes a tool to a model.
 type ToolSpec struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // JSON Schema of type object
-	// ReadOnly says that a call changes nothing.
+	// ReadOnly is set when a call changes nothing.
 	ReadOnly bool
 }
 
@@ -94,13 +94,13 @@ const (
 	Internal    Failure = "internal"    // the adapter itself: a panic, an error of no kind
 )
 
-// ModelError says why a model did not answer. It holds no credential.
+// ModelError is the failure of a model to answer. It holds no credential.
 type ModelError struct {
 	Model   ModelInfo
 	Failure Failure
 	Status  int    // of HTTP; 0 when there was none
 	Text    string // what was said, at most 300 bytes
-	// After is how long the provider asks to wait; 0 when it does not say.
+	// After is the pause that the provider asks for; 0 when it names none.
 	After time.Duration
 	// Limit and Actual are tokens, of a TooLong; 0 when they are not named.
 	Limit, Actual int

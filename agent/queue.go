@@ -41,7 +41,7 @@ func (l sessionQueues) leave(session string, t *ticket) {
 	}
 }
 
-// ahead is how many queries of the session are in front of t.
+// ahead returns the number of queries of the session in front of t.
 func (l sessionQueues) ahead(session string, t *ticket) int {
 	for i, other := range l[session] {
 		if other == t {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// lastNote is what the model is told when its tools are withheld.
+	// lastNote tells the model that its tools are withheld.
 	lastNote = "This is the last request of this question, and no tool can be called any more. Answer now with what is there. Say what could not be found out."
-	// leftOutNote is what it is told when it does not see all of the conversation.
+	// leftOutNote tells the model that it does not see all of the conversation.
 	leftOutNote = "The oldest messages of this conversation were left out, because there were too many."
 	// goOn asks for the rest of an answer.
 	goOn = "The answer was cut at the output limit. Go on exactly where it ends: repeat nothing, and begin with the very next character."
@@ -29,7 +29,7 @@ const (
 	maxAfter  = 60 * time.Second // of what a provider asks for
 )
 
-// backoff is how long to wait before the next try; tries counts those that failed.
+// backoff returns the pause before the next try; tries counts those that failed.
 func backoff(tries int, after time.Duration) time.Duration {
 	if after > 0 {
 		return min(after, maxAfter)
@@ -61,7 +61,7 @@ func (r *Run) ask(last bool) (answer, error) {
 		if err == nil {
 			r.tally(got.Usage)
 			r.fitter.report(got.Usage)
-			err = r.empty(got)
+			err = r.emptyAnswerError(got)
 		}
 		if err == nil {
 			return got, nil
@@ -101,8 +101,8 @@ func (r *Run) ask(last bool) (answer, error) {
 
 var errEmpty = errors.New("the answer was empty")
 
-// empty returns an error for an answer without words or calls.
-func (r *Run) empty(got answer) error {
+// emptyAnswerError returns an error for an answer without words or calls.
+func (r *Run) emptyAnswerError(got answer) error {
 	if strings.TrimSpace(got.Message.Text) != "" || len(got.Message.Calls) > 0 || got.Stop == StopRefused || r.state.partial != "" {
 		return nil
 	}
@@ -144,10 +144,10 @@ func (r *Run) fit(last bool, why string) (*Request, error) {
 	}
 	req := &Request{System: r.system, Tools: r.specs, MaxOutput: r.a.o.Limits.MaxOutput, Session: r.q.Session}
 	if r.leftOut {
-		req.System = joined(req.System, leftOutNote)
+		req.System = appendNote(req.System, leftOutNote)
 	}
 	if last {
-		req.System, req.Tools = joined(req.System, lastNote), nil
+		req.System, req.Tools = appendNote(req.System, lastNote), nil
 	}
 	out, did, err := r.fitter.fit(r.ctx, req.System, ms, req.Tools, req.MaxOutput)
 	var large *TooLargeError
@@ -165,7 +165,7 @@ func (r *Run) fit(last bool, why string) (*Request, error) {
 		if did.Between {
 			why = "topic"
 		}
-		r.a.note(r.madeRoom(why))
+		r.a.note(r.roomEvent(why))
 		r.events.emit(Event{Kind: EventRoom, Step: r.steps, Text: limit.Clip(did.Actions, int(maxPiece)), Tokens: did.Tokens})
 	}
 	r.a.note(journal.AgentRequest{
@@ -177,8 +177,8 @@ func (r *Run) fit(last bool, why string) (*Request, error) {
 	return req, nil
 }
 
-// madeRoom is the event for the room that the last fit made.
-func (r *Run) madeRoom(why string) journal.AgentRoom {
+// roomEvent returns the event for the room that the last fit made.
+func (r *Run) roomEvent(why string) journal.AgentRoom {
 	did := r.lastFit
 	return journal.AgentRoom{
 		Agent: clip(r.a.o.Name), Why: why, Rungs: did.Rungs, BeforeTokens: int64(did.Before), Tokens: int64(did.Tokens), LimitTokens: int64(did.Limit),
@@ -186,7 +186,7 @@ func (r *Run) madeRoom(why string) journal.AgentRoom {
 	}
 }
 
-func joined(system, note string) string {
+func appendNote(system, note string) string {
 	if system == "" {
 		return note
 	}
@@ -218,7 +218,7 @@ func (r *Run) generate(req *Request) (answer, error) {
 			got <- out
 		}()
 		out.Reply, out.err = r.a.o.Model.Generate(ctx, req, func(piece string) {
-			r.events.unless(&silenced, func(emit func(Event)) {
+			r.events.withUnsilenced(&silenced, func(emit func(Event)) {
 				taken, full := r.state.stream(strings.ToValidUTF8(piece, "\uFFFD"), int(l.MaxAnswer))
 				pieces(taken, func(p string) { emit(Event{Kind: EventText, Step: r.steps, Text: p}) })
 				if full {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcome is how a query ended.
+// Outcome is the end of a query.
 type Outcome string
 
 // The outcomes.
@@ -19,16 +19,16 @@ const (
 	Failed          Outcome = "failed"           // what is around the model failed: the conversation could not be kept, the tools not be listed
 )
 
-// Result is what came of a query.
+// Result is the result of a query.
 type Result struct {
 	Outcome Outcome `json:"outcome"`
-	// Answer is what the model said last, as far as it came.
+	// Answer is the model's last text, as far as it came.
 	Answer  string `json:"answer"`
 	Session string `json:"session,omitempty"`
 	Steps   int    `json:"steps"` // requests to the model, those that were made again counted once
 	Calls   int    `json:"calls"` // of tools that were begun
 	Usage   Usage  `json:"usage"` // of all requests together
-	// Detail says what was in the way, for people; "" when Completed.
+	// Detail explains for people why the query did not complete; "" when Completed.
 	Detail string `json:"detail,omitempty"`
 	// Err is the cause of ModelFailed (*ModelError), ContextExceeded, Cancelled, Failed.
 	Err        error       `json:"-"`
@@ -42,7 +42,7 @@ type StepResult struct {
 	// Text ends in "[truncated]", inside the cap, when there was more. Bytes that are no text
 	// are described in words.
 	Text string `json:"text"`
-	// Size is how much the tool had to say, in bytes.
+	// Size is the tool's whole output, in bytes.
 	Size      int64         `json:"size"`
 	Truncated bool          `json:"truncated,omitempty"`
 	Failed    bool          `json:"failed,omitempty"`

@@ -6,10 +6,10 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// Room says how room is made in a conversation that grows too long for its model. Zero values mean the defaults, which are
+// Room configures how a conversation that grows too long for its model is cut. Zero values mean the defaults, which are
 // those of the proxy.
 type Room struct {
-	// MinMessages is how many of the newest messages are left alone while anything else can be cut (4).
+	// MinMessages is the number of newest messages that are left alone while anything else can be cut (4).
 	MinMessages int
 	// MaxToolOutput bounds what goes to the model of one result, in bytes; its head and its tail stay. It counts for results
 	// that nobody keeps: a page of one that is kept (Output.Digest) has the bound of its gateway. 0 goes by the window.
@@ -18,16 +18,16 @@ type Room struct {
 	WholeResults bool
 	// AfterRefusal makes room only when the provider has refused a request as too long.
 	AfterRefusal bool
-	// Keep keeps a result that leaves the window, of a tool, where the model can read it again, and says how in a few words; "" when it
+	// Keep stores a result that leaves the window, of a tool, where the model can read it again, and returns in a few words how; "" when it
 	// could not. nil keeps none.
 	Keep func(tool, text string) string
-	// Windows tells the window of the model where Limits.Window does not, and learns of refusals; nil is one of the agent's own.
+	// Windows returns the window of the model where Limits.Window does not, and learns of refusals; nil is one of the agent's own.
 	Windows *models.Resolver
 	// Breaker makes the window smaller for a while after the agent ran out of memory; nil never does.
 	Breaker *breaker.Breaker
 }
 
-// shareOf is how much of each of n results of one step goes to the model, in bytes: together not more than the window, at about
+// shareOf returns the part of each of n results of one step that goes to the model, in bytes: together not more than the window, at about
 // four bytes a token, and maxStep.
 func shareOf(n, window int) int {
 	room := int(maxStep)
@@ -37,7 +37,7 @@ func shareOf(n, window int) int {
 	return max(room/n, int(minResult))
 }
 
-// roomOf is what each of n results of one step may take of so many free tokens, in bytes; see [ResultRoom].
+// roomOf returns the part of so many free tokens that each of n results of one step may take, in bytes; see [ResultRoom].
 func roomOf(n, free int) limit.Bytes { return max(limit.Bytes(free/2*leastBytes/n), leastRoom) }
 
 const (
@@ -48,7 +48,7 @@ const (
 	leastRoom = limit.Bytes(10_000)
 )
 
-// resultBytes is how much of a result goes to the model of the share that it has. A page of a result that is kept has its bound
+// resultBytes returns the bytes of a result that go to the model, of its share. A page of a result that is kept has its bound
 // from where it is kept, and must not lose the note that says how to read on.
 func (r Room) resultBytes(share int, out *Output) int {
 	if r.MaxToolOutput > 0 && !r.WholeResults && out.Digest == "" {

@@ -59,7 +59,7 @@ func (r *Run) Done() <-chan struct{} { return r.done }
 // results first. cause is for the result's Detail; nil is [context.Canceled].
 func (r *Run) Cancel(cause error) { r.cancel(cause) }
 
-// MemoryUsage tells what the query holds now; 0 after its end.
+// MemoryUsage returns the memory of the query; 0 after its end.
 func (r *Run) MemoryUsage() MemoryUsage {
 	now, _ := r.state.usage()
 	return now
@@ -116,16 +116,16 @@ func (r *Run) query() Result {
 		select {
 		case <-r.ticket.turn:
 		case <-r.ctx.Done():
-			return r.cancelled()
+			return r.cancelledResult()
 		}
 	}
 	if r.ctx.Err() != nil {
-		return r.cancelled()
+		return r.cancelledResult()
 	}
 	if r.conv == nil {
 		if err := r.open(); err != nil {
 			if r.ctx.Err() != nil {
-				return r.cancelled()
+				return r.cancelledResult()
 			}
 			return Result{Outcome: Failed, Detail: "the session could not be opened: " + err.Error(), Err: err}
 		}
@@ -134,7 +134,7 @@ func (r *Run) query() Result {
 	r.started = time.Now()
 	r.a.note(journal.AgentQueryStarted{Agent: clip(r.a.o.Name), Waited: waited})
 	if err := r.prepare(); err != nil {
-		return r.failed(err)
+		return r.failedResult(err)
 	}
 	return r.loop()
 }
@@ -249,14 +249,14 @@ func (r *Run) close() (err error) {
 	return errors.Join(settled, r.conv.Close())
 }
 
-// cancelled is the result of a query that was ended.
-func (r *Run) cancelled() Result {
+// cancelledResult returns the result of a query that was ended.
+func (r *Run) cancelledResult() Result {
 	cause := context.Cause(r.ctx)
-	return Result{Outcome: Cancelled, Detail: why(cause, time.Since(r.started)), Err: cause}
+	return Result{Outcome: Cancelled, Detail: endReason(cause, time.Since(r.started)), Err: cause}
 }
 
-// failed is the result of a query that err ended.
-func (r *Run) failed(err error) Result {
+// failedResult returns the result of a query that err ended.
+func (r *Run) failedResult(err error) Result {
 	var long *tooLong
 	var kept *notKept
 	var model *ModelError
@@ -264,7 +264,7 @@ func (r *Run) failed(err error) Result {
 	case errors.As(err, &kept):
 		return Result{Outcome: Failed, Detail: err.Error(), Err: kept.err}
 	case r.ctx.Err() != nil:
-		return r.cancelled()
+		return r.cancelledResult()
 	case errors.As(err, &long):
 		return Result{Outcome: ContextExceeded, Detail: err.Error(), Err: long.err}
 	case errors.As(err, &model):

@@ -31,7 +31,7 @@ var (
 	resultBytes  = int64(reflect.TypeFor[StepResult]().Size())
 )
 
-// size is what a message takes, in bytes.
+// size returns the memory of a message, in bytes.
 func (m *Message) size() int64 {
 	n := messageBytes + int64(len(m.Role)+len(m.Text)+len(m.CallID)+len(m.Name)+len(m.Opaque))
 	for _, c := range m.Calls {
@@ -152,7 +152,7 @@ func (h *queryState) unstream() string {
 	return text
 }
 
-// streamedText is the answer so far, with the parts that came before it.
+// streamedText returns the answer so far, with the parts that came before it.
 func (h *queryState) streamedText() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,13 +6,13 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Tools is what an agent can do. Package toolbox makes it of MCP servers and Go functions.
+// Tools are the tools of an agent. Package toolbox makes them of MCP servers and Go functions.
 // All methods may be called from any goroutine.
 type Tools interface {
-	// List tells the tools, in an order that does not change without need (providers' caches).
+	// List returns the tools, in an order that does not change without need (providers' caches).
 	List(ctx context.Context) ([]ToolSpec, error)
-	// Check tells what is wrong with a call, for the model to read, without making it: an
-	// unknown tool, arguments that its schema does not allow. nil: nothing is.
+	// Check returns the fault of a call, for the model to read, without making it: an
+	// unknown tool, arguments that its schema does not allow. nil: there is none.
 	Check(c Call) error
 	// Call makes a call. chunk gets the output as far as it comes in pieces, for people; it is
 	// never nil. An error is the call's result too, marked as failed. When ctx ends Call should
@@ -20,12 +20,12 @@ type Tools interface {
 	Call(ctx context.Context, c Call, chunk func(string)) (Output, error)
 }
 
-// Output is what a tool answers.
+// Output is the answer of a tool.
 type Output struct {
-	// Text is what the model is given: all of it, or a page and how to get the rest.
+	// Text is the text for the model: all of it, or a page and how to get the rest.
 	Text   string
 	Failed bool
-	// Size is how much the tool had to say in bytes; 0 is len(Text).
+	// Size is the tool's whole output in bytes; 0 is len(Text).
 	Size int64
 	// Digest is the same for results that say the same, "" for the digest of Text. A tool sets it whose Text differs each time
 	// although nothing is new: a page with a handle of its own. A model that gets the same result again and again is stopped.
@@ -34,7 +34,7 @@ type Output struct {
 
 type roomKey struct{}
 
-// ResultRoom is how much text of a call's result its model has room for, in bytes, by the ctx of the call: half of what is free in the
+// ResultRoom returns the bytes of text of a call's result for which its model has room, by the ctx of the call: half of what is free in the
 // window below the line at which room is made, shared by the calls of the step. 0 is not known. A result that is larger is best
 // answered with a page of that size.
 func ResultRoom(ctx context.Context) limit.Bytes {

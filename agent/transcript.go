@@ -71,7 +71,7 @@ func (r *Run) answerOpenCalls(why string) error {
 	return r.appendMessages(noResults(open, why)...)
 }
 
-// adopt makes the messages that were made to fit the conversation: they are what the model knows now, and need not be made to fit
+// adopt puts the messages that were made to fit into the conversation: the model has seen these, and they need not be made to fit
 // again in the next step. The last extra messages belong to this request only.
 func (r *Run) adopt(out []Message, extra int) {
 	if extra > 0 {

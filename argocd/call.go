@@ -26,7 +26,7 @@ func (c *Client) Call(ctx context.Context, method string, path []string, query u
 	return c.read(ctx, r, c.shared.o.MaxObject)
 }
 
-// Ask is a question that Argo CD takes as a POST and that changes nothing, such as what an
+// Ask asks a question that Argo CD takes as a POST and that changes nothing, such as what an
 // application set would generate. It is repeated like a Get; all else is as in [Client.Call].
 func (c *Client) Ask(ctx context.Context, path []string, query url.Values, body []byte) ([]byte, error) {
 	r := request{op: "ask " + shown(path), method: http.MethodPost, path: path, query: query, body: body, gzip: true, asks: true}

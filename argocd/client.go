@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// What Options have where nothing else is said.
+// Defaults of Options.
 const (
 	DefaultTimeout   = 60 * time.Second
 	DefaultMaxObject = 16 * limit.MiB
@@ -26,7 +26,7 @@ const (
 
 // Options configure a [Client]. Printing them shows no credential.
 type Options struct {
-	// Name is what people call the instance; "" means its host.
+	// Name is the user's name for the instance; "" means its host.
 	Name string
 	// URL is https://HOST[:PORT][/ROOTPATH]; without a scheme it is https. http:// is plain
 	// text.
@@ -51,8 +51,8 @@ type Options struct {
 	// MaxObject bounds one object of a list, and an answer that is one object; 0 means
 	// [DefaultMaxObject].
 	MaxObject limit.Bytes
-	// Retries is how often a call that changes nothing is repeated when there is no
-	// connection, or on 429, 502, 503 and 504; 0 means [DefaultRetries], less means never.
+	// Retries bounds the repetitions of a call that changes nothing when there is no
+	// connection, or on 429, 502, 503 and 504; 0 means [DefaultRetries], less means none.
 	Retries int
 	// UserAgent is the header of that name; "" means plimsoll.
 	UserAgent string
@@ -152,13 +152,13 @@ func parseBase(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Name is what people call the instance.
+// Name returns the user's name for the instance.
 func (c *Client) Name() string { return c.shared.o.Name }
 
-// URL is the base without a trailing slash, for links.
+// URL returns the base without a trailing slash, for links.
 func (c *Client) URL() string { return c.shared.o.URL }
 
-// As gives the same server with a user's own token; "" asks as nobody. It shares connections
+// As returns the same server with a user's own token; "" asks as nobody. It shares connections
 // with c, and sends no header of Options that is a credential.
 func (c *Client) As(token string) *Client {
 	token = bearer(token)
@@ -168,11 +168,11 @@ func (c *Client) As(token string) *Client {
 	return &Client{shared: c.shared, token: StaticToken(token), user: true, who: who}
 }
 
-// Who is the name with a digest of the user's token: the same for one user, different for
+// Who returns the name with a digest of the user's token: the same for one user, different for
 // two. It is good in this process only, and tells nothing of the token.
 func (c *Client) Who() string { return c.who }
 
-// Insecure tells whether somebody on the way could pose as the server: certificates are not
+// Insecure reports whether somebody on the way could pose as the server: certificates are not
 // verified, or the connection is plain text.
 func (c *Client) Insecure() bool {
 	return c.shared.o.Insecure || c.shared.base.Scheme == "http"

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// commandTime is how long a command may take to print a token.
+	// commandTime bounds the time of a command to print a token.
 	commandTime = 10 * time.Second
-	// tokenKept is how long a token is used that does not say when it ends; one that does is used until tokenEarly before.
+	// tokenKept is the lifetime of a token that does not say when it ends; one that does is used until tokenEarly before.
 	tokenKept  = 5 * time.Minute
 	tokenEarly = time.Minute
-	// commandWords is how much of what a command says on standard error is shown, in bytes.
+	// commandWords bounds the part of a command's standard error that is shown, in bytes.
 	commandWords = 200
 )
 
@@ -70,7 +70,7 @@ func (c *tokenCommand) token(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// kept is the token that is still good.
+// kept returns the token that is still good.
 func (c *tokenCommand) kept() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +118,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// expiry is when a JWT ends. Nothing of it is verified: the server does that.
+// expiry returns the end of a JWT. Nothing of it is verified: the server does that.
 func expiry(token string) (time.Time, bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

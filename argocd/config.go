@@ -64,7 +64,7 @@ func parseConfig(path string, data []byte) (*configFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = f.each(top["contexts"], func(m map[string]*yaml.Node, line int) error {
+	err = f.forEach(top["contexts"], func(m map[string]*yaml.Node, line int) error {
 		c := configContext{line: line}
 		err := f.fields(m, map[string]any{"name": &c.name, "server": &c.server, "user": &c.user})
 		f.contexts = append(f.contexts, c)
@@ -73,7 +73,7 @@ func parseConfig(path string, data []byte) (*configFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = f.each(top["servers"], func(m map[string]*yaml.Node, line int) error {
+	err = f.forEach(top["servers"], func(m map[string]*yaml.Node, line int) error {
 		s := configServer{line: line}
 		err := f.fields(m, map[string]any{
 			"server": &s.server, "grpc-web-root-path": &s.root, "insecure": &s.insecure, "plain-text": &s.plain, "core": &s.core,
@@ -85,7 +85,7 @@ func parseConfig(path string, data []byte) (*configFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = f.each(top["users"], func(m map[string]*yaml.Node, line int) error {
+	err = f.forEach(top["users"], func(m map[string]*yaml.Node, line int) error {
 		u := configUser{line: line}
 		err := f.fields(m, map[string]any{"name": &u.name, "auth-token": &u.token})
 		f.users = append(f.users, u)
@@ -110,7 +110,7 @@ func (f *configFile) wrong(n *yaml.Node, format string, values ...any) error {
 	return fmt.Errorf("%s:%d: %s", f.path, n.Line, fmt.Sprintf(format, values...))
 }
 
-// resolved is the node that an alias stands for.
+// resolved returns the node that an alias stands for.
 func resolved(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias
@@ -135,8 +135,8 @@ func (f *configFile) mapping(n *yaml.Node) (map[string]*yaml.Node, error) {
 	return m, nil
 }
 
-// each gives the mappings in a list.
-func (f *configFile) each(n *yaml.Node, do func(m map[string]*yaml.Node, line int) error) error {
+// forEach calls do with the mappings in a list.
+func (f *configFile) forEach(n *yaml.Node, do func(m map[string]*yaml.Node, line int) error) error {
 	if n == nil || n.Tag == "!!null" {
 		return nil
 	}
@@ -250,7 +250,7 @@ func sameServer(a, b string) bool {
 		(ua.Path == ub.Path || ua.Path == "" || ub.Path == "")
 }
 
-// portOf is the port, 443 where neither port nor scheme say something else.
+// portOf returns the port, 443 where neither port nor scheme say something else.
 func portOf(text string, u *url.URL) string {
 	if port := u.Port(); port != "" {
 		return port

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tokenVariables are the variables for the token, the first that is set wins.
+// tokenVariables returns the variables for the token, the first that is set wins.
 func tokenVariables() []string {
 	return []string{"ARGOCD_AUTH_TOKEN", "ARGOCD_AUTH_TOKEN_FILE", "ARGOCD_API_TOKEN", "ARGOCD_TOKEN", "ARGOCD_TOKEN_FILE"}
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// DiscoverOptions say where to look for the address and the credential of a server.
+// DiscoverOptions name the places to look for the address and the credential of a server.
 type DiscoverOptions struct {
 	// Getenv reads the environment; nil means [os.Getenv].
 	Getenv func(string) string
@@ -165,7 +165,7 @@ func (d *discovery) warnOpen(path string, info os.FileInfo) {
 	}
 }
 
-// configPath is where the argocd CLI looks (util/localconfig, DefaultConfigDir).
+// configPath returns the path of the argocd CLI's configuration (util/localconfig, DefaultConfigDir).
 func (d *discovery) configPath() string {
 	if dir := d.env("ARGOCD_CONFIG_DIR"); dir != "" {
 		return filepath.Join(dir, "config")
@@ -236,7 +236,7 @@ func (d *discovery) server() (choice, error) {
 	return all[0], nil
 }
 
-// namedOutsideConfig tells whether a server is named outside of the config file.
+// namedOutsideConfig reports whether a server is named outside of the config file.
 func (d *discovery) namedOutsideConfig() bool {
 	if d.o.Server != "" || d.flags.server != "" {
 		return true

@@ -13,7 +13,7 @@
 //
 // Argo CD has no pages: a list is one answer of any size. It is taken apart as it comes, and
 // each object is given to a function. A list counts when it was complete JSON to its last
-// byte; whatever else happened is an [*Error], and [ListInfo] says how many objects had come
+// byte; any other end is an [*Error], and [ListInfo] holds the number of objects that had come
 // by then. A caller that shows them as the whole list would be wrong.
 //
 // Lists of applications and projects can leave out fields. Which ones a server knows depends

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ErrorKind is what went wrong, as far as it matters to what the user does next.
+// ErrorKind tells failures apart by the user's next step.
 type ErrorKind string
 
 // The kinds of errors.
@@ -27,7 +27,7 @@ const (
 	Server          ErrorKind = "server"          // the server's own trouble
 )
 
-// Error is what every method of a [Client] fails with. It holds no credential.
+// Error is the error of every method of a [Client]. It holds no credential.
 type Error struct {
 	Instance string    // [Client.Name]
 	Op       string    // what was done: "list applications", "get applications/guestbook"
@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives what is behind it.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is makes errors.Is(err, &Error{Kind: k}) ask for the kind.

@@ -61,7 +61,7 @@ func (c *Client) explainGivenUp(e *Error, cause error) {
 	}
 }
 
-// explainTLS says what to do about a TLS error; "" for any other error.
+// explainTLS returns advice for a TLS error; "" for any other error.
 func (c *Client) explainTLS(err error) string {
 	if c.shared.base.Scheme == "http" {
 		return ""
@@ -154,7 +154,7 @@ func (c *Client) explainPage(r request, a *answer) *Error {
 	return e
 }
 
-// title gives the title of a page, in words to put behind others.
+// title returns the title of a page, in words to put behind others.
 func title(page []byte) string {
 	lower := bytes.ToLower(page)
 	if len(lower) != len(page) { // letters that change their length: a title is not worth it
@@ -239,7 +239,7 @@ func (c *Client) explainRefusal(r request, at *url.URL, resp *http.Response, bod
 	return e
 }
 
-// wantsTLS tells whether a server was spoken to without TLS on a port that wants it, in the
+// wantsTLS reports whether a server was spoken to without TLS on a port that wants it, in the
 // words of Go's server, nginx and Apache.
 func wantsTLS(body []byte) bool {
 	for _, words := range []string{"HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled"} {

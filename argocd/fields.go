@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// baseFields are the leaf paths that every supported server honours in lists of applications:
+// baseFields returns the leaf paths that every supported server honours in lists of applications:
 // appFields of pkg/apiclient/application/forwarder_overwrite.go at v2.8.0. They did not
 // change until v3.2.0.
 func baseFields() []string {
@@ -28,7 +28,7 @@ func laterFields() map[string]Version {
 	}
 }
 
-// SummaryFields gives the leaf paths that a row of kind needs; nil for kinds whose lists
+// SummaryFields returns the leaf paths that a row of kind needs; nil for kinds whose lists
 // know no fields. Lists and objects below a path are complete (spec.sources is the whole
 // array). status.conditions is in no version's list: a row that needs it reads whole objects.
 func SummaryFields(kind Kind) []string {
@@ -50,7 +50,7 @@ func SummaryFields(kind Kind) []string {
 	return nil
 }
 
-// SearchFields gives the leaf paths that a search through kind looks into, and all of
+// SearchFields returns the leaf paths that a search through kind looks into, and all of
 // [SummaryFields]; nil for kinds whose lists know no fields.
 func SearchFields(kind Kind) []string {
 	fields := SummaryFields(kind)

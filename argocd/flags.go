@@ -17,7 +17,7 @@ import (
 // maxFlags bounds ARGOCD_OPTS, in bytes.
 const maxFlags = 64 << 10
 
-// flags is what ARGOCD_OPTS says.
+// flags are the flags in ARGOCD_OPTS.
 type flags struct {
 	server, token, config, context, root string
 	ca, cert, key                        string

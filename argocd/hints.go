@@ -112,7 +112,7 @@ func refusedNow(text string) string {
 	return ""
 }
 
-// containsOne tells whether text has one of these words.
+// containsOne reports whether text has one of these words.
 func containsOne(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
@@ -136,8 +136,8 @@ func (c *Client) unauthenticated(text string, token bool) string {
 	return "what was sent as the token of " + whose + " is none that Argo CD knows: it must be a whole JSON web token"
 }
 
-// forbidden says what a 403 may mean. Argo CD answers with it also for what does not exist:
-// one that may not read must not learn what is there.
+// forbidden explains a 403. Argo CD answers with it also for what does not exist:
+// one that may not read must not learn of it.
 func forbidden(r request) string {
 	grant := "ask for a role that allows it (argocd account can-i shows what the token may do)"
 	if len(r.path) < 2 {

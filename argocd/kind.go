@@ -17,7 +17,7 @@ const (
 	Repositories    Kind = "repositories" // settings: can be listed, and is not among [Kinds]
 )
 
-// Kinds gives the kinds that are searched, in the order in which answers name them.
+// Kinds returns the kinds that are searched, in the order in which answers name them.
 func Kinds() []Kind { return []Kind{Applications, Projects, ApplicationSets, Clusters} }
 
 // Query narrows a list on the server. What the list of a kind does not know is not sent, so
@@ -51,7 +51,7 @@ type ListInfo struct {
 	Reread   bool  // it was null, as right after a server's start, and was read again
 }
 
-// values are the parameters of q that lists of kind honour, except fields.
+// values returns the parameters of q that lists of kind honour, except fields.
 func (q Query) values(kind Kind) url.Values {
 	v := url.Values{}
 	set := func(key, value string) {

@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// rereadAfter is when a list is read again that never says which version it is of.
+	// rereadAfter is the age at which a list without a resource version is read again.
 	rereadAfter = time.Second
-	// startTime is how long a server that has just started is given to fill its lists; it is asked
+	// startTime is the time for a server that has just started to fill its lists; it is asked
 	// again with pauses that double up to startPause.
 	startTime  = 30 * time.Second
 	startPause = 4 * time.Second
 )
 
-// stopped wraps an error of the caller's function, which is returned unchanged.
-type stopped struct{ err error }
+// stoppedError wraps an error of the caller's function, which is returned unchanged.
+type stoppedError struct{ err error }
 
-func (s *stopped) Error() string { return s.err.Error() }
+func (s *stoppedError) Error() string { return s.err.Error() }
 
 // List reads a list in one pass and gives each object to each. Memory is one object, at most
 // [Options].MaxObject; item is valid until each returns. An error of each ends the pass and
@@ -107,7 +107,7 @@ func (c *Client) listAgain(ctx context.Context, kind Kind, r request, each func(
 	return info, nil
 }
 
-// list is one pass. It is unfilled when the items were null and the list told no version.
+// list makes one pass. It is unfilled when the items were null and the list told no version.
 func (c *Client) list(ctx context.Context, r request, each func(item []byte) error) (info ListInfo, unfilled bool, err error) {
 	a, err := c.send(ctx, r)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *Client) list(ctx context.Context, r request, each func(item []byte) err
 	return info, err == nil && s.seen["items"] == "null" && !versioned(s.rest.Bytes()), c.explainReadError(r, a, err)
 }
 
-// versioned tells whether a list says which version it is of.
+// versioned reports whether a list has a resource version.
 func versioned(list []byte) bool {
 	var said struct {
 		Metadata struct {
@@ -160,9 +160,9 @@ const (
 	// maxDepth is deeper than any Kubernetes object may be, and a tenth of what
 	// encoding/json takes: what passes here is read there.
 	maxDepth = 1000
-	// readBuffer is what a reader starts with: most objects of a list are 9 KB, few 30.
+	// readBuffer is the first size of a reader's buffer: most objects of a list are 9 KB, few 30.
 	readBuffer = 64 << 10
-	// maxSpace is how much white space in a row is a text that goes on.
+	// maxSpace bounds the white space in a row, in bytes.
 	maxSpace = 1 << 20
 )
 
@@ -178,7 +178,7 @@ func (c *Client) explainReadError(r request, a *answer, err error) error {
 	if err == nil {
 		return nil
 	}
-	if own, ok := err.(*stopped); ok {
+	if own, ok := err.(*stoppedError); ok {
 		return own.err
 	}
 	if wrong, ok := errors.AsType[*shapeError](err); ok {
@@ -187,7 +187,7 @@ func (c *Client) explainReadError(r request, a *answer, err error) error {
 	return c.explainBroken(r, a, err)
 }
 
-// shapeError says that an answer is valid JSON of an unexpected kind.
+// shapeError reports that an answer is valid JSON of an unexpected kind.
 type shapeError struct{ what string }
 
 func (e *shapeError) Error() string { return e.what }
@@ -253,7 +253,7 @@ func (s *splitter) member(name string) error {
 	return json.Compact(&s.rest, value)
 }
 
-// elements gives the elements of one array to each.
+// elements passes the elements of one array to each.
 func (s *splitter) elements(name string, each func(item []byte) error) error {
 	if s.seen[name] != "" {
 		return &shapeError{fmt.Sprintf("the answer has %q twice", name)}
@@ -276,11 +276,11 @@ func (s *splitter) elements(name string, each func(item []byte) error) error {
 			return err
 		}
 		if err := each(item); err != nil {
-			return &stopped{err}
+			return &stoppedError{err}
 		}
 		return nil
 	})
 }
 
-// shown is a path for people.
+// shown returns a path for people.
 func shown(path []string) string { return clean(strings.Join(path, "/"), 200) }

@@ -22,15 +22,15 @@ type request struct {
 	gzip   bool
 	// patient is a stream that may be idle as long as its context lives.
 	patient bool
-	// asks says that a POST changes nothing: it is a question with a body.
+	// asks is set when a POST changes nothing: it is a question with a body.
 	asks bool
 }
 
-// changes tells whether the server may have done something that stays.
+// changes reports whether the server may have done something that stays.
 func (r request) changes() bool { return r.method != http.MethodGet && !r.asks }
 
 const (
-	// maxErrorBody is how much of a refusal is read, in bytes.
+	// maxErrorBody bounds the part of a refusal that is read, in bytes.
 	maxErrorBody = 64 << 10
 	// firstPause is before the first repetition; it doubles.
 	firstPause = 250 * time.Millisecond
@@ -110,7 +110,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string,
 	return q, token, nil
 }
 
-// isCredential tells headers that Argo CD takes a token from (util/grpc and server.getToken).
+// isCredential reports whether Argo CD takes a token from a header (util/grpc and server.getToken).
 func isCredential(key string, values []string) bool {
 	key = strings.ToLower(key)
 	return key == "authorization" || key == "token" || strings.HasPrefix(key, "grpc-metadata-") ||
@@ -142,8 +142,8 @@ func (c *Client) send(ctx context.Context, r request) (*answer, error) {
 	}
 }
 
-// sendOnce makes the call once. With an error it says when the call may be repeated: never (-1), after the usual pause (0), or
-// after the pause that the server named.
+// sendOnce makes the call once. With an error it returns the pause before a repetition: never (-1), the usual pause (0), or
+// the pause that the server named.
 func (c *Client) sendOnce(ctx context.Context, r request) (_ *answer, again time.Duration, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer func() {
@@ -180,7 +180,7 @@ func (c *Client) sendOnce(ctx context.Context, r request) (_ *answer, again time
 	return nil, pauseOf(resp, e), e
 }
 
-// pauseOf tells when a refused call may be repeated, as once does.
+// pauseOf returns the pause before a refused call may be repeated, as sendOnce does.
 func pauseOf(resp *http.Response, e *Error) time.Duration {
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

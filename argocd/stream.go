@@ -43,7 +43,7 @@ func (c *Client) Stream(ctx context.Context, path []string, query url.Values, ea
 	}
 }
 
-// event gives one line to each (a value, as was asked for; an event of one line is taken too), or explains the error in it.
+// event passes one line to each (a value, as was asked for; an event of one line is taken too), or explains the error in it.
 func (c *Client) event(r request, a *answer, line []byte, each func(result []byte) error) error {
 	if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == ':' {
 		return nil // between events, and what keeps a connection alive

@@ -95,7 +95,7 @@ func readSmall(path string, maxBytes int64) ([]byte, error) {
 	return data, err
 }
 
-// bearer gives the token in what people paste.
+// bearer returns the token in what people paste.
 func bearer(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) > 7 && strings.EqualFold(text[:7], "bearer ") {

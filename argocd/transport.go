@@ -24,7 +24,7 @@ const (
 	maxHeader = 256 << 10
 	// maxPEM bounds a file of certificates, in bytes: the system's whole list has 220 KB.
 	maxPEM = 4 << 20
-	// maxRedirects is how many a proxy in front may want on the same origin.
+	// maxRedirects bounds the redirects on the same origin, which a proxy in front may need.
 	maxRedirects = 3
 )
 
@@ -108,7 +108,7 @@ func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
 }
 
-// isLogin tells the pages that Argo CD, Dex and proxies with a login send browsers to.
+// isLogin reports whether an address is a login page of Argo CD, Dex or a proxy, to which they send browsers.
 func isLogin(u *url.URL) bool {
 	p := strings.ToLower(path.Clean("/" + u.Path))
 	for part := range strings.SplitSeq(p, "/") {

@@ -15,7 +15,7 @@ type Version struct {
 	Text                string // as the server says it: "v3.5.1+109ca7c"
 }
 
-// How long a version, or that there is none to be had, is taken for true: servers are
+// Times after which a version, or the finding that there is none to be had, is asked for again: servers are
 // upgraded under way.
 const (
 	versionAge  = 10 * time.Minute
@@ -23,7 +23,7 @@ const (
 	versionSize = 64 << 10
 )
 
-// Less tells whether v is older than w.
+// Less reports whether v is older than w.
 func (v Version) Less(w Version) bool {
 	if v.Major != w.Major {
 		return v.Major < w.Major
@@ -34,7 +34,7 @@ func (v Version) Less(w Version) bool {
 	return v.Patch < w.Patch
 }
 
-// String gives the version as the server says it.
+// String returns the version as the server says it.
 func (v Version) String() string {
 	if v.Text == "" {
 		return "an unknown version"
@@ -115,7 +115,7 @@ func (c *Client) versionForFields(ctx context.Context) (Version, error) {
 		s.mu.Lock()
 		s.version, s.versionUntil = Version{}, time.Now().Add(unknownAge)
 		s.mu.Unlock()
-		return Version{}, nil // the list itself will say what is wrong
+		return Version{}, nil // the list itself will fail with the reason
 	}
 	return v, err
 }

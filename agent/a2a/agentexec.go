@@ -49,7 +49,7 @@ func AgentExecutor(a *agent.Agent) Executor {
 		case err != nil:
 			return err
 		}
-		return out.end(ctx, run.Wait())
+		return out.setFinalState(ctx, run.Wait())
 	})
 }
 
@@ -86,7 +86,7 @@ func (o *answerStream) event(e agent.Event) {
 		if e.Text == "" {
 			e.Text = e.Err
 		}
-		about[metadataText] = cut(e.Text, maxChunk)
+		about[metadataText] = clipText(e.Text, maxChunk)
 	}
 	o.emit(statusEvent(o.x, sdk.TaskStateWorking, "", about))
 }
@@ -103,7 +103,7 @@ func (o *answerStream) chunk(e agent.Event) (string, bool) {
 	if was >= maxOutput {
 		return "", false
 	}
-	text := cut(e.Text, min(maxChunk, maxOutput-was))
+	text := clipText(e.Text, min(maxChunk, maxOutput-was))
 	o.shown[e.Call.ID] = was + max(len(text), 1)
 	if o.shown[e.Call.ID] >= maxOutput {
 		text += " [more is not shown]"
@@ -115,15 +115,15 @@ func callOf(c *agent.Call) map[string]any {
 	if c == nil {
 		return nil
 	}
-	out := map[string]any{"id": cut(c.ID, maxID), "name": cut(c.Name, maxID)}
+	out := map[string]any{"id": clipText(c.ID, maxID), "name": clipText(c.Name, maxID)}
 	if c.Arguments != "" {
-		out["arguments"] = cut(c.Arguments, maxArguments)
+		out["arguments"] = clipText(c.Arguments, maxArguments)
 	}
 	return out
 }
 
-// end gives the task the state for a result.
-func (o *answerStream) end(ctx context.Context, r agent.Result) error {
+// setFinalState gives the task the state for a result.
+func (o *answerStream) setFinalState(ctx context.Context, r agent.Result) error {
 	o.finish(r)
 	if o.err != nil {
 		return o.err
@@ -132,7 +132,7 @@ func (o *answerStream) end(ctx context.Context, r agent.Result) error {
 		metadataOutcome: string(r.Outcome), metadataSteps: r.Steps, metadataCalls: r.Calls,
 		metadataUsage: map[string]any{"input": r.Usage.Input, "cached": r.Usage.Cached, "output": r.Usage.Output},
 	}
-	detail := cut(r.Detail, maxChunk)
+	detail := clipText(r.Detail, maxChunk)
 	switch r.Outcome {
 	case agent.Completed, agent.StepLimit:
 		return o.x.Status(sdk.TaskStateCompleted, detail, about)

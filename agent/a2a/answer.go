@@ -27,7 +27,7 @@ type answerStream struct {
 	err error // of the first event that was not taken
 
 	text   []byte // the answer, as far as it is known
-	kept   int    // how long it was when the step began
+	kept   int    // its length when the step began
 	sent   int    // how much of it is out
 	anew   bool   // the next piece is the first of the artifact
 	called bool   // a tool was called since the last words
@@ -47,7 +47,7 @@ func (o *answerStream) write(piece string) {
 		o.restart()
 	}
 	if len(o.text)+len(piece) > maxAnswer {
-		return // the result tells what the answer is
+		return // the result has the answer
 	}
 	o.text = append(o.text, piece...)
 	waiting := len(o.text) - o.sent
@@ -107,7 +107,7 @@ func (o *answerStream) flush(last bool) {
 	}
 }
 
-// incompleteRune is how many bytes at the end of a text are the beginning of a character.
+// incompleteRune returns the number of bytes at the end of a text that begin an incomplete character.
 func incompleteRune(text []byte) int {
 	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
 		if b := text[len(text)-n]; utf8.RuneStart(b) {

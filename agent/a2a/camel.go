@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// camelDepth is how deep the fields of A2A lie in a request: params, message, parts, a part,
+// camelDepth is the depth of the fields of A2A in a request: params, message, parts, a part,
 // and the same of a configuration.
 const camelDepth = 6
 
@@ -34,7 +34,7 @@ func rename(body []byte, at, depth int, edits *[]rawjson.Edit) {
 	}
 	for m, err := range rawjson.Members(body, at) {
 		if err != nil {
-			return // the SDK tells what is wrong
+			return // the SDK refuses it with the reason
 		}
 		key := string(m.Key)
 		if key == "metadata" || key == "data" {
@@ -59,7 +59,7 @@ func rename(body []byte, at, depth int, edits *[]rawjson.Edit) {
 	}
 }
 
-// jsonName is the JSON name of a field of A2A's requests (a2a.proto, 1.0); "" for what is none.
+// jsonName returns the JSON name of a field of A2A's requests (a2a.proto, 1.0); "" for what is none.
 func jsonName(field string) string {
 	switch field {
 	case "task_id":

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/a2a/internal/a2a03"
 )
 
-// cardAge is how long clients may keep the card, in seconds.
+// cardAge is the time that clients may keep the card, in seconds.
 const cardAge = "300"
 
 // CardAt makes the agent card for clients that reach the server at base, an address with its path.
@@ -48,7 +48,7 @@ func (s *Server) CardAt(base string) *sdk.AgentCard {
 	return card
 }
 
-// cardJSON is the card for a request: of both versions in one, for their fields do not
+// cardJSON returns the card for a request: of both versions in one, for their fields do not
 // meet, unless it says that it wants 1.0.
 func (s *Server) cardJSON(r *http.Request) ([]byte, error) {
 	card := s.CardAt(s.baseOf(r))
@@ -58,7 +58,7 @@ func (s *Server) cardJSON(r *http.Request) ([]byte, error) {
 	return a2a03.Card(card)
 }
 
-// baseOf is the address that a request came to, as far as the server can tell.
+// baseOf returns the address that a request came to, as far as the server can tell.
 func (s *Server) baseOf(r *http.Request) string {
 	if s.o.URL != "" {
 		return s.o.URL

@@ -16,7 +16,7 @@ type content struct {
 	task sdk.Task // without artifacts
 	// artifacts are in the order in which they came.
 	artifacts []*artifact
-	// bytes are what the history and the artifacts take as JSON, and a little more.
+	// bytes is the size of the history and the artifacts as JSON, and a little more.
 	bytes int64
 }
 
@@ -26,7 +26,7 @@ type artifact struct {
 	bytes int64
 }
 
-// contentOf is the content of a stored task. bytes is its length as JSON.
+// contentOf returns the content of a stored task. bytes is its length as JSON.
 func contentOf(task *sdk.Task, bytes int64) *content {
 	c := &content{task: *task, bytes: bytes}
 	c.task.Artifacts = nil
@@ -108,7 +108,7 @@ func (c *content) artifact(e *sdk.TaskArtifactUpdateEvent, size int64) {
 	c.artifacts[i] = made
 }
 
-// growth is how many bytes an event would add to the task.
+// growth returns the bytes that an event would add to the task.
 func (c *content) growth(event sdk.Event, size int64) int64 {
 	switch e := event.(type) {
 	case *sdk.TaskArtifactUpdateEvent:
@@ -128,7 +128,7 @@ func (c *content) growth(event sdk.Event, size int64) int64 {
 	return 0
 }
 
-// snapshot is the task as it is now; later changes do not reach it.
+// snapshot returns the task as it is now; later changes do not reach it.
 func (c *content) snapshot() *sdk.Task {
 	task := c.task
 	task.History = slices.Clip(task.History)
@@ -140,7 +140,7 @@ func (c *content) snapshot() *sdk.Task {
 	return &task
 }
 
-// copy is a content that can change independently. It shares what does not change.
+// copy returns a content that can change independently. It shares what does not change.
 func (c *content) copy() *content {
 	out := *c
 	out.artifacts = make([]*artifact, len(c.artifacts))

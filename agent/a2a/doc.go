@@ -48,7 +48,7 @@
 //
 // # Versions
 //
-// The header A2A-Version says which: "1.0", "0.3", none for 0.3. Calls of JSON-RPC without it
+// The header A2A-Version selects it: "1.0", "0.3", none for 0.3. Calls of JSON-RPC without it
 // are told apart by their names; REST is of 1.0 alone. The card has the fields of both
 // versions unless it is asked for with A2A-Version: 1.0, or [Options].Only10 is set.
 // The fields of 1.0 are taken under both of their names, taskId and task_id.

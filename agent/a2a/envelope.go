@@ -45,7 +45,7 @@ func checkShape(body []byte) error {
 	return nil
 }
 
-// envelope is what the server reads of a JSON-RPC request before the SDK does.
+// envelope is the part of a JSON-RPC request that the server reads before the SDK does.
 type envelope struct {
 	method string
 	id     json.RawMessage // as it came; nil when there is none that can be answered to

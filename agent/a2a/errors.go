@@ -13,16 +13,16 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ErrEnded says that an event came after its task had ended. It is dropped.
+// ErrEnded reports that an event came after its task had ended. It is dropped.
 var ErrEnded = errors.New("a2a: the task has ended")
 
-// ErrTooLarge says that an event, or the task with it, would be larger than it may be.
+// ErrTooLarge reports that an event, or the task with it, would be larger than it may be.
 var ErrTooLarge = errors.New("a2a: too large")
 
-// ErrClosed says that the server was closed.
+// ErrClosed reports that the server was closed.
 var ErrClosed = errors.New("a2a: the server is closed")
 
-// grpcName is the name that google.rpc.Status has for an HTTP status that refuse uses.
+// grpcName returns the name that google.rpc.Status has for an HTTP status that refuse uses.
 func grpcName(status int) string {
 	switch status {
 	case http.StatusNotFound:
@@ -71,5 +71,5 @@ func (s *Server) refuse(out *stream, status int, id json.RawMessage, err error) 
 	_, _ = out.Write(text) // a client that is gone needs no answer
 }
 
-// cut gives at most bound bytes of a text, whole runes of valid UTF-8.
-func cut(text string, bound int) string { return limit.Clip(text, bound) }
+// clipText returns at most bound bytes of a text, whole runes of valid UTF-8.
+func clipText(text string, bound int) string { return limit.Clip(text, bound) }

@@ -31,7 +31,7 @@ var ErrCancelled = errors.New("a2a: the task was cancelled by a client")
 type Exchange struct {
 	TaskID    sdk.TaskID
 	ContextID string
-	// Message is what is to be answered.
+	// Message is the message to answer.
 	Message *sdk.Message
 	// Metadata is the request's.
 	Metadata map[string]any

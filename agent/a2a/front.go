@@ -44,7 +44,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	if path == cardPath || path == "/.well-known/agent.json" { // the second is where 0.2 had it
+	if path == cardPath || path == "/.well-known/agent.json" { // the second is the path of 0.2
 		s.serveCard(w, r)
 		return
 	}
@@ -123,7 +123,7 @@ func (s *Server) readBody(out *stream, r *http.Request) ([]byte, int, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && media != "application/a2a+json" {
 		return nil, http.StatusUnsupportedMediaType, sdk.NewError(sdk.ErrUnsupportedContentType, fmt.Sprintf(
-			"the request's Content-Type is %q: send application/json", cut(r.Header.Get("Content-Type"), 64)))
+			"the request's Content-Type is %q: send application/json", clipText(r.Header.Get("Content-Type"), 64)))
 	}
 	if err := checkShape(body); err != nil {
 		return nil, http.StatusBadRequest, sdk.NewError(sdk.ErrInvalidRequest, err.Error())
@@ -131,7 +131,7 @@ func (s *Server) readBody(out *stream, r *http.Request) ([]byte, int, error) {
 	return body, 0, nil
 }
 
-// versionOf is the protocol version that a request names; "" when it names none.
+// versionOf returns the protocol version that a request names; "" when it names none.
 func versionOf(r *http.Request) (string, error) {
 	asked := strings.TrimSpace(r.Header.Get(versionHeader))
 	if asked == "" {
@@ -147,7 +147,7 @@ func versionOf(r *http.Request) (string, error) {
 		}
 	}
 	return "", sdk.NewError(sdk.ErrVersionNotSupported, fmt.Sprintf(
-		"A2A %q is not spoken here; %s and %s are", cut(asked, 32), version10, version03))
+		"A2A %q is not spoken here; %s and %s are", clipText(asked, 32), version10, version03))
 }
 
 // checkVersion refuses 0.3 when the server does not serve it.
@@ -223,7 +223,7 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 	}
 	if !s.routed(r.Method, path) {
 		s.refuse(out, http.StatusNotFound, nil, sdk.NewError(sdk.ErrMethodNotFound,
-			fmt.Sprintf("%s %s is no operation of A2A", r.Method, cut(path, 128))))
+			fmt.Sprintf("%s %s is no operation of A2A", r.Method, clipText(path, 128))))
 		return
 	}
 	s.counts.requests.Add(1)
@@ -232,7 +232,7 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 	to.Path, to.RawPath = path, ""
 	r.URL = &to
 	if strings.HasSuffix(path, ":subscribe") {
-		r.Method = http.MethodPost // which is what the SDK knows
+		r.Method = http.MethodPost // the method that the SDK expects
 	}
 	r.Body = io.NopCloser(bytes.NewReader(camelCase(body)))
 	s.rest10.ServeHTTP(out, r)

@@ -56,8 +56,8 @@ func newPushGuard(allow []netip.Prefix, hosts []string) *pushGuard {
 
 var errNotPublic = errors.New("it is not on the public internet: name an address that is, or have the server allow its host or network ([serve] push_allow)")
 
-// named says that a host is allowed by its name, whatever that means by the time of a connection.
-func (g *pushGuard) named(host string) bool {
+// isAllowedName reports whether a host is allowed by its name, whatever that means by the time of a connection.
+func (g *pushGuard) isAllowedName(host string) bool {
 	return slices.Contains(g.hosts, strings.ToLower(strings.TrimSuffix(host, ".")))
 }
 
@@ -89,7 +89,7 @@ func (g *pushGuard) check(ctx context.Context, text string) error {
 	case err != nil:
 		return errors.New("it is no address")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return fmt.Errorf("its scheme is %q: http and https are known", cut(u.Scheme, 32))
+		return fmt.Errorf("its scheme is %q: http and https are known", clipText(u.Scheme, 32))
 	case u.Hostname() == "":
 		return errors.New("it names no host")
 	case u.User != nil:
@@ -99,7 +99,7 @@ func (g *pushGuard) check(ctx context.Context, text string) error {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return g.address(a)
 	}
-	if g.named(host) {
+	if g.isAllowedName(host) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
@@ -154,7 +154,7 @@ func (g *pushGuard) transport(timeout time.Duration) *http.Transport {
 	named := &net.Dialer{Timeout: timeout}
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if host, _, err := net.SplitHostPort(address); err == nil && g.named(host) {
+			if host, _, err := net.SplitHostPort(address); err == nil && g.isAllowedName(host) {
 				return named.DialContext(ctx, network, address)
 			}
 			return dialer.DialContext(ctx, network, address)

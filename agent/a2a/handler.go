@@ -35,7 +35,7 @@ func (s *Server) snapshot(ctx context.Context, id sdk.TaskID) (*sdk.Task, error)
 	return rec.Task, nil
 }
 
-// snapshotInMemory is a task that is in use; nil for others.
+// snapshotInMemory returns a task that is in use; nil for others.
 func (s *Server) snapshotInMemory(id sdk.TaskID) *sdk.Task {
 	s.mu.Lock()
 	t := s.tasks[id]

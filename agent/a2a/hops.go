@@ -6,13 +6,13 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// MetadataHops is where a message says through how many agents its question has come.
+// MetadataHops is the key of a message's metadata that counts the agents its question has come through.
 const MetadataHops = "plimsoll.hops"
 
 type hopsKey struct{}
 
-// Hops tells through how many agents the question has come that a tool is called for: what the message said that
-// [AgentExecutor] answers, 0 for a question that says nothing.
+// Hops returns the number of agents that the question of a tool's call has come through, as the message that
+// [AgentExecutor] answers counts them; 0 for a question without a count.
 func Hops(ctx context.Context) int {
 	n, _ := ctx.Value(hopsKey{}).(int)
 	return n

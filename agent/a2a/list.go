@@ -41,7 +41,7 @@ func (h handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sdk
 		req.Status = sdk.TaskStateUnspecified
 	}
 	if req.Status != sdk.TaskStateUnspecified && !slices.Contains(taskStates, req.Status) {
-		return nil, bad("status: %q is no state; these are: %s", cut(string(req.Status), 64), stateNames())
+		return nil, bad("status: %q is no state; these are: %s", clipText(string(req.Status), 64), stateNames())
 	}
 	if req.HistoryLength != nil && *req.HistoryLength < 0 {
 		return nil, bad("historyLength: it is %d; it is 0 or more", *req.HistoryLength)
@@ -117,7 +117,7 @@ func readListParameters(ctx context.Context, req *sdk.ListTasksRequest) error {
 	if text := query.Get("historyLength"); text != "" && req.HistoryLength == nil {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("historyLength: %q is no number", cut(text, 32)))
+			return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("historyLength: %q is no number", clipText(text, 32)))
 		}
 		req.HistoryLength = &n
 	}

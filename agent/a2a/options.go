@@ -13,11 +13,11 @@ import (
 
 // Options configure a [Server]. Name and Executor are required.
 type Options struct {
-	// Name is what the agent is called in its card, in logs and in the journal.
+	// Name identifies the agent in its card, in logs and in the journal.
 	Name     string
 	Executor Executor
 	Card     Card
-	// Path is where the server is mounted, as "/a2a/argocd/"; "" is "/". The server takes it
+	// Path is the path at which the server is mounted, as "/a2a/argocd/"; "" is "/". The server takes it
 	// off the requests itself.
 	Path string
 	// URL is the address that clients are told, with the path. When it is "" they are told
@@ -39,7 +39,7 @@ type Options struct {
 	PushHosts []string
 }
 
-// Card is what the agent card says beside the name.
+// Card holds the fields of the agent card beside the name.
 type Card struct {
 	Description string
 	// Version is the agent's own; "" is "0".
@@ -52,7 +52,7 @@ type Card struct {
 	InputModes []string
 	// OutputModes are the media types of answers; nil is Markdown and plain text.
 	OutputModes []string
-	// Bearer says that whoever mounts the server demands a bearer token; the card tells clients.
+	// Bearer is set when whoever mounts the server demands a bearer token; the card tells clients.
 	Bearer bool
 	// Extended is the card for GetExtendedAgentCard; nil: there is none.
 	Extended *sdk.AgentCard

@@ -25,7 +25,7 @@ func decodes[T any](body []byte) error {
 		Params *T `json:"params"`
 	}
 	if err := json.Unmarshal(body, &call); err != nil {
-		return sdk.NewError(sdk.ErrInvalidParams, "params: "+cut(err.Error(), 256))
+		return sdk.NewError(sdk.ErrInvalidParams, "params: "+clipText(err.Error(), 256))
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func checkListParams(body []byte) error {
 		} `json:"params"`
 	}
 	if err := json.Unmarshal(body, &call); err != nil {
-		return sdk.NewError(sdk.ErrInvalidParams, "params: "+cut(err.Error(), 256))
+		return sdk.NewError(sdk.ErrInvalidParams, "params: "+clipText(err.Error(), 256))
 	}
 	if n := call.Params.PageSize; n != nil && (*n < 1 || *n > maxPageSize) {
 		return badPageSize(*n)
@@ -52,5 +52,5 @@ func checkListParams(body []byte) error {
 }
 
 func badTimestamp(text string) error {
-	return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("statusTimestampAfter: %q is no time of RFC 3339", cut(text, 32)))
+	return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("statusTimestampAfter: %q is no time of RFC 3339", clipText(text, 32)))
 }

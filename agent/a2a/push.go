@@ -15,7 +15,7 @@ import (
 // pushConfig is one push notification configuration of a task (A2A 1.0, section on push).
 type pushConfig struct {
 	Config sdk.PushConfig `json:"config"`
-	// Old says that the client speaks 0.3 and is told in its words.
+	// Old is set when the client speaks 0.3 and is told in its words.
 	Old bool `json:"old,omitempty"`
 }
 
@@ -130,7 +130,7 @@ func (h handler) GetTaskPushConfig(ctx context.Context, req *sdk.GetTaskPushConf
 		}
 	}
 	return nil, sdk.NewError(sdk.ErrTaskNotFound, fmt.Sprintf(
-		"push notifications: task %s has no configuration %q", t.id, cut(req.ID, 64)))
+		"push notifications: task %s has no configuration %q", t.id, clipText(req.ID, 64)))
 }
 
 // ListTaskPushConfigs lists all configurations of a task: they fit one page.

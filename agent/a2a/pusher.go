@@ -106,7 +106,7 @@ func (p *pusher) send(key deliveryKey, n notification) {
 }
 
 func (p *pusher) full(n notification) bool {
-	if n.last { // what a task came to is what its client waits for: it has some room of its own
+	if n.last { // a client waits for the outcome of its task: it has some room of its own
 		return p.queued >= p.maxQueued+p.maxQueued/4+1 || p.queued > 0 && p.bytes+int64(len(n.body)) > 2*int64(maxPushBytes)
 	}
 	return p.queued >= p.maxQueued || p.queued > 0 && p.bytes+int64(len(n.body)) > int64(maxPushBytes)
@@ -177,7 +177,7 @@ func (p *pusher) deliver(n notification) error {
 	}
 }
 
-// post is one try. retry says that another one may succeed.
+// post makes one try. retry says that another one may succeed.
 func (p *pusher) post(n notification) (retry bool, err error) {
 	select {
 	case p.posting <- struct{}{}:

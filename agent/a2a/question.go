@@ -15,7 +15,7 @@ func question(m *sdk.Message) string {
 	for _, p := range m.Parts {
 		name := "a file"
 		if p.Filename != "" {
-			name = fmt.Sprintf("the file %q", cut(p.Filename, maxID))
+			name = fmt.Sprintf("the file %q", clipText(p.Filename, maxID))
 		}
 		kind := p.MediaType
 		if kind == "" {
@@ -35,9 +35,9 @@ func question(m *sdk.Message) string {
 				parts = append(parts, fmt.Sprintf("Text that came with the message as %s:\n%s", name, c))
 				continue
 			}
-			parts = append(parts, fmt.Sprintf("[With the message came %s, %s, %d bytes. Its content can't be read here.]", name, cut(kind, 64), len(c)))
+			parts = append(parts, fmt.Sprintf("[With the message came %s, %s, %d bytes. Its content can't be read here.]", name, clipText(kind, 64), len(c)))
 		case sdk.URL:
-			parts = append(parts, fmt.Sprintf("[With the message came %s, %s, at %s. It was not fetched.]", name, cut(kind, 64), cut(string(c), int(maxURL))))
+			parts = append(parts, fmt.Sprintf("[With the message came %s, %s, at %s. It was not fetched.]", name, clipText(kind, 64), clipText(string(c), int(maxURL))))
 		}
 	}
 	return strings.Join(parts, "\n\n")

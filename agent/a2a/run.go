@@ -29,7 +29,7 @@ const (
 // errShutdown is the cause of contexts when the server closes.
 var errShutdown = errors.New("a2a: the server is being stopped")
 
-// decideAfter is how long an executor may say nothing and still answer with a message: then
+// decideAfter is the time in which an executor that has sent nothing may still answer with a message: then
 // the client is given a task, which it can watch and cancel.
 const decideAfter = 500 * time.Millisecond
 
@@ -112,7 +112,7 @@ func (r *run) emit(event sdk.Event) error {
 			r.settleLocked()
 			return nil
 		}
-		// The client has a task already, or is in one: the message is how it ends.
+		// The client has a task already, or is in one: the message ends it.
 		event = statusEvent(r.x, sdk.TaskStateCompleted, "", nil)
 		event.(*sdk.TaskStatusUpdateEvent).Status.Message = m
 		m.TaskID = r.x.TaskID
@@ -185,7 +185,7 @@ func (r *run) conclude(err, cause error) {
 	case err == nil:
 		t.end(sdk.TaskStateCompleted, "", nil)
 	default:
-		t.end(sdk.TaskStateFailed, cut(err.Error(), 4<<10), outcome(outcomeFailed))
+		t.end(sdk.TaskStateFailed, clipText(err.Error(), 4<<10), outcome(outcomeFailed))
 	}
 }
 

@@ -150,7 +150,7 @@ func (s *Server) resume(ctx context.Context, r *run, m *sdk.Message, push []push
 	err = func() error {
 		if m.ContextID != "" && m.ContextID != t.contextID {
 			return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf(
-				"task %s is of context %q, not of %q", t.id, cut(t.contextID, 64), cut(m.ContextID, 64)))
+				"task %s is of context %q, not of %q", t.id, clipText(t.contextID, 64), clipText(m.ContextID, 64)))
 		}
 		t.mu.Lock()
 		state := t.content.task.Status.State
@@ -162,7 +162,7 @@ func (s *Server) resume(ctx context.Context, r *run, m *sdk.Message, push []push
 		switch {
 		case state.Terminal():
 			return sdk.NewError(sdk.ErrUnsupportedOperation, fmt.Sprintf(
-				"task %s has ended as %s and takes no more messages: begin a new one with contextId %q", t.id, state, cut(t.contextID, maxID)))
+				"task %s has ended as %s and takes no more messages: begin a new one with contextId %q", t.id, state, clipText(t.contextID, maxID)))
 		case busy:
 			return sdk.NewError(sdk.ErrUnsupportedOperation, fmt.Sprintf(
 				"task %s is being worked on: wait for it, or cancel it", t.id))
@@ -247,7 +247,7 @@ func (s *Server) checkMessage(req *sdk.SendMessageRequest) error {
 	case m.ID == "":
 		return bad("message.messageId: there is none")
 	case m.Role != sdk.MessageRoleUser:
-		return bad("message.role: it is %s; a client's is %s", cut(m.Role.String(), 32), sdk.MessageRoleUser)
+		return bad("message.role: it is %s; a client's is %s", clipText(m.Role.String(), 32), sdk.MessageRoleUser)
 	case len(m.Parts) == 0:
 		return bad("message.parts: there are none")
 	}
@@ -257,7 +257,7 @@ func (s *Server) checkMessage(req *sdk.SendMessageRequest) error {
 		}
 		if p.MediaType != "" && !s.accepts(p.MediaType) {
 			return sdk.NewError(sdk.ErrUnsupportedContentType, fmt.Sprintf(
-				"message.parts[%d]: %q is not taken; these are: %s", i, cut(p.MediaType, 64), strings.Join(s.o.Card.InputModes, ", ")))
+				"message.parts[%d]: %q is not taken; these are: %s", i, clipText(p.MediaType, 64), strings.Join(s.o.Card.InputModes, ", ")))
 		}
 	}
 	if size := sizeOf(m); size > int64(s.o.Limits.MaxTask) {

@@ -165,7 +165,7 @@ func (s *Server) rememberMessage(message string, id sdk.TaskID) {
 	s.messages[message] = id
 }
 
-// taskOfMessage is the task that a message began.
+// taskOfMessage returns the task that a message began.
 func (s *Server) taskOfMessage(message string) (sdk.TaskID, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +223,7 @@ func (s *Server) endStreams() {
 
 // abandon ends the task of an executor that does not return.
 func (s *Server) abandon(r *run) {
-	_ = r.decide() // an error is what its client is told
+	_ = r.decide() // its client gets the error
 	r.mu.Lock()
 	t := r.task
 	r.mu.Unlock()

@@ -55,13 +55,13 @@ type counters struct {
 	ends map[sdk.TaskState]int64
 }
 
-func (s *Server) ended(state sdk.TaskState) {
+func (s *Server) countEnded(state sdk.TaskState) {
 	s.counts.mu.Lock()
 	defer s.counts.mu.Unlock()
 	s.counts.ends[state]++
 }
 
-// Stats tells the counts since New.
+// Stats returns the counts since New.
 func (s *Server) Stats() Stats {
 	c := &s.counts
 	s.mu.Lock()

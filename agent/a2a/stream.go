@@ -48,7 +48,7 @@ func streamOf(ctx context.Context) *stream {
 	return &stream{}
 }
 
-// mark tells the position of the event that is yielded next.
+// mark records the position of the event that is yielded next.
 func (s *stream) mark(position uint64) {
 	s.mu.Lock()
 	s.marks = append(s.marks, position)

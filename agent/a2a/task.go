@@ -109,7 +109,7 @@ func (s *Server) readStored(ctx context.Context, id sdk.TaskID) (tasklog.Task, s
 	switch {
 	case errors.Is(err, tasklog.ErrNotFound):
 		return kept, rec, sdk.NewError(sdk.ErrTaskNotFound, fmt.Sprintf(
-			"task not found: %q never was, or was the oldest when there were too many", cut(string(id), 64)))
+			"task not found: %q never was, or was the oldest when there were too many", clipText(string(id), 64)))
 	case err != nil:
 		return kept, rec, fmt.Errorf("%w: %w", sdk.ErrInternalError, err)
 	}
@@ -201,7 +201,7 @@ func (t *task) publish(event sdk.Event) error {
 	}
 	t.s.counts.events.Add(1)
 	if terminal {
-		t.s.ended(after)
+		t.s.countEnded(after)
 	}
 	switch {
 	case after != before:
@@ -307,5 +307,5 @@ func statusEvent(of sdk.TaskInfoProvider, state sdk.TaskState, text string, meta
 	return e
 }
 
-// tooBusy is the error for a client when a bound is reached.
+// tooBusy returns the error for a client when a bound is reached.
 func tooBusy(err error) error { return sdk.NewError(sdk.ErrServerError, err.Error()) }

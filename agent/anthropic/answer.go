@@ -213,8 +213,8 @@ func (a *answer) sign(p *part, s string) error {
 	return a.x.Take(len(s))
 }
 
-// whole reads an answer that is not a stream.
-func (a *answer) whole(body *modelapi.Answer) error {
+// readWhole reads an answer that is not a stream.
+func (a *answer) readWhole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func (a *answer) whole(body *modelapi.Answer) error {
 	return nil
 }
 
-// reply is the finished reply.
+// reply returns the finished reply.
 func (a *answer) reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{
 		Message: agent.Message{Role: agent.RoleAssistant},
@@ -297,7 +297,7 @@ func (a *answer) reply(model string) (*agent.Reply, error) {
 		}
 		out.Message.Opaque = raw
 	}
-	out.Stop = a.stop()
+	out.Stop = a.stopReason()
 	return out, nil
 }
 
@@ -308,7 +308,7 @@ func (p *part) arguments() string {
 	return string(p.input)
 }
 
-// thought is a thinking block in the form in which it is sent back; nil when the service would refuse it.
+// thought returns a thinking block in the form in which it is sent back; nil when the service would refuse it.
 func (p *part) thought(strict bool) json.RawMessage {
 	var v any
 	switch {
@@ -333,7 +333,7 @@ func (p *part) thought(strict bool) json.RawMessage {
 	return raw
 }
 
-func (a *answer) stop() agent.Stop {
+func (a *answer) stopReason() agent.Stop {
 	switch a.finish {
 	case "max_tokens":
 		return agent.StopLength

@@ -32,13 +32,13 @@ type Options struct {
 	Header     map[string]string // sent with each request; their values are never shown
 	// Extra are further members of each request: temperature, output_config, …
 	Extra map[string]json.RawMessage
-	// Thinking is how many tokens the model may think: 0 leaves it to the service, at least
+	// Thinking bounds the model's thoughts, in tokens: 0 leaves it to the service, at least
 	// 1024 is a budget, negative is as much as the model sees fit ("adaptive").
 	Thinking  int
 	Standin   bool // no real model
 	Window    int  // tokens; 0 goes by window/models
 	MaxOutput int  // tokens; 0 goes by window/models
-	// Patience is how long nothing may come before the first word (5 min), Silence how long
+	// Patience bounds the silence before the first word (5 min), Silence that
 	// after it (1 min). Anthropic itself sends a sign of life every few seconds.
 	Patience, Silence time.Duration
 }
@@ -117,7 +117,7 @@ func output(o Options) int {
 	return unknownOutput
 }
 
-// Info tells what it is.
+// Info describes the model.
 func (m *Model) Info() agent.ModelInfo { return m.endpoint.Info() }
 
 // Generate makes one request, see agent.Model.
@@ -139,7 +139,7 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	}
 	got := answer{x: x, names: &names, text: text, strict: m.o.Provider == "anthropic"}
 	if a.Whole {
-		err = got.whole(a)
+		err = got.readWhole(a)
 	} else {
 		err = got.stream(a)
 	}

@@ -35,7 +35,7 @@ func (m *Model) kept(one agent.Message) *opaque {
 // thinks reports whether the first block is a thinking block.
 func (o *opaque) thinks() bool { return o != nil && len(o.Blocks[0].Raw) > 0 }
 
-// length is how many bytes of text the answer had. If the message has another number now, its text was changed, and cannot be divided
+// length returns the bytes of text in the answer. If the message has another number now, its text was changed, and cannot be divided
 // into the blocks of the answer.
 func (o *opaque) length() int {
 	n := 0

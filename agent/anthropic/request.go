@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// longestID is how long an id may be in bytes; Bedrock takes no longer ones.
+// maxID bounds an id, in bytes; Bedrock takes no longer ones.
 const maxID = 64
 
 // message is a message of the request.
@@ -73,7 +73,7 @@ func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
 	return wire.Parse(wire.Messages, body)
 }
 
-// request is the body to send: what Encode wrote, and the members that are known only when it fits.
+// request returns the body to send: what Encode wrote, and the members that are known only when it fits.
 func (m *Model) request(r *agent.Request) ([]byte, error) {
 	encoded := r.Encoded()
 	if encoded == nil {
@@ -101,7 +101,7 @@ func (m *Model) request(r *agent.Request) ([]byte, error) {
 	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra, marked(encoded)...)
 }
 
-// marked is the body, in pieces, with a cache mark on the last block that can have one; thinking blocks cannot.
+// marked returns the body, in pieces, with a cache mark on the last block that can have one; thinking blocks cannot.
 func marked(r *wire.Request) [][]byte {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		parts := r.Messages[i].Parts
@@ -115,7 +115,7 @@ func marked(r *wire.Request) [][]byte {
 	return [][]byte{r.Body}
 }
 
-// tools are the declared tools. Some services refuse a history with calls when no tool is declared. Then the tools that were called are
+// tools returns the declared tools. Some services refuse a history with calls when no tool is declared. Then the tools that were called are
 // declared, and the model is told not to call any.
 func (m *Model) tools(r *agent.Request, names *modelapi.Names) (list []tool, declared bool) {
 	for _, t := range r.Tools {
@@ -149,13 +149,13 @@ func (m *Model) thinking(r *agent.Request) thinking {
 	switch {
 	case m.o.Thinking < 0:
 		return thinking{Type: "adaptive"}
-	case m.o.Thinking > 0 && m.begunThinking(r.Messages):
+	case m.o.Thinking > 0 && m.hasBegunThinking(r.Messages):
 		return thinking{Type: "enabled", Budget: m.o.Thinking}
 	}
 	return thinking{}
 }
 
-func (m *Model) begunThinking(list []agent.Message) bool {
+func (m *Model) hasBegunThinking(list []agent.Message) bool {
 	for i := len(list) - 1; i >= 0; i-- {
 		switch list[i].Role {
 		case agent.RoleUser:
@@ -217,7 +217,7 @@ func (m *Model) messages(list []agent.Message, names *modelapi.Names) []message 
 	return out
 }
 
-// assistant is an answer as it came: thinking blocks byte for byte, text and calls in their order. Text that was changed since stands
+// assistant returns an answer as it came: thinking blocks byte for byte, text and calls in their order. Text that was changed since stands
 // behind the thinking blocks.
 func (m *Model) assistant(one agent.Message, names *modelapi.Names) []any {
 	var out []any

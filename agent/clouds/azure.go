@@ -24,11 +24,11 @@ func (a Azure) RoundTrip(r *http.Request) (*http.Response, error) {
 		path = "/openai/deployments/" + url.PathEscape(a.Deployment) + "/chat/completions"
 		query = url.Values{"api-version": {a.Version}}.Encode()
 	}
-	out := moved(r, base, path, query, nil)
+	out := withBody(r, base, path, query, nil)
 	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		out.Header.Set("Api-Key", key)
 	}
-	return through(a.Next).RoundTrip(out)
+	return transportOr(a.Next).RoundTrip(out)
 }
 
 func unescaped(path string) string {

@@ -28,7 +28,7 @@ type Bedrock struct {
 	Next http.RoundTripper
 }
 
-// BedrockURL is where Bedrock's models are in a region.
+// BedrockURL returns the address of Bedrock's models in a region.
 func BedrockURL(region string) string {
 	host := "https://bedrock-runtime." + region + ".amazonaws.com"
 	if strings.HasPrefix(region, "cn-") {
@@ -50,7 +50,7 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := moved(r, base, "/model/"+escaped(model)+operation, "", body)
+	out := withBody(r, base, "/model/"+escaped(model)+operation, "", body)
 	out.Header.Set("Accept", eventstream.Type)
 	if b.Key != "" {
 		out.Header.Set("Authorization", "Bearer "+b.Key)
@@ -64,7 +64,7 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	resp, err := through(b.Next).RoundTrip(out)
+	resp, err := transportOr(b.Next).RoundTrip(out)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (b Bedrock) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// body is what is sent, to which model and as which operation.
+// body returns the body to send, its model and the operation to send it to.
 func (b Bedrock) body(r *http.Request) (model, operation string, body []byte, err error) {
 	if !b.Converse {
 		model, body, err = original(r, bedrockAnthropic)
@@ -90,7 +90,7 @@ func (b Bedrock) body(r *http.Request) (model, operation string, body []byte, er
 	return model, "/converse-stream", body, err
 }
 
-// escaped is a model's id in a path, with its colons and slashes (those of an ARN) encoded: so the signature is over what is sent.
+// escaped returns a model's id in a path, with its colons and slashes (those of an ARN) encoded: so the signature is over what is sent.
 func escaped(model string) string {
 	return strings.ReplaceAll(url.PathEscape(model), ":", "%3A")
 }

@@ -43,8 +43,8 @@ func read(r *http.Request) (model string, members map[string]json.RawMessage, er
 	return model, members, nil
 }
 
-// moved is the request with another body and the path behind base; both are as they are to be sent.
-func moved(r *http.Request, base, path, query string, body []byte) *http.Request {
+// withBody returns the request with another body and the path behind base; both are as they are to be sent.
+func withBody(r *http.Request, base, path, query string, body []byte) *http.Request {
 	out := r.Clone(r.Context())
 	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Anthropic-Version"} {
 		out.Header.Del(name)
@@ -60,8 +60,8 @@ func moved(r *http.Request, base, path, query string, body []byte) *http.Request
 	return out
 }
 
-// through is the transport below, or the usual one.
-func through(t http.RoundTripper) http.RoundTripper {
+// transportOr returns the transport below, or the usual one.
+func transportOr(t http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		return http.DefaultTransport
 	}

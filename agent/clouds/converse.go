@@ -40,8 +40,8 @@ type reasoning struct {
 // inferenceMembers are members of a Messages request that Converse takes for all models, by its own names.
 var inferenceMembers = map[string]string{"max_tokens": "maxTokens", "temperature": "temperature", "top_p": "topP", "stop_sequences": "stopSequences"}
 
-// sent is the part of a Messages request that package anthropic writes.
-type sent struct {
+// sentRequest is the part of a Messages request that package anthropic writes.
+type sentRequest struct {
 	System []struct {
 		Text string `json:"text"`
 	} `json:"system"`
@@ -72,7 +72,7 @@ type sentBlock struct {
 // converse writes a request of package anthropic as one of Converse. Cache marks are left out: most models refuse them. So is reasoning
 // that nobody signed, which models refuse in what they said before.
 func converse(members map[string]json.RawMessage) ([]byte, error) {
-	var s sent
+	var s sentRequest
 	inference, fields := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for name, value := range members {
 		var err error
@@ -160,8 +160,8 @@ func converseBlocks(list []sentBlock) (out []toolBlock) {
 	return out
 }
 
-// conversed is what the payload of an event of ConverseStream may hold.
-type conversed struct {
+// converseEvent is the payload of an event of ConverseStream.
+type converseEvent struct {
 	Index int `json:"contentBlockIndex"`
 	Start struct {
 		Use *struct {
@@ -198,7 +198,7 @@ type conversation struct {
 
 // events are those that one event of Converse stands for.
 func (c *conversation) events(name string, payload []byte) ([]map[string]any, error) {
-	var e conversed
+	var e converseEvent
 	if err := json.Unmarshal(payload, &e); err != nil {
 		return nil, errFrame
 	}

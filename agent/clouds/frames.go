@@ -102,7 +102,7 @@ func (e *events) event(f *eventstream.Frame) error {
 	return nil
 }
 
-// kindOf is what Anthropic's own service calls an exception of Bedrock.
+// kindOf returns the error type of Anthropic's own service for an exception of Bedrock.
 func kindOf(exception string) string {
 	switch exception {
 	case "throttlingException", "serviceQuotaExceededException":

@@ -32,7 +32,7 @@ const (
 
 // Google gets access tokens of Google's.
 type Google struct {
-	// Project is what the credentials belong to; it may be "".
+	// Project is the project of the credentials; it may be "".
 	Project string
 
 	client *http.Client
@@ -74,7 +74,7 @@ func GoogleFile(path string, next http.RoundTripper) (*Google, error) {
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return nil, fmt.Errorf("%s is no file of credentials (JSON)", path) // the error of json may quote it
 	}
-	g := &Google{Project: c.ProjectID, client: &http.Client{Transport: through(next)}}
+	g := &Google{Project: c.ProjectID, client: &http.Client{Transport: transportOr(next)}}
 	if u, err := url.Parse(c.TokenURI); err != nil || u.Host == "" || u.Scheme != "https" && u.Hostname() != "127.0.0.1" {
 		return nil, fmt.Errorf("%s: its token_uri is no address with https", path)
 	}
@@ -126,7 +126,7 @@ func GoogleMachine(host string) *Google {
 	}}
 }
 
-// assertion is what a service account says of itself, signed (RFC 7523).
+// assertion returns the signed claims of a service account (RFC 7523).
 func (c *googleFile) assertion(key *rsa.PrivateKey, now time.Time) (string, error) {
 	part := func(v any) string {
 		text, _ := json.Marshal(v) // of texts and numbers
@@ -150,7 +150,7 @@ func form(ctx context.Context, at string, values url.Values) (*http.Request, err
 	return r, err
 }
 
-// Token is an access token.
+// Token returns an access token.
 func (g *Google) Token(ctx context.Context) (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,7 +16,7 @@ type Vertex struct {
 	Next http.RoundTripper
 }
 
-// VertexURL is where Vertex AI is in a location, "global" or one like "europe-west1".
+// VertexURL returns the address of Vertex AI in a location, "global" or one like "europe-west1".
 func VertexURL(location string) string {
 	if location == "global" {
 		return "https://aiplatform.googleapis.com"
@@ -36,13 +36,13 @@ func (v Vertex) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = moved(r, base, place+"anthropic/models/"+url.PathEscape(model)+":streamRawPredict", "", streaming(body))
+		out = withBody(r, base, place+"anthropic/models/"+url.PathEscape(model)+":streamRawPredict", "", streaming(body))
 	} else {
 		base, model, ok := strings.Cut(r.URL.EscapedPath(), "/v1beta/models/")
 		if !ok {
 			return nil, fmt.Errorf("vertex: no path for %s", r.URL.EscapedPath())
 		}
-		out = moved(r, base, place+"google/models/"+model, r.URL.RawQuery, nil)
+		out = withBody(r, base, place+"google/models/"+model, r.URL.RawQuery, nil)
 	}
 	token, err := v.Token(r.Context())
 	if err != nil {
@@ -52,7 +52,7 @@ func (v Vertex) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	out.Header.Set("Authorization", "Bearer "+token)
-	return through(v.Next).RoundTrip(out)
+	return transportOr(v.Next).RoundTrip(out)
 }
 
 // streaming puts the member that asks for a stream back: Vertex AI wants it, Bedrock refuses it.

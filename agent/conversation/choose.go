@@ -2,7 +2,7 @@ package conversation
 
 import "github.com/plimsoll/plimsoll/agent"
 
-// choose says which entries stay, so that they have at most maxBytes together. If they have more, whole turns go first, the oldest
+// choose marks the entries that stay, so that they have at most maxBytes together. If they have more, whole turns go first, the oldest
 // before the others, until target is reached; a turn begins with a message of the user. The last turn stays. If that alone is too
 // large, calls go with their results, the oldest first; and of the last of those the oldest results. The question and the last
 // message always stay: each has at most a quarter of the bound.
@@ -45,7 +45,7 @@ func choose(entries []entry, maxBytes, target int64) []bool {
 	return keep
 }
 
-// nextOf is the index of the next entry of a role behind i, or the number of entries.
+// nextOf returns the index of the next entry of a role behind i, or the number of entries.
 func nextOf(entries []entry, i int, role agent.Role) int {
 	for i++; i < len(entries); i++ {
 		if entries[i].role == role {

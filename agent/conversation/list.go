@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Info is what [Store.List] tells of a session.
+// Info describes a session in [Store.List].
 type Info struct {
 	Session  string      `json:"session"`
 	Title    string      `json:"title"` // of the first question: one line of at most 120 bytes
@@ -23,7 +23,7 @@ type Info struct {
 	Updated  time.Time   `json:"updated"`
 }
 
-// List tells the sessions, the last written first, at most MaxSessions. It takes no lock
+// List returns the sessions, the last written first, at most MaxSessions. It takes no lock
 // and changes nothing. A file whose head cannot be read is not in it: such a one is set
 // aside when its session is opened.
 func (s *Store) List() ([]Info, error) {

@@ -53,7 +53,7 @@ func (s *Store) await(ctx context.Context, key string) (*os.File, error) {
 			select {
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
-			case <-time.After(removal):
+			case <-time.After(removalPause):
 				continue
 			}
 		}
@@ -66,8 +66,8 @@ func (s *Store) await(ctx context.Context, key string) (*os.File, error) {
 	}
 }
 
-// removal is how long Windows may take to remove a file that others had open.
-const removal = 5 * time.Millisecond
+// removalPause is the pause for Windows to remove a file that others had open.
+const removalPause = 5 * time.Millisecond
 
 // openLock returns nil, nil while the file is being removed.
 func (s *Store) openLock(key string) (*os.File, error) {
@@ -155,7 +155,7 @@ func (s *Store) release(key string) {
 	}
 }
 
-// holder says who holds a lock, as far as is known.
+// holder describes the holder of a lock, as far as is known.
 func (s *Store) holder(key string) string {
 	f, err := statefile.OpenIn(s.root, key+lockExt, os.O_RDONLY, 0)
 	if err != nil {

@@ -37,16 +37,16 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// ErrLocked says that a session is in use, by another process or a query of this one.
+// ErrLocked reports that a session is in use, by another process or a query of this one.
 var ErrLocked = errors.New("the session is in use")
 
-// ErrFull says that there is no room: all sessions that could go are in use.
+// ErrFull reports that there is no room: all sessions that could go are in use.
 var ErrFull = errors.New("no room for conversations")
 
-// ErrClosed says that the store was closed.
+// ErrClosed reports that the store was closed.
 var ErrClosed = errors.New("the store of conversations is closed")
 
-// ErrSession says that a text cannot be the id of a session.
+// ErrSession reports that a text cannot be the id of a session.
 var ErrSession = errors.New("not the id of a session")
 
 func (o *Options) fill() error {

@@ -17,7 +17,7 @@ type entry struct {
 	data []byte
 }
 
-// fileContents is what a file holds.
+// fileContents is the content of a file.
 type fileContents struct {
 	head     headerRecord
 	headErr  error // why there is no head; nil when there is one
@@ -49,7 +49,7 @@ func read(r io.Reader, maxBytes int64) (*fileContents, error) {
 		at := f.good
 		f.good += size
 		if size > int64(len(line))+1 {
-			f.passOver(at, errLong)
+			f.noteSkipped(at, errLong)
 			continue
 		}
 		if at == 0 {
@@ -59,7 +59,7 @@ func read(r io.Reader, maxBytes int64) (*fileContents, error) {
 		}
 		m, err := parseMessage(line)
 		if err != nil {
-			f.passOver(at, err)
+			f.noteSkipped(at, err)
 			continue
 		}
 		f.entries = append(f.entries, entry{off: at, size: int(size), role: m.Role})
@@ -77,7 +77,7 @@ func read(r io.Reader, maxBytes int64) (*fileContents, error) {
 	return f, nil
 }
 
-func (f *fileContents) passOver(at int64, why error) {
+func (f *fileContents) noteSkipped(at int64, why error) {
 	if f.passed++; f.damage == nil {
 		f.damage = fmt.Errorf("at byte %d: %w", at, why)
 	}

@@ -68,7 +68,7 @@ var (
 	errLong   = errors.New("a line is longer than any record")
 )
 
-// payload is the JSON of a line, which is without its line feed.
+// payload returns the JSON of a line, which is without its line feed.
 func payload(line []byte) ([]byte, error) {
 	if len(line) < frame || line[8] != ' ' || line[17] != ' ' {
 		return nil, errFrame
@@ -171,7 +171,7 @@ func appendMessage(buf []byte, m agent.Message, at time.Time, maxBytes int) (_ [
 	return buf, true
 }
 
-// clip is the beginning of s, at most n bytes, without a part of a character at the end.
+// clip returns the beginning of s, at most n bytes, without a part of a character at the end.
 func clip(s string, n int) string { return limit.Clip(s, n) }
 
 // maxTitle bounds the title of a session, in bytes.
@@ -185,7 +185,7 @@ func titleOf(question string) string {
 	return limit.Short(line, maxTitle)
 }
 
-// checkID says what is wrong with the id of a session.
+// checkID returns the error of an id that no session may have.
 func checkID(id string) error {
 	switch {
 	case id == "":

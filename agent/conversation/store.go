@@ -27,7 +27,7 @@ const (
 	damagedExt = ".damaged-"
 )
 
-// keyOf is the part of the names of a session's files that tells it from others: 128 bits
+// keyOf returns the part of the names of a session's files that tells it from others: 128 bits
 // of a digest, because an id may be any text.
 func keyOf(session string) string {
 	sum := sha256.Sum256([]byte(session))
@@ -142,7 +142,7 @@ func (s *Store) Remove(ctx context.Context, session string) error {
 	return nil
 }
 
-// Stats tells the counts. It reads nothing.
+// Stats returns the counts. It reads nothing.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +182,7 @@ func (s *Store) count(add func(*Stats), e journal.Event) {
 	s.o.Journal.Append(e)
 }
 
-// failed is the error of an operation on the directory.
+// failed returns the error of an operation on the directory.
 func (s *Store) failed(what string, err error) error {
 	fix := "see that " + s.o.Dir + " can be written"
 	if diskFull(err) {
@@ -191,10 +191,10 @@ func (s *Store) failed(what string, err error) error {
 	return fmt.Errorf("%s a conversation in %s: %w; %s", what, s.o.Dir, err, fix)
 }
 
-// expired says that a session was last written too long ago.
+// expired reports whether a session was last written too long ago.
 func (s *Store) expired(written time.Time) bool {
 	return s.o.MaxAge > 0 && time.Since(written) > s.o.MaxAge
 }
 
-// path is a file's whole path, for messages.
+// path returns a file's whole path, for messages.
 func (s *Store) path(name string) string { return filepath.Join(s.o.Dir, name) }

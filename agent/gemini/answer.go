@@ -73,7 +73,7 @@ func (a *answer) stream(body *modelapi.Answer) error {
 	}
 	// No event says that it is the last: some services name a finishReason in each.
 	a.x.End()
-	return a.complete()
+	return a.check()
 }
 
 func (a *answer) event(e modelapi.Event) error {
@@ -90,8 +90,8 @@ func (a *answer) event(e modelapi.Event) error {
 	return a.add(&v)
 }
 
-// whole reads an answer that is not a stream of events: one object, or an array of what would be the events.
-func (a *answer) whole(body *modelapi.Answer) error {
+// readWhole reads an answer that is not a stream of events: one object, or an array of what would be the events.
+func (a *answer) readWhole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
 		return err
@@ -108,11 +108,11 @@ func (a *answer) whole(body *modelapi.Answer) error {
 			return err
 		}
 	}
-	return a.complete()
+	return a.check()
 }
 
-// complete reports what keeps an answer from being one.
-func (a *answer) complete() error {
+// check reports what keeps an answer from being one.
+func (a *answer) check() error {
 	switch {
 	case a.blocked != "":
 		return nil
@@ -180,7 +180,7 @@ func (a *answer) part(p *receivedPart) error {
 		if args == "null" {
 			args = ""
 		}
-		c := agent.Call{ID: p.Call.ID, Name: a.names.back(p.Call.Name), Arguments: modelapi.Arguments(args)}
+		c := agent.Call{ID: p.Call.ID, Name: a.names.ownName(p.Call.Name), Arguments: modelapi.Arguments(args)}
 		if c.ID == "" {
 			c.ID = modelapi.NewID()
 		}
@@ -211,11 +211,11 @@ func (a *answer) grow(p *receivedPart) {
 	a.parts = append(a.parts, keptPart{Text: len(p.Text), Signature: p.Signature})
 }
 
-// reply is the finished reply.
+// reply returns the finished reply.
 func (a *answer) reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{
 		Message: agent.Message{Role: agent.RoleAssistant, Text: a.words.String(), Calls: a.calls},
-		Stop:    a.stop(),
+		Stop:    a.stopReason(),
 		Usage:   modelapi.Usage(a.input, a.cached, a.output),
 	}
 	if out.Stop == agent.StopRefused {
@@ -231,8 +231,8 @@ func (a *answer) reply(model string) (*agent.Reply, error) {
 	return out, nil
 }
 
-// stop says why the answer ended. https://ai.google.dev/api/generate-content#FinishReason
-func (a *answer) stop() agent.Stop {
+// stopReason returns why the answer ended. https://ai.google.dev/api/generate-content#FinishReason
+func (a *answer) stopReason() agent.Stop {
 	if a.blocked != "" {
 		return agent.StopRefused
 	}

@@ -24,7 +24,7 @@
 // How an answer ends: a filter (SAFETY, RECITATION, a blocked question and the like) is
 // agent.StopRefused. A call that the model wrote so badly that the service could not read it
 // (MALFORMED_FUNCTION_CALL and the like) is a *agent.ModelError of the kind agent.Broken,
-// which the loop tries again. An error with RetryInfo says how long to wait.
+// which the loop tries again. An error with RetryInfo names the time to wait.
 //
 // What to expect: an error is an *agent.ModelError, or the context's own. An answer is at most
 // 16 MiB of words in 512 MiB of stream; one event at most 8 MiB. Nothing for [Options].Patience

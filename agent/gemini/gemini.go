@@ -37,14 +37,14 @@ type Options struct {
 	// Extra are further members of each request: safetySettings, toolConfig, … Members of its
 	// generationConfig stand beside those that the adapter sets, which win.
 	Extra map[string]json.RawMessage
-	// Thinking is how many tokens the model may think: 0 leaves it to the service, more is a
+	// Thinking bounds the model's thoughts, in tokens: 0 leaves it to the service, more is a
 	// budget, negative is as much as the model sees fit.
 	Thinking  int
 	Standin   bool // no real model
 	Window    int  // tokens; 0 goes by window/models
 	MaxOutput int  // tokens; 0 goes by window/models
-	// Patience is how long nothing may come before the first word (5 min), Silence how long
-	// after it (1 min). Models that think say nothing meanwhile.
+	// Patience bounds the silence before the first word (5 min), Silence that
+	// after it (1 min). Models that think are silent meanwhile.
 	Patience, Silence time.Duration
 }
 
@@ -106,7 +106,7 @@ func New(o Options) (*Model, error) {
 	return m, nil
 }
 
-// resource is a model's name in an address. A name with a slash is that of another collection, "tunedModels/mine".
+// resource returns a model's name in an address. A name with a slash is that of another collection, "tunedModels/mine".
 func resource(model string) string {
 	if collection, name, ok := strings.Cut(model, "/"); ok {
 		return url.PathEscape(collection) + "/" + url.PathEscape(name)
@@ -114,7 +114,7 @@ func resource(model string) string {
 	return "models/" + url.PathEscape(model)
 }
 
-// Info tells what it is.
+// Info describes the model.
 func (m *Model) Info() agent.ModelInfo { return m.endpoint.Info() }
 
 // Generate makes one request, see agent.Model.
@@ -136,7 +136,7 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	}
 	got := answer{x: x, names: &names, text: text}
 	if a.Whole {
-		err = got.whole(a)
+		err = got.readWhole(a)
 	} else {
 		err = got.stream(a)
 	}

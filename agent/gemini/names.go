@@ -12,8 +12,8 @@ type toolNames struct {
 	led map[string]string // by the name that is sent
 }
 
-// out is the name to send. It depends on the name alone.
-func (n *toolNames) out(name string) string {
+// sentName returns the name to send. It depends on the name alone.
+func (n *toolNames) sentName(name string) string {
 	if name == "" || name[0] != '-' && (name[0] < '0' || name[0] > '9') {
 		return n.Out(name)
 	}
@@ -28,17 +28,17 @@ func (n *toolNames) out(name string) string {
 // learn notes the names of a request's tools, and of the calls in its history.
 func (n *toolNames) learn(r *agent.Request) {
 	for _, t := range r.Tools {
-		n.out(t.Name)
+		n.sentName(t.Name)
 	}
 	for i := range r.Messages {
 		for _, c := range r.Messages[i].Calls {
-			n.out(c.Name)
+			n.sentName(c.Name)
 		}
 	}
 }
 
-// back is the name of the tool that the model means.
-func (n *toolNames) back(sent string) string {
+// ownName returns the name of the tool that the model means.
+func (n *toolNames) ownName(sent string) string {
 	if name, ok := n.led[sent]; ok {
 		return name
 	}

@@ -46,7 +46,7 @@ func (m *Model) kept(one *agent.Message) *opaque {
 // https://ai.google.dev/gemini-api/docs/thought-signatures
 const unsigned = "skip_thought_signature_validator"
 
-// demandsSignatures tells whether a model refuses calls without signatures: all do since Gemini 3.
+// demandsSignatures reports whether a model refuses calls without signatures: all do since Gemini 3.
 func demandsSignatures(model string) bool {
 	for _, old := range [...]string{"gemini-1", "gemini-2", "gemini-pro", "gemma", "learnlm"} {
 		if strings.HasPrefix(model, old) {

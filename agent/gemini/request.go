@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// maxID is how long an id may be in bytes, as with the other providers.
+// maxID bounds an id, in bytes, as with the other providers.
 const maxID = 64
 
 // content is a message of the request.
@@ -58,7 +58,7 @@ func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
 	if len(r.Tools) > 0 {
 		declared := make([]declaration, len(r.Tools))
 		for i, t := range r.Tools {
-			declared[i] = declaration{Name: names.out(t.Name), Description: t.Description, Schema: modelapi.Schema(t)}
+			declared[i] = declaration{Name: names.sentName(t.Name), Description: t.Description, Schema: modelapi.Schema(t)}
 		}
 		list = append(list, modelapi.Member{Name: "tools", Value: []map[string][]declaration{{"functionDeclarations": declared}}})
 	}
@@ -75,7 +75,7 @@ func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
 	return encoded, err
 }
 
-// request is the body to send: what Encode wrote, and the members that are known only when it fits.
+// request returns the body to send: what Encode wrote, and the members that are known only when it fits.
 func (m *Model) request(r *agent.Request) ([]byte, error) {
 	encoded := r.Encoded()
 	if encoded == nil {
@@ -150,7 +150,7 @@ func (m *Model) contents(list []agent.Message, names *toolNames) []content {
 	return out
 }
 
-// result is the response to a call. "output" and "error" are the members that the API's reference names.
+// result returns the response to a call. "output" and "error" are the members that the API's reference names.
 func result(one *agent.Message, name string, names *toolNames) sentPart {
 	if name == "" {
 		name = one.Name
@@ -159,10 +159,10 @@ func result(one *agent.Message, name string, names *toolNames) sentPart {
 	if one.Failed {
 		member = "error"
 	}
-	return sentPart{Response: &response{ID: modelapi.ID(one.CallID, maxID), Name: names.out(name), Response: map[string]string{member: one.Text}}}
+	return sentPart{Response: &response{ID: modelapi.ID(one.CallID, maxID), Name: names.sentName(name), Response: map[string]string{member: one.Text}}}
 }
 
-// assistant is an answer as it came: texts, calls and signatures in their order.
+// assistant returns an answer as it came: texts, calls and signatures in their order.
 func (m *Model) assistant(one *agent.Message, names *toolNames) []sentPart {
 	var out []sentPart
 	done := make([]bool, len(one.Calls))
@@ -178,7 +178,7 @@ func (m *Model) assistant(one *agent.Message, names *toolNames) []sentPart {
 		}
 		c := &one.Calls[i]
 		out = append(out, sentPart{
-			Call:      &call{ID: modelapi.ID(c.ID, maxID), Name: names.out(c.Name), Args: modelapi.Object(c.Arguments)},
+			Call:      &call{ID: modelapi.ID(c.ID, maxID), Name: names.sentName(c.Name), Args: modelapi.Object(c.Arguments)},
 			Signature: signature,
 		})
 	}

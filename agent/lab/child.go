@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Hog is what the child of the tool hog does: it takes so many MiB, touches every page of
-// them and says on out, in lines, how many it has. Then it holds them until in ends, or
+// Hog does the work of the tool hog's child: it takes so many MiB, touches every page of
+// them and reports on out, in lines, the MiB it has. Then it holds them until in ends, or
 // fails. in is the child's standard input: it ends with the process that started it, and
 // then Hog returns at once, also while it is still taking.
 //

@@ -22,7 +22,7 @@ type poll struct {
 	Job string `json:"job,omitempty" jsonschema:"Which count, where there are several"`
 }
 
-// progress is what a call of count answers.
+// progress is the answer of a call of count.
 type progress struct {
 	Count int  `json:"count"`
 	To    int  `json:"to"`

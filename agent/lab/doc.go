@@ -21,7 +21,7 @@
 // calls [Hog], which says on its standard output how far it is and ends when its standard
 // input does: so it does not outlive whoever started it, whatever becomes of that. On Linux
 // it asks to be the first that the kernel ends when memory is short. Where the child is
-// killed the call's result is an error that says by what, and how far it came.
+// killed the call's result is an error that names the limit, and how far it came.
 //
 // # Concurrency and memory
 //

@@ -22,13 +22,13 @@ const (
 	MaxChildren = 4
 	// maxHold bounds how long a child keeps what it has.
 	maxHold = 5 * time.Minute
-	// maxEnding is how long a child may take to end.
+	// maxEnding bounds the time for a child to end.
 	maxEnding = 30 * time.Second
-	// hogStep is how much a child takes before it says how far it is.
+	// hogStep is the memory that a child takes between two reports.
 	hogStep = 16 * limit.MiB
 	// pageBytes is the smallest page of any system: touching each makes all of it resident.
 	pageBytes = 4 << 10
-	// maxSaid is what is kept of a child's standard error, in bytes.
+	// maxSaid bounds the kept part of a child's standard error, in bytes.
 	maxSaid = 512
 )
 
@@ -111,14 +111,14 @@ func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case taken < in.MiB:
-		return nil, fmt.Errorf("the child (process %d) had taken %d of %d MiB when it ended: %s%s", cmd.Process.Pid, taken, in.MiB, ended(err), said)
+		return nil, fmt.Errorf("the child (process %d) had taken %d of %d MiB when it ended: %s%s", cmd.Process.Pid, taken, in.MiB, exitReason(err), said)
 	case err != nil:
 		return nil, fmt.Errorf("the child (process %d) had taken all %d MiB and then ended: %w%s", cmd.Process.Pid, in.MiB, err, said)
 	}
 	return &builtin.Result{Text: fmt.Sprintf("A child (process %d) took %d MiB, touched all of it and gave it back.", cmd.Process.Pid, in.MiB)}, nil
 }
 
-func ended(err error) string {
+func exitReason(err error) string {
 	if err == nil {
 		return "without a reason"
 	}

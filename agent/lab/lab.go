@@ -24,7 +24,7 @@ type Options struct {
 
 const laboratory = "LABORATORY, for demonstrations and tests: "
 
-// Tools are the tools of the laboratory, with a state of their own.
+// Tools returns the tools of the laboratory, with a state of their own.
 func Tools(o Options) []builtin.Tool {
 	counts := &counts{}
 	tools := []builtin.Tool{

@@ -22,7 +22,7 @@ type choice struct {
 	Usage        *usage         `json:"usage"` // Kimi
 }
 
-// delta is what one event, or a whole answer, adds to the message of the model.
+// delta is the addition of one event, or of a whole answer, to the message of the model.
 type delta struct {
 	Content          json.RawMessage `json:"content"`
 	Refusal          string          `json:"refusal"`
@@ -53,7 +53,7 @@ type usage struct {
 	Cached modelapi.Count `json:"cached_tokens"`           // Kimi
 }
 
-// quoted is the text of a JSON string; "" of anything else.
+// quoted returns the text of a JSON string; "" of anything else.
 func quoted(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
@@ -131,8 +131,8 @@ func (a *answer) chunk(c *chunk) error {
 	return nil
 }
 
-// whole reads an answer that is not a stream.
-func (a *answer) whole(body *modelapi.Answer) error {
+// readWhole reads an answer that is not a stream.
+func (a *answer) readWhole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
 		return err
@@ -160,10 +160,10 @@ func (a *answer) whole(body *modelapi.Answer) error {
 
 // take adds text, reasoning and calls.
 func (a *answer) take(w *delta) error {
-	if err := a.say(contentOf(w.Content), w.Refusal); err != nil {
+	if err := a.addText(contentOf(w.Content), w.Refusal); err != nil {
 		return err
 	}
-	if err := a.think(w); err != nil {
+	if err := a.addThought(w); err != nil {
 		return err
 	}
 	for k := range w.ToolCalls {
@@ -174,8 +174,8 @@ func (a *answer) take(w *delta) error {
 	return nil
 }
 
-// say adds text.
-func (a *answer) say(content, refusal string) error {
+// addText adds text.
+func (a *answer) addText(content, refusal string) error {
 	if refusal != "" {
 		a.refused = true
 		content += refusal
@@ -192,7 +192,7 @@ func (a *answer) say(content, refusal string) error {
 	return nil
 }
 
-// contentOf is the text of a content: a string, or a list, as Mistral's reasoning models write it.
+// contentOf returns the text of a content: a string, or a list, as Mistral's reasoning models write it.
 func contentOf(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '[' {
 		return quoted(raw)
@@ -213,8 +213,8 @@ func contentOf(raw json.RawMessage) string {
 	return b.String()
 }
 
-// think keeps reasoning that has to be sent back.
-func (a *answer) think(w *delta) error {
+// addThought keeps reasoning that has to be sent back.
+func (a *answer) addThought(w *delta) error {
 	for _, t := range [...]struct {
 		member string
 		raw    json.RawMessage
@@ -250,7 +250,7 @@ func (a *answer) think(w *delta) error {
 
 // piece adds a part of a call.
 func (a *answer) piece(t *callDelta, place int) error {
-	c := a.at(t, place)
+	c := a.callFor(t, place)
 	if c == nil {
 		if len(a.calls) >= modelapi.MaxCalls {
 			return a.x.Oversized("the answer has too many calls")
@@ -287,9 +287,9 @@ func (a *answer) piece(t *callDelta, place int) error {
 	return nil
 }
 
-// at finds the call that a part belongs to; nil for a new call. Some servers leave the index out, or give every call the same one: then
+// callFor finds the call that a part belongs to; nil for a new call. Some servers leave the index out, or give every call the same one: then
 // another id together with a name begins another call.
-func (a *answer) at(t *callDelta, place int) *call {
+func (a *answer) callFor(t *callDelta, place int) *call {
 	var c *call
 	if t.Index != nil {
 		c = a.places[*t.Index]
@@ -325,7 +325,7 @@ func (a *answer) count(u *usage) {
 	a.usage = modelapi.Usage(int64(u.Prompt), int64(max(u.Details.Cached, u.Hit, u.Cached)), int64(u.Completion))
 }
 
-// reply is the finished reply.
+// reply returns the finished reply.
 func (a *answer) reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{Message: agent.Message{Role: agent.RoleAssistant, Text: a.said.String()}, Usage: a.usage}
 	kept := opaque{Model: model, Member: a.member, Reasoning: a.thought.String(), Details: a.details}
@@ -351,11 +351,11 @@ func (a *answer) reply(model string) (*agent.Reply, error) {
 		out.Message.Opaque = raw
 	}
 	var err error
-	out.Stop, err = a.stop()
+	out.Stop, err = a.stopReason()
 	return out, err
 }
 
-func (a *answer) stop() (agent.Stop, error) {
+func (a *answer) stopReason() (agent.Stop, error) {
 	switch a.finish {
 	case "length", "max_tokens":
 		return agent.StopLength, nil

@@ -38,14 +38,14 @@ type Options struct {
 	Header     map[string]string // sent with each request; their values are never shown
 	// Extra are further members of each request: reasoning_effort, temperature, …
 	Extra map[string]json.RawMessage
-	// OutputMember is what bounds an answer: "max_completion_tokens" (the default for OpenAI
+	// OutputMember is the member that bounds an answer: "max_completion_tokens" (the default for OpenAI
 	// and Azure) or "max_tokens" (for all others).
 	OutputMember string
 	Standin      bool // no real model
 	Window       int  // tokens; 0 goes by window/models
 	MaxOutput    int  // tokens; 0 goes by window/models
-	// Patience is how long nothing may come before the first word (5 min: thinking can be
-	// silent), Silence how long after it (1 min).
+	// Patience bounds the silence before the first word (5 min: thinking can be
+	// silent), Silence that after it (1 min).
 	Patience, Silence time.Duration
 }
 
@@ -107,7 +107,7 @@ func New(o Options) (*Model, error) {
 	return m, nil
 }
 
-// Info tells what it is.
+// Info describes the model.
 func (m *Model) Info() agent.ModelInfo { return m.endpoint.Info() }
 
 // Generate makes one request, see agent.Model.
@@ -129,7 +129,7 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	}
 	got := answer{x: x, names: &names, text: text, thoughts: m.thoughts()}
 	if a.Whole {
-		err = got.whole(a)
+		err = got.readWhole(a)
 	} else {
 		err = got.stream(a)
 	}

@@ -81,7 +81,7 @@ func (m *Model) encode(r *agent.Request) ([]byte, error) {
 	return modelapi.Body(list, extra)
 }
 
-// request is the body to send: what Encode wrote, and the members that are known only when it fits.
+// request returns the body to send: what Encode wrote, and the members that are known only when it fits.
 func (m *Model) request(r *agent.Request) (body []byte, err error) {
 	if encoded := r.Encoded(); encoded != nil {
 		body = encoded.Body
@@ -152,7 +152,7 @@ func (m *Model) assistant(one agent.Message, kept *opaque, names *modelapi.Names
 	return a
 }
 
-// id is an id in a form that the provider accepts. A call and its result get the same.
+// id returns an id in a form that the provider accepts. A call and its result get the same.
 func (m *Model) id(id string) string {
 	switch m.o.Provider {
 	case "openai", "azure":

@@ -40,7 +40,7 @@ func SearchFirst(specs []agent.ToolSpec, forced func() bool) func(agent.Call) st
 	}
 }
 
-// exampleOf are arguments for a search: what is required, or what takes the words.
+// exampleOf returns arguments for a search: what is required, or what takes the words.
 func exampleOf(schema json.RawMessage) string {
 	var s struct {
 		Properties map[string]struct {

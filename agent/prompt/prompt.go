@@ -11,8 +11,8 @@ import (
 const ArgoCD = "argocd"
 
 const (
-	// DefaultRows is how many items a page of an answer shows, and DefaultAll how many are
-	// shown without pages.
+	// DefaultRows is the number of items on a page of an answer, and DefaultAll the number up to which
+	// all are shown without pages.
 	DefaultRows = 20
 	DefaultAll  = 50
 	// narrowPage is the page size of tools where there is little room.
@@ -24,13 +24,13 @@ const (
 	rowTokens = 40
 	// leastRows is a page of an answer, however little room there is.
 	leastRows = 5
-	// maxNames is how many tools of a kind are named.
+	// maxNames bounds the tools of a kind that are named.
 	maxNames = 12
 )
 
-// Options say what the prompt is for.
+// Options describe the agent and its model.
 type Options struct {
-	// Intro says who the agent is; "" goes by Kind.
+	// Intro introduces the agent; "" goes by Kind.
 	Intro string
 	// Kind is [ArgoCD], or "".
 	Kind string
@@ -39,7 +39,7 @@ type Options struct {
 	// SearchForced demands that things are searched before they are listed, and narrower
 	// pages: for an agent that ran out of memory, or again and again out of its window.
 	SearchForced bool
-	// MaxTokens is what one answer of the model may have; 0 is not known.
+	// MaxTokens bounds one answer of the model; 0 is not known.
 	MaxTokens int
 	// Window is the model's, in tokens; 0 is not known.
 	Window int
@@ -48,13 +48,13 @@ type Options struct {
 // limits are the numbers in a prompt.
 type limits struct {
 	rows, all int // of answers
-	page      int // of tools; 0 is what they do by themselves
+	page      int // of tools; 0 is their own default
 }
 
 func (o *Options) limits() limits {
 	l := limits{rows: DefaultRows, all: DefaultAll}
 	if o.MaxTokens > 0 {
-		// Half of an answer is for what stands around the table.
+		// Half of an answer is for the text around the table.
 		room := o.MaxTokens / 2 / rowTokens
 		l.rows = min(l.rows, max(room, leastRows))
 		l.all = min(l.all, max(room, l.rows))

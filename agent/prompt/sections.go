@@ -22,14 +22,14 @@ func (w *writer) intro() {
 	w.b.WriteString(intro + "\n")
 }
 
-// finding says which tool a question is for.
+// finding writes which tool to use for which question.
 func (w *writer) finding() {
 	k := &w.k
 	if len(k.search)+len(k.list) == 0 {
 		return
 	}
 	w.section("Finding things")
-	search, list := named(k.search, "or"), named(k.list, "or")
+	search, list := joinNames(k.search, "or"), joinNames(k.list, "or")
 	switch {
 	case len(k.search) == 0:
 		w.say("List with %s. Filter with its arguments whenever the question allows it, so that little comes back.", list)
@@ -52,7 +52,7 @@ func (w *writer) finding() {
 	}
 }
 
-// argocd says what the tools of Argo CD do not say in a word.
+// argocd writes what the descriptions of Argo CD's tools leave out.
 func (w *writer) argocd() {
 	if slices.ContainsFunc(w.k.list, func(name string) bool { return strings.HasSuffix(name, "list_applications") }) {
 		w.say("How many, how healthy, what is out of sync: page 1 of list_applications has exact counts over all applications in \"summary\". Filter with health, sync, project and cluster. A search for a whole status word (Degraded, OutOfSync, Failed) finds by status in all kinds.")
@@ -60,21 +60,21 @@ func (w *writer) argocd() {
 	w.say("Names, health and sync status are given as Argo CD writes them.")
 }
 
-// pages says how tools are paged.
+// pages writes how to page tools.
 func (w *writer) pages() {
 	k := &w.k
 	if len(k.paged) == 0 {
 		return
 	}
 	w.section("Pages of tools")
-	w.say("Where a tool has the arguments page and page_size (%s), they choose what comes. Totals and counts in an answer are over everything, not over the page.", some(k.paged))
+	w.say("Where a tool has the arguments page and page_size (%s), they choose what comes. Totals and counts in an answer are over everything, not over the page.", exampleNames(k.paged))
 	if w.l.page > 0 {
 		w.say("Ask with page_size=%d: there is little room.", w.l.page)
 	}
 	w.say("Take the next page only when the question needs it. For a number page 1 is enough.")
 }
 
-// answers says how lists are shown.
+// answers writes how to show lists.
 func (w *writer) answers() {
 	w.section("Answers with lists")
 	w.say("%d items or fewer in all: show all of them, in a table. Read further pages of the tool where it does not give all of them at once.", w.l.all)
@@ -89,7 +89,7 @@ func (w *writer) answers() {
 	}
 }
 
-// kept says how large results are read.
+// kept writes how to read large results.
 func (w *writer) kept() {
 	k := &w.k
 	if k.resultPage == "" && k.resultSearch == "" && k.resultQuery == "" {
@@ -108,7 +108,7 @@ func (w *writer) kept() {
 	}
 }
 
-// changes says when something may be changed.
+// changes writes when something may be changed.
 func (w *writer) changes() {
 	k := &w.k
 	w.section("Changes")
@@ -116,9 +116,9 @@ func (w *writer) changes() {
 		w.say("The tools only read. Asked to change something, say that you cannot, and how the user can.")
 		return
 	}
-	w.say("These may change something: %s. Call one only when the user asked for that change.", named(k.change, "and"))
+	w.say("These may change something: %s. Call one only when the user asked for that change.", joinNames(k.change, "and"))
 	if len(k.confirm) > 0 {
-		which := "Those with the argument confirm (" + named(k.confirm, "and") + ")"
+		which := "Those with the argument confirm (" + joinNames(k.confirm, "and") + ")"
 		if len(k.confirm) == len(k.change) {
 			which = "All of them have the argument confirm"
 		}
@@ -126,7 +126,7 @@ func (w *writer) changes() {
 	}
 }
 
-// results says what to make of what tools say.
+// results writes how to treat the tools' answers.
 func (w *writer) results() {
 	w.section("What tools say")
 	w.say("Give numbers, names and states as the tools gave them. What no tool said you do not know.")

@@ -53,9 +53,9 @@ func sorted(specs []agent.ToolSpec) kinds {
 		}
 		known := len(k.search) + len(k.list)
 		switch {
-		case has(words, "search", "find", "lookup", "grep"):
+		case containsAny(words, "search", "find", "lookup", "grep"):
 			k.search = append(k.search, s.Name)
-		case has(words, "list", "all") && !needs: // what belongs to one thing is no list of all
+		case containsAny(words, "list", "all") && !needs: // what belongs to one thing is no list of all
 			k.list = append(k.list, s.Name)
 		}
 		if takes["page"] && takes["page_size"] {
@@ -70,7 +70,7 @@ func sorted(specs []agent.ToolSpec) kinds {
 	return k
 }
 
-// argumentsOf are the names of a schema's properties; needs says that some are required.
+// argumentsOf returns the names of a schema's properties; needs says that some are required.
 func argumentsOf(schema json.RawMessage) (takes map[string]bool, needs bool) {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -86,7 +86,7 @@ func argumentsOf(schema json.RawMessage) (takes map[string]bool, needs bool) {
 	return takes, len(s.Required) > 0
 }
 
-// wordsOf are the words of a name, in lower case: list_all, listAll, SERVER__list-all.
+// wordsOf returns the words of a name, in lower case: list_all, listAll, SERVER__list-all.
 func wordsOf(name string) []string {
 	var b strings.Builder
 	lower := false
@@ -103,21 +103,21 @@ func wordsOf(name string) []string {
 	return strings.Fields(b.String())
 }
 
-func has(words []string, wanted ...string) bool {
+func containsAny(words []string, wanted ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(wanted, w) })
 }
 
-// some gives the first names as examples.
-func some(names []string) string {
+// exampleNames returns the first names as examples.
+func exampleNames(names []string) string {
 	const most = 3
 	if len(names) > most {
 		return "such as " + strings.Join(names[:most], ", ")
 	}
-	return named(names, "and")
+	return joinNames(names, "and")
 }
 
-// named joins names: a, b and c.
-func named(names []string, joint string) string {
+// joinNames joins names: a, b and c.
+func joinNames(names []string, joint string) string {
 	more := 0
 	if len(names) > maxNames {
 		more = len(names) - maxNames

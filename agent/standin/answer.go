@@ -9,19 +9,19 @@ import (
 	"github.com/plimsoll/plimsoll/window/tokens"
 )
 
-// created is when the stand-in says that it and its answers were made: the same answer to
+// created is the time at which the stand-in claims that it and its answers were made: the same answer to
 // the same request, to the byte.
 const created = 1_767_225_600 // 2026-01-01T00:00:00Z
 
-// reply is what the planner answers: words or calls.
+// reply is the planner's answer: words or calls.
 type reply struct {
 	text    string
 	refusal string // why it will not answer
 	calls   []call
 }
 
-// answer is a reply in the words of the server, as far as the answer may be long.
-func (a *asked) answer(r reply) *modelserver.Answer {
+// answer returns a reply in the words of the server, as far as the answer may be long.
+func (a *request) answer(r reply) *modelserver.Answer {
 	out := &modelserver.Answer{
 		Model: Model, Fingerprint: Owner, Created: created, Stream: a.stream, IncludeUsage: a.usage, Refusal: r.refusal,
 		NewID: func(prefix string) string { return prefix + a.digest },
@@ -42,7 +42,7 @@ func (a *asked) answer(r reply) *modelserver.Answer {
 	return out
 }
 
-// shortened is as much of a text as so many tokens are, on the boundary of a rune, and how
+// shortened returns as much of a text as so many tokens are, on the boundary of a rune, and how
 // many tokens that is.
 func shortened(text string, most int) (string, int) {
 	all := tokens.O200K().Append(nil, []byte(text))
@@ -56,7 +56,7 @@ func shortened(text string, most int) (string, int) {
 	return text[:limit.Boundary(text, min(size, len(text)))], max(most, 0)
 }
 
-// write writes an answer, and tells whether it went out whole.
+// write writes an answer, and reports whether it went out whole.
 func (s *Standin) write(w http.ResponseWriter, r *http.Request, a *modelserver.Answer) bool {
 	out := &modelserver.Stream{W: w, Context: r.Context(), Delay: s.o.Delay, Timeout: writeTimeout}
 	if a.Stream && take(&s.cutLeft) {

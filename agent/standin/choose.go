@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// ordinary are names of tools that are words of every question: they call the tool only
+// commonNames are names of tools that are words of every question: they call the tool only
 // where they stand first, or behind "call" and the like.
-var ordinary = []string{"count", "list", "search", "find", "get", "show", "fail", "query", "read", "page", "version", "status", "echo", "health"}
+var commonNames = []string{"count", "list", "search", "find", "get", "show", "fail", "query", "read", "page", "version", "status", "echo", "health"}
 
-// one plans a clause.
-func (p *planner) one(c *clause, t *turn) plan {
+// planClause plans a clause.
+func (p *planner) planClause(c *clause, t *turn) plan {
 	if one, at := p.mentioned(c); one != nil {
 		var calls []call
 		for _, a := range one.order(c, at) {
@@ -19,18 +19,18 @@ func (p *planner) one(c *clause, t *turn) plan {
 		}
 		return plan{calls: calls}
 	}
-	if c.page != "" && len(c.stems) == 0 && len(c.of(ident)) == 0 && len(c.of(filter)) == 0 {
+	if c.page != "" && len(c.stems) == 0 && len(c.wordsOf(ident)) == 0 && len(c.wordsOf(filter)) == 0 {
 		return p.page(c, t)
 	}
-	names, loose := c.of(ident), c.of(other)
+	names, loose := c.wordsOf(ident), c.wordsOf(other)
 	finder := p.finder(c)
 	if c.verb == verbSearch && finder != nil && len(names)+len(loose) > 0 {
 		return plan{calls: []call{finder.search(c, "")}}
 	}
-	if bare := c.verb == "" && len(c.stems) == 0 && len(c.of(filter)) == 0; bare && finder != nil && len(names) == 1 && len(c.words) == 1 {
+	if bare := c.verb == "" && len(c.stems) == 0 && len(c.wordsOf(filter)) == 0; bare && finder != nil && len(names) == 1 && len(c.words) == 1 {
 		return plan{calls: []call{finder.search(c, "")}}
 	}
-	one, a := p.best(c)
+	one, a := p.bestTool(c)
 	if finder != nil && len(loose) > 0 && (!c.all || c.narrowed()) && (one == nil || finder.covers(c.stems)) && (one == nil || one.lister) {
 		return plan{calls: []call{finder.search(c, "")}, count: c.verb == verbCount}
 	}
@@ -46,7 +46,7 @@ func (p *planner) one(c *clause, t *turn) plan {
 	return plan{calls: []call{{name: one.name, arguments: a.json()}}, count: c.verb == verbCount}
 }
 
-// narrowed tells whether a word to look for stands before what a clause is about: "all
+// narrowed reports whether a word to look for stands before what a clause is about: "all
 // prod applications". Elsewhere it may be anything.
 func (c *clause) narrowed() bool {
 	for i := 1; i < len(c.words); i++ {
@@ -65,10 +65,10 @@ func (p *planner) mentioned(c *clause) (one *tool, at int) {
 		}
 		for k := range p.tools {
 			t := &p.tools[k]
-			if t.pager || !t.called(w.lower) {
+			if t.pager || !t.isCalled(w.lower) {
 				continue
 			}
-			if slices.Contains(ordinary, w.lower) && !p.ordered(c, i, t) {
+			if slices.Contains(commonNames, w.lower) && !p.ordered(c, i, t) {
 				continue
 			}
 			return t, i
@@ -77,8 +77,8 @@ func (p *planner) mentioned(c *clause) (one *tool, at int) {
 	return nil, 0
 }
 
-// called tells whether a word is the name of a tool, with or without its server's.
-func (t *tool) called(word string) bool {
+// isCalled reports whether a word is the name of a tool, with or without its server's.
+func (t *tool) isCalled(word string) bool {
 	word = strings.ReplaceAll(word, "-", "_")
 	for name := strings.ReplaceAll(strings.ToLower(t.name), "-", "_"); ; {
 		if name == word {
@@ -92,7 +92,7 @@ func (t *tool) called(word string) bool {
 	}
 }
 
-// ordered tells whether an ordinary word is meant as the name of a tool.
+// ordered reports whether an ordinary word is meant as the name of a tool.
 func (p *planner) ordered(c *clause, at int, t *tool) bool {
 	for _, s := range c.stems {
 		if !slices.Contains(t.stems, s) {
@@ -110,7 +110,7 @@ func (p *planner) ordered(c *clause, at int, t *tool) bool {
 	return true
 }
 
-// finder is the tool to look for something with: one that knows the subject, or any.
+// finder returns the tool to look for something with: one that knows the subject, or any.
 func (p *planner) finder(c *clause) *tool {
 	var any *tool
 	for i := range p.tools {
@@ -128,7 +128,7 @@ func (p *planner) finder(c *clause) *tool {
 	return any
 }
 
-// covers tells whether a finder looks at what a clause is about.
+// covers reports whether a finder looks at what a clause is about.
 func (t *tool) covers(stems []string) bool {
 	for _, s := range stems {
 		if !slices.Contains(t.title, s) && !slices.Contains(t.stems, s) && s != "tree" && s != "detail" {
@@ -138,7 +138,7 @@ func (t *tool) covers(stems []string) bool {
 	return true
 }
 
-// search is the call of a finder for what a clause names.
+// search returns the call of a finder for what a clause names.
 func (t *tool) search(c *clause, name string) call {
 	a, used := arguments{}, map[int]bool{}
 	query := t.query()
@@ -159,7 +159,7 @@ func (t *tool) search(c *clause, name string) call {
 		}
 	}
 	if len(words) == 0 {
-		words = c.of(filter)
+		words = c.wordsOf(filter)
 	}
 	about := strings.ToLower(query.about + " " + t.about)
 	pattern := strings.Contains(about, "regular expression") || strings.Contains(about, "regex") || strings.Contains(about, "re2")
@@ -189,7 +189,7 @@ func (t *tool) kinds(c *clause, a arguments, used map[int]bool) {
 		}
 	}
 	for _, p := range t.props {
-		if p.kind != "array" || !strings.Contains(p.bare(), "type") && !strings.Contains(p.bare(), "kind") {
+		if p.kind != "array" || !strings.Contains(p.bareName(), "type") && !strings.Contains(p.bareName(), "kind") {
 			continue
 		}
 		var kinds []string
@@ -204,11 +204,11 @@ func (t *tool) kinds(c *clause, a arguments, used map[int]bool) {
 	}
 }
 
-// best is the tool that a clause is about most, and its arguments. Points are whole where a
+// bestTool returns the tool that a clause is about most, and its arguments. Points are whole where a
 // word of its name is said, and less where one is not.
-func (p *planner) best(c *clause) (*tool, arguments) {
+func (p *planner) bestTool(c *clause) (*tool, arguments) {
 	stems := c.stems
-	names := c.of(ident)
+	names := c.wordsOf(ident)
 	if len(names) > 0 && (len(stems) == 0 || c.verb == verbDetail) && !slices.Contains(stems, "detail") {
 		stems = append(slices.Clone(stems), "detail")
 	}
@@ -248,7 +248,7 @@ func (p *planner) best(c *clause) (*tool, arguments) {
 	return found, with
 }
 
-// points tells how much the name of a tool has in common with what a clause is about.
+// points rates how much the name of a tool has in common with the subject of a clause.
 func (t *tool) points(c *clause, stems []string) float64 {
 	points := 0.0
 	missing := 0
@@ -271,7 +271,7 @@ func (t *tool) points(c *clause, stems []string) float64 {
 	if slices.Contains(t.stems, "detail") {
 		points += 0.3
 	}
-	if t.lister && (c.verb == verbList || c.verb == verbCount || c.all || c.verb == "" && len(c.of(ident)) == 0) {
+	if t.lister && (c.verb == verbList || c.verb == verbCount || c.all || c.verb == "" && len(c.wordsOf(ident)) == 0) {
 		points += 3
 	}
 	return points

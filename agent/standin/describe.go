@@ -38,14 +38,14 @@ func (p *planner) describe(t *turn, planned plan) string {
 	return strings.Join(sections, "\n\n") + signature
 }
 
-// shown are the calls whose results the answer is made of: of calls that are the same but
+// shown returns the calls whose results the answer is made of: of calls that are the same but
 // for the size of their page, and of those that were made again, the last.
-func (t *turn) shown() []made {
-	var all []made
+func (t *turn) shown() []madeCall {
+	var all []madeCall
 	for i, m := range t.made {
 		var a arguments
 		_ = json.Unmarshal([]byte(m.arguments), &a) // none: there is nothing to be the same
-		again := slices.ContainsFunc(t.made[i+1:], func(later made) bool {
+		again := slices.ContainsFunc(t.made[i+1:], func(later madeCall) bool {
 			if later.name != m.name {
 				return false
 			}
@@ -66,7 +66,7 @@ func (t *turn) shown() []made {
 
 var troubles = lazy.Regexp(`(?i)^\W*(error|failed|failure|fail:|panic|cannot|can't|timed? ?out|cancell?ed|not run|unknown tool|no result|no such|invalid|refused|the call|the tool|this call|the mcp server|there is no|interrupted)|\bstatus [45]\d\d\b|permission denied|(was|is|were) (taken back|cancell?ed|given up|interrupted|not run)|malformed`)
 
-// failed tells whether a result is an error. The protocol has no mark for it.
+// failed reports whether a result is an error. The protocol has no mark for it.
 func failed(text string) bool {
 	if v, _, _ := readValue(text); v != nil {
 		return v.str("error") != ""
@@ -74,8 +74,8 @@ func failed(text string) bool {
 	return troubles().MatchString(text[:min(len(text), 600)]) && strings.Count(text[:min(len(text), 4<<10)], "\n") < 12
 }
 
-// section is about one call.
-func (p *planner) section(m made, planned plan) string {
+// section describes one call.
+func (p *planner) section(m madeCall, planned plan) string {
 	v, rest, _ := readValue(m.result)
 	k, paged := keptIn(m.result)
 	switch {
@@ -90,7 +90,7 @@ func (p *planner) section(m made, planned plan) string {
 	case v != nil:
 		return p.structured(m, v, rest, planned)
 	case paged:
-		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoted(ofPage().ReplaceAllString(m.result, "")), goOn(k.page, k.pages))
+		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoted(pageNotice().ReplaceAllString(m.result, "")), nextPageOffer(k.page, k.pages))
 	case strings.TrimSpace(m.result) == "" || m.result == "(no output)":
 		return m.name + " answered, and said nothing."
 	}
@@ -101,7 +101,7 @@ func (p *planner) section(m made, planned plan) string {
 	return fmt.Sprintf("%s answered %d lines, %s. They begin:\n\n%s", m.name, lines, limit.Bytes(len(m.result)).Human(), quoted(m.result))
 }
 
-// breakdown is what a refused search says of its matches, and what to do.
+// breakdown describes the matches of a refused search, and what to do.
 func breakdown(v *value) string {
 	text := ""
 	if v.get("breakdown") != nil {
@@ -113,7 +113,7 @@ func breakdown(v *value) string {
 	return text
 }
 
-// quoted is the beginning of a text, as it stands.
+// quoted returns the beginning of a text, as it stands.
 func quoted(text string) string {
 	var b strings.Builder
 	b.WriteString("```\n")
@@ -130,8 +130,8 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// structured is about a result that is JSON.
-func (p *planner) structured(m made, v *value, rest string, planned plan) string {
+// structured describes a result that is JSON.
+func (p *planner) structured(m madeCall, v *value, rest string, planned plan) string {
 	var b strings.Builder
 	one := p.tool(m.name)
 	total, isList := v.number("pagination", "total_items")
@@ -163,7 +163,7 @@ func (p *planner) structured(m made, v *value, rest string, planned plan) string
 	}
 	if !planned.count || pages <= 1 {
 		b.WriteString(tables(v))
-		b.WriteString(goOn(page, pages))
+		b.WriteString(nextPageOffer(page, pages))
 	}
 	text := strings.TrimSpace(b.String())
 	if text == "" {
@@ -172,14 +172,14 @@ func (p *planner) structured(m made, v *value, rest string, planned plan) string
 	return text
 }
 
-func goOn(page, pages int) string {
+func nextPageOffer(page, pages int) string {
 	if page < 1 || page >= pages {
 		return ""
 	}
 	return fmt.Sprintf("\n\nTo go on: \"next page\", or \"page %d\" and so on to \"page %d\".", page+1, pages)
 }
 
-// nounOf is what so many items of a tool are called.
+// nounOf returns the noun for n items of a tool.
 func nounOf(t *tool, name string, n int) string {
 	noun := "matches"
 	if t != nil {
@@ -198,7 +198,7 @@ func nounOf(t *tool, name string, n int) string {
 	return strings.TrimSuffix(noun, "s")
 }
 
-// conditions are the arguments that narrowed a list.
+// conditions returns the arguments that narrowed a list.
 func conditions(arguments string) string {
 	v, _, _ := readValue(arguments)
 	if v == nil {

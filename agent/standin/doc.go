@@ -6,7 +6,7 @@
 //	defer server.Close()
 //	model, err := openai.New(openai.Options{BaseURL: server.URL(), Key: server.Token(), Model: standin.Model, Standin: true})
 //
-// It says what it is wherever it shows: its model is called [Model], owned_by and
+// It names itself a stand-in wherever it shows: its model is called [Model], owned_by and
 // system_fingerprint are [Owner], and its answers end in a line that says so.
 //
 // # The planner
@@ -38,7 +38,7 @@
 //
 // A history with an orphaned tool call is refused, and so is a request over the window, in
 // OpenAI's words: context_length_exceeded, with both numbers. Tokens are counted with
-// o200k_base (package tokens), and are what usage reports. An answer longer than
+// o200k_base (package tokens), and usage reports these. An answer longer than
 // max_completion_tokens or than what is left of the window ends with "length", and the rest
 // is given when it is asked for. n above 1, JSON answers and media are not served;
 // tool_choice "required" is taken as "auto". A conversation that is to be summarised is a

@@ -56,7 +56,7 @@ func (t *tool) fill(c *clause) (a arguments, used map[int]bool, ok bool) {
 // fill takes what is said of one argument: its value behind its name, a value that only
 // it takes, its own name where it is yes or no.
 func (p *prop) fill(t *tool, c *clause, a arguments, used map[int]bool) {
-	name := p.bare()
+	name := p.bareName()
 	for i := range c.words {
 		w := &c.words[i]
 		switch {
@@ -65,7 +65,7 @@ func (p *prop) fill(t *tool, c *clause, a arguments, used map[int]bool) {
 			a[p.name] = true
 			used[i] = true
 		case len(p.values) > 0 && w.class == filter:
-			k := slices.IndexFunc(p.values, func(v string) bool { return plain(v) == plain(w.text) })
+			k := slices.IndexFunc(p.values, func(v string) bool { return normalized(v) == normalized(w.text) })
 			if k >= 0 && p.takes("string") {
 				p.put(a, p.values[k])
 				used[i] = true
@@ -93,7 +93,7 @@ func (p *prop) put(a arguments, v string) {
 	a[p.name] = append(list, v)
 }
 
-// take gives a name that is left to an argument that has to be there.
+// take puts a name of the clause that no other argument has into an argument that has to be there.
 func (t *tool) take(p *prop, c *clause, a arguments, used map[int]bool) bool {
 	for i := range c.words {
 		if w := &c.words[i]; w.class == ident && !used[i] {
@@ -139,8 +139,8 @@ func (t *tool) order(c *clause, at int) []arguments {
 			if n, found := amount(p, text); found || p.required {
 				a[p.name] = n
 			}
-		case p.kind == "string" && (p.required || p.bare() == "message" || p.bare() == "text"):
-			if said := spoken(&rest); said != "" || p.required {
+		case p.kind == "string" && (p.required || p.bareName() == "message" || p.bareName() == "text"):
+			if said := textBehindTool(&rest); said != "" || p.required {
 				a[p.name] = said
 			}
 		}
@@ -165,9 +165,9 @@ func (t *tool) vary(a arguments, i int) {
 	}
 }
 
-// amount is the number that is said for an argument, in its unit.
+// amount returns the number that is said for an argument, in its unit.
 func amount(p *prop, text string) (n int64, found bool) {
-	name := p.bare()
+	name := p.bareName()
 	size := sized().FindStringSubmatch(text)
 	value, unit := 0.0, int64(1)
 	if size != nil {
@@ -209,8 +209,8 @@ func amount(p *prop, text string) (n int64, found bool) {
 	return n, false
 }
 
-// spoken is the text that stands behind the name of a tool.
-func spoken(c *clause) string {
+// textBehindTool returns the text that stands behind the name of a tool.
+func textBehindTool(c *clause) string {
 	for _, w := range c.words {
 		if w.quoted {
 			return w.text

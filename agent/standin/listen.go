@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// closeTimeout is how long Close lets answers come to their end.
+// closeTimeout bounds the wait of Close for answers to end.
 const closeTimeout = 2 * time.Second
 
 // Server is a stand-in that listens on the loopback interface.
@@ -54,10 +54,10 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// URL is where it listens, as clients want it: http://127.0.0.1:PORT/v1.
+// URL returns its address, as clients want it: http://127.0.0.1:PORT/v1.
 func (s *Server) URL() string { return "http://" + s.address + "/v1" }
 
-// Token is what clients have to send as their key.
+// Token returns the key that clients have to send.
 func (s *Server) Token() string { return s.o.Token }
 
 // Close ends it. Answers that take longer than two seconds are broken off.

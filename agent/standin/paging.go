@@ -12,15 +12,15 @@ import (
 )
 
 var (
-	// ofPage is how the gateway begins what it says of a page of a kept result.
-	ofPage  = lazy.Regexp(`\[plimsoll\] Page (\d+) of (\d+)(?: so far)?: ([^()\n]{1,120}) \(([^()\n]{1,60})\)`)
-	ofNext  = lazy.Regexp(`Next page: ([A-Za-z0-9_-]{1,64}) (\{[^{}\n]{1,300}\})`)
-	handle  = lazy.Regexp(`"handle":"([^"\\\s]{1,100})"`)
-	ownPage = lazy.Regexp(`PAGE (\d+) of (?:\d+ items \()?(\d+)`)
+	// pageNotice matches the beginning of the gateway's notice of a page of a kept result.
+	pageNotice = lazy.Regexp(`\[plimsoll\] Page (\d+) of (\d+)(?: so far)?: ([^()\n]{1,120}) \(([^()\n]{1,60})\)`)
+	nextNotice = lazy.Regexp(`Next page: ([A-Za-z0-9_-]{1,64}) (\{[^{}\n]{1,300}\})`)
+	handle     = lazy.Regexp(`"handle":"([^"\\\s]{1,100})"`)
+	ownPage    = lazy.Regexp(`PAGE (\d+) of (?:\d+ items \()?(\d+)`)
 )
 
-// kept is a page of a result that somebody keeps.
-type kept struct {
+// keptResult is a page of a result that somebody keeps.
+type keptResult struct {
 	page, pages int
 	what, size  string
 	pager       string // the tool that reads it, where it is named
@@ -29,18 +29,18 @@ type kept struct {
 }
 
 // keptIn reads what stands about a page behind a result.
-func keptIn(text string) (kept, bool) {
-	all := ofPage().FindAllStringSubmatchIndex(text, -1)
+func keptIn(text string) (keptResult, bool) {
+	all := pageNotice().FindAllStringSubmatchIndex(text, -1)
 	if len(all) == 0 {
-		return kept{}, false
+		return keptResult{}, false
 	}
 	last := all[len(all)-1]
 	said := text[last[0]:]
-	found := ofPage().FindStringSubmatch(said)
-	k := kept{what: found[3], size: found[4]}
+	found := pageNotice().FindStringSubmatch(said)
+	k := keptResult{what: found[3], size: found[4]}
 	k.page, _ = strconv.Atoi(found[1])
 	k.pages, _ = strconv.Atoi(found[2])
-	if next := ofNext().FindStringSubmatch(said); next != nil {
+	if next := nextNotice().FindStringSubmatch(said); next != nil {
 		k.pager = next[1]
 		_ = json.Unmarshal([]byte(next[2]), &k.more) // what is none has no page_size either
 	}
@@ -58,8 +58,8 @@ type listing struct {
 	page, pages int    // pages is 0 where it is not known
 }
 
-// listed tells which list a call showed.
-func (p *planner) listed(m made) (listing, bool) {
+// listOf returns the list that a call showed.
+func (p *planner) listOf(m madeCall) (listing, bool) {
 	if k, ok := keptIn(m.result); ok {
 		pager := p.tool(k.pager)
 		for i := range p.tools {
@@ -101,7 +101,7 @@ func (p *planner) listed(m made) (listing, bool) {
 
 // page plans the clause that asks for a page of what was listed before.
 func (p *planner) page(c *clause, t *turn) plan {
-	l, ok := p.before(t.before)
+	l, ok := p.lastList(t.before)
 	if !ok {
 		return plan{text: "No list was shown that has pages. Ask for one first, such as: " + p.example() + "."}
 	}
@@ -132,9 +132,9 @@ func (p *planner) page(c *clause, t *turn) plan {
 	return plan{calls: []call{{name: l.tool, arguments: l.with.json()}}, whole: true}
 }
 
-// before finds the list that was shown last: by its result, or where that is gone from the
+// lastList finds the list that was shown last: by its result, or where that is gone from the
 // conversation by the question.
-func (p *planner) before(ms []message) (listing, bool) {
+func (p *planner) lastList(ms []message) (listing, bool) {
 	results := map[string]string{}
 	page, pages := 1, 0
 	for i, m := range slices.Backward(ms) {
@@ -143,7 +143,7 @@ func (p *planner) before(ms []message) (listing, bool) {
 			results[m.callID] = m.text
 		case wire.RoleAssistant:
 			for _, c := range slices.Backward(m.calls) {
-				if l, ok := p.listed(made{call: c, result: results[c.id]}); ok {
+				if l, ok := p.listOf(madeCall{call: c, result: results[c.id]}); ok {
 					if l.pages == 0 && pages > 0 {
 						l.page, l.pages = page, pages
 					}
@@ -159,8 +159,8 @@ func (p *planner) before(ms []message) (listing, bool) {
 				if c.page != "" && len(c.stems) == 0 {
 					continue
 				}
-				for _, one := range p.one(&c, &turn{before: ms[:i]}).calls {
-					if l, ok := p.listed(made{call: one}); ok {
+				for _, one := range p.planClause(&c, &turn{before: ms[:i]}).calls {
+					if l, ok := p.listOf(madeCall{call: one}); ok {
 						l.page, l.pages = page, pages
 						return l, true
 					}
@@ -171,7 +171,7 @@ func (p *planner) before(ms []message) (listing, bool) {
 	return listing{}, false
 }
 
-// example is a question that leads to a call.
+// example returns a question that leads to a call.
 func (p *planner) example() string {
 	for i := range p.tools {
 		if p.tools[i].lister && len(p.tools[i].stems) > 0 && p.tools[i].prop("page") != nil {
@@ -181,7 +181,7 @@ func (p *planner) example() string {
 	return `"list all …"`
 }
 
-// help says what the stand-in is, and what it can do with these tools.
+// help describes the stand-in, and what it can do with these tools.
 func (p *planner) help() string {
 	var b strings.Builder
 	b.WriteString("I am " + Model + ": not a language model, but a stand-in that goes by the words of a question. ")

@@ -11,15 +11,15 @@ import (
 const (
 	// maxCalls bounds the calls of one step.
 	maxCalls = maxTools
-	// shownWhole is how many items are shown all at once, and shownRows how many of more.
+	// shownWhole is the number of items up to which all are shown at once, and shownRows the number shown of more.
 	shownWhole = 50
 	shownRows  = 20
 	// maxPolls bounds how often one job is asked after.
 	maxPolls = 1000
 )
 
-// made is a call of this turn with its result.
-type made struct {
+// madeCall is a call of this turn with its result.
+type madeCall struct {
 	call
 	result string
 	done   bool // there is a result
@@ -29,7 +29,7 @@ type made struct {
 type turn struct {
 	before   []message
 	question string
-	made     []made
+	made     []madeCall
 	said     string // words of the model behind all results
 }
 
@@ -41,7 +41,7 @@ type planner struct {
 }
 
 // reply answers a request.
-func (s *Standin) reply(a *asked) reply {
+func (s *Standin) reply(a *request) reply {
 	p := planner{tools: a.tools, single: a.single, loop: s.o.Loop}
 	r := p.answer(a.messages)
 	if n := len(r.calls); n > 0 && take(&s.malformedLeft) {
@@ -107,7 +107,7 @@ func turnOf(ms []message) (turn, bool) {
 			}
 			for _, c := range m.calls {
 				places[c.id] = len(t.made)
-				t.made = append(t.made, made{call: c})
+				t.made = append(t.made, madeCall{call: c})
 			}
 		case wire.RoleTool:
 			if i, ok := places[m.callID]; ok {
@@ -118,13 +118,13 @@ func turnOf(ms []message) (turn, bool) {
 	return t, true
 }
 
-// notice tells whether what stands in a user's place is about the steps and not a question.
+// notice reports whether what stands in a user's place is about the steps and not a question.
 func notice(text string) bool {
 	lower := strings.ToLower(text[:min(len(text), 2<<10)])
 	return slices.ContainsFunc([]string{"step", "tool", "repeat", "same call", "with what", "limit"}, func(w string) bool { return strings.Contains(lower, w) })
 }
 
-// asksForSummary tells whether the model is to write down a conversation for later.
+// asksForSummary reports whether the model is to write down a conversation for later.
 func asksForSummary(ms []message) bool {
 	if len(ms) == 0 || ms[0].role != wire.RoleSystem {
 		return false
@@ -137,7 +137,7 @@ func (p *planner) continued(ms []message) (string, bool) {
 	end, part := len(ms), ""
 	for end > 0 {
 		m := ms[end-1]
-		if m.role == wire.RoleUser && (end < 2 || !goesOn(m.text) || ms[end-2].role != wire.RoleAssistant) {
+		if m.role == wire.RoleUser && (end < 2 || !asksToContinue(m.text) || ms[end-2].role != wire.RoleAssistant) {
 			break
 		}
 		if m.role == wire.RoleAssistant {
@@ -169,7 +169,7 @@ func (p *planner) continued(ms []message) (string, bool) {
 	return rest, ok && rest != ""
 }
 
-func goesOn(text string) bool {
+func asksToContinue(text string) bool {
 	if len(text) > 1<<10 {
 		return false
 	}
@@ -177,7 +177,7 @@ func goesOn(text string) bool {
 	return slices.ContainsFunc([]string{"continue", "go on", "rest", "left off", "cut", "broke off", "carry on"}, func(w string) bool { return strings.Contains(lower, w) })
 }
 
-// plan is what a question leads to: calls, or words where none is needed.
+// plan is the planner's answer to a question: calls, or words where none is needed.
 type plan struct {
 	calls []call
 	count bool // only how many are asked for
@@ -188,7 +188,7 @@ type plan struct {
 func (p *planner) plan(t *turn) plan {
 	var all plan
 	for _, c := range read(t.question, p.tools) {
-		one := p.one(&c, t)
+		one := p.planClause(&c, t)
 		all.calls = append(all.calls, one.calls...)
 		all.count = all.count || one.count
 		all.whole = all.whole || one.whole
@@ -203,10 +203,10 @@ func (p *planner) plan(t *turn) plan {
 	return all
 }
 
-// next is what is still to be called.
+// next returns the calls that are still to be made.
 func (p *planner) next(t *turn, planned plan) []call {
 	if p.loop && slices.Contains(stemsOf(t.question[:min(len(t.question), maxQuestion)]), "loop") {
-		return p.around(t, planned)
+		return p.loopCalls(t, planned)
 	}
 	done := map[[2]string]int{}
 	for _, m := range t.made {
@@ -223,12 +223,12 @@ func (p *planner) next(t *turn, planned plan) []call {
 	if len(left) > 0 {
 		return left
 	}
-	return p.further(t, planned)
+	return p.followUps(t, planned)
 }
 
-// around repeats: one call each step where there are several, so that they alternate, and
+// loopCalls repeats: one call each step where there are several, so that they alternate, and
 // another argument each time where that is asked for.
-func (p *planner) around(t *turn, planned plan) []call {
+func (p *planner) loopCalls(t *turn, planned plan) []call {
 	calls := planned.calls
 	if len(calls) == 0 {
 		for i := range p.tools {
@@ -252,15 +252,15 @@ func (p *planner) around(t *turn, planned plan) []call {
 	return []call{c}
 }
 
-// further is what the results lead to: the next step of a job, all of a short list, a
+// followUps returns the calls that follow from the results: the next step of a job, all of a short list, a
 // search for what was not found by its name.
-func (p *planner) further(t *turn, planned plan) []call {
+func (p *planner) followUps(t *turn, planned plan) []call {
 	if len(t.made) == 0 {
 		return nil
 	}
 	last := t.made[len(t.made)-1]
 	v, _, whole := readValue(last.result)
-	if whole && v.is("false", "done") && len(t.made) < maxPolls {
+	if whole && v.equals("false", "done") && len(t.made) < maxPolls {
 		return []call{last.call}
 	}
 	var more []call
@@ -273,22 +273,22 @@ func (p *planner) further(t *turn, planned plan) []call {
 		total, known := v.number("pagination", "total_items")
 		size := one.prop("page_size")
 		var a arguments
-		if size == nil || !known || total > shownWhole || !v.is("true", "pagination", "has_next") || json.Unmarshal([]byte(m.arguments), &a) != nil || a[size.name] != nil {
+		if size == nil || !known || total > shownWhole || !v.equals("true", "pagination", "has_next") || json.Unmarshal([]byte(m.arguments), &a) != nil || a[size.name] != nil {
 			continue
 		}
 		a[size.name] = total
-		if c := (call{name: m.name, arguments: a.json()}); !t.has(c) {
+		if c := (call{name: m.name, arguments: a.json()}); !t.contains(c) {
 			more = append(more, c)
 		}
 	}
 	if len(more) == 0 && len(planned.calls) == 1 && len(t.made) == 1 && failed(last.result) {
-		return p.instead(t, planned.calls[0])
+		return p.searchInstead(t, planned.calls[0])
 	}
 	return more
 }
 
-// instead searches for a name that a tool did not know.
-func (p *planner) instead(t *turn, c call) []call {
+// searchInstead searches for a name that a tool did not know.
+func (p *planner) searchInstead(t *turn, c call) []call {
 	one := p.tool(c.name)
 	var a arguments
 	if one == nil || one.lister || one.finder || one.pager || json.Unmarshal([]byte(c.arguments), &a) != nil {
@@ -301,7 +301,7 @@ func (p *planner) instead(t *turn, c call) []call {
 		}
 		for i := range p.tools {
 			if f := &p.tools[i]; f.finder && f.covers(one.stems) {
-				if found := f.search(&clause{}, name); !t.has(found) {
+				if found := f.search(&clause{}, name); !t.contains(found) {
 					return []call{found}
 				}
 			}
@@ -310,11 +310,11 @@ func (p *planner) instead(t *turn, c call) []call {
 	return nil
 }
 
-func (t *turn) has(c call) bool {
-	return slices.ContainsFunc(t.made, func(m made) bool { return key(m.call) == key(c) })
+func (t *turn) contains(c call) bool {
+	return slices.ContainsFunc(t.made, func(m madeCall) bool { return key(m.call) == key(c) })
 }
 
-// key tells calls apart that are spelled differently and mean the same.
+// key returns the same for calls that are spelled differently and mean the same.
 func key(c call) [2]string {
 	var a arguments
 	if json.Unmarshal([]byte(c.arguments), &a) == nil {

@@ -27,7 +27,7 @@ type word struct {
 	class  class
 }
 
-// class is what a word is to the planner.
+// class is the role of a word in a question.
 type class byte
 
 const (
@@ -57,7 +57,7 @@ var verbs = map[string]string{
 	"information": verbDetail, "explain": verbDetail, "why": verbDetail, "wrong": verbDetail, "status": verbDetail, "state": verbDetail,
 }
 
-var littles = sync.OnceValue(func() map[string]bool {
+var fillerWords = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for w := range strings.FieldsSeq(`a an the of in on for to at by from with without me my us our your i it its this that these those there here them
 		is are was were be been am do does did has have had can could would will should may might must not no any some please kindly now currently
@@ -86,11 +86,11 @@ type clause struct {
 	all   bool
 	page  string // a number, or first, next, previous, last
 	stems []string
-	// plain says that there is nothing in it that could stand alone.
+	// plain is set when there is nothing in it that could stand alone.
 	plain bool
 }
 
-// text is the clause as it was, but for spaces.
+// text returns the clause as it was, but for spaces.
 func (c *clause) text() string {
 	var all []string
 	for _, w := range c.words {
@@ -99,8 +99,8 @@ func (c *clause) text() string {
 	return strings.Join(all, " ")
 }
 
-// of are the words of a class.
-func (c *clause) of(is class) []string {
+// wordsOf returns the words of a class.
+func (c *clause) wordsOf(is class) []string {
 	var all []string
 	for _, w := range c.words {
 		if w.class == is {
@@ -193,7 +193,7 @@ func unquote(text string) (inside, rest string, ok bool) {
 	return inside, rest, true
 }
 
-// classify says what each word is.
+// classify sets the class of each word.
 func (c *clause) classify(tools []tool) {
 	c.verb, c.all, c.page, c.stems, c.plain = "", false, "", nil, true
 	about, values := subjects(tools)
@@ -217,7 +217,7 @@ func (c *clause) classify(tools []tool) {
 			w.class = ident
 		case numeric().MatchString(w.text):
 			w.class = number
-		case values[plain(w.text)]:
+		case values[normalized(w.text)]:
 			w.class = filter
 		case isVerb:
 			w.class = verb
@@ -233,7 +233,7 @@ func (c *clause) classify(tools []tool) {
 			if w.stem == "resource" {
 				c.stems = append(c.stems, "tree")
 			}
-		case littles()[w.lower]:
+		case fillerWords()[w.lower]:
 			w.class = little
 		case identifier(w.text):
 			w.class = ident
@@ -245,7 +245,7 @@ func (c *clause) classify(tools []tool) {
 			c.plain = false
 		}
 	}
-	c.named()
+	c.classifyNames()
 	if found := pageOf().FindStringSubmatch(c.text()); found != nil {
 		c.plain = false
 		switch word := strings.ToLower(found[2]); {
@@ -261,8 +261,8 @@ func (c *clause) classify(tools []tool) {
 	}
 }
 
-// named makes a name of what stands behind the word for one thing: "project default".
-func (c *clause) named() {
+// classifyNames makes a name of what stands behind the word for one thing: "project default".
+func (c *clause) classifyNames() {
 	for i := 1; i < len(c.words); i++ {
 		before, w := &c.words[i-1], &c.words[i]
 		one := before.class == subject && before.lower == before.stem || before.lower == "called" || before.lower == "named"
@@ -272,7 +272,7 @@ func (c *clause) named() {
 	}
 }
 
-// subjects are what the tools are about, and the values that their arguments take.
+// subjects returns the words for the subjects of the tools, and the values that their arguments take.
 func subjects(tools []tool) (about, values map[string]bool) {
 	about, values = map[string]bool{}, map[string]bool{}
 	for i := range tools {
@@ -285,7 +285,7 @@ func subjects(tools []tool) (about, values map[string]bool) {
 		for _, p := range tools[i].props {
 			for _, v := range p.values {
 				if v != "none" {
-					values[plain(v)] = true
+					values[normalized(v)] = true
 				}
 			}
 		}
@@ -293,8 +293,8 @@ func subjects(tools []tool) (about, values map[string]bool) {
 	return about, values
 }
 
-// plain is a value without case and punctuation.
-func plain(text string) string {
+// normalized returns a value without case and punctuation.
+func normalized(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)
@@ -303,7 +303,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// identifier tells whether a word looks like a name that a machine gave or takes.
+// identifier reports whether a word looks like a name that a machine gave or takes.
 func identifier(text string) bool {
 	letters, marks := false, false
 	for i, r := range text {

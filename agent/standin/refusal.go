@@ -18,7 +18,7 @@ type refusal struct {
 	after                   time.Duration
 }
 
-func bad(param, format string, args ...any) *refusal {
+func badRequest(param, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, kind: "invalid_request_error", param: param, text: fmt.Sprintf(format, args...)}
 }
 
@@ -35,7 +35,7 @@ func overloaded(why string, after time.Duration) *refusal {
 
 // tooLong is OpenAI's own sentence about a window.
 func tooLong(window, input int) *refusal {
-	r := bad("messages", "This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", window, input)
+	r := badRequest("messages", "This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", window, input)
 	r.code = "context_length_exceeded"
 	return r
 }

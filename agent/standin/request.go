@@ -13,11 +13,11 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// maxTools is how many tools OpenAI takes in one request.
+// maxTools bounds the tools in one request, as OpenAI does.
 const maxTools = 128
 
-// asked is a request that was understood.
-type asked struct {
+// request is a request that was understood.
+type request struct {
 	digest   string // of the body: ids are made of it, so that the same request has the same answer
 	stream   bool
 	usage    bool // a streamed answer ends with the usage
@@ -39,7 +39,7 @@ type message struct {
 // call is a call of a tool; its arguments are JSON when they are made here.
 type call struct{ id, name, arguments string }
 
-// fields are what is read of a request beside its messages.
+// fields are the members of a request that are read beside its messages.
 type fields struct {
 	Model         *string `json:"model"`
 	Stream        bool    `json:"stream"`
@@ -69,31 +69,31 @@ type declared struct {
 var toolName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // read holds a request to the rules of the protocol and to the window.
-func (s *Standin) read(body []byte) (*asked, *refusal) {
+func (s *Standin) read(body []byte) (*request, *refusal) {
 	if err := wire.Validate(wire.Chat, body); err != nil {
 		invalid, ok := errors.AsType[*wire.Invalid](err)
 		if !ok {
-			return nil, bad("", "We could not parse the JSON body of your request.")
+			return nil, badRequest("", "We could not parse the JSON body of your request.")
 		}
 		switch invalid.Rule {
 		case wire.RuleOrphanCall, wire.RuleOrphanResult, wire.RuleAdjacency, wire.RuleDuplicateCall, wire.RuleDuplicateResult:
 			s.orphaned.Add(1)
 		}
-		return nil, bad("messages", "%s", invalid.ProviderText(wire.Chat))
+		return nil, badRequest("messages", "%s", invalid.ProviderText(wire.Chat))
 	}
 	view, err := wire.Parse(wire.Chat, body)
 	if err != nil {
-		return nil, bad("", "The request cannot be read: %v.", err)
+		return nil, badRequest("", "The request cannot be read: %v.", err)
 	}
 	var f fields
 	if err := json.Unmarshal(body, &f); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, bad(wrong.Field, "Invalid type for '%.100s': got %s.", wrong.Field, wrong.Value)
+			return nil, badRequest(wrong.Field, "Invalid type for '%.100s': got %s.", wrong.Field, wrong.Value)
 		}
-		return nil, bad("", "We could not parse the JSON body of your request.")
+		return nil, badRequest("", "We could not parse the JSON body of your request.")
 	}
 	sum := sha256.Sum256(body)
-	a := &asked{digest: hex.EncodeToString(sum[:12]), stream: f.Stream, usage: f.StreamOptions != nil && f.StreamOptions.IncludeUsage, single: f.ParallelCalls != nil && !*f.ParallelCalls}
+	a := &request{digest: hex.EncodeToString(sum[:12]), stream: f.Stream, usage: f.StreamOptions != nil && f.StreamOptions.IncludeUsage, single: f.ParallelCalls != nil && !*f.ParallelCalls}
 	if r := a.take(&f); r != nil {
 		return nil, r
 	}
@@ -117,24 +117,24 @@ func (s *Standin) read(body []byte) (*asked, *refusal) {
 }
 
 // take reads what a request has beside its messages.
-func (a *asked) take(f *fields) *refusal {
+func (a *request) take(f *fields) *refusal {
 	switch {
 	case f.Model == nil || *f.Model == "":
-		return bad("model", "you must provide a model parameter")
+		return badRequest("model", "you must provide a model parameter")
 	case *f.Model != Model:
 		return noModel(*f.Model)
 	case f.N != nil && *f.N != 1:
-		return bad("n", "Unsupported value: 'n' is %v here; only 1 is supported.", *f.N)
+		return badRequest("n", "Unsupported value: 'n' is %v here; only 1 is supported.", *f.N)
 	case f.StreamOptions != nil && !f.Stream:
-		return bad("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+		return badRequest("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
 	case f.ResponseFormat != nil && f.ResponseFormat.Type != "text":
-		return bad("response_format", "Unsupported value: %.40q; this stand-in answers with text.", f.ResponseFormat.Type)
+		return badRequest("response_format", "Unsupported value: %.40q; this stand-in answers with text.", f.ResponseFormat.Type)
 	case len(f.Tools) > maxTools:
-		return bad("tools", "Invalid 'tools': array too long. Expected an array with maximum length %d, but got an array with length %d instead.", maxTools, len(f.Tools))
+		return badRequest("tools", "Invalid 'tools': array too long. Expected an array with maximum length %d, but got an array with length %d instead.", maxTools, len(f.Tools))
 	}
 	for param, most := range map[string]*float64{"max_tokens": f.MaxTokens, "max_completion_tokens": f.MaxOutput} {
 		if most != nil && (*most < 1 || *most != math.Trunc(*most)) {
-			return bad(param, "Invalid '%s': integer of at least 1 expected, but got %v instead.", param, *most)
+			return badRequest(param, "Invalid '%s': integer of at least 1 expected, but got %v instead.", param, *most)
 		}
 	}
 	only, none, r := choice(f.ToolChoice)
@@ -146,23 +146,23 @@ func (a *asked) take(f *fields) *refusal {
 		name := d.Function.Name
 		switch {
 		case d.Type != "function":
-			return bad(fmt.Sprintf("tools[%d].type", i), "Invalid value: %.40q. Supported values are: 'function'.", d.Type)
+			return badRequest(fmt.Sprintf("tools[%d].type", i), "Invalid value: %.40q. Supported values are: 'function'.", d.Type)
 		case !toolName().MatchString(name):
-			return bad(fmt.Sprintf("tools[%d].function.name", i), "Invalid 'tools[%d].function.name': %.80q. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' with at most 64 characters.", i, name)
+			return badRequest(fmt.Sprintf("tools[%d].function.name", i), "Invalid 'tools[%d].function.name': %.80q. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' with at most 64 characters.", i, name)
 		case names[name]:
-			return bad("tools", "Tool names must be unique; %q is there twice.", name)
+			return badRequest("tools", "Tool names must be unique; %q is there twice.", name)
 		}
 		names[name] = true
 		t, err := newTool(name, d.Function.Description, d.Function.Parameters)
 		if err != nil {
-			return bad(fmt.Sprintf("tools[%d].function.parameters", i), "Invalid schema for function '%s': %v", name, err)
+			return badRequest(fmt.Sprintf("tools[%d].function.parameters", i), "Invalid schema for function '%s': %v", name, err)
 		}
 		if !none && (only == "" || only == name) {
 			a.tools = append(a.tools, t)
 		}
 	}
 	if only != "" && !names[only] {
-		return bad("tool_choice", "Tool choice '%.64s' not found in 'tools' parameter.", only)
+		return badRequest("tool_choice", "Tool choice '%.64s' not found in 'tools' parameter.", only)
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func choice(raw json.RawMessage) (only string, none bool, r *refusal) {
 	if json.Unmarshal(raw, &one) == nil && one.Type == "function" && one.Function.Name != "" {
 		return one.Function.Name, false, nil
 	}
-	return "", false, bad("tool_choice", "Invalid value for 'tool_choice': %.80s. Supported are 'none', 'auto', 'required' and a function.", raw)
+	return "", false, badRequest("tool_choice", "Invalid value for 'tool_choice': %.80s. Supported are 'none', 'auto', 'required' and a function.", raw)
 }
 
 // messagesOf reads the messages out of the view of a request.

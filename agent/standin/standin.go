@@ -35,7 +35,7 @@ const (
 	MaxHeld       = 256 * limit.MiB
 	// maxDelay bounds Options.Delay.
 	maxDelay = time.Minute
-	// bodyTimeout is how long a client may take to send a request, writeTimeout how long to
+	// bodyTimeout bounds the time for a client to send a request, writeTimeout the time to
 	// take a piece of the answer.
 	bodyTimeout  = time.Minute
 	writeTimeout = 30 * time.Second
@@ -43,7 +43,7 @@ const (
 
 // Options configure a stand-in. The zero value answers at once and behaves.
 type Options struct {
-	// Window is how many tokens a request may have, with its answer; 0 means DefaultWindow,
+	// Window bounds a request with its answer, in tokens; 0 means DefaultWindow,
 	// below 0 there is no limit.
 	Window int
 	// Delay is kept between the pieces of a streamed answer, at most a minute.
@@ -55,14 +55,14 @@ type Options struct {
 
 	// Loop makes questions with the word "loop" repeat their calls for ever.
 	Loop bool
-	// Busy is how many requests are answered with 429 before the first is served; After is
-	// how long those ask to wait.
+	// Busy is the number of requests that are answered with 429 before the first is served; After is
+	// the pause that those ask for.
 	Busy  int
 	After time.Duration
-	// Malformed is how many answers with calls have arguments that are no JSON, in the last
-	// of their calls.
+	// Malformed is the number of answers with calls whose last call has arguments that are no
+	// JSON.
 	Malformed int
-	// Cut is how many streamed answers break off in the middle of an event.
+	// Cut is the number of streamed answers that break off in the middle of an event.
 	Cut int
 }
 
@@ -102,7 +102,7 @@ func New(o Options) *Standin {
 	return s
 }
 
-// Stats tells the counts since New.
+// Stats returns the counts since New.
 func (s *Standin) Stats() Stats {
 	return Stats{
 		Running: int(s.running.Load()), Requests: s.requests.Load(), Answered: s.answered.Load(), Calls: s.calls.Load(),
@@ -110,7 +110,7 @@ func (s *Standin) Stats() Stats {
 	}
 }
 
-// take counts one down, and tells whether there was one.
+// take counts one down, and reports whether there was one.
 func take(n *atomic.Int64) bool {
 	for {
 		left := n.Load()

@@ -19,7 +19,7 @@ const (
 // meta are members that are about the answer and not of it.
 var meta = []string{"pagination", "next", "link", "argocd_base_url", "summary_only", "how_to_see_it", "left_out", "progress", "resources_searched", "searched_resource_types", "managedFields"}
 
-// counts are the totals that an answer has, the largest first.
+// counts returns the totals that an answer has, the largest first.
 func counts(v *value) string {
 	var b strings.Builder
 	say := func(name string, of *value) {
@@ -66,7 +66,7 @@ func counts(v *value) string {
 	return "\n" + b.String()
 }
 
-// lines are the members of an object that have a value of their own, by their paths.
+// lines returns the members of an object that have a value of their own, by their paths.
 func lines(v *value) string {
 	for inner := v.get("object"); inner != nil && inner.kind == '{'; { // a whole object, in a wrapper or two
 		if v = inner; len(v.members) != 1 {
@@ -98,7 +98,7 @@ func lines(v *value) string {
 	return strings.Join(all, "\n")
 }
 
-// tables are the lists of objects in an answer.
+// tables returns the lists of objects in an answer.
 func tables(v *value) string {
 	var b strings.Builder
 	n := 0
@@ -135,7 +135,7 @@ func tables(v *value) string {
 	return b.String()
 }
 
-// table is a list of objects, as Markdown. All of up to fifty are shown, and of more twenty.
+// table returns a list of objects, as Markdown. All of up to fifty are shown, and of more twenty.
 func table(list *value) string {
 	rows := list.items
 	if list.total > shownWhole {
@@ -159,7 +159,7 @@ func table(list *value) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// columnsOf are the members that tell rows apart: those that half of them have, and that
+// columnsOf returns the members that tell rows apart: those that half of them have, and that
 // are not the same in all.
 func columnsOf(rows []*value) []string {
 	type column struct {
@@ -203,7 +203,7 @@ func columnsOf(rows []*value) []string {
 	return names
 }
 
-// scalar is a value in a word or a line; "" is none, or an object, or a list of them.
+// scalar returns a value in a word or a line; "" is none, or an object, or a list of them.
 func scalar(v *value) string {
 	if v == nil {
 		return ""

@@ -30,10 +30,10 @@ type prop struct {
 	required          bool
 }
 
-// bare is the name without what some servers put in front of it.
-func (p *prop) bare() string { return strings.ToLower(strings.TrimPrefix(p.name, "param_")) }
+// bareName returns the name without what some servers put in front of it.
+func (p *prop) bareName() string { return strings.ToLower(strings.TrimPrefix(p.name, "param_")) }
 
-// takes tells whether values of that kind fit.
+// takes reports whether values of that kind fit.
 func (p *prop) takes(kind string) bool {
 	return p.kind == kind || p.kind == "array" && p.items == kind || kind == "integer" && p.kind == "number"
 }
@@ -121,14 +121,14 @@ func (t *tool) readSchema(parameters json.RawMessage) error {
 // prop finds an argument by its name, with or without what stands in front of it.
 func (t *tool) prop(name string) *prop {
 	for i := range t.props {
-		if t.props[i].bare() == name {
+		if t.props[i].bareName() == name {
 			return &t.props[i]
 		}
 	}
 	return nil
 }
 
-// query is the argument of a finder that says what to look for.
+// query returns the argument of a finder that takes the text to look for.
 func (t *tool) query() *prop {
 	for _, name := range []string{"query", "q", "pattern", "search", "text", "term", "keyword", "keywords"} {
 		if p := t.prop(name); p != nil && p.takes("string") {
@@ -138,7 +138,7 @@ func (t *tool) query() *prop {
 	return nil
 }
 
-// noun is what a tool's items are called, in the plural.
+// noun returns the plural noun for a tool's items.
 func (t *tool) noun() string {
 	if t.finder {
 		return "matches"

@@ -142,7 +142,7 @@ func (v *value) get(path ...string) *value {
 	return v
 }
 
-// str is a string member, "" when there is none.
+// str returns a string member, "" when there is none.
 func (v *value) str(path ...string) string {
 	if v = v.get(path...); v == nil || v.kind != '"' {
 		return ""
@@ -150,7 +150,7 @@ func (v *value) str(path ...string) string {
 	return v.text
 }
 
-// number is a member that is a whole number; ok tells whether it is there.
+// number returns a member that is a whole number; ok reports whether it is there.
 func (v *value) number(path ...string) (n int, ok bool) {
 	if v = v.get(path...); v == nil || v.kind != '0' {
 		return 0, false
@@ -159,8 +159,8 @@ func (v *value) number(path ...string) (n int, ok bool) {
 	return n, err == nil
 }
 
-// is tells whether a member is there and is that.
-func (v *value) is(what string, path ...string) bool {
+// equals reports whether a member is there and is that.
+func (v *value) equals(what string, path ...string) bool {
 	v = v.get(path...)
 	return v != nil && v.kind == '0' && v.text == what
 }

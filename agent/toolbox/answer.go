@@ -24,7 +24,7 @@ const (
 	maxData  = 2 << 10
 )
 
-// metaKey is where the gateway says what page of which result this is; see result.MetaKey.
+// metaKey is the key under which the gateway names the result and the page; see result.MetaKey.
 const metaKey = "plimsoll/result"
 
 // nothing stands for a result without content: models take an empty one for a mistake.
@@ -123,7 +123,7 @@ func (a *answer) refuse(s *jsonstream.Reader) error {
 	return s.Object(func(key string) error {
 		switch key {
 		case "message":
-			return word(s, a.refusal)
+			return readString(s, a.refusal)
 		case "code":
 			code := jsonstream.Clip{Max: 32}
 			err := s.Copy(&code)
@@ -147,8 +147,8 @@ func (a *answer) add(t *jsonstream.Clip) {
 	a.text.Full = a.text.Full || t.Full
 }
 
-// say adds a remark about content that is no text.
-func (a *answer) say(remark string) {
+// addRemark adds a remark about content that is no text.
+func (a *answer) addRemark(remark string) {
 	a.separate()
 	for _, r := range "[" + remark + "]" {
 		a.text.Rune(r)
@@ -161,7 +161,7 @@ func (a *answer) separate() {
 	}
 }
 
-// output is what the model is given. server is who answered.
+// output returns the output for the model. server is the one that answered.
 func (a *answer) output(server string) agent.Output {
 	if !a.result {
 		return agent.Output{Text: a.refused(server), Failed: true}
@@ -181,7 +181,7 @@ func (a *answer) output(server string) agent.Output {
 	return out
 }
 
-// refused says a JSON-RPC error in words.
+// refused puts a JSON-RPC error in words.
 func (a *answer) refused(server string) string {
 	text := string(a.refusal.Text)
 	if text == "" {
@@ -190,7 +190,7 @@ func (a *answer) refused(server string) string {
 	if a.code != "" {
 		text += fmt.Sprintf(" (code %s)", a.code)
 	}
-	// Where the gateway says what it kept the message has it in words.
+	// When the gateway reports there what it kept, the message has it in words.
 	if data := a.data.Whole(); data != "" && data != "null" && !strings.Contains(data, metaKey) {
 		text += ": " + data
 	}

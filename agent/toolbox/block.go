@@ -41,18 +41,18 @@ func (b *block) read(s *jsonstream.Reader, outer bool) error {
 		switch key {
 		case "type":
 			if outer {
-				return word(s, &b.kind)
+				return readString(s, &b.kind)
 			}
 		case "mimeType":
-			return word(s, &b.mime)
+			return readString(s, &b.mime)
 		case "uri":
-			return word(s, &b.uri)
+			return readString(s, &b.uri)
 		case "name":
-			return word(s, &b.name)
+			return readString(s, &b.name)
 		case "title":
-			return word(s, &b.title)
+			return readString(s, &b.title)
 		case "description":
-			return word(s, &b.description)
+			return readString(s, &b.description)
 		case "text":
 			if s.Is('"') {
 				b.hasText = true
@@ -77,7 +77,7 @@ func (b *block) read(s *jsonstream.Reader, outer bool) error {
 	})
 }
 
-// render adds the block: its text, or what it is where that is no text.
+// render adds the block: its text, or a description where it is no text.
 func (b *block) render(a *answer) {
 	kind, size := string(b.kind.Text), limit.Bytes(b.data).Human()
 	const hidden = ": it cannot be shown here"
@@ -85,26 +85,26 @@ func (b *block) render(a *answer) {
 	case kind == "text":
 		a.add(&b.text)
 	case kind == "resource_link":
-		remark := listed("resource", first(b.title, b.name), string(b.uri.Text), string(b.mime.Text), b.size)
+		remark := joinFacts("resource", firstText(b.title, b.name), string(b.uri.Text), string(b.mime.Text), b.size)
 		if about := string(b.description.Text); about != "" {
 			remark += ": " + about
 		}
-		a.say(remark)
+		a.addRemark(remark)
 	case b.hasText:
 		if uri := string(b.uri.Text); uri != "" {
-			a.say("resource, " + uri)
+			a.addRemark("resource, " + uri)
 		}
 		a.add(&b.text)
 	case kind == "image", kind == "audio":
-		a.say(listed(kind, string(b.mime.Text), size) + hidden)
+		a.addRemark(joinFacts(kind, string(b.mime.Text), size) + hidden)
 	case b.hasData:
-		a.say(listed("data", string(b.uri.Text), string(b.mime.Text), size) + hidden)
+		a.addRemark(joinFacts("data", string(b.uri.Text), string(b.mime.Text), size) + hidden)
 	default:
-		a.say(fmt.Sprintf("content of the kind %q", kind) + hidden)
+		a.addRemark(fmt.Sprintf("content of the kind %q", kind) + hidden)
 	}
 }
 
-func first(all ...jsonstream.Clip) string {
+func firstText(all ...jsonstream.Clip) string {
 	for _, c := range all {
 		if len(c.Text) > 0 {
 			return string(c.Text)
@@ -113,8 +113,8 @@ func first(all ...jsonstream.Clip) string {
 	return ""
 }
 
-// listed joins what is there.
-func listed(what string, facts ...string) string {
+// joinFacts joins what is there.
+func joinFacts(what string, facts ...string) string {
 	var b strings.Builder
 	b.WriteString(what)
 	for _, f := range facts {
@@ -125,8 +125,8 @@ func listed(what string, facts ...string) string {
 	return b.String()
 }
 
-// word takes a string, and steps over any other value.
-func word(r *jsonstream.Reader, to *jsonstream.Clip) error {
+// readString takes a string, and steps over any other value.
+func readString(r *jsonstream.Reader, to *jsonstream.Clip) error {
 	if r.Is('"') {
 		return r.Text(to)
 	}

@@ -18,9 +18,9 @@ import (
 const (
 	// MaxChunk bounds what a chunk function is given at once, in bytes.
 	MaxChunk = 4 << 10
-	// maxNews is how many words about a call's progress wait to be told.
+	// maxProgressTexts bounds the texts about a call's progress that wait to be passed on.
 	maxProgressTexts = 16
-	// noteRoom is what stands beside a page at most, in bytes.
+	// noteRoom bounds the text beside a page, in bytes.
 	noteRoom = 8 * limit.KiB
 )
 
@@ -76,7 +76,7 @@ func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (a
 			b.count.cancelled.Add(1)
 			return agent.Output{}, context.Cause(ctx)
 		}
-		l, name = b.keptBy(e, c.Arguments)
+		l, name = b.findKeeper(e, c.Arguments)
 	}
 	out, err := l.call(ctx, name, c.Arguments, chunk)
 	switch {
@@ -92,8 +92,8 @@ func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (a
 	return out, nil
 }
 
-// keptBy finds the server that a kept result came from, so that the result can be refreshed, and the name of the tool there.
-func (b *Toolbox) keptBy(e *entry, arguments string) (*serverSession, string) {
+// findKeeper finds the server that a kept result came from, so that the result can be refreshed, and the name of the tool there.
+func (b *Toolbox) findKeeper(e *entry, arguments string) (*serverSession, string) {
 	handle, _ := rawjson.Text([]byte(arguments), "handle")
 	kept, err := b.spool.Read(b.principal, handle)
 	if err != nil {
@@ -109,7 +109,7 @@ func (b *Toolbox) keptBy(e *entry, arguments string) (*serverSession, string) {
 		names, reads := l.names, l.reads
 		l.mu.Unlock()
 		if reads {
-			return l, named(names, e.role)
+			return l, addedName(names, e.role)
 		}
 	}
 	return e.session, e.name
@@ -217,7 +217,7 @@ func (w *pendingCall) Done(err error) {
 	close(w.done)
 }
 
-// output is the result of the call.
+// output returns the result of the call.
 func (w *pendingCall) output(ctx context.Context) (agent.Output, error) {
 	switch {
 	case w.answer != nil:
@@ -232,7 +232,7 @@ func (w *pendingCall) output(ctx context.Context) (agent.Output, error) {
 	return agent.Output{Text: fmt.Sprintf("the MCP server %s ended without an answer to the call; whether it took effect is not known", w.l.name), Failed: true}, nil
 }
 
-// unreadable says that an answer is malformed or incomplete.
+// unreadable reports that an answer is malformed or incomplete.
 type unreadable struct {
 	server string
 	err    error
@@ -245,7 +245,7 @@ func (e *unreadable) Error() string {
 	return fmt.Sprintf("the answer of the MCP server %s cannot be read: %v; whether the call took effect is not known", e.server, e.err)
 }
 
-// Unwrap gives what is wrong.
+// Unwrap returns the cause.
 func (e *unreadable) Unwrap() error { return e.err }
 
 // pieces splits text into pieces of at most MaxChunk bytes, between characters.

@@ -30,7 +30,7 @@ type entry struct {
 	parsed any
 }
 
-// rules is the parsed schema that arguments are checked against; nil checks nothing.
+// rules returns the parsed schema that arguments are checked against; nil checks nothing.
 func (e *entry) rules() any {
 	e.once.Do(func() {
 		if e.schema != nil {
@@ -55,7 +55,7 @@ func (b *Toolbox) build() {
 		l.mu.Lock()
 		parts = append(parts, part{l, l.tools})
 		for role := pageRole; l.reads && role <= queryRole; role++ {
-			m.reserved = append(m.reserved, named(l.names, role))
+			m.reserved = append(m.reserved, addedName(l.names, role))
 		}
 		l.mu.Unlock()
 	}
@@ -117,7 +117,7 @@ func (m *catalogueBuilder) name(l *serverSession, t *tool, exact bool, at [2]int
 	if (l.prefix != "" || slices.Contains(m.reserved, t.name)) && !l.gateway.Named() {
 		full = l.name + gateway.Separator + t.name
 	}
-	name := plain(full)
+	name := toolName(full)
 	if exact != (name == full) {
 		return
 	}

@@ -14,7 +14,7 @@ const (
 	MaxArguments = 1 << 20
 	// maxSchema bounds a schema that is checked and shown to models, in bytes.
 	maxSchema = 64 << 10
-	// maxProblems is how many things that are wrong with a call are told at once.
+	// maxProblems bounds the faults of a call that are reported at once.
 	maxProblems = 5
 	// fuel bounds the work of one check: schemas are the servers', and some that are short
 	// take for ever. Beyond it what was not looked at counts as right.
@@ -23,7 +23,7 @@ const (
 	maxNesting = 64
 )
 
-// callFault says what is wrong with a call, for the model that made it.
+// callFault is the error of a call, for the model that made it.
 type callFault struct{ text string }
 
 func (f *callFault) Error() string { return f.text }
@@ -97,14 +97,14 @@ func (c *checker) problem(path, format string, args ...any) {
 	}
 }
 
-func (c *checker) spent(depth int) bool {
+func (c *checker) spendBudget(depth int) bool {
 	c.budget--
 	return c.budget < 0 || depth > maxNesting || len(c.problems) >= maxProblems
 }
 
 // value checks v against a schema.
 func (c *checker) value(path string, schema, v any, depth int) {
-	if c.spent(depth) {
+	if c.spendBudget(depth) {
 		return
 	}
 	s, ok := schema.(map[string]any)
@@ -115,7 +115,7 @@ func (c *checker) value(path string, schema, v any, depth int) {
 		return
 	}
 	if ref, ok := s["$ref"].(string); ok {
-		if target, ok := c.pointed(ref); ok {
+		if target, ok := c.resolvePointer(ref); ok {
 			c.value(path, target, v, depth+1)
 		}
 	}
@@ -125,7 +125,7 @@ func (c *checker) value(path string, schema, v any, depth int) {
 		c.problem(path, "is %s; it must be %s", described(v), anyOfTypes(wanted))
 		return
 	}
-	c.allowed(path, s, v)
+	c.checkEnum(path, s, v)
 	switch x := v.(type) {
 	case map[string]any:
 		c.object(path, s, x, depth)
@@ -139,8 +139,8 @@ func (c *checker) value(path string, schema, v any, depth int) {
 	c.combined(path, s, v, depth)
 }
 
-// allowed checks v against enum and const.
-func (c *checker) allowed(path string, s map[string]any, v any) {
+// checkEnum checks v against enum and const.
+func (c *checker) checkEnum(path string, s map[string]any, v any) {
 	values, ok := s["enum"].([]any)
 	if one, is := s["const"]; is {
 		values, ok = []any{one}, true
@@ -279,8 +279,8 @@ func (c *checker) combined(path string, s map[string]any, v any, depth int) {
 	}
 }
 
-// pointed follows a pointer within the schema.
-func (c *checker) pointed(ref string) (any, bool) {
+// resolvePointer follows a pointer within the schema.
+func (c *checker) resolvePointer(ref string) (any, bool) {
 	rest, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil, false

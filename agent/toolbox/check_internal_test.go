@@ -150,7 +150,7 @@ func FuzzTool(f *testing.F) {
 		if !ok {
 			return
 		}
-		name := plain(made.name)
+		name := toolName(made.name)
 		if name == "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 			t.Errorf("%q became %q", made.name, name)
 		}

@@ -28,11 +28,11 @@
 // A result is its texts, one below the other. Images, audio and other data are described
 // (kind, type, size) and not held; links to resources are named; structured content is shown
 // where there is no text; nothing is "(no output)". Errors of tools, of servers and of the way
-// to them are outputs that are marked as failed and say what happened.
+// to them are outputs that are marked as failed and describe the failure.
 //
 // # Before a call
 //
-// [Toolbox.Check] holds arguments against the schema and says what to mend: the nearest names
+// [Toolbox.Check] holds arguments against the schema and names the corrections: the nearest names
 // of a tool that is not there, the path of each argument that is wrong. It is milder than the
 // schema. What means the right thing ("20" for 20) and what it does not know it leaves to the
 // server; a schema that would take for ever costs a bounded number of steps.

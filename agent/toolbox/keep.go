@@ -10,17 +10,17 @@ import (
 // keptHandle is a handle as the note beside a page has it.
 var keptHandle = lazy.Regexp(`\{"handle":"(r_[0-9a-z]{8,64})"`)
 
-// maxKept is how much of a text is looked at for the note beside a page: it comes last.
+// maxKept bounds the end of a text in which the note beside a page is looked for: it comes last.
 const maxKept = 4 << 10
 
-// Keep keeps a result of a tool that leaves the window, and says how the model can read it again: a call in words. Of a page the result
+// Keep stores a result of a tool that leaves the window, and returns how the model can read it again: a call in words. Of a page the result
 // that it is of is named, which is kept already. It is "" where no connected server has tools for that, or the text could not be kept.
 func (b *Toolbox) Keep(tool, text string) string {
 	page := ""
 	for _, l := range b.sessions {
 		l.mu.Lock()
 		if l.reads {
-			page = named(l.names, pageRole)
+			page = addedName(l.names, pageRole)
 		}
 		l.mu.Unlock()
 		if page != "" {

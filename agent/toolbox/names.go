@@ -16,10 +16,10 @@ import (
 // clip cuts a text to at most most bytes, whole characters, and shows that it did.
 func clip(text string, maxBytes int) string { return limit.Short(text, maxBytes) }
 
-// plain makes a name of the letters that all providers of models take. short says that it
+// toolName makes a name of the letters that all providers of models take. short says that it
 // was too long: then it ends in a digest of itself, as behind a merged gateway, so that it
 // is the same every time.
-func plain(name string) string {
+func toolName(name string) string {
 	out := strings.Map(func(r rune) rune {
 		switch {
 		case r == '_', r == '-', '0' <= r && r <= '9', 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z':
@@ -74,7 +74,7 @@ func roleOf(n result.Names, name string) int {
 	return noRole
 }
 
-func named(n result.Names, role int) string {
+func addedName(n result.Names, role int) string {
 	return [...]string{"", n.Page, n.Search, n.Query}[role]
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Server is one MCP server. Exactly one of Command, URL, Peer and Gateway is given.
 type Server struct {
-	// Name is what it is called; "" takes it from the others.
+	// Name identifies the server; "" takes it from the others.
 	Name string
 	// Command is a program and its arguments, which speaks MCP on standard streams. It is
 	// started when the toolbox is made, and again after it has ended.
@@ -39,7 +39,7 @@ type Server struct {
 	Settings gateway.Settings
 }
 
-// name is what the server is called.
+// name returns the name of the server.
 func (s *Server) name() string {
 	switch {
 	case s.Name != "":

@@ -24,11 +24,11 @@ const (
 )
 
 const (
-	// staleWait is how long List waits for a list that has changed, before it gives the one
+	// staleWait bounds the wait of List for a list that has changed, before it gives the one
 	// that it has.
 	staleWait = 5 * time.Second
-	// staleAfter is how old a list may be before it is asked for again: not every server says
-	// when it changes.
+	// staleAfter is the age at which a list is asked for again: not every server reports
+	// its changes.
 	staleAfter = 10 * time.Minute
 )
 
@@ -267,7 +267,7 @@ func errorOf(answer []byte) string {
 	return clip(text, 300)
 }
 
-// failure says why there is no connection; nil when there is one.
+// failure returns why there is no connection; nil when there is one.
 func (l *serverSession) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -280,7 +280,7 @@ func (l *serverSession) failure() error {
 	return fmt.Errorf("the MCP server %s has not answered yet", l.name)
 }
 
-// currentPeer is the connection of the session; nil when there is none.
+// currentPeer returns the connection of the session; nil when there is none.
 func (l *serverSession) currentPeer() transport.Peer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -312,7 +312,7 @@ func (l *serverSession) close() error {
 	return err
 }
 
-// Instructions are what the servers say about how to use their tools, for a prompt: at most
+// Instructions returns the servers' instructions for their tools, for a prompt: at most
 // 2 KiB of each and 8 KiB in all. They are the servers' words and worth as much trust as these.
 func (b *Toolbox) Instructions() string {
 	var all strings.Builder

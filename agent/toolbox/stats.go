@@ -25,7 +25,7 @@ type Stats struct {
 	BadSchemas int64
 }
 
-// ServerStats tells of one server.
+// ServerStats are the counts of one server.
 type ServerStats struct {
 	Name  string
 	Tools int
@@ -34,7 +34,7 @@ type ServerStats struct {
 	Err error
 }
 
-// Stats tells the counts.
+// Stats returns the counts.
 func (b *Toolbox) Stats() Stats {
 	c := &b.count
 	s := Stats{

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// DefaultStart is how long servers may take to start and to list their tools.
+	// DefaultStart is the time for servers to start and to list their tools.
 	DefaultStart = 30 * time.Second
 	// MaxServers bounds the servers of a toolbox.
 	MaxServers = 64
@@ -28,11 +28,11 @@ const (
 	ownSpool = limit.GiB
 	// maxFunctionCalls bounds the calls of functions at one time.
 	maxFunctionCalls = 1024
-	// closeWait is how long Close waits for functions to return.
+	// closeWait bounds the wait of Close for functions to return.
 	closeWait = 5 * time.Second
 )
 
-// functionsName is what the functions are called in events and beside kept results.
+// functionsName is the name of the functions in events and beside kept results.
 const functionsName = "functions"
 
 // Options configure a [Toolbox]; the zero value is one without tools.
@@ -58,7 +58,7 @@ type Options struct {
 	// ByWindow gives the model what [agent.ResultRoom] says of a result, in the place of a page, of every server whose Settings have
 	// no Cap, and of a [Server].Gateway too.
 	ByWindow bool
-	// Start is how long New waits for the servers (DefaultStart).
+	// Start bounds the wait of New for the servers (DefaultStart).
 	Start time.Duration
 	// Journal takes the events of gateways and spool made here; nil takes none.
 	Journal *journal.Journal
@@ -87,12 +87,12 @@ type Toolbox struct {
 
 var _ agent.Tools = (*Toolbox)(nil)
 
-// ErrClosed says that the toolbox was closed.
+// ErrClosed reports that the toolbox was closed.
 var ErrClosed = errors.New("the toolbox is closed")
 
 // New starts the servers, lists their tools and returns them, until Start is over or ctx
 // ends; ctx is not kept. A server that does not answer costs its own tools and nothing else:
-// it is tried again with growing pauses, and [Toolbox.Stats] says what is wrong. It is an
+// it is tried again with growing pauses, and [Toolbox.Stats] holds the reason. It is an
 // error when none of them answers and there are no functions, and when the options are wrong.
 func New(ctx context.Context, o Options) (*Toolbox, error) {
 	b := &Toolbox{o: o, principal: o.Principal, spool: o.Spool, reading: make(chan struct{}, gateway.MaxReading)}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// maxShown is how much of a value is shown in what is said of it, in bytes.
+// maxShown bounds the part of a value that an error shows, in bytes.
 const maxShown = 80
 
 func typesOf(v any) []string {
@@ -36,7 +36,7 @@ func convertible(v any, types []string) (any, bool) {
 		return v, true
 	}
 	for _, t := range types {
-		if is(v, t) {
+		if isType(v, t) {
 			return v, true
 		}
 	}
@@ -46,7 +46,7 @@ func convertible(v any, types []string) (any, bool) {
 		case !slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, t):
 			return v, true
 		case ok && t != "string" && t != "null":
-			if said, err := parsed(text); err == nil && is(said, t) {
+			if said, err := parsed(text); err == nil && isType(said, t) {
 				return said, true
 			}
 		}
@@ -65,7 +65,7 @@ func parsed(text string) (any, error) {
 	return v, err
 }
 
-func is(v any, t string) bool {
+func isType(v any, t string) bool {
 	switch x := v.(type) {
 	case map[string]any:
 		return t == "object"
@@ -106,7 +106,7 @@ func sameText(text string, v, w any) bool {
 	return strings.Trim(text, `"`) == strings.Trim(compact(w), `"`)
 }
 
-// described says what a value is: its text and its type.
+// described describes a value: its text and its type.
 func described(v any) string {
 	switch x := v.(type) {
 	case map[string]any:
@@ -121,7 +121,7 @@ func described(v any) string {
 	return compact(v)
 }
 
-// anyOfTypes says types in words.
+// anyOfTypes puts types in words.
 func anyOfTypes(types []string) string {
 	var out []string
 	for _, t := range types {
@@ -140,7 +140,7 @@ func anyOfTypes(types []string) string {
 	return strings.Join(out, " or ")
 }
 
-// wantedOf says what a property that is missing would be.
+// wantedOf describes the value that a missing property should have.
 func wantedOf(schema any) string {
 	s, ok := schema.(map[string]any)
 	if !ok {
@@ -152,7 +152,7 @@ func wantedOf(schema any) string {
 	return ""
 }
 
-// compact is a value as JSON, cut.
+// compact returns a value as JSON, cut.
 func compact(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

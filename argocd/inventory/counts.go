@@ -22,27 +22,27 @@ type Counts struct {
 	Connection map[string]int `json:"connection,omitempty"`
 	// Projects are the ten with most matches, by count and then by name.
 	Projects []ProjectCount `json:"projects,omitempty"`
-	// OtherProjects is how many projects there are beside those, and InOtherProjects how
-	// many matches they have.
+	// OtherProjects counts the projects beside those, and InOtherProjects their
+	// matches.
 	OtherProjects   int `json:"other_projects,omitempty"`
 	InOtherProjects int `json:"in_other_projects,omitempty"`
 }
 
-// ProjectCount is how many matches one project has.
+// ProjectCount is the number of matches in one project.
 type ProjectCount struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
 }
 
 const (
-	// topProjects is how many projects are named.
+	// topProjects bounds the projects that are named.
 	topProjects = 10
-	// maxStatuses is how many values of a status are told apart. Argo CD has six; a server
+	// maxStatuses bounds the values of a status that are told apart. Argo CD has six; a server
 	// that sends others is believed that far.
 	maxStatuses = 32
 	// otherStatus counts what is beyond.
 	otherStatus = "other"
-	// maxNames is how many projects are counted in memory, about 400 KiB (with the longest
+	// maxNames bounds the projects counted in memory, about 400 KiB (with the longest
 	// names 1 MiB); beyond they are counted on the disk.
 	maxNames = 4096
 )
@@ -130,7 +130,7 @@ func (c *counter) counts() (*Counts, error) {
 		}
 		var name []byte
 		sum := 0
-		err := c.beyond.each(func(key, row []byte) error {
+		err := c.beyond.forEach(func(key, row []byte) error {
 			if !bytes.Equal(key, name) {
 				top.add(string(name), sum)
 				name, sum = bytes.Clone(key), 0
@@ -144,7 +144,7 @@ func (c *counter) counts() (*Counts, error) {
 		}
 		top.add(string(name), sum)
 	}
-	top.into(counts)
+	top.addTo(counts)
 	return counts, nil
 }
 
@@ -173,7 +173,7 @@ func (t *tally) add(name string, n int) {
 	}
 }
 
-func (t *tally) into(c *Counts) {
+func (t *tally) addTo(c *Counts) {
 	c.Projects = t.top
 	c.OtherProjects, c.InOtherProjects = t.projects-len(t.top), t.matches
 	for _, p := range t.top {
@@ -181,7 +181,7 @@ func (t *tally) into(c *Counts) {
 	}
 }
 
-// clone gives each caller counts of its own.
+// clone returns a copy, so that each caller has counts of its own.
 func (c *Counts) clone() *Counts {
 	if c == nil {
 		return nil

@@ -30,7 +30,7 @@
 //	 "sync":"OutOfSync","dest":"https://10.42.0.1:6443 shop-prod",
 //	 "repo":"https://git.example.net/shop.git","path":"deploy","rev":"main","operation":"Failed"}
 //
-//	dest       cluster (address, or name where that is what was given) and namespace, with
+//	dest       cluster (address, or name where only that was given) and namespace, with
 //	           a space between; where that would not be clear an object with server, name
 //	           and namespace
 //	rev        the target revision

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// entry is what lists and searches need to know of one object. Its texts lie in the bytes
+// entry holds the fields of one object for lists and searches. Its texts lie in the bytes
 // of the object, and are valid as long as those.
 type entry struct {
 	kind                     argocd.Kind
@@ -35,7 +35,7 @@ type entry struct {
 	namespaces               [][]byte
 }
 
-// source is where the manifests of an application come from. Those that a source hydrator
+// source is the origin of an application's manifests. Those that a source hydrator
 // writes are made of the dry ones.
 type source struct {
 	repo, path, chart, revision, ref []byte
@@ -43,7 +43,7 @@ type source struct {
 	hydrateTo                        []byte // the branch that is written, where that is not the one that is synced
 }
 
-// destination is where they go.
+// destination is the cluster and the namespace that manifests are deployed to.
 type destination struct{ server, name, namespace []byte }
 
 // read finds in an object of kind what an entry needs. That item is one JSON value has

@@ -17,7 +17,7 @@ func healths() []string {
 
 func syncs() []string { return []string{"Synced", "OutOfSync", "Unknown", "none"} }
 
-// filter is what the server cannot select by.
+// filter holds the criteria that the server cannot select by.
 type filter struct {
 	kind         argocd.Kind
 	health, sync []string
@@ -52,10 +52,10 @@ func filterOf(r ListRequest) (f filter, err error) {
 	if err != nil {
 		return f, err
 	}
-	if f.health, err = known("health", r.Health, healths()); err != nil {
+	if f.health, err = canonicalNames("health", r.Health, healths()); err != nil {
 		return f, err
 	}
-	if f.sync, err = known("sync", r.Sync, syncs()); err != nil {
+	if f.sync, err = canonicalNames("sync", r.Sync, syncs()); err != nil {
 		return f, err
 	}
 	if r.Cluster != "" {
@@ -83,11 +83,11 @@ func filterOf(r ListRequest) (f filter, err error) {
 	return f, nil
 }
 
-// sent is the part of a query that the server answers in full. Of several applications or
+// serverQuery returns the part of a query that the server answers in full. Of several applications or
 // clusters of one name it gives one only, which may be one that another filter or the rights
 // of the user then take away (FilterByNameP of util/argo, filterClustersByName), and it
 // compares the repository with that of the first source (FilterByRepoP).
-func sent(kind argocd.Kind, q argocd.Query) argocd.Query {
+func serverQuery(kind argocd.Kind, q argocd.Query) argocd.Query {
 	q.Repo, q.Server = "", ""
 	if kind != argocd.Applications || q.AppNamespace == "" { // in one namespace a name is one
 		q.Name = ""
@@ -103,8 +103,8 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// known gives the values as Argo CD spells them.
-func known(filter string, values, all []string) ([]string, error) {
+// canonicalNames gives the values as Argo CD spells them.
+func canonicalNames(filter string, values, all []string) ([]string, error) {
 	var list []string
 	for _, value := range values {
 		i := slices.IndexFunc(all, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(value)) })

@@ -10,10 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Source is what is listed: an *argocd.Client.
+// Source lists objects: an *argocd.Client.
 type Source interface {
 	Name() string
-	// Who tells apart what different credentials may see: answers are never shared between
+	// Who identifies the credential: answers are never shared between
 	// sources with another Who or URL.
 	Who() string
 	URL() string
@@ -25,22 +25,22 @@ type Options struct {
 	// Dir holds the scratch files. They are unlinked as soon as they are open, and have
 	// mode 0600. Empty is [os.TempDir].
 	Dir string
-	// SnapshotTTL is how long pages of one listing come from one reading; 0 reads the
+	// SnapshotTTL is the time that pages of one listing come from one reading; 0 reads the
 	// server for every page.
 	SnapshotTTL time.Duration
-	// MaxSnapshots is how many readings are kept; 0 is 32. The one used longest ago goes
+	// MaxSnapshots bounds the readings that are kept; 0 is 32. The one used longest ago goes
 	// first. Each has two open files.
 	MaxSnapshots int
-	// MaxSnapshotBytes is how much disk they have together; 0 is 512 MiB.
+	// MaxSnapshotBytes bounds their disk space together; 0 is 512 MiB.
 	MaxSnapshotBytes limit.Bytes
-	// MaxScratchBytes is how much disk everything has together, what is being sorted too;
+	// MaxScratchBytes bounds all disk space together, with that of sorts under way;
 	// 0 is 4 GiB. A listing that would take more is an error.
 	MaxScratchBytes limit.Bytes
 	// RunBytes is the memory of one sort; 0 is 2 MiB.
 	RunBytes limit.Bytes
-	// MaxMatches is how many matches a search may have; 0 is 1000. More are a [TooMany].
+	// MaxMatches bounds the matches of a search; 0 is 1000. More are a [TooMany].
 	MaxMatches int
-	// MaxSorts is how many passes are made at one time, the others wait; 0 is 8.
+	// MaxSorts bounds the passes at one time, the others wait; 0 is 8.
 	MaxSorts int
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time

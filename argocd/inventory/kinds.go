@@ -141,7 +141,7 @@ func (r *reader) applicationSetStatus(span rawjson.Span) {
 	r.e.applications = max(resources, said)
 }
 
-// maxNesting is how deep generators are looked into. Argo CD allows matrix and merge
+// maxNesting bounds the depth to which generators are read. Argo CD allows matrix and merge
 // inside of one another once: depth 3 in the words of generators, about 12 in those of JSON.
 const maxNesting = 64
 

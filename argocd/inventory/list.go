@@ -15,9 +15,9 @@ import (
 // namespace (clusters: by address).
 type ListRequest struct {
 	Kind argocd.Kind
-	// Query is what is selected by. What the server is known to step over (everything for
-	// projects, the name of application sets, projects of clusters) or not to do in full (names
-	// that several have, repositories of further sources) is selected here; what a kind does
+	// Query selects objects. The criteria that the server is known to ignore (all for
+	// projects, the name of application sets, projects of clusters) or to apply in part (names
+	// that several have, repositories of further sources) are applied here; one that a kind does
 	// not have at all is an error. Fields is set here.
 	Query argocd.Query
 	// Health and Sync keep objects with one of these statuses, in any case; "none" is the
@@ -72,7 +72,7 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	}
 	defer release()
 	w.fit(r.Fit, ans)
-	p, from, to, err := w.of(ans.total)
+	p, from, to, err := w.locate(ans.total)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	}, nil
 }
 
-// keyOf is a digest of a question and of who asks it.
+// keyOf returns a digest of a question and of who asks it.
 func keyOf(what string, src Source, parts ...any) string {
 	text, err := json.Marshal(append([]any{what, src.Who(), src.URL()}, parts...))
 	if err != nil {
@@ -120,7 +120,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 	defer c.close()
 	ans := &answer{}
 	n := 0
-	info, err := src.List(ctx, r.Kind, sent(r.Kind, r.Query), func(item []byte) error {
+	info, err := src.List(ctx, r.Kind, serverQuery(r.Kind, r.Query), func(item []byte) error {
 		n++
 		e, err := read(r.Kind, item)
 		if err != nil {
@@ -155,7 +155,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 	return ans, err
 }
 
-// notAnObject is the error for a list element that is not an object of its kind.
+// notAnObject returns the error for a list element that is not an object of its kind.
 func notAnObject(src Source, kind argocd.Kind, n int, err error) error {
 	return &argocd.Error{
 		Instance: src.Name(), Op: fmt.Sprintf("list %s", kind), Kind: argocd.Broken,

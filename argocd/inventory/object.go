@@ -42,7 +42,7 @@ func elements(item []byte, span rawjson.Span, each func(i int, value rawjson.Spa
 	return nil
 }
 
-// text is the string at span of item, without a copy where it has no escapes; nil when
+// text returns the string at span of item, without a copy where it has no escapes; nil when
 // there is no string.
 func text(item []byte, span rawjson.Span) []byte {
 	if span.Len() < 2 || item[span.Start] != '"' {
@@ -63,7 +63,7 @@ func texts(item []byte, span rawjson.Span) (list [][]byte, err error) {
 	return list, err
 }
 
-// count is how many elements the array at span of item has.
+// count returns the number of elements of the array at span of item.
 func count(item []byte, span rawjson.Span) (n int, err error) {
 	err = elements(item, span, func(int, rawjson.Span) { n++ })
 	return n, err
@@ -94,18 +94,18 @@ func (w *writer) raw(s string) { w.b = append(w.b, s...) }
 // text writes a string, if it is not empty.
 func (w *writer) text(key string, value []byte) {
 	if len(value) > 0 {
-		w.always(key, value)
+		w.textOrEmpty(key, value)
 	}
 }
 
-// always writes a string, an empty one too.
-func (w *writer) always(key string, value []byte) {
+// textOrEmpty writes a string, an empty one too.
+func (w *writer) textOrEmpty(key string, value []byte) {
 	w.key(key)
 	w.b = rawjson.Quote(w.b, short(value))
 }
 
 const (
-	// maxText is how much of one text a row has, in bytes. Names of Kubernetes have at most
+	// maxText bounds one text in a row, in bytes. Names of Kubernetes have at most
 	// 253, and a URL or path that is longer than this is none that anybody uses: without a
 	// bound, pages of what a damaged or hostile server sends would have any size.
 	maxText = 1 << 10
@@ -115,10 +115,10 @@ const (
 	maxName = 256
 )
 
-// short is a text as a row has it: whole, or its beginning and a mark.
+// short returns a text as a row has it: whole, or its beginning and a mark.
 func short(value []byte) []byte { return clip(value, maxText) }
 
-// clip gives at most most bytes of a text; what is longer ends in "…".
+// clip returns at most most bytes of a text; what is longer ends in "…".
 func clip(value []byte, maxLen int) []byte {
 	if len(value) <= maxLen {
 		return value
@@ -158,10 +158,10 @@ func (w *writer) strings(values [][]byte) {
 	w.raw("]")
 }
 
-// maxProse is how many characters of a text for people a row has.
+// maxProse bounds a text for people in a row, in characters.
 const maxProse = 120
 
-// maxRaw is how much of a text for people is looked at, in bytes. What follows could not be
+// maxRaw bounds the part of a text for people that is read, in bytes. What follows could not be
 // seen, but for the end of a credential that begins before.
 const maxRaw = 16 << 10
 
@@ -176,7 +176,7 @@ func displayText(value []byte) []byte {
 	return []byte(line)
 }
 
-// address is a URL without the password that it may hold. Argo CD accepts
+// address returns a URL without the password that it may hold. Argo CD accepts
 // https://user:password@host/repo as a repository, and shows it to everyone.
 func address(value []byte) []byte {
 	scheme := bytes.Index(value, []byte("://"))

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Pagination says where a page lies in all matches. The names are those that clients of
+// Pagination is the place of a page in all matches. The names are those that clients of
 // the tools know.
 type Pagination struct {
 	Page        int  `json:"page"`
@@ -22,7 +22,7 @@ type Pagination struct {
 const (
 	DefaultPageSize = 20
 	MaxPageSize     = 100
-	// OnePage is up to how many matches are all on one page when no size is given.
+	// OnePage is the number of matches up to which one page has all when no size is given.
 	OnePage = 50
 )
 
@@ -61,7 +61,7 @@ func (w *window) fit(fit Fit, ans *answer) {
 	}
 }
 
-// need is how many of the first rows hold the page.
+// need returns the number of first rows that a page takes to be filled.
 func (w window) need() int {
 	if w.page > math.MaxInt/w.size {
 		return allRows
@@ -72,8 +72,8 @@ func (w window) need() int {
 	return w.page * w.size
 }
 
-// of says where the page lies in total items, and which rows it has (from 0, before to).
-func (w window) of(total int) (p Pagination, from, to int, err error) {
+// locate returns the place of the page in total items, and its rows (from 0, before to).
+func (w window) locate(total int) (p Pagination, from, to int, err error) {
 	last := (total + w.size - 1) / w.size
 	if w.page > max(last, 1) {
 		return p, 0, 0, &NoPage{Page: w.page, Last: max(last, 1), TotalItems: total, Size: w.size}

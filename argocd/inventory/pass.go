@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/argocd"
 )
 
-// answer is what one pass found. It does not change any more.
+// answer is the result of one pass. It does not change any more.
 type answer struct {
 	table  *table
 	total  int // matches, of which the table may have the first only
@@ -45,11 +45,11 @@ type pass struct {
 // allRows is the need of a pass all of whose rows are wanted.
 const allRows = math.MaxInt
 
-// maxWaiting is how many different listings may wait for their turn. Callers bound it
+// maxWaiting bounds the different listings that may wait for their turn. Callers bound it
 // long before; it keeps a mistake of theirs from becoming one of ours.
 const maxWaiting = 1024
 
-// errClosed is what requests get once the inventory closes.
+// errClosed is the error of requests once the inventory closes.
 var errClosed = errors.New("the inventory is closed: the server is about to end")
 
 // runner reads a server, and keeps at least the first need rows.

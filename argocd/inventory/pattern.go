@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// MaxPattern is how long a pattern may be, in bytes.
+// MaxPattern bounds a pattern, in bytes.
 const MaxPattern = 1024
 
 // BadPattern is the error for a pattern that is no regular expression. It is never taken
@@ -42,7 +42,7 @@ func (e *BadPattern) Error() string {
 	return s
 }
 
-// pattern tells whether texts match.
+// pattern reports whether texts match.
 type pattern struct {
 	re *regexp.Regexp
 	// plain is the text, lower case with fold, of a pattern that is nothing else and is
@@ -121,7 +121,7 @@ func (p *pattern) match(text []byte) bool {
 	return p.re.Match(text)
 }
 
-// whole tells whether all of a text matches. A status is found by its word and by nothing less: "sync" is a part of the names that are
+// whole reports whether all of a text matches. A status is found by its word and by nothing less: "sync" is a part of the names that are
 // looked for, and of every status.
 func (p *pattern) whole(text []byte) bool {
 	switch {

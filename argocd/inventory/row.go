@@ -7,25 +7,25 @@ import (
 	"github.com/plimsoll/plimsoll/internal/secrets"
 )
 
-// maxSources is how many sources, and maxListed how many short values of other lists, a
-// row has. What is beyond is counted in the row.
+// maxSources bounds the sources, and maxListed the short values of other lists, in a
+// row. What is beyond is counted in the row.
 const (
 	maxSources = 20
 	maxListed  = 2
 )
 
-// row is the summary of an object: JSON, at most a few hundred bytes as a rule. A fresh
+// row returns the summary of an object: JSON, at most a few hundred bytes as a rule. A fresh
 // copy: it does not lie in the bytes of the object.
 func (e *entry) row() []byte {
 	w := &writer{b: make([]byte, 0, 512)}
 	w.raw("{")
-	w.always("name", e.name)
+	w.textOrEmpty("name", e.name)
 	switch e.kind {
 	case argocd.Applications:
 		w.text("namespace", e.namespace)
-		w.always("project", e.project)
-		w.always("health", statusOrNone(e.health))
-		w.always("sync", statusOrNone(e.sync))
+		w.textOrEmpty("project", e.project)
+		w.textOrEmpty("health", statusOrNone(e.health))
+		w.textOrEmpty("sync", statusOrNone(e.sync))
 		w.destination(e.to)
 		e.writeSources(w)
 		if string(e.phase) != "Succeeded" {
@@ -36,13 +36,13 @@ func (e *entry) row() []byte {
 		}
 	case argocd.Projects:
 		w.text("description", displayText(e.description))
-		w.list("repos", each(e.repos, address), maxListed)
+		w.list("repos", mapTexts(e.repos, address), maxListed)
 		w.list("destinations", e.compactDestinations(), maxListed)
 		w.number("roles", len(e.roles))
 		w.number("sync_windows", e.windows)
 	case argocd.ApplicationSets:
 		w.text("namespace", e.namespace)
-		w.always("project", e.project)
+		w.textOrEmpty("project", e.project)
 		w.list("generators", e.generators, maxSources)
 		w.text("template", []byte(secrets.Text(string(short(e.template)))))
 		e.writeSources(w)
@@ -51,9 +51,9 @@ func (e *entry) row() []byte {
 		w.int(e.applications)
 		w.text("error", displayText(e.trouble))
 	case argocd.Clusters:
-		w.always("server", address(e.server))
+		w.textOrEmpty("server", address(e.server))
 		w.text("version", e.version)
-		w.always("connection", statusOrNone(e.sync))
+		w.textOrEmpty("connection", statusOrNone(e.sync))
 		if string(e.sync) != "Successful" {
 			w.text("message", displayText(e.trouble))
 		}
@@ -78,7 +78,7 @@ func statusOrNone(status []byte) []byte {
 	return status
 }
 
-func each(list [][]byte, f func([]byte) []byte) [][]byte {
+func mapTexts(list [][]byte, f func([]byte) []byte) [][]byte {
 	out := make([][]byte, len(list))
 	for i, one := range list {
 		out[i] = f(one)
@@ -86,8 +86,8 @@ func each(list [][]byte, f func([]byte) []byte) [][]byte {
 	return out
 }
 
-// plain is a destination as "CLUSTER NAMESPACE", the cluster by server or name: 24 bytes
-// less than an object, which in a page of 20 is what one more application takes. It is nil
+// plain returns a destination as "CLUSTER NAMESPACE", the cluster by server or name: 24 bytes
+// less than an object, the size of one more application in a page of 20. It is nil
 // where that would not be clear.
 func (d destination) plain() []byte {
 	cluster := address(d.server)

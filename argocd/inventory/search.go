@@ -119,7 +119,7 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 	}
 	w.fit(r.Fit, ans)
 	var from, to int
-	if found.Pagination, from, to, err = w.of(ans.total); err != nil {
+	if found.Pagination, from, to, err = w.locate(ans.total); err != nil {
 		return nil, err
 	}
 	rows, err := ans.table.page(from, to)
@@ -129,7 +129,7 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 	found.Items = make([]Hit, len(rows))
 	for i, row := range rows {
 		if err := json.Unmarshal(row, &found.Items[i]); err != nil {
-			return nil, fmt.Errorf("a scratch file in %s is damaged: %w; ask again", v.disk.where(), err)
+			return nil, fmt.Errorf("a scratch file in %s is damaged: %w; ask again", v.disk.folder(), err)
 		}
 	}
 	return found, nil
@@ -222,7 +222,7 @@ func (s *search) forget() {
 	}
 }
 
-// refusal tells whether the server said a clear no to one kind: to this user, or because
+// refusal reports whether the server said a clear no to one kind: to this user, or because
 // it has no such lists. All else may be half of an answer.
 func refusal(err error) (why string, yes bool) {
 	var e *argocd.Error
@@ -235,7 +235,7 @@ func refusal(err error) (why string, yes bool) {
 func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned int, err error) {
 	q := argocd.Query{}
 	if kind == argocd.Applications {
-		q = sent(kind, s.query)
+		q = serverQuery(kind, s.query)
 	}
 	q.Fields = argocd.SearchFields(kind)
 	c := newCounter(kind, s.v.disk, int(s.v.o.RunBytes)/4)
@@ -297,7 +297,7 @@ func (s *search) hit(order int, e *entry, names []string) error {
 		return nil
 	}
 	w := &writer{b: []byte("{")}
-	w.always("kind", []byte(e.kind))
+	w.textOrEmpty("kind", []byte(e.kind))
 	w.key("row")
 	w.b = append(w.b, e.row()...)
 	w.key("matched")

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/argocd/redact"
 )
 
-// maxMatched is how many of its fields a hit names.
+// maxMatched bounds the fields that a hit names.
 const maxMatched = 5
 
 // fieldPlace identifies a field. Its name is built only when needed, because most fields never match.
@@ -19,7 +19,7 @@ type fieldPlace struct {
 	sub   string
 }
 
-func at(field string) fieldPlace { return fieldPlace{field: field, i: -1} }
+func placeOf(field string) fieldPlace { return fieldPlace{field: field, i: -1} }
 
 func (p fieldPlace) String() string {
 	s := p.field
@@ -85,11 +85,11 @@ func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 			going = yield(at, text)
 		}
 	}
-	see(at("name"), e.name)
-	see(at("namespace"), e.namespace)
-	see(at("project"), e.project)
-	see(at("description"), masked("description", e.description))
-	see(at("server"), address(e.server))
+	see(placeOf("name"), e.name)
+	see(placeOf("namespace"), e.namespace)
+	see(placeOf("project"), e.project)
+	see(placeOf("description"), masked("description", e.description))
+	see(placeOf("server"), address(e.server))
 	var joined []byte
 	for _, labels := range []struct {
 		field string
@@ -113,7 +113,7 @@ func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 	template := ""
 	if e.kind == argocd.ApplicationSets {
 		template = "template."
-		see(at("template.name"), masked("template", e.template))
+		see(placeOf("template.name"), masked("template", e.template))
 	}
 	for i, s := range e.sources {
 		at := fieldPlace{field: template + "source", i: -1}
@@ -122,11 +122,11 @@ func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 		}
 		s.texts(at, see)
 	}
-	e.to.texts(at(template+"destination"), see)
+	e.to.texts(placeOf(template+"destination"), see)
 	for i, repo := range e.repos {
 		repo = address(repo)
 		if e.kind == argocd.ApplicationSets {
-			see(at(e.repoFields[i]), repo)
+			see(placeOf(e.repoFields[i]), repo)
 		} else {
 			see(fieldPlace{field: "sourceRepos", i: i}, repo)
 		}
@@ -171,7 +171,7 @@ func (d destination) texts(at fieldPlace, see func(fieldPlace, []byte)) {
 	}
 }
 
-// masked is a text under a name as tools for single objects show it.
+// masked returns a text under a name as tools for single objects show it.
 func masked(name string, text []byte) []byte {
 	if len(text) == 0 {
 		return nil

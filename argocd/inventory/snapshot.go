@@ -10,7 +10,7 @@ type snapshot struct {
 	timer *time.Timer
 }
 
-// snapshot gives what is kept for key and is not too old. v.mu is held.
+// snapshot returns the snapshot of key unless it is too old. v.mu is held.
 func (v *Inventory) snapshot(key string) *snapshot {
 	s := v.snapshots[key]
 	if s == nil {

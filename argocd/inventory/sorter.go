@@ -32,14 +32,14 @@ type sorter struct {
 	runsWritten int64 // runs written, for the counters
 }
 
-// record is where one lies in the arena: its key, and behind it its row.
+// record is the place of a record in the arena: its key, and behind it its row.
 type record struct{ at, key, row int }
 
 // run is a sorted stretch of the scratch file.
 type run struct{ off, size int64 }
 
 const (
-	// recordBytes is what a record takes beside its bytes.
+	// recordBytes is the size of a record beside its bytes.
 	recordBytes = 24
 	// maxRuns are merged at one time, each through a buffer: 1 MiB.
 	maxRuns = 64
@@ -48,7 +48,7 @@ const (
 	maxRecord = 1 << 30
 )
 
-// wants tells whether a record of this key can be among the first keep. Making the row of
+// wants reports whether a record of this key can be among the first keep. Making the row of
 // one that cannot be is work for nothing.
 func (s *sorter) wants(key []byte) bool {
 	return s.bound == nil || bytes.Compare(key[:min(maxKey, len(key))], s.bound) < 0
@@ -150,9 +150,9 @@ func writeRecord(w io.Writer, key, row []byte) error {
 	return nil
 }
 
-// each gives the records in order; key and row are valid during the call. It is called
+// forEach yields the records in order; key and row are valid during the call. It is called
 // once, at the end.
-func (s *sorter) each(yield func(key, row []byte) error) error {
+func (s *sorter) forEach(yield func(key, row []byte) error) error {
 	s.order()
 	if len(s.runs) == 0 {
 		for _, r := range s.records {
@@ -231,7 +231,7 @@ type cursor struct {
 	key, row []byte
 }
 
-// next gives io.EOF at the end of the run.
+// next returns io.EOF at the end of the run.
 func (c *cursor) next() error {
 	key, err := binary.ReadUvarint(c.r)
 	if errors.Is(err, io.EOF) { // not io.ErrUnexpectedEOF, which is within a number

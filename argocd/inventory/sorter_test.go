@@ -40,7 +40,7 @@ func TestSorterEqualsAStableSort(t *testing.T) {
 			want = want[:min(s.keep, len(want))]
 		}
 		var got []pair
-		if err := s.each(func(key, row []byte) error {
+		if err := s.forEach(func(key, row []byte) error {
 			got = append(got, pair{string(key), string(row)})
 			return nil
 		}); err != nil {
@@ -70,7 +70,7 @@ func TestDamagedScratch(t *testing.T) {
 	if _, err := s.file.f.WriteAt(binary.AppendUvarint(nil, 1<<50), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.each(func([]byte, []byte) error { return nil }); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if err := s.forEach(func([]byte, []byte) error { return nil }); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("impossible lengths: %v", err)
 	}
 	if err := s.file.f.Truncate(30); err != nil {
@@ -94,7 +94,7 @@ func TestErrorsEndASort(t *testing.T) {
 			}
 		}
 		n := 0
-		if err := s.each(func([]byte, []byte) error { n++; return stop }); !errors.Is(err, stop) || n != 1 {
+		if err := s.forEach(func([]byte, []byte) error { n++; return stop }); !errors.Is(err, stop) || n != 1 {
 			t.Errorf("%v after %d", err, n)
 		}
 		s.close()

@@ -30,7 +30,7 @@ func tableOf(s *sorter, onDisk bool) (t *table, err error) {
 	defer s.close()
 	t = &table{}
 	if len(s.runs) == 0 && !onDisk {
-		err = s.each(func(_, row []byte) error {
+		err = s.forEach(func(_, row []byte) error {
 			t.rows = append(t.rows, append(json.RawMessage(nil), row...))
 			t.size += int64(len(row))
 			return nil
@@ -59,7 +59,7 @@ func tableOf(s *sorter, onDisk bool) (t *table, err error) {
 	if err := mark(); err != nil {
 		return nil, err
 	}
-	err = s.each(func(_, row []byte) error {
+	err = s.forEach(func(_, row []byte) error {
 		t.n++
 		if _, err := t.data.Write(row); err != nil {
 			return err
@@ -86,7 +86,7 @@ func (t *table) page(from, to int) ([]json.RawMessage, error) {
 	}
 	marks := make([]byte, 8*(to-from+1))
 	if _, err := t.index.f.ReadAt(marks, int64(8*from)); err != nil {
-		return nil, fmt.Errorf("a scratch file in %s cannot be read: %w", t.index.d.where(), err)
+		return nil, fmt.Errorf("a scratch file in %s cannot be read: %w", t.index.d.folder(), err)
 	}
 	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(marks[8*i:])) }
 	size := at(to-from) - at(0)
@@ -96,13 +96,13 @@ func (t *table) page(from, to int) ([]json.RawMessage, error) {
 	}
 	data := make([]byte, size)
 	if _, err := t.data.f.ReadAt(data, at(0)); err != nil {
-		return nil, fmt.Errorf("a scratch file in %s cannot be read: %w", t.data.d.where(), err)
+		return nil, fmt.Errorf("a scratch file in %s cannot be read: %w", t.data.d.folder(), err)
 	}
 	rows := make([]json.RawMessage, to-from)
 	for i := range rows {
 		a, b := at(i)-at(0), at(i+1)-at(0)
 		if a < 0 || a > b || b > size {
-			return nil, fmt.Errorf("a scratch file in %s is damaged; ask again", t.index.d.where())
+			return nil, fmt.Errorf("a scratch file in %s is damaged; ask again", t.index.d.folder())
 		}
 		rows[i] = data[a:b:b]
 	}
@@ -116,7 +116,7 @@ func (t *table) close() {
 	}
 }
 
-// weight is what a table takes of the disk, or of memory.
+// weight returns the bytes of a table on the disk, or in memory.
 func (t *table) weight() int64 {
 	if t == nil {
 		return 0

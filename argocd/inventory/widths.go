@@ -2,11 +2,11 @@ package inventory
 
 import "github.com/plimsoll/plimsoll/argocd"
 
-// LeastFields are the fields of the shortest row that still says what an object is and how it is. A row has those that its kind
+// LeastFields are the fields of the shortest row that still identifies an object and shows its state. A row has those that its kind
 // has; the namespace may stand once for all of them, where they share it (see [Widths]).
 var LeastFields = []string{"name", "namespace", "health", "sync", "server", "connection"}
 
-// Widths say how much room the objects of a question take, over all that match and not only those of a page: a page size that goes
+// Widths measure the objects of a question, all that match and not only those of a page: a page size that goes
 // by them is the same for every page.
 type Widths struct {
 	// Whole is the longest object as the server sent it, in bytes.
@@ -34,8 +34,8 @@ func (l *lengths) merge(o *lengths) {
 	}
 }
 
-// Rows is how many of the shortest rows fit into room bytes, each with a comma, whichever they are: at most [MaxPageSize]. A namespace
-// that all of them have is left out.
+// Rows returns the number of the shortest rows that fit into room bytes, each with a comma, whichever they are: at most [MaxPageSize]. A
+// namespace that all of them have is left out.
 func (w *Widths) Rows(room int) (n int) {
 	l := &w.named
 	if w.Namespace != "" {
@@ -67,21 +67,21 @@ func (w *Widths) add(e *entry, whole int) {
 	w.any = true
 }
 
-// least is the shortest row.
+// least returns the shortest row.
 func (e *entry) least(namespace []byte) []byte {
 	w := &writer{b: make([]byte, 0, 128)}
 	w.raw("{")
-	w.always("name", e.name)
+	w.textOrEmpty("name", e.name)
 	w.text("namespace", namespace)
 	switch e.kind {
 	case argocd.Applications:
-		w.always("health", statusOrNone(e.health))
-		w.always("sync", statusOrNone(e.sync))
+		w.textOrEmpty("health", statusOrNone(e.health))
+		w.textOrEmpty("sync", statusOrNone(e.sync))
 	case argocd.ApplicationSets:
 		w.text("health", e.health)
 	case argocd.Clusters:
-		w.always("server", address(e.server))
-		w.always("connection", statusOrNone(e.sync))
+		w.textOrEmpty("server", address(e.server))
+		w.textOrEmpty("connection", statusOrNone(e.sync))
 	}
 	w.raw("}")
 	return w.b

@@ -11,10 +11,10 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Hidden is what stands in the place of a masked value. Its length says nothing.
+// Hidden replaces a masked value. Its length does not depend on the value's.
 const Hidden = secrets.Hidden
 
-// Keep says which of the parts that [Slim] leaves out are to stay.
+// Keep selects the parts that [Slim] leaves in.
 type Keep struct {
 	// ManagedFields keeps metadata.managedFields and the last-applied annotation of
 	// kubectl: who wrote which field.
@@ -27,7 +27,7 @@ type Keep struct {
 	APIVersions bool
 }
 
-// Left is what was left out: at most 12 paths with their sizes in JSON, e.g.
+// Left lists the parts that were left out: at most 12 paths with their sizes in JSON, e.g.
 // "metadata.managedFields (3.1 KiB)", and a last entry that counts the others.
 type Left []string
 

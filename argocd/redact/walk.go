@@ -10,11 +10,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/secrets"
 )
 
-// maxInner is how often JSON in a text in JSON is followed. Escapes double at each level,
+// maxInner bounds the levels of JSON in a text in JSON that are followed. Escapes double at each level,
 // so what is deeper is no configuration.
 const maxInner = 4
 
-// lastApplied is where kubectl keeps what was applied.
+// lastApplied is the annotation in which kubectl keeps the manifest it applied.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // A cut is a part that was left out.
@@ -37,7 +37,7 @@ type walker struct {
 	more, moreBytes int
 }
 
-// A valueContext says what the path to a value tells about it.
+// A valueContext holds the rules for a value that follow from its path.
 type valueContext struct {
 	key          string // of the member, or of the array's member
 	hide         bool   // mask all that is not an object or array
@@ -112,7 +112,7 @@ func (w *walker) members(p valueContext) {
 	w.out = append(w.out, '}')
 }
 
-// memberContext is the context of a member of an object whose context is p.
+// memberContext returns the context of a member of an object whose context is p.
 func memberContext(p valueContext, mark byte, key string) valueContext {
 	in := valueContext{key: key, all: p.all, hide: p.all}
 	switch {
@@ -199,7 +199,7 @@ func (w *walker) content(s string) (safe string, masked int) {
 	return secrets.MaskText(s)
 }
 
-// isLeftOut tells whether a member is left out.
+// isLeftOut reports whether a member is left out.
 func (w *walker) isLeftOut(parent, key string) bool {
 	switch key {
 	case "managedFields":
@@ -229,7 +229,7 @@ func (w *walker) noteLeftOut(size int) {
 	w.left = append(w.left, cut{string(w.path), size})
 }
 
-// plain is the text of a JSON string that stands in quotes.
+// plain returns the text of a JSON string that stands in quotes.
 func plain(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// patience is how many errors in a row end a case: the server is gone.
-	patience = 10
-	// every is the pause between two looks at the memory.
-	every = 20 * time.Millisecond
-	// parts is into how many a case is divided when its memory is compared over time.
+	// maxErrorsInRow is the number of errors in a row that end a case: the server is gone.
+	maxErrorsInRow = 10
+	// samplePause is the pause between two looks at the memory.
+	samplePause = 20 * time.Millisecond
+	// parts is the number of parts of a case whose memory is compared.
 	parts = 10
 )
 
@@ -87,7 +87,7 @@ func (c *caseRun) fail(format string, args ...any) {
 	if c.problem == "" {
 		c.problem = cut(fmt.Sprintf(format, args...))
 	}
-	if c.inRow >= patience {
+	if c.inRow >= maxErrorsInRow {
 		c.halted = true
 	}
 }
@@ -121,10 +121,10 @@ func (c *caseRun) sampleMemory() (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		t := time.NewTicker(every)
+		t := time.NewTicker(samplePause)
 		defer t.Stop()
 		for {
-			c.look()
+			c.sampleNow()
 			select {
 			case <-end:
 				return
@@ -135,11 +135,11 @@ func (c *caseRun) sampleMemory() (stop func()) {
 	return func() {
 		close(end)
 		<-ended
-		c.look()
+		c.sampleNow()
 	}
 }
 
-func (c *caseRun) look() {
+func (c *caseRun) sampleNow() {
 	if c.target.Memory == nil {
 		return
 	}
@@ -160,7 +160,7 @@ func (c *caseRun) look() {
 func (c *caseRun) reportDone(done, all int) {
 	part := int32(min(parts-1, done*parts/max(1, all)))
 	if c.division.Swap(part) != part {
-		c.look() // so that also a short part has been looked at
+		c.sampleNow() // so that also a short part has been looked at
 	}
 }
 
@@ -190,7 +190,7 @@ func (c *caseRun) row(name string) Row {
 		notes = append([]string{c.problem}, notes...)
 	}
 	if c.halted {
-		notes = append(notes, fmt.Sprintf("given up after %d errors in a row", patience))
+		notes = append(notes, fmt.Sprintf("given up after %d errors in a row", maxErrorsInRow))
 	}
 	if maxBytes := c.o.MaxMemory; maxBytes > 0 && c.peak > int64(maxBytes) {
 		r.OK = false

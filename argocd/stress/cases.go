@@ -106,7 +106,7 @@ func (c *caseRun) pages(ctx context.Context, tool string) {
 
 // walk reads all pages of a listing and checks that they agree with each other. It returns the number of the last page.
 func (c *caseRun) walk(ctx context.Context, tool string, args map[string]any) (last int, ok bool) {
-	first, ok := c.page(ctx, tool, with(args), 1)
+	first, ok := c.page(ctx, tool, withArgument(args), 1)
 	if !ok {
 		return 0, false
 	}
@@ -133,7 +133,7 @@ func (c *caseRun) walk(ctx context.Context, tool string, args map[string]any) (l
 		if half := c.o.MaxPages / 2; last > c.o.MaxPages && number == half+1 {
 			number, skipped = last-(c.o.MaxPages-half)+1, true
 		}
-		if p, ok = c.page(ctx, tool, with(args), number); !ok {
+		if p, ok = c.page(ctx, tool, withArgument(args), number); !ok {
 			return last, false
 		}
 		if p.total() != first.total() && !changed {
@@ -154,8 +154,8 @@ func (c *caseRun) walk(ctx context.Context, tool string, args map[string]any) (l
 	return last, true
 }
 
-// with copies arguments: a call adds to them.
-func with(args map[string]any) map[string]any {
+// withArgument copies arguments: a call adds to them.
+func withArgument(args map[string]any) map[string]any {
 	out := make(map[string]any, len(args)+2)
 	maps.Copy(out, args)
 	return out

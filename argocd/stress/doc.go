@@ -13,7 +13,7 @@
 //
 //	repeated list          the same first page again and again
 //	5, 50 at a time        lists of all kinds and searches, side by side
-//	1000 queries           the same mix; memory at the end is what it was at the beginning
+//	1000 queries           the same mix; memory at the end is that of the beginning
 //	search over 500        a term that matches more than 500 objects: the total is exact, the
 //	                       pages hold all of them, none twice
 //	search over 1000       a term that matches more than 1000: an error with the number and a

@@ -27,10 +27,10 @@ type page struct {
 	Suggestion string `json:"suggestion"`
 }
 
-// total is how many items there are on all pages.
+// total returns the number of items on all pages.
 func (p *page) total() int { return p.Pagination.TotalItems }
 
-// rows are the items, of a search by kind, in one list.
+// rows returns the items, of a search by kind, in one list.
 func (p *page) rows() []row {
 	var all []row
 	add := func(kind string, items []json.RawMessage) {
@@ -50,7 +50,7 @@ type row struct {
 	raw  json.RawMessage
 }
 
-// key tells a row from the others of its listing.
+// key returns the identity of a row in its listing.
 func (r row) key() (string, error) {
 	var o struct {
 		Name, Namespace, Server string

@@ -13,7 +13,7 @@ import (
 var terms = [...]string{"prod", "team", "platform", "staging", "dev", "service", "app", "api", "kubernetes", "https", "e", "."}
 
 // search asks for one page of a search. A refusal because of too many matches is good, and
-// total says how many there are; p is nil then.
+// total is their number; p is nil then.
 func (c *caseRun) search(ctx context.Context, args map[string]any, number int) (p *page, total int, ok bool) {
 	if number > 1 {
 		args["page"] = number
@@ -45,8 +45,8 @@ func (c *caseRun) search(ctx context.Context, args map[string]any, number int) (
 	return p, p.total(), true
 }
 
-// tooMany reads a refusal: it must say how many matches there are and what to do, and show
-// none of them. problem says what is wrong with it.
+// tooMany reads a refusal: it must give the number of matches and advice, and show
+// none of them. problem names its fault.
 func tooMany(text string, limit int) (total int, problem string) {
 	var r page
 	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Error == "" {
@@ -107,7 +107,7 @@ func (c *caseRun) findSearch(ctx context.Context, fits func(total int) bool) (ar
 		tries = append(tries, map[string]any{"query": term, "resource_types": []string{lists[0].kind}})
 	}
 	for _, args := range tries {
-		_, total, ok := c.search(ctx, with(args), 1)
+		_, total, ok := c.search(ctx, withArgument(args), 1)
 		switch {
 		case c.finished(ctx):
 			return nil, maxTotal
@@ -124,7 +124,7 @@ func (c *caseRun) findSearch(ctx context.Context, fits func(total int) bool) (ar
 func (c *caseRun) pageOutOfRange(ctx context.Context, tool string, last int, args ...map[string]any) {
 	ask := map[string]any{}
 	for _, a := range args {
-		ask = with(a)
+		ask = withArgument(a)
 	}
 	ask["page"] = last + 1
 	a, ok := c.call(ctx, tool, ask)
@@ -138,7 +138,7 @@ func (c *caseRun) pageOutOfRange(ctx context.Context, tool string, last int, arg
 	c.pass()
 }
 
-// numbers are the whole numbers in a text.
+// numbers returns the whole numbers in a text.
 func numbers(text string) (all []int) {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
 		if n, err := strconv.Atoi(word); err == nil {

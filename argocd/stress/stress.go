@@ -18,7 +18,7 @@ type Target struct {
 	Memory func() (rssAnon int64, err error)
 }
 
-// Answer is what a tool answered.
+// Answer is the answer of a tool.
 type Answer struct {
 	Text    string
 	Bytes   int // as it was delivered; 0: those of Text
@@ -35,19 +35,19 @@ const (
 	DefaultMaxResponse = limit.Bytes(12_500)
 )
 
-// Options say how much is asked for, and what counts as good. The zero value works.
+// Options set the amount of work and the bounds of a good answer. The zero value works.
 type Options struct {
-	// Queries is how many calls the case about flat memory makes; the others make a
+	// Queries is the number of calls in the case about flat memory; the others make a
 	// twentieth of it, at least 10.
 	Queries int
-	// MaxPages is how many pages of one listing are read; of a longer one its beginning and
+	// MaxPages bounds the pages of one listing that are read; of a longer one its beginning and
 	// its end.
 	MaxPages int
-	// MaxResponse is what an answer may have, in bytes on the wire.
+	// MaxResponse bounds an answer, in bytes on the wire.
 	MaxResponse limit.Bytes
-	// MaxMemory is what the server may take; 0 shows it and does not judge it.
+	// MaxMemory bounds the memory of the server; 0 shows it and does not judge it.
 	MaxMemory limit.Bytes
-	// MaxMatches is how many matches the server shows; a search with more is to be refused.
+	// MaxMatches is the number of matches that the server shows; a search with more is to be refused.
 	MaxMatches int
 	// Instance is sent as the argument of that name, where the server has several.
 	Instance string
@@ -55,10 +55,10 @@ type Options struct {
 	Progress func(Row)
 }
 
-// Report is what came of it.
+// Report holds the results of all cases.
 type Report struct{ Rows []Row }
 
-// OK tells whether every case was good.
+// OK reports whether every case was good.
 func (r Report) OK() bool {
 	for _, row := range r.Rows {
 		if !row.OK {
@@ -68,7 +68,7 @@ func (r Report) OK() bool {
 	return len(r.Rows) > 0
 }
 
-// Row is what came of one case.
+// Row is the result of one case.
 type Row struct {
 	Case             string
 	Requests, Errors int

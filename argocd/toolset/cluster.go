@@ -46,7 +46,7 @@ func (c *cluster) add(d destination) {
 	c.servers, c.names = put(c.servers, comparableAddress(d.Server)), put(c.names, strings.ToLower(d.Name))
 }
 
-func (c *cluster) is(d destination) bool {
+func (c *cluster) matches(d destination) bool {
 	return d.Server != "" && slices.Contains(c.servers, comparableAddress(d.Server)) || d.Name != "" && slices.Contains(c.names, strings.ToLower(d.Name))
 }
 
@@ -58,7 +58,7 @@ func (c *cluster) key() string { return fmt.Sprintf("%q %q", c.servers, c.names)
 func clusterCalled(ctx context.Context, client *argocd.Client, called string) (c *cluster, note string, err error) {
 	c = &cluster{}
 	c.add(destination{Server: called, Name: strings.TrimSpace(called)})
-	if c.is(destination{Server: ownServer, Name: ownName}) {
+	if c.matches(destination{Server: ownServer, Name: ownName}) {
 		c.add(destination{Server: ownServer, Name: ownName})
 	}
 	asked, found := *c, false
@@ -68,7 +68,7 @@ func clusterCalled(ctx context.Context, client *argocd.Client, called string) (c
 		if err := json.Unmarshal(item, &d); err != nil {
 			return fmt.Errorf("a cluster of the list: %w", err)
 		}
-		if asked.is(d) {
+		if asked.matches(d) {
 			c.add(d)
 			found = true
 		}

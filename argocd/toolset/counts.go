@@ -19,7 +19,7 @@ type summary struct {
 	InOtherProjects int           `json:"in_other_projects,omitempty"`
 }
 
-// summaryOf is nil where nothing was counted.
+// summaryOf returns nil where nothing was counted.
 func summaryOf(c *inventory.Counts) *summary {
 	if c == nil || len(c.Health)+len(c.Sync)+len(c.Connection)+len(c.Projects) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// answerSize is how many bytes an answer has at most when nothing large was asked for: the
+// answerSize bounds an answer when nothing large was asked for, in bytes: the
 // smallest of the caps that MCP clients are known to have is 10 KB.
 const answerSize = 9600
 
@@ -27,17 +27,17 @@ func (t *Toolset) detailTools() []builtin.Tool {
 	}
 }
 
-// where is the instance that arguments name.
-func (t target) where() string { return t.Instance }
+// instanceName returns the instance that arguments name.
+func (t target) instanceName() string { return t.Instance }
 
-// reading makes a tool that only reads. formerly maps the argument names of the Python
+// readTool makes a tool that only reads. formerly maps the argument names of the Python
 // server to ours: who calls with those is understood, and no schema shows them.
-func reading[A interface{ where() string }](t *Toolset, tool builtin.Tool, oldNames map[string]string,
+func readTool[A interface{ instanceName() string }](t *Toolset, tool builtin.Tool, oldNames map[string]string,
 	run func(ctx context.Context, c *builtin.Call, client *argocd.Client, in A) (*builtin.Result, error),
 ) builtin.Tool {
 	tool.Hints = reads
 	made := builtin.Typed(tool, func(ctx context.Context, c *builtin.Call, in A) (*builtin.Result, error) {
-		client, err := t.at(c, in.where())
+		client, err := t.clientFor(c, in.instanceName())
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func formerApplication(more map[string]string) map[string]string {
 }
 
 // rename gives arguments their present names. What is no object, or has both names, stays
-// as it is: the tool's own reading says what is wrong with it. A name that maps to "" is
+// as it is: the tool's own reading refuses it with the reason. A name that maps to "" is
 // dropped where it asks for nothing.
 func rename(arguments json.RawMessage, oldNames map[string]string) json.RawMessage {
 	var values map[string]json.RawMessage
@@ -94,7 +94,7 @@ func rename(arguments json.RawMessage, oldNames map[string]string) json.RawMessa
 	return out
 }
 
-// objectDetail holds the arguments that say how much of one object is wanted.
+// objectDetail holds the arguments that select the parts of one object.
 type objectDetail struct {
 	Full    bool     `json:"full,omitempty" jsonschema:"The whole object"`
 	Include []string `json:"include,omitempty" jsonschema:"With full: managed_fields, history, helm_values, api_versions"`
@@ -111,9 +111,9 @@ type objectAnswer struct {
 	Link     string   `json:"link,omitempty"`
 	Note     string   `json:"note,omitempty"`
 	LeftOut  []string `json:"left_out,omitempty"`
-	// How tells how to get what was left out.
+	// How names the calls that show what was left out.
 	How string `json:"how_to_see_it,omitempty"`
-	// Part says which part of Object this is, Next reads the next one.
+	// Part is the place of Object in a large object, Next the call for the next part.
 	Part   *objectPart     `json:"part,omitempty"`
 	Next   *nextCall       `json:"next,omitempty"`
 	Object json.RawMessage `json:"object"`
@@ -164,7 +164,7 @@ func (t *Toolset) object(c *builtin.Call, client *argocd.Client, raw []byte, d o
 	return pageResult(a)
 }
 
-// notObjectError is the error for valid JSON that is not the expected object: null, {}, or the answer of another kind of
+// notObjectError returns the error for valid JSON that is not the expected object: null, {}, or the answer of another kind of
 // server. Without this error it would be shown as an object without a status.
 func notObjectError(client *argocd.Client, what string) error {
 	return &argocd.Error{
@@ -173,7 +173,7 @@ func notObjectError(client *argocd.Client, what string) error {
 	}
 }
 
-// size is how many bytes texts take in an answer, nearly.
+// size returns the bytes of texts in an answer, nearly.
 func size(texts []string) (n int) {
 	for _, text := range texts {
 		n += len(text) + 3
@@ -189,7 +189,7 @@ func fetch(ctx context.Context, client *argocd.Client, path []string, in appArgs
 	return client.Get(ctx, append([]string{"applications", in.Name}, path...), in.query())
 }
 
-// appLink is where people see an application, in the one form that all tools show; "" while its namespace is not known.
+// appLink returns the address of an application's page, in the one form that all tools show; "" while its namespace is not known.
 func appLink(client *argocd.Client, namespace, name string) string {
 	if namespace == "" {
 		return ""

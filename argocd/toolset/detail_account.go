@@ -27,7 +27,7 @@ type canIAnswer struct {
 }
 
 func (t *Toolset) canITool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "account_service__can_i", Title: "May I?",
 		Description: "Asks Argo CD whether the account these tools use may do something, e.g. resource=applications, action=sync, subresource=payments/checkout-prod. Useful after a 403.",
 	}, map[string]string{"path_resource": "resource", "path_action": "action", "path_subresource": "subresource"},
@@ -120,7 +120,7 @@ type accountsArguments struct {
 }
 
 func (t *Toolset) accountsTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "account_service__list_accounts", Title: "Accounts",
 		Description: "The local accounts of Argo CD: whether they are enabled, whether they may log in or have tokens, and ids and times of their tokens (never a token).",
 	}, nil, func(ctx context.Context, c *builtin.Call, client *argocd.Client, in accountsArguments) (*builtin.Result, error) {
@@ -137,7 +137,7 @@ type accountArguments struct {
 }
 
 func (t *Toolset) accountTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "account_service__get_account", Title: "Account",
 		Description: "One local account of Argo CD: whether it is enabled, what it may, ids and times of its tokens (never a token).",
 	}, map[string]string{"path_name": "name"},
@@ -172,7 +172,7 @@ type versionAnswer struct {
 }
 
 func (t *Toolset) versionTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "version_service__version", Title: "Version of Argo CD",
 		Description: "The version of Argo CD and of what it renders with (Helm, Kustomize, Jsonnet), and which server these tools talk to.",
 	}, nil, func(ctx context.Context, _ *builtin.Call, client *argocd.Client, _ versionArguments) (*builtin.Result, error) {

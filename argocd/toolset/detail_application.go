@@ -20,7 +20,7 @@ type applicationArguments struct {
 
 const applicationText = `One application: source, destination, health, sync, the last or running operation with what failed, conditions, counts of its resources and those that need attention, images, last deployment. full=true gives the whole object.`
 
-// appView is what the answer takes from an Application (pkg/apis/application/v1alpha1/types.go).
+// appView holds the fields of an Application that the answer uses (pkg/apis/application/v1alpha1/types.go).
 type appView struct {
 	Metadata struct {
 		Name            string          `json:"name"`
@@ -236,7 +236,7 @@ func (l lastView) MarshalJSON() ([]byte, error) {
 }
 
 func (t *Toolset) applicationTool() builtin.Tool {
-	return reading(t, builtin.Tool{Name: "get_application_details", Title: "Application details", Description: applicationText},
+	return readTool(t, builtin.Tool{Name: "get_application_details", Title: "Application details", Description: applicationText},
 		formerApplication(map[string]string{"refresh": ""}),
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in applicationArguments) (*builtin.Result, error) {
 			if _, _, err := in.keep(); err != nil {
@@ -321,7 +321,7 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte, room int)
 	return &builtin.Result{Text: string(out), Paged: true}, nil
 }
 
-// maxAttention is how many resources are named in an application's answer; the tree has all.
+// maxAttention bounds the resources that are named in an application's answer; the tree has all.
 const maxAttention = 10
 
 func viewResources(list []treeNode) resourcesView {

@@ -19,7 +19,7 @@ const (
 //	+ spec.template.spec.containers[app].env[DEBUG]: {"name":"DEBUG","value":"1"}
 //	- metadata.labels.team: "payments"
 //
-// The left side is what is, the right what should be. What is compared are the values, what
+// The left side is the live state, the right the desired one. It compares the values, what
 // is shown has its secrets masked. Elements of arrays are compared by name where they have
 // one, as the API server merges them.
 type differ struct {
@@ -67,7 +67,7 @@ func manifest(text string) (value, shown any, err error) {
 	return value, shown, err
 }
 
-// absent tells whether a state is none: Argo CD writes that as null.
+// absent reports whether a state is none: Argo CD writes that as null.
 func absent(state string) bool {
 	state = strings.TrimSpace(state)
 	return state == "" || state == "null" || state == "{}"
@@ -149,7 +149,7 @@ func (d *differ) line(sign, path, what string, masked bool) {
 	d.lines = append(d.lines, sign+" "+clip(path, 400)+": "+what)
 }
 
-// keysOf are the keys of both, sorted.
+// keysOf returns the keys of both, sorted.
 func keysOf[V any](a, b map[string]V) []string {
 	keys := make([]string, 0, len(a)+len(b))
 	for key := range a {

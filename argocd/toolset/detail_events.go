@@ -81,7 +81,7 @@ func (e event) row() eventRow {
 }
 
 func (t *Toolset) eventsTool() builtin.Tool {
-	return reading(t, builtin.Tool{Name: "application_service__list_resource_events", Title: "Events of an application", Description: eventsText},
+	return readTool(t, builtin.Tool{Name: "application_service__list_resource_events", Title: "Events of an application", Description: eventsText},
 		formerApplication(map[string]string{"param_resourceName": "resource_name", "param_resourceNamespace": "resource_namespace", "param_resourceUID": "resource_uid"}),
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in eventsArguments) (*builtin.Result, error) {
 			if err := required("name", in.Name); err != nil {
@@ -154,7 +154,7 @@ type linkView struct {
 }
 
 func (t *Toolset) linksTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "application_service__list_links", Title: "Links of an application",
 		Description: "Deep links that were configured for an application (dashboards, logs, runbooks), and the link to it in the user interface of Argo CD.",
 	}, formerApplication(map[string]string{"param_namespace": "namespace"}),

@@ -85,7 +85,7 @@ type historyArguments struct {
 }
 
 func (t *Toolset) historyTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "get_application_history", Title: "Deployments of an application",
 		Description: "The deployments of an application that Argo CD remembers (10 unless configured otherwise), newest first: id, time, revision, source, who began it. A rollback takes one of these ids.",
 	}, formerApplication(nil), func(ctx context.Context, c *builtin.Call, client *argocd.Client, in historyArguments) (*builtin.Result, error) {
@@ -148,7 +148,7 @@ type windowsAnswer struct {
 }
 
 func (t *Toolset) windowsTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "get_application_sync_windows", Title: "Sync windows of an application",
 		Description: "Whether an application may be synced by hand now, and its sync windows: those that are open and all that apply to it. allow windows let syncs happen only while they are open, deny windows forbid them.",
 	}, formerApplication(nil), func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in appArgs) (*builtin.Result, error) {

@@ -86,7 +86,7 @@ func (r repositoryRow) shortened(maxBytes int) repositoryRow {
 }
 
 func (t *Toolset) repositoriesTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "repository_list", Title: "Repositories",
 		Description: "The Git, Helm and OCI repositories that Argo CD has settings for, with the state of the connection; those that failed come first, with the reason. No credentials.",
 	}, nil, func(ctx context.Context, c *builtin.Call, client *argocd.Client, in repositoriesArguments) (*builtin.Result, error) {
@@ -145,7 +145,7 @@ func (r certificateRow) shortened(maxBytes int) certificateRow {
 }
 
 func (t *Toolset) certificatesTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "certificate_service__list_certificates", Title: "Certificates",
 		Description: "The TLS certificates and SSH host keys by which Argo CD knows repository servers, with fingerprints or subjects.",
 	}, map[string]string{"param_hostNamePattern": "host", "param_certType": "type", "param_certSubType": "sub_type"},
@@ -204,7 +204,7 @@ type gnuPGKey struct {
 func (k gnuPGKey) row() keyRow { return keyRow(k) }
 
 func (t *Toolset) keysTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "gpg_key_service__list", Title: "GnuPG keys",
 		Description: "The GnuPG public keys with which Argo CD checks the signatures of commits.",
 	}, map[string]string{"param_keyID": "key_id"},
@@ -234,7 +234,7 @@ type keyArguments struct {
 }
 
 func (t *Toolset) keyTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "gpg_key_service__get", Title: "GnuPG key",
 		Description: "One GnuPG public key of Argo CD: owner, fingerprint, kind.",
 	}, map[string]string{"path_keyID": "key_id"},

@@ -94,7 +94,7 @@ const maxManaged = 8 << 20
 var errTooMuch = fmt.Errorf("the differences take more than %s: pick some with kind, resource_namespace and resource_name", limit.Bytes(maxManaged))
 
 func (t *Toolset) managedTool() builtin.Tool {
-	return reading(t, builtin.Tool{Name: "get_application_managed_resources", Title: "Differences of an application", Description: managedText},
+	return readTool(t, builtin.Tool{Name: "get_application_managed_resources", Title: "Differences of an application", Description: managedText},
 		formerApplication(map[string]string{"path_applicationName": "name", "param_namespace": "resource_namespace", "param_name": "resource_name", "param_kind": "kind", "param_group": "group"}),
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in managedArguments) (*builtin.Result, error) {
 			states := tally{}
@@ -128,7 +128,7 @@ func (t *Toolset) managedTool() builtin.Tool {
 				return take(r)
 			})
 			if err == nil {
-				err = at.rest(take)
+				err = at.remaining(take)
 			}
 			if err != nil {
 				return nil, err

@@ -16,7 +16,7 @@ type projectArguments struct {
 }
 
 func (t *Toolset) projectTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "project_get", Title: "Project",
 		Description: "One Argo CD project: allowed repositories, destinations and kinds, roles with their policies and groups, sync windows, and its own repositories and clusters. full=true gives also what a short answer has no room for.",
 	}, map[string]string{"param_name": "name", "path_name": "name"},
@@ -40,7 +40,7 @@ type clusterArguments struct {
 }
 
 func (t *Toolset) clusterTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "cluster_service__get", Title: "Cluster",
 		Description: "One cluster that Argo CD deploys to, by its name or its URL: connection and its error, version, number of applications and resources, namespaces, how Argo CD signs in. Credentials are masked; include=[\"api_versions\"] lists the API versions.",
 	}, map[string]string{"path_id_value": "cluster", "param_id_type": "id_type", "param_server": "", "param_name": ""},

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// maxRows is how many rows of one object's parts are held to be sorted: an application with
+// maxRows bounds the rows of one object's parts that are held to be sorted: an application with
 // more resources is one of those that Argo CD itself cannot show.
 const maxRows = 20_000
 
@@ -96,7 +96,7 @@ func fittingRows[T row[T]](a paged[T], all []T, size, room int, next *nextCall) 
 	if room >= maxRoom {
 		return size, nil
 	}
-	a.Pagination, a.Next, a.Items = worst(len(all)), next, []T{}
+	a.Pagination, a.Next, a.Items = widestPagination(len(all)), next, []T{}
 	a.Note = strings.TrimSpace(longestPagingNote + a.Note)
 	bare, err := builtin.JSON(a)
 	if err != nil {
@@ -132,7 +132,7 @@ func fitting[T row[T]](a paged[T], shown []T, pageSize, room int) (*builtin.Resu
 // tally counts names and gives the most frequent ones.
 type tally map[string]int
 
-// top is at most n of the counts, and the rest as "other".
+// top returns at most n of the counts, and the rest as "other".
 func (t tally) top(n int) tally {
 	if len(t) <= n {
 		return t
@@ -149,7 +149,7 @@ func (t tally) top(n int) tally {
 	return out
 }
 
-// maxCredential is how long a token in a text may be, in bytes.
+// maxCredential bounds a token in a text, in bytes.
 const maxCredential = 4 << 10
 
 // clip cuts a text of the server's for a row: credentials masked, one line of blanks.
@@ -192,7 +192,7 @@ func decode(client *argocd.Client, what string, raw []byte, into any) error {
 	return nil
 }
 
-// elements reads one array of an answer, element by element, and tells how far it is.
+// elements reads one array of an answer, element by element, and reports progress.
 func elements[E any](ctx context.Context, c *builtin.Call, client *argocd.Client, path []string, in appArgs, array string, each func(e E) error) error {
 	if err := required("name", in.Name); err != nil {
 		return err

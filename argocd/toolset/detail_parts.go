@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// objectPart says where a part lies in an object that is too large for one answer.
+// objectPart is the place of a part in an object that is too large for one answer.
 type objectPart struct {
 	Part    int    `json:"part"`
 	Parts   int    `json:"total_parts"`
@@ -17,10 +17,10 @@ type objectPart struct {
 	Keys    string `json:"keys"`
 }
 
-// partHeader is what an objectPart and the call for the next part take in an answer at most, in bytes.
+// partHeader bounds an objectPart and the call for the next part in an answer, in bytes.
 const partHeader = 700
 
-// partOf is one part of an object, counted from 1, in an answer that has room for so many bytes of it.
+// partOf returns one part of an object, counted from 1, in an answer that has room for so many bytes of it.
 func partOf(object []byte, part, room int) (*objectPart, json.RawMessage, error) {
 	parts := split(object, room-partHeader)
 	part = max(1, part)
@@ -80,7 +80,7 @@ func (s *splitter) end() {
 	}
 }
 
-// fits tells whether a value can stand in a part of its own.
+// fits reports whether a value can stand in a part of its own.
 func (s *splitter) fits(path string, size int) bool {
 	return size+len(rawjson.Quote(nil, path))+len("{:}") <= s.room
 }

@@ -30,8 +30,8 @@ func (in *resourceArguments) locate(ctx context.Context, c *builtin.Call, client
 	return locate(ctx, c, client, in.appArgs, want)
 }
 
-// locate gives the one resource that is picked. None, and several, are errors that say what
-// there is.
+// locate returns the one resource that is picked. None, and several, are errors that list the
+// resources.
 func locate(ctx context.Context, c *builtin.Call, client *argocd.Client, app appArgs, want resourceSelector) (treeRef, error) {
 	var found []treeRef
 	all := 0
@@ -60,16 +60,16 @@ func locate(ctx context.Context, c *builtin.Call, client *argocd.Client, app app
 		return found[0], nil
 	case all == 0:
 		return treeRef{}, fmt.Errorf("the application %q has no resource %s/%s%s in its cluster; get_application_resource_tree lists those it has",
-			short(app.Name), short(cmp.Or(want.Kind, "*")), short(want.ResourceName), within(want.ResourceNamespace))
+			short(app.Name), short(cmp.Or(want.Kind, "*")), short(want.ResourceName), inNamespace(want.ResourceNamespace))
 	}
 	list := make([]string, len(found))
 	for i, r := range found {
-		list[i] = r.kind() + "/" + r.Name + within(r.Namespace)
+		list[i] = r.kind() + "/" + r.Name + inNamespace(r.Namespace)
 	}
 	return treeRef{}, fmt.Errorf("%d resources of %q fit: %s; say which with kind, group and resource_namespace", all, short(app.Name), strings.Join(list, ", "))
 }
 
-func within(namespace string) string {
+func inNamespace(namespace string) string {
 	if namespace == "" {
 		return ""
 	}
@@ -84,7 +84,7 @@ type getResourceArguments struct {
 }
 
 func (t *Toolset) resourceTool() builtin.Tool {
-	return reading(t, builtin.Tool{Name: "get_resource", Title: "Live manifest of a resource", Description: resourceText}, nil,
+	return readTool(t, builtin.Tool{Name: "get_resource", Title: "Live manifest of a resource", Description: resourceText}, nil,
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in getResourceArguments) (*builtin.Result, error) {
 			r, err := in.locate(ctx, c, client)
 			if err != nil {
@@ -107,7 +107,7 @@ func (t *Toolset) resourceTool() builtin.Tool {
 		})
 }
 
-// at is the resource as the server's requests take it.
+// at returns the resource as the server's requests take it.
 func (in *resourceArguments) at(r treeRef) map[string][]string {
 	q := in.query()
 	set(q, "namespace", r.Namespace)
@@ -133,7 +133,7 @@ type actionView struct {
 }
 
 func (t *Toolset) actionsTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "list_resource_actions", Title: "Actions of a resource",
 		Description: "The actions that Argo CD offers for one resource of an application, such as restart of a Deployment, and whether they are possible now. kind and resource_name are enough where they are unique.",
 	}, nil, func(ctx context.Context, c *builtin.Call, client *argocd.Client, in resourceArguments) (*builtin.Result, error) {
@@ -157,7 +157,7 @@ func (t *Toolset) actionsTool() builtin.Tool {
 		if err := decode(client, "the actions", raw, &list); err != nil {
 			return nil, err
 		}
-		a := resourceActionsAnswer{Instance: t.instanceLabel(client), Of: r.kind() + "/" + r.Name + within(r.Namespace), Actions: []actionView{}}
+		a := resourceActionsAnswer{Instance: t.instanceLabel(client), Of: r.kind() + "/" + r.Name + inNamespace(r.Namespace), Actions: []actionView{}}
 		for i, one := range list.Actions {
 			if i == 60 {
 				a.Left = len(list.Actions) - i

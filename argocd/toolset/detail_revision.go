@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// desiredManifests are what an application would deploy at another revision than its own. A nil one changes nothing.
+// desiredManifests are the manifests of an application at another revision than its own. A nil one changes nothing.
 type desiredManifests struct {
 	asked, revision string
 	namespace       string // of what names none
@@ -117,7 +117,7 @@ func (d *desiredManifests) compare(r *managedResource) error {
 	return err
 }
 
-// withoutNamespace is a manifest without the namespace that it names, which the cluster drops of what has none.
+// withoutNamespace returns a manifest without the namespace that it names, which the cluster drops of what has none.
 func withoutNamespace(manifest string) (string, error) {
 	metadata, err := rawjson.Remove(rawjson.Get([]byte(manifest), "metadata").Of([]byte(manifest)), "namespace")
 	if err != nil {
@@ -127,8 +127,8 @@ func withoutNamespace(manifest string) (string, error) {
 	return string(out), err
 }
 
-// rest gives what only the revision has.
-func (d *desiredManifests) rest(take func(managedResource) error) error {
+// remaining passes to take the resources that only the revision has.
+func (d *desiredManifests) remaining(take func(managedResource) error) error {
 	if d == nil {
 		return nil
 	}

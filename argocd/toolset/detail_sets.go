@@ -24,7 +24,7 @@ type applicationSetArguments struct {
 }
 
 func (t *Toolset) applicationSetTool() builtin.Tool {
-	return reading(t, builtin.Tool{
+	return readTool(t, builtin.Tool{
 		Name: "applicationset_service__get", Title: "Application set",
 		Description: "One application set: its generators, template, strategy, conditions and the applications it made. full=true gives also what a short answer has no room for. application_set_service__generate shows what it would make.",
 	}, map[string]string{"path_name": "name", "param_appsetNamespace": "namespace"},
@@ -129,7 +129,7 @@ func (r generatedRow) shortened(maxBytes int) generatedRow {
 }
 
 func (t *Toolset) generateTool() builtin.Tool {
-	return reading(t, builtin.Tool{Name: "application_set_service__generate", Title: "Preview an application set", Description: generateText},
+	return readTool(t, builtin.Tool{Name: "application_set_service__generate", Title: "Preview an application set", Description: generateText},
 		map[string]string{"applicationSet_metadata_labels": "labels", "applicationSet_metadata_annotations": "annotations"},
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in generateArguments) (*builtin.Result, error) {
 			object, err := in.object(ctx, client)
@@ -203,7 +203,7 @@ func generatedOf(client *argocd.Client, raw []byte, full bool) (generatedRow, er
 	return r, nil
 }
 
-// object is the application set to run: one that exists, or one of these parts.
+// object returns the application set to run: one that exists, or one of these parts.
 func (in generateArguments) object(ctx context.Context, client *argocd.Client) (any, error) {
 	parts := len(in.Generators) > 0 || len(in.Template) > 0
 	switch {

@@ -184,7 +184,7 @@ type treeSummary struct {
 }
 
 func (t *Toolset) treeTool() builtin.Tool {
-	return reading(t, builtin.Tool{Name: "get_application_resource_tree", Title: "Resource tree of an application", Description: treeText},
+	return readTool(t, builtin.Tool{Name: "get_application_resource_tree", Title: "Resource tree of an application", Description: treeText},
 		formerApplication(map[string]string{"path_applicationName": "name", "param_namespace": "resource_namespace", "param_name": "resource_name", "param_kind": "kind", "param_group": "group"}),
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in treeArguments) (*builtin.Result, error) {
 			health, err := healthFilter(in.Health)

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxTrimDepth is how deep trim looks for what to leave out.
+	// maxTrimDepth bounds the depth to which trim looks for parts to leave out.
 	maxTrimDepth = 8
 	// minTrim is the smallest part worth leaving out: its name takes as much.
 	minTrim = 96
@@ -43,7 +43,7 @@ func trim(raw []byte, budget int) (fitting []byte, left []string) {
 			what = strconv.Itoa(victim.count) + " entries, " + what
 		}
 		left = append(left, fmt.Sprintf("%s (%s)", victim.path, what))
-		raw = without(raw, victim.span)
+		raw = removeMember(raw, victim.span)
 	}
 	return raw, left
 }
@@ -127,8 +127,8 @@ func joinedPath(path, key string) string {
 	return path + "." + key
 }
 
-// without takes a member out of compact JSON, with one of the commas beside it.
-func without(raw []byte, member rawjson.Span) []byte {
+// removeMember takes a member out of compact JSON, with one of the commas beside it.
+func removeMember(raw []byte, member rawjson.Span) []byte {
 	from, to := member.Start, member.End
 	switch {
 	case to < len(raw) && raw[to] == ',':

@@ -1,7 +1,7 @@
 package toolset
 
-// What the text of a default answer takes at most, in bytes: VS Code cuts results at 8 KiB,
-// Codex at about 10 KB. Applications are what is listed most. A page of up to 20 rows is the
+// Bounds of the text of a default answer, in bytes: VS Code cuts results at 8 KiB,
+// Codex at about 10 KB. Applications are listed most. A page of up to 20 rows is the
 // answer that a conversation has most of, so its rows get short to stay below shortPage;
 // who wants more of them asks for ten.
 const (
@@ -11,7 +11,7 @@ const (
 	wholeRows             = 10
 )
 
-// roomOfPage is how much of room a page of so many rows takes, when so many were asked for.
+// roomOfPage returns the part of room for a page of so many rows, when so many were asked for.
 func roomOfPage(room, rows, asked int) int {
 	if rows > wholeRows && rows <= defaultPageSize && asked <= defaultPageSize {
 		return min(room, shortPage)
@@ -19,7 +19,7 @@ func roomOfPage(room, rows, asked int) int {
 	return room
 }
 
-// droppableFields are the fields that rows lose to make a page smaller, all rows of the page alike, in the order of removal. What is
+// droppableFields returns the fields that rows lose to make a page smaller, all rows of the page alike, in the order of removal. What is
 // left at last are those of inventory.LeastFields: what an object is and how it is.
 func droppableFields() []string {
 	return []string{

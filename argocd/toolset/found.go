@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// manyMatches is from where on an answer suggests to narrow the search.
+// manyMatches is the number of matches from which on an answer suggests to narrow the search.
 const manyMatches = 500
 
 // found is one page of a search as an answer.
@@ -41,8 +41,8 @@ type found struct {
 	Results       results              `json:"results"`
 }
 
-// nothing is the answer to a search that nothing matches: no longer than it must be.
-type nothing struct {
+// noMatches is the answer to a search that nothing matches: no longer than it must be.
+type noMatches struct {
 	Instance   string               `json:"instance,omitempty"`
 	Query      string               `json:"query"`
 	Exhaustive bool                 `json:"exhaustive_search"`
@@ -53,7 +53,7 @@ type nothing struct {
 	Note       string               `json:"note,omitempty"`
 }
 
-// progress says in words what was done.
+// progress describes in words what was done.
 type progress struct {
 	Status   string `json:"status"`
 	Message  string `json:"message"`
@@ -68,7 +68,7 @@ type results struct {
 	Clusters        []json.RawMessage `json:"clusters"`
 }
 
-func (r *results) of(kind argocd.Kind) *[]json.RawMessage {
+func (r *results) ofKind(kind argocd.Kind) *[]json.RawMessage {
 	switch kind {
 	case argocd.Projects:
 		return &r.Projects
@@ -80,7 +80,7 @@ func (r *results) of(kind argocd.Kind) *[]json.RawMessage {
 	return &r.Applications
 }
 
-// draft is an answer without its results.
+// draft returns an answer without its results.
 func (t *Toolset) draft(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found) found {
 	answer := found{
 		Instance: t.instanceLabel(client), Query: in.Query, CaseSensitive: in.CaseSensitive, Literal: in.Literal,
@@ -131,7 +131,7 @@ func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArgume
 		if err != nil {
 			return nil, fmt.Errorf("a row of %s: %w", hit.Kind, err)
 		}
-		group := every.of(hit.Kind)
+		group := every.ofKind(hit.Kind)
 		*group = append(*group, row)
 	}
 	if slices.ContainsFunc(got.Items, func(h inventory.Hit) bool { return h.Kind == argocd.Applications }) {
@@ -148,7 +148,7 @@ func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArgume
 		answer.ReadAt = got.Snapshot.UTC().Format(time.RFC3339)
 	}
 	if answer.Total == 0 {
-		return pageResult(nothing{
+		return pageResult(noMatches{
 			Instance: answer.Instance, Query: in.Query, Exhaustive: answer.Exhaustive, Searched: answer.Searched, Failed: answer.Failed,
 			Pagination: answer.Pagination, Note: strings.TrimSpace(in.note()),
 		})
@@ -158,7 +158,7 @@ func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArgume
 		answer := answer // the groups keep their arrays, so rows that change there change here
 		answer.Note, answer.Namespace = strings.TrimSpace(answer.Note+note), namespace
 		return answer
-	}}.within(roomOfPage(in.room(c), len(rows), in.PageSize))
+	}}.fit(roomOfPage(in.room(c), len(rows), in.PageSize))
 }
 
 // withMatched adds the names of the fields that match to a row, whose other bytes stay.

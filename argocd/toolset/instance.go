@@ -18,7 +18,7 @@ const DefaultUserHeader = "X-Argocd-Api-Token"
 // identity provider that lists many groups reach some thousands.
 const maxToken = 16 << 10
 
-// TokenPolicy says whose token a call is made with.
+// TokenPolicy selects the token that a call is made with.
 type TokenPolicy int
 
 // The policies.
@@ -31,7 +31,7 @@ const (
 	TokensRequire
 )
 
-// String is the policy's name in configuration.
+// String returns the policy's name in configuration.
 func (p TokenPolicy) String() string {
 	switch p {
 	case TokensOff:
@@ -63,9 +63,9 @@ type target struct {
 	Instance string `json:"instance,omitempty" jsonschema:"Argo CD instance"`
 }
 
-// at gives the instance of that name ("" is the default) as the caller may use it: with
+// clientFor gives the instance of that name ("" is the default) as the caller may use it: with
 // the caller's own token where the policy says so.
-func (t *Toolset) at(c *builtin.Call, instance string) (*argocd.Client, error) {
+func (t *Toolset) clientFor(c *builtin.Call, instance string) (*argocd.Client, error) {
 	client, err := t.named(instance)
 	if err != nil || t.o.UserTokens == TokensOff {
 		return client, err
@@ -112,7 +112,7 @@ func (t *Toolset) names() string {
 	return b.String()
 }
 
-// instanceLabel is the name of the instance where there are several, else "".
+// instanceLabel returns the name of the instance where there are several, else "".
 func (t *Toolset) instanceLabel(c *argocd.Client) string {
 	if len(t.o.Instances) == 1 {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Instructions is what a client is told about the tools when it connects.
+// Instructions returns the introduction to the tools that a client gets when it connects.
 func (t *Toolset) Instructions() string {
 	var b strings.Builder
 	b.WriteString(`Tools for Argo CD. Every number they give is exact: counts and totals are over all objects, not over a page.

@@ -20,13 +20,13 @@ const (
 	maxPageSize     = inventory.MaxPageSize
 )
 
-// paging is the part of the arguments that says which page.
+// paging holds the arguments that select a page.
 type paging struct {
 	Page     int `json:"page,omitempty" jsonschema:"From 1"`
 	PageSize int `json:"page_size,omitempty" jsonschema:"At most 100 (default: all of up to 50, else 20)"`
 }
 
-// clamped is what the paging asks for, inside what there is.
+// clamped returns the paging with its values moved into their bounds.
 func (p paging) clamped() paging {
 	p.Page = max(1, p.Page)
 	if p.PageSize == 0 {
@@ -36,7 +36,7 @@ func (p paging) clamped() paging {
 	return p
 }
 
-// following is the same paging for another page of that size. The default size need not be said.
+// following returns the same paging for another page of that size. The default size need not be said.
 func (p paging) following(page, size int) paging {
 	if p.PageSize == 0 && size == defaultPageSize {
 		size = 0
@@ -44,7 +44,7 @@ func (p paging) following(page, size int) paging {
 	return paging{Page: page, PageSize: size}
 }
 
-// note says where clamped changed something.
+// note explains a value that clamped changed.
 func (p paging) note() string {
 	if p.PageSize > maxPageSize {
 		return fmt.Sprintf("page_size %d is more than %d: pages have %d items. ", p.PageSize, maxPageSize, maxPageSize)
@@ -52,7 +52,7 @@ func (p paging) note() string {
 	return ""
 }
 
-// detailOptions holds the arguments that say how much of each object is wanted.
+// detailOptions holds the arguments that select the parts of each object.
 type detailOptions struct {
 	SummaryOnly *bool    `json:"summary_only,omitempty" jsonschema:"Short rows (default true); false is full=true"`
 	Full        bool     `json:"full,omitempty" jsonschema:"Whole objects"`
@@ -61,7 +61,7 @@ type detailOptions struct {
 	Fresh       bool     `json:"fresh,omitempty" jsonschema:"Read the server again even if this listing was read a moment ago (default false)"`
 }
 
-// parts are what full objects have only when asked.
+// parts are left out of full objects unless they are asked for.
 var parts = [...]string{"managed_fields", "history", "helm_values", "api_versions"}
 
 // keep reads include; full says that whole objects are wanted.
@@ -108,7 +108,7 @@ type listing struct {
 	Note        string               `json:"note,omitempty"`
 	// Namespace is that of all items, which do not have it then.
 	Namespace string `json:"namespace,omitempty"`
-	// Part says which part of an object this is that is too large for one answer.
+	// Part is the place of an object's part, where the object is too large for one answer.
 	Part  *objectPart       `json:"part,omitempty"`
 	Items []json.RawMessage `json:"items"`
 }
@@ -135,7 +135,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 	if err != nil {
 		return nil, err
 	}
-	client, err := t.at(c, q.target.Instance)
+	client, err := t.clientFor(c, q.target.Instance)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 			return &nextCall{Tool: c.Tool, Arguments: q.repeatPart(q.paging.following(got.Pagination.Page, size), part)}
 		})
 	}
-	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.within(roomOfPage(rowRoom, len(answer.Items), q.paging.PageSize))
+	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.fit(roomOfPage(rowRoom, len(answer.Items), q.paging.PageSize))
 }
 
 // wholeObjects writes a page of whole objects. Page sizes go by the largest object of all, so one that is larger than an answer is
@@ -249,7 +249,7 @@ func wholeObjects(answer listing, part, room int, repeat func(part int) *nextCal
 	return pageResult(answer)
 }
 
-// pageResult is an answer that is not paged once more.
+// pageResult returns an answer that is not paged once more.
 func pageResult(answer any) (*builtin.Result, error) {
 	r, err := builtin.JSON(answer)
 	if err != nil {
@@ -262,7 +262,7 @@ func pageResult(answer any) (*builtin.Result, error) {
 // longestPagingNote is as long as what the notes say of a page size, at most.
 var longestPagingNote = clampNote(maxPageSize, maxPageSize-1) + paging{PageSize: 1e6}.note()
 
-// clampNote says that a page is smaller than was asked for.
+// clampNote returns the note that a page is smaller than was asked for.
 func clampNote(asked, size int) string {
 	if size >= asked {
 		return ""
@@ -279,7 +279,7 @@ func pointers(rows []json.RawMessage) []*json.RawMessage {
 	return list
 }
 
-// linkTemplate is where the user interface shows an object: the fields in braces are those
+// linkTemplate returns the address of an object's page in the user interface: the fields in braces are those
 // of a row. Argo CD has no page of its own for the kinds that are not here.
 func linkTemplate(base string, kind argocd.Kind) string {
 	switch kind {
@@ -291,7 +291,7 @@ func linkTemplate(base string, kind argocd.Kind) string {
 	return ""
 }
 
-// words are the values of an argument that takes several: one by one, or in one text with
+// words returns the values of an argument that takes several: one by one, or in one text with
 // commas between them, as models write both. No name in Argo CD has a comma.
 func words(values []string) (list []string) {
 	for _, value := range values {
@@ -304,8 +304,8 @@ func words(values []string) (list []string) {
 	return list
 }
 
-// either gives the one value of two arguments that mean the same.
-func either(nameA, a, nameB, b string) (string, error) {
+// oneValue gives the one value of two arguments that mean the same.
+func oneValue(nameA, a, nameB, b string) (string, error) {
 	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 	switch {
 	case a == "" || a == b:

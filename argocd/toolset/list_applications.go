@@ -38,7 +38,7 @@ func (t *Toolset) listApplications() builtin.Tool {
 		Description: listApplicationsText,
 		Hints:       reads,
 	}, func(ctx context.Context, c *builtin.Call, in listApplicationsArguments) (*builtin.Result, error) {
-		namespace, err := either("namespace", in.Namespace, "app_namespace", in.AppNamespace)
+		namespace, err := oneValue("namespace", in.Namespace, "app_namespace", in.AppNamespace)
 		if err != nil {
 			return nil, err
 		}

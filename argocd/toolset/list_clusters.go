@@ -30,7 +30,7 @@ func (t *Toolset) listClusters() builtin.Tool {
 		Description: listClustersText,
 		Hints:       reads,
 	}, func(ctx context.Context, c *builtin.Call, in listClustersArguments) (*builtin.Result, error) {
-		name, server, err := in.which()
+		name, server, err := in.identify()
 		if err != nil {
 			return nil, err
 		}
@@ -46,8 +46,8 @@ func (t *Toolset) listClusters() builtin.Tool {
 	})
 }
 
-// which reads the two ways of naming a cluster. The types of ids are those of Argo CD's API.
-func (in listClustersArguments) which() (name, server string, err error) {
+// identify reads the two ways of naming a cluster. The types of ids are those of Argo CD's API.
+func (in listClustersArguments) identify() (name, server string, err error) {
 	value := strings.TrimSpace(in.IDValue)
 	idName, idServer := "", ""
 	switch strings.ToLower(strings.TrimSpace(in.IDType)) {
@@ -62,9 +62,9 @@ func (in listClustersArguments) which() (name, server string, err error) {
 	default:
 		return "", "", fmt.Errorf("param_id_type is %q; there are: server, name, name_escaped", short(in.IDType))
 	}
-	if name, err = either("param_name", in.Name, "param_id_value", idName); err != nil {
+	if name, err = oneValue("param_name", in.Name, "param_id_value", idName); err != nil {
 		return "", "", err
 	}
-	server, err = either("param_server", in.Server, "param_id_value", idServer)
+	server, err = oneValue("param_server", in.Server, "param_id_value", idServer)
 	return name, server, err
 }

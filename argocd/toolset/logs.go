@@ -49,7 +49,7 @@ const logsText = `Logs of an application's pods, oldest line first, by default t
 pod picks one, kind with resource_name a workload's (of more than 10 pods, or what the server is set to, there are none). previous=true: what a crashed container said. filter sees the lines that tail_lines or since pick.`
 
 func (t *Toolset) logsTool() builtin.Tool {
-	return reading(t, builtin.Tool{Name: "application_service__pod_logs", Title: "Logs of an application", Description: logsText},
+	return readTool(t, builtin.Tool{Name: "application_service__pod_logs", Title: "Logs of an application", Description: logsText},
 		formerApplication(map[string]string{
 			"param_namespace": "resource_namespace", "param_podName": "pod", "param_container": "container", "param_sinceSeconds": "since",
 			"param_follow": "follow", "param_untilTime": "until", "param_filter": "filter", "param_kind": "kind", "param_group": "group",
@@ -180,7 +180,7 @@ func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *arg
 	over := follow > 0 && ctx.Err() == nil && reading.Err() != nil
 	if err != nil && !over {
 		if lines > 0 {
-			// What came stays, and the error breaks the answer off: half a log is none.
+			// The lines that came stay, and the error breaks the answer off: half a log is none.
 			return errors.Join(out.Flush(), err)
 		}
 		return err
@@ -189,7 +189,7 @@ func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *arg
 	case over:
 		_, err = fmt.Fprintf(out, "[followed for %s; %d lines]\n", follow, lines)
 	case lines == 0:
-		_, err = io.WriteString(out, in.nothing())
+		_, err = io.WriteString(out, in.emptyReason())
 	}
 	return errors.Join(err, out.Flush())
 }
@@ -246,8 +246,8 @@ func plainText(s string) string {
 	return b.String()
 }
 
-// nothing says why there may be no lines.
-func (in logsArguments) nothing() string {
+// emptyReason returns why there may be no lines.
+func (in logsArguments) emptyReason() string {
 	why := "no pod of the application matches, or its pods have written nothing"
 	switch {
 	case in.Filter != "":

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// maxKeyLines is how many lines a private key has at most. An RSA key of 8192 bits has a
+	// maxKeyLines bounds the lines of a private key. An RSA key of 8192 bits has a
 	// hundred of 64 characters.
 	maxKeyLines = 120
 	// maxKeyPods bounds the pods that write a key at one time.
 	maxKeyPods = 256
 )
 
-// keyLines are the pods in whose log a private key has begun, and how many more lines it may
-// have. What a program logs comes line by line, so that no line of the key itself says what it is.
+// keyLines are the pods in whose log a private key has begun, and the lines that may still belong to
+// it. What a program logs comes line by line, so that no line of the key itself is recognised alone.
 type keyLines map[string]int
 
 // line masks a line of a pod, and cuts it, as logLine does.
@@ -49,7 +49,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text, "", false
 }
 
-// keyText tells whether a line may be one of a key: base64, with whatever a logger writes
+// keyText reports whether a line may be one of a key: base64, with whatever a logger writes
 // before it. The last line of a key may be short; then it stands alone.
 func keyText(line string) bool {
 	fields := strings.Fields(plainText(line))

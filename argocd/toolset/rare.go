@@ -5,7 +5,7 @@ import "slices"
 // Every tool and every argument costs a model tokens in each of its requests. What follows is understood and, unless all of it is
 // asked for, not shown.
 
-// Rare are the tools that are seldom wanted, and those whose work others do as well: they are not listed, and work when they are
+// Rare returns the tools that are seldom wanted, and those whose work others do as well: they are not listed, and work when they are
 // called by their names.
 func Rare() []string {
 	return []string{

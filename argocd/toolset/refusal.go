@@ -39,8 +39,8 @@ type nextCall struct {
 	Arguments any    `json:"arguments"`
 }
 
-// refused turns what went wrong with a listing or a search into an answer, if it is for
-// the model to act on; any other error stays one. query is what was searched for, repeat gives the same call for another page.
+// refused turns the error of a listing or a search into an answer, if it is for
+// the model to act on; any other error stays one. query is the text searched for, repeat gives the same call for another page.
 func refused(err error, query string, repeat func(page int) *nextCall) (*builtin.Result, error) {
 	answer := refusal{Error: err.Error(), Query: query}
 	if none, is := errors.AsType[*inventory.NoPage](err); is {
@@ -54,7 +54,7 @@ func refused(err error, query string, repeat func(page int) *nextCall) (*builtin
 			answer.Suggestion = "Use a more specific pattern, or narrow the search with resource_types or project."
 		}
 		answer.Total, answer.Limit = many.Total, many.Limit
-		answer.Breakdown = byName(many.Totals)
+		answer.Breakdown = countsByName(many.Totals)
 		answer.Summary = summaryOf(many.Counts)
 	} else if bad, is := errors.AsType[*inventory.BadPattern](err); is {
 		answer.Error = "the query is no regular expression (RE2): " + bad.Reason
@@ -70,8 +70,8 @@ func refused(err error, query string, repeat func(page int) *nextCall) (*builtin
 	return r, nil
 }
 
-// byName has the kinds by their names, for JSON.
-func byName(m map[argocd.Kind]int) map[string]int {
+// countsByName has the kinds by their names, for JSON.
+func countsByName(m map[argocd.Kind]int) map[string]int {
 	if m == nil {
 		return nil
 	}

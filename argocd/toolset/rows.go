@@ -13,7 +13,7 @@ import (
 // maxRoom bounds an answer to a client that has no bound, or none that is known, in bytes.
 const maxRoom = 1 << 20
 
-// roomOf is how many bytes of text the client takes.
+// roomOf returns the bytes of text that the client takes.
 func roomOf(c *builtin.Call) int {
 	if c.MaxText <= 0 {
 		return maxRoom
@@ -30,9 +30,9 @@ type rowPage struct {
 	write func(note, namespace string) any
 }
 
-// within writes the page in at most room bytes: whole rows where they fit, else shorter ones. The page sizes go by [fittingSize], so
+// fit writes the page in at most room bytes: whole rows where they fit, else shorter ones. The page sizes go by [fittingSize], so
 // that the shortest rows fit.
-func (p rowPage) within(room int) (*builtin.Result, error) {
+func (p rowPage) fit(room int) (*builtin.Result, error) {
 	write := func(note, namespace string) (*builtin.Result, error) {
 		r, err := builtin.JSON(p.write(note, namespace))
 		if err == nil {
@@ -69,7 +69,7 @@ func (p rowPage) within(room int) (*builtin.Result, error) {
 	return r, err
 }
 
-// rowWithout is a row without these fields, in the row's order.
+// rowWithout returns a row without these fields, in the row's order.
 func rowWithout(row json.RawMessage, fields []string) (json.RawMessage, error) {
 	out := append(make([]byte, 0, len(row)), '{')
 	for m, err := range rawjson.Members(row, 0) {
@@ -87,18 +87,18 @@ func rowWithout(row json.RawMessage, fields []string) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// worst is a pagination whose text is as long as that of any page of the question, whatever page size is asked for: what goes by it
+// widestPagination returns a pagination whose text is as long as that of any page of the question, whatever page size is asked for: what goes by it
 // is the same for all of them.
-func worst(total int) inventory.Pagination {
+func widestPagination(total int) inventory.Pagination {
 	return inventory.Pagination{
 		Page: total, PageSize: maxPageSize, TotalItems: total, TotalPages: total, HasNext: false, HasPrev: false, ShowingFrom: total, ShowingTo: total,
 	}
 }
 
-// fittingSize gives the page size at which the rows of every page fit beside the rest of the answer, which bare writes.
+// fittingSize returns the page size at which the rows of every page fit beside the rest of the answer, which bare writes.
 func fittingSize(room int, bare func(total int, counts *inventory.Counts, p inventory.Pagination, namespace string) any, full bool) inventory.Fit {
 	return func(asked, total int, counts *inventory.Counts, widths *inventory.Widths) int {
-		text, err := builtin.JSON(bare(total, counts, worst(total), widths.Namespace))
+		text, err := builtin.JSON(bare(total, counts, widestPagination(total), widths.Namespace))
 		if err != nil {
 			return asked
 		}
@@ -110,5 +110,5 @@ func fittingSize(room int, bare func(total int, counts *inventory.Counts, p inve
 	}
 }
 
-// shapeNote says that rows are shortened.
+// shapeNote is the note that rows are shortened.
 const shapeNote = "Rows are short here: a smaller page_size or a filter shows more. "

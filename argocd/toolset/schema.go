@@ -39,7 +39,7 @@ func (t *Toolset) forOptions(tool string, schema json.RawMessage) json.RawMessag
 	return changed
 }
 
-// instances is the schema of the argument "instance".
+// instances returns the schema of the argument "instance".
 func (t *Toolset) instances() json.RawMessage {
 	names := make([]string, len(t.o.Instances))
 	for i, c := range t.o.Instances {

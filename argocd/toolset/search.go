@@ -53,7 +53,7 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 	if err != nil {
 		return nil, err
 	}
-	client, err := t.at(c, in.Instance)
+	client, err := t.clientFor(c, in.Instance)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 	return t.answer(c, client, in, kinds, got, repeat)
 }
 
-// room is how many bytes an answer may have: only who asks for many rows gets all that the client takes.
+// room bounds an answer, in bytes: only who asks for many rows gets all that the client takes.
 func (in searchArguments) room(c *builtin.Call) int {
 	if in.PageSize <= defaultPageSize {
 		return min(roomOf(c), maxAnswer)

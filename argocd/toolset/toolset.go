@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// MaxInstances is how many instances a [Toolset] may have: their names stand in the
+// MaxInstances bounds the instances of a [Toolset]: their names stand in the
 // schema of every tool.
 const MaxInstances = 64
 
@@ -27,7 +27,7 @@ type Options struct {
 	AllowWrites bool
 	// AllArguments has every argument in the schemas; else those that are rarely wanted are understood and not shown.
 	AllArguments bool
-	// UserTokens says whose token a call is made with.
+	// UserTokens selects the token that a call is made with.
 	UserTokens TokenPolicy
 	// UserHeader is the header that carries a user's own token, "" is [DefaultUserHeader].
 	// A bearer token of the same request counts where this header is missing.
@@ -83,10 +83,10 @@ func New(o Options) (*Toolset, error) {
 // Close ends the passes that run and gives up what was kept of lists.
 func (t *Toolset) Close() error { return t.inventory.Close() }
 
-// Stats tells what the bounds of listing and searching did.
+// Stats returns the counts of the bounds on listing and searching.
 func (t *Toolset) Stats() inventory.Stats { return t.inventory.Stats() }
 
-// Tools gives all tools, those that write only where they are allowed. Their schemas have
+// Tools returns all tools, those that write only where they are allowed. Their schemas have
 // the argument "instance" only where there are several, and "fresh" only where listings are kept.
 func (t *Toolset) Tools() []builtin.Tool { return slices.Clone(t.tools) }
 

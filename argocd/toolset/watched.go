@@ -32,7 +32,7 @@ func withProgress(c *builtin.Call, client *argocd.Client) (s progressSource, don
 	return s, func() { s.over.Store(true) }
 }
 
-// Who tells a list that is held to a cluster from the whole one.
+// Who differs for a list that is held to a cluster from that of the whole one.
 func (s progressSource) Who() string {
 	if s.only == nil {
 		return s.Client.Who()
@@ -40,7 +40,7 @@ func (s progressSource) Who() string {
 	return s.Client.Who() + "\n" + s.only.key()
 }
 
-// List is the client's, watched.
+// List lists as the client does, and reports progress.
 func (s progressSource) List(ctx context.Context, kind argocd.Kind, q argocd.Query, each func(item []byte) error) (argocd.ListInfo, error) {
 	return s.Client.List(ctx, kind, q, func(item []byte) error {
 		if n := s.read.Add(1); n%progressEvery == 0 && s.progress != nil && !s.over.Load() {
@@ -53,7 +53,7 @@ func (s progressSource) List(ctx context.Context, kind argocd.Kind, q argocd.Que
 			if err := json.Unmarshal(item, &app); err != nil {
 				return fmt.Errorf("an application of the list: %w", err)
 			}
-			if !s.only.is(app.Spec.Destination) {
+			if !s.only.matches(app.Spec.Destination) {
 				return nil
 			}
 		}

@@ -61,16 +61,16 @@ func (s confirmation) confirmed(client *argocd.Client, name string) (bool, error
 	return false, fmt.Errorf("confirm is %q and the object is %q: nothing was changed; send confirm=%q (or %q) to do it", cut(s.Confirm), name, name, client.Name()+"/"+name)
 }
 
-// writing makes a tool that changes something: which instance is meant, and whether the change
+// writeTool makes a tool that changes something: which instance is meant, and whether the change
 // to the object of this name was confirmed, is found before run is called.
-func writing[A interface {
-	where() string
+func writeTool[A interface {
+	instanceName() string
 	confirmed(*argocd.Client, string) (bool, error)
 }](t *Toolset, tool builtin.Tool, object func(A) string,
 	run func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in A) (*builtin.Result, error),
 ) builtin.Tool {
 	return builtin.Typed(tool, func(ctx context.Context, c *builtin.Call, in A) (*builtin.Result, error) {
-		client, err := t.at(c, in.where())
+		client, err := t.clientFor(c, in.instanceName())
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func writing[A interface {
 	})
 }
 
-// maxEcho is how large arguments may be to be repeated in a plan: those of a usual call
+// maxEcho bounds the arguments that a plan repeats, in bytes: those of a usual call
 // are, a whole specification is not.
 const maxEcho = 2 << 10
 
@@ -94,7 +94,7 @@ type plan struct {
 	Warnings []string `json:"warnings,omitempty"`
 	Current  any      `json:"current,omitempty"`
 	Change   any      `json:"change,omitempty"`
-	// Do says what to send.
+	// Do is the call to confirm with.
 	Do suggestedCall `json:"to_do_it"`
 }
 
@@ -106,9 +106,9 @@ type suggestedCall struct {
 	Add map[string]string `json:"the_same_arguments_and,omitempty"`
 }
 
-// planned answers c with what would happen to the object of this name. Arguments that say
+// planResult answers c with what would happen to the object of this name. Arguments that say
 // that nothing is to happen are named in without: they are not in the call to make.
-func planned(c *builtin.Call, client *argocd.Client, name string, p plan, without ...string) (*builtin.Result, error) {
+func planResult(c *builtin.Call, client *argocd.Client, name string, p plan, without ...string) (*builtin.Result, error) {
 	p.Instance = client.Name()
 	p.Do = suggestedCall{Tool: c.Tool}
 	args, err := rawjson.Remove(c.Arguments, without...)
@@ -123,8 +123,8 @@ func planned(c *builtin.Call, client *argocd.Client, name string, p plan, withou
 	return builtin.JSON(p)
 }
 
-// done is the answer after a call that was confirmed.
-type done struct {
+// changeResult is the answer after a call that was confirmed.
+type changeResult struct {
 	Changed  bool     `json:"changed"` // false when nothing is different from before
 	Done     string   `json:"done"`
 	Instance string   `json:"instance"`
@@ -135,15 +135,15 @@ type done struct {
 	looked   bool     // only: nothing is changed by it
 }
 
-// finished answers with what was done.
-func finished(client *argocd.Client, d done) (*builtin.Result, error) {
+// doneResult answers with what was done.
+func doneResult(client *argocd.Client, d changeResult) (*builtin.Result, error) {
 	view, compared := d.Change.(*diffView)
 	d.Changed, d.Instance = !d.looked && (!compared || view.All > 0), client.Name()
 	return builtin.JSON(d)
 }
 
-// maxShown is how many characters of one value, and maxListed how many entries of one list,
-// plans and answers show: they are read by a model.
+// maxShown bounds the characters of one value, and maxListed the entries of one list,
+// in plans and answers: they are read by a model.
 const (
 	maxShown  = 200
 	maxListed = 20
@@ -154,7 +154,7 @@ func cut(s string) string {
 	return limit.ShortRunes(s, maxShown+1)
 }
 
-// firstEntries gives the first entries of a list, and the number of the others as a last entry.
+// firstEntries returns the first entries of a list, and the number of the others as a last entry.
 func firstEntries(list []string) []string {
 	if len(list) <= maxListed {
 		return list

@@ -45,7 +45,7 @@ type actionParameter struct {
 }
 
 func (t *Toolset) resourceActionTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "run_resource_action", Title: "Run an action on a resource",
 		Description: "Runs an action such as restart on one resource of an application. confirm is the name of the resource. The plan lists the actions there are." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
@@ -79,12 +79,12 @@ func (t *Toolset) resourceActionTool() builtin.Tool {
 		}
 		sentence := fmt.Sprintf("run %s on %s of %s", in.Action, what, in.Name)
 		if !confirmed {
-			return planned(c, client, in.ResourceName, plan{Plan: sentence, Change: map[string][]string{"actions": firstEntries(names)}})
+			return planResult(c, client, in.ResourceName, plan{Plan: sentence, Change: map[string][]string{"actions": firstEntries(names)}})
 		}
 		if err := in.run(ctx, client); err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, Next: nextLook(in.Name)})
+		return doneResult(client, changeResult{Done: sentence, Next: nextLook(in.Name)})
 	})
 }
 
@@ -131,7 +131,7 @@ type resourceAction struct {
 	Disabled bool   `json:"disabled"`
 }
 
-// place is what picks the resource, for requests that take it in the URL.
+// place returns the parameters that select the resource, for requests that take it in the URL.
 func (in *actionArgs) place() url.Values {
 	q := in.query()
 	set(q, "namespace", in.ResourceNamespace)

@@ -21,7 +21,7 @@ type appArgs struct {
 	Project   string `json:"project,omitempty" jsonschema:"its project; tells a missing application from a forbidden one"`
 }
 
-// query is what picks the application, for requests that take it in the URL.
+// query returns the parameters that select the application, for requests that take it in the URL.
 func (a appArgs) query() url.Values {
 	q := url.Values{}
 	set(q, "appNamespace", a.Namespace)
@@ -101,7 +101,7 @@ type application struct {
 	} `json:"status"`
 }
 
-// source is where manifests come from.
+// source is the origin of manifests.
 type source struct {
 	RepoURL        string `json:"repoURL"`
 	Path           string `json:"path"`
@@ -163,14 +163,14 @@ func (r resource) String() string {
 	return text + " " + r.Name
 }
 
-// automated tells whether the application syncs by itself
+// automated reports whether the application syncs by itself
 // (SyncPolicy.IsAutomatedSyncEnabled of types.go).
 func (a *application) automated() bool {
 	p := a.Spec.SyncPolicy
 	return p != nil && p.Automated != nil && (p.Automated.Enabled == nil || *p.Automated.Enabled)
 }
 
-// sources gives all sources, of either form.
+// sources returns all sources, of either form.
 func (a *application) sources() []source {
 	if h := a.Spec.Hydrator; h != nil {
 		return []source{{RepoURL: cmp.Or(h.Sync.RepoURL, h.Dry.RepoURL), Path: h.Sync.Path, TargetRevision: h.Sync.Branch}}
@@ -181,7 +181,7 @@ func (a *application) sources() []source {
 	return []source{*a.Spec.Source}
 }
 
-// busy says which operation runs, "" for none.
+// busy describes the operation that runs, "" for none.
 func (a *application) busy() string {
 	switch s := a.Status.OperationState; {
 	case s != nil && s.FinishedAt == "" && s.Phase != "":
@@ -192,7 +192,7 @@ func (a *application) busy() string {
 	return ""
 }
 
-// appState is what plans and answers say about an application.
+// appState is the summary of an application in plans and answers.
 type appState struct {
 	Name        string   `json:"name"`
 	Namespace   string   `json:"namespace,omitempty"`
@@ -208,7 +208,7 @@ type appState struct {
 	Resources   int      `json:"resources"`
 }
 
-// state tells how the application is.
+// state returns the summary of the application.
 func (a *application) state() appState {
 	s := appState{
 		Name: a.Metadata.Name, Namespace: a.Metadata.Namespace, Project: a.Spec.Project,

@@ -23,7 +23,7 @@ type appsetCreateArgs struct {
 }
 
 func (t *Toolset) applicationSetCreateTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "applicationset_create", Title: "Create or replace an application set",
 		Description: "Creates an application set, which makes applications at once. With upsert it replaces the specification of one that is there. The plan names the applications it makes." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
@@ -64,7 +64,7 @@ func (t *Toolset) applicationSetCreateTool() builtin.Tool {
 			if problem != nil {
 				warnings = append(warnings, "which applications it makes could not be found out: "+cut(problem.Error()))
 			}
-			return planned(c, client, in.Name, plan{Plan: sentence, Warnings: warnings, Change: struct {
+			return planResult(c, client, in.Name, plan{Plan: sentence, Warnings: warnings, Change: struct {
 				*diffView
 				Generates *generation `json:"generates,omitempty"`
 			}{view, made}}, "dry_run")
@@ -76,7 +76,7 @@ func (t *Toolset) applicationSetCreateTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodPost, []string{"applicationsets"}, query, body); err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: createdOr(sentence, "the application set "+in.Name, view), Change: view, Warnings: warnings, Next: "list_applications shows what it has made"})
+		return doneResult(client, changeResult{Done: createdOr(sentence, "the application set "+in.Name, view), Change: view, Warnings: warnings, Next: "list_applications shows what it has made"})
 	})
 }
 
@@ -86,7 +86,7 @@ func (in appsetCreateArgs) query() url.Values {
 	return q
 }
 
-// object is the set as the server takes it. Finalizers of one that is replaced stay: the
+// object returns the set as the server takes it. Finalizers of one that is replaced stay: the
 // server sets them to what it is given.
 func (in appsetCreateArgs) object(before any) map[string]any {
 	object := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": map[string]any{"name": in.Name}, "spec": map[string]any(in.Spec)}
@@ -99,7 +99,7 @@ func (in appsetCreateArgs) object(before any) map[string]any {
 	return object
 }
 
-// generation is what an application set makes.
+// generation lists the applications that an application set generates.
 type generation struct {
 	Applications int      `json:"applications"`
 	Names        []string `json:"names,omitempty"`
@@ -165,7 +165,7 @@ type appsetDeleteArgs struct {
 }
 
 func (t *Toolset) applicationSetDeleteTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "applicationset_service__delete", Title: "Delete an application set",
 		Description: "Deletes an application set, and with it the applications it has made and what they deployed, unless its policy preserves that. There is no way to keep the applications." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
@@ -192,11 +192,11 @@ func (t *Toolset) applicationSetDeleteTool() builtin.Tool {
 			if at := set.Metadata.DeletionTimestamp; at != "" {
 				p.Warnings = []string{"it is being deleted since " + at}
 			}
-			return planned(c, client, in.Name, p)
+			return planResult(c, client, in.Name, p)
 		}
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"applicationsets", in.Name}, query, nil); err != nil {
 			return goneOr(err, client, "the application set "+in.Name, nil)
 		}
-		return finished(client, done{Done: sentence})
+		return doneResult(client, changeResult{Done: sentence})
 	})
 }

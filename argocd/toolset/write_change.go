@@ -20,7 +20,7 @@ type change struct {
 	To   string `json:"to,omitempty"`
 }
 
-// maxNesting is how deep what is changed may be nested. A manifest stays below 30; each
+// maxNesting bounds the depth of a changed value. A manifest stays below 30; each
 // level costs its whole path where differences are looked for.
 const maxNesting = 200
 
@@ -41,7 +41,7 @@ func tree(raw []byte) (any, error) {
 	return v, nil
 }
 
-// nesting is how deep the brackets of raw go, those in strings left out.
+// nesting returns the depth of the brackets in raw, those in strings left out.
 func nesting(raw []byte) (deepest int) {
 	depth, text, escaped := 0, false, false
 	for _, c := range raw {
@@ -178,7 +178,7 @@ func walkDifferences(path string, before, after, shownBefore, shownAfter any, fo
 	found(change{Path: cut(path), From: shortJSON(shownBefore), To: shortJSON(shownAfter)})
 }
 
-// member gives what is shown for a key of v: of something that was masked as a whole, the
+// member returns the value to show for a key of v: of something that was masked as a whole, the
 // mask.
 func member(v any, key string) any {
 	if m, ok := v.(map[string]any); ok {
@@ -238,13 +238,13 @@ func holdsMask(path string, v any) error {
 	return nil
 }
 
-// diffView is how differences are shown.
+// diffView shows differences.
 type diffView struct {
 	Changes []change `json:"changes"`
 	All     int      `json:"all"`
 }
 
-// sentence is what an update does to what is called so.
+// sentence describes the effect of an update on what is called so.
 func (v *diffView) sentence(what string) string {
 	switch v.All {
 	case 0:

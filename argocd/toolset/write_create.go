@@ -38,7 +38,7 @@ type createArgs struct {
 }
 
 func (t *Toolset) createApplicationTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "create_application", Title: "Create an application",
 		Description: "Creates an application. It is not synced unless automated_sync is true. With upsert it replaces the specification of one that is there." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
@@ -69,7 +69,7 @@ func (t *Toolset) createApplicationTool() builtin.Tool {
 			return nil, err
 		}
 		if !confirmed || in.DryRun {
-			return planned(c, client, in.Name, plan{Plan: sentence, Change: view, Warnings: append(warnings, projectAllows(ctx, client, in.Project)...)}, "dry_run")
+			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view, Warnings: append(warnings, projectAllows(ctx, client, in.Project)...)}, "dry_run")
 		}
 		body, err := compact(object)
 		if err != nil {
@@ -90,11 +90,11 @@ func (t *Toolset) createApplicationTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: createdOr(sentence, "the application "+in.Name, view), State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+		return doneResult(client, changeResult{Done: createdOr(sentence, "the application "+in.Name, view), State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 	})
 }
 
-// createdOr is what was done: nothing, where the object was there already as it was to be.
+// createdOr returns sentence, or says that nothing was done where the object was there already with these values.
 func createdOr(sentence, what string, view *diffView) string {
 	if view.All > 0 {
 		return sentence
@@ -102,7 +102,7 @@ func createdOr(sentence, what string, view *diffView) string {
 	return what + " was there already, with this specification: nothing was changed"
 }
 
-// dnsName is what Kubernetes takes as the name of an object (RFC 1123 subdomain).
+// dnsName matches the names that Kubernetes takes for an object (RFC 1123 subdomain).
 var dnsName = lazy.Regexp(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
 // validName refuses a name that Kubernetes would refuse. Its limit is 253 characters.
@@ -116,7 +116,7 @@ func validName(argument, name string) error {
 	return nil
 }
 
-// object is the application as the server takes it.
+// object returns the application as the server takes it.
 func (in createArgs) object() (map[string]any, error) {
 	if err := validName("name", in.Name); err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func keepMetadata(object map[string]any, before any) error {
 	return nil
 }
 
-// specOf is what matters in a comparison: everything a user writes.
+// specOf returns the part of an object that is compared: everything a user writes.
 func specOf(object any) any {
 	if object == nil {
 		return map[string]any{}

@@ -21,7 +21,7 @@ type deleteArgs struct {
 }
 
 func (t *Toolset) deleteApplicationTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "delete_application", Title: "Delete an application",
 		Description: "Deletes an application from Argo CD. What it deployed stays in the cluster unless cascade is true. The plan lists it." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
@@ -54,7 +54,7 @@ func (t *Toolset) deleteApplicationTool() builtin.Tool {
 			if in.Cascade {
 				view = map[string][]string{"deleted": firstEntries(resources)}
 			}
-			return planned(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings})
+			return planResult(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings})
 		}
 		query := in.query()
 		// Always said: the server's own default is to delete the resources.
@@ -67,11 +67,11 @@ func (t *Toolset) deleteApplicationTool() builtin.Tool {
 				return err
 			})
 		}
-		return finished(client, done{Done: sentence, State: app.state(), Warnings: warnings})
+		return doneResult(client, changeResult{Done: sentence, State: app.state(), Warnings: warnings})
 	})
 }
 
-// cascades tells whether what the application deployed is deleted with it.
+// cascades reports whether what the application deployed is deleted with it.
 func (a *application) cascades() bool {
 	return slices.ContainsFunc(a.Metadata.Finalizers, func(f string) bool { return strings.HasPrefix(f, "resources-finalizer.argocd.argoproj.io") })
 }
@@ -86,7 +86,7 @@ func goneOr(err error, client *argocd.Client, what string, again func() error) (
 	default:
 		return nil, err
 	}
-	return finished(client, done{Done: what + " is gone now: it was deleted meanwhile", looked: true})
+	return doneResult(client, changeResult{Done: what + " is gone now: it was deleted meanwhile", looked: true})
 }
 
 func (in deleteArgs) warnings(app *application) (warnings []string) {

@@ -18,7 +18,7 @@ type terminateArgs struct {
 }
 
 func (t *Toolset) terminateTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "terminate_operation", Title: "End a running operation",
 		Description: "Ends the sync or rollback that an application is in the middle of. What it has applied stays." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
@@ -33,12 +33,12 @@ func (t *Toolset) terminateTool() builtin.Tool {
 			if app.busy() == "" {
 				p.Warnings = []string{"no operation is running: there is nothing to end"}
 			}
-			return planned(c, client, in.Name, p)
+			return planResult(c, client, in.Name, p)
 		}
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"applications", in.Name, "operation"}, in.query(), nil); err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, Next: nextLook(in.Name)})
+		return doneResult(client, changeResult{Done: sentence, Next: nextLook(in.Name)})
 	})
 }
 
@@ -60,7 +60,7 @@ type rollbackRequest struct {
 	Project      string `json:"project,omitempty"`
 }
 
-// deploymentList is the deployments that one may go back to, in a sentence.
+// deploymentList returns the deployments that one may go back to, in a sentence.
 func deploymentList(known []string) string {
 	if len(known) == 0 {
 		return "none, as it has never been deployed"
@@ -69,7 +69,7 @@ func deploymentList(known []string) string {
 }
 
 func (t *Toolset) rollbackTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "rollback_application", Title: "Roll an application back",
 		Description: "Deploys again what an application had before. The plan lists the deployments and their ids. Not possible while auto-sync is on." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
@@ -79,7 +79,7 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 			return nil, err
 		}
 		history := slices.Clone(app.Status.History)
-		slices.Reverse(history) // the newest first: that is where one goes back to
+		slices.Reverse(history) // the newest first: the likely targets of a rollback
 		known := make([]string, len(history))
 		for i, d := range history {
 			known[i] = d.String()
@@ -88,7 +88,7 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 			if confirmed {
 				return nil, fmt.Errorf("id is missing: nothing was changed; deployments of %s: %s", in.Name, deploymentList(known))
 			}
-			return planned(c, client, in.Name, plan{
+			return planResult(c, client, in.Name, plan{
 				Plan: "roll back " + in.Name + ": add the id of one of these deployments, the newest is first", Current: app.state(), Change: firstEntries(known), Warnings: in.warnings(app),
 			})
 		}
@@ -105,7 +105,7 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 			sentence = "dry run: " + sentence
 		}
 		if !confirmed {
-			return planned(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Warnings: warnings})
+			return planResult(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Warnings: warnings})
 		}
 		body, err := json.Marshal(rollbackRequest{in.Name, *in.ID, in.DryRun, in.Prune, in.Namespace, in.Project})
 		if err != nil {
@@ -115,7 +115,7 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return started(ctx, client, in.appArgs, app, raw, in.DryRun, done{Done: sentence})
+		return started(ctx, client, in.appArgs, app, raw, in.DryRun, changeResult{Done: sentence})
 	})
 }
 
@@ -136,7 +136,7 @@ type refreshArgs struct {
 }
 
 func (t *Toolset) refreshTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "refresh_application", Title: "Refresh an application",
 		Description: "Makes Argo CD compare an application with its source now. Nothing is deployed, unless auto-sync is on and finds a difference." + needsConfirmation,
 		Hints:       builtin.Hints{Idempotent: true, OpenWorld: true},
@@ -155,7 +155,7 @@ func (t *Toolset) refreshTool() builtin.Tool {
 			if app.automated() {
 				p.Warnings = []string{"auto-sync is on: what the refresh finds changed is deployed"}
 			}
-			return planned(c, client, in.Name, p)
+			return planResult(c, client, in.Name, p)
 		}
 		if err := required("name", in.Name); err != nil {
 			return nil, err
@@ -170,6 +170,6 @@ func (t *Toolset) refreshTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, State: app.state(), looked: true})
+		return doneResult(client, changeResult{Done: sentence, State: app.state(), looked: true})
 	})
 }

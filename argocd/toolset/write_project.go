@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// projectParts are what a project is made or changed with. Their names are those of the
-// API, so that what project_get shows can be sent back.
+// projectParts are the parts that a project is made or changed with. Their names are those of the
+// API, so that the answer of project_get can be sent back.
 type projectParts struct {
 	Description  *string             `json:"description,omitempty"`
 	Destinations []map[string]string `json:"destinations,omitempty" jsonschema:"clusters and namespaces that are allowed: server or name, and namespace; replaces the list"`
@@ -21,7 +21,7 @@ type projectParts struct {
 	Spec         object              `json:"spec,omitempty" jsonschema:"JSON merge patch of the specification, for everything else: roles, syncWindows and so on"`
 }
 
-// patch is the merge patch that the parts come to.
+// patch returns the merge patch that the parts come to.
 func (p projectParts) patch() (map[string]any, error) {
 	if err := holdsMask("spec", map[string]any(p.Spec)); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ type projectCreateArgs struct {
 }
 
 func (t *Toolset) projectCreateTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "project_create", Title: "Create a project",
 		Description: "Creates a project. With upsert it replaces the specification of one that is there." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
@@ -98,7 +98,7 @@ func (t *Toolset) projectCreateTool() builtin.Tool {
 			return nil, err
 		}
 		if !confirmed || in.DryRun {
-			return planned(c, client, in.Name, plan{Plan: sentence, Change: view, Warnings: warnings}, "dry_run")
+			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view, Warnings: warnings}, "dry_run")
 		}
 		body, err := compact(map[string]any{"project": object, "upsert": in.Upsert})
 		if err != nil {
@@ -107,7 +107,7 @@ func (t *Toolset) projectCreateTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodPost, []string{"projects"}, nil, body); err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: createdOr(sentence, "the project "+in.Name, view), Change: view, Warnings: warnings})
+		return doneResult(client, changeResult{Done: createdOr(sentence, "the project "+in.Name, view), Change: view, Warnings: warnings})
 	})
 }
 
@@ -120,7 +120,7 @@ type projectUpdateArgs struct {
 }
 
 func (t *Toolset) projectUpdateTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "project_update", Title: "Change a project",
 		Description: "Changes parts of a project: those that are given, the rest stays. Fails when somebody else changed it in between. The plan shows each value before and after." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
@@ -143,7 +143,7 @@ func (t *Toolset) projectUpdateTool() builtin.Tool {
 		}
 		sentence := view.sentence("the project " + in.Name)
 		if !confirmed || in.DryRun {
-			return planned(c, client, in.Name, plan{Plan: sentence, Change: view}, "dry_run")
+			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view}, "dry_run")
 		}
 		// It goes back with the resourceVersion it came with: Kubernetes refuses it when the
 		// project is no longer what was read.
@@ -154,7 +154,7 @@ func (t *Toolset) projectUpdateTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodPut, []string{"projects", in.Name}, nil, body); err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, Change: view})
+		return doneResult(client, changeResult{Done: sentence, Change: view})
 	})
 }
 
@@ -177,7 +177,7 @@ type projectDeleteArgs struct {
 }
 
 func (t *Toolset) projectDeleteTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "project_delete", Title: "Delete a project",
 		Description: "Deletes a project that no application is in." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
@@ -196,12 +196,12 @@ func (t *Toolset) projectDeleteTool() builtin.Tool {
 			case n > 0:
 				p.Warnings = []string{fmt.Sprintf("%d applications are in it: the server refuses as long as there is one", n)}
 			}
-			return planned(c, client, in.Name, p)
+			return planResult(c, client, in.Name, p)
 		}
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"projects", in.Name}, nil, nil); err != nil {
 			return goneOr(err, client, "the project "+in.Name, nil)
 		}
-		return finished(client, done{Done: sentence})
+		return doneResult(client, changeResult{Done: sentence})
 	})
 }
 

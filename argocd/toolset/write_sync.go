@@ -55,7 +55,7 @@ type syncOptions struct {
 }
 
 func (t *Toolset) syncTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "sync_application", Title: "Sync an application",
 		Description: "Brings an application in the cluster to what its source says, or to another revision. The plan lists what is out of sync. A dry run is an operation of the server too: it is recorded in the application." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
@@ -70,7 +70,7 @@ func (t *Toolset) syncTool() builtin.Tool {
 		change, warnings := in.preview(app)
 		if !confirmed {
 			warnings = append(warnings, closedWindows(ctx, client, in.appArgs)...)
-			return planned(c, client, in.Name, plan{Plan: in.sentence(), Current: app.state(), Change: change, Warnings: warnings})
+			return planResult(c, client, in.Name, plan{Plan: in.sentence(), Current: app.state(), Change: change, Warnings: warnings})
 		}
 		body, err := json.Marshal(in.request())
 		if err != nil {
@@ -80,7 +80,7 @@ func (t *Toolset) syncTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return started(ctx, client, in.appArgs, app, raw, in.DryRun, done{Done: in.sentence(), Warnings: warnings})
+		return started(ctx, client, in.appArgs, app, raw, in.DryRun, changeResult{Done: in.sentence(), Warnings: warnings})
 	})
 }
 
@@ -108,7 +108,7 @@ func (in syncArgs) request() syncRequest {
 	}
 	strategy := in.Strategy
 	if in.Force && strategy == "" {
-		strategy = "hook" // which is what the server takes without one
+		strategy = "hook" // the server's default
 	}
 	if strategy != "" {
 		how := map[string]any{}
@@ -140,14 +140,14 @@ func (in syncArgs) sentence() string {
 	return text
 }
 
-// syncPreview is what a sync would touch, as far as the application knows.
+// syncPreview lists the resources that a sync would touch, as far as the application knows.
 type syncPreview struct {
 	OutOfSync int      `json:"out_of_sync"`
 	Apply     []string `json:"apply,omitempty"`
 	Delete    []string `json:"delete,omitempty"`
 }
 
-// preview tells what the sync would do to the resources, and what speaks against it.
+// preview returns the effect of the sync on the resources, and the warnings against it.
 func (in syncArgs) preview(app *application) (syncPreview, []string) {
 	var p syncPreview
 	var warnings []string
@@ -189,7 +189,7 @@ func (in syncArgs) preview(app *application) (syncPreview, []string) {
 	return p, append(firstEntries(warnings), app.obstacles()...)
 }
 
-// covers tells whether the sync is of this resource.
+// covers reports whether the sync is of this resource.
 func (in syncArgs) covers(r resource) bool {
 	return len(in.Resources) == 0 || slices.ContainsFunc(in.Resources, func(want syncResource) bool {
 		return want.Group == r.Group && want.Kind == r.Kind && want.Name == r.Name && (want.Namespace == "" || want.Namespace == r.Namespace)
@@ -227,8 +227,8 @@ func closedWindows(ctx context.Context, client *argocd.Client, a appArgs) []stri
 	return []string{why + ", so a sync is refused now: get_application_sync_windows shows until when"}
 }
 
-// dryRunWait is how long a dry run is waited for, and dryRunPause how often it is looked
-// after: its result is all that it is for. A usual one takes a few seconds.
+// dryRunWait bounds the wait for a dry run, and dryRunPause is the time between two looks:
+// its result is all that it is for. A usual one takes a few seconds.
 const (
 	dryRunWait  = 30 * time.Second
 	dryRunPause = 500 * time.Millisecond
@@ -236,7 +236,7 @@ const (
 
 // started answers after an operation was accepted. raw is the application then, before
 // is as it was. A dry run is waited for.
-func started(ctx context.Context, client *argocd.Client, a appArgs, before *application, raw []byte, dryRun bool, d done) (*builtin.Result, error) {
+func started(ctx context.Context, client *argocd.Client, a appArgs, before *application, raw []byte, dryRun bool, d changeResult) (*builtin.Result, error) {
 	app, err := decodeApplication(client, raw)
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func started(ctx context.Context, client *argocd.Client, a appArgs, before *appl
 		}
 	}
 	d.State = app.state()
-	return finished(client, d)
+	return doneResult(client, d)
 }
 
 // awaitDryRun looks at the application until an operation that began after the last one

@@ -44,12 +44,12 @@ type patchRequest struct {
 }
 
 func (t *Toolset) updateApplicationTool() builtin.Tool {
-	return writing(t, builtin.Tool{
+	return writeTool(t, builtin.Tool{
 		Name: "update_application", Title: "Change an application",
 		Description: "Changes parts of an application: those that are given, the rest stays. The plan shows each value before and after." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in updateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in updateArgs) (*builtin.Result, error) {
-		// The project is what it is to become; the server looks for it by name alone.
+		// The project is the new one; the server looks for it by name alone.
 		app, raw, err := readApplication(ctx, client, appArgs{Name: in.Name, Namespace: in.Namespace})
 		if err != nil {
 			return nil, err
@@ -80,10 +80,10 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 		}
 		sentence := view.sentence(in.Name)
 		if !confirmed || in.DryRun {
-			return planned(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings}, "dry_run")
+			return planResult(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings}, "dry_run")
 		}
 		if in.Validate != nil && !*in.Validate {
-			return t.replaceSpec(ctx, c, in, patch, after, done{Done: sentence, Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+			return t.replaceSpec(ctx, c, in, patch, after, changeResult{Done: sentence, Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 		}
 		text, err := compact(patch)
 		if err != nil {
@@ -103,16 +103,16 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, State: changed.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
+		return doneResult(client, changeResult{Done: sentence, State: changed.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 	})
 }
 
 // replaceSpec writes the whole specification, which is the one way without validation.
-func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArgs, patch map[string]any, after any, d done) (*builtin.Result, error) {
+func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArgs, patch map[string]any, after any, d changeResult) (*builtin.Result, error) {
 	if patch["metadata"] != nil {
 		return nil, errors.New("metadata cannot be changed with validate=false: nothing was changed; send metadata in a call of its own")
 	}
-	client, err := t.at(c, in.Instance)
+	client, err := t.clientFor(c, in.Instance)
 	if err != nil {
 		return nil, err
 	}
@@ -125,14 +125,14 @@ func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArg
 	if _, err := client.Call(ctx, http.MethodPut, []string{"applications", in.Name, "spec"}, query, body); err != nil {
 		return nil, err
 	}
-	return finished(client, d)
+	return doneResult(client, d)
 }
 
 // patchable are the parts of metadata that the server takes from an update; it ignores the
 // others, and status and operation, without a word (updateApp of server/application).
 var patchable = []string{"labels", "annotations", "finalizers"}
 
-// patch is the merge patch that the arguments come to.
+// patch returns the merge patch that the arguments come to.
 func (in updateArgs) patch(app *application, before any) (map[string]any, error) {
 	for key := range in.Metadata {
 		if !slices.Contains(patchable, key) {

@@ -22,22 +22,22 @@ type Session struct {
 	ID     string
 	Folder string
 	Began  time.Time
-	// Active is when a message of it passed last.
+	// Active is the time of its last message.
 	Active time.Time
 	// Used and Size are the tokens in its context and how many there may be, as the agent last told; 0 before that.
 	Used, Size int64
 }
 
-// State is what a relay knows.
+// State is a snapshot of a relay.
 type State struct {
-	// Confirmed says that the first line was that of the protocol.
+	// Confirmed is set when the first line was that of the protocol.
 	Confirmed bool
 	Sessions  []Session // the newest last
-	// Most is how many sessions were open at once at most.
+	// Most is the highest number of sessions that were open at once.
 	Most int
 	// Opened counts all sessions that ever were, Requests all requests of the editor.
 	Opened, Requests int64
-	// Open is how many requests are not answered.
+	// Open counts the requests that are not answered.
 	Open int
 	// LongestLine is the longest line that passed either way, in bytes.
 	LongestLine int64
@@ -54,7 +54,7 @@ type request struct {
 	session, folder string
 }
 
-// book is what is kept of the lines that passed. Its caller holds the relay's lock.
+// book keeps the open requests and the sessions. Its caller holds the relay's lock.
 type book struct {
 	state State
 	open  []request
@@ -89,7 +89,7 @@ func (b *book) sent(h jsonrpc.Head, line []byte, now time.Time) {
 	b.state.Open = len(b.open)
 }
 
-// begins says whether a request begins a session, or takes one up again.
+// begins reports whether a request begins a session, or takes one up again.
 func begins(method string) bool {
 	switch method {
 	case "session/new", "session/load", "session/resume", "session/fork":
@@ -98,7 +98,7 @@ func begins(method string) bool {
 	return false
 }
 
-// answered takes in a response of the agent, and says whether the sessions have changed.
+// answered takes in a response of the agent, and reports whether the sessions have changed.
 func (b *book) answered(h jsonrpc.Head, line []byte, now time.Time) bool {
 	for i, r := range b.open {
 		if r.id != h.ID {
@@ -179,7 +179,7 @@ func (b *book) touch(id string, now time.Time) *Session {
 	return s
 }
 
-// text is a short string in an object; "" where there is none, or it is longer than most bytes.
+// text returns a short string in an object; "" where there is none, or it is longer than most bytes.
 func text(object []byte, most int, keys ...string) string {
 	v := rawjson.Get(object, keys...)
 	if v.Len() < 2 || v.Len() > 6*most || object[v.Start] != '"' {
@@ -188,7 +188,7 @@ func text(object []byte, most int, keys ...string) string {
 	return clip(string(rawjson.Unquote(nil, v.Of(object))), most)
 }
 
-// number is a whole number in an object that is not negative; 0 where there is none.
+// number returns a whole number in an object that is not negative; 0 where there is none.
 func number(object []byte, keys ...string) int64 {
 	var n int64
 	for _, c := range rawjson.Get(object, keys...).Of(object) {

@@ -7,7 +7,7 @@ import (
 
 const (
 	firstBuffer = 4 << 10
-	// holdToAgent and holdToClient are how much of one line is held, in bytes.
+	// holdToAgent and holdToClient bound the part of one line that is held, in bytes.
 	holdToAgent  = 1 << 20
 	holdToClient = 64 << 10
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// Options are what a relay is given.
+// Options configure a relay.
 type Options struct {
 	// In and Out are the streams of the editor.
 	In  io.Reader
@@ -59,7 +59,7 @@ func (r *Relay) Connect(toAgent io.WriteCloser, fromAgent io.Reader) {
 // Passed is closed when all that the agent wrote has been passed on.
 func (r *Relay) Passed() <-chan struct{} { return r.passed }
 
-// State is what the relay knows now.
+// State returns a snapshot of the relay.
 func (r *Relay) State() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,13 +221,13 @@ type Failure struct {
 }
 
 const (
-	// failWait is how long an editor may take to read what it is told.
+	// failWait bounds the wait for an editor to read the errors it is sent.
 	failWait = 2 * time.Second
-	// beginWait is how long an editor may take to ask, where a run is refused as soon as it was started.
+	// beginWait bounds the wait for an editor's first request, where a run is refused as soon as it was started.
 	beginWait = 2 * time.Second
 )
 
-// Fail answers every open request with an error that says sentence, and says how many there were. Nothing of the agent is passed on after.
+// Fail answers every open request with an error that says sentence, and returns how many there were. Nothing of the agent is passed on after.
 func (r *Relay) Fail(sentence string, f Failure) int {
 	if f.Killed == nil {
 		f.Killed = []string{}

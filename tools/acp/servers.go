@@ -9,7 +9,7 @@ import (
 // arguments; "" leaves the server as it is.
 type Gateway func(name, command string, args []string) (gateway string, front []string)
 
-// behindGateway puts the MCP servers that are commands behind the gateway, and says how many were. The line is returned as it is
+// behindGateway puts the MCP servers that are commands behind the gateway, and returns how many were. The line is returned as it is
 // when there are none, or when it is not what the protocol has.
 func behindGateway(line []byte, h jsonrpc.Head, gateway Gateway) ([]byte, int64) {
 	if gateway == nil || h.Kind != jsonrpc.Request || !begins(h.Method) || h.Params.IsZero() {
@@ -37,7 +37,7 @@ func behindGateway(line []byte, h jsonrpc.Head, gateway Gateway) ([]byte, int64)
 	return changed, wrapped
 }
 
-// serverEdits are the edits of one server, in their order; nil for one that has no command.
+// serverEdits returns the edits of one server, in their order; nil for one that has no command.
 func serverEdits(line []byte, server rawjson.Span, gateway Gateway) []rawjson.Edit {
 	if line[server.Start] != '{' {
 		return nil

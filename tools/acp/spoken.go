@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Spoken says whether a command may speak the protocol on its streams: an argument asks it to (acp, --acp, --experimental-acp), or one of its words names an adapter
+// Spoken reports whether a command may speak the protocol on its streams: an argument asks it to (acp, --acp, --experimental-acp), or one of its words names an adapter
 // by the custom of their names (claude-agent-acp, @agentclientprotocol/codex-acp@2, …/claude-agent-acp/dist/index.js).
 func Spoken(argv []string) bool {
 	for i, word := range argv {
@@ -24,7 +24,7 @@ func Spoken(argv []string) bool {
 	return false
 }
 
-// adapter says whether a word is the path or package of an adapter.
+// adapter reports whether a word is the path or package of an adapter.
 func adapter(word string) bool {
 	if len(word) > 4096 || strings.HasPrefix(word, "-") || strings.ContainsAny(word, " \n") {
 		return false

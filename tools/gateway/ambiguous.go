@@ -10,25 +10,25 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Members that say what is called.
+// Members that name a call.
 var (
-	ofEnvelope = []string{"method", "params"}
-	ofParams   = []string{"name", "arguments"}
+	envelopeMembers = []string{"method", "params"}
+	callMembers     = []string{"name", "arguments"}
 )
 
-// ambiguous says what in a message servers may take for another call than the one that is
-// looked at here, "" when nothing. Names in JSON are exact, yet a server in Go takes "Name"
+// ambiguous describes the part of a message that servers may take for another call than the one
+// this gateway checks, "" when there is none. Names in JSON are exact, yet a server in Go takes "Name"
 // for "name", and which of two members of one name counts differs between libraries. So a
 // client that may not use all tools could name one to us and another to the server.
 func ambiguous(m transport.Message) string {
-	if what := ambiguousMember(m.Raw, 0, ofEnvelope); what != "" {
+	if what := ambiguousMember(m.Raw, 0, envelopeMembers); what != "" {
 		return what
 	}
 	if p := m.Head.Params; m.Head.Method == "tools/call" && !p.IsZero() && m.Raw[p.Start] == '{' {
 		if name := rawjson.Get(m.Raw, "params", "name"); !name.IsZero() && m.Raw[name.Start] != '"' {
 			return `"name" is not a string` // in JavaScript tools[["write"]] is tools["write"]
 		}
-		return ambiguousMember(m.Raw, p.Start, ofParams)
+		return ambiguousMember(m.Raw, p.Start, callMembers)
 	}
 	return ""
 }

@@ -9,12 +9,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// wrong is an argument that is not what it should be. Its text is for the model.
-type wrong struct{ text string }
+// argumentError is an argument that is not what it should be. Its text is for the model.
+type argumentError struct{ text string }
 
-func (w *wrong) Error() string { return w.text }
+func (w *argumentError) Error() string { return w.text }
 
-func wrongf(format string, args ...any) *wrong { return &wrong{fmt.Sprintf(format, args...)} }
+func wrongf(format string, args ...any) *argumentError {
+	return &argumentError{fmt.Sprintf(format, args...)}
+}
 
 // arguments are the values of a call, raw, by name.
 type arguments struct{ values map[string][]byte }

@@ -141,7 +141,7 @@ func (c *call) bound(f *transport.Frame) {
 	if f.Rest != nil {
 		f = &transport.Frame{Head: f.Head, Rest: rest, Event: event, Paged: f.Paged}
 	}
-	if c.tool != "" && !c.task && c.limits.pages() {
+	if c.tool != "" && !c.task && c.limits.paged() {
 		o.MaxText = c.countOnce(f, o)
 	}
 	if f.Paged {
@@ -226,7 +226,7 @@ func (c *call) options() result.Options {
 	return o
 }
 
-// contract is what the client was told of the tool's structuredContent; nil for nothing.
+// contract returns the contract for the tool's structuredContent; nil when the client was told none.
 func (c *call) contract() *result.Contract {
 	if c.tool == "" {
 		return nil

@@ -45,7 +45,7 @@ func (c *Catalogue) get(principal string) (k *toolList, stale bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k = c.of[principal]
-	return k, k != nil && (k.version != c.version || k.failed && time.Since(k.at) > askAgain)
+	return k, k != nil && (k.version != c.version || k.failed && time.Since(k.at) > retryPause)
 }
 
 // put remembers a list that was requested when the catalogue had this version.
@@ -79,7 +79,7 @@ func (c *Catalogue) now() uint64 {
 	return c.version
 }
 
-// changed says that the server announced that its tools changed.
+// changed records that the server announced a change of its tools.
 func (c *Catalogue) changed() {
 	c.mu.Lock()
 	c.version++

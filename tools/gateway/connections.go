@@ -77,8 +77,8 @@ func (c *countedPeer) Close() error {
 	return err
 }
 
-// joiner is a connection that gives each of its clients a Peer.
-type joiner interface{ Join() transport.Peer }
+// joinablePeer is a connection that gives each of its clients a Peer.
+type joinablePeer interface{ Join() transport.Peer }
 
 // join gives a client without a session its part of the shared process, which ends when
 // the last of them has left.
@@ -104,7 +104,7 @@ func (s *Server) join() (transport.Peer, error) {
 	s.users++
 	mine := s.shared
 	if c, ok := mine.(*countedPeer); ok {
-		if j, ok := c.Peer.(joiner); ok {
+		if j, ok := c.Peer.(joinablePeer); ok {
 			mine = j.Join()
 		}
 	}
@@ -151,7 +151,7 @@ func (s *Server) share(p transport.Peer) {
 	}
 }
 
-// beginWithInitialize is what a client is told that asks for the sessionless version: any error that is none of that version's
+// beginWithInitialize is the error for a client that asks for the sessionless version: any error that is none of that version's
 // sends a client that knows both back to initialize.
 const beginWithInitialize = "this server speaks MCP up to 2025-11-25; begin with initialize"
 

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// contract is what clients are told of a tool's structuredContent.
+// contract is the outputSchema of a tool that clients were told.
 type contract struct {
 	text []byte // the outputSchema that is listed
 	result.Contract
@@ -16,7 +16,7 @@ type contract struct {
 // contractOf reads a tool's outputSchema; nil where it is taken out because nothing that is said of a page would
 // validate. Addresses in it are not followed: a schema must not make the gateway ask anywhere.
 func contractOf(raw []byte, l Limits) *contract {
-	if !l.pages() || len(raw) > maxSchema {
+	if !l.paged() || len(raw) > maxSchema {
 		return nil
 	}
 	text, ok := relaxed(raw)
@@ -35,7 +35,7 @@ func contractOf(raw []byte, l Limits) *contract {
 	return c
 }
 
-// wrapOf is the member that is all of structuredContent, where it has one: servers of FastMCP and others wrap a
+// wrapOf returns the member that is all of structuredContent, where it has one: servers of FastMCP and others wrap a
 // result that is no object.
 func wrapOf(schema []byte) (key string) {
 	properties := rawjson.Get(schema, "properties")
@@ -51,7 +51,7 @@ func wrapOf(schema []byte) (key string) {
 	return key
 }
 
-// contract gives what clients were told of a tool's structuredContent; nil for nothing.
+// contract returns the contract for a tool's structuredContent; nil when clients were told none.
 func (k *toolList) contract(tool string, l Limits) *result.Contract {
 	raw := k.trait(tool).schema
 	if raw == nil {

@@ -26,22 +26,22 @@ type Definitions struct {
 	Count func(text []byte) int
 	// Index makes a search over texts: find gives the numbers of those that fit a query best, the best first.
 	Index func(texts []string) (find func(query string, limit int) []int)
-	// Used tells how often tools were called before, by the name of the server and its own name of the tool.
+	// Used yields the calls of each tool so far, by the name of the server and its own name of the tool.
 	Used func(each func(server, tool string, calls int64))
 }
 
 // maxFound is the most tools that one search answers with.
 const maxFound = 5
 
-// shortlist is what a session lists whole. It is decided at the first list and stays: what a model is sent begins with its tools, and
-// a provider reads again only what follows an unchanged beginning.
+// shortlist holds the tools that a session lists whole. It is decided at the first list and stays: a model's prompt begins with its tools,
+// and a provider reads again only what follows an unchanged beginning.
 type shortlist struct {
 	mu    sync.Mutex
 	whole map[string]bool // nil before the first list
 	added [][]byte        // the definitions of tool_search and tool_call; nil while all tools are listed
 }
 
-// shortens says that a client gets a part of the tools only. A client that loads definitions when it wants them is left to do it.
+// shortens reports whether a client gets a part of the tools only. A client that loads definitions when it wants them is left to do it.
 func (s *Session) shortens(p params) bool {
 	return s.o.Definitions.Max > 0 && !s.o.Bare && !s.profile(p).Defers
 }
@@ -86,7 +86,7 @@ func (s *Session) choose(k *toolList, others [][]byte) (whole map[string]bool, a
 	return s.short.whole, s.short.added
 }
 
-// byUse gives the numbers of the tools in the order in which they are to be listed whole: those called most first, and of
+// byUse returns the numbers of the tools in the order in which they are to be listed whole: those called most first, and of
 // those that never were the short ones, so that many are.
 func (s *Session) byUse(tools []listed, sizes []int) []int {
 	uses := map[string]int64{}
@@ -123,12 +123,12 @@ func finderFor(owned func(string) bool) finderNames {
 	return n
 }
 
-// isFinder says that a name may be one of those.
+// isFinder reports whether a name may be one of those.
 func isFinder(name string) bool {
 	return strings.HasSuffix(name, "tool_search") || strings.HasSuffix(name, "tool_call")
 }
 
-// finderTools are the definitions of tool_search and tool_call in at most room tokens: the tools that are not listed are told by
+// finderTools returns the definitions of tool_search and tool_call in at most room tokens: the tools that are not listed are told by
 // server, all counts and as many names as there is room for, of each server in turn.
 func (s *Session) finderTools(n finderNames, deferred []listed, room int) [][]byte {
 	type group struct {
@@ -203,9 +203,9 @@ func (s *Session) finderTools(n finderNames, deferred []listed, room int) [][]by
 // maxGroups bounds the servers that are told of by their names.
 const maxGroups = 64
 
-// found answers a call of tool_search, and calls the tool that tool_call names. Whoever has tools of these names
+// handleFinder answers a call of tool_search, and calls the tool that tool_call names. Whoever has tools of these names
 // has them called as any other.
-func (s *Session) found(ctx context.Context, m transport.Message, p params, x *exchange) {
+func (s *Session) handleFinder(ctx context.Context, m transport.Message, p params, x *exchange) {
 	m = cloned(m)
 	go func() {
 		defer x.recover()
@@ -223,7 +223,7 @@ func (s *Session) found(ctx context.Context, m transport.Message, p params, x *e
 			s.callNamed(ctx, m, p, x)
 		case p.name == k.finder.call:
 			s.uncancellable(m.Head.ID)
-			out, err := calledInstead(m, p)
+			out, err := wrappedCall(m, p)
 			if name := paramsOf(out).name; err == nil && (name == k.finder.search || name == k.finder.call) {
 				err = wrongf("%s calls the tools that %s finds; call %s itself by its name", k.finder.call, k.finder.search, quoted(name))
 			}
@@ -243,8 +243,8 @@ func (s *Session) found(ctx context.Context, m transport.Message, p params, x *e
 	}()
 }
 
-// calledInstead makes the call that the arguments of tool_call ask for.
-func calledInstead(m transport.Message, p params) (transport.Message, error) {
+// wrappedCall makes the call that the arguments of tool_call ask for.
+func wrappedCall(m transport.Message, p params) (transport.Message, error) {
 	args, err := readArguments(objectOf(p.arguments.Of(m.Raw)), "name", "arguments")
 	if err != nil {
 		return m, err
@@ -268,7 +268,7 @@ func calledInstead(m transport.Message, p params) (transport.Message, error) {
 	return withParams(m, m.Head.ID, m.Head.Method, params)
 }
 
-// objectOf is a JSON object that some models send as a string.
+// objectOf returns a JSON object that some models send as a string.
 func objectOf(raw []byte) []byte {
 	if len(raw) > 0 && raw[0] == '"' {
 		return rawjson.Unquote(nil, raw)
@@ -317,13 +317,13 @@ func (s *Session) searchTools(k *toolList, m transport.Message, p params) (strin
 	return b.String(), nil
 }
 
-// search gives the numbers of the tools that fit a query; one whose name it is comes first.
+// search returns the numbers of the tools that fit a query; one whose name it is comes first.
 func (k *toolList) search(d *Definitions, query string, most int) []int {
 	k.mu.Lock()
 	if k.find == nil {
 		texts := make([]string, len(k.tools))
 		for i, t := range k.tools {
-			texts[i] = wording(t)
+			texts[i] = searchText(t)
 		}
 		find := d.Index(texts)
 		var one sync.Mutex // an index is for one at a time
@@ -336,7 +336,7 @@ func (k *toolList) search(d *Definitions, query string, most int) []int {
 	find := k.find
 	k.mu.Unlock()
 	query = limit.Clip(strings.TrimSpace(query), maxQuery)
-	hits := find(asked(query), most)
+	hits := find(queryText(query), most)
 	if i := slices.IndexFunc(k.tools, func(t listed) bool { return strings.EqualFold(t.name, query) }); i >= 0 {
 		hits = append([]int{i}, slices.DeleteFunc(hits, func(h int) bool { return h == i })...)
 	}
@@ -346,8 +346,8 @@ func (k *toolList) search(d *Definitions, query string, most int) []int {
 // maxQuery bounds what is looked at of a query, in bytes.
 const maxQuery = 1 << 10
 
-// kept are the tools of a list that the client may use, as it gets them, in bytes of their own.
-func kept(tools []listed, s *Settings, plain bool) []listed {
+// permitted returns the tools of a list that the client may use, as it gets them, in bytes of their own.
+func permitted(tools []listed, s *Settings, plain bool) []listed {
 	var out []listed
 	for _, t := range tools {
 		if t.name == "" || s.hides(t) || len(out) == MaxListTools {
@@ -362,7 +362,7 @@ func kept(tools []listed, s *Settings, plain bool) []listed {
 	return out
 }
 
-// definition is a tool's definition; annotations are a raw member.
+// definition returns a tool's definition; annotations are a raw member.
 func definition(name, title, description, properties, required, annotations string) []byte {
 	b := append([]byte(`{"name":`), rawjson.Quote(nil, name)...)
 	b = append(append(b, `,"title":`...), rawjson.Quote(nil, title)...)

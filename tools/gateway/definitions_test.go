@@ -40,7 +40,7 @@ func (o *many) Send(_ context.Context, m transport.Message, to transport.Receive
 func TestDefinitionsAreBounded(t *testing.T) {
 	server := &many{tools: 100}
 	do := func(s *Session, method, params string) string {
-		raw := jsonrpc.NewRequest(jsonrpc.ID(s.ownID()), method, []byte(params))
+		raw := jsonrpc.NewRequest(jsonrpc.ID(s.newID()), method, []byte(params))
 		head, err := jsonrpc.Scan(raw)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func FuzzToolWording(f *testing.F) {
 			return
 		}
 		name, _ := rawjson.Text(raw, "name")
-		if got := len(wording(listed{name, raw})); got > 16*(len(raw)+16) {
+		if got := len(searchText(listed{name, raw})); got > 16*(len(raw)+16) {
 			t.Errorf("%d bytes of %d", got, len(raw))
 		}
 	})
@@ -127,7 +127,7 @@ func TestSynonymsAreFoundInAllForms(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Fields(spelled("getFileInfo")); !slices.Contains(got, "file") || !slices.Contains(got, "info") {
+	if got := strings.Fields(normalized("getFileInfo")); !slices.Contains(got, "file") || !slices.Contains(got, "info") {
 		t.Errorf("%q", got)
 	}
 }

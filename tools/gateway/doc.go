@@ -27,7 +27,7 @@
 // has one of these names itself ours begin with plimsoll_.
 //
 // tools/call and resources/read: under the cap as they came; over it page 1 of the result,
-// valid in itself, and a notice that says how to get the rest. The cap is the client's
+// valid in itself, and a notice that names the calls for the rest. The cap is the client's
 // (see [ProfileOf]) unless one is configured. A call with a progress token is told how much
 // has come. Tools that are not allowed are refused as unknown ones are, with the reason.
 //

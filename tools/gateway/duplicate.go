@@ -13,7 +13,7 @@ import (
 // outputSchema. A text that fits must not be paged because of its copy. Where clients were told no schema, none needs
 // the copy and it is taken out; else both pass as they are, and count once: clients give a model one of the two.
 
-// countOnce is the bound of text for a frame that o bounds: larger by a copy of the text.
+// countOnce returns the bound of text for a frame that o bounds: larger by a copy of the text.
 func (c *call) countOnce(f *transport.Frame, o result.Options) limit.Bytes {
 	if c.known != nil && o.Contract == nil {
 		dropDuplicateContent(f, int64(o.MaxText))

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// LargeLevel is the level of an answer of so many bytes: "warning" over [WarnBytes], "alert" over [AlertBytes], else "".
+// LargeLevel returns the level of an answer of so many bytes: "warning" over [WarnBytes], "alert" over [AlertBytes], else "".
 // Both are levels of MCP's logging too.
 func LargeLevel(size int64) string {
 	switch {
@@ -40,7 +40,7 @@ func (s *Session) wantsLog(m transport.Message) {
 	s.mu.Unlock()
 }
 
-// tellLarge tells a client that has asked for log messages how large the server's answer is, before it gets its own.
+// tellLarge sends a client that has asked for log messages the size of the server's answer, before it gets its own.
 func (c *call) tellLarge(size int64) {
 	level := LargeLevel(size)
 	if level == "" {

@@ -18,8 +18,8 @@ import (
 // nothing is treated as one of whose tools nothing is known.
 const askTimeout = 15 * time.Second
 
-// refetch is how often a list is asked for again at most because the server says it changed.
-const refetch = 5 * time.Second
+// refetchPause is the shortest time between two requests for a list because the server reported a change.
+const refetchPause = 5 * time.Second
 
 // list answers tools/list with all pages in one.
 func (s *Session) list(ctx context.Context, m transport.Message, p params, x *exchange) {
@@ -28,7 +28,7 @@ func (s *Session) list(ctx context.Context, m transport.Message, p params, x *ex
 			x.reply(jsonrpc.ResultResponse(m.Head.ID, []byte(`{"tools":[]}`)))
 			return
 		}
-		x.reply(jsonrpc.ResultResponse(m.Head.ID, ownList(s.o.Names, p.modern())))
+		x.reply(jsonrpc.ResultResponse(m.Head.ID, emptyList(s.o.Names, p.modern())))
 		return
 	}
 	l := &lister{s: s, ctx: ctx, m: m, p: p, x: x, version: s.o.Catalogue.now()}
@@ -82,7 +82,7 @@ func (l *lister) Receive(f *transport.Frame) {
 		return
 	}
 	l.first = append([]byte(nil), f.Head...)
-	l.pages.own(l.first, head.Result) // the frame ends with this call
+	l.pages.keep(l.first, head.Result) // the frame ends with this call
 }
 
 // Done goes on with the other pages, beside whoever called it.
@@ -190,8 +190,8 @@ func (p *pages) add(raw []byte) error {
 	return nil
 }
 
-// own lets the tools of the first page lie in bytes that stay; at is the result in them.
-func (p *pages) own(message []byte, at rawjson.Span) {
+// keep lets the tools of the first page lie in bytes that stay; at is the result in them.
+func (p *pages) keep(message []byte, at rawjson.Span) {
 	p.tools, _, _ = toolsOf(at.Of(message))
 }
 
@@ -216,7 +216,7 @@ func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cu
 	if cursor != "" {
 		members = append([]byte(`"cursor":`), rawjson.Quote(nil, cursor)...)
 	}
-	question, err := ask(m, p, s.ownID(), "tools/list", members)
+	question, err := ask(m, p, s.newID(), "tools/list", members)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func (s *Session) remember(principal string, version uint64, tools []listed) *to
 	owned := func(name string) bool { _, ok := k.traits[name]; return ok }
 	k.names, k.finder = namesFor(owned), finderFor(owned)
 	if s.o.Definitions.Max > 0 {
-		k.tools = kept(tools, &s.o.Settings, s.o.through != nil)
+		k.tools = permitted(tools, &s.o.Settings, s.o.through != nil)
 	}
 	if s.o.Bare {
 		k.names = s.o.Names
@@ -254,8 +254,8 @@ func (s *Session) remember(principal string, version uint64, tools []listed) *to
 	return s.o.Catalogue.put(principal, k)
 }
 
-// askAgain is how long a server that gave no list is not asked for it again.
-const askAgain = 30 * time.Second
+// retryPause is the pause before a server that gave no list is asked for it again.
+const retryPause = 30 * time.Second
 
 // listRequest is a list under way that several calls wait for.
 type listRequest struct{ done chan struct{} }
@@ -264,7 +264,7 @@ type listRequest struct{ done chan struct{} }
 // it. Calls of one principal share it.
 func (s *Session) learn(ctx context.Context, m transport.Message, p params) *toolList {
 	k, stale := s.o.Catalogue.get(m.Principal)
-	if k != nil && (!stale || time.Since(k.at) < refetch) || s.o.Catalogue.isAlone() {
+	if k != nil && (!stale || time.Since(k.at) < refetchPause) || s.o.Catalogue.isAlone() {
 		return k
 	}
 	s.mu.Lock()

@@ -21,7 +21,7 @@ const (
 	MaxListTools = 4096
 	// maxSchema bounds an outputSchema that is read, in bytes; larger ones are not relaxed and nothing is held to them.
 	maxSchema = 128 << 10
-	// longDescription is where the common clients cut a tool's description, in characters.
+	// longDescription is the length at which the common clients cut a tool's description, in characters.
 	longDescription = 2048
 )
 
@@ -138,7 +138,7 @@ func edit(tools []listed, s *Settings, added [][]byte, plain bool, whole map[str
 	return e
 }
 
-// hides says that a tool may not be used.
+// hides reports whether a tool may not be used.
 func (s *Settings) hides(t listed) bool {
 	return s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw))
 }
@@ -150,7 +150,7 @@ func editTool(t listed, s *Settings) []byte {
 		return raw
 	}
 	l := s.limitsOf(t.name)
-	if span := rawjson.Get(raw, "outputSchema"); !span.IsZero() && l.pages() {
+	if span := rawjson.Get(raw, "outputSchema"); !span.IsZero() && l.paged() {
 		var out []byte
 		var err error
 		if schema := contractOf(span.Of(raw), l); schema == nil {
@@ -165,15 +165,15 @@ func editTool(t listed, s *Settings) []byte {
 	return raw
 }
 
-// pages says whether a result may be paged.
-func (l Limits) pages() bool { return l.Cap >= 0 || l.MaxItems > 0 }
+// paged reports whether a result may be paged.
+func (l Limits) paged() bool { return l.Cap >= 0 || l.MaxItems > 0 }
 
 func readOnly(tool []byte) bool {
 	v := rawjson.Get(tool, "annotations", "readOnlyHint")
 	return !v.IsZero() && string(v.Of(tool)) == "true"
 }
 
-// toolTraits is what is remembered of a tool between its listing and its calls.
+// toolTraits holds the properties of a listed tool that its calls need.
 type toolTraits struct {
 	readOnly bool
 	schema   []byte // outputSchema, when clients are told one
@@ -188,7 +188,7 @@ func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 		}
 		l := s.limitsOf(t.name)
 		v := toolTraits{readOnly: readOnly(t.raw)}
-		if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && l.pages() {
+		if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && l.paged() {
 			v.schema = bytes.Clone(span.Of(t.raw))
 		}
 		traits[strings.Clone(t.name)] = v
@@ -219,14 +219,14 @@ func listResponse(response []byte, at rawjson.Span, array []byte, cursor string,
 	return rawjson.Splice(response, []rawjson.Edit{{Span: at, With: body}})
 }
 
-// modernMembers are what a list must say since MCP 2026-07-28, and what it says when the
-// server did not: nothing may be kept.
+// modernMembers are the members that a list must have since MCP 2026-07-28, with the values for a
+// server that gave none: nothing may be cached.
 var modernMembers = []struct{ key, value string }{
 	{"resultType", `"complete"`}, {"ttlMs", "0"}, {"cacheScope", `"private"`},
 }
 
-// ownList is the result of tools/list when a server has no tools at all.
-func ownList(n result.Names, modern bool) []byte {
+// emptyList returns the result of tools/list when a server has no tools at all.
+func emptyList(n result.Names, modern bool) []byte {
 	b := append([]byte(`{"tools":[`), bytes.Join(addedTools(n), []byte{','})...)
 	b = append(b, ']')
 	if modern {

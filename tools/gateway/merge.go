@@ -78,7 +78,7 @@ func (m *Merge) Open(_ context.Context, o mcpserver.Opening) (mcpserver.Session,
 	return mcpserver.Session{Peer: p, Headers: m.headers()}, nil
 }
 
-// headers says that one of the servers is to know the headers of clients.
+// headers reports whether one of the servers is to know the headers of clients.
 func (m *Merge) headers() bool {
 	return slices.ContainsFunc(m.o.Parts, func(p Part) bool { return p.Server.o.Builtin })
 }
@@ -91,7 +91,7 @@ func (h withoutHeaders) Send(ctx context.Context, m transport.Message, to transp
 	h.Peer.Send(ctx, m, to)
 }
 
-// Local is the connection to all servers for one client on standard streams.
+// Local returns the connection to all servers for one client on standard streams.
 func (m *Merge) Local() transport.Peer {
 	return &local{open: func(modern bool) (transport.Peer, error) { return m.session(modern, false) }}
 }
@@ -138,7 +138,7 @@ type part struct {
 	begun   bool // it took initialize
 }
 
-// Merged is the name that a server's tool has behind a merged endpoint. One that would be
+// Merged returns the name that a server's tool has behind a merged endpoint. One that would be
 // longer than MaxName ends in a digest of itself, so that it stays the same every time.
 func Merged(prefix, name string) string {
 	full := prefix + Separator + name
@@ -149,7 +149,7 @@ func Merged(prefix, name string) string {
 	return full[:MaxName-9] + "_" + hex.EncodeToString(sum[:4])
 }
 
-// merged is the name that a tool of the server has behind the merged endpoint, and own the reverse of a name that was not shortened.
+// merged returns the name that a tool of the server has behind the merged endpoint, and localName the reverse of a name that was not shortened.
 func (c *part) merged(name string) string {
 	if c.named {
 		return name
@@ -157,7 +157,7 @@ func (c *part) merged(name string) string {
 	return Merged(c.prefix, name)
 }
 
-func (c *part) own(merged string) string {
+func (c *part) localName(merged string) string {
 	if c.named {
 		return merged
 	}
@@ -174,7 +174,7 @@ func (u *union) route(name string, ask func(*part) *toolList) (*part, string) {
 		}
 	}
 	if found != nil && len(name) < MaxName {
-		return found, found.own(name)
+		return found, found.localName(name)
 	}
 	if len(name) == MaxName {
 		for _, c := range u.parts {
@@ -190,7 +190,7 @@ func (u *union) route(name string, ask func(*part) *toolList) (*part, string) {
 			}
 		}
 		if found != nil {
-			return found, found.own(name)
+			return found, found.localName(name)
 		}
 	}
 	return nil, ""

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// How a client is connected to a server is chosen here, and nowhere else: [nextStep] says what is done for a client of
+// A client's connection to a server is chosen here, and nowhere else: [nextStep] returns the next step for a client of
 // one protocol version when this or that is known of the server, and a [negotiation] does it and learns from the answers.
 //
 //	nothing known ──initialize is answered──────────► sessions
@@ -60,15 +60,15 @@ func nextStep(sessionless bool, server versions) step {
 	return discover
 }
 
-// passesThrough tells whether a client of a remote server has its session with the server itself: where both speak its version,
+// passesThrough reports whether a client of a remote server has its session with the server itself: where both speak its version,
 // or where that is not known and the client's own request will show.
 func passesThrough(sessionless bool, server versions) bool {
 	next := nextStep(sessionless, server)
 	return next != bridgeUp && next != fallBack
 }
 
-// sessionlessRequest tells the version of a client on standard streams by one of its messages; other is what a notification
-// counts as, which does not tell.
+// sessionlessRequest reports whether a message on standard streams is of the sessionless version; other is the result for
+// notifications, which do not tell.
 func sessionlessRequest(m transport.Message, other bool) bool {
 	switch {
 	case m.Head.Kind != jsonrpc.Request:
@@ -348,5 +348,5 @@ func (n *negotiation) settle(v versions) {
 	default:
 		close(n.decided)
 	}
-	n.s.learned(n.s.speaks().and(v))
+	n.s.setVersions(n.s.speaks().merge(v))
 }

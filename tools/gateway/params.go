@@ -32,7 +32,7 @@ type params struct {
 	traceParent     string // the client's span, "" for none (SEP-414)
 }
 
-// modern says that the request is of the sessionless version.
+// modern reports whether the request is of the sessionless version.
 func (p params) modern() bool { return p.version >= "2026" }
 
 func paramsOf(m transport.Message) params {
@@ -118,7 +118,7 @@ func ask(m transport.Message, p params, id jsonrpc.ID, method string, members []
 	return withParams(m, id, method, raw)
 }
 
-// headerFor is the header of a client's request, changed for another method; nil stays nil.
+// headerFor returns the header of a client's request, changed for another method; nil stays nil.
 func headerFor(h http.Header, method, name string) http.Header {
 	if h == nil {
 		return nil

@@ -22,7 +22,7 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 			return
 		}
 		if s.o.Definitions.Max > 0 && isFinder(p.name) {
-			s.found(ctx, m, p, x)
+			s.handleFinder(ctx, m, p, x)
 			return
 		}
 	}
@@ -44,7 +44,7 @@ func (s *Session) callNamed(ctx context.Context, m transport.Message, p params, 
 	s.allowed(ctx, m, p, x, c)
 }
 
-// schemaWait is how long a call waits for a list that says no more than how a page of its result may look.
+// schemaWait bounds the wait of a call for a list that is needed only for the form of a page of its result.
 const schemaWait = 2 * time.Second
 
 // allowed continues a call whose tool name is permitted.
@@ -53,7 +53,7 @@ func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x 
 	known, stale := s.o.Catalogue.get(m.Principal)
 	decides := set.ReadOnly || ctx.Value(refreshing{}) != nil
 	// Clients hold structuredContent to a schema that they may have from an earlier session, or ask for afterwards.
-	schema := c.limits.pages()
+	schema := c.limits.paged()
 	if known == nil && (decides || schema) || stale && decides {
 		// What the policy says of this call depends on the list. Nobody else waits for it.
 		go func() {

@@ -8,14 +8,14 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// Profile is what is known of a client by the name it gives itself (clientInfo.name).
+// Profile holds the known limits of a client, found by the name it gives itself (clientInfo.name).
 type Profile struct {
 	// Client is the profile's name, for people and for labels.
 	Client string
 	// Cap is the text of one result in bytes that it is given whole. It lies under the size
 	// at which the client itself cuts, drops or moves a result away.
 	Cap limit.Bytes
-	// Defers says that it loads the definitions of tools when it wants them, where they are many.
+	// Defers is set when it loads the definitions of tools when it wants them, where they are many.
 	Defers bool
 }
 

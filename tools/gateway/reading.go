@@ -19,8 +19,8 @@ import (
 // the server has not sent yet. It is less than the patience of the common clients (60 s).
 const readTimeout = 45 * time.Second
 
-// keepsPages is how much more than its room a client that told it is given of a page, so that pages stay as they were made.
-const keepsPages = 4
+// pageGrowth is the factor by which a page may exceed the room that its client asked for, so that pages stay as they were made.
+const pageGrowth = 4
 
 // maxHandle bounds a handle in an argument, in bytes.
 const maxHandle = 256
@@ -59,7 +59,7 @@ func (s *Session) read(ctx context.Context, m transport.Message, p params, x *ex
 	}()
 }
 
-// readCap is the largest text that one read returns, in bytes.
+// readCap returns the largest text that one read returns, in bytes.
 func (s *Session) readCap(m transport.Message, p params) int {
 	l := s.o.Settings.limitsOf("")
 	switch {
@@ -170,7 +170,7 @@ func (r *reader) view(kept *spool.Result, handle string, number, size int64) (re
 	}
 	if r.m.MaxText > 0 {
 		// The room of such a client shrinks while it reads, and pages that shrank with it would be counted anew each time.
-		r.cap = max(r.cap, min(t.PageBytes, keepsPages*r.cap))
+		r.cap = max(r.cap, min(t.PageBytes, pageGrowth*r.cap))
 	}
 	if t.PageBytes > r.cap && size == 0 && t.PageItems > 0 {
 		size = max(1, int64(t.PageItems)*int64(r.cap)/int64(t.PageBytes))
@@ -261,7 +261,7 @@ func bounded(text string, maxBytes int) string {
 	return limit.Cut(text, maxBytes, func(n int) string { return fmt.Sprintf("\n[plimsoll: %d bytes are left out here]\n", n) })
 }
 
-// textBlocks is the result of a tool as several texts.
+// textBlocks returns the result of a tool as several texts.
 func textBlocks(id jsonrpc.ID, modern bool, texts ...string) []byte {
 	message := result.TextResult(id, texts[0], false, modern)
 	for _, text := range texts[1:] {

@@ -14,7 +14,7 @@ import (
 // lists are given whole or not at all, so a schema of elements stays as it is; but not one by their places, as a tuple has: a
 // page may begin anywhere.
 
-// maxRelaxDepth is how deep a schema may be nested. JSON Schema has no bound; those of real tools have less than 20.
+// maxRelaxDepth bounds the depth of a schema. JSON Schema has no bound; those of real tools have less than 20.
 const maxRelaxDepth = 64
 
 // forbidsPage are the keywords that a part of a valid value need not satisfy. Those under not and if/then/else may hold
@@ -160,7 +160,7 @@ func relaxMember(value []byte, key string, root, refers bool, depth int) (out []
 	return out, err == nil
 }
 
-// isScalar says that the values of an enum or a const are such that a page has whole or not at all.
+// isScalar reports whether the values of an enum or a const are such that a page has whole or not at all.
 func isScalar(values []byte) bool {
 	if len(values) == 0 || values[0] != '[' {
 		return len(values) > 0 && values[0] != '{'

@@ -35,7 +35,7 @@ func (r *reader) search(kept *spool.Result, handle string, args arguments) error
 	return r.matches(kept, handle, pattern, !sensitive, int(page), 0)
 }
 
-// matches gives a page of the items that match. Every match of the page is in it: where
+// matches returns a page of the items that match. Every match of the page is in it: where
 // they are too long together for the client each is shortened.
 func (r *reader) matches(kept *spool.Result, handle, pattern string, ignoreCase bool, page, size int) error {
 	found, err := kept.Search(r.ctx, spool.SearchRequest{Pattern: pattern, IgnoreCase: ignoreCase, Page: page, Size: size, Most: r.s.o.Settings.maxSearch()})

@@ -20,9 +20,9 @@ import (
 // DefaultMaxProcesses bounds the processes of one server.
 const DefaultMaxProcesses = 16
 
-// Dialing says what a connection to a server is for.
+// Dialing describes the use of a connection to a server.
 type Dialing struct {
-	// Shared says that several clients will use it. On standard streams it is then a
+	// Shared is set when several clients will use it. On standard streams it is then a
 	// process of all of them, with a Join method that gives each its own Peer.
 	Shared bool
 	// Header is of the client's HTTP request, for its Authorization, where a remote server
@@ -32,21 +32,21 @@ type Dialing struct {
 
 // ServerOptions configure a [Server]. Dial and Spool are required.
 type ServerOptions struct {
-	// Name is what the gateway calls the server.
+	// Name is the gateway's name for the server.
 	Name string
 	// Dial makes a connection to the server and does not wait for it: mcpclient.Stdio or
 	// mcpclient.HTTP. Close of the Peer ends it.
 	Dial func(Dialing) transport.Peer
-	// Remote says that Dial's Peers speak streamable HTTP: a client of HTTP and of the same
+	// Remote is set when Dial's Peers speak streamable HTTP: a client of HTTP and of the same
 	// protocol version then has its session with the server itself.
 	Remote bool
 	// Address is the host of a remote server, with its port where that is not 443, for events.
 	Address string
-	// Builtin says that Dial's Peers are tools of this process (package builtin): they speak
+	// Builtin is set when Dial's Peers are tools of this process (package builtin): they speak
 	// both protocol versions, so that nothing is asked or bridged, they are given the headers of their
 	// clients' HTTP requests, and a session is not bounded by MaxProcesses.
 	Builtin bool
-	// Named says that the tools' names begin with Name and [Separator] already, so that nothing is put in front of them again.
+	// Named is set when the tools' names begin with Name and [Separator] already, so that nothing is put in front of them again.
 	Named    bool
 	Spool    *spool.Spool
 	Journal  *journal.Journal
@@ -90,10 +90,10 @@ func NewServer(o ServerOptions) *Server {
 	return s
 }
 
-// Name is the server's.
+// Name returns the name of the server.
 func (s *Server) Name() string { return s.o.Name }
 
-// Named says whether the server's tools have its name in front already.
+// Named reports whether the server's tools have its name in front already.
 func (s *Server) Named() bool { return s.o.Named }
 
 // Open is mcpserver.Options.Open of the server.
@@ -133,8 +133,8 @@ func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver
 	return mcpserver.Session{Peer: s.session(n, o.Modern)}, nil
 }
 
-// authorization is what of a client's header goes on to a server that the gateway itself
-// has the session with.
+// authorization returns the part of a client's header that goes on to a server with which the gateway itself
+// has the session.
 func authorization(h http.Header) http.Header {
 	if v := h.Values("Authorization"); len(v) > 0 {
 		return http.Header{"Authorization": v}
@@ -142,7 +142,7 @@ func authorization(h http.Header) http.Header {
 	return nil
 }
 
-// Local is the connection to the server for one client on standard streams, of whatever protocol version.
+// Local returns the connection to the server for one client on standard streams, of whatever protocol version.
 func (s *Server) Local() transport.Peer { return newLocal(s) }
 
 // session puts the policy in front of a connection.
@@ -182,7 +182,7 @@ func (s *Server) Close() error {
 
 var errServerClosed = errors.New("the gateway is going down")
 
-// through is the connection to a remote server that passed-through sessions share.
+// through returns the connection to a remote server that passed-through sessions share.
 func (s *Server) through() transport.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,14 +207,14 @@ func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versio
 	first := transport.Message{Principal: o.Principal, Header: probing(o.Header)}
 	var err error
 	if v.unknown() || !fresh {
-		s.learned(versions{}) // it may be another server by now
+		s.setVersions(versions{}) // it may be another server by now
 		v, err = s.detect(ctx, noCloser{s.through()}, first)
 	}
 	// For an older client: a discovery need not name older versions that the server speaks too (that of the Python SDK 2.x does not).
 	if err == nil && !o.Modern && v.sessionless && !v.sessions && !v.refused {
 		v.sessions = initializes(ctx, noCloser{s.through()}, first)
 		v.refused = !v.sessions
-		s.learned(v)
+		s.setVersions(v)
 	}
 	if err != nil {
 		status := 0

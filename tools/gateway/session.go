@@ -28,7 +28,7 @@ const (
 
 // Options of a [Session]. Next and Spool are required.
 type Options struct {
-	// Name is what the gateway calls the server, in events and results.
+	// Name is the gateway's name for the server, in events and results.
 	Name string
 	// Address is the host of a remote server, with its port where that is not 443, for events.
 	Address string
@@ -45,16 +45,16 @@ type Options struct {
 	// Query starts the child that runs jq programs: a program and its arguments. Without
 	// it queries are refused.
 	Query []string
-	// TempDir is where files without a name are made; "" is the system's.
+	// TempDir is the folder for files without a name; "" is the system's.
 	TempDir string
-	// Many says that several clients of the sessionless version use this one, so that ids
+	// Many is set when several clients of the sessionless version use this one, so that ids
 	// may repeat.
 	Many bool
 	// Bare leaves the tools that read kept results to somebody else, who calls them Names.
 	Bare  bool
 	Names result.Names
 
-	// through says that Next has the policy already, of several servers, and gives the name
+	// through is set when Next has the policy already, of several servers, and gives the name
 	// that a server's tool has here.
 	through func(server, tool string) (string, bool)
 }
@@ -72,7 +72,7 @@ type Session struct {
 	version string // the protocol version that both agreed on
 	tasks   recall // the tool of a task, by principal and id
 	tokens  recall // whether the request of a progress token is answered
-	// logLevel is what the client has set; "" while it has not.
+	// logLevel is the level that the client has set; "" before that.
 	logLevel string
 	asking   map[string]*listRequest // lists under way, by principal
 	short    shortlist
@@ -234,8 +234,8 @@ func (s *Session) uncancellable(id jsonrpc.ID) {
 	s.mu.Unlock()
 }
 
-// ownID makes an id for a request of our own.
-func (s *Session) ownID() jsonrpc.ID {
+// newID makes an id for a request of our own.
+func (s *Session) newID() jsonrpc.ID {
 	return jsonrpc.ID(fmt.Sprintf("%q", fmt.Sprintf("%s%d", s.own, s.serial.Add(1))))
 }
 
@@ -249,7 +249,7 @@ func (s *Session) profile(p params) Profile {
 	return ProfileOf(s.client)
 }
 
-// protocol is the client's version, for events: only known ones, so that labels are few.
+// protocol returns the client's version, for events: only known ones, so that labels are few.
 func (s *Session) protocol(p params) string {
 	v := p.version
 	if v == "" {

@@ -16,7 +16,7 @@ const (
 	MaxPageItems = 100
 )
 
-// Limits are what may differ from tool to tool. Zero values mean the defaults.
+// Limits are the settings that may differ from tool to tool. Zero values mean the defaults.
 type Limits struct {
 	// Cap is the text of one result in bytes that reaches the client whole; 0 goes by the
 	// client (see [ProfileOf]), below 0 nothing is too large.
@@ -30,10 +30,10 @@ type Limits struct {
 	MaxMedia limit.Bytes
 	// MaxResult bounds a message of the server in bytes; 0 means result.DefaultMaxFrame.
 	MaxResult limit.Bytes
-	// Early is how long a large result may be on its way before its first page is
+	// Early is the time a large result may take before its first page is
 	// delivered; 0 waits for the end.
 	Early time.Duration
-	// Timeout is how long a call may go without an answer or progress; 0 is no bound.
+	// Timeout bounds the time of a call without an answer or progress; 0 is no bound.
 	Timeout time.Duration
 }
 
@@ -56,7 +56,7 @@ type Settings struct {
 	MaxSearch int
 }
 
-// limitsOf gives the limits of a tool, with the defaults filled in.
+// limitsOf returns the limits of a tool, with the defaults filled in.
 func (s *Settings) limitsOf(tool string) Limits {
 	l, ok := s.Tools[tool]
 	if !ok {
@@ -85,12 +85,12 @@ func (s *Settings) maxSearch() int {
 	return s.MaxSearch
 }
 
-// allows says whether a tool of this name may be used, leaving aside what it does.
+// allows reports whether a tool of this name may be used, leaving aside what it does.
 func (s *Settings) allows(tool string) bool {
 	return (len(s.Allow) == 0 || matchesAny(s.Allow, tool)) && !matchesAny(s.Deny, tool)
 }
 
-// restrictsTools says whether some tool may have to be kept from the client.
+// restrictsTools reports whether some tool may have to be kept from the client.
 func (s *Settings) restrictsTools() bool { return s.ReadOnly || len(s.Allow) > 0 || len(s.Deny) > 0 }
 
 func matchesAny(patterns []string, name string) bool {

@@ -48,7 +48,7 @@ func (r *recall) get(key string) string {
 	return r.words[key]
 }
 
-// taskTool is the tool of a task, so that its result is held to what the client was told of that tool.
+// taskTool returns the tool of a task, so that its result is held to what the client was told of that tool.
 func (s *Session) taskTool(principal, id string) string { return s.tasks.get(principal + "\x00" + id) }
 
 // noteTask remembers the tool of a call that was answered with a task: of 2026-07-28 the result is one, of 2025-11-25 it has one.
@@ -82,7 +82,7 @@ const (
 	underWay   = "open"
 )
 
-// isStale says that a frame is progress of a request that has been answered.
+// isStale reports whether a frame is progress of a request that has been answered.
 func (s *Session) isStale(f *transport.Frame) bool {
 	if s.o.Many || !f.Whole() || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], []byte(progressed)) || jsonrpc.ScanStart(f.Head).Head.Method != progressed {
 		return false

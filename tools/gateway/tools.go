@@ -23,8 +23,8 @@ func namesFor(owned func(string) bool) result.Names {
 	return result.Names{Page: prefix + "result_page", Search: prefix + "result_search", Query: prefix + "result_query"}
 }
 
-// The descriptions are what a model chooses by: what the tool is for, when another one is
-// better, where the handle comes from, one example each.
+// A model chooses by the descriptions, so each has the tool's purpose, when another one is
+// better, the source of the handle and one example.
 func describePage(n result.Names) string {
 	return fmt.Sprintf("Read one more page of a large tool result that was cut into pages. handle comes from that result's notice. "+
 		"To find something use %s first: it looks at all pages at once. "+
@@ -49,7 +49,7 @@ const (
 	readOnlyHint = `"annotations":{"readOnlyHint":true,"openWorldHint":false}`
 )
 
-// addedTools are the raw definitions of the tools that read kept results, in the order in
+// addedTools returns the raw definitions of the tools that read kept results, in the order in
 // which they are listed.
 func addedTools(n result.Names) [][]byte {
 	tool := func(name, title, description, properties, required string) []byte {

@@ -62,13 +62,13 @@ func (u *union) Send(ctx context.Context, m transport.Message, to transport.Rece
 	case "resources/templates/list":
 		go u.list(ctx, m, to, "resourceTemplates", false)
 	case "tools/call", "prompts/get":
-		u.named(ctx, withoutTasks(m), to, "name")
+		u.sendByPrefix(ctx, withoutTasks(m), to, "name")
 	case "completion/complete":
 		u.complete(ctx, m, to)
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		u.located(ctx, m, to, "uri")
+		u.sendByResource(ctx, m, to, "uri")
 	case "logging/setLevel":
-		go u.all(ctx, m, to)
+		go u.broadcast(ctx, m, to)
 	case "ping":
 		transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
 	case "subscriptions/listen":
@@ -82,8 +82,8 @@ func (u *union) refuse(m transport.Message, to transport.Receiver, code int, tex
 	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
 }
 
-// named sends a request to the server that a name's prefix tells, with the server's own name.
-func (u *union) named(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
+// sendByPrefix sends a request to the server that a name's prefix tells, with the server's own name.
+func (u *union) sendByPrefix(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
 	keys := append([]string{"params"}, path...)
 	name, _ := rawjson.Text(m.Raw, keys...)
 	if len(name) == MaxName { // perhaps shortened; the server's list tells
@@ -129,10 +129,10 @@ func withoutTasks(m transport.Message) transport.Message {
 // complete routes by what is completed.
 func (u *union) complete(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if kind, _ := rawjson.Text(m.Raw, "params", "ref", "type"); kind == "ref/resource" {
-		u.located(ctx, m, to, "ref", "uri")
+		u.sendByResource(ctx, m, to, "ref", "uri")
 		return
 	}
-	u.named(ctx, m, to, "ref", "name")
+	u.sendByPrefix(ctx, m, to, "ref", "name")
 }
 
 func replaced(m transport.Message, at rawjson.Span, with []byte) (transport.Message, error) {
@@ -153,14 +153,14 @@ func (u *union) pass(ctx context.Context, m transport.Message, to transport.Rece
 	c.session.Send(ctx, m, &requestMarker{u: u, c: c, Receiver: to, id: m.Head.ID, ctx: ctx})
 }
 
-// all sends a request to every server and answers when all have.
-func (u *union) all(ctx context.Context, m transport.Message, to transport.Receiver) {
-	u.each(func(c *part) { _, _ = transport.Ask(ctx, c.session, m, maxInitialize) })
+// broadcast sends a request to every server and answers when all have.
+func (u *union) broadcast(ctx context.Context, m transport.Message, to transport.Receiver) {
+	u.forEach(func(c *part) { _, _ = transport.Ask(ctx, c.session, m, maxInitialize) })
 	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
 }
 
-// each works on all servers at once and waits.
-func (u *union) each(work func(*part)) {
+// forEach works on all servers at once and waits.
+func (u *union) forEach(work func(*part)) {
 	var wg sync.WaitGroup
 	for _, c := range u.parts {
 		wg.Go(func() {

@@ -44,7 +44,7 @@ func (u *union) initializeAll(ctx context.Context, m transport.Message, to trans
 	}
 	answers := make([][]byte, len(u.parts))
 	var older atomic.Bool // one of them refuses the sessionless version
-	u.each(func(c *part) {
+	u.forEach(func(c *part) {
 		answer, ok := u.initializeOne(ctx, c, m)
 		if !ok && u.modern && answer != nil {
 			older.Store(true)
@@ -56,7 +56,7 @@ func (u *union) initializeAll(ctx context.Context, m transport.Message, to trans
 			}
 			return
 		}
-		u.back(c)
+		u.markFound(c)
 		answers[c.index] = answer
 	})
 	if ctx.Err() != nil {
@@ -192,7 +192,7 @@ func (u *union) subscribe(ctx context.Context, m transport.Message, to transport
 	s.finish()
 }
 
-// ackTimeout is how long the servers may take to say what they will notify of.
+// ackTimeout bounds the wait for the servers to name the notifications that they will send.
 const ackTimeout = 5 * time.Second
 
 type subscription struct {
@@ -231,7 +231,7 @@ func (r *subscribed) Receive(f *transport.Frame) {
 		if f.Whole() {
 			s.agree(f.Head)
 		}
-		r.tell()
+		r.notify()
 		return
 	}
 	if s.over {
@@ -249,10 +249,10 @@ func (r *subscribed) Receive(f *transport.Frame) {
 func (r *subscribed) Done(error) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	r.tell()
+	r.notify()
 }
 
-func (r *subscribed) tell() {
+func (r *subscribed) notify() {
 	if !r.notified {
 		r.notified = true
 		if r.s.waiting--; r.s.waiting == 0 {

@@ -33,7 +33,7 @@ func (u *union) elements(ctx context.Context, c *part, m transport.Message, meth
 		if cursor != "" {
 			members = append([]byte(`"cursor":`), rawjson.Quote(nil, cursor)...)
 		}
-		question, err := ask(m, p, c.session.ownID(), method, members)
+		question, err := ask(m, p, c.session.newID(), method, members)
 		if err != nil {
 			return entries, false
 		}
@@ -64,7 +64,7 @@ func (u *union) elements(ctx context.Context, c *part, m transport.Message, meth
 // list answers with the entries of all servers. What of a server cannot be had is left out.
 func (u *union) list(ctx context.Context, m transport.Message, to transport.Receiver, member string, prefixed bool) {
 	lists := make([][][]byte, len(u.parts))
-	u.each(func(c *part) {
+	u.forEach(func(c *part) {
 		if !u.alive(c) && !u.modern {
 			return
 		}
@@ -73,7 +73,7 @@ func (u *union) list(ctx context.Context, m transport.Message, to transport.Rece
 			u.markLost(c)
 			return
 		}
-		u.back(c)
+		u.markFound(c)
 		lists[c.index] = entries
 	})
 	if ctx.Err() != nil {
@@ -116,8 +116,8 @@ func renamed(raw []byte, c *part) []byte {
 	return out
 }
 
-// located sends a request to the server that listed a resource, or whose template fits it.
-func (u *union) located(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
+// sendByResource sends a request to the server that listed a resource, or whose template fits it.
+func (u *union) sendByResource(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
 	uri, _ := rawjson.Text(m.Raw, append([]string{"params"}, path...)...)
 	if i, ok := u.m.paths.find(uri); ok && i < len(u.parts) {
 		u.pass(ctx, m, to, u.parts[i])
@@ -126,7 +126,7 @@ func (u *union) located(ctx context.Context, m transport.Message, to transport.R
 	go func() { // nobody has listed it yet
 		var mu sync.Mutex
 		var able []*part
-		u.each(func(c *part) {
+		u.forEach(func(c *part) {
 			n := 0
 			for method, member := range map[string]string{"resources/list": "resources", "resources/templates/list": "resourceTemplates"} {
 				entries, _ := u.elements(ctx, c, m, method, member)
@@ -271,7 +271,7 @@ func (u *union) markLost(c *part) {
 	}
 }
 
-func (u *union) back(c *part) {
+func (u *union) markFound(c *part) {
 	u.mu.Lock()
 	was := c.down
 	c.down = false
@@ -291,9 +291,9 @@ func (u *union) retry() {
 			t.Stop()
 			return
 		}
-		u.each(func(c *part) {
+		u.forEach(func(c *part) {
 			if !u.alive(c) && u.reconnect(c) {
-				u.back(c)
+				u.markFound(c)
 			}
 		})
 		u.mu.Lock()
@@ -308,7 +308,7 @@ func (u *union) retry() {
 	}
 }
 
-// changed tells the client that the lists are other ones.
+// changed notifies the client that the lists have changed.
 func (u *union) changed() {
 	for _, what := range []string{"tools", "prompts", "resources"} {
 		u.say(jsonrpc.NewRequest("", "notifications/"+what+"/list_changed", nil))

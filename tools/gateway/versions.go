@@ -23,11 +23,11 @@ type versions struct {
 
 func (v versions) unknown() bool { return v == versions{} }
 
-// versionAge is how long a remote server's versions are believed: it may be replaced by a newer one.
+// versionAge is the time after which a remote server's versions are asked for again: it may be replaced by a newer one.
 const versionAge = time.Hour
 
-// and is what is known with more.
-func (v versions) and(more versions) versions {
+// merge merges two findings.
+func (v versions) merge(more versions) versions {
 	return versions{v.sessions || more.sessions, v.sessionless || more.sessionless, v.asked || more.asked, v.refused || more.refused}
 }
 
@@ -41,8 +41,8 @@ func (s *Server) detect(ctx context.Context, next transport.Peer, first transpor
 		return versions{}, err
 	}
 	out := versions{sessions: v == bridge.WithSessions, sessionless: v == bridge.Sessionless, asked: true}
-	out = s.speaks().and(out)
-	s.learned(out)
+	out = s.speaks().merge(out)
+	s.setVersions(out)
 	return out, nil
 }
 
@@ -56,7 +56,7 @@ func lacksVersion(status int) bool {
 	return status >= 400 && status < 500
 }
 
-func (s *Server) learned(v versions) {
+func (s *Server) setVersions(v versions) {
 	s.mu.Lock()
 	s.versions, s.learnedAt = v, time.Now()
 	s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *Server) speaks() versions {
 	return s.versions
 }
 
-// initializes tells whether a remote server answers initialize, and ends the session that this began.
+// initializes reports whether a remote server answers initialize, and ends the session that this began.
 func initializes(ctx context.Context, next transport.Peer, first transport.Message) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

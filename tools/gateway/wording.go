@@ -15,20 +15,20 @@ const (
 	maxArguments = 32
 )
 
-// wording is the text by which a tool is found: its name, which counts most, what it says of itself, and the names of its arguments.
-func wording(t listed) string {
+// searchText returns the text by which a tool is found: its name, which counts most, what it says of itself, and the names of its arguments.
+func searchText(t listed) string {
 	var b strings.Builder
-	name := spelled(t.name)
+	name := normalized(t.name)
 	for range 3 {
 		b.WriteString(name)
 	}
 	if title, ok := rawjson.Text(t.raw, "title"); ok {
-		b.WriteString(spelled(limit.Clip(title, maxDescribed)))
+		b.WriteString(normalized(limit.Clip(title, maxDescribed)))
 	}
 	if text, ok := rawjson.Text(t.raw, "description"); ok {
 		text = limit.Clip(text, maxDescribed)
 		first, _, _ := strings.Cut(strings.ReplaceAll(text, "\n", ". "), ". ")
-		b.WriteString(spelled(first) + spelled(text))
+		b.WriteString(normalized(first) + normalized(text))
 	}
 	if at := rawjson.Get(t.raw, "inputSchema", "properties"); !at.IsZero() && t.raw[at.Start] == '{' {
 		n := 0
@@ -36,17 +36,17 @@ func wording(t listed) string {
 			if n++; err != nil || n > maxArguments {
 				break
 			}
-			b.WriteString(spelled(limit.Clip(string(m.Key), MaxName)))
+			b.WriteString(normalized(limit.Clip(string(m.Key), MaxName)))
 		}
 	}
 	return b.String()
 }
 
-// asked is the text of a query as [wording] has texts.
-func asked(query string) string { return spelled(query) }
+// queryText returns the text of a query in the form of [searchText].
+func queryText(query string) string { return normalized(query) }
 
-// spelled is a text as separate words in lower case, with the mark of its meaning behind each word that has synonyms.
-func spelled(text string) string {
+// normalized returns a text as separate words in lower case, with the mark of its meaning behind each word that has synonyms.
+func normalized(text string) string {
 	var b strings.Builder
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n,.;:!?()[]{}<>\"`'*|=+&%$#@~^\\", r) }) {
 		for _, w := range wordsOf(w) {
@@ -84,7 +84,7 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// meaning is the mark of the synonyms that a word is one of, in any of its usual forms; "" is none.
+// meaning returns the mark of the synonyms that a word is one of, in any of its usual forms; "" is none.
 func meaning(word string) string {
 	for _, ending := range []string{"", "s", "es", "ed", "d", "ing"} {
 		stem, ok := strings.CutSuffix(word, ending)

@@ -98,7 +98,7 @@ func (b *block) holdRange(from, to int64) {
 	b.held = true
 }
 
-// readable says that the members of the block count as text.
+// readable reports whether the members of the block count as text.
 func (b *block) readable() bool { return b.hole < 0 && !b.held && b.media == 0 || b.kept > maxClip }
 
 // clip lets go of the text but for a beginning, if there is room for that.
@@ -111,10 +111,10 @@ func (b *block) clip(capture func(int) bool) {
 	}
 }
 
-// maxClip is how much of a text is shown that has no room beside a page, in bytes.
+// maxClip bounds the part of a text that is shown beside a page when the whole has no room, in bytes.
 const maxClip = 256
 
-// shown is the text that stands beside a page.
+// shown returns the text that stands beside a page.
 func (b *block) shown() []byte {
 	if b.whole || b.text == nil {
 		return b.text
@@ -123,8 +123,8 @@ func (b *block) shown() []byte {
 	return fmt.Appendf(nil, "%s\n[plimsoll: cut; all of this text has %s]", head, limit.Bytes(b.size).Human())
 }
 
-// with is the block with this text in its hole.
-func (b *block) with(text []byte) []seg {
+// fill returns the block with this text in its hole.
+func (b *block) fill(text []byte) []seg {
 	if b.hole < 0 {
 		return b.segs
 	}
@@ -145,12 +145,12 @@ func (m *members) add(key, value []byte) {
 	m.raw = append(append(append(m.raw, key...), ':'), value...)
 }
 
-// sound says whether a member can be part of a message that must be valid JSON.
-func sound(key, value []byte) bool {
+// isValidMember reports whether a member can be part of a message that must be valid JSON.
+func isValidMember(key, value []byte) bool {
 	return len(key) > 1 && json.Valid(key) && json.Valid(value)
 }
 
-// is says whether a raw value is this string.
-func is(raw []byte, text string) bool {
+// isString reports whether a raw value is this string.
+func isString(raw []byte, text string) bool {
 	return len(raw) > 1 && raw[0] == '"' && bytes.Equal(rawjson.Unquote(nil, raw), []byte(text))
 }

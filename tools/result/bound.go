@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// BrokenOff says that a message ended before it was complete.
+// BrokenOff reports that a message ended before it was complete.
 type BrokenOff struct {
 	Bytes int64 // that came
 	Err   error // why, as the transport or the lexer has it
@@ -26,11 +26,11 @@ func (e *BrokenOff) Error() string {
 	return fmt.Sprintf("the message broke off after %s: %v", limit.Bytes(e.Bytes).Human(), e.Err)
 }
 
-// SyntaxError says where a message cannot be followed.
+// SyntaxError names the place where a message is malformed.
 type SyntaxError = jsonstream.SyntaxError
 
-// brokenAt says so of a message that the lexer cannot follow.
-func brokenAt(err error) error {
+// brokenOff returns a BrokenOff with the place where the lexer failed, where that is known.
+func brokenOff(err error) error {
 	e := &BrokenOff{Err: err}
 	if at, ok := errors.AsType[*SyntaxError](err); ok {
 		e.Bytes = at.Offset
@@ -40,7 +40,7 @@ func brokenAt(err error) error {
 
 func (e *BrokenOff) Unwrap() error { return e.Err }
 
-// TooLarge says that a message is larger than Options.MaxFrame, in bytes.
+// TooLarge reports that a message is larger than Options.MaxFrame, in bytes.
 type TooLarge struct{ Max int64 }
 
 func (e *TooLarge) Error() string {
@@ -167,19 +167,19 @@ func (r *reading) take(p []byte, held bool) error {
 		return &TooLarge{MaxTask}
 	}
 	if r.prescan.text > r.o.maxText() || r.prescan.answers && (r.prescan.media > r.o.maxMedia() || r.prescan.meta > MaxMeta) || r.prescan.overhead(r.raw.size) {
-		return r.toSpool()
+		return r.startSpooling()
 	}
 	if r.lexerErr != nil && r.raw.size > r.o.textBudget() {
 		// Short nonsense is for the client to judge; how much of a long one a model would
 		// read nobody can say.
-		return brokenAt(r.lexerErr)
+		return brokenOff(r.lexerErr)
 	}
 	return nil
 }
 
 func (r *reading) takeSpill(p []byte) error {
 	if err := r.lexer.Feed(p); err != nil {
-		return brokenAt(err)
+		return brokenOff(err)
 	}
 	s := r.spoolWriter
 	if s.stop != nil {
@@ -195,12 +195,12 @@ func (r *reading) takeSpill(p []byte) error {
 	return nil
 }
 
-// progressEvery is how often progress is told: as often as a person looks.
+// progressEvery is the shortest time between two reports of progress: as often as a person looks.
 const progressEvery = 500 * time.Millisecond
 
-// toSpool decides that the message is composed: what came of it is read again, into the
+// startSpooling decides that the message is composed: what came of it is read again, into the
 // spool, and what follows will be.
-func (r *reading) toSpool() error {
+func (r *reading) startSpooling() error {
 	s := &spoolWriter{o: &r.o}
 	r.spoolWriter = s
 	s.maxItems = r.o.MaxItems
@@ -227,7 +227,7 @@ func (r *reading) toSpool() error {
 		n, err := from.Read(chunk[:])
 		if n > 0 {
 			if err := r.lexer.Feed(chunk[:n]); err != nil {
-				return brokenAt(err)
+				return brokenOff(err)
 			}
 		}
 		if err == io.EOF {
@@ -248,7 +248,7 @@ func (r *reading) toSpool() error {
 // maxError bounds the message of an error where text has a larger bound or none, in bytes.
 const maxError = 64 << 10
 
-// id is what the composed message answers: the frame's own id, else the request's.
+// id returns the id of the composed message: the frame's own id, else the request's.
 func (r *reading) id() jsonrpc.ID {
 	found := r.prescan.id
 	if r.spoolWriter != nil {
@@ -260,13 +260,13 @@ func (r *reading) id() jsonrpc.ID {
 	return r.o.ID
 }
 
-// paged says that the result is delivered as a page.
+// paged reports whether the result is delivered as a page.
 func (r *reading) paged() bool {
 	s := r.spoolWriter
 	return s.blocksOmitted || s.text > min(r.o.maxText(), maxPage) || r.listed(&s.prescan)
 }
 
-// listed says that a list in it is too long to be delivered whole.
+// listed reports whether a list in it is too long to be delivered whole.
 func (r *reading) listed(s *prescan) bool {
 	return r.o.MaxItems > 0 && (s.items > r.o.MaxItems || s.blocks > r.o.MaxItems)
 }
@@ -291,9 +291,9 @@ func (r *reading) finish(err error) {
 		}
 		switch {
 		case r.lexerErr == nil && r.listed(&r.prescan):
-			err = r.toSpool()
+			err = r.startSpooling()
 		case r.lexerErr != nil && r.raw.size > r.o.textBudget():
-			err = brokenAt(r.lexerErr)
+			err = brokenOff(r.lexerErr)
 		default:
 			r.out.ID, r.out.Failed = r.id(), r.prescan.failed
 			r.deliverRaw()
@@ -301,12 +301,12 @@ func (r *reading) finish(err error) {
 		}
 	}
 	if r.spoolWriter == nil && r.prescan.text > 0 && r.o.Spool != nil && !r.prescan.failed {
-		_ = r.toSpool() // so that what came can be read
+		_ = r.startSpooling() // so that what came can be read
 	}
 	r.out.ID = r.id()
 	if r.spoolWriter != nil && err == nil {
 		if lost := r.lexer.Finish(); lost != nil {
-			err = brokenAt(lost)
+			err = brokenOff(lost)
 		}
 	}
 	if err != nil {
@@ -357,7 +357,7 @@ func (r *reading) complete() {
 	if s.failed != nil && (r.paged() || r.delivered) {
 		r.out.Cut = s.failed
 		r.out.Failed, r.out.Spilled, r.out.Handle = s.prescan.failed || r.o.Method == ReadResource, false, ""
-		r.deliver(s.unkept(r.out.ID), &s.kept)
+		r.deliver(s.unkeptAnswer(r.out.ID), &s.kept)
 		return
 	}
 	segs, failed := s.composeResult(r.out.ID, view, r.out.Handle)

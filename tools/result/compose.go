@@ -167,14 +167,14 @@ func (s *spoolWriter) blocksPart(c *composer, v *View, handle string) {
 		case v != nil && v.Totals.Part == b.part:
 			placed = true
 			c.next()
-			c.splice(b.with(v.Page.Text)...)
+			c.splice(b.fill(v.Page.Text)...)
 		case v != nil && v.Totals.Shape == spool.Blocks:
 			if !placed {
 				page()
 			}
 		case b.text != nil || b.whole:
 			c.next()
-			c.splice(b.with(b.shown())...)
+			c.splice(b.fill(b.shown())...)
 		}
 	}
 	if !placed {
@@ -182,7 +182,7 @@ func (s *spoolWriter) blocksPart(c *composer, v *View, handle string) {
 	}
 }
 
-// textBlock is a text of ours: a block of content, an entry of contents.
+// textBlock returns a text of ours: a block of content, an entry of contents.
 func (s *spoolWriter) textBlock(handle string, text []byte, isJSON bool) []seg {
 	if s.o.Method == ReadResource {
 		kind := "text/plain"

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Contract is what clients were told of a tool's structuredContent. Clients hold every success to it: the SDKs for
+// Contract is the outputSchema that clients were told for a tool's structuredContent. Clients hold every success to it: the SDKs for
 // TypeScript and Python throw a result away that has no structuredContent or one that does not validate, although the
 // call has taken effect.
 type Contract struct {
@@ -19,14 +19,14 @@ type Contract struct {
 	Wrap string
 }
 
-// Stub is the structuredContent of a page of which nothing validates: the notice, and what stands in _meta.
+// Stub returns the structuredContent of a page of which nothing validates: the notice, and what stands in _meta.
 func Stub(notice string, meta []byte) []byte {
-	return append(append([]byte(`{"`+MetaKey+`":`), about(notice, meta)...), '}')
+	return append(append([]byte(`{"`+MetaKey+`":`), pageMember(notice, meta)...), '}')
 }
 
-// about is the member of structuredContent that describes the page. Clients that give a model structuredContent in the
+// pageMember returns the member of structuredContent that describes the page. Clients that give a model structuredContent in the
 // place of content (Claude Code and Codex do) have no other way to tell it.
-func about(notice string, meta []byte) []byte {
+func pageMember(notice string, meta []byte) []byte {
 	b := rawjson.Quote([]byte(`{"notice":`), notice)
 	if len(meta) > 2 {
 		return append(append(b, ','), meta[1:]...)
@@ -38,7 +38,7 @@ func about(notice string, meta []byte) []byte {
 func (k *Contract) page(v *View) []byte {
 	notice, meta := v.Notice(), v.meta()
 	if part := k.wrapped(v); part != nil {
-		if noted, err := rawjson.Set(part, MetaKey, about(notice, meta)); err == nil && k.validates(noted) {
+		if noted, err := rawjson.Set(part, MetaKey, pageMember(notice, meta)); err == nil && k.validates(noted) {
 			return noted
 		}
 	}
@@ -48,7 +48,7 @@ func (k *Contract) page(v *View) []byte {
 	return nil
 }
 
-// wrapped is the page as an object; nil when it is none.
+// wrapped returns the page as an object; nil when it is none.
 func (k *Contract) wrapped(v *View) []byte {
 	switch {
 	case len(v.Page.Text) == 0:
@@ -72,7 +72,7 @@ func (k *Contract) validates(text []byte) bool {
 	return k.Schema != nil && json.Unmarshal(text, &value) == nil && k.Schema.Validate(value) == nil
 }
 
-// structuredPart is the structuredContent that is delivered, nil for none; v is the page that is delivered, nil when
+// structuredPart returns the structuredContent that is delivered, nil for none; v is the page that is delivered, nil when
 // the text is delivered whole.
 func (s *spoolWriter) structuredPart(v *View) []seg {
 	if s.structured != nil && !json.Valid(s.structured) {

@@ -19,7 +19,7 @@ func (r *reading) deliverRaw() {
 	if n := int64(len(h.mem)); h.size > n {
 		f.Rest = h.reader(n, h.size)
 	}
-	r.hand(f, h.size)
+	r.deliverFrame(f, h.size)
 }
 
 // deliver hands on a composed message.
@@ -36,10 +36,10 @@ func (r *reading) deliver(segs []seg, held *spooledBuffer) {
 		}
 		f.Rest = io.MultiReader(rest...)
 	}
-	r.hand(f, segsLen(segs))
+	r.deliverFrame(f, segsLen(segs))
 }
 
-func (r *reading) hand(f *transport.Frame, size int64) {
+func (r *reading) deliverFrame(f *transport.Frame, size int64) {
 	if r.delivered {
 		return
 	}
@@ -75,7 +75,7 @@ func (r *reading) cutOff(err error) {
 	r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.out.ID, jsonrpc.CodeInternal, why, data)}}, nil)
 }
 
-// reason says what became of an answer, for the model.
+// reason describes for the model why an answer broke off.
 func (r *reading) reason(err error) string {
 	who := "The server's answer"
 	if r.o.Source.Server != "" {
@@ -84,8 +84,8 @@ func (r *reading) reason(err error) string {
 	return "[plimsoll] " + who + " did not arrive whole: " + shorten(err.Error(), 300) + "."
 }
 
-// unkept is the answer where a result is too large and the spool does not take it.
-func (s *spoolWriter) unkept(id jsonrpc.ID) []seg {
+// unkeptAnswer returns the answer where a result is too large and the spool does not take it.
+func (s *spoolWriter) unkeptAnswer(id jsonrpc.ID) []seg {
 	text := fmt.Sprintf("[plimsoll] The result has %s of text, more than may be delivered at once, and it could not be kept: %s. ",
 		limit.Bytes(s.text).Human(), shorten(s.failed.Error(), 300))
 	if s.o.Method == ReadResource || s.o.task() {

@@ -14,7 +14,7 @@
 //
 // # What counts
 //
-// Text is what a model reads: every text block, the text of embedded resources,
+// Text is the part that a model reads: every text block, the text of embedded resources,
 // structuredContent, blocks of kinds nobody knows, an error's message. It is counted
 // unescaped, over all of the response. At most MaxText of it is delivered, page and kept
 // blocks together; the notice comes on top and has at most [MaxNotice] bytes. Media (the
@@ -35,7 +35,7 @@
 // schema is the server's own, the whole. No call that succeeded is reported as failed. An answer with a handle in it is for one principal, so its
 // cacheScope becomes private. A composed message is always valid JSON.
 //
-// A response that breaks off becomes an error that says how far it came; what came stays
+// A response that breaks off becomes an error that gives the bytes that came; what came stays
 // in the spool.
 //
 // # Decisions

@@ -2,7 +2,7 @@ package result
 
 import "github.com/plimsoll/plimsoll/internal/jsonstream"
 
-// events is what a lexer tells. Everything it hands over is valid during the call.
+// events takes the parts of a message from a lexer. All arguments are valid during the call only.
 type events interface {
 	open(p place, key []byte)
 	// begin starts a value; key is the literal of its key with quotes, nil for an element
@@ -35,7 +35,7 @@ func (l *lexer) Value(literal, name []byte, c byte) jsonstream.Action {
 		return l.enter(inMessage, nil)
 	}
 	in := l.stack[l.depth-1]
-	if p, ok := l.inside(in, string(name), c); ok {
+	if p, ok := l.enteredPlace(in, string(name), c); ok {
 		return l.enter(p, literal)
 	}
 	f := fieldOf(in, string(name), c)
@@ -99,11 +99,11 @@ const (
 	fieldMessage                 // a string: error.message
 )
 
-// decoded says that the pieces of a field are its text, not its raw bytes.
+// decoded reports whether the pieces of a field are its text, not its raw bytes.
 func (f field) decoded() bool { return f == fieldText || f == fieldMessage }
 
-// inside says which container a value is.
-func (l *lexer) inside(in place, name string, c byte) (place, bool) {
+// enteredPlace returns the place that a value opens when it is a container that the lexer enters.
+func (l *lexer) enteredPlace(in place, name string, c byte) (place, bool) {
 	switch {
 	case in == inMessage && l.task && (name == "result" || name == "params") && c == '{':
 		return inTask, true

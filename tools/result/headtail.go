@@ -29,7 +29,7 @@ func (e *headAndTail) write(p []byte) {
 	}
 }
 
-// text is the whole in at most about max bytes, with a mark where some was taken out.
+// text returns the whole in at most about max bytes, with a mark where some was taken out.
 func (e *headAndTail) text() string {
 	gap := int(e.n) - len(e.head) - len(e.tail)
 	return limit.Cut(string(e.head)+string(e.tail), e.max, func(cut int) string {
@@ -55,7 +55,7 @@ func (o *Options) maxText() int64 {
 	return int64(o.MaxText)
 }
 
-// textBudget is how much text a page and the notes beside it may have, in bytes: at least minText, and as much as Source wants
+// textBudget bounds the text of a page and the notes beside it, in bytes: at least minText, and as much as Source wants
 // on a page.
 func (o *Options) textBudget() int64 {
 	return max(o.maxText(), minText, int64(o.Source.PageBytes))
@@ -78,12 +78,12 @@ func (o *Options) maxFrame() int64 {
 	return int64(o.MaxFrame)
 }
 
-// reserve is how much of that is set aside for what stands beside a page.
+// reserve returns the part of textBudget that is set aside for the text beside a page, in bytes.
 func (o *Options) reserve() int64 {
 	return max(0, min(o.textBudget()/8, maxPage/8, o.textBudget()-minText))
 }
 
-// pageBytes is how large a page may be: where it is sent twice, half as much.
+// pageBytes bounds a page, in bytes: where it is sent twice, half as much.
 func (o *Options) pageBytes() int {
 	n := o.textBudget() - o.reserve()
 	if o.Contract != nil {

@@ -35,7 +35,7 @@ func (v *View) names() Names {
 	return n
 }
 
-// complete says that the result came to its end and nothing is to be added.
+// complete reports whether the result came to its end and nothing is to be added.
 func (v *View) complete() bool { return v.Page.Complete && v.cut() == "" }
 
 func (v *View) cut() string {
@@ -45,7 +45,7 @@ func (v *View) cut() string {
 	return v.Totals.Cut
 }
 
-// meta is the value of MetaKey, as JSON: exactly these members, sizes in bytes. sha256 is of the whole document, and is left
+// meta returns the value of MetaKey, as JSON: exactly these members, sizes in bytes. sha256 is of the whole document, and is left
 // out while that is not complete: two results with the same one say the same, whatever their handles.
 func (v *View) meta() []byte {
 	b := append([]byte(nil), `{"handle":`...)
@@ -58,8 +58,8 @@ func (v *View) meta() []byte {
 	return append(b, '}')
 }
 
-// Notice says what a page is a part of and which call gives what follows. Sentences that
-// do not fit into MaxNotice bytes are left out, from the end.
+// Notice describes the whole of which a page is a part and the call that gives what follows.
+// Sentences that do not fit into MaxNotice bytes are left out, from the end.
 func (v *View) Notice() string {
 	var (
 		p, t, n = v.Page, v.Totals, v.names()
@@ -81,7 +81,7 @@ func (v *View) Notice() string {
 		shown = "no " + noun
 	}
 	own, isServers := v.serverPage()
-	if isServers { // "of 100" must not read as a total: it is what this page of the server has
+	if isServers { // "of 100" must not read as a total: it is the number on this page of the server
 		say("[plimsoll] Part %d of %d%s of the server's own page%s: %s on it (%s).", p.Number, max(1, p.TotalPages), so, own, shown, limit.Bytes(t.Bytes).Human())
 	} else {
 		say("[plimsoll] Page %d of %d%s: %s (%s in all%s).", p.Number, max(1, p.TotalPages), so, shown, limit.Bytes(t.Bytes).Human(), so)
@@ -119,7 +119,7 @@ func (v *View) Notice() string {
 	return text
 }
 
-// serverPage tells whether the document is one page of several that the server has, and how it was asked for, in brackets.
+// serverPage reports whether the document is one page of several that the server has, and how it was asked for, in brackets.
 func (v *View) serverPage() (how string, is bool) {
 	if v.Totals.ServerPage != "" {
 		return " (" + v.Totals.ServerPage + ")", true
@@ -131,7 +131,7 @@ func (v *View) serverPage() (how string, is bool) {
 	return "", v.Page.JSON && serverHasMore(v.Page.Text, items)
 }
 
-// example is a query that suits the document.
+// example returns a query that suits the document.
 func example(t spool.Totals) string {
 	path := "."
 	for _, key := range t.Path {

@@ -20,7 +20,7 @@ const (
 
 // Defaults of Options.
 const (
-	// DefaultMaxText is what the most modest clients take of one result without cutting it
+	// DefaultMaxText is the text that the most modest clients take of one result without cutting it
 	// themselves (VS Code 8 KiB, Codex about 10 KB).
 	DefaultMaxText = 10 * 1000
 	// DefaultMaxItems is the longest list that is not paged: lists cost a model more than
@@ -39,24 +39,24 @@ const (
 const (
 	// MaxNotice is the length of a notice in bytes.
 	MaxNotice = 600
-	// ChunkBytes is how much is read at once.
+	// ChunkBytes is the size of one read.
 	ChunkBytes = 32 << 10
-	// HoldBytes is how many raw bytes are held in memory before a file takes them.
+	// HoldBytes bounds the raw bytes in memory before a file takes them.
 	HoldBytes = 64 << 10
-	// MaxKept is how many bytes of small members a composed message keeps in all, and
-	// MaxMember how many of one.
+	// MaxKept bounds the bytes of all small members that a composed message keeps, and
+	// MaxMember those of one.
 	MaxKept   = 32 << 10
 	MaxMember = 4 << 10
-	// MaxMeta is how many bytes of a result may describe it to the client and are read by no model: its _meta, annotations, and members of no known
-	// name. More of it counts as text.
+	// MaxMeta bounds the bytes of a result that describe it to the client and are read by no model: its _meta, annotations, and members
+	// of no known name. More of it counts as text.
 	MaxMeta = 64 << 10
-	// MaxTask is how many bytes of a task beside its result are passed on: what it asks of the client stands there.
+	// MaxTask bounds the bytes of a task beside its result that pass: its requests for the client's input stand there.
 	MaxTask = 16 << 20
-	// MaxDepth is how deep values may be nested; the same as in encoding/json.
+	// MaxDepth bounds the nesting of values; the same as in encoding/json.
 	MaxDepth = 10_000
 )
 
-// Names are what the tools that read kept results are called here.
+// Names are the names of the tools that read kept results.
 type Names struct {
 	Page, Search, Query string
 }
@@ -64,7 +64,7 @@ type Names struct {
 // DefaultNames are the names when no other tool has them.
 var DefaultNames = Names{Page: "result_page", Search: "result_search", Query: "result_query"}
 
-// Options say how one response is bounded.
+// Options configure the bounding of one response.
 type Options struct {
 	// Method is of the request that is answered.
 	Method string
@@ -90,15 +90,15 @@ type Options struct {
 	Source spool.Source
 	// Names of the added tools; the zero value means DefaultNames.
 	Names Names
-	// Contract is what clients were told of the tool's structuredContent: then a page carries
+	// Contract is the tool's contract for structuredContent as clients were told it: then a page carries
 	// one that they take. nil leaves structuredContent out of pages.
 	Contract *Contract
-	// Modern says that the client speaks MCP 2026-07-28, whose results name their type.
+	// Modern is set when the client speaks MCP 2026-07-28, whose results name their type.
 	Modern bool
-	// Early is how long a server may go on sending before page 1 is delivered without its
+	// Early is the time for a server to send before page 1 is delivered without its
 	// end; 0 waits for the end.
 	Early time.Duration
-	// TempDir is where files without a name are made; "" is the system's. It should be on
+	// TempDir is the folder for files without a name; "" is the system's. It should be on
 	// a disk: the system's is often memory.
 	TempDir string
 	// Progress is told, at most twice a second until something is delivered, how far a
@@ -110,21 +110,21 @@ type Options struct {
 	Deliver func(*transport.Frame)
 }
 
-// task says that the result stands in a task.
+// task reports whether the result stands in a task.
 func (o *Options) task() bool { return o.Method == GetTask || o.Method == TaskStatus }
 
-// Outcome is what became of a response.
+// Outcome describes the delivery of a response.
 type Outcome struct {
 	// ID is the response's, or Options.ID where it had none.
 	ID jsonrpc.ID
 	// Upstream and Delivered are the bytes of the message as the server sent it, and as
 	// the client got it.
 	Upstream, Delivered int64
-	// Spilled says that the result is in the spool, under Handle, with so many Items.
+	// Spilled is set when the result is in the spool, under Handle, with so many Items.
 	Spilled bool
 	Handle  string
 	Items   int64
-	// Failed says that the client got an error: the tool's (isError), the protocol's, or
+	// Failed is set when the client got an error: the tool's (isError), the protocol's, or
 	// one made here because the answer did not arrive whole.
 	Failed bool
 	// Cut says why the message was not read to its end, nil when it was: it broke off, was

@@ -11,13 +11,13 @@ type prescan struct {
 	answers bool   // it is one: result or error began
 	failed  bool
 	isError []byte
-	// text, media and meta are what counts against MaxText, MaxMedia and MaxMeta, in bytes; items is the
-	// longest list, blocks how many text blocks there are.
+	// text, media and meta count against MaxText, MaxMedia and MaxMeta, in bytes; items is the
+	// length of the longest list, blocks the number of text blocks.
 	text, media, meta int64
 	passed            int64 // bytes of a task beside its result
 	items, blocks     int
-	// kind is the literal of the type of the block under way, and data how much media it has: of a kind that is not known nobody
-	// can say what a client does with it, so its data count as text.
+	// kind is the literal of the type of the block under way, and data the size of its media: clients differ in their use of an
+	// unknown kind, so its data count as text.
 	kind  []byte
 	typed bool // the value under way is that type
 	data  int64
@@ -51,7 +51,7 @@ func (s *prescan) close(p place) {
 	}
 }
 
-// knownKind says that the data of the block under way are media.
+// knownKind reports whether the data of the block under way are media.
 func (s *prescan) knownKind() bool {
 	switch string(s.kind) {
 	case `"image"`, `"audio"`, `"resource"`:
@@ -60,8 +60,8 @@ func (s *prescan) knownKind() bool {
 	return false
 }
 
-// overhead is what a message has beside its texts, media and descriptions: at most what it takes to write them, five bytes of an escape for each
-// byte of text, and the frames of a few blocks. More is no way to write a result, such as a name or a gap of megabytes.
+// overhead reports whether a message of size bytes has more beside its texts, media and descriptions than it can take to write them: five
+// bytes of an escape for each byte of text, and the frames of a few blocks. More is no way to write a result, such as a name or a gap of megabytes.
 func (s *prescan) overhead(size int64) bool { return size > 6*s.text+s.media+s.meta+s.passed+MaxMeta }
 
 func (s *prescan) begin(f field, in place, key []byte) {
@@ -132,7 +132,7 @@ func (s *prescan) end() {
 	}
 }
 
-// maxShort is how long an id may be, as tools/mcp/jsonrpc has it.
+// maxShort bounds an id, in bytes, as tools/mcp/jsonrpc does.
 const maxShort = 1 << 10
 
 // appendShort keeps what is short; what is longer becomes longer than maxShort and stays so.

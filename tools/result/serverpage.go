@@ -39,15 +39,15 @@ var (
 	pageNumbers = map[string]bool{"page": true, "currentpage": true, "pagenumber": true}
 )
 
-func folded(name string) string {
+func foldName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", "$", "").Replace(strings.ToLower(name))
 }
 
 // maxShownArgument bounds a value that is shown of a call, in bytes: a cursor may be long, and says nothing to a reader.
 const maxShownArgument = 24
 
-// ServerPage tells how the arguments of a call, a JSON object, ask for a page of the server's own: "page=2, per_page=100". It is ""
-// where they do not, or are no object.
+// ServerPage returns the arguments of a call, a JSON object, that ask for a page of the server's own: "page=2, per_page=100". It is ""
+// where there are none, and for arguments that are no object.
 func ServerPage(arguments []byte) string {
 	var b strings.Builder
 	for m, err := range rawjson.Members(arguments, 0) {
@@ -55,7 +55,7 @@ func ServerPage(arguments []byte) string {
 			return ""
 		}
 		name, value := string(m.Key), m.Value.Of(arguments)
-		if len(name) > 32 || !pageArguments[folded(name)] || len(value) == 0 || value[0] == '{' || value[0] == '[' || string(value) == "null" {
+		if len(name) > 32 || !pageArguments[foldName(name)] || len(value) == 0 || value[0] == '{' || value[0] == '[' || string(value) == "null" {
 			continue
 		}
 		text := string(value)
@@ -77,25 +77,25 @@ func printable(r rune) rune {
 	return r
 }
 
-// maxEnvelopeKeys is how deep in the objects around a list a server's word on its pages is looked for: as deep as lists are found.
+// maxEnvelopeKeys bounds the depth in the objects around a list to which a server's own paging members are looked for: as deep as lists are found.
 const maxEnvelopeKeys = jsonstream.MaxKeys
 
-// serverHasMore tells whether a page of a kept JSON document says beside its items that the server has more than items of them.
+// serverHasMore reports whether a page of a kept JSON document says beside its items that the server has more than items of them.
 func serverHasMore(page []byte, items int64) bool {
 	if len(page) == 0 || page[0] != '{' {
 		return false
 	}
-	return says(page, 0, maxEnvelopeKeys, items)
+	return hasPagingMember(page, 0, maxEnvelopeKeys, items)
 }
 
-// says looks for such a member in an object and, so deep, in the objects in it ("pagination", "meta", "pageInfo").
-func says(doc []byte, at, depth int, items int64) bool {
+// hasPagingMember looks for such a member in an object and, so deep, in the objects in it ("pagination", "meta", "pageInfo").
+func hasPagingMember(doc []byte, at, depth int, items int64) bool {
 	var lastPage, pageNumber int64
 	for m, err := range rawjson.Members(doc, at) {
 		if err != nil {
 			return false
 		}
-		value, name := m.Value.Of(doc), folded(string(m.Key))
+		value, name := m.Value.Of(doc), foldName(string(m.Key))
 		if len(value) == 0 {
 			return false
 		}
@@ -106,7 +106,7 @@ func says(doc []byte, at, depth int, items int64) bool {
 				return true
 			case totalResults[name] && number(rawjson.Get(value, "value").Of(value)) > items: // Elasticsearch
 				return true
-			case depth > 1 && says(doc, inner, depth-1, items):
+			case depth > 1 && hasPagingMember(doc, inner, depth-1, items):
 				return true
 			}
 			continue
@@ -121,15 +121,15 @@ func says(doc []byte, at, depth int, items int64) bool {
 			pageNumber = n
 		case saysLast[name] && string(value) == "false":
 			return true
-		case pageResults[name] && !nothing(value):
+		case pageResults[name] && !isLastPage(value):
 			return true
 		}
 	}
 	return pageNumber > 0 && lastPage > pageNumber
 }
 
-// nothing tells whether a value says that there is no more.
-func nothing(value []byte) bool {
+// isLastPage reports whether a value says that there is no more.
+func isLastPage(value []byte) bool {
 	switch string(value) {
 	case "null", `""`, "0", "false":
 		return true

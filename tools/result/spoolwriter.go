@@ -36,7 +36,7 @@ type spoolWriter struct {
 	keptSize      int
 
 	structured []byte // raw, where small
-	// remaining is how much captured text may be delivered beside a page; captured is how much is held.
+	// remaining is the captured text that may still be delivered beside a page, captured the text that is held, in bytes.
 	remaining, captured int64
 	head                []byte      // the beginning of the text, for when nothing can be kept
 	errorText           headAndTail // of error.message
@@ -52,7 +52,7 @@ type spoolWriter struct {
 	stop      error // nothing more can be done with this response
 }
 
-// maxHead is how much of a text is delivered when the spool takes nothing.
+// maxHead bounds the text that is delivered when the spool takes nothing, in bytes.
 const maxHead = 4 << 10
 
 func (s *spoolWriter) open(p place, key []byte) {
@@ -87,10 +87,10 @@ func (s *spoolWriter) close(p place) {
 	}
 }
 
-// maxNotes is how many notes about media that is not delivered there may be.
+// maxNotes bounds the notes about media that is not delivered.
 const maxNotes = 4
 
-// perBlock is what a block costs in memory beside its bytes.
+// perBlock is the memory of a block beside its bytes, estimated, in bytes.
 const perBlock = 256
 
 // keep takes a complete block among those that may be delivered. What has no room and is
@@ -189,7 +189,7 @@ func (s *spoolWriter) piece(p []byte) {
 	}
 }
 
-// capture says whether so many bytes of text may be held for delivery.
+// capture reports whether so many bytes of text may be held for delivery.
 func (s *spoolWriter) capture(n int) bool {
 	if s.captured+int64(n) > s.remaining {
 		return false
@@ -198,7 +198,7 @@ func (s *spoolWriter) capture(n int) bool {
 	return true
 }
 
-// reserve is how much text may stand beside a page.
+// reserve bounds the text beside a page, in bytes.
 func (s *spoolWriter) reserve() int64 { return s.o.reserve() }
 
 // shrinkBlocks lets go of captured text when it turns out that there will be a page.
@@ -278,7 +278,7 @@ func (s *spoolWriter) end() {
 		return
 	case fieldMeta:
 		s.meta = nil
-		if !s.tooLarge && len(s.small) > 0 && s.small[0] == '{' && sound(s.key, s.small) {
+		if !s.tooLarge && len(s.small) > 0 && s.small[0] == '{' && isValidMember(s.key, s.small) {
 			s.meta = append([]byte{}, s.small...)
 		}
 		return
@@ -293,14 +293,14 @@ func (s *spoolWriter) end() {
 		return
 	}
 	if s.field == fieldElement {
-		if sound([]byte(`""`), s.small) {
+		if isValidMember([]byte(`""`), s.small) {
 			b := newBlock()
 			b.segs, b.kept = []seg{{mem: append([]byte{}, s.small...)}}, len(s.small)
 			s.keep(b)
 		}
 		return
 	}
-	if !s.hasKey || !sound(s.key, s.small) {
+	if !s.hasKey || !isValidMember(s.key, s.small) {
 		s.dropped++
 		return
 	}
@@ -312,9 +312,9 @@ func (s *spoolWriter) member() {
 	size := len(s.key) + len(s.small) + 2
 	if s.block != nil {
 		switch {
-		case is(s.key, "mimeType"):
+		case isString(s.key, "mimeType"):
 			s.block.mime = append([]byte{}, s.small...)
-		case is(s.key, "uri"):
+		case isString(s.key, "uri"):
 			s.block.uri = append([]byte{}, s.small...)
 		}
 		if s.block.kept+size > 2*MaxMember {
@@ -331,18 +331,18 @@ func (s *spoolWriter) member() {
 	s.keptSize += size
 	switch s.in {
 	case inMessage:
-		if !is(s.key, "jsonrpc") && !is(s.key, "result") && !is(s.key, "error") {
+		if !isString(s.key, "jsonrpc") && !isString(s.key, "result") && !isString(s.key, "error") {
 			s.message.add(s.key, s.small)
 		}
 	case inError:
 		s.err.add(s.key, s.small)
 	case inResult:
 		switch {
-		case is(s.key, "cacheScope"): // a handle is of no use to others
+		case isString(s.key, "cacheScope"): // a handle is of no use to others
 			s.small = append(s.small[:0], `"private"`...)
-		case is(s.key, "resultType"):
+		case isString(s.key, "resultType"):
 			s.typed = true
-		case is(s.key, "content"), is(s.key, "contents"):
+		case isString(s.key, "content"), isString(s.key, "contents"):
 			return // no list, or not of this method
 		}
 		s.result.add(s.key, s.small)

@@ -35,7 +35,7 @@ const (
 // pauseAfterError is the shortest time after which a write that failed is tried again: a full disk stays full for a while.
 const pauseAfterError = 2 * time.Second
 
-// others is what counts under no name of its own.
+// others is the row of all tools beyond the bound of rows.
 const others = "(others)"
 
 // Options of an Account; the zero value is fine.
@@ -117,12 +117,12 @@ func (a *Account) note(server, tool string, to func(*tally)) {
 			a.pending[server] = tools
 		}
 	}
-	to(at(tools, tool))
+	to(tallyOf(tools, tool))
 	a.signal()
 }
 
-// at is the tally of a tool, or of the others when there are too many.
-func at(tools map[string]*tally, tool string) *tally {
+// tallyOf returns the tally of a tool, or of the others when there are too many.
+func tallyOf(tools map[string]*tally, tool string) *tally {
 	t := tools[tool]
 	if t == nil && len(tools) >= maxTools {
 		tool = others
@@ -196,7 +196,7 @@ func (a *Account) giveBack(server string, tools map[string]*tally) {
 		return
 	}
 	for tool, t := range tools {
-		at(kept, tool).merge(t)
+		tallyOf(kept, tool).merge(t)
 	}
 }
 
@@ -257,7 +257,7 @@ func add(dir, server string, tools map[string]*tally) error {
 	b, err := load(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if server != others && full(dir) {
+		if server != others && isFull(dir) {
 			return addToOthers(dir, tools)
 		}
 		b = &book{Server: server, Tools: map[string]*tally{}}
@@ -284,14 +284,14 @@ func addToOthers(dir string, tools map[string]*tally) error {
 	return b.write(file, map[string]*tally{others: sum})
 }
 
-func full(dir string) bool {
+func isFull(dir string) bool {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	return err == nil && len(files) >= maxServers
 }
 
 func (b *book) write(file string, tools map[string]*tally) error {
 	for tool, t := range tools {
-		at(b.Tools, tool).merge(t)
+		tallyOf(b.Tools, tool).merge(t)
 	}
 	b.Schema = 1
 	data, err := json.Marshal(b)
@@ -329,14 +329,14 @@ func parse(data []byte) (*book, error) {
 		b.Tools = map[string]*tally{}
 	}
 	for tool, t := range b.Tools {
-		if t == nil || !t.sound() {
+		if t == nil || !t.isPlausible() {
 			return nil, fmt.Errorf("the numbers of %q are none", clip(tool))
 		}
 	}
 	return &b, nil
 }
 
-// Row is what is known of one tool. Sizes are bytes of whole messages.
+// Row holds the counts of one tool. Sizes are bytes of whole messages.
 type Row struct {
 	Server         string    `json:"server"`
 	Tool           string    `json:"tool"`

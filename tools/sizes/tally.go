@@ -30,7 +30,7 @@ type tally struct {
 	Steps map[int]int64 `json:"steps,omitempty"` // calls that a server answered, by size
 }
 
-// step is the histogram's step of a size: the smallest n with size <= 2^(n/16).
+// step returns the histogram's step of a size: the smallest n with size <= 2^(n/16).
 func step(size int64) int {
 	if size <= 1 {
 		return 0
@@ -83,8 +83,8 @@ func (t *tally) merge(o *tally) {
 	}
 }
 
-// sound says that the numbers can have come from calls.
-func (t *tally) sound() bool {
+// isPlausible reports whether the numbers can have come from calls.
+func (t *tally) isPlausible() bool {
 	if t.Calls < 0 || t.Upstream < 0 || t.Delivered < 0 || t.Max < 0 || t.Spilled < 0 || t.Failed < 0 || t.Definitions < 0 || t.Deferred < 0 {
 		return false
 	}
@@ -96,7 +96,7 @@ func (t *tally) sound() bool {
 	return true
 }
 
-// percentile is the nearest rank's size, in bytes.
+// percentile returns the nearest rank's size, in bytes.
 func (t *tally) percentile(part float64) int64 {
 	var total int64
 	for _, n := range t.Steps {

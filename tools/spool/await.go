@@ -18,14 +18,14 @@ func (r *Result) wait(ctx context.Context) (*view, error) {
 		if v != nil || err != nil {
 			return v, err
 		}
-		if err := r.more(ctx, w); err != nil {
+		if err := r.waitForMore(ctx, w); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// more waits until there may be more than there was.
-func (r *Result) more(ctx context.Context, w *Writer) error {
+// waitForMore waits until there may be more than there was.
+func (r *Result) waitForMore(ctx context.Context, w *Writer) error {
 	if w == nil {
 		t := time.NewTimer(pollEvery)
 		defer t.Stop()
@@ -33,7 +33,7 @@ func (r *Result) more(ctx context.Context, w *Writer) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-t.C:
-			return r.alive()
+			return r.isWriterAlive()
 		}
 	}
 	w.mu.Lock()
@@ -65,9 +65,9 @@ func (r *Result) more(ctx context.Context, w *Writer) error {
 	}
 }
 
-// alive says whether the process that writes the result still does: the lock can be taken
+// isWriterAlive reports whether the process that writes the result still does: the lock can be taken
 // alone when it does not and nobody else reads it.
-func (r *Result) alive() error {
+func (r *Result) isWriterAlive() error {
 	filelock.Unlock(r.lock)
 	alone, err := filelock.Try(r.lock, filelock.Exclusive)
 	if alone {
@@ -110,7 +110,7 @@ func (r *Result) Range(ctx context.Context, off, n int64) (Piece, error) {
 		if off < total || v != nil {
 			return r.piece(off, min(off+n, total), total, v != nil)
 		}
-		if err := r.more(ctx, w); err != nil {
+		if err := r.waitForMore(ctx, w); err != nil {
 			return Piece{}, err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// NotFound says that a handle leads to nothing for whoever asks. Whether there never was
+// NotFound reports that a handle leads to nothing for whoever asks. Whether there never was
 // such a result, it is somebody else's, it expired or was evicted, it does not tell.
 type NotFound struct{}
 
@@ -14,14 +14,14 @@ func (*NotFound) Error() string {
 	return "there is no result with this handle: it may have expired or made room for newer ones; call the tool again to get a new result and its handle"
 }
 
-// Full says that there is no room for a result, or for more of it.
+// Full reports that there is no room for a result, or for more of it.
 type Full struct {
 	// Dir is the place, Why what was reached: "disk" (also Options.FreeMin), "quota" (Options.MaxBytes, and
 	// nothing can be evicted), "result" (Options.MaxResult), "count" (Options.MaxResults).
 	Dir, Why string
 	// Limit is the bound in bytes or results; 0 for a full disk.
 	Limit int64
-	// Err is the system's error of a full disk, or says what is free and must stay so.
+	// Err is the system's error of a full disk, or names the free bytes and those that must stay free.
 	Err error
 }
 
@@ -41,7 +41,7 @@ func (e *Full) Error() string {
 
 func (e *Full) Unwrap() error { return e.Err }
 
-// NoPage says that a page number is out of range.
+// NoPage reports that a page number is out of range.
 type NoPage struct {
 	Page, Pages int64
 	Size        int
@@ -57,7 +57,7 @@ func (e *NoPage) Error() string {
 		e.Page, e.Items, e.Noun, e.Pages, e.Size, e.Noun)
 }
 
-// NoRange says that an offset lies beyond what is stored.
+// NoRange reports that an offset lies beyond what is stored.
 type NoRange struct{ Offset, Total int64 }
 
 func (e *NoRange) Error() string {

@@ -53,7 +53,7 @@ func (f *finder) feed(b []byte) error {
 	}
 	if f.mode == asJSON {
 		if _, ok := f.js.Feed(b); !ok {
-			return f.broken()
+			return f.fallBackToLines()
 		}
 		return f.err()
 	}
@@ -121,8 +121,8 @@ func (f *finder) catchUp(from, to int64) error {
 	return nil
 }
 
-// broken says that what looked like JSON is none.
-func (f *finder) broken() error {
+// fallBackToLines reads the part as lines, because what looked like JSON is none.
+func (f *finder) fallBackToLines() error {
 	if f.w.frozenPart == f.p {
 		f.mode = settled
 		return nil
@@ -178,7 +178,7 @@ func (f *finder) Object(depth int, start, end int64) {
 	}
 }
 
-// items is how many have been found so far.
+// items returns the number of items found so far.
 func (f *finder) items() int64 {
 	if p := f.growing(); p != nil {
 		return p.count
@@ -186,7 +186,7 @@ func (f *finder) items() int64 {
 	return 0
 }
 
-// growing is the page table that a reader can be given before the end.
+// growing returns the page table that a reader can be given before the end.
 func (f *finder) growing() *paging {
 	switch {
 	case f.mode == asLines:
@@ -228,7 +228,7 @@ func (f *finder) finish(cut bool) (*paging, error) {
 	return f.lines, f.err()
 }
 
-// largest is the object that holds nearly everything: the whole document, or what is in it
+// largest returns the object that holds nearly everything: the whole document, or what is in it
 // below keys, as long as there is little else.
 func (f *finder) largest() extent {
 	e := f.maps[0]

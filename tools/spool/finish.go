@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// manyBlocks is how many text blocks are items of their own even when one is large.
+// manyBlocks is the number of text blocks from which on they are items of their own even when one is large.
 const manyBlocks = 20
 
 // endPart ends the part under way and keeps it when it is the largest of its kind.
@@ -84,7 +84,7 @@ func (w *Writer) blockOf(p *part) error {
 	return w.blocks.err
 }
 
-// runeEnd is the last offset of at most off where a character begins.
+// runeEnd returns the last offset of at most off where a character begins.
 func runeEnd(text io.ReaderAt, off int64) (int64, error) {
 	var b [4]byte
 	from := max(0, off-3)
@@ -104,7 +104,7 @@ func runeEnd(text io.ReaderAt, off int64) (int64, error) {
 // every process that shares the spool.
 func (w *Writer) Complete(o Final) error { return w.finish("", o.Error) }
 
-// Cut ends a result that broke off; reason is what readers are told. What came can be
+// Cut ends a result that broke off; reason is the sentence for readers. What came can be
 // read, the whole items of an array also when the array has no end.
 func (w *Writer) Cut(reason string) error {
 	if reason == "" {
@@ -157,7 +157,7 @@ func (w *Writer) finish(cut string, failed bool) error {
 	})
 }
 
-// pagings are all page tables there are.
+// pagings returns all page tables there are.
 func (w *Writer) pagings() []*paging {
 	all := append(slices.Clone(w.idlePagings), w.frozenPaging)
 	for _, p := range []*part{w.best, w.other, w.part} {

@@ -11,12 +11,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Words are what is to be forgotten.
+// Words are texts to be forgotten.
 type Words interface {
 	// In reports that a text holds them, Read that what comes from a reader does.
 	In(text []byte) bool
 	Read(r io.Reader) (bool, error)
-	// Overwrite writes over them in a file, at the length that they have, and tells how often.
+	// Overwrite writes over them in a file, without changing its length, and returns the number of places.
 	Overwrite(f interface {
 		io.ReaderAt
 		io.WriterAt
@@ -26,7 +26,7 @@ type Words interface {
 // Forgotten is a result that held certain words.
 type Forgotten struct {
 	Name string // the entry's, on the disk
-	// Blotted says that the words were written over, because somebody reads or writes the result at this moment. Others were removed.
+	// Blotted is set when the words were written over, because somebody reads or writes the result at this moment. Others were removed.
 	Blotted bool
 }
 
@@ -46,7 +46,7 @@ func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
 		return nil, err
 	}
 	for _, i := range all {
-		held, oneErr := s.holds(i, words)
+		held, oneErr := s.containsWords(i, words)
 		if oneErr != nil && !errors.Is(oneErr, fs.ErrNotExist) {
 			err = errors.Join(err, fmt.Errorf("result %s: %w", i, oneErr))
 		}
@@ -70,7 +70,7 @@ func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
 			})
 			if oneErr == nil && !gone {
 				f.Blotted = true
-				oneErr = s.blot(i, words)
+				oneErr = s.overwrite(i, words)
 			}
 			if oneErr != nil && !errors.Is(oneErr, fs.ErrNotExist) {
 				err = errors.Join(err, fmt.Errorf("result %s: %w", i, oneErr))
@@ -81,8 +81,8 @@ func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
 	return list, err
 }
 
-// holds looks into the files of an entry.
-func (s *Spool) holds(i id, words Words) (bool, error) {
+// containsWords looks into the files of an entry.
+func (s *Spool) containsWords(i id, words Words) (bool, error) {
 	name := i.String()
 	if h, err := readHead(s.root, name); err == nil && (words.In(h.Call) || words.In([]byte(h.Server+" "+h.Tool+" "+h.ServerPage))) {
 		return true, nil
@@ -98,8 +98,8 @@ func (s *Spool) holds(i id, words Words) (bool, error) {
 	return words.Read(f)
 }
 
-// blot writes over the words in an entry that cannot be removed now.
-func (s *Spool) blot(i id, words Words) error {
+// overwrite writes over the words in an entry that cannot be removed now.
+func (s *Spool) overwrite(i id, words Words) error {
 	name := i.String()
 	dir, err := s.root.OpenRoot(name)
 	if err != nil {

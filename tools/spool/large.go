@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxWidth is how long matches may be at most for a look around the literals to do, in bytes.
+// maxWidth bounds the matches, in bytes, for which a search looks only around the literals.
 const maxWidth = 1 << 10
 
-// maxLooks is how often in one search such a look may find nothing: then the literals are
+// maxLooks bounds the looks of one search that find nothing: beyond, the literals are
 // so frequent that one pass over the unit is quicker.
 const maxLooks = 1000
 
-// near says that of a unit only what is around the literals has to be looked at: it is too
+// isNarrowable reports whether a unit need only be searched around the literals: it is too
 // large for memory, and every match is bounded.
-func (s *search) near(u unit) bool {
+func (s *search) isNarrowable(u unit) bool {
 	return u.end-u.start > scanBuffer/2 && s.p.width > 0 && s.looks < maxLooks && s.v.m.Shape != Lines
 }
 
@@ -47,7 +47,7 @@ func (s *search) matchNear(ctx context.Context, u unit, at int64) (int64, error)
 
 // matchLarge tries a unit that is read on the go: slower than one in memory, and as exact.
 func (s *search) matchLarge(ctx context.Context, u unit) error {
-	in := bufio.NewReaderSize(&lasting{ctx, io.NewSectionReader(s.r.text, u.start, u.end-u.start)}, pageBuffer)
+	in := bufio.NewReaderSize(&contextReader{ctx, io.NewSectionReader(s.r.text, u.start, u.end-u.start)}, pageBuffer)
 	at := s.p.re.FindReaderIndex(in)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -60,14 +60,14 @@ func (s *search) matchLarge(ctx context.Context, u unit) error {
 	return nil
 }
 
-// lasting ends with a context: a regular expression over a gigabyte takes minutes that
+// contextReader ends with a context: a regular expression over a gigabyte takes minutes that
 // nobody may be waiting for any more.
-type lasting struct {
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (l *lasting) Read(p []byte) (int, error) {
+func (l *contextReader) Read(p []byte) (int, error) {
 	if err := l.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -75,7 +75,7 @@ func (l *lasting) Read(p []byte) (int, error) {
 	return l.r.Read(p[:min(len(p), 4<<10)])
 }
 
-// width is the most bytes that a match of the expression has; false when there is no such
+// width returns the most bytes that a match of the expression has; false when there is no such
 // bound, or when a match also goes by what is around it.
 func width(re *syntax.Regexp) (n int, ok bool) {
 	switch re.Op {

@@ -29,7 +29,7 @@ func parseID(name string) (i id, ok bool) {
 	return i, i.String() == name
 }
 
-// account is what the ledger has of one entry.
+// account is the ledger's record of one entry.
 type account struct {
 	id            id
 	created, used int64 // Unix milliseconds
@@ -176,14 +176,14 @@ func (s *Spool) rebuild() *ledger {
 	l := &ledger{changed: true}
 	for _, name := range s.names() {
 		if i, ok := parseID(name); ok {
-			l.accounts = append(l.accounts, s.look(i))
+			l.accounts = append(l.accounts, s.readAccount(i))
 		}
 	}
 	return l
 }
 
-// look sees what an entry's directory says of it.
-func (s *Spool) look(i id) account {
+// readAccount sees what an entry's directory says of it.
+func (s *Spool) readAccount(i id) account {
 	a := account{id: i, writing: true}
 	name := i.String()
 	if info, err := s.root.Stat(name); err == nil {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is where a line is cut into several, in bytes: a result of one line of a
+// maxLine is the length at which a line is cut into several, in bytes: a result of one line of a
 // gigabyte still has pages. A quarter of the cap that clients commonly have would split
 // ordinary log lines; above the cap a line could never be shown.
 const maxLine = 8 << 10
@@ -60,7 +60,7 @@ func (s *lineScanner) feed(b []byte) int {
 	return i
 }
 
-// finish tells the line that has no newline at its end, if there is one.
+// finish yields the line that has no newline at its end, if there is one.
 func (s *lineScanner) finish() {
 	if s.off > s.start && !s.stopped {
 		s.end(s.off)

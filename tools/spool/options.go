@@ -23,27 +23,27 @@ const (
 	DefaultPageLines = 100
 	MaxPageLines     = 1000
 
-	// MaxMatches is how many matches a search may have in all; beyond it is [TooMany].
+	// MaxMatches bounds all matches of a search; beyond it is [TooMany].
 	MaxMatches = 1000
-	// MaxCall is how much of a call's parameters is kept, in bytes; longer ones are not.
+	// MaxCall bounds the kept parameters of a call, in bytes; longer ones are not kept.
 	MaxCall = 64 << 10
-	// MaxRange is how much one Range gives, in bytes.
+	// MaxRange bounds the bytes of one Range.
 	MaxRange = 1 << 20
 )
 
 // Options configure a [Spool]; nil and zero mean the defaults.
 type Options struct {
-	// Dir is where results are kept; it is made (0700). Several processes may share it.
+	// Dir is the folder of the results; it is made (0700). Several processes may share it.
 	Dir string
 	// MaxBytes bounds everything in Dir on the disk (DefaultMaxBytes).
 	MaxBytes limit.Bytes
-	// FreeMin is what stays free on the file system of Dir: results are evicted, then not kept,
-	// before less is. 0 is 5 % of it, between 256 MiB and 2 GiB; negative is no such bound. Where
+	// FreeMin bounds the free space on the file system of Dir from below: results are evicted, then not kept,
+	// before less is free. 0 is 5 % of it, between 256 MiB and 2 GiB; negative is no such bound. Where
 	// less than twice as much was free when the spool was opened, half of what was free then counts.
 	FreeMin limit.Bytes
 	// MaxResults bounds the number of results (DefaultMaxResults).
 	MaxResults int
-	// MaxAge is how long a result can be read after its beginning (DefaultMaxAge).
+	// MaxAge is the time that a result can be read from its beginning on (DefaultMaxAge).
 	MaxAge time.Duration
 	// MaxResult bounds one result with its index (DefaultMaxResult, and MaxBytes).
 	MaxResult limit.Bytes
@@ -70,7 +70,7 @@ func (o *Options) defaults() {
 	}
 }
 
-// Source says where a result comes from and how it is to be paged.
+// Source describes the origin of a result and the size of its pages.
 type Source struct {
 	// Principal is whose result it is: only with the same one can it be read. It is kept
 	// as a digest.
@@ -80,14 +80,14 @@ type Source struct {
 	// Call is the parameters of the call as they were sent, so that it can be made again.
 	// More than MaxCall bytes are not kept.
 	Call []byte
-	// ReadOnly says that the tool changes nothing, as it says of itself.
+	// ReadOnly is set when the tool changes nothing, as it says of itself.
 	ReadOnly bool
 	// PageBytes is the most that a page has, in bytes (DefaultPageBytes; at least 1 KiB).
 	PageBytes int
 	// PageItems is the page size in items unless a reader asks for another one
 	// (DefaultPageItems; at most MaxPageItems). Lines have DefaultPageLines.
 	PageItems int
-	// ServerPage is how the caller asked for a page of the server's own, such as "page=2, per_page=100"; "" when it did not. More
+	// ServerPage holds the arguments that asked for a page of the server's own, such as "page=2, per_page=100"; "" without them. More
 	// than MaxServerPage bytes are cut.
 	ServerPage string
 }
@@ -120,7 +120,7 @@ const (
 	Media      Part = "media"
 )
 
-// Shape says what the items of a document are.
+// Shape is the kind of a document's items.
 type Shape string
 
 // The shapes. See the package comment for how one is found.
@@ -139,7 +139,7 @@ func (s Shape) itemsOn(items int) (def, maxBytes int) {
 	return items, MaxPageItems
 }
 
-// Noun is what to call items of the shape.
+// Noun returns the plural noun for items of the shape.
 func (s Shape) Noun() string {
 	switch s {
 	case Object:
@@ -152,26 +152,26 @@ func (s Shape) Noun() string {
 	return "items"
 }
 
-// Final says how a result ended.
+// Final describes the end of a result.
 type Final struct {
-	// Error says that the tool reported failure.
+	// Error is set when the tool reported failure.
 	Error bool
 }
 
-// Totals are what is known of a result. While it is written they say what has come so far.
+// Totals describe a result as a whole, or what has come of it while it is written.
 type Totals struct {
 	Shape Shape
 	// Bytes is the size of the document, Stored that of everything that was kept, both of
 	// text as it is on the disk: valid UTF-8.
 	Bytes, Stored int64
-	// Offset is where the document begins in what is stored. Offsets count from there on.
+	// Offset is the beginning of the document in what is stored. Offsets count from there on.
 	Offset int64
 	// Items counts the items, Pages the pages of PageItems items and PageBytes bytes.
 	Items, Pages         int64
 	PageItems, PageBytes int
-	// Complete says that the result has ended, so that the figures are final.
+	// Complete is set when the result has ended, so that the figures are final.
 	Complete bool
-	// Cut says why the result broke off; "" when it did not.
+	// Cut is the reason why the result broke off; "" when it did not.
 	Cut string
 	// Failed is Final.Error.
 	Failed bool
@@ -181,16 +181,16 @@ type Totals struct {
 	// have what surrounds it.
 	Path     []string
 	Envelope bool
-	// Part is which of the Begin calls (from 0) brought the document, -1 for blocks. Parts
+	// Part is the number of the Begin call (from 0) that brought the document, -1 for blocks. Parts
 	// counts them all.
 	Part, Parts int
-	// Created is when the writer was made, Expires when nobody can read the result any more.
+	// Created is the time the writer was made, Expires the time from which nobody can read the result any more.
 	Created, Expires time.Time
 	// ServerPage is Source.ServerPage.
 	ServerPage string
 }
 
-// More is how many bytes are stored outside the document: other content of the result.
+// More returns the bytes stored outside the document: other content of the result.
 func (t Totals) More() int64 { return t.Stored - t.Bytes }
 
 // Page is a part of a document: whole items, in order.
@@ -205,19 +205,19 @@ type Page struct {
 	// From and To number the first and last item on the page, from 1.
 	From, To int64
 	Complete bool
-	// Cut says why the result broke off; "" when it did not.
+	// Cut is the reason why the result broke off; "" when it did not.
 	Cut string
 	// Omitted counts items larger than a page, for which a stub stands.
 	Omitted int
 }
 
-// HasNext says that there is, or will be, a page after this one.
+// HasNext reports whether there is, or will be, a page after this one.
 func (p Page) HasNext() bool { return !p.Complete || int64(p.Number) < p.TotalPages }
 
 // Piece is a range of what is stored: whole characters.
 type Piece struct {
 	Text []byte
-	// From and To are offsets in bytes; Total is how much is stored (so far, unless Complete).
+	// From and To are offsets in bytes; Total is the number of bytes stored (so far, unless Complete).
 	From, To, Total int64
 	Complete        bool
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// source is where a page is rendered from: a document that has ended or one that grows.
+// source is a document to render pages from, complete or growing.
 type source struct {
 	r      *Result
 	rules  rules
@@ -52,13 +52,13 @@ func (r *Result) Page(ctx context.Context, n, size int) (Page, error) {
 				return p, err
 			}
 		}
-		if err := r.more(ctx, w); err != nil {
+		if err := r.waitForMore(ctx, w); err != nil {
 			return Page{}, err
 		}
 	}
 }
 
-// clamp is the page size that is used for the one that was asked for.
+// clamp returns the page size that is used for the one that was asked for.
 func clamp(shape Shape, size, def int) int {
 	_, maxBytes := shape.itemsOn(def)
 	if size <= 0 {
@@ -85,7 +85,7 @@ func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error)
 		return Page{}, &NoPage{Page: int64(n), Pages: p.TotalPages, Size: size, Noun: m.Shape.Noun(), Items: m.Items}
 	}
 	if m.Depth > 0 && v.envelope() <= envelopeOf(int64(r.head.PageBytes)) {
-		if src.prolog, src.epilog, err = r.around(m); err != nil {
+		if src.prolog, src.epilog, err = r.readEnvelope(m); err != nil {
 			return Page{}, err
 		}
 	}
@@ -97,7 +97,7 @@ func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error)
 // rows gives where page n begins and where the next one does, and how many there are.
 func (r *Result) rows(ctx context.Context, v *view, src *source, n, size int) (first, next row, total int64, err error) {
 	m, last := v.m, row{v.m.Items, v.m.Last}
-	if size != m.PerPage && m.many(size, v.rules.budget) {
+	if size != m.PerPage && m.exceedsTable(size, v.rules.budget) {
 		var ok bool
 		if first, next, total, ok, err = src.locate(ctx, size, int64(n), true); !ok {
 			next = last
@@ -124,8 +124,8 @@ func (r *Result) rows(ctx context.Context, v *view, src *source, n, size int) (f
 	return first, next, total, err
 }
 
-// around reads what surrounds the items.
-func (r *Result) around(m *meta) (prolog, epilog []byte, err error) {
+// readEnvelope reads what surrounds the items.
+func (r *Result) readEnvelope(m *meta) (prolog, epilog []byte, err error) {
 	prolog = make([]byte, m.Begin-m.DocBegin)
 	if _, err := r.text.ReadAt(prolog, m.DocBegin); err != nil {
 		return nil, nil, &errDamaged{err.Error()}
@@ -187,7 +187,7 @@ func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, b
 		return Page{}, false, err
 	}
 	if length := begin - docBegin + int64(depth); depth > 0 && length <= envelopeOf(int64(r.head.PageBytes)) {
-		if src.prolog, src.epilog, err = r.around(&meta{Begin: begin, DocBegin: docBegin, Depth: depth}); err != nil {
+		if src.prolog, src.epilog, err = r.readEnvelope(&meta{Begin: begin, DocBegin: docBegin, Depth: depth}); err != nil {
 			return Page{}, false, err
 		}
 	}

@@ -7,9 +7,9 @@ import (
 
 // Bounds of what a page is made of, in bytes.
 const (
-	// maxEnvelope is how much of an object around the main array is repeated on each page.
+	// maxEnvelope bounds the part of an object around the main array that each page repeats, in bytes.
 	maxEnvelope = 2 << 10
-	// maxGap is how much of the space between two items a page keeps; beyond, a comma will do.
+	// maxGap bounds the space between two items that a page keeps, in bytes; beyond, a comma will do.
 	maxGap = 64
 	// stubSize bounds what stands for an item that is larger than a page; for a member of
 	// an object its key comes on top.
@@ -18,7 +18,7 @@ const (
 	minPageSize = 1 << 10
 )
 
-// rules say how items are packed into pages: greedily, at most `items` of them and at most
+// rules pack items into pages: greedily, at most `items` of them and at most
 // `budget` bytes, envelope excluded.
 type rules struct {
 	shape  Shape
@@ -26,10 +26,10 @@ type rules struct {
 	budget int64
 }
 
-// envelopeOf is what of a page of pageBytes is set aside for the envelope.
+// envelopeOf returns the bytes of a page of pageBytes that are set aside for the envelope.
 func envelopeOf(pageBytes int64) int64 { return min(maxEnvelope, pageBytes/4) }
 
-// rulesFor gives the rules of a shape; wrapped says that an object may surround the items.
+// rulesFor returns the rules of a shape; wrapped is set when an object may surround the items.
 func rulesFor(shape Shape, items int, pageBytes int64, wrapped bool) rules {
 	budget := pageBytes
 	if wrapped {
@@ -38,13 +38,13 @@ func rulesFor(shape Shape, items int, pageBytes int64, wrapped bool) rules {
 	return rules{shape, items, budget}
 }
 
-// json says that pages are JSON.
+// json reports whether pages are JSON.
 func (r rules) json() bool { return r.shape == Array || r.shape == Object }
 
-// longest is how long a line may be.
+// longest bounds a line, in bytes.
 func (r rules) longest() int64 { return min(maxLine, r.budget) }
 
-// omits says that an item of size bytes is left out of its page.
+// omits reports whether an item of size bytes is left out of its page.
 func (r rules) omits(size int64) bool { return r.json() && size > r.budget-2 }
 
 // paging is the page table of one run of items as it grows.
@@ -97,7 +97,7 @@ func (p *paging) reset(r rules, begin int64) {
 	p.large.reset()
 }
 
-// size is how many bytes the items take, brackets included.
+// size returns the bytes of the items, brackets included.
 func (p *paging) size() int64 {
 	if p.close > 0 {
 		return p.close - p.begin
@@ -117,7 +117,7 @@ func (p *paging) err() error {
 	return nil
 }
 
-// paging gives an empty page table.
+// paging returns an empty page table.
 func (w *Writer) paging(r rules, begin int64) *paging {
 	if n := len(w.idlePagings); n > 0 {
 		p := w.idlePagings[n-1]

@@ -26,7 +26,7 @@ type literal struct {
 	next   int    // where it is next in the buffer; len when not at all, -1 when not known
 }
 
-// maxLiterals is how many texts are looked for side by side; beyond, the expression is as quick.
+// maxLiterals bounds the texts that are searched side by side; beyond, the expression is as quick.
 const maxLiterals = 16
 
 func compile(text string, ignoreCase bool) (*pattern, error) {
@@ -145,7 +145,7 @@ func foldable(runes []rune) (best []byte) {
 // common are the bytes of English and JSON from the most frequent on.
 const common = " e\"taoinsrhl,:dcu0m1fpgwyb.v-_/23{}k"
 
-// rarest is the place of the byte that a text is likely to have least of.
+// rarest returns the place of the byte that a text is likely to have least of.
 func rarest(literal []byte) (at int) {
 	best := -1
 	for i, c := range literal {
@@ -167,7 +167,7 @@ func (p *pattern) rewind() {
 	}
 }
 
-// index is where in b, from at on, the first of the literals is, or -1. The buffer must be
+// index returns the place in b, from at on, of the first of the literals, or -1. The buffer must be
 // the same as in the call before, unless rewind was called, and at must not be less.
 func (p *pattern) index(b []byte, at int) int {
 	first := len(b)
@@ -202,10 +202,10 @@ func (p *literal) index(b []byte) int {
 	nextLow, nextUp := -2, -2
 	for at := p.anchor; at <= len(b)-n+p.anchor; {
 		if nextLow != -1 && nextLow < at {
-			nextLow = from(b, at, low)
+			nextLow = indexFrom(b, at, low)
 		}
 		if nextUp != -1 && nextUp < at {
-			nextUp = from(b, at, up)
+			nextUp = indexFrom(b, at, up)
 		}
 		switch {
 		case nextLow < 0 && nextUp < 0:
@@ -227,7 +227,7 @@ func (p *literal) index(b []byte) int {
 	return -1
 }
 
-func from(b []byte, at int, c byte) int {
+func indexFrom(b []byte, at int, c byte) int {
 	if i := bytes.IndexByte(b[at:], c); i >= 0 {
 		return at + i
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxResized is how many other page sizes of one result have a table on the disk. For
+// maxResized bounds the other page sizes of one result that have a table on the disk. For
 // further ones it is made each time.
 const maxResized = 4
 
@@ -16,7 +16,7 @@ const maxResized = 4
 // less again takes milliseconds.
 const leastKept = 1 << 20
 
-func passing(dir *os.Root, name string) *table {
+func newTemporaryTable(dir *os.Root, name string) *table {
 	return &table{dir: dir, name: name + rand.Text(), passing: true}
 }
 
@@ -27,12 +27,12 @@ func (r *Result) pagesOf(ctx context.Context, v *view, size int) (*table, error)
 		return t, nil
 	}
 	name := fmt.Sprintf("pages.of.%d", size)
-	t := r.kept(v, name)
+	t := r.openTable(v, name)
 	if t == nil {
 		rules := v.rules
 		rules.items = size
 		p := &paging{rules: rules, dir: r.dir, begin: v.m.Begin, end: v.m.Begin}
-		p.pages, p.large = passing(r.dir, "resized."), &table{null: true}
+		p.pages, p.large = newTemporaryTable(r.dir, "resized."), &table{null: true}
 		p.pages.passing = v.m.DocEnd-v.m.DocBegin < leastKept
 		err := r.repage(ctx, v, p, v.large)
 		if err == nil {
@@ -54,8 +54,8 @@ func (r *Result) pagesOf(ctx context.Context, v *view, size int) (*table, error)
 	return t, nil
 }
 
-// kept opens a table that an earlier reader made.
-func (r *Result) kept(v *view, name string) *table {
+// openTable opens a table that an earlier reader made.
+func (r *Result) openTable(v *view, name string) *table {
 	info, err := r.dir.Stat(name)
 	if err != nil || info.Size() == 0 || info.Size()%rowSize != 0 {
 		return nil
@@ -143,7 +143,7 @@ func (r *Result) remake(v *view) error {
 		return &errDamaged{blockFile + " is missing"}
 	}
 	p := &paging{rules: v.rules, dir: r.dir, begin: v.m.Begin, end: v.m.Begin}
-	p.pages, p.large = passing(r.dir, "remade."), passing(r.dir, "remade.")
+	p.pages, p.large = newTemporaryTable(r.dir, "remade."), newTemporaryTable(r.dir, "remade.")
 	if err := r.repage(context.Background(), v, p, nil); err != nil {
 		return err
 	}
@@ -159,8 +159,8 @@ func (r *Result) remake(v *view) error {
 // for each of them.
 var maxRows int64 = 1 << 20
 
-// many says that the pages of a size may be more than a table should have.
-func (m *meta) many(size int, budget int64) bool {
+// exceedsTable reports whether the pages of a size may be more than a table should have.
+func (m *meta) exceedsTable(size int, budget int64) bool {
 	return m.Shape != Blocks && m.Items/int64(size)+2*(m.DocEnd-m.DocBegin)/budget > maxRows
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// pollEvery is how often a result that another process writes is looked at.
+// pollEvery is the pause between two looks at a result that another process writes.
 const pollEvery = 100 * time.Millisecond
 
 // Result is a result that is read. It is not evicted before Close. Its methods may be
@@ -55,7 +55,7 @@ func (s *Spool) Read(principal, handle string) (*Result, error) {
 	full, owner := digest("handle", handle), digest("principal", principal)
 	r := &Result{s: s, id: idOf(full)}
 	if err := r.open(full[:], owner[:]); err != nil {
-		r.shut()
+		r.closeFiles()
 		return nil, &NotFound{}
 	}
 	s.mu.Lock()
@@ -66,8 +66,8 @@ func (s *Spool) Read(principal, handle string) (*Result, error) {
 	}
 	if r.w == nil {
 		if err := r.load(); err != nil && !errors.Is(err, os.ErrNotExist) {
-			r.shut()
-			s.lost(r.id)
+			r.closeFiles()
+			s.removeDamaged(r.id)
 			return nil, &NotFound{}
 		}
 	}
@@ -170,9 +170,9 @@ func (r *Result) Close() error {
 		w.leave()
 		w.mu.Unlock()
 	}
-	r.shut()
+	r.closeFiles()
 	if r.bad {
-		r.s.lost(r.id)
+		r.s.removeDamaged(r.id)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (r *Result) giveUp() error {
 	return &NotFound{}
 }
 
-func (r *Result) shut() {
+func (r *Result) closeFiles() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.v != nil {
@@ -214,8 +214,8 @@ func (s *Spool) touch(i id) {
 	})
 }
 
-// lost removes an entry that cannot be read.
-func (s *Spool) lost(i id) {
+// removeDamaged removes an entry that cannot be read.
+func (s *Spool) removeDamaged(i id) {
 	_ = s.locked(func(l *ledger) error {
 		if a := l.find(i); a != nil {
 			var t tally
@@ -228,7 +228,7 @@ func (s *Spool) lost(i id) {
 	})
 }
 
-// Source tells where the result comes from; Principal is left out, for only its digest is
+// Source returns the origin of the result; Principal is left out, for only its digest is
 // known.
 func (r *Result) Source() Source {
 	h := &r.head
@@ -267,7 +267,7 @@ func (r *Result) complete() (*view, *Writer, error) {
 	return r.v, nil, nil
 }
 
-// Totals tells what is known so far.
+// Totals describes what has come of the result so far.
 func (r *Result) Totals() Totals {
 	t := Totals{
 		PageItems: r.head.PageItems, PageBytes: r.head.PageBytes, Shape: Lines,
@@ -300,7 +300,7 @@ func (r *Result) Totals() Totals {
 	return t
 }
 
-// envelope is how much there is around the items, in bytes, when the object has an end.
+// envelope returns the bytes around the items when the object has an end.
 func (v *view) envelope() int64 {
 	m := v.m
 	if m.Close == 0 {
@@ -314,9 +314,9 @@ type Document struct {
 	// File is open for reading and the caller's to close; Path is its name.
 	File *os.File
 	Path string
-	// Offset and Size say where in it the document lies, in bytes.
+	// Offset and Size are the place of the document in it, in bytes.
 	Offset, Size int64
-	// Items says where the items lie, brackets included, when the shape is Array or Object
+	// ItemsOffset and ItemsSize are the place of the items, brackets included, when the shape is Array or Object
 	// and the text has an end.
 	ItemsOffset, ItemsSize int64
 }

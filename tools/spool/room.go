@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// freeLine is what the spool leaves free on its file system, in bytes; 0 is all it can get. A disk
+// freeLine returns the bytes that the spool leaves free on its file system; 0 lets it use all. A disk
 // that was nearly full when the spool was opened keeps half of what was free then.
 func freeLine(o Options) int64 {
 	if o.FreeMin < 0 {

@@ -8,7 +8,7 @@ import (
 	"sort"
 )
 
-// overlap is how far beyond the place where a long line was cut a match may reach, in bytes.
+// overlap bounds the reach of a match beyond the place where a long line was cut, in bytes.
 const overlap = 1 << 10
 
 // unit is one item as the search has it.
@@ -19,8 +19,8 @@ type search struct {
 	r     *Result
 	v     *view
 	p     *pattern
-	found *searched
-	// The units of one page, which is where hits are looked for.
+	found *searchResult
+	// The units of one page, the step of a search.
 	page  int64
 	units []unit
 	// A window on the text, for units that lie in it.
@@ -31,8 +31,8 @@ type search struct {
 	looks      int   // around literals that found nothing
 }
 
-func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searched, error) {
-	s := &search{r: r, v: v, p: p, found: &searched{}, page: -1, last: -1}
+func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searchResult, error) {
+	s := &search{r: r, v: v, p: p, found: &searchResult{}, page: -1, last: -1}
 	if v.m.Items == 0 {
 		return s.found, nil
 	}
@@ -64,7 +64,7 @@ func (s *search) byLiteral(ctx context.Context) error {
 			if k < 0 {
 				break
 			}
-			on, err := s.look(ctx, at+int64(k))
+			on, err := s.probe(ctx, at+int64(k))
 			if err != nil {
 				return err
 			}
@@ -78,8 +78,8 @@ func (s *search) byLiteral(ctx context.Context) error {
 	return nil
 }
 
-// look takes a place where the literal is and returns where to look next.
-func (s *search) look(ctx context.Context, at int64) (int64, error) {
+// probe takes a place where the literal is and returns where to look next.
+func (s *search) probe(ctx context.Context, at int64) (int64, error) {
 	u, ok, err := s.locate(ctx, at)
 	if err != nil || !ok {
 		return at + 1, err
@@ -92,7 +92,7 @@ func (s *search) look(ctx context.Context, at int64) (int64, error) {
 		s.count(u, at, to, s.p.literals[0].text)
 		return u.end, nil
 	}
-	if s.near(u) {
+	if s.isNarrowable(u) {
 		return s.matchNear(ctx, u, at)
 	}
 	// A match that reaches into this piece of a long line may begin in the one before.
@@ -110,7 +110,7 @@ func (s *search) look(ctx context.Context, at int64) (int64, error) {
 	return u.end, s.match(ctx, u)
 }
 
-// continues says that a unit is a piece of a line that goes on.
+// continues reports whether a unit is a piece of a line that goes on.
 func (s *search) continues(u unit) bool {
 	if s.v.m.Shape != Lines || u.end >= s.v.m.DocEnd {
 		return false
@@ -146,7 +146,7 @@ func (s *search) locate(ctx context.Context, at int64) (unit, bool, error) {
 	return s.units[i], true, nil
 }
 
-// onPage says that a place lies on a page or behind it and before the next.
+// onPage reports whether a place lies on a page or behind it and before the next.
 func (s *search) onPage(page, at int64) bool {
 	a, err := s.v.pages.get(page)
 	if err != nil || a[1] > at {
@@ -185,7 +185,7 @@ func (s *search) load(ctx context.Context, page int64) error {
 	})
 }
 
-// walk tells the items from that of a row on.
+// walk yields the items from that of a row on.
 func (v *view) walk(ctx context.Context, text io.ReaderAt, first row, buf []byte, tell func(start, end int64) bool) error {
 	m := v.m
 	switch m.Shape {
@@ -293,7 +293,7 @@ func (s *search) count(u unit, from, to int64, text []byte) {
 }
 
 // show makes the page of matches that was asked for.
-func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *searched) (Matches, error) {
+func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *searchResult) (Matches, error) {
 	size := min(max(q.Size, 0), MaxPageMatches)
 	if size == 0 {
 		size = DefaultMatches
@@ -309,7 +309,7 @@ func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *sear
 	page, inPage, bytes := int64(1), 0, 0
 	s := &search{r: r, v: v, p: &pattern{}, page: -1}
 	for i, h := range found.hits {
-		m, err := s.shown(ctx, h, around)
+		m, err := s.excerpt(ctx, h, around)
 		if err != nil {
 			return Matches{}, err
 		}
@@ -340,8 +340,8 @@ func (m *Match) size() int {
 	return n
 }
 
-// shown makes a match readable: the whole item, or what is around the match.
-func (s *search) shown(ctx context.Context, h hit, around int) (Match, error) {
+// excerpt makes a match readable: the whole item, or what is around the match.
+func (s *search) excerpt(ctx context.Context, h hit, around int) (Match, error) {
 	m := Match{Item: h.item + 1, Offset: h.start, Bytes: h.end - h.start, At: h.from}
 	from, to := h.start, h.end
 	if m.Whole = to-from <= int64(s.r.head.PageBytes)/4; !m.Whole {

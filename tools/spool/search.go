@@ -34,9 +34,9 @@ type SearchRequest struct {
 	IgnoreCase bool
 	// Page counts from 1 (0 is 1); Size is the most matches on it (DefaultMatches, at most MaxPageMatches).
 	Page, Size int
-	// Context is how many lines before and after each match are given (at most MaxContext).
+	// Context is the number of lines given before and after each match (at most MaxContext).
 	Context int
-	// Most is how many matches there may be in all: at most MaxMatches, which 0 means.
+	// Most bounds all matches: at most MaxMatches, which 0 means.
 	Most int
 }
 
@@ -65,13 +65,13 @@ type Matches struct {
 	DocumentBytes, Offset int64
 }
 
-// Count is how often something is there.
+// Count is the number of times that a text was found.
 type Count struct {
 	Text string
 	N    int64
 }
 
-// TooMany says that more items match than an agent can look at.
+// TooMany reports that more items match than an agent can look at.
 type TooMany struct {
 	Total int64 // exact
 	Max   int64
@@ -100,7 +100,7 @@ func (e *TooMany) Error() string {
 	return b.String()
 }
 
-// BadPattern says what is wrong with a pattern.
+// BadPattern is the error of a pattern that cannot be compiled.
 type BadPattern struct{ Why string }
 
 func (e *BadPattern) Error() string {
@@ -110,8 +110,8 @@ func (e *BadPattern) Error() string {
 // hit is a match that was found: which item, and where in it.
 type hit struct{ item, start, end, from, to int64 }
 
-// searched is what a search of a whole document found.
-type searched struct {
+// searchResult is the result of a search of a whole document.
+type searchResult struct {
 	id         id
 	pattern    string
 	ignoreCase bool
@@ -132,7 +132,7 @@ func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 	if err != nil {
 		return Matches{}, err
 	}
-	found := r.s.remembered(r.id, q)
+	found := r.s.findSearched(r.id, q)
 	if found == nil {
 		if found, err = r.search(ctx, v, p); err != nil {
 			if damaged := (*errDamaged)(nil); errors.As(err, &damaged) {
@@ -153,7 +153,7 @@ func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 	return r.show(ctx, v, q, found)
 }
 
-func (s *searched) tooMany(shape Shape, maxBytes int64) error {
+func (s *searchResult) tooMany(shape Shape, maxBytes int64) error {
 	e := &TooMany{
 		Total: s.total, Max: maxBytes, Noun: shape.Noun(), Tenths: s.tenths,
 		Suggestion: "Make the pattern narrower: a longer text, a field with its value, or an anchor.",
@@ -173,9 +173,9 @@ func (s *searched) tooMany(shape Shape, maxBytes int64) error {
 	return e
 }
 
-// remembered returns what an earlier search of the same found: its next pages need no
+// findSearched returns what an earlier search of the same found: its next pages need no
 // second one.
-func (s *Spool) remembered(i id, q SearchRequest) *searched {
+func (s *Spool) findSearched(i id, q SearchRequest) *searchResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.searches {
@@ -186,7 +186,7 @@ func (s *Spool) remembered(i id, q SearchRequest) *searched {
 	return nil
 }
 
-func (s *Spool) remember(f *searched) {
+func (s *Spool) remember(f *searchResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.searches) >= keptSearches {
@@ -195,8 +195,8 @@ func (s *Spool) remember(f *searched) {
 	s.searches = append(s.searches, f)
 }
 
-// add counts a hit in; text is what matched.
-func (s *searched) add(h hit, m *meta, text []byte) {
+// add counts a hit; text is the matched text.
+func (s *searchResult) add(h hit, m *meta, text []byte) {
 	s.total++
 	if size := m.DocEnd - m.DocBegin; size > 0 {
 		tenth := int64(float64(h.from-m.DocBegin) / float64(size) * 10)

@@ -31,7 +31,7 @@ type Spool struct {
 	gone     []string // directories to be removed when the lock is free
 	freeLine int64    // what stays free on the file system, in bytes
 	live     map[id]*Writer
-	searches []*searched // the last ones, oldest first
+	searches []*searchResult // the last ones, oldest first
 }
 
 // Open opens the spool in o.Dir, removes what is too old and what a dead process left
@@ -61,10 +61,10 @@ func Open(o Options) (*Spool, error) {
 	return s, nil
 }
 
-// Unusable is a spool for where none could be opened: it keeps nothing, and says err to everybody who wants something kept.
+// Unusable returns a spool for where none could be opened: it keeps nothing, and says err to everybody who wants something kept.
 func Unusable(err error) *Spool { return &Spool{unusable: err, closed: true} }
 
-// Dir is where the spool is.
+// Dir returns the folder of the spool.
 func (s *Spool) Dir() string { return s.o.Dir }
 
 // Close ends the use of the spool; what is open of it can be read on. Results stay.
@@ -94,7 +94,7 @@ func (s *Spool) Sweep() error {
 			i, ok := parseID(name)
 			switch {
 			case ok && !known[i]:
-				l.accounts = append(l.accounts, s.look(i))
+				l.accounts = append(l.accounts, s.readAccount(i))
 				l.changed = true
 			case strings.HasPrefix(name, goneProlog):
 				s.gone = append(s.gone, name)
@@ -215,7 +215,7 @@ const (
 
 func newHandle() string { return handleProlog + strings.ToLower(rand.Text()) }
 
-// digest is what is kept in the place of a handle or a principal.
+// digest returns the hash that is stored in the place of a handle or a principal.
 func digest(kind, text string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("plimsoll spool " + kind + "\x00" + text))
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// tableBuffer is how much of a growing table is held in memory, in bytes.
+// tableBuffer bounds the part of a growing table in memory, in bytes.
 const tableBuffer = 4 << 10
 
-// A row is what a table has for one page or one large item:
+// A row is the entry of a table for one page or one large item:
 //
 //	page   number of its first item (from 0), offset of that
 //	item   its number, offset, offset of its end
@@ -41,7 +41,7 @@ type table struct {
 	err     error
 }
 
-// errDamaged says that a table on disk is not what was written.
+// errDamaged reports that a table on disk is not what was written.
 type errDamaged struct{ what string }
 
 func (e *errDamaged) Error() string { return "the index is damaged: " + e.what }

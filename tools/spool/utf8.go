@@ -2,7 +2,7 @@ package spool
 
 import "unicode/utf8"
 
-// openRune is how many bytes at the end of b are a character that is not whole yet.
+// openRune returns the number of bytes at the end of b that begin an incomplete character.
 func openRune(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {

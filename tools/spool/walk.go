@@ -13,7 +13,7 @@ const (
 	scanBuffer = 128 << 10
 )
 
-// walker tells the items of a document from one of them on.
+// walker yields the items of a document from one of them on.
 type walker struct {
 	ctx   context.Context
 	text  io.ReaderAt
@@ -89,7 +89,7 @@ func walkJSON(ctx context.Context, text io.ReaderAt, members bool, off, end int6
 	return nil
 }
 
-// walkLines tells lines likewise.
+// walkLines yields lines likewise.
 func walkLines(ctx context.Context, text io.ReaderAt, off, end, longest int64, buf []byte, tell func(start, end int64) bool) error {
 	s := newLineScanner(tell, off, longest)
 	for s.off < end && !s.stopped {

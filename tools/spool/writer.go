@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// writeBuffer is what a Writer holds of the text, in bytes.
+// writeBuffer bounds the text that a Writer holds, in bytes.
 const writeBuffer = 64 << 10
 
 // Room on the disk is set aside in steps, so that the other processes need not be asked at
@@ -172,10 +172,10 @@ func (w *Writer) close() {
 	}
 }
 
-// Handle is what the result is read with: "r_" and 26 letters and digits.
+// Handle returns the key to read the result with: "r_" and 26 letters and digits.
 func (w *Writer) Handle() string { return w.handle }
 
-// Begin ends the part under way and begins another; mime is what it is said to be. Writing
+// Begin ends the part under way and begins another; mime is its declared type. Writing
 // without Begin writes text.
 func (w *Writer) Begin(kind Part, mime string) error {
 	_ = mime // what the text looks like decides, and not what it is called
@@ -320,7 +320,7 @@ func (w *Writer) store(b []byte) error {
 	return nil
 }
 
-// grow is asked by the tables.
+// grow reserves n bytes for the tables.
 func (w *Writer) grow(n int64) error {
 	err := w.reserve(n)
 	if err == nil {
@@ -359,7 +359,7 @@ func (w *Writer) reserve(n int64) error {
 	})
 }
 
-// Progress tells how much has come: bytes of all parts, items of the part under way.
+// Progress returns what has come so far: bytes of all parts, items of the part under way.
 func (w *Writer) Progress() (bytes, items int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -380,5 +380,5 @@ func (w *Writer) notify() {
 	}
 }
 
-// expires is when nobody can read the result any more.
+// expires returns the time from which nobody can read the result any more.
 func (s *Spool) expires(h *head) time.Time { return time.UnixMilli(h.Created).Add(s.o.MaxAge) }

@@ -40,7 +40,7 @@ type entry interface {
 	// command and the arguments it starts with; ok is false when there is none.
 	command() (command string, ok bool)
 	arguments() []string
-	// wrapped tells whether it has been wrapped.
+	// wrapped reports whether it has been wrapped.
 	wrapped() bool
 	// wrap returns the edits that wrap it, or why it is left.
 	wrap(o Options) (edits []rawjson.Edit, why string)
@@ -77,7 +77,7 @@ func (d *document) wrap(e entry, o Options) error {
 	switch {
 	case e.wrapped():
 		s.Action = Already
-	case ok && own(command):
+	case ok && isPlimsoll(command):
 		if s.Action, s.Why = Left, whyOwn; d.agents {
 			s.Why = whyOurs
 		}
@@ -117,7 +117,7 @@ func (d *document) unwrap(e entry, was map[string][]byte) error {
 
 func key(place []string) string { return strings.Join(place, "\x00") }
 
-// originals gives the entries of the backup that are wrapped in this file just as wrapping
+// originals returns the entries of the backup that are wrapped in this file just as wrapping
 // them would do it: by place, as text.
 func (d *document) originals(backup []byte) map[string][]byte {
 	was := map[string][]byte{}
@@ -162,8 +162,8 @@ func (d *document) splice() ([]byte, error) {
 	return rawjson.Splice(d.data, d.edits)
 }
 
-// check holds the outcome to the intention: still valid, and all but the entries that were
-// meant is what it was.
+// check verifies an edit: the file is still valid, and all but the entries that were meant is
+// unchanged.
 func (d *document) check(after []byte) error {
 	if len(d.changed) == 0 {
 		return nil
@@ -181,7 +181,7 @@ func (d *document) check(after []byte) error {
 		cut(before, place)
 		cut(now, place)
 	}
-	if !same(before, now) {
+	if !equalValues(before, now) {
 		return broken
 	}
 	return nil
@@ -204,5 +204,5 @@ func cut(in map[string]any, place []string) {
 	}
 }
 
-// lineOf is the number of the line at an offset.
+// lineOf returns the number of the line at an offset.
 func lineOf(data []byte, at int) int { return bytes.Count(data[:min(at, len(data))], []byte{'\n'}) + 1 }

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// BackupSuffix is what the name of a file's backup ends with.
+// BackupSuffix is the end of the name of a file's backup.
 const BackupSuffix = ".plimsoll-backup"
 
 // file is a configuration file as it was read.
@@ -88,7 +88,7 @@ func (f file) backup() string {
 	return f.target + BackupSuffix
 }
 
-// Backup is where the backup of a file lies: beside it, behind symbolic links.
+// Backup returns the path of a file's backup: beside it, behind symbolic links.
 func Backup(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -96,7 +96,7 @@ func Backup(path string) string {
 	return path + BackupSuffix
 }
 
-// Preview says what Apply would do, and returns the file as it is.
+// Preview returns the change that Apply would make, and the file's bytes.
 func Preview(path string, o Options) (before []byte, c Change, err error) {
 	f, err := open(path)
 	if err != nil {
@@ -128,7 +128,7 @@ func Apply(path string, o Options) (Change, error) {
 	return c, f.replace(c.After)
 }
 
-// PreviewUndo says what Undo would do, and returns the file as it is.
+// PreviewUndo returns the change that Undo would make, and the file's bytes.
 func PreviewUndo(path string, agents bool) (before []byte, c Change, err error) {
 	f, err := open(path)
 	if err != nil {

@@ -32,8 +32,8 @@ func (jsonFormat) read(data []byte) (map[string]any, error) {
 	return value, dec.Decode(&value)
 }
 
-// same tells whether two values are equal; not a number is equal to itself here.
-func same(a, b any) bool {
+// equalValues reports whether two values are equal; not a number is equal to itself here.
+func equalValues(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
@@ -41,14 +41,14 @@ func same(a, b any) bool {
 			return false
 		}
 		for k, v := range a {
-			if w, ok := b[k]; !ok || !same(v, w) {
+			if w, ok := b[k]; !ok || !equalValues(v, w) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, same)
+		return ok && slices.EqualFunc(a, b, equalValues)
 	case float64:
 		b, ok := b.(float64)
 		return ok && (a == b || a != a && b != b)
@@ -197,9 +197,9 @@ func stringOf(v *hujson.Value) (string, bool) {
 	return l.String(), true
 }
 
-// client names the program that reads a file, by where it lies. How an entry is read goes
+// clientOf names the program that reads a file, by where it lies. How an entry is read goes
 // by its form; the name is for people, and for what a client takes amiss.
-func client(path string) string {
+func clientOf(path string) string {
 	slashed := "/" + strings.ToLower(filepath.ToSlash(path))
 	for _, a := range profile.All() {
 		if slices.ContainsFunc(a.ServerNames, func(end string) bool { return strings.HasSuffix(slashed, end) }) {
@@ -226,7 +226,7 @@ func client(path string) string {
 
 // find looks for servers in all places where a client keeps them.
 func (d *document) find(root object) {
-	name := client(d.path)
+	name := clientOf(d.path)
 	named := func(fallback string) string {
 		if name != "" {
 			return name
@@ -237,7 +237,7 @@ func (d *document) find(root object) {
 		d.section(root, named("an MCP client"), plainEntry, key)
 	}
 	d.section(root, named("Zed"), plainEntry, "context_servers")
-	for _, project := range root.inside("projects") {
+	for _, project := range root.keysIn("projects") {
 		d.section(root, named("Claude Code"), plainEntry, "projects", project, "mcpServers")
 	}
 	d.section(root, named("VS Code"), plainEntry, "servers")
@@ -253,8 +253,8 @@ func (d *document) find(root object) {
 	}
 }
 
-// inside gives the keys of the object that a key has.
-func (o object) inside(key string) (keys []string) {
+// keysIn gives the keys of the object that a key has.
+func (o object) keysIn(key string) (keys []string) {
 	below, _ := o.object(key)
 	for _, m := range below.members {
 		keys = append(keys, m.key)
@@ -262,7 +262,7 @@ func (o object) inside(key string) (keys []string) {
 	return keys
 }
 
-// known tells whether the file has a place for servers, though there are none in it.
+// known reports whether the file has a place for servers, though there are none in it.
 func (d *document) known(root object) bool {
 	for _, key := range []string{"mcpServers", "amp.mcpServers", "context_servers", "projects", "servers", "mcp.servers", "mcp"} {
 		if m, _ := root.get(key); m != nil {
@@ -272,7 +272,7 @@ func (d *document) known(root object) bool {
 	return false
 }
 
-// kind says which form the entries of a section have.
+// kind is the form of the entries of a section.
 type kind uint8
 
 const (

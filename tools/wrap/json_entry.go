@@ -85,17 +85,17 @@ func (e *jsonEntry) wrapped() bool {
 	return ok
 }
 
-// wrapping tells whether the arguments are those of a wrapped entry, and where its own begin.
+// wrapping reports whether the arguments are those of a wrapped entry, and where its own begin.
 func (e *jsonEntry) wrapping() (from int, ok bool) {
 	if e.d.agents {
 		command, _ := e.command()
-		from, ok = running(e.arguments())
-		return from, ok && own(command)
+		from, ok = agentCommand(e.arguments())
+		return from, ok && isPlimsoll(command)
 	}
 	return wrapping(e.arguments())
 }
 
-// variables is the key of a server's environment.
+// variables returns the key of a server's environment.
 func (e *jsonEntry) variables() string {
 	if e.argv {
 		return "environment"
@@ -157,7 +157,7 @@ func (e *jsonEntry) insert(m *member, values []string) rawjson.Edit {
 	return insertFront(e.d.data, m.value.Start+1, len(m.node.Value.(*hujson.Array).Elements), values, quote)
 }
 
-// gap is what stands before a member: the end of the line and its indentation, or a space.
+// gap returns the white space before a member: the end of the line and its indentation, or a space.
 func (e *jsonEntry) gap(m *member) []byte {
 	i := m.name.Start
 	for i > 0 && (e.d.data[i-1] == ' ' || e.d.data[i-1] == '\t') {

@@ -26,7 +26,7 @@ type Startable struct {
 	Header  http.Header
 }
 
-// Environment is where a file's placeholders are filled from.
+// Environment fills a file's placeholders.
 type Environment struct {
 	Getenv func(string) string
 	// Project is the folder whose servers count in a file that has those of several, and what ${workspaceFolder} stands for.
@@ -55,7 +55,7 @@ func Read(path string, data []byte, from Environment) ([]Startable, error) {
 		}
 		s := Startable{Server: e.server()}
 		from.shell = s.Client == crush
-		fields, ok := at(root, place)
+		fields, ok := objectAt(root, place)
 		if !ok {
 			s.Why = whyForm
 		} else if err := s.fill(fields, e.wrapped(), from); err != nil {
@@ -70,8 +70,8 @@ func Read(path string, data []byte, from Environment) ([]Startable, error) {
 	return out, nil
 }
 
-// at is the object below keys.
-func at(v map[string]any, keys []string) (map[string]any, bool) {
+// objectAt returns the object below keys.
+func objectAt(v map[string]any, keys []string) (map[string]any, bool) {
 	for _, k := range keys {
 		next, ok := v[k].(map[string]any)
 		if !ok {
@@ -88,7 +88,7 @@ func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error
 		return errors.New("it is switched off in the file")
 	}
 	for _, key := range []string{"requestOptions", "env_keys", "api_key_env"} { // Continue, Goose, Vibe
-		if set, ok := v[key]; ok && set != nil && set != "" && !same(set, []any{}) && !wrapped {
+		if set, ok := v[key]; ok && set != nil && set != "" && !equalValues(set, []any{}) && !wrapped {
 			return fmt.Errorf("only its client can fill in its %s", key)
 		}
 	}
@@ -196,7 +196,7 @@ func (f *fields) fail(err error) {
 	}
 }
 
-// text is a string, filled in; "" where there is none.
+// text returns a string, filled in; "" where there is none.
 func (f *fields) text(key string) string {
 	v, there := f.v[key]
 	if !there || v == nil {
@@ -230,7 +230,7 @@ func (f *fields) list(key string, values []any) (out []string) {
 	return out
 }
 
-// pairs are the members of an object, by name. Numbers and booleans are taken for what they are written as, as clients do.
+// pairs returns the members of an object, by name. Numbers and booleans are taken for what they are written as, as clients do.
 func (f *fields) pairs(key string) (out []header) {
 	v, there := f.v[key]
 	if !there || v == nil {
@@ -305,7 +305,7 @@ func (e Environment) fill(text string) (string, error) {
 	return out, failed
 }
 
-// variable is the value of one that has to be set.
+// variable returns the value of one that has to be set.
 func (e Environment) variable(name string) (string, error) {
 	if v := e.Getenv(name); v != "" {
 		return v, nil

@@ -55,7 +55,7 @@ type assignment struct {
 	table  bool // the value is an inline table
 }
 
-// whole is the assignment's span.
+// whole returns the assignment's span.
 func (a assignment) whole() span { return span{Start: a.keys[0].Start, End: a.value.End} }
 
 // heading is `[a.b]`.
@@ -134,7 +134,7 @@ func (s *tomlScan) document() bool {
 	}
 }
 
-// element is the path of the newest server of the array.
+// element returns the path of the newest server of the array.
 func (s *tomlScan) element() []string { return []string{table, strconv.Itoa(s.servers - 1)} }
 
 // skip steps over white space, ends of lines and comments, blank over white space only.
@@ -227,7 +227,7 @@ func (s *tomlScan) assign(prefix []string, inline bool) bool {
 	return true
 }
 
-// value steps over a value; path is where an inline table's members belong.
+// value steps over a value; path is the table of an inline table's members.
 func (s *tomlScan) value(path []string) bool {
 	if s.depth++; s.depth > maxDepth {
 		return false

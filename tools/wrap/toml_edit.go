@@ -7,9 +7,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// beside makes a further assignment that stands behind a: on a line of its own, or in the
+// assignmentAfter returns a further assignment, to stand behind a: on a line of its own, or in the
 // same inline table.
-func (e *tomlEntry) beside(a assignment, key string, value []byte) []byte {
+func (e *tomlEntry) assignmentAfter(a assignment, key string, value []byte) []byte {
 	start := a.keys[0].Start
 	dotted := e.d.data[start:a.keys[len(a.keys)-1].Start]
 	b := []byte(", ")

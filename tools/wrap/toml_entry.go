@@ -35,7 +35,7 @@ func (e *tomlEntry) server() Server {
 
 func (e *tomlEntry) place() []string { return []string{table, e.key} }
 
-// text is nil: an entry has no one place.
+// text returns nil: an entry has no one place.
 func (e *tomlEntry) text() []byte { return nil }
 
 // get finds the assignment of a key of the entry.
@@ -48,7 +48,7 @@ func (e *tomlEntry) get(key ...string) (assignment, bool) {
 	return assignment{}, false
 }
 
-// has tells whether the entry has the key, as a value or as a table.
+// has reports whether the entry has the key, as a value or as a table.
 func (e *tomlEntry) has(key string) bool {
 	for _, a := range e.assignments {
 		if len(a.path) > 2 && a.path[2] == key {
@@ -63,9 +63,9 @@ func (e *tomlEntry) has(key string) bool {
 	return false
 }
 
-// under gives the strings of a table of the entry, in the file's order; ok is false when
+// tableStrings gives the strings of a table of the entry, in the file's order; ok is false when
 // one is no string.
-func (e *tomlEntry) under(key string) (all []header, at []assignment, ok bool) {
+func (e *tomlEntry) tableStrings(key string) (all []header, at []assignment, ok bool) {
 	for _, a := range e.assignments {
 		if len(a.path) < 3 || a.path[2] != key || len(a.path) == 3 && a.table {
 			continue
@@ -81,7 +81,7 @@ func (e *tomlEntry) under(key string) (all []header, at []assignment, ok bool) {
 
 func (e *tomlEntry) command() (string, bool) { return e.word("command") }
 
-// word is the text of a key of the entry.
+// word returns the text of a key of the entry.
 func (e *tomlEntry) word(key string) (string, bool) {
 	a, ok := e.get(key)
 	if !ok {
@@ -132,7 +132,7 @@ func (e *tomlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	return nil, whyNo
 }
 
-// headers is the key of the headers that go to an address.
+// headers returns the key of the headers that go to an address.
 func (e *tomlEntry) headers() string {
 	if e.listed {
 		return "headers"
@@ -157,7 +157,7 @@ func (e *tomlEntry) wrapCommand(o Options, at assignment) ([]rawjson.Edit, strin
 	}
 	with := quoteTOML(o.command())
 	if a.keys == nil {
-		with = append(with, e.beside(at, "args", tomlArray(front))...)
+		with = append(with, e.assignmentAfter(at, "args", tomlArray(front))...)
 		return []rawjson.Edit{{Span: at.value, With: with}}, ""
 	}
 	return []rawjson.Edit{
@@ -190,8 +190,8 @@ func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, strin
 	if e.has("args") || e.has("env") || e.has("env_vars") || e.has("bearer_token") {
 		return nil, whyForm // Codex itself refuses it
 	}
-	headers, leaves, ok1 := e.under(e.headers())
-	fromEnv, _, ok2 := e.under("env_http_headers")
+	headers, leaves, ok1 := e.tableStrings(e.headers())
+	fromEnv, _, ok2 := e.tableStrings("env_http_headers")
 	if !ok1 || !ok2 {
 		return nil, whyForm
 	}
@@ -213,17 +213,17 @@ func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, strin
 	}
 	args, env := r.arguments(o, e.server().Name)
 	with := quoteTOML(o.command())
-	with = append(with, e.beside(url, "args", tomlArray(args))...)
+	with = append(with, e.assignmentAfter(url, "args", tomlArray(args))...)
 	if len(inherited) > 0 {
 		// Codex gives a server it starts only these of its own variables.
-		with = append(with, e.beside(url, "env_vars", tomlArray(inherited))...)
+		with = append(with, e.assignmentAfter(url, "env_vars", tomlArray(inherited))...)
 	}
 	var beside []byte // of the first header
 	if hidden := len(env) - len(headers); hidden > 0 {
 		if len(headers) == 0 {
-			with = append(with, e.beside(url, "env", tomlTable(env))...)
+			with = append(with, e.assignmentAfter(url, "env", tomlTable(env))...)
 		} else {
-			beside = bytes.Replace(e.beside(leaves[0], URLVariable, quoteTOML(r.url)), []byte(e.headers()), []byte("env"), 1)
+			beside = bytes.Replace(e.assignmentAfter(leaves[0], URLVariable, quoteTOML(r.url)), []byte(e.headers()), []byte("env"), 1)
 		}
 	}
 	edits := []rawjson.Edit{e.rename(url.keys[len(url.keys)-1], "command"), {Span: url.value, With: with}}
@@ -248,15 +248,15 @@ func (e *tomlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
 		return e.unwrapRemote(at, a, values)
 	}
 	command := rawjson.Edit{Span: at.value, With: quoteTOML(values[from])}
-	if len(values) == from+1 && e.follows(at, a) {
+	if len(values) == from+1 && e.isAdjacent(at, a) {
 		command.Span.End = a.value.End // wrapping put args there
 		return []rawjson.Edit{command}, ""
 	}
 	return []rawjson.Edit{command, removeFront(e.d.data, a.value.Start+1, places, from+1)}, ""
 }
 
-// follows tells that b stands right behind a, as beside puts it.
-func (e *tomlEntry) follows(a, b assignment) bool {
+// isAdjacent reports whether b stands right behind a, as assignmentAfter puts it.
+func (e *tomlEntry) isAdjacent(a, b assignment) bool {
 	if b.whole().Start < a.value.End {
 		return false
 	}
@@ -265,7 +265,7 @@ func (e *tomlEntry) follows(a, b assignment) bool {
 }
 
 func (e *tomlEntry) unwrapRemote(at, args assignment, values []string) ([]rawjson.Edit, string) {
-	env, leaves, ok := e.under("env")
+	env, leaves, ok := e.tableStrings("env")
 	if !ok {
 		return nil, whyForm
 	}
@@ -279,10 +279,10 @@ func (e *tomlEntry) unwrapRemote(at, args assignment, values []string) ([]rawjso
 	}
 	with := quoteTOML(r.url)
 	if r.bearer != "" {
-		with = append(with, e.beside(at, "bearer_token_env_var", quoteTOML(r.bearer))...)
+		with = append(with, e.assignmentAfter(at, "bearer_token_env_var", quoteTOML(r.bearer))...)
 	}
 	if len(r.fromEnv) > 0 {
-		with = append(with, e.beside(at, "env_http_headers", tomlTable(r.fromEnv))...)
+		with = append(with, e.assignmentAfter(at, "env_http_headers", tomlTable(r.fromEnv))...)
 	}
 	edits := []rawjson.Edit{e.rename(at.keys[len(at.keys)-1], "url"), {Span: at.value, With: with}}
 	if e.listed {
@@ -292,9 +292,9 @@ func (e *tomlEntry) unwrapRemote(at, args assignment, values []string) ([]rawjso
 		}
 		edits = append(edits, rawjson.Edit{Span: transport.value, With: quoteTOML("streamable-http")})
 	}
-	if e.follows(at, args) {
+	if e.isAdjacent(at, args) {
 		end := args
-		if vars, ok := e.get("env_vars"); ok && e.follows(args, vars) {
+		if vars, ok := e.get("env_vars"); ok && e.isAdjacent(args, vars) {
 			end = vars
 		} else {
 			edits = append(edits, e.drop("env_vars")...)

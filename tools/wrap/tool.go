@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Start is how an agent is to be started.
+// Start describes the start of an agent.
 type Start struct {
 	Agent *profile.Agent
 	// Home is the user's, Project the folder the agent starts in.
@@ -24,8 +24,8 @@ type Start struct {
 	Word int
 	// Env is the agent's environment, "NAME=value".
 	Env []string
-	// Folder is where private files may lie for the time of the run: absolute, of mode
-	// 0700, and below no folder that others may write (Gemini CLI looks), so not /tmp.
+	// Folder is the folder for private files for the time of the run: absolute, of mode
+	// 0700, and below no folder that others may write (Gemini CLI checks that), so not /tmp.
 	Folder string
 	// Offer are servers of Plimsoll's own that the agent gets beside those of its files. One whose name is taken there is left out, with a note.
 	Offer []profile.Offered
@@ -35,22 +35,22 @@ type Start struct {
 	ReadFile func(name string) ([]byte, error)
 }
 
-// Setup is what makes an agent use wrapped servers while its files stay as they are.
+// Setup makes an agent use wrapped servers while its files stay as they are.
 type Setup struct {
 	Argv []string // the whole command
 	Env  []string // to be set, "NAME=value"
 	// Files are to be written, with mode 0600, before the start and removed after the end.
 	Files []profile.File
-	// Servers tells what becomes of every server that was found.
+	// Servers holds every server that was found, with its action.
 	Servers []Server
-	// Notes say what goes around Plimsoll, and why.
+	// Notes name the servers that go around Plimsoll, and why.
 	Notes []string
-	// Why says that nothing was done; "" when something was.
+	// Why is the reason why nothing was done; "" when something was.
 	Why string
 }
 
-// ForTool says how to start a known agent so that its servers are wrapped for this run.
-// Where there is no way, Why says so and the command is as it was. It reads the agent's
+// ForTool returns the start of a known agent with its servers wrapped for this run.
+// Where there is no way, Why gives the reason and the command is as it was. It reads the agent's
 // settings and executes nothing.
 func ForTool(s Start) Setup {
 	w := &starter{start: s, out: Setup{Argv: slices.Clone(s.Argv)}, servers: map[string]found{}}
@@ -216,7 +216,7 @@ func (w *starter) Wrapped(yield func(profile.Server)) {
 func (w *starter) Offered(yield func(profile.Offered)) {
 	for _, o := range w.start.Offer {
 		taken := slices.ContainsFunc(w.out.Servers, func(s Server) bool { return s.Name == o.Name })
-		if taken || !bare(o.Name) || len(o.Command) == 0 {
+		if taken || !isBareName(o.Name) || len(o.Command) == 0 {
 			w.Note("the server " + o.Name + " is not offered: one of this name stands in your settings")
 			continue
 		}
@@ -224,7 +224,7 @@ func (w *starter) Offered(yield func(profile.Offered)) {
 	}
 }
 
-func bare(name string) bool {
+func isBareName(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool { return r > 127 || !bareKey(byte(r)) }) < 0
 }
 
@@ -245,7 +245,7 @@ func (w *starter) Plain(data []byte) []byte {
 	return plain
 }
 
-// entry is a found server's entry as plain JSON, of these keys only (all when none are named).
+// entry returns a found server's entry as plain JSON, of these keys only (all when none are named).
 func (w *starter) entry(f found, keys []string) []byte {
 	if f.toml != nil {
 		return nil

@@ -14,7 +14,7 @@ const (
 	// MaxFile is the largest file that is read: Claude Code keeps its history beside its
 	// servers, so these files grow to megabytes.
 	MaxFile = 16 << 20
-	// maxDepth is how deep a file's values may be nested: the limit of encoding/json.
+	// maxDepth bounds the nesting of a file's values: the limit of encoding/json.
 	maxDepth = 10_000
 )
 
@@ -27,7 +27,7 @@ const (
 	HeaderVariable = "PLIMSOLL_MCP_HEADER_"
 )
 
-// Options say how servers are wrapped.
+// Options configure the wrapping of servers.
 type Options struct {
 	// Command starts Plimsoll; "" is "plimsoll", found in PATH when the client starts it.
 	Command string
@@ -49,7 +49,7 @@ func (o Options) command() string {
 	return o.Command
 }
 
-// Action is what becomes of a server.
+// Action is the treatment of a server.
 type Action string
 
 // The actions.
@@ -73,14 +73,14 @@ type Server struct {
 type Change struct {
 	Servers []Server
 	After   []byte // the file's bytes
-	// Exact says of an Unplan that After is the backup, byte for byte.
+	// Exact is set by an Unplan whose After is the backup, byte for byte.
 	Exact bool
 }
 
-// Changed tells whether the change does anything to before.
+// Changed reports whether the change does anything to before.
 func (c Change) Changed(before []byte) bool { return !bytes.Equal(before, c.After) }
 
-// Error says what is wrong with a file, and where.
+// Error is a fault of a file, with its place.
 type Error struct {
 	Path string
 	Line int // 0 when it is of no line
@@ -94,8 +94,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Text)
 }
 
-// Plan says what wrapping does to a file of these bytes. The path tells which client's it
-// is; nothing is read or executed. An *Error says that the file cannot be read.
+// Plan returns the change of wrapping a file of these bytes. The client is told by the path;
+// nothing is read or executed. A file that cannot be read is an *Error.
 func Plan(path string, data []byte, o Options) (Change, error) {
 	return edit(path, data, o.Agents, func(d *document) error {
 		for _, e := range d.entries {
@@ -107,7 +107,7 @@ func Plan(path string, data []byte, o Options) (Change, error) {
 	})
 }
 
-// Unplan says what undoing does to a file: backup is what it was before it was wrapped, nil
+// Unplan returns the change of undoing a file: backup is the file as it was before it was wrapped, nil
 // when that is lost. When nothing else has changed since, After is the backup. Otherwise
 // every wrapped entry is put back on its own: as it is in the backup when it is what
 // wrapping made of that, else by its arguments.
@@ -137,7 +137,7 @@ func unplan(path string, data, backup []byte, agents bool) (Change, error) {
 	return change, nil
 }
 
-// variants are the options that the wrapped entries of a file may have been made with.
+// variants returns the options that the wrapped entries of a file may have been made with.
 func variants(path string, data []byte, agents bool) []Options {
 	d, err := parse(path, data, agents)
 	if err != nil {
@@ -183,13 +183,13 @@ func Diff(path string, before, after []byte) string {
 	return string(diff.Diff(path, before, path+" (new)", after))
 }
 
-// own tells whether a command is Plimsoll, by its name.
-func own(command string) bool {
+// isPlimsoll reports whether a command is Plimsoll, by its name.
+func isPlimsoll(command string) bool {
 	base := filepath.Base(strings.ReplaceAll(command, `\`, "/"))
 	return strings.TrimSuffix(strings.ToLower(base), ".exe") == "plimsoll"
 }
 
-// wrapping tells whether arguments are those of a wrapped server, and where the server's
+// wrapping reports whether arguments are those of a wrapped server, and where the server's
 // own begin: behind "--"; -1 for a remote one.
 func wrapping(args []string) (from int, ok bool) {
 	if len(args) < 4 || args[0] != "mcp" || args[1] != "--name" {
@@ -208,15 +208,15 @@ func wrapping(args []string) (from int, ok bool) {
 	return 0, false
 }
 
-// running is wrapping for an agent: what stands behind "run --".
-func running(args []string) (from int, ok bool) {
+// agentCommand returns the place of an agent's command, behind "run --", in arguments that wrap one.
+func agentCommand(args []string) (from int, ok bool) {
 	return 2, len(args) > 2 && args[0] == "run" && args[1] == "--"
 }
 
 // inRun is the flag of Options.InRun.
 const inRun = "--in-run"
 
-// front is how Plimsoll's arguments for a server begin.
+// front returns the beginning of Plimsoll's arguments for a server.
 func (o Options) front(name string) []string {
 	if o.Agents {
 		return []string{"run"}
@@ -231,7 +231,7 @@ func (o Options) front(name string) []string {
 // Before gives the command that stands before a server which another protocol describes, and what stands before the server's own
 // command in its arguments; "" for one that is wrapped, or Plimsoll itself.
 func (o Options) Before(name, command string, args []string) (gateway string, front []string) {
-	if _, ok := wrapping(args); ok || own(command) {
+	if _, ok := wrapping(args); ok || isPlimsoll(command) {
 		return "", nil
 	}
 	return o.command(), append(o.front(name), "--")
@@ -252,7 +252,7 @@ type remote struct {
 // arguments are those of Plimsoll for a remote server; what must not be seen is in env.
 func (r remote) arguments(o Options, name string) (args []string, env []header) {
 	args = o.front(name)
-	if plain(r.url) {
+	if isDisplayable(r.url) {
 		args = append(args, "--url", r.url)
 	} else {
 		args = append(args, "--url-env", URLVariable)
@@ -270,11 +270,11 @@ func (r remote) arguments(o Options, name string) (args []string, env []header) 
 	return args, env
 }
 
-// plain tells that an address can be shown: no user, no query, nothing to be filled in.
-func plain(url string) bool { return !strings.ContainsAny(url, "@?#${}") }
+// isDisplayable reports whether an address can be shown: no user, no query, nothing to be filled in.
+func isDisplayable(url string) bool { return !strings.ContainsAny(url, "@?#${}") }
 
-// behind gives what stands behind key in args.
-func behind(args []string, key string) (values []string) {
+// flagValues gives what stands behind key in args.
+func flagValues(args []string, key string) (values []string) {
 	for i := 0; i+1 < len(args); i++ {
 		if args[i] == key {
 			values = append(values, args[i+1])
@@ -287,15 +287,15 @@ func behind(args []string, key string) (values []string) {
 // address reads arguments and variables back.
 func address(args []string, env map[string]string) (remote, bool) {
 	var r remote
-	if urls := behind(args, "--url"); len(urls) > 0 {
+	if urls := flagValues(args, "--url"); len(urls) > 0 {
 		r.url = urls[0]
 	} else {
 		r.url = env[URLVariable]
 	}
-	if tokens := behind(args, "--bearer-env"); len(tokens) > 0 {
+	if tokens := flagValues(args, "--bearer-env"); len(tokens) > 0 {
 		r.bearer = tokens[0]
 	}
-	for _, pair := range behind(args, "--header") {
+	for _, pair := range flagValues(args, "--header") {
 		name, variable, ok := strings.Cut(pair, "=")
 		if !ok {
 			return remote{}, false

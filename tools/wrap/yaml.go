@@ -32,7 +32,7 @@ func (yamlFormat) read(data []byte) (map[string]any, error) {
 	return value, nil
 }
 
-// numbered gives a list as an object of its indices, so that servers in lists have a place as all others do.
+// numbered returns a list as an object of its indices, so that servers in lists have a place as all others do.
 func numbered(v any) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -45,7 +45,7 @@ func numbered(v any) any {
 	return byIndex
 }
 
-// yamlValue is a node without its position. An alias stays one: it is compared, never followed.
+// yamlValue returns a node without its position. An alias stays one: it is compared, never followed.
 func yamlValue(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -79,7 +79,7 @@ func yamlValue(n *yaml.Node) any {
 	return []any{n.ShortTag(), n.Value}
 }
 
-// fault is what a file of YAML is refused for.
+// fault is the reason to refuse a YAML file, with its line.
 type fault struct {
 	line int
 	text string
@@ -124,11 +124,11 @@ func yamlRoot(data []byte) (*yaml.Node, error) {
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, &fault{1, "the file holds no YAML mapping, so no servers: which file does the client read?"}
 	}
-	return doc.Content[0], twice(doc.Content[0])
+	return doc.Content[0], checkDuplicateKeys(doc.Content[0])
 }
 
-// twice looks for keys that clients could read differently.
-func twice(n *yaml.Node) error {
+// checkDuplicateKeys looks for keys that clients could read differently.
+func checkDuplicateKeys(n *yaml.Node) error {
 	if n.Kind == yaml.MappingNode {
 		seen := map[string]bool{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -143,15 +143,15 @@ func twice(n *yaml.Node) error {
 		}
 	}
 	for _, c := range n.Content {
-		if err := twice(c); err != nil {
+		if err := checkDuplicateKeys(c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// shared looks for anchors, aliases, merges and tags: an edit could reach what lies elsewhere.
-func shared(n *yaml.Node) error {
+// checkReferences looks for anchors, aliases, merges and tags: an edit could reach what lies elsewhere.
+func checkReferences(n *yaml.Node) error {
 	switch {
 	case n.Anchor != "" || n.Kind == yaml.AliasNode:
 		return &fault{n.Line, "an anchor or alias (& or *) among the servers is not rewritten: write the values out"}
@@ -161,7 +161,7 @@ func shared(n *yaml.Node) error {
 		return &fault{n.Line, "a tag (" + n.Tag + ") among the servers is not rewritten: take it out"}
 	}
 	for _, c := range n.Content {
-		if err := shared(c); err != nil {
+		if err := checkReferences(c); err != nil {
 			return err
 		}
 	}
@@ -197,7 +197,7 @@ func parseYAML(path string, data []byte) (*document, error) {
 			continue
 		}
 		known = true
-		if err := shared(section); err != nil {
+		if err := checkReferences(section); err != nil {
 			return refused(err)
 		}
 		for i, n := range section.Content {
@@ -226,7 +226,7 @@ func parseYAML(path string, data []byte) (*document, error) {
 	return d, nil
 }
 
-// builtIn tells that an extension of Goose is a part of it, or of its own code.
+// builtIn reports whether an extension of Goose is a part of it, or of its own code.
 func builtIn(n *yaml.Node) bool {
 	kind := yamlGet(n, "type").value
 	return kind != nil && kind.Value != "stdio" && kind.Value != "streamable_http" && kind.Value != "sse"

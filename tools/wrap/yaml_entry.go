@@ -30,7 +30,7 @@ func (e *yamlEntry) server() Server {
 
 func (e *yamlEntry) place() []string { return e.path }
 
-// text is nil: where an entry ends is not known to the byte.
+// text returns nil: where an entry ends is not known to the byte.
 func (e *yamlEntry) text() []byte { return nil }
 
 func (e *yamlEntry) command() (string, bool) {
@@ -63,7 +63,7 @@ func (e *yamlEntry) wrapped() bool {
 	return ok
 }
 
-// offset is the place of a node in the file; the parser counts characters.
+// offset returns the place of a node in the file; the parser counts characters.
 func (e *yamlEntry) offset(n *yaml.Node) int {
 	at := 0
 	if bytes.HasPrefix(e.d.data, mark) {
@@ -79,7 +79,7 @@ func (e *yamlEntry) offset(n *yaml.Node) int {
 	return at
 }
 
-// span is where a text on one line lies; ok is false for one in another form.
+// span returns the place of a text on one line; ok is false for one in another form.
 func (e *yamlEntry) span(n *yaml.Node) (at span, ok bool) {
 	start := e.offset(n)
 	rest := e.d.data[start:]
@@ -113,14 +113,14 @@ func (e *yamlEntry) span(n *yaml.Node) (at span, ok bool) {
 	return span{Start: start, End: start + length}, true
 }
 
-// indent is what stands before an offset on its line, as white space; ok is false where another thing than dashes of lists does.
+// indent returns the white space before an offset on its line; ok is false where more than dashes of lists stands there.
 func (e *yamlEntry) indent(at int) (string, bool) {
 	begin := bytes.LastIndexByte(e.d.data[:at], '\n') + 1
 	before := strings.TrimPrefix(string(e.d.data[begin:at]), string(mark))
 	return strings.ReplaceAll(before, "-", " "), strings.Trim(before, " -") == ""
 }
 
-// newline is how the file's lines end.
+// newline returns the line ending of the file.
 func (e *yamlEntry) newline() string {
 	if bytes.Contains(e.d.data, []byte("\r\n")) {
 		return "\r\n"
@@ -128,8 +128,8 @@ func (e *yamlEntry) newline() string {
 	return "\n"
 }
 
-// between stands between two members of the entry; ok is false where that is not known.
-func (e *yamlEntry) between(at int) (string, bool) {
+// separator stands between two members of the entry; ok is false where that is not known.
+func (e *yamlEntry) separator(at int) (string, bool) {
 	if e.node.Style&yaml.FlowStyle != 0 {
 		return ", ", true
 	}
@@ -164,7 +164,7 @@ func (e *yamlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	front := append(o.front(e.server().Name), "--", command)
 	args := yamlGet(e.node, "args").value
 	if args == nil {
-		between, ok := e.between(key.Start)
+		between, ok := e.separator(key.Start)
 		if !ok {
 			return nil, whyForm
 		}
@@ -198,7 +198,7 @@ func yamlArray(values []string) []byte {
 	return append(b, ']')
 }
 
-// places are where the elements of a list begin: a list of dashes at its dashes.
+// places returns the beginnings of the elements of a list: of a list of dashes, the dashes.
 func (e *yamlEntry) places(args *yaml.Node) (places []int, why string) {
 	if args.Kind != yaml.SequenceNode || args.Style&yaml.FlowStyle == 0 && len(args.Content) == 0 {
 		return nil, "its args are no list"
@@ -257,7 +257,7 @@ func (e *yamlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
 		spans = append(spans, s)
 	}
 	// Where wrapping put the list there, it goes as a whole.
-	if between, ok := e.between(name.Start); ok && whole && key.Start > open {
+	if between, ok := e.separator(name.Start); ok && whole && key.Start > open {
 		made := "args: " + string(yamlArray(values)) + between
 		if string(e.d.data[name.Start:key.Start]) == made {
 			return []rawjson.Edit{{Span: span{Start: name.Start, End: key.Start}}, edit}, ""

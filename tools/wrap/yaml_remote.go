@@ -17,7 +17,7 @@ const (
 	whySSE            = "it speaks HTTP+SSE, which MCP has given up: name its address for streamable HTTP"
 )
 
-// variables is the key of the variables of a server that is started.
+// variables returns the key of the variables of a server that is started.
 func (e *yamlEntry) variables() string {
 	if e.client == goose {
 		return "envs"
@@ -31,7 +31,7 @@ type leaf struct {
 	key, text   span
 }
 
-// leaves are the members of a mapping; ok is false where one is in another form.
+// leaves returns the members of a mapping; ok is false where one is in another form.
 func (e *yamlEntry) leaves(n *yaml.Node) (all []leaf, ok bool) {
 	if n.Kind != yaml.MappingNode {
 		return nil, false
@@ -60,7 +60,7 @@ func (e *yamlEntry) leaf(p pair) (l leaf, ok bool) {
 	return leaf{name: p.key.Value, value: p.value.Value, key: key, text: text}, true
 }
 
-// set says that a key has a value that is not empty.
+// set reports whether a key has a value that is not empty.
 func (e *yamlEntry) set(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		n := yamlGet(e.node, key).value
@@ -125,10 +125,10 @@ func (e *yamlEntry) wrapRemote(o Options, at pair) ([]rawjson.Edit, string) {
 			return nil, whyForm
 		}
 		edits = append(edits, empty)
-	} else if p.value != nil && !plain(r.url) {
+	} else if p.value != nil && !isDisplayable(r.url) {
 		return nil, whyForm
 	}
-	between, ok := e.between(url.key.Start)
+	between, ok := e.separator(url.key.Start)
 	if !ok {
 		return nil, whyForm
 	}
@@ -177,7 +177,7 @@ func (e *yamlEntry) emptyLine(p pair) (edit rawjson.Edit, ok bool) {
 func (e *yamlEntry) unwrapRemote() ([]rawjson.Edit, string) {
 	command, ok := e.leaf(pair{yamlGet(e.node, e.key).key, yamlGet(e.node, e.key).value})
 	name, ok1 := e.span(yamlGet(e.node, "args").key)
-	between, ok2 := e.between(command.key.Start)
+	between, ok2 := e.separator(command.key.Start)
 	if !ok || !ok1 || !ok2 || name.Start > command.key.Start {
 		return nil, whyForm
 	}

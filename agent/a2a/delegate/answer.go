@@ -16,7 +16,7 @@ import (
 const (
 	// maxArtifacts bounds the artifacts of a task, and maxStatus the words of its status, in bytes.
 	maxArtifacts, maxStatus = 256, 16 << 10
-	// largeAnswer is from where on an answer is handed on as a stream.
+	// largeAnswer is the size, in bytes, from which on an answer is handed on as a stream.
 	largeAnswer = 64 << 10
 )
 
@@ -38,10 +38,10 @@ func (x *exchange) take(e sdk.Event) {
 		for _, a := range e.Artifacts {
 			x.artifact(a, false)
 		}
-		x.news(e.Status, nil)
+		x.takeStatus(e.Status, nil)
 	case *sdk.TaskStatusUpdateEvent:
 		x.task, x.context, x.stale = e.TaskID, e.ContextID, false
-		x.news(e.Status, e.Metadata)
+		x.takeStatus(e.Status, e.Metadata)
 	case *sdk.TaskArtifactUpdateEvent:
 		x.task, x.context = e.TaskID, e.ContextID
 		x.artifact(e.Artifact, e.Append)
@@ -52,8 +52,8 @@ func (x *exchange) take(e sdk.Event) {
 	}
 }
 
-// news takes a status, which is progress too.
-func (x *exchange) news(s sdk.TaskStatus, about map[string]any) {
+// takeStatus takes a status, which counts as progress.
+func (x *exchange) takeStatus(s sdk.TaskStatus, about map[string]any) {
 	text := ""
 	if s.Message != nil {
 		for _, p := range s.Message.Parts {
@@ -79,7 +79,7 @@ func (x *exchange) news(s sdk.TaskStatus, about map[string]any) {
 	x.call.Progress(float64(x.events), 0, x.a.o.Name+": "+text)
 }
 
-// stateOf is a state in words: TASK_STATE_INPUT_REQUIRED is "input required".
+// stateOf returns a state in words: TASK_STATE_INPUT_REQUIRED is "input required".
 func stateOf(s sdk.TaskState) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.String(), "TASK_STATE_")), "_", " ")
 }
@@ -120,7 +120,7 @@ func (x *exchange) artifact(a *sdk.Artifact, more bool) {
 	}
 }
 
-// textOf is a part of a message or artifact in text. A file that is none is only named.
+// textOf returns a part of a message or artifact in text. A file that is none is only named.
 func textOf(p *sdk.Part) string {
 	if p == nil {
 		return ""
@@ -148,7 +148,7 @@ func textOf(p *sdk.Part) string {
 	return ""
 }
 
-// result is what the call gives. It takes the pile over.
+// result returns the result of the call. It takes the pile over.
 func (x *exchange) result() *builtin.Result {
 	var before, after string
 	r := &builtin.Result{}
@@ -164,7 +164,7 @@ func (x *exchange) result() *builtin.Result {
 		} else if status != "" {
 			after = "\n\n[" + status + "]"
 		}
-	case waits(x.state):
+	case isWaiting(x.state):
 		wants := "an answer"
 		if x.state == sdk.TaskStateAuthRequired {
 			wants = "an authorization"

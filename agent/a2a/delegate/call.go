@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxLost is how often in a row an agent may not be reached; with the pauses between it is about half a minute.
+	// maxLost bounds the failed connections in a row; with the pauses between it is about half a minute.
 	maxLost = 10
 	// firstPause doubles up to twenty times itself.
 	firstPause = 250 * time.Millisecond
@@ -67,7 +67,7 @@ func (p *peer) ask(ctx context.Context, c *card, call *builtin.Call, in argument
 		err = x.run(ctx, message(in.Message, "", "", hops))
 	}
 	w := waiting{tool: call.Tool}
-	if err == nil && waits(x.state) {
+	if err == nil && isWaiting(x.state) {
 		w.id = x.task
 	}
 	p.a.keep(key, contextID, x.context, w)
@@ -88,7 +88,7 @@ func message(text, contextID string, task sdk.TaskID, hops int) *sdk.SendMessage
 	return &sdk.SendMessageRequest{Message: m}
 }
 
-// refused says that an agent did not take a message on.
+// refused reports whether an agent did not take a message on.
 func refused(err error) bool {
 	for _, kind := range []error{sdk.ErrTaskNotFound, sdk.ErrUnsupportedOperation, sdk.ErrInvalidParams, sdk.ErrInvalidRequest} {
 		if errors.Is(err, kind) {
@@ -98,8 +98,8 @@ func refused(err error) bool {
 	return false
 }
 
-// waits says that a task in this state waits for its client.
-func waits(s sdk.TaskState) bool {
+// isWaiting reports whether a task in this state waits for its client.
+func isWaiting(s sdk.TaskState) bool {
 	return s == sdk.TaskStateInputRequired || s == sdk.TaskStateAuthRequired
 }
 
@@ -120,9 +120,9 @@ type exchange struct {
 	pile      pile
 }
 
-// settled says that nothing more is to come.
+// settled reports whether nothing more is to come.
 func (x *exchange) settled() bool {
-	return x.answered || x.state.Terminal() || waits(x.state) && !x.stale
+	return x.answered || x.state.Terminal() || isWaiting(x.state) && !x.stale
 }
 
 // run sends the message and follows its task until that is settled. An error comes with the end of ctx, too.
@@ -144,9 +144,9 @@ func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 			fallthrough
 		case x.task == "":
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				err = fmt.Errorf("the connection broke off before it named a task: what came of the message is not known (%w)", plainly(err))
+				err = fmt.Errorf("the connection broke off before it named a task: what came of the message is not known (%w)", withoutAddress(err))
 			}
-			return fmt.Errorf("the agent %s: %w", x.a.o.Name, plainly(err))
+			return fmt.Errorf("the agent %s: %w", x.a.o.Name, withoutAddress(err))
 		}
 		if err := pause(ctx, wait); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 		default:
 			if lost++; lost >= maxLost && ctx.Err() == nil {
 				return fmt.Errorf("the connection to the agent %s was lost, and it was not reached again for %v (%w): what came of the task %s is not known",
-					x.a.o.Name, time.Since(since).Round(time.Second), plainly(err), x.task)
+					x.a.o.Name, time.Since(since).Round(time.Second), withoutAddress(err), x.task)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ import (
 
 const (
 	cardPath = "/.well-known/agent-card.json"
-	// cardAge is how long a card is taken as it is, and cardTime how long one may take to be read.
+	// cardAge is the time that a card is used before it is read again, and cardTime bounds the reading of one.
 	cardAge, cardTime = time.Minute, 15 * time.Second
 	maxCard           = limit.MiB
 	// maxSkills bounds the tools, and maxSkillText what the card says of one, in bytes: it is in every request of a model.
@@ -43,7 +43,7 @@ type card struct {
 // skill is one tool.
 type skill struct{ name, title, description string }
 
-// current is the card, read anew where it is old. One that cannot be read any more does not replace the last one.
+// current returns the card, read anew where it is old. One that cannot be read any more does not replace the last one.
 func (a *Agent) current(ctx context.Context, fresh bool) (*card, error) {
 	select {
 	case a.reading <- struct{}{}:
@@ -71,7 +71,7 @@ func (a *Agent) current(ctx context.Context, fresh bool) (*card, error) {
 
 // readCard reads the card.
 func (a *Agent) readCard(ctx context.Context) (*card, error) {
-	ctx, cancel := context.WithTimeout(quiet(ctx), cardTime)
+	ctx, cancel := context.WithTimeout(withoutSDKLog(ctx), cardTime)
 	defer cancel()
 	at := *a.gate.home
 	if !strings.HasSuffix(at.Path, ".json") { // else it is the card's own
@@ -85,7 +85,7 @@ func (a *Agent) readCard(ctx context.Context) (*card, error) {
 	req.Header.Set(sdk.SvcParamVersion, string(sdk.Version))
 	resp, err := a.http.Do(req)
 	if err != nil {
-		return nil, plainly(err)
+		return nil, withoutAddress(err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -135,7 +135,7 @@ func (a *Agent) parse(ctx context.Context, body []byte) (*card, error) {
 	}, nil
 }
 
-// skills are the tools of a card; of one without skills it is the agent itself.
+// skills returns the tools of a card; of one without skills it is the agent itself.
 func (a *Agent) skills(about *sdk.AgentCard) []skill {
 	given := about.Skills
 	if len(given) == 0 {
@@ -144,7 +144,7 @@ func (a *Agent) skills(about *sdk.AgentCard) []skill {
 	var out []skill
 	taken := map[string]bool{}
 	for _, s := range given[:min(len(given), maxSkills)] {
-		name := gateway.Merged(a.o.Name, plain(s.ID))
+		name := gateway.Merged(a.o.Name, toolName(s.ID))
 		if taken[name] || s.ID == "" {
 			continue
 		}
@@ -160,8 +160,8 @@ func (a *Agent) skills(about *sdk.AgentCard) []skill {
 	return out
 }
 
-// plain makes a name of the letters that all providers of models take.
-func plain(name string) string {
+// toolName makes a name of the letters that all providers of models take.
+func toolName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '_', r == '-', '0' <= r && r <= '9', 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z':
@@ -175,7 +175,7 @@ func valid(text string, maxBytes int) string {
 	return limit.Short(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), maxBytes)
 }
 
-// arguments are what a tool takes.
+// arguments are the arguments of a tool.
 type arguments struct {
 	Message string `json:"message" jsonschema:"What the agent is asked, in full"`
 	Task    string `json:"task,omitempty" jsonschema:"Only to answer a question of the agent: the task that its result named"`
@@ -191,13 +191,13 @@ func (c *card) serve(p *peer) (*builtin.Server, error) {
 		o.Tools = append(o.Tools, builtin.Typed(builtin.Tool{
 			Name: s.name, Title: s.title, Description: s.description, Hints: builtin.Hints{Destructive: true, OpenWorld: true},
 		}, func(ctx context.Context, call *builtin.Call, in arguments) (*builtin.Result, error) {
-			return p.ask(quiet(ctx), c, call, in)
+			return p.ask(withoutSDKLog(ctx), c, call, in)
 		}))
 	}
 	return builtin.New(o)
 }
 
-// jsonOf is a value as JSON, for a model to read.
+// jsonOf returns a value as JSON, for a model to read.
 func jsonOf(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// MaxHops is how many agents a question may have come through.
+	// MaxHops bounds the agents that a question may have come through.
 	MaxHops = 5
 	// maxCalls bounds the calls of all sessions that are open at one time, and maxSessions the sessions that are remembered.
 	maxCalls, maxSessions = 64, 256
@@ -32,13 +32,13 @@ const (
 type Options struct {
 	// Name begins the names of the tools.
 	Name string
-	// URL is where the agent is: its card is below it, at .well-known/agent-card.json.
+	// URL is the agent's address: its card is below it, at .well-known/agent-card.json.
 	URL string
 	// Header is sent to URL's scheme, host and port, and nowhere else.
 	Header http.Header
 	// Transport reaches URL's host; nil is http.DefaultTransport.
 	Transport http.RoundTripper
-	// Allow and Hosts are what the card may lead to beside that and public addresses.
+	// Allow and Hosts are the addresses that the card may lead to beside that and public ones.
 	Allow []netip.Prefix
 	Hosts []string
 	// TempDir takes what an agent answers beyond a few kilobytes, until it is handed on; "" is the system's.
@@ -88,7 +88,7 @@ func (a *Agent) Close() error {
 	return nil
 }
 
-// session is what is kept of the conversation of one session with the agent.
+// session is the state of one session's conversation with the agent.
 type session struct {
 	context string // the agent's id of it
 	waiting []waiting
@@ -100,7 +100,7 @@ type waiting struct {
 	tool string
 }
 
-// begin says how a message of a session begins: in its context, and to a task that waits, of the same tool if there is one. With named it is to that task.
+// begin returns the context of a session's message and the task that waits for it, of the same tool if there is one. With named it is that.
 func (a *Agent) begin(key any, tool string, named sdk.TaskID) (contextID string, task sdk.TaskID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -142,8 +142,8 @@ func (a *Agent) keep(key any, sent, answered string, w waiting) {
 	}
 }
 
-// quiet keeps the SDK's own words out of the log: what goes wrong is told in results.
-func quiet(ctx context.Context) context.Context {
+// withoutSDKLog keeps the SDK's own words out of the log: what goes wrong is told in results.
+func withoutSDKLog(ctx context.Context) context.Context {
 	return sdklog.AttachLogger(ctx, slog.New(slog.DiscardHandler))
 }
 
@@ -159,8 +159,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// plainly is an error without the address in it, which may have a secret in its query.
-func plainly(err error) error {
+// withoutAddress returns an error without the address in it, which may have a secret in its query.
+func withoutAddress(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}

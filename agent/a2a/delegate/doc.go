@@ -24,7 +24,7 @@
 // the agent has not been reached for about half a minute. The end of the call's context cancels the task. A message is never sent
 // twice, unless the agent refused it for the task or context that it named.
 //
-// Each message says through how many agents its question has come; one that came through [MaxHops] goes no further. Agents
+// Each message counts the agents that its question has come through; one that came through [MaxHops] goes no further. Agents
 // that do not pass this on are told apart by nothing but time.
 //
 // # Where it connects

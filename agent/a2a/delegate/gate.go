@@ -31,8 +31,8 @@ func newGate(home *url.URL, o *Options) *gate {
 	return g
 }
 
-// atHome says that an address is at the scheme, host and port of the agent's own.
-func (g *gate) atHome(u *url.URL) bool {
+// isOwnOrigin reports whether an address is at the scheme, host and port of the agent's own.
+func (g *gate) isOwnOrigin(u *url.URL) bool {
 	return u.Scheme == g.home.Scheme && strings.EqualFold(u.Hostname(), g.home.Hostname()) && portOf(u) == portOf(g.home)
 }
 
@@ -49,7 +49,7 @@ func portOf(u *url.URL) string {
 // RoundTrip implements http.RoundTripper.
 func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	way := g.elsewhere
-	if g.atHome(r.URL) {
+	if g.isOwnOrigin(r.URL) {
 		way = g.own
 		r = r.Clone(r.Context())
 		maps.Copy(r.Header, g.header)

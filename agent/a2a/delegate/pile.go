@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// heldPile is how much of a pile is in memory, and maxPile bounds all of it.
+	// heldPile bounds the part of a pile in memory, and maxPile all of it.
 	heldPile = 256 * limit.KiB
 	maxPile  = 256 * limit.MiB
 	// maxPieces bounds the pieces of an artifact: those that follow each other are one.
 	maxPieces = 1 << 16
 )
 
-// piece is where a part of an artifact lies in a pile.
+// piece is the place of a part of an artifact in a pile.
 type piece struct{ at, n int64 }
 
 // pile takes the texts of artifacts as they come, in memory and, when they are more than a few, in a file that has no name.

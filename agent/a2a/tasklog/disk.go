@@ -21,9 +21,9 @@ const (
 	taskSuffix    = ".task"
 	damagedSuffix = ".damaged"
 	temporary     = ".tmp-"
-	// keptDamaged is how many damaged files stay to be looked at.
+	// keptDamaged bounds the damaged files that stay to be looked at.
 	keptDamaged = 16
-	// batch is how many names of the folder are read at once.
+	// batch is the number of names of the folder that are read at once.
 	batch = 256
 )
 
@@ -126,7 +126,7 @@ func (s *Store) setAside(key string) (string, error) {
 	return aside, s.root.Rename(key+taskSuffix, aside)
 }
 
-// tellDamaged says what was set aside, and whether it could be moved.
+// tellDamaged reports what was set aside, and a failure to move it.
 func (s *Store) tellDamaged(aside string, why, moved error) {
 	if s.o.Journal != nil {
 		s.o.Journal.Append(journal.AgentTasksEvicted{Agent: s.o.Name, Tasks: 1, Why: "damaged"})

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// State says whether a log's events reach anybody.
+// State reports whether a log's events reach anybody.
 type State string
 
 // The states of a log.
@@ -39,8 +39,8 @@ type notices struct {
 	telling bool
 }
 
-// miss counts an event that reaches nobody; the first one begins the episode.
-func (l *Log) miss(why State, seq uint64, dropped bool) {
+// countMissed counts an event that reaches nobody; the first one begins the episode.
+func (l *Log) countMissed(why State, seq uint64, dropped bool) {
 	if !l.episode.open {
 		l.episode = episode{open: true, why: why, from: seq, since: time.Now()}
 		l.stats.Episodes++
@@ -151,7 +151,7 @@ func (s *Logs) tell(e journal.Event) {
 	}
 }
 
-// maxName is how much of an id goes into the journal, in bytes.
+// maxName bounds an id in the journal, in bytes.
 const maxName = 64
 
 func clip(s string) string { return limit.Clip(s, maxName) }

@@ -35,7 +35,7 @@ func (s *Store) makeRoom(need int64, keep *entry, out *evictions) {
 	}
 }
 
-// victim is the task that changed longest ago: an ended one, if there is any.
+// victim returns the task that changed longest ago: an ended one, if there is any.
 func (s *Store) victim(keep *entry) (found *entry) {
 	for _, e := range s.tasks {
 		if e == keep || e.busy {

@@ -62,7 +62,7 @@ func Forget(dir string, holds func(text []byte) bool, dry bool) (names []string,
 // maxForgetRead bounds what is read of one file, in bytes: more than a task may have.
 const maxForgetRead = int64(DefaultMaxStore)
 
-// isOpen says that a process has the folder open.
+// isOpen reports whether a process has the folder open.
 func isOpen(dir string) bool {
 	f, err := statefile.Open(filepath.Join(dir, "lock"), os.O_RDWR, 0)
 	if err != nil {

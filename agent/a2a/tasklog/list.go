@@ -20,7 +20,7 @@ const (
 	DefaultPageBytes = 8 * limit.MiB
 )
 
-// Query says what [Store.List] gives.
+// Query selects tasks for [Store.List].
 type Query struct {
 	// Context, Owner and State must be equal, where they are not empty.
 	Context, Owner, State string
@@ -62,7 +62,7 @@ func (p listPosition) compare(o listPosition) int {
 	return cmp.Or(cmp.Compare(o.changed, p.changed), cmp.Compare(o.key, p.key))
 }
 
-// token is a place for the client to bring back: a version, the time, the key.
+// token returns a place for the client to bring back: a version, the time, the key.
 func (p listPosition) token() string {
 	raw := binary.BigEndian.AppendUint64([]byte{1}, uint64(p.changed))
 	key, _ := hex.DecodeString(p.key) // made by keyOf

@@ -29,7 +29,7 @@ type Log struct {
 	stats   LogStats
 }
 
-// Task is the task's id.
+// Task returns the task's id.
 func (l *Log) Task() string { return l.task }
 
 // Append adds an event and returns its number, 0 when the task has ended or the log is gone.
@@ -79,7 +79,7 @@ func (l *Log) countLate() {
 	l.stats.Late++
 	l.set.counts.late.Add(1)
 	if !l.removed {
-		l.miss(Ended, 0, true)
+		l.countMissed(Ended, 0, true)
 	}
 }
 
@@ -92,10 +92,10 @@ func (l *Log) add(rec Record) {
 	drop := l.closed && !rec.Terminal
 	switch {
 	case drop:
-		l.miss(Closed, rec.Seq, true)
+		l.countMissed(Closed, rec.Seq, true)
 	case l.heard && l.readers == 0:
 		rec.missed = true
-		l.miss(Unread, rec.Seq, false)
+		l.countMissed(Unread, rec.Seq, false)
 	}
 	if rec.Terminal {
 		l.ended, l.endedAt = true, rec.Time
@@ -116,7 +116,7 @@ func (l *Log) add(rec Record) {
 		l.set.total.Add(l.ring.bytes - before)
 	}
 	if !l.closed || rec.Terminal { // readers of a closed log hear of the hole at its end
-		l.news()
+		l.wakeReaders()
 	}
 }
 
@@ -128,8 +128,8 @@ func (l *Log) evict() {
 	l.dropMissed(&rec)
 }
 
-// news wakes all readers that wait.
-func (l *Log) news() {
+// wakeReaders wakes all readers that wait.
+func (l *Log) wakeReaders() {
 	if l.wake != nil {
 		close(l.wake)
 		l.wake = nil
@@ -154,21 +154,21 @@ func (l *Log) Reopen() (dropped uint64) {
 			dropped = l.episode.dropped
 			l.endEpisode()
 		}
-		l.news()
+		l.wakeReaders()
 	}
 	l.mu.Unlock()
 	l.tell()
 	return dropped
 }
 
-// Last is the number of the newest event, 0 before the first.
+// Last returns the number of the newest event, 0 before the first.
 func (l *Log) Last() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last
 }
 
-// State tells whether events reach anybody.
+// State reports whether events reach anybody.
 func (l *Log) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,7 +187,7 @@ func (l *Log) state() State {
 	return Open
 }
 
-// Stats are the counts of this log.
+// Stats returns the counts of this log.
 func (l *Log) Stats() LogStats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,7 +210,7 @@ func (l *Log) shrink() bool {
 	}
 	if l.ring.bytes == before && l.ring.n == 1 && !l.ring.at(0).Terminal {
 		l.evict()
-		l.news() // who waits for it hears of the gap
+		l.wakeReaders() // who waits for it hears of the gap
 	}
 	l.set.total.Add(l.ring.bytes - before)
 	return l.ring.bytes != before
@@ -227,7 +227,7 @@ func (l *Log) remove() {
 		l.endRemoved()
 		l.set.total.Add(-l.ring.bytes)
 		l.ring = ring{}
-		l.news()
+		l.wakeReaders()
 	}
 	l.mu.Unlock()
 	l.tell()

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Summary is what a look at a store from outside tells of a task.
+// Summary describes a task to who looks at a store from outside.
 type Summary struct {
 	ID      string    `json:"id"`
 	Context string    `json:"context,omitempty"`

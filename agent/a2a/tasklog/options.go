@@ -19,19 +19,19 @@ const (
 	DefaultKeep       = 5 * time.Minute
 )
 
-// recordBytes is what a record costs beside its payload.
+// recordBytes is the size of a record beside its payload.
 const recordBytes = 64
 
 // The errors of logs and readers.
 var (
-	// ErrFull says that there are MaxLogs logs and none has ended.
+	// ErrFull reports that there are MaxLogs logs and none has ended.
 	ErrFull = errors.New("too many tasks run at once; wait for one to end, or raise the limit of tasks")
-	// ErrReaders says that a log has MaxReaders readers.
+	// ErrReaders reports that a log has MaxReaders readers.
 	ErrReaders = errors.New("too many clients read this task; close one of its streams")
-	// ErrAhead says that a reader wants to begin behind a number that was not given out yet:
+	// ErrAhead reports that a reader wants to begin behind a number that was not given out yet:
 	// it is another log's, of before a restart.
 	ErrAhead = errors.New("the number of the last event is higher than any event's; begin with a snapshot")
-	// ErrRemoved says that the log, or the reader, is gone.
+	// ErrRemoved reports that the log, or the reader, is gone.
 	ErrRemoved = errors.New("the task's events are not kept any more; ask for the task")
 )
 
@@ -49,7 +49,7 @@ type Options struct {
 	// of the log that is appended to: no running task costs another one its events.
 	MaxLogs  int
 	MaxTotal limit.Bytes
-	// Keep is how long a log is kept after its end.
+	// Keep is the time that a log is kept after its end.
 	Keep time.Duration
 	// Journal takes AgentQueueClosed, AgentQueueReopened and AgentQueueRemoved; nil drops them.
 	Journal *journal.Journal

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// check says whether a task's names can be kept.
+// check reports whether a task's names can be kept.
 func (t *Task) check() error {
 	if t.ID == "" {
 		return fmt.Errorf("%w: the id is empty", ErrName)

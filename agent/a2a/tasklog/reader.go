@@ -77,7 +77,7 @@ func (l *Log) enter(where func(last uint64) (uint64, error)) (*Reader, error) {
 	return &Reader{log: l, pos: pos}, nil
 }
 
-// Position is the number of the event that was read last.
+// Position returns the number of the event that was read last.
 func (r *Reader) Position() uint64 { return r.pos }
 
 // Snapshot moves the reader behind the newest event, and calls f with its number like
@@ -118,7 +118,7 @@ func (r *Reader) Next(ctx context.Context) (Record, Gap, error) {
 	}
 }
 
-// next is one look; a channel says when to look again.
+// next looks once; the channel is closed when it is worth looking again.
 func (r *Reader) next() (Record, Gap, <-chan struct{}, error) {
 	l := r.log
 	l.mu.Lock()
@@ -127,7 +127,7 @@ func (r *Reader) next() (Record, Gap, <-chan struct{}, error) {
 		return Record{}, Gap{}, nil, ErrRemoved
 	}
 	to := l.last // without a record, all numbers up to here are gone
-	rec := l.ring.after(r.pos)
+	rec := l.ring.findAfter(r.pos)
 	if rec != nil {
 		to = rec.Seq - 1
 	}

@@ -9,11 +9,11 @@ import (
 type Record struct {
 	// Seq is the event's number, from 1 on.
 	Seq uint64
-	// Time is when it was appended.
+	// Time is the time when it was appended.
 	Time time.Time
 	// Payload is shared by all readers: nobody may change it.
 	Payload []byte
-	// Terminal says that it is the task's last.
+	// Terminal is set when it is the task's last.
 	Terminal bool
 
 	missed bool // nobody read when it came
@@ -24,7 +24,7 @@ func (r *Record) size() int64 { return int64(len(r.Payload)) + recordBytes }
 // Gap is a range of numbers whose events are gone, both ends included.
 type Gap struct{ From, To uint64 }
 
-// Count is how many events are gone; 0 is no gap.
+// Count returns the number of events that are gone; 0 is no gap.
 func (g Gap) Count() uint64 {
 	if g.To == 0 {
 		return 0
@@ -43,7 +43,7 @@ func (r *ring) at(i int) *Record { return &r.records[(r.head+i)%len(r.records)] 
 
 func (r *ring) push(rec Record, maxRecords int) {
 	if r.n == len(r.records) { // grows by doubling, so that a short task stays small
-		r.resize(min(max(2*len(r.records), smallest), max(maxRecords, r.n+1)))
+		r.resize(min(max(2*len(r.records), minRing), max(maxRecords, r.n+1)))
 	}
 	r.n++
 	*r.at(r.n - 1) = rec
@@ -58,14 +58,14 @@ func (r *ring) pop() Record {
 	r.head = (r.head + 1) % len(r.records)
 	r.n--
 	r.bytes -= rec.size()
-	if len(r.records) > smallest && r.n <= len(r.records)/4 {
+	if len(r.records) > minRing && r.n <= len(r.records)/4 {
 		r.resize(len(r.records) / 2)
 	}
 	return rec
 }
 
-// smallest is how many records a ring begins with.
-const smallest = 8
+// minRing is the first size of a ring, in records.
+const minRing = 8
 
 func (r *ring) resize(size int) {
 	records := make([]Record, size)
@@ -75,8 +75,8 @@ func (r *ring) resize(size int) {
 	r.records, r.head = records, 0
 }
 
-// after finds the oldest record with a number above seq; nil is none.
-func (r *ring) after(seq uint64) *Record {
+// findAfter finds the oldest record with a number above seq; nil is none.
+func (r *ring) findAfter(seq uint64) *Record {
 	i := sort.Search(r.n, func(i int) bool { return r.at(i).Seq > seq })
 	if i == r.n {
 		return nil

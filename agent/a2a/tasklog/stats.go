@@ -2,7 +2,7 @@ package tasklog
 
 import "sync/atomic"
 
-// LogStats are the counts of one log. Events and Bytes are what it keeps, First and Last the
+// LogStats are the counts of one log. Events and Bytes count its records, First and Last are the
 // lowest number that is kept and the highest that was given out.
 type LogStats struct {
 	State       State
@@ -48,7 +48,7 @@ type counts struct {
 	logsRefused, untold                                  atomic.Uint64
 }
 
-// Stats are the counts of all logs together.
+// Stats returns the counts of all logs together.
 func (s *Logs) Stats() Stats {
 	s.mu.Lock()
 	logs := len(s.logs)

@@ -43,7 +43,7 @@ var (
 type StoreOptions struct {
 	// Name is the agent's, for the journal.
 	Name string
-	// Dir is where tasks are kept; it is made (0700). One process may have it open. Without
+	// Dir is the folder of the tasks; it is made (0700). One process may have it open. Without
 	// one they are in memory.
 	Dir string
 	// MaxTasks and MaxBytes bound all tasks, MaxTask the body of one, MaxAge how long an ended
@@ -83,7 +83,7 @@ type Task struct {
 	Context string
 	Owner   string // whoever may list it
 	State   string
-	// Ended says that State is one of those that end a task.
+	// Ended is set when State is one of those that end a task.
 	Ended bool
 	// Time is the task's own, of its state.
 	Time time.Time
@@ -92,7 +92,7 @@ type Task struct {
 	// Body is the task: JSON that is not looked into.
 	Body json.RawMessage
 
-	// Version counts from 1 with every change, Changed is when the last one was: the store's,
+	// Version counts from 1 with every change, Changed is the time of the last one: the store's,
 	// no two of which are the same. Both are set by the store.
 	Version int64
 	Changed time.Time
@@ -128,7 +128,7 @@ type Store struct {
 	stats   StoreStats
 }
 
-// entry is what memory holds of a task.
+// entry is the record of a task in memory.
 type entry struct {
 	// writing is held while a version is written; it is taken before Store.mu.
 	writing sync.Mutex
@@ -209,7 +209,7 @@ func (s *Store) closeFolder() {
 	}
 }
 
-// Stats are the store's counts.
+// Stats returns the store's counts.
 func (s *Store) Stats() StoreStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

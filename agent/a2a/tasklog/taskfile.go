@@ -21,7 +21,7 @@ import (
 const (
 	firstLine   = "plimsoll-task 1 %08x %020d\n"
 	firstLength = len("plimsoll-task 1 ") + 8 + 1 + 20 + 1
-	// fileBytes is what a file may have beside its body: six names, all of whose bytes JSON
+	// fileBytes bounds a file beside its body: six names, all of whose bytes JSON
 	// writes as six, and numbers.
 	fileBytes = 4*6*MaxName + 1024
 )
@@ -44,7 +44,7 @@ type taskHeader struct {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// keyOf is the name of a task's file: ids come from outside and may be any text.
+// keyOf returns the name of a task's file: ids come from outside and may be any text.
 func keyOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:16])

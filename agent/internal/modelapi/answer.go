@@ -21,7 +21,7 @@ type Event struct {
 
 // Answer is the body of an answer.
 type Answer struct {
-	// Whole says that it is one JSON value, and no stream: some servers know no other.
+	// Whole is set when it is one JSON value, and no stream: some servers know no other.
 	Whole bool
 
 	x    *Exchange
@@ -37,7 +37,7 @@ func (x *Exchange) Answer(res *http.Response) (*Answer, error) {
 	if coding := res.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
 		return nil, x.fail(&agent.ModelError{Failure: agent.NotAnAPI, Status: res.StatusCode, Text: fmt.Sprintf("the answer is encoded as %q, which was not asked for", coding)})
 	}
-	first, err := a.first()
+	first, err := a.firstByte()
 	switch {
 	case err == io.EOF:
 		return nil, x.Broken("the answer is empty", nil)
@@ -51,8 +51,8 @@ func (x *Exchange) Answer(res *http.Response) (*Answer, error) {
 	return a, nil
 }
 
-// first finds the first byte that is neither white space nor a byte order mark.
-func (a *Answer) first() (byte, error) {
+// firstByte finds the first byte that is neither white space nor a byte order mark.
+func (a *Answer) firstByte() (byte, error) {
 	for {
 		b, err := a.r.ReadByte()
 		if err != nil {
@@ -88,7 +88,7 @@ func (a *Answer) Events() iter.Seq2[Event, error] {
 			e, data, rest, err := events.Next()
 			switch {
 			case err == io.EOF && !found:
-				yield(Event{}, a.nothing())
+				yield(Event{}, a.emptyStreamError())
 				return
 			case err == io.EOF:
 				return
@@ -122,8 +122,8 @@ func (a *Answer) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// nothing is what a stream without events is.
-func (a *Answer) nothing() error {
+// emptyStreamError returns the error of a stream without events.
+func (a *Answer) emptyStreamError() error {
 	if a.kind == "text/event-stream" {
 		return a.x.Broken("the stream ended without an event", nil)
 	}

@@ -31,7 +31,7 @@ func Object(arguments string) json.RawMessage {
 	return object
 }
 
-// Arguments are the arguments that a model wrote; models write nothing when there are none.
+// Arguments returns the arguments that a model wrote; models write nothing when there are none.
 func Arguments(written string) string {
 	if strings.TrimSpace(written) == "" {
 		return "{}"

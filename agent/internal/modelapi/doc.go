@@ -1,11 +1,11 @@
-// Package modelapi is what the adapters of models share: an HTTP exchange that is bounded
+// Package modelapi is shared by the adapters of models: an HTTP exchange that is bounded
 // on every side, the events of its answer, and what a failure means.
 //
 //	e, err := modelapi.New(modelapi.Options{URL: address, Info: info, Secrets: []string{key}})
 //	…
 //	x := e.Begin(ctx)
 //	defer x.Close()
-//	res, err := x.Do(req)             // a client's HTTPClient; an error says what to do
+//	res, err := x.Do(req)             // a client's HTTPClient; the error names the next step
 //	body, err := x.Answer(res)        // a stream of events, or a whole JSON answer
 //	for data, err := range body.Events() { … }
 //

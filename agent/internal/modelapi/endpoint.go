@@ -31,7 +31,7 @@ const (
 	maxError = 64 << 10
 )
 
-// How long an endpoint may say nothing. Models that think before they write are silent for
+// Bounds of an endpoint's silence. Models that think before they write are silent for
 // minutes where their provider sends no sign of life; one that has begun is not.
 const (
 	DefaultPatience = 5 * time.Minute
@@ -42,12 +42,12 @@ const (
 type Options struct {
 	URL  string          // with what the provider's client puts paths behind
 	Info agent.ModelInfo // URL is filled in
-	// Dialect is what its answers are written in.
+	// Dialect is the format of its answers.
 	Dialect wire.Dialect
 	// Secrets are texts that no error may hold, such as the key.
 	Secrets []string
 	Client  *http.Client // default: one of its own
-	// Patience is how long nothing may come before the first word, Silence how long after it. Pings and comments alone put that off until
+	// Patience bounds the silence before the first word, Silence that after it. Pings and comments alone put that off until
 	// Patience, and for half an hour before the first event and while the provider says that the model reasons.
 	Patience, Silence time.Duration
 }
@@ -119,7 +119,7 @@ func transport() *http.Transport {
 // Info returns the model and its address.
 func (e *Endpoint) Info() agent.ModelInfo { return e.info }
 
-// Shown is an address without its secrets: without user, password, query and fragment.
+// Shown returns an address without its secrets: without user, password, query and fragment.
 func Shown(u *url.URL) string {
 	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	return clean(plain.String())

@@ -24,9 +24,9 @@ const (
 	drainBytes = 64 << 10
 )
 
-// thoughtful is how long a model may send nothing but signs of life while its provider says that it reasons, as in window/proxy, and before it
-// sends anything else: it may be one's own that reads a long input.
-const thoughtful = 30 * time.Minute
+// reasoningPatience bounds the time that a model sends nothing but signs of life while its provider says that it reasons, as in window/proxy, and
+// before it sends anything else: it may be one's own that reads a long input.
+const reasoningPatience = 30 * time.Minute
 
 var errSilent = errors.New("nothing came for too long")
 
@@ -59,7 +59,7 @@ func (e *Endpoint) Begin(ctx context.Context) *Exchange {
 	return x
 }
 
-// Context is the context for the request.
+// Context returns the context for the request.
 func (x *Exchange) Context() context.Context { return x.ctx }
 
 // Close ends the exchange, and its connection when the answer was not read to its end.
@@ -125,12 +125,12 @@ func (x *Exchange) Take(n int) error {
 	return nil
 }
 
-// Broken is the failure of an answer that is incomplete or malformed.
+// Broken returns the failure of an answer that is incomplete or malformed.
 func (x *Exchange) Broken(what string, err error) error {
 	return x.fail(&agent.ModelError{Failure: agent.Broken, Text: what, Err: x.e.redact(err)})
 }
 
-// Oversized is the failure of an answer that is larger than is accepted. It is not tried again: a second one would be as large.
+// Oversized returns the failure of an answer that is larger than is accepted. It is not tried again: a second one would be as large.
 func (x *Exchange) Oversized(what string) error {
 	return x.fail(&agent.ModelError{Failure: agent.Oversized, Text: what})
 }
@@ -142,7 +142,7 @@ func (x *Exchange) fail(e *agent.ModelError) error {
 	return e
 }
 
-// Failure is the error for the agent's loop: the context's own error when that has ended, otherwise an *agent.ModelError.
+// Failure returns the error for the agent's loop: the context's own error when that has ended, otherwise an *agent.ModelError.
 func (x *Exchange) Failure(err error) error {
 	switch {
 	case x.parent.Err() != nil:
@@ -150,15 +150,15 @@ func (x *Exchange) Failure(err error) error {
 	case x.err != nil:
 		return x.err
 	case context.Cause(x.ctx) == errSilent:
-		return x.silent()
+		return x.silenceError()
 	case x.heard:
-		return x.Broken("the answer broke off: "+plain(err), err)
+		return x.Broken("the answer broke off: "+withoutURL(err), err)
 	}
 	// The client did not get as far as a request.
-	return x.fail(&agent.ModelError{Failure: agent.Refused, Text: "the request could not be made: " + plain(err), Err: x.e.redact(err)})
+	return x.fail(&agent.ModelError{Failure: agent.Refused, Text: "the request could not be made: " + withoutURL(err), Err: x.e.redact(err)})
 }
 
-func (x *Exchange) silent() error {
+func (x *Exchange) silenceError() error {
 	switch {
 	case x.heard && x.pinged:
 		return x.Broken(fmt.Sprintf("nothing but signs of life came for %s", time.Since(x.since).Round(time.Second)), errSilent)
@@ -168,15 +168,15 @@ func (x *Exchange) silent() error {
 	return x.fail(&agent.ModelError{Failure: agent.Unreachable, Text: fmt.Sprintf("no answer within %s", x.wait), Err: errSilent})
 }
 
-// unanswered is the failure of a request without an answer.
+// unanswered returns the failure of a request without an answer.
 func (x *Exchange) unanswered(err error) error {
 	switch {
 	case x.parent.Err() != nil:
 		return x.parent.Err()
 	case context.Cause(x.ctx) == errSilent:
-		return x.silent()
+		return x.silenceError()
 	}
-	e := &agent.ModelError{Failure: agent.Unreachable, Text: plain(err), Err: x.e.redact(err)}
+	e := &agent.ModelError{Failure: agent.Unreachable, Text: withoutURL(err), Err: x.e.redact(err)}
 	switch {
 	case strings.Contains(e.Text, "malformed HTTP"):
 		e.Failure = agent.NotAnAPI
@@ -186,8 +186,8 @@ func (x *Exchange) unanswered(err error) error {
 	return x.fail(e)
 }
 
-// plain is the text of an error without the address, which may hold a credential.
-func plain(err error) string {
+// withoutURL returns the text of an error without the address, which may hold a credential.
+func withoutURL(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -218,9 +218,9 @@ func (h *redactedError) Error() string { return h.text }
 // Is and As look below; Unwrap would let the text out.
 func (h *redactedError) Is(target error) bool { return errors.Is(h.err, target) }
 
-// hear puts the end of the wait off when bytes have come. Pings and comments alone do it for as long only as a model may say nothing at all: people
-// report an hour of them.
-func (x *Exchange) hear(b []byte) {
+// resetTimer puts the end of the wait off when bytes have come. Pings and comments alone do it only for as long as a model may be
+// silent: people report an hour of them.
+func (x *Exchange) resetTimer(b []byte) {
 	now := time.Now()
 	x.pinged = x.pulse != nil && !x.pulse.Alive(b)
 	if !x.pinged {
@@ -230,7 +230,7 @@ func (x *Exchange) hear(b []byte) {
 	}
 	most := x.e.patience
 	if x.pulse.Reasoning || !x.spoken {
-		most = max(most, thoughtful)
+		most = max(most, reasoningPatience)
 	}
 	x.timer.Reset(min(x.wait, max(0, most-now.Sub(x.since))))
 }
@@ -244,7 +244,7 @@ type countedBody struct {
 func (w *countedBody) Read(p []byte) (int, error) {
 	n, err := w.rc.Read(p)
 	if n > 0 {
-		w.x.hear(p[:n])
+		w.x.resetTimer(p[:n])
 		if w.x.came += limit.Bytes(n); w.x.came > MaxStream {
 			return n, w.x.Oversized(fmt.Sprintf("the stream of the answer is longer than %s", MaxStream))
 		}

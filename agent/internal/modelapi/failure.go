@@ -20,7 +20,7 @@ const maxAfter = 24 * time.Hour
 
 const noReason = "no reason is given"
 
-// refusal is the failure of an answer with an error status.
+// refusal returns the failure of an answer with an error status.
 func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 	contentType := res.Header.Get("Content-Type")
 	html := isHTML(contentType, body)
@@ -44,7 +44,7 @@ func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 		out.Failure = said.failure(res.StatusCode, e.info.Name)
 	}
 	if out.Failure == agent.Busy {
-		if out.After = after(res.Header); out.After == 0 {
+		if out.After = retryDelay(res.Header); out.After == 0 {
 			out.After = retryInfo(body)
 		}
 	}
@@ -92,7 +92,7 @@ type errorText struct {
 	status int    // of HTTP, when the body names one
 }
 
-func (w errorText) has(any ...string) bool {
+func (w errorText) containsAny(any ...string) bool {
 	for _, s := range any {
 		if strings.Contains(w.codes, s) {
 			return true
@@ -101,16 +101,16 @@ func (w errorText) has(any ...string) bool {
 	return false
 }
 
-// failure is the kind of an error that is not about length. Status 0 is an error in a stream that began well.
+// failure returns the kind of an error that is not about length. Status 0 is an error in a stream that began well.
 func (w errorText) failure(status int, model string) agent.Failure {
 	text := strings.ToLower(w.text)
 	about := strings.Contains(text, "model") || model != "" && strings.Contains(text, strings.ToLower(model))
 	switch {
-	case w.has("insufficient_quota", "billing"):
+	case w.containsAny("insufficient_quota", "billing"):
 		return agent.Refused // waiting does not help
-	case w.has("model_not_found", "deploymentnotfound"):
+	case w.containsAny("model_not_found", "deploymentnotfound"):
 		return agent.NoModel
-	case w.has("invalid_api_key", "api_key_invalid") || status == 400 && strings.Contains(text, "api key not valid"):
+	case w.containsAny("invalid_api_key", "api_key_invalid") || status == 400 && strings.Contains(text, "api key not valid"):
 		return agent.Key
 	case status == 400 && (strings.Contains(text, "not a valid model") || strings.Contains(text, "model not exist") || strings.Contains(text, "model does not exist")):
 		return agent.NoModel // OpenRouter, DeepSeek
@@ -124,13 +124,13 @@ func (w errorText) failure(status int, model string) agent.Failure {
 		return agent.Busy
 	case status >= 400:
 		return agent.Refused
-	case w.has("overloaded", "rate_limit", "server_error", "api_error", "internal", "timeout", "unavailable", "exhausted"):
+	case w.containsAny("overloaded", "rate_limit", "server_error", "api_error", "internal", "timeout", "unavailable", "exhausted"):
 		return agent.Busy
-	case w.has("authentication", "permission"):
+	case w.containsAny("authentication", "permission"):
 		return agent.Key
-	case w.has("not_found") && about:
+	case w.containsAny("not_found") && about:
 		return agent.NoModel
-	case w.has("invalid_request", "badrequest", "bad_request", "invalid_argument"):
+	case w.containsAny("invalid_request", "badrequest", "bad_request", "invalid_argument"):
 		return agent.Refused
 	}
 	return agent.Broken
@@ -208,8 +208,8 @@ func (w *errorText) code(v any) {
 	}
 }
 
-// after reads how long an answer asks to wait: in seconds, in milliseconds, or until a date.
-func after(h http.Header) time.Duration {
+// retryDelay reads how long an answer asks to wait: in seconds, in milliseconds, or until a date.
+func retryDelay(h http.Header) time.Duration {
 	unit := time.Millisecond
 	s := strings.TrimSpace(h.Get("Retry-After-Ms"))
 	if s == "" {
@@ -263,7 +263,7 @@ func isHTML(contentType string, body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<"))
 }
 
-// htmlWords is the title of a page, which usually says what is wrong.
+// htmlWords returns the title of a page, which usually names the fault.
 func htmlWords(page []byte) string {
 	low := bytes.ToLower(page)
 	if from := bytes.Index(low, []byte("<title>")); from >= 0 && len(low) == len(page) {

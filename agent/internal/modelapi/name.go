@@ -9,14 +9,14 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 )
 
-// MaxName is how long the name of a tool may be, in bytes: OpenAI's and Anthropic's limit.
+// MaxName bounds the name of a tool, in bytes: OpenAI's and Anthropic's limit.
 const MaxName = 64
 
 // Names maps names of tools to those that every provider takes, [a-zA-Z0-9_-]{1,64}, and
 // back. The zero value is ready.
 type Names struct{ back map[string]string }
 
-// Out is the name to send. It depends on the name alone, so that providers' caches stay valid.
+// Out returns the name to send. It depends on the name alone, so that providers' caches stay valid.
 func (n *Names) Out(name string) string {
 	sent := fitName(name, MaxName, "tool")
 	if sent != name {
@@ -40,7 +40,7 @@ func (n *Names) Learn(r *agent.Request) {
 	}
 }
 
-// Back is the name of the tool that the model means.
+// Back returns the name of the tool that the model means.
 func (n *Names) Back(sent string) string {
 	if name, ok := n.back[sent]; ok {
 		return name
@@ -48,7 +48,7 @@ func (n *Names) Back(sent string) string {
 	return sent
 }
 
-// ID is an id of a call as providers take it: [a-zA-Z0-9_-], at most size bytes.
+// ID returns an id of a call as providers take it: [a-zA-Z0-9_-], at most size bytes.
 func ID(id string, size int) string { return fitName(id, size, "call") }
 
 // NewID makes an id for a call that came without one.

@@ -14,7 +14,7 @@ const maxText = 300
 // hidden stands for a credential.
 const hidden = "[hidden]"
 
-// Secrets are a key and the values of headers that may be credentials: short ones are none,
+// Secrets returns a key and the values of headers that may be credentials: short ones are none,
 // and hiding them would hide common words.
 func Secrets(key string, header map[string]string) []string {
 	list := []string{key}

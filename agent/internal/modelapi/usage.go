@@ -11,13 +11,13 @@ import (
 // maxTokens is more than any request has; some servers report absurd numbers.
 const maxTokens = 1 << 40
 
-// Usage is a provider's count. Input includes cached tokens.
+// Usage returns a provider's count. Input includes cached tokens.
 func Usage(input, cached, output int64) agent.Usage {
 	sane := func(n int64) int { return int(min(max(n, 0), maxTokens)) }
 	return agent.Usage{Input: sane(input), Cached: min(sane(cached), sane(input)), Output: sane(output)}
 }
 
-// CheckHeader tells what of a key and headers can't be sent. The values are not repeated.
+// CheckHeader returns the error of a key or headers that can't be sent. The values are not repeated.
 func CheckHeader(key string, header map[string]string) error {
 	unfit := func(s string) bool {
 		return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// digestCall is the digest of a call with its result. All failures count as the same result: the same error in other words is no progress.
+// digestCall returns the digest of a call with its result. All failures count as one result: the same error in other words is no progress.
 func digestCall(c Call) digest {
 	h := sha256.New()
 	field(h, c.Name)
@@ -30,7 +30,7 @@ func digestCall(c Call) digest {
 	return digest(h.Sum(nil)[:16])
 }
 
-// digestOf is the digest of a few texts.
+// digestOf returns the digest of a few texts.
 func digestOf(texts ...string) digest {
 	h := sha256.New()
 	for _, t := range texts {

@@ -26,7 +26,7 @@
 // # What to expect
 //
 // A detector remembers Options.Window calls and steps and [MaxTools] tools: names, and hashes
-// of everything else. [Detector.Bytes] says how much that is: about 2 KB. A call costs a hash of
+// of everything else. [Detector.Bytes] returns the sum: about 2 KB. A call costs a hash of
 // its arguments. Arguments of more than [MaxArguments] are compared as text.
 //
 // A Detector belongs to one goroutine; [Digest] may be called by any.

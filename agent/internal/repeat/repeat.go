@@ -21,28 +21,28 @@ const (
 const (
 	// MaxWindow bounds Options.Window and Options.Identical.
 	MaxWindow = 1000
-	// MaxTools is of how many tools failures are counted; the one that failed longest ago goes.
+	// MaxTools bounds the tools whose failures are counted; the one that failed longest ago goes.
 	MaxTools = 64
-	// MaxArguments is up to where arguments are compared as JSON.
+	// MaxArguments bounds the arguments that are compared as JSON; longer ones are compared as text.
 	MaxArguments limit.Bytes = 256 << 10
 
 	// A cycle has up to longest calls, and is one when it has come twice.
-	longest = 3
-	// batches is how often in a row a step of several calls may not come.
-	batches = 3
-	// errorSteps is in how many steps in a row a tool may not fail. After a finding the model gets
+	maxCycle = 3
+	// maxRepeatedSteps is the number of times in a row that make a step of several calls a loop.
+	maxRepeatedSteps = 3
+	// errorSteps is the number of steps in a row with a failure of one tool that are a finding. After a finding the model gets
 	// errorGrace more.
 	errorSteps = 5
 	errorGrace = 2
-	// nameBytes is how much of a name is kept.
+	// nameBytes bounds the part of a name that is kept.
 	nameBytes = 64
 )
 
 // Options bound a [Detector]. Zero values mean the defaults.
 type Options struct {
-	// Window is how many calls are remembered (10); at least Identical.
+	// Window is the number of calls that are remembered (10); at least Identical.
 	Window int
-	// Identical is how many calls in a row that are the same, with the same result, are a
+	// Identical is the number of calls in a row that are the same, with the same result, that make a
 	// loop (4); at least 2.
 	Identical int
 }
@@ -72,11 +72,11 @@ type Finding struct {
 	Detail string // for people; it holds names of tools and numbers
 }
 
-// digest is what calls and results are compared by: half of a SHA-256.
+// digest identifies calls and results: half of a SHA-256.
 type digest [16]byte
 
 // A seen call is all that is kept of a call.
-type seen struct {
+type seenCall struct {
 	what digest // name, arguments and result
 	name string // at most nameBytes
 }
@@ -87,7 +87,7 @@ type step struct {
 	calls int
 }
 
-// A streak is how often in a row a tool failed.
+// A streak counts the steps in a row in which a tool failed.
 type streak struct {
 	name  string // at most nameBytes
 	tool  digest
@@ -97,7 +97,7 @@ type streak struct {
 // Detector looks for loops in the calls of one query. It belongs to one goroutine.
 type Detector struct {
 	o       Options
-	calls   []seen // newest last
+	calls   []seenCall // newest last
 	steps   []step
 	failing []streak // that failed last at the end
 	found   int64
@@ -123,12 +123,12 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 	if len(calls) == 0 {
 		return Finding{}, false
 	}
-	list := make([]seen, len(calls))
+	list := make([]seenCall, len(calls))
 	for i, c := range calls {
-		list[i] = seen{what: digestCall(c), name: clip(c.Name)}
+		list[i] = seenCall{what: digestCall(c), name: clip(c.Name)}
 	}
 	// Calls of one step have no order: a model may write them in another one the next time.
-	sorting.By(list, func(a, b seen) int { return slices.Compare(a.what[:], b.what[:]) })
+	sorting.By(list, func(a, b seenCall) int { return slices.Compare(a.what[:], b.what[:]) })
 	var found Finding
 	note := func(f Finding, ok bool) {
 		if ok && found.Kind == "" {
@@ -143,7 +143,7 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 		note(d.cycle())
 	}
 	d.steps = append(d.steps, step{digest(sum.Sum(nil)[:16]), len(list)})
-	d.steps = d.steps[max(0, len(d.steps)-batches):]
+	d.steps = d.steps[max(0, len(d.steps)-maxRepeatedSteps):]
 	note(d.batch())
 	note(d.errors(calls))
 	if found.Kind == "" {
@@ -153,21 +153,21 @@ func (d *Detector) Observe(calls []Call) (Finding, bool) {
 	return found, true
 }
 
-// Found is how many findings there were.
+// Found returns the number of findings.
 func (d *Detector) Found() int64 { return d.found }
 
-// Bytes is how much memory the detector holds.
+// Bytes returns the memory of the detector.
 func (d *Detector) Bytes() int64 {
 	return int64(unsafe.Sizeof(*d)) + d.names +
-		int64(cap(d.calls))*int64(unsafe.Sizeof(seen{})) +
+		int64(cap(d.calls))*int64(unsafe.Sizeof(seenCall{})) +
 		int64(cap(d.steps))*int64(unsafe.Sizeof(step{})) +
 		int64(cap(d.failing))*int64(unsafe.Sizeof(streak{}))
 }
 
 // remember adds a call, and forgets the oldest when there are too many.
-func (d *Detector) remember(s seen) {
+func (d *Detector) remember(s seenCall) {
 	if d.calls == nil {
-		d.calls = make([]seen, 0, d.o.Window)
+		d.calls = make([]seenCall, 0, d.o.Window)
 	}
 	if len(d.calls) == d.o.Window {
 		d.names -= int64(len(d.calls[0].name))
@@ -199,7 +199,7 @@ func (d *Detector) identical() (Finding, bool) {
 
 // cycle looks for a few calls that come twice in the same order.
 func (d *Detector) cycle() (Finding, bool) {
-	for n := 2; n <= longest && 2*n <= len(d.calls); n++ {
+	for n := 2; n <= maxCycle && 2*n <= len(d.calls); n++ {
 		last := d.calls[len(d.calls)-2*n:]
 		same, differ := true, false
 		for i := range n {
@@ -215,7 +215,7 @@ func (d *Detector) cycle() (Finding, bool) {
 
 // batch looks for a step of several calls that comes again and again.
 func (d *Detector) batch() (Finding, bool) {
-	if len(d.steps) < batches || d.steps[0].calls < 2 {
+	if len(d.steps) < maxRepeatedSteps || d.steps[0].calls < 2 {
 		return Finding{}, false
 	}
 	for _, s := range d.steps[1:] {
@@ -224,11 +224,11 @@ func (d *Detector) batch() (Finding, bool) {
 		}
 	}
 	n := min(d.steps[0].calls, len(d.calls))
-	return cycleOf(d.calls[len(d.calls)-n:], batches), true
+	return cycleOf(d.calls[len(d.calls)-n:], maxRepeatedSteps), true
 }
 
-// cycleOf is a finding about calls that came so many times.
-func cycleOf(calls []seen, times int) Finding {
+// cycleOf returns a finding about calls that came so many times.
+func cycleOf(calls []seenCall, times int) Finding {
 	const maxShown = 4
 	var names []string
 	for _, s := range calls[:min(len(calls), maxShown)] {
@@ -306,7 +306,7 @@ func errorsOf(s streak) Finding {
 // advice ends each nudge.
 const advice = "Do something else, or answer the user now with what you know, and say what is missing."
 
-// clip is a name as it is kept and shown, in memory of its own.
+// clip returns a name as it is kept and shown, in memory of its own.
 func clip(name string) string {
 	return strings.Clone(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -316,7 +316,7 @@ func clip(name string) string {
 	}, limit.Short(name, nameBytes+len(limit.Ellipsis))))
 }
 
-// Digest is what results are compared by.
+// Digest returns the hash by which results are compared.
 func Digest(text string) uint64 {
 	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(text), len(text)))
 	return binary.LittleEndian.Uint64(sum[:8])

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ProtocolVersion says whether a server keeps what it knows of a client in a session, or not at all.
+// ProtocolVersion reports whether a server keeps what it knows of a client in a session, or not at all.
 type ProtocolVersion uint8
 
 // The protocol versions.
@@ -19,7 +19,7 @@ const (
 	Sessionless
 )
 
-// String gives "legacy", "modern" or "unknown".
+// String returns "legacy", "modern" or "unknown".
 func (e ProtocolVersion) String() string {
 	return [...]string{"unknown", "legacy", "modern"}[min(e, 2)]
 }
@@ -53,17 +53,17 @@ const (
 type Options struct {
 	// Server is the name that the gateway has for the server, for events and errors.
 	Server string
-	// Hold is how long a call waits for a client's input (DefaultHold).
+	// Hold bounds the wait of a call for a client's input; 0 means DefaultHold.
 	Hold time.Duration
-	// Rounds is how many times one call may ask for input (DefaultRounds).
+	// Rounds bounds the requests for input of one call; 0 means DefaultRounds.
 	Rounds int
-	// Handshake is how long a server may take to answer initialize or server/discover (DefaultHandshake).
+	// Handshake bounds the wait for the answer to initialize or server/discover; 0 means DefaultHandshake.
 	Handshake time.Duration
-	// Probe is how long Detect waits for an answer to server/discover before it sends initialize too (DefaultProbe).
+	// Probe is the wait of Detect for an answer to server/discover before it sends initialize too; 0 means DefaultProbe.
 	Probe time.Duration
 }
 
-func (o Options) filled() Options {
+func (o Options) withDefaults() Options {
 	set := func(d *time.Duration, to time.Duration) {
 		if *d <= 0 {
 			*d = to
@@ -93,5 +93,5 @@ func token() string {
 
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// levelOf gives the place of a log level, -1 for none that is known.
+// levelOf returns the place of a log level, -1 for none that is known.
 func levelOf(name string) int { return slices.Index(levels, name) }

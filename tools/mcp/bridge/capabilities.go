@@ -45,7 +45,7 @@ func readClientCapabilities(capabilities []byte) clientCapabilities {
 	return a
 }
 
-// lacks says whether a request of a server needs of the client what it did not declare.
+// lacks reports whether a request of a server needs of the client what it did not declare.
 func (a clientCapabilities) lacks(method string, params []byte) bool {
 	switch method {
 	case "roots/list":
@@ -61,14 +61,14 @@ func (a clientCapabilities) lacks(method string, params []byte) bool {
 	return false
 }
 
-// asks says whether a method is one that a server may ask a client for.
-func asks(method string) bool {
+// isClientRequest reports whether a method is one that a server may ask a client for.
+func isClientRequest(method string) bool {
 	return method == "roots/list" || method == "sampling/createMessage" || method == "elicitation/create"
 }
 
-// clientUp makes capabilities of a legacy client ones for a modern server: roots lose
+// modernCapabilities makes capabilities of a legacy client ones for a modern server: roots lose
 // listChanged, which has no notification there, and tasks are gone.
-func clientUp(capabilities []byte) ([]byte, error) {
+func modernCapabilities(capabilities []byte) ([]byte, error) {
 	if !isObject(capabilities) {
 		return []byte("{}"), nil
 	}
@@ -86,9 +86,9 @@ func clientUp(capabilities []byte) ([]byte, error) {
 	return out, nil
 }
 
-// serverAcross makes capabilities of a server of one protocol version ones for a client of the other.
+// legacyCapabilities makes capabilities of a server of one protocol version ones for a client of the other.
 // Tasks do not cross: their messages differ in each protocol version.
-func serverAcross(capabilities []byte) ([]byte, error) {
+func legacyCapabilities(capabilities []byte) ([]byte, error) {
 	if !isObject(capabilities) {
 		return []byte("{}"), nil
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Undecided says that a server's answer to the probe tells nothing of its protocol version: it wants
+// Undecided reports that a server's answer to the probe tells nothing of its protocol version: it wants
 // credentials, or something before it is out of order. It is not to be remembered.
 type Undecided struct {
 	Server string
@@ -38,27 +38,27 @@ func (e *Undecided) Error() string {
 //
 // first gives principal and HTTP header for the requests and may be empty.
 func Detect(ctx context.Context, next transport.Peer, first transport.Message, o Options) (ProtocolVersion, error) {
-	o = o.filled()
+	o = o.withDefaults()
 	params, err := setMeta(nil, pair{metaVersion, []byte(`"` + ModernVersion + `"`)}, pair{metaClient, []byte(ownInfo)}, pair{metaCapabilities, []byte("{}")})
 	if err != nil {
 		return Unknown, err
 	}
 	bounded, stop := context.WithTimeout(ctx, o.Handshake)
 	defer stop()
-	discovered := askAside(bounded, next, first, "server/discover", params)
+	discovered := askInBackground(bounded, next, first, "server/discover", params)
 	silent := time.NewTimer(o.Probe)
 	defer silent.Stop()
 	select {
 	case a := <-discovered:
 		return a.version(o.Server)
 	case <-bounded.Done():
-		return Unknown, o.saidNothing(ctx)
+		return Unknown, o.noAnswer(ctx)
 	case <-silent.C:
 	}
 	header := first.Header.Clone()
 	header.Del("Mcp-Method")
 	header.Del("Mcp-Protocol-Version")
-	initialized := askAside(bounded, next, transport.Message{Header: header, Principal: first.Principal}, "initialize",
+	initialized := askInBackground(bounded, next, transport.Message{Header: header, Principal: first.Principal}, "initialize",
 		fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, LegacyVersion, ownInfo))
 	select {
 	case a := <-discovered:
@@ -66,31 +66,31 @@ func Detect(ctx context.Context, next transport.Peer, first transport.Message, o
 	case a := <-initialized:
 		return a.version(o.Server) // its result has no supportedVersions, a refusal may have the code of a version
 	case <-bounded.Done():
-		return Unknown, o.saidNothing(ctx)
+		return Unknown, o.noAnswer(ctx)
 	}
 }
 
-// saidNothing is why there is no answer: ctx has ended, or the server's time.
-func (o *Options) saidNothing(ctx context.Context) error {
+// noAnswer is why there is no answer: ctx has ended, or the server's time.
+func (o *Options) noAnswer(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return fail(jsonrpc.CodeInternal, "%s answered neither server/discover nor initialize within %v: see whether it runs", o.Server, o.Handshake)
 }
 
-// reply is what came of a request made here.
+// reply is the outcome of a request made here.
 type reply struct {
-	answered
+	response
 	err error
 }
 
-// askAside sends a request made here; what comes of it is in the channel.
-func askAside(ctx context.Context, next transport.Peer, first transport.Message, method string, params []byte) <-chan reply {
+// askInBackground sends a request made here; what comes of it is in the channel.
+func askInBackground(ctx context.Context, next transport.Peer, first transport.Message, method string, params []byte) <-chan reply {
 	id := jsonrpc.ID(rawjson.Quote(nil, "plimsoll-probe-"+token()[:8]))
 	got := make(chan reply, 1)
 	go func() {
 		var r reply
-		r.answered, r.err = ask(ctx, next, transport.Message{Raw: jsonrpc.NewRequest(id, method, params), Header: first.Header, Principal: first.Principal})
+		r.response, r.err = ask(ctx, next, transport.Message{Raw: jsonrpc.NewRequest(id, method, params), Header: first.Header, Principal: first.Principal})
 		got <- r
 	}()
 	return got
@@ -124,7 +124,7 @@ type statusError interface {
 	HTTPStatus() int
 }
 
-// ownInfo is how this bridge names itself where there is no client to be named.
+// ownInfo is the clientInfo of the bridge itself, sent where there is no client to be named.
 const ownInfo = `{"name":"plimsoll","version":"1"}`
 
 // VersionOf judges a server's answer to server/discover: its response, whole.
@@ -165,7 +165,7 @@ func versionOf(message []byte) ProtocolVersion {
 	return Sessionless
 }
 
-// modernCode says whether a code is one that only 2026-07-28 defines.
+// modernCode reports whether a code is one that only 2026-07-28 defines.
 func modernCode(code int64) bool {
 	return code == jsonrpc.CodeHeader || code == jsonrpc.CodeCapability || code == jsonrpc.CodeVersion
 }
@@ -180,22 +180,22 @@ func errorCode(message []byte) (int64, bool) {
 	return code, err == nil
 }
 
-// answered is what came back for a request made here.
-type answered struct {
+// response is the response to a request made here, with its HTTP answer.
+type response struct {
 	message []byte // the response; nil when there was none
 	http    transport.Answer
 }
 
 // ask sends a request made here and waits for its response, also where an HTTP server
 // sent one beside an error status that the transport did not take for a message.
-func ask(ctx context.Context, p transport.Peer, m transport.Message) (answered, error) {
+func ask(ctx context.Context, p transport.Peer, m transport.Message) (response, error) {
 	head, err := jsonrpc.Scan(m.Raw)
 	if err != nil {
-		return answered{}, err
+		return response{}, err
 	}
 	m.Head = head
 	var (
-		a      answered
+		a      response
 		failed error
 		done   = make(chan error, 1)
 	)
@@ -214,7 +214,7 @@ func ask(ctx context.Context, p transport.Peer, m transport.Message) (answered, 
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		return answered{}, ctx.Err()
+		return response{}, ctx.Err()
 	}
 	if a.message == nil && len(a.http.Body) > 0 {
 		if h, err := jsonrpc.Scan(a.http.Body); err == nil && h.Kind == jsonrpc.Response {

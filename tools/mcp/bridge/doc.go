@@ -5,7 +5,7 @@
 //	…
 //	p := bridge.Legacy(next, o) // a client of 2025-11-25 or older over a server of 2026-07-28
 //
-// The other way there is none: a client of 2026-07-28 falls back by itself. The table in docs/bridge.md says how each feature crosses
+// The other way there is none: a client of 2026-07-28 falls back by itself. The table in docs/bridge.md lists how each feature crosses
 // and what is refused; it is part of the contract of this package.
 //
 // # What differs

@@ -30,7 +30,7 @@ type envelope struct {
 // maxKey is the longest key that is looked for, with its quotes and every letter escaped.
 const maxKey = 2 + 6*len("method")
 
-// settled says that nothing more is to be edited.
+// settled reports whether nothing more is to be edited.
 func (e *envelope) settled() bool {
 	return e.sawID && e.sawResult && !e.drop
 }
@@ -113,7 +113,7 @@ func (e *envelope) beginText(dst []byte) []byte {
 	return append(dst, '"')
 }
 
-// open takes the beginning of an object or array, and says whether it is the result.
+// open takes the beginning of an object or array, and reports whether it is the result.
 func (e *envelope) open(c byte) bool {
 	e.depth++
 	switch {
@@ -126,7 +126,7 @@ func (e *envelope) open(c byte) bool {
 	return false
 }
 
-// keyEnds says that the colon belongs to a key that was collected, and normalises it.
+// keyEnds reports whether the colon belongs to a key that was collected, and normalises it.
 func (e *envelope) keyEnds() bool {
 	if len(e.key) < 2 || !e.object || e.depth != 1 {
 		return false
@@ -174,12 +174,12 @@ func (e *envelope) apply(f *transport.Frame) *transport.Frame {
 		out.Rest = f.Rest
 		return out
 	}
-	out.Rest = &edited{e: e, from: f.Rest}
+	out.Rest = &editedRest{e: e, from: f.Rest}
 	return out
 }
 
-// edited is the rest of a frame with the edits that its head had no place for.
-type edited struct {
+// editedRest is the rest of a frame with the edits that its head had no place for.
+type editedRest struct {
 	e     *envelope
 	from  io.Reader
 	in    [16 << 10]byte
@@ -189,7 +189,7 @@ type edited struct {
 }
 
 // Read implements io.Reader.
-func (r *edited) Read(p []byte) (int, error) {
+func (r *editedRest) Read(p []byte) (int, error) {
 	if r.e.settled() && len(r.ready) == 0 && r.err == nil {
 		return r.from.Read(p)
 	}
@@ -207,8 +207,8 @@ func (r *edited) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// kindOf says what the beginning of a message is of, by the first member that tells.
-// Of a message whose beginning does not tell, it is a response: only those grow large.
+// kindOf returns the kind of a message by the first member of its beginning that tells it.
+// A message whose beginning does not tell is taken for a response: only those grow large.
 func kindOf(f *transport.Frame) jsonrpc.Kind {
 	if f.Whole() {
 		head, err := jsonrpc.Scan(f.Head)

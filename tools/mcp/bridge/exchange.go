@@ -182,7 +182,7 @@ func (x *exchange) receive(id jsonrpc.ID, f *transport.Frame) {
 // responded takes a response: the last word, or that input is needed.
 func (x *exchange) responded(f *transport.Frame) {
 	if !needsInput(f) {
-		x.last(f)
+		x.finishWith(f)
 		return
 	}
 	if err := f.ReadAll(maxControl); err != nil {
@@ -192,7 +192,7 @@ func (x *exchange) responded(f *transport.Frame) {
 	x.require(rawjson.Get(f.Head, "result").Of(f.Head))
 }
 
-// needsInput says whether a response is an input_required result: a large one says so in
+// needsInput reports whether a response is an input_required result: a large one says so in
 // its beginning, or is taken for a result.
 func needsInput(f *transport.Frame) bool {
 	if !bytes.Contains(f.Head, []byte("input_required")) {
@@ -218,11 +218,11 @@ func needsInput(f *transport.Frame) bool {
 	return false
 }
 
-// last hands the response on.
-func (x *exchange) last(f *transport.Frame) {
+// finishWith hands the response on.
+func (x *exchange) finishWith(f *transport.Frame) {
 	if f.Whole() {
 		if t, ok := rawjson.Text(f.Head, "result", "resultType"); ok && t != "complete" {
-			x.refuse(fail(jsonrpc.CodeInternal, "the server answered with a result of type %q, which was not asked for", short(t)))
+			x.refuse(fail(jsonrpc.CodeInternal, "the server answered with a result of type %q, which was not asked for", clipped(t)))
 			return
 		}
 	}
@@ -253,7 +253,7 @@ func (x *exchange) current() jsonrpc.ID {
 	return x.id
 }
 
-// done says that a round is over.
+// done ends a round.
 func (x *exchange) done(id jsonrpc.ID, err error) {
 	x.mu.Lock()
 	waits := x.id != id || x.wanted != nil || x.timer != nil

@@ -19,7 +19,7 @@ import (
 // 2026-07-28. It is one session: what the client said in it goes with every request.
 func Legacy(next transport.Peer, o Options) transport.Peer {
 	l := &legacy{
-		o: o.filled(), next: next, prefix: "plimsoll-" + token()[:16] + "-",
+		o: o.withDefaults(), next: next, prefix: "plimsoll-" + token()[:16] + "-",
 		calls: make(map[jsonrpc.ID]*exchange), asked: make(map[jsonrpc.ID]*exchange),
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
@@ -59,7 +59,7 @@ func (l *legacy) Send(ctx context.Context, m transport.Message, to transport.Rec
 	params := m.Head.Params.Of(m.Raw)
 	switch m.Head.Kind {
 	case jsonrpc.Response:
-		l.answered(m)
+		l.takeAnswer(m)
 		to.Done(nil)
 		return
 	case jsonrpc.Notification:
@@ -112,7 +112,7 @@ func (l *legacy) reply(to transport.Receiver, id jsonrpc.ID, make func() ([]byte
 	}
 }
 
-// initialize is answered from server/discover.
+// initialize answers initialize from server/discover.
 func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, error) {
 	params := m.Head.Params.Of(m.Raw)
 	version, _ := rawjson.Text(params, "protocolVersion")
@@ -123,7 +123,7 @@ func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, e
 		version = LegacyVersion
 	}
 	declared := rawjson.Get(params, "capabilities").Of(params)
-	capabilities, err := clientUp(declared)
+	capabilities, err := modernCapabilities(declared)
 	if err != nil {
 		return nil, fail(jsonrpc.CodeParams, "initialize: capabilities cannot be read: %v", err)
 	}
@@ -152,17 +152,17 @@ func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, e
 	result := rawjson.Get(a.message, "result")
 	if result.IsZero() {
 		text, _ := rawjson.Text(a.message, "error", "message")
-		return nil, fail(jsonrpc.CodeInternal, "%s refused server/discover: %s", l.o.Server, short(text))
+		return nil, fail(jsonrpc.CodeInternal, "%s refused server/discover: %s", l.o.Server, clipped(text))
 	}
 	if versionOf(a.message) != Sessionless {
 		return nil, fail(jsonrpc.CodeInternal, "%s does not support %s: %s", l.o.Server, ModernVersion,
-			short(string(rawjson.Get(a.message, "result", "supportedVersions").Of(a.message))))
+			clipped(string(rawjson.Get(a.message, "result", "supportedVersions").Of(a.message))))
 	}
 	return l.initialized(result.Of(a.message), version)
 }
 
 func (l *legacy) initialized(discovered []byte, version string) ([]byte, error) {
-	offered, err := serverAcross(rawjson.Get(discovered, "capabilities").Of(discovered))
+	offered, err := legacyCapabilities(rawjson.Get(discovered, "capabilities").Of(discovered))
 	if err != nil {
 		return nil, fail(jsonrpc.CodeInternal, "%s: capabilities that cannot be read: %v", l.o.Server, err)
 	}
@@ -199,7 +199,7 @@ func (l *legacy) meta(params []byte) ([]byte, error) {
 func (l *legacy) setLevel(params []byte) ([]byte, error) {
 	level, _ := rawjson.Text(params, "level")
 	if levelOf(level) < 0 {
-		return nil, fail(jsonrpc.CodeParams, "logging/setLevel: %q is no level, use one of %v", short(level), levels)
+		return nil, fail(jsonrpc.CodeParams, "logging/setLevel: %q is no level, use one of %v", clipped(level), levels)
 	}
 	l.mu.Lock()
 	l.level = level

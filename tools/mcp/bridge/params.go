@@ -96,8 +96,8 @@ func isEmpty(object []byte) bool {
 
 func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
-// short is a peer's words, cut to what an error may repeat of them.
-func short(text string) string {
+// clipped returns a peer's words, cut to what an error may repeat of them.
+func clipped(text string) string {
 	return strings.TrimSpace(limit.Cut(strings.ToValidUTF8(text, "?"), maxErrorOut, func(int) string { return " … " }))
 }
 

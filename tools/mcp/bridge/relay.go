@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// filter is what a subscriptions/listen asks for.
+// filter lists the notifications that a subscriptions/listen asks for.
 type filter struct {
 	Tools     bool     `json:"toolsListChanged,omitempty"`
 	Prompts   bool     `json:"promptsListChanged,omitempty"`
@@ -120,7 +120,7 @@ func (n *subscriptionRelay) subscribe(ctx context.Context, params []byte, on boo
 			n.uris = slices.Delete(n.uris, i, i+1)
 		}
 		n.mu.Unlock()
-		return nil, fail(jsonrpc.CodeParams, "the server does not subscribe to %s", short(uri))
+		return nil, fail(jsonrpc.CodeParams, "the server does not subscribe to %s", clipped(uri))
 	}
 	return []byte("{}"), nil
 }

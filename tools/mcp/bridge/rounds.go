@@ -37,8 +37,8 @@ func (x *exchange) require(result []byte) {
 			value := m.Value.Of(result)
 			method, _ := rawjson.Text(value, "method")
 			params := rawjson.Get(value, "params").Of(value)
-			if !asks(method) {
-				x.refuse(fail(jsonrpc.CodeInternal, "the server asks for %q, which no client is asked for", short(method)))
+			if !isClientRequest(method) {
+				x.refuse(fail(jsonrpc.CodeInternal, "the server asks for %q, which no client is asked for", clipped(method)))
 				return
 			}
 			if can.lacks(method, params) {
@@ -94,8 +94,8 @@ func (x *exchange) page(method string, params []byte) []byte {
 	return out
 }
 
-// answered takes a client's response to a request made here.
-func (l *legacy) answered(m transport.Message) {
+// takeAnswer takes a client's response to a request made here.
+func (l *legacy) takeAnswer(m transport.Message) {
 	l.mu.Lock()
 	x := l.asked[m.Head.ID]
 	delete(l.asked, m.Head.ID)
@@ -116,7 +116,7 @@ func (l *legacy) answered(m transport.Message) {
 	if !isObject(result) {
 		x.mu.Unlock()
 		text, _ := rawjson.Text(m.Raw, "error", "message")
-		go x.refuse(fail(jsonrpc.CodeInternal, "the server needs %s for this request, and the client answered with an error: %s", w.method, short(text)))
+		go x.refuse(fail(jsonrpc.CodeInternal, "the server needs %s for this request, and the client answered with an error: %s", w.method, clipped(text)))
 		return
 	}
 	x.brought = append(x.brought, append(append(bytes.Clone(w.key), ':'), result...))

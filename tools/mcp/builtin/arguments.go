@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// maxProblems is how many mistakes are told at once.
+// maxProblems bounds the mistakes reported at once.
 const maxProblems = 8
 
 // decoder reads arguments into a struct, and gathers what is wrong with them: a model that
@@ -61,7 +61,7 @@ func (d *decoder) decode(arguments []byte, t reflect.Type, known []field, into a
 	return errors.New(b.String())
 }
 
-// refusal is what a type that reads itself says.
+// refusal returns the text for an error of a type's own UnmarshalJSON or UnmarshalText.
 func refusal(err error) string {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Sprintf("%q is %s, which does not fit", wrong.Field, wrong.Value)
@@ -116,7 +116,7 @@ func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 	}
 	for _, f := range known {
 		if !f.optional && !given[f.name] {
-			d.problem("%q is missing: %s", at+f.name, wanted(f.of))
+			d.problem("%q is missing: %s", at+f.name, typeName(f.of))
 		}
 	}
 	return append(dst, '}')
@@ -131,8 +131,8 @@ func find(known []field, name string) *field {
 	return nil
 }
 
-// wanted says in words what a type takes.
-func wanted(t reflect.Type) string {
+// typeName describes in words the values that a type takes.
+func typeName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -151,7 +151,7 @@ func wanted(t reflect.Type) string {
 		if readsItself(t) {
 			return "a value"
 		}
-		many := wanted(t.Elem())
+		many := typeName(t.Elem())
 		return "an array, each of it " + many
 	case reflect.Map, reflect.Struct:
 		if readsItself(t) {
@@ -181,11 +181,11 @@ func (d *decoder) value(dst, raw []byte, t reflect.Type, at string) []byte {
 			return append(dst, word...)
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if n, err := strconv.ParseInt(whole(raw), 10, t.Bits()); err == nil {
+		if n, err := strconv.ParseInt(integerText(raw), 10, t.Bits()); err == nil {
 			return strconv.AppendInt(dst, n, 10)
 		}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		if n, err := strconv.ParseUint(whole(raw), 10, t.Bits()); err == nil {
+		if n, err := strconv.ParseUint(integerText(raw), 10, t.Bits()); err == nil {
 			return strconv.AppendUint(dst, n, 10)
 		}
 	case reflect.Float32, reflect.Float64:
@@ -209,7 +209,7 @@ func (d *decoder) value(dst, raw []byte, t reflect.Type, at string) []byte {
 	default: // any value
 		return append(dst, raw...)
 	}
-	d.wrong(at, wanted(t), raw)
+	d.wrong(at, typeName(t), raw)
 	return append(dst, "null"...)
 }
 
@@ -258,7 +258,7 @@ func (d *decoder) table(dst, raw []byte, t reflect.Type, at string) []byte {
 	return append(dst, '}')
 }
 
-// nested is the array or object that a model wrote as a string; else raw as it is.
+// nested returns the array or object that a model wrote as a string; else raw as it is.
 func nested(raw []byte, opens byte) []byte {
 	if raw[0] != '"' {
 		return raw
@@ -270,7 +270,7 @@ func nested(raw []byte, opens byte) []byte {
 	return raw
 }
 
-// text is what a value says, with or without quotes.
+// text returns the content of a string value, and any other value as it stands.
 func text(raw []byte) string {
 	if raw[0] != '"' {
 		return string(raw)
@@ -278,7 +278,7 @@ func text(raw []byte) string {
 	return strings.TrimSpace(string(rawjson.Unquote(nil, raw)))
 }
 
-// number is a JSON number, with or without quotes around it; "" is none.
+// number returns a JSON number, with or without quotes around it; "" is none.
 func number(raw []byte) string {
 	n := text(raw)
 	if n == "" || strings.IndexByte("-0123456789", n[0]) < 0 || !json.Valid([]byte(n)) {
@@ -287,8 +287,8 @@ func number(raw []byte) string {
 	return n
 }
 
-// whole is a number without a fraction in digits: 20 for 20.0 and 2e1; "" is none.
-func whole(raw []byte) string {
+// integerText returns a number without a fraction in digits: 20 for 20.0 and 2e1; "" is none.
+func integerText(raw []byte) string {
 	n := number(raw)
 	if !strings.ContainsAny(n, ".eE") {
 		return n

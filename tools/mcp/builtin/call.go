@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// progressEvery is how often progress is told at most: as often as a person looks.
+	// progressEvery is the shortest time between two progress notifications: as often as a person looks.
 	progressEvery = 250 * time.Millisecond
 	// maxErrorText and maxProgressText bound what a model reads of an error and what a client
 	// shows of progress, in bytes.
@@ -90,7 +90,7 @@ func (c *call) run() {
 		c.stream(r)
 		return
 	}
-	c.respond(&transport.Frame{Head: append(inside(c.begin(r.IsError), []byte(r.Text)), ending...), Paged: r.Paged})
+	c.respond(&transport.Frame{Head: append(appendEscaped(c.begin(r.IsError), []byte(r.Text)), ending...), Paged: r.Paged})
 }
 
 func (c *call) ended() error { return fmt.Errorf("the tool %s ended without an answer", c.tool.Name) }
@@ -118,7 +118,7 @@ func failure(err error) *Result {
 	return &Result{Text: clip(text, maxErrorText), IsError: true}
 }
 
-// begin is the message up to its text.
+// begin returns the message up to its text.
 func (c *call) begin(isError bool) []byte {
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), c.id...)
 	b = append(b, `,"result":{`...)
@@ -136,7 +136,7 @@ const ending = `"}]}}`
 
 // reply answers with a text that is whole.
 func (c *call) reply(isError bool, text []byte) {
-	c.respond(&transport.Frame{Head: append(inside(c.begin(isError), text), ending...)})
+	c.respond(&transport.Frame{Head: append(appendEscaped(c.begin(isError), text), ending...)})
 }
 
 func (c *call) respond(message *transport.Frame) {

@@ -15,7 +15,7 @@ const (
 	pieceBytes = 4 << 10
 )
 
-// errUnread says that nobody reads any more.
+// errUnread reports that nobody reads any more.
 var errUnread = errors.New("nobody reads the answer any more")
 
 // conduit is a bounded pipe from a tool that writes its text to the reader of the message. What was written can be read at
@@ -82,7 +82,7 @@ func (c *conduit) put(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// end says that the writer is done: behind the text comes tail, or the error.
+// end ends the writing: behind the text comes tail, or the error.
 func (c *conduit) end(tail []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/nearest"
 )
 
-// maxShown is how much of what a client sent is shown to it in an error, in bytes.
+// maxShown bounds the part of a client's input that an error quotes, in bytes.
 const maxShown = 80
 
 // suggestion is `, did you mean "x"?` for the known name that is most like name, and nothing where

@@ -15,15 +15,15 @@ import (
 
 // Bounds of what a server says of itself.
 const (
-	// MaxDescription is where clients cut a tool's description, in bytes (Claude Code cuts at
-	// 2,048 characters).
+	// MaxDescription bounds a tool's description, in bytes: clients cut longer ones (Claude Code
+	// at 2,048 characters).
 	MaxDescription = 2048
 	// MaxInstructions bounds Options.Instructions, in bytes: they are in every prompt.
 	MaxInstructions = 16 << 10
 	// MaxTools and MaxListBytes bound the list of tools, which is held as it is sent.
 	MaxTools     = 1024
 	MaxListBytes = 1 << 20
-	// maxName is how long the providers of models let a name be.
+	// maxName bounds a tool's name, in bytes, as the providers of models do.
 	maxName = 64
 )
 

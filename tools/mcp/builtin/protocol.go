@@ -22,7 +22,7 @@ const (
 	metaToken        = "progressToken"
 )
 
-// params is what of a request's params is looked at. Spans lie in the message.
+// params holds the members of a request's params that the server uses. Spans lie in the message.
 type params struct {
 	name, cursor, arguments, notifications, wanted rawjson.Span
 	version                                        string // in _meta: the request is of the sessionless version
@@ -32,7 +32,7 @@ type params struct {
 
 func (p *params) modern() bool { return p.version >= "2026" }
 
-// read reads the params of a request. An error says what is wrong with them.
+// read reads the params of a request. Its error names the member at fault.
 func (p *params) read(m *transport.Message) error {
 	at := m.Head.Params
 	if at.IsZero() || string(at.Of(m.Raw)) == "null" {
@@ -140,8 +140,8 @@ func (s *Server) answer(ctx context.Context, w *connection, m transport.Message,
 	}
 }
 
-// cacheable is what 2026-07-28 wants to be said of what may be kept: the list does not change
-// while the server runs, but the next one may be of another version.
+// cacheable holds the members that 2026-07-28 demands in a result that may be cached: the list does
+// not change while the server runs, but the next server may be of another version.
 const cacheable = `"resultType":"complete","ttlMs":300000,"cacheScope":"public"`
 
 // agree gives the version that a session of the version with sessions is of.

@@ -22,27 +22,27 @@ func (q *quoter) add(dst, p []byte) []byte {
 		// What began may turn out to be no character; then what follows it is looked at anew.
 		for q.n > 0 && utf8.FullRune(q.part[:q.n]) {
 			_, size := utf8.DecodeRune(q.part[:q.n])
-			dst = inside(dst, q.part[:size])
+			dst = appendEscaped(dst, q.part[:size])
 			q.n = copy(q.part[:], q.part[size:q.n])
 		}
 	}
 	if len(p) == 0 {
 		return dst
 	}
-	whole := len(p) - begun(p)
+	whole := len(p) - incompleteRune(p)
 	q.n = copy(q.part[:], p[whole:])
-	return inside(dst, p[:whole])
+	return appendEscaped(dst, p[:whole])
 }
 
 // end appends what is left at the end of the text: a character that is not whole.
 func (q *quoter) end(dst []byte) []byte {
 	n := q.n
 	q.n = 0
-	return inside(dst, q.part[:n])
+	return appendEscaped(dst, q.part[:n])
 }
 
-// begun is how many bytes at the end of p begin a character that is not whole.
-func begun(p []byte) int {
+// incompleteRune returns the number of bytes at the end of p that begin an incomplete UTF-8 character.
+func incompleteRune(p []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(p); i++ {
 		if utf8.RuneStart(p[len(p)-i]) {
 			if utf8.FullRune(p[len(p)-i:]) {
@@ -54,8 +54,8 @@ func begun(p []byte) int {
 	return 0
 }
 
-// inside appends text as JSON has it between the quotes.
-func inside(dst, text []byte) []byte {
+// appendEscaped appends text as JSON has it between the quotes.
+func appendEscaped(dst, text []byte) []byte {
 	if len(text) == 0 {
 		return dst
 	}

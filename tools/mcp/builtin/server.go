@@ -16,7 +16,7 @@ const DefaultMaxCalls = 64
 
 // Options configure a [Server]. Name is required.
 type Options struct {
-	// Name, Title and Version are how the server calls itself.
+	// Name, Title and Version identify the server in its serverInfo.
 	Name, Title, Version string
 	// Instructions tell a model how to use the tools; clients put them into its prompt. At
 	// most [MaxInstructions] bytes.
@@ -82,7 +82,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Stats tells the counts.
+// Stats returns the counts.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -46,11 +46,11 @@ type Call struct {
 	// known). It is never nil and may be called as often as is handy, by any goroutine: what
 	// comes too soon after the last, or does not go on, is dropped.
 	Progress func(done, total float64, text string)
-	// MaxText is how many bytes of text the client takes in one result; see [transport.Message].
+	// MaxText bounds the text that the client takes in one result; see [transport.Message].
 	MaxText limit.Bytes
 }
 
-// Result is what a tool answers: one block of text.
+// Result is the answer of a tool: one block of text.
 type Result struct {
 	Text string
 	// Stream, when it is there, writes the text as it comes, of any size. An error before the
@@ -59,12 +59,12 @@ type Result struct {
 	// goroutine at a time and not after Stream has returned.
 	Stream  func(ctx context.Context, w io.Writer) error
 	IsError bool
-	// Paged says that Text is a page of the tool's own making, which says where it lies in all of it and how to go on. It reaches
-	// the client as it is.
+	// Paged marks Text as a page of the tool's own making, which names its place in the whole and how to go on. It reaches the
+	// client as it is.
 	Paged bool
 }
 
-// JSON is the result with v as compact JSON, in which <, > and & stay as they are.
+// JSON returns the result with v as compact JSON, in which <, > and & stay as they are.
 func JSON(v any) (*Result, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

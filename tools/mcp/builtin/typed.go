@@ -12,7 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Typed is a tool whose arguments are an A, a struct with json tags. Its Input, unless t has
+// Typed returns a tool whose arguments are an A, a struct with json tags. Its Input, unless t has
 // one, is inferred: `jsonschema:"…"` tags are the descriptions, no other arguments are
 // allowed, and those are optional that are pointers or have omitempty or omitzero.
 //
@@ -28,7 +28,7 @@ func Typed[A any](t Tool, run func(ctx context.Context, c *Call, in A) (*Result,
 	if of.Kind() != reflect.Struct {
 		t.fault = fmt.Errorf("its arguments are of type %s; a struct is needed", of)
 	} else if t.Input == nil {
-		t.Input, t.fault = inferred(of)
+		t.Input, t.fault = inferSchema(of)
 	}
 	if run == nil {
 		t.Run = nil
@@ -53,7 +53,7 @@ type field struct {
 	optional bool
 }
 
-// fieldsOf gives the fields of a struct that JSON has, in their order.
+// fieldsOf returns the fields of a struct that JSON has, in their order.
 func fieldsOf(t reflect.Type) []field {
 	var all []field
 	if t.Kind() != reflect.Struct {
@@ -77,8 +77,8 @@ func fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// inferred is the schema of a struct.
-func inferred(t reflect.Type) (json.RawMessage, error) {
+// inferSchema returns the schema of a struct.
+func inferSchema(t reflect.Type) (json.RawMessage, error) {
 	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
 	}})
@@ -124,7 +124,7 @@ func plain(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// readsItself says that a type takes JSON in its own way.
+// readsItself reports whether a type takes JSON in its own way.
 func readsItself(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) ||
 		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// endlessFactor times MaxFrame is how long a message may be before its server is taken for
-// one that never ends it: so much is read over, so that one answer that is too large costs
+// endlessFactor times MaxFrame is the length at which a message is taken for one that never
+// ends. Up to there its bytes are read and dropped, so that one answer that is too large costs
 // one request and not the server.
 const endlessFactor = 2
 

@@ -33,7 +33,7 @@ type call struct {
 	timer      *time.Timer
 }
 
-// receive hands a frame over. It tells whether the frame was read without an error.
+// receive hands a frame over. It reports whether the frame was read without an error.
 func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	c.deliveryMu.Lock()
 	defer c.deliveryMu.Unlock()
@@ -55,7 +55,7 @@ func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	return true
 }
 
-// finish tells the receiver that nothing more comes.
+// finish calls the receiver's Done.
 func (c *call) finish(err error) {
 	c.ended.CompareAndSwap(nil, &err)
 	c.deliveryMu.Lock()
@@ -159,7 +159,7 @@ const (
 	late                 // taken back: its answer is expected and not wanted
 )
 
-// maxRecent is how many ids of ended requests are remembered, to tell a second answer and
+// maxRecent bounds the ids of ended requests that are remembered, to tell a second answer and
 // a late one from an answer to nobody.
 const maxRecent = 1024
 

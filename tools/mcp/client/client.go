@@ -23,7 +23,7 @@ type client struct {
 	bytes     int
 }
 
-// What waits for somebody to listen: enough for what a server says while a client gets
+// Bounds of messages that wait for a listener: enough for those of a server while a client gets
 // ready, in messages and bytes.
 const (
 	maxWaiting      = 64
@@ -64,10 +64,10 @@ func (c *client) Send(ctx context.Context, m transport.Message, to transport.Rec
 		to.Done(ErrClosed)
 	case ctx.Err() != nil:
 		to.Done(context.Cause(ctx))
-	case s.o.Shared && !plain(m.Raw) && m.Head.Kind == jsonrpc.Request:
+	case s.o.Shared && !hasPlainMembers(m.Raw) && m.Head.Kind == jsonrpc.Request:
 		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest,
 			"the message names its id, its progress token or what lies around them twice, or in another case; write each once", nil))
-	case s.o.Shared && !plain(m.Raw):
+	case s.o.Shared && !hasPlainMembers(m.Raw):
 		to.Done(nil)
 	case m.Head.Kind == jsonrpc.Request:
 		if s.o.Shared && m.Head.Method == "initialize" && s.shareHandshake(ctx, c, m, to) {
@@ -132,7 +132,7 @@ func (c *client) request(ctx context.Context, m transport.Message, to transport.
 	s.watch(ctx, r)
 }
 
-// note prepares a message that needs no answer. It tells whether the server is to have it.
+// note prepares a message that needs no answer. It reports whether the server is to have it.
 func (c *client) note(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
 	if m.Head.Kind == jsonrpc.Response {
@@ -223,8 +223,8 @@ func (c *client) leave(l *listener) {
 	}
 }
 
-// listener is who listened last, nil when nobody does: of two streams of one client the
-// older may be one whose end was not noticed yet.
+// listener returns the newest listener, or nil when there is none: of two streams of one client
+// the older may be one whose end was not noticed yet.
 func (c *client) listener() *listener {
 	c.mu.Lock()
 	defer c.mu.Unlock()

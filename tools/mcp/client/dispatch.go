@@ -18,11 +18,11 @@ func (s *Server) read(g *generation) {
 			return
 		}
 		if rest == nil {
-			s.whole(g, head)
+			s.handWhole(g, head)
 			continue
 		}
 		bounded := &boundedRest{r: rest, bound: endlessFactor * s.o.MaxFrame}
-		s.large(g, head, bounded)
+		s.handLarge(g, head, bounded)
 		if !bounded.finish() {
 			g.reason = "it sent a message that does not end"
 			return
@@ -30,14 +30,14 @@ func (s *Server) read(g *generation) {
 	}
 }
 
-// whole hands on a message that is in memory. A batch, which servers of 2025-03-26 may
+// handWhole hands on a message that is in memory. A batch, which servers of 2025-03-26 may
 // answer with, is its messages.
-func (s *Server) whole(g *generation, line []byte) {
+func (s *Server) handWhole(g *generation, line []byte) {
 	if trimmed := bytes.TrimLeft(line, " \t"); len(trimmed) > 0 && trimmed[0] == '[' {
 		if _, err := rawjson.Only(line); err == nil {
 			for v, err := range rawjson.Elements(line, 0) {
 				if one := v.Of(line); err == nil && one[0] == '{' {
-					s.whole(g, one)
+					s.handWhole(g, one)
 				} else {
 					s.noise.add("text", int64(v.Len()))
 				}
@@ -54,14 +54,14 @@ func (s *Server) whole(g *generation, line []byte) {
 	s.dispatch(g, &transport.Frame{Head: line}, h, rawjson.Span{})
 }
 
-// large hands on a message of which only the beginning is in memory.
-func (s *Server) large(g *generation, head []byte, rest io.Reader) {
+// handLarge hands on a message of which only the beginning is in memory.
+func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
 	start := jsonrpc.ScanStart(head)
 	f := &transport.Frame{Head: head, Rest: rest}
 	kind := start.Head.Kind
 	switch {
 	case kind == jsonrpc.Response && start.Head.ID == "":
-		switch alone, n := s.alone(); {
+		switch alone, n := s.onlyRequest(); {
 		case n == 0:
 			s.discard("unknown_id", f)
 		case n == 1 && !s.o.Shared:
@@ -80,8 +80,8 @@ func (s *Server) large(g *generation, head []byte, rest io.Reader) {
 	}
 }
 
-// alone is the id of the only open request, and how many there are.
-func (s *Server) alone() (jsonrpc.ID, int) {
+// onlyRequest returns the id of the only open request, and how many there are.
+func (s *Server) onlyRequest() (jsonrpc.ID, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.open {
@@ -101,7 +101,7 @@ func (s *Server) discard(what string, f *transport.Frame) {
 	}
 }
 
-// dispatch hands a message to whom it is for. id is where its id stands if that is known.
+// dispatch hands a message to its receiver. id is the span of its id if that is known.
 func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
 	switch h.Kind {
 	case jsonrpc.Response:
@@ -157,7 +157,7 @@ func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id ra
 	}
 }
 
-// idSpan is where the id stands in the beginning of a message.
+// idSpan returns the span of the id in the beginning of a message.
 func idSpan(head []byte) rawjson.Span {
 	found := rawjson.Span{}
 	for m, err := range rawjson.Members(head, 0) {
@@ -214,7 +214,7 @@ func (s *Server) notification(f *transport.Frame, h jsonrpc.Head) {
 	s.toListener(s.receiverOf(), f)
 }
 
-// receiverOf is the client that the server's own messages go to.
+// receiverOf returns the client that the server's own messages go to.
 func (s *Server) receiverOf() *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// lingering is how long a stream may stay open behind its response: a server that ends it
+// lingerTime bounds the time that a stream stays open behind its response: a server that ends it
 // leaves the connection for the next request.
-const lingering = 500 * time.Millisecond
+const lingerTime = 500 * time.Millisecond
 
-// state is what an exchange learned of its answer.
+// state is the progress of an exchange's answer.
 type state struct {
 	once     sync.Once
 	timer    *time.Timer
@@ -82,7 +82,7 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 		x.lastID, x.retry = events.LastID(), events.Retry()
 		if last {
 			x.answered = true
-			linger := time.AfterFunc(lingering, func() { x.cancel(io.EOF) })
+			linger := time.AfterFunc(lingerTime, func() { x.cancel(io.EOF) })
 			defer linger.Stop()
 			if !all {
 				// The receiver need not wait for the stream's end.
@@ -92,13 +92,13 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 	}
 }
 
-// isResponse tells whether the frame is the response to the request.
+// isResponse reports whether the frame is the response to the request.
 func (x *exchange) isResponse(f *transport.Frame) bool {
 	h := jsonrpc.ScanStart(f.Head).Head
 	return h.Kind == jsonrpc.Response && (h.ID == x.m.Head.ID || h.ID == "")
 }
 
-// forClient tells whether a client without HTTP is to have the frame: what is no message
+// forClient reports whether a client without HTTP is to have the frame: what is no message
 // and answers to nobody are counted.
 func (x *exchange) forClient(f *transport.Frame) bool {
 	h := jsonrpc.ScanStart(f.Head).Head
@@ -123,7 +123,7 @@ func (x *exchange) forClient(f *transport.Frame) bool {
 	return false
 }
 
-// finish tells Done, once.
+// finish calls Done, once.
 func (x *exchange) finish(err error) {
 	if !x.told {
 		x.told = true

@@ -17,12 +17,12 @@ const (
 	firstPause = 250 * time.Millisecond
 	maxPause   = 30 * time.Second
 	longLife   = time.Minute
-	// giveUpAfter is after how many lives in a row without one answer messages are refused
-	// for maxPause.
+	// giveUpAfter is the number of lives in a row without one answer after which messages are
+	// refused for maxPause.
 	giveUpAfter = 5
-	// stuck is how long a read of the standard output of a server that has ended may take:
-	// then somebody else holds the pipe, and nothing more of the server is in it.
-	stuck = time.Second
+	// stuckReadTime bounds a read of the standard output of a server that has ended: when it takes
+	// longer, somebody else holds the pipe, and nothing more of the server is in it.
+	stuckReadTime = time.Second
 )
 
 // generation is one run of the server's process, from its start to its end.
@@ -90,7 +90,7 @@ func (h *restartHistory) unavailable(name string) error {
 	return &Unavailable{Server: name, Reason: h.reason, Words: h.words, Tries: h.failures, Again: h.notBefore}
 }
 
-// ended notes a life's end and says how long to wait.
+// ended records the end of a process and returns the pause before the next start.
 func (h *restartHistory) ended(life time.Duration, answered bool, reason, words string) time.Duration {
 	h.generation, h.reason, h.words = nil, reason, words
 	if life >= longLife {
@@ -352,7 +352,7 @@ func (s *Server) note(e journal.Event) {
 	}
 }
 
-// timedReader tells how long a read has been waiting.
+// timedReader is a reader that records since when its current read has been waiting.
 type timedReader struct {
 	src     io.Reader
 	since   atomic.Int64 // when the read began, in Unix nanoseconds; 0 when none is under way
@@ -376,14 +376,14 @@ func (w *timedReader) Read(p []byte) (int, error) {
 // drain lets what is left be read, however slow its reader is, and closes the pipe when
 // only somebody else who holds it keeps it open.
 func (w *timedReader) drain(drained <-chan struct{}) {
-	tick := time.NewTicker(stuck / 4)
+	tick := time.NewTicker(stuckReadTime / 4)
 	defer tick.Stop()
 	for {
 		select {
 		case <-drained:
 			return
 		case <-tick.C:
-			if since := w.since.Load(); since != 0 && time.Since(time.Unix(0, since)) >= stuck {
+			if since := w.since.Load(); since != 0 && time.Since(time.Unix(0, since)) >= stuckReadTime {
 				closeReader(w.src)
 				return
 			}

@@ -15,13 +15,13 @@ const (
 	// maxHandshake bounds the initialize messages that are kept, to be said again to a
 	// server that was restarted. Real ones have a few KiB.
 	maxHandshake = 256 << 10
-	// replayWait is how long a restarted server may take to answer the initialize that it
-	// is sent again. Servers that are fetched first (npx, uvx) take their time.
+	// replayWait bounds the wait of a restarted server's answer to the initialize that it is
+	// sent again. Servers that are fetched first (npx, uvx) take their time.
 	replayWait = time.Minute
 )
 
-// handshake is what the client and a server of 2025-11-25 and older said to one another at
-// the beginning. A server of the sessionless version has none.
+// handshake keeps the opening messages between the client and a server of 2025-11-25 and older.
+// A server of the sessionless version has none.
 type handshake struct {
 	initialize  []byte // as the client sent it; nil when the server did not accept one yet
 	result      []byte
@@ -45,8 +45,8 @@ func (s *Server) keepHandshake(c *call, answer []byte) {
 	}
 }
 
-// shareHandshake answers an initialize with what the server said to the first client. It
-// tells whether it did; when not, the caller is the first.
+// shareHandshake answers an initialize with the result that the first client got. It
+// reports whether it did; when not, the caller is the first.
 func (s *Server) shareHandshake(ctx context.Context, c *client, m transport.Message, to transport.Receiver) bool {
 	for {
 		s.mu.Lock()

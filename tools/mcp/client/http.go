@@ -18,7 +18,7 @@ import (
 
 // HTTPOptions configure [HTTP].
 type HTTPOptions struct {
-	// Name is what the server is called in events and errors.
+	// Name identifies the server in events and errors.
 	Name string
 	// URL is its MCP endpoint. Required.
 	URL string
@@ -27,8 +27,8 @@ type HTTPOptions struct {
 	// Client makes the requests; nil means one that reads no environment but the proxy's.
 	// It carries TLS options. Its CheckRedirect is not used: see [HTTP].
 	Client *http.Client
-	// Timeout is how long a request may wait for its answer or another message; 0 means
-	// for ever.
+	// Timeout bounds the wait of a request for its answer or another message; 0 means
+	// no bound.
 	Timeout time.Duration
 	// Journal gets events; it may be nil.
 	Journal *journal.Journal
@@ -42,7 +42,7 @@ type Remote struct {
 	o      HTTPOptions
 	url    *url.URL
 	client *http.Client
-	noise  *noise
+	noise  *noiseCounter
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
@@ -97,7 +97,7 @@ func HTTP(o HTTPOptions) (*Remote, error) {
 	return r, nil
 }
 
-// begin makes a context that ends with Close too. It tells whether the Remote is open; then
+// begin makes a context that ends with Close too. It reports whether the Remote is open; then
 // the caller calls the returned function when its work is done.
 func (r *Remote) begin(ctx context.Context) (context.Context, context.CancelCauseFunc, bool) {
 	r.mu.Lock()
@@ -122,7 +122,7 @@ func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Rec
 		to.Done(context.Cause(ctx))
 		return
 	}
-	if old := r.oldWay(); old != nil && m.Header == nil {
+	if old := r.fallbackServer(); old != nil && m.Header == nil {
 		old.Send(ctx, m, to)
 		return
 	}
@@ -137,9 +137,9 @@ func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Rec
 		defer cancel(nil)
 		defer x.onWritten()
 		if m.Header != nil {
-			x.pass(ctx)
+			x.passMessage(ctx)
 		} else {
-			x.own(ctx)
+			x.sendOwn(ctx)
 		}
 	}()
 	<-x.sent
@@ -205,13 +205,13 @@ func (r *Remote) Close() error {
 	return nil
 }
 
-func (r *Remote) oldWay() *Server {
+func (r *Remote) fallbackServer() *Server {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fallback
 }
 
-// displayURL is the URL as it may be shown: without user, password and query, and with an ellipsis for what in its path may be
+// displayURL returns the URL as it may be shown: without user, password and query, and with an ellipsis for what in its path may be
 // a key, as some hosts of MCP servers have it there.
 func (r *Remote) displayURL() string {
 	parts := strings.Split(r.url.Path, "/")
@@ -224,7 +224,7 @@ func (r *Remote) displayURL() string {
 	return r.url.Scheme + "://" + r.url.Host + strings.Join(parts, "/")
 }
 
-// Unreachable says that no answer came from a server.
+// Unreachable reports that no answer came from a server.
 type Unreachable struct {
 	Server, URL string
 	Err         error
@@ -234,10 +234,10 @@ func (e *Unreachable) Error() string {
 	return fmt.Sprintf("cannot reach the MCP server %s at %s: %v; check that it is running and that the URL is right", e.Server, e.URL, e.Err)
 }
 
-// Unwrap gives what went wrong.
+// Unwrap returns the cause.
 func (e *Unreachable) Unwrap() error { return e.Err }
 
-// CutError says that an answer ended before its response was whole. The request was not
+// CutError reports that an answer ended before its response was whole. The request was not
 // sent again.
 type CutError struct {
 	Server, URL string
@@ -248,10 +248,10 @@ func (e *CutError) Error() string {
 	return fmt.Sprintf("the answer of the MCP server %s at %s broke off: %v; the request was not repeated: check what it did before you repeat it", e.Server, e.URL, e.Err)
 }
 
-// Unwrap gives what went wrong.
+// Unwrap returns the cause.
 func (e *CutError) Unwrap() error { return e.Err }
 
-// StatusError says that a server refused a message over HTTP.
+// StatusError reports that a server refused a message over HTTP.
 type StatusError struct {
 	Server, URL, Method string
 	Status              int
@@ -296,7 +296,7 @@ func (r *Remote) refused(m transport.Message, status int, body []byte) *StatusEr
 	return e
 }
 
-// reason is an error of net/http without the URL, which may hold secrets.
+// reason returns an error of net/http without the URL, which may hold secrets.
 func reason(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// What is kept of the tools whose parameters are mirrored into headers.
+// Bounds of the tools whose parameters are mirrored into headers.
 const (
 	maxMirrored = 1024     // tools
 	maxBindings = 32       // of one tool
@@ -56,7 +56,7 @@ func (r *Remote) mirror(h http.Header, m *transport.Message) {
 	}
 }
 
-// primitive is the text of a string, an integer or a truth value.
+// primitive returns the text of a string, an integer or a truth value.
 func primitive(raw []byte) (string, bool) {
 	switch {
 	case len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || string(raw) == "null":
@@ -67,7 +67,7 @@ func primitive(raw []byte) (string, bool) {
 	return string(raw), true
 }
 
-// headerValue is the text as a header's value: as it is where every server reads it the
+// headerValue returns text as the value of a header: unchanged where every server reads it the
 // same, else in the base64 form of the specification.
 func headerValue(text string) string {
 	const open, closing = "=?base64?", "?="
@@ -132,7 +132,7 @@ func collect(schema []byte, path []string, found []binding) []binding {
 	return found
 }
 
-// isToken tells whether text may be (part of) a header's name (RFC 9110, 5.6.2).
+// isToken reports whether text may be (part of) a header's name (RFC 9110, 5.6.2).
 func isToken(text string) bool {
 	for i := range len(text) {
 		c := text[i]

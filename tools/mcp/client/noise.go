@@ -7,9 +7,9 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// noise counts what a server sent that is no message for anybody, and tells the journal at
+// noiseCounter counts what a server sent that is no message for anybody, and tells the journal at
 // most once a second of each kind: a flood is one event a second.
-type noise struct {
+type noiseCounter struct {
 	server  string
 	journal *journal.Journal
 	mu      sync.Mutex
@@ -17,33 +17,33 @@ type noise struct {
 	last    map[string]time.Time
 }
 
-func newNoise(server string, j *journal.Journal) *noise {
-	return &noise{server: server, journal: j, bytes: map[string]int64{}, last: map[string]time.Time{}}
+func newNoise(server string, j *journal.Journal) *noiseCounter {
+	return &noiseCounter{server: server, journal: j, bytes: map[string]int64{}, last: map[string]time.Time{}}
 }
 
-func (n *noise) add(what string, bytes int64) {
+func (n *noiseCounter) add(what string, bytes int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.bytes[what] += bytes
 	if now := time.Now(); now.Sub(n.last[what]) >= time.Second {
 		n.last[what] = now
-		n.tell(what)
+		n.report(what)
 	}
 }
 
-// tell needs n.mu.
-func (n *noise) tell(what string) {
+// report needs n.mu.
+func (n *noiseCounter) report(what string) {
 	if n.journal != nil {
 		n.journal.Append(journal.ToolNoise{Server: n.server, What: what, Bytes: n.bytes[what]})
 	}
 	delete(n.bytes, what)
 }
 
-// flush tells what was counted and not told yet.
-func (n *noise) flush() {
+// flush reports all counts that were not reported yet.
+func (n *noiseCounter) flush() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for what := range n.bytes {
-		n.tell(what)
+		n.report(what)
 	}
 }

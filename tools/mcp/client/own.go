@@ -15,16 +15,16 @@ import (
 
 const (
 	// Reconnections wait as long as the server asked, else from firstReconnect, half as
-	// long again each time, to maxPause. These are what the official clients use.
+	// long again each time, to maxPause. The official clients use the same values.
 	firstReconnect = time.Second
-	// maxResumes is how often in a row a stream is resumed without one new event.
+	// maxResumes bounds the resumptions of a stream in a row without one new event.
 	maxResumes = 5
 	// cancelWait bounds the sending of a cancellation.
 	cancelWait = 5 * time.Second
 )
 
-// single delivers an answer that is one JSON text.
-func (x *exchange) single(answer *http.Response) error {
+// deliverJSON delivers an answer that is one JSON text.
+func (x *exchange) deliverJSON(answer *http.Response) error {
 	head, rest, err := readHead(answer.Body)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (x *exchange) single(answer *http.Response) error {
 }
 
 // stream hands over an answer that is a stream of events, and resumes it where the server
-// says how. It returns what Done is to say.
+// allows that. It returns the error for Done.
 func (x *exchange) stream(ctx context.Context, answer *http.Response) error {
 	err := x.events(ctx, answer.Body, false)
 	_, modern := rawjson.Text(x.m.Raw, "params", "_meta", metaVersion)
@@ -129,11 +129,11 @@ func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 	case <-ready:
 	case <-r.fellBack:
 		over := make(chan struct{})
-		r.oldWay().Listen(ctx, nil, &followedDone{to, over})
+		r.fallbackServer().Listen(ctx, nil, &followedDone{to, over})
 		<-over
 		return
 	case <-ctx.Done():
-		to.Done(r.closing(ctx))
+		to.Done(r.endError(ctx))
 		return
 	}
 	x := &exchange{r: r, cancel: func(error) {}, to: to, sent: make(chan struct{})}
@@ -171,11 +171,11 @@ func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 		}
 		_ = answer.Body.Close()
 	}
-	to.Done(r.closing(ctx))
+	to.Done(r.endError(ctx))
 }
 
-// closing is the end of a stream that its listener or Close ended.
-func (r *Remote) closing(ctx context.Context) error {
+// endError returns the end of a stream that its listener or Close ended.
+func (r *Remote) endError(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed
 	}
@@ -193,7 +193,7 @@ func reconnectPause(asked time.Duration, tries int) time.Duration {
 	return min(pause, maxPause)
 }
 
-// sleep waits. It tells whether ctx let it.
+// sleep waits. It reports whether ctx let it.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -23,16 +23,16 @@ type Process struct {
 	Terminate, Kill func()
 }
 
-// Exit is how a server ended.
+// Exit describes the end of a server's process.
 type Exit struct {
 	Code int // its status; -1 when a signal ended it
 	// Signal is the signal's name, "killed"; "" when there was none.
 	Signal string
-	// OutOfMemory says that its memory limit ended it, Limit what that is (0 is not known),
+	// OutOfMemory is set when its memory limit ended it, Limit is that limit (0 is not known),
 	// and Peak how much it took, in bytes.
 	OutOfMemory bool
 	Limit, Peak int64
-	// Text says it in words, where the server is no process.
+	// Text describes the end in words, where the server is no process.
 	Text string
 }
 
@@ -50,7 +50,7 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// Lost says that a request's server ended before it answered. The request was not sent
+// Lost reports that a request's server ended before it answered. The request was not sent
 // again: the server may have done what it asked for.
 type Lost struct {
 	Server string
@@ -67,7 +67,7 @@ func (e *Lost) Error() string {
 	return text
 }
 
-// Unavailable says that a server cannot be started or does not stay up, so that a message
+// Unavailable reports that a server cannot be started or does not stay up, so that a message
 // was not sent.
 type Unavailable struct {
 	Server string
@@ -89,7 +89,7 @@ func (e *Unavailable) Error() string {
 	return text + "; the message was not sent: check the server's command, then send it again"
 }
 
-// TimeoutError says that a server did not answer in time; it was told that the request is
+// TimeoutError reports that a server did not answer in time; it was told that the request is
 // taken back.
 type TimeoutError struct {
 	Server, Method string

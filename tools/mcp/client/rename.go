@@ -16,11 +16,11 @@ func progressToken(raw []byte) rawjson.Span {
 	return rawjson.Get(raw, "params", "_meta", "progressToken")
 }
 
-// plain tells whether the members that name a request are in a message once, and as they
+// hasPlainMembers reports whether the members that name a request are in a message once, and as they
 // are written in the specification. Of two a server may go by the one that is not renamed,
 // and some take "ID" for "id": in a shared process a client could so answer, cancel or
 // report the progress of another's request.
-func plain(raw []byte) bool {
+func hasPlainMembers(raw []byte) bool {
 	at := 0
 	for _, names := range [][]string{{"id", "params"}, {"requestId", "_meta"}, {"progressToken"}} {
 		seen, below := map[string]bool{}, -1

@@ -28,7 +28,7 @@ var hop = []string{
 	"Transfer-Encoding", "Upgrade", "Host", "Content-Length", "Expect", "Accept-Encoding",
 }
 
-// passHeader is what of a client's headers goes to the server.
+// passHeader returns the client's headers that go on to the server.
 func passHeader(from http.Header) http.Header {
 	h := from.Clone()
 	for _, value := range from.Values("Connection") {
@@ -113,7 +113,7 @@ func (u *unzipped) Read(p []byte) (int, error) {
 
 func (u *unzipped) Close() error { return u.under.Close() }
 
-// mediaType is the type of a body without its parameters.
+// mediaType returns the type of a body without its parameters.
 func mediaType(h http.Header) string {
 	name, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil {
@@ -140,8 +140,8 @@ func (x *exchange) onWritten() {
 	x.once.Do(func() { close(x.sent) })
 }
 
-// pass sends a message of a client of HTTP as it is.
-func (x *exchange) pass(ctx context.Context) { x.passBody(ctx, http.MethodPost) }
+// passMessage sends a message of a client of HTTP as it is.
+func (x *exchange) passMessage(ctx context.Context) { x.passBody(ctx, http.MethodPost) }
 
 // passBody makes the request and hands its answer over as it comes.
 func (x *exchange) passBody(ctx context.Context, method string) {
@@ -178,7 +178,7 @@ func (x *exchange) passBody(ctx context.Context, method string) {
 	x.to.Done(err)
 }
 
-// cut is the error for an answer that ended with err before its response.
+// cut returns the error for an answer that ended with err before its response.
 func (x *exchange) cut(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -267,7 +267,7 @@ func (f *restWatcher) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// err is what broke the frame off, nil when nothing did. A nil followed is of a whole frame.
+// err returns the error that broke the frame off, nil when it was read whole. f may be nil.
 func (f *restWatcher) err() error {
 	if f == nil {
 		return nil

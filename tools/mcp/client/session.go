@@ -36,7 +36,7 @@ type session struct {
 	number      int           // sessions so far
 }
 
-// ownHeader are the headers of a request that is made here. m is nil when it is no message.
+// ownHeader returns the headers of a request that is made here. m is nil when it is no message.
 func (r *Remote) ownHeader(m *transport.Message) http.Header {
 	h := http.Header{}
 	r.mu.Lock()
@@ -62,8 +62,8 @@ func (r *Remote) ownHeader(m *transport.Message) http.Header {
 	return h
 }
 
-// own sends a message of a client that knows no HTTP.
-func (x *exchange) own(ctx context.Context) {
+// sendOwn sends a message of a client that knows no HTTP.
+func (x *exchange) sendOwn(ctx context.Context) {
 	r := x.r
 	r.settled(ctx)
 	ctx, stop := x.limit(ctx)
@@ -83,7 +83,7 @@ func (x *exchange) own(ctx context.Context) {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if x.m.Head.Kind != jsonrpc.Request {
-		x.taken(ctx, header, answer)
+		x.finishAccepted(ctx, header, answer)
 		return
 	}
 	if _, modern := header[http.CanonicalHeaderKey(headerMethod)]; modern && x.m.Head.Method == "tools/list" {
@@ -92,11 +92,11 @@ func (x *exchange) own(ctx context.Context) {
 	media := mediaType(answer.Header)
 	switch {
 	case media == eventStream && answer.StatusCode == http.StatusOK:
-		r.opened(x, answer.Header)
+		r.takeSession(x, answer.Header)
 		x.finish(x.stream(ctx, answer))
 	case media == jsonType && answer.StatusCode < 300:
-		r.opened(x, answer.Header)
-		err := x.single(answer)
+		r.takeSession(x, answer.Header)
+		err := x.deliverJSON(answer)
 		if err != nil {
 			x.cancelled(ctx)
 			err = x.cut(ctx, err)
@@ -115,17 +115,17 @@ func (x *exchange) own(ctx context.Context) {
 		err := x.refusal(ctx, header, answer)
 		if err == errSessionRenewed {
 			x.repeated = true
-			x.own(ctx)
+			x.sendOwn(ctx)
 			return
 		}
 		x.finish(err)
 	}
 }
 
-// errSessionRenewed says that the message was refused for the session that it named, and may be sent again in the new one.
+// errSessionRenewed reports that the message was refused for the session that it named, and may be sent again in the new one.
 var errSessionRenewed = errors.New("a new session was begun")
 
-// followedDone tells when Done was told.
+// followedDone is a receiver that closes over when Done was called.
 type followedDone struct {
 	transport.Receiver
 	over chan struct{}
@@ -136,8 +136,8 @@ func (f *followedDone) Done(err error) {
 	close(f.over)
 }
 
-// taken ends a message that needs no answer.
-func (x *exchange) taken(ctx context.Context, sent http.Header, answer *http.Response) {
+// finishAccepted ends a message that needs no answer.
+func (x *exchange) finishAccepted(ctx context.Context, sent http.Header, answer *http.Response) {
 	if answer.StatusCode >= 300 {
 		x.finish(x.refusal(ctx, sent, answer))
 		return
@@ -157,8 +157,8 @@ func (x *exchange) taken(ctx context.Context, sent http.Header, answer *http.Res
 	x.finish(nil)
 }
 
-// opened takes the session that the answer to initialize brings.
-func (r *Remote) opened(x *exchange, h http.Header) {
+// takeSession takes the session that the answer to initialize brings.
+func (r *Remote) takeSession(x *exchange, h http.Header) {
 	if x.m.Head.Method != "initialize" {
 		return
 	}
@@ -191,7 +191,7 @@ func (v *versionReader) Receive(f *transport.Frame) {
 	v.Receiver.Receive(f)
 }
 
-// refusal is what a client is told of an answer that refuses its message: the server's
+// refusal returns the client's error for an answer that refuses its message: the server's own
 // error if it sent one as a message, else a StatusError.
 func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.Response) error {
 	head, rest, _ := readHead(answer.Body)
@@ -284,7 +284,7 @@ func (r *Remote) renew(ctx context.Context, old string) error {
 	if mediaType(answer.Header) == eventStream {
 		err = x.events(asking, answer.Body, false)
 	} else {
-		err = x.single(answer)
+		err = x.deliverJSON(answer)
 	}
 	_ = answer.Body.Close() // it was read
 	if err != nil || version == "" {

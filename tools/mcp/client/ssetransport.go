@@ -15,8 +15,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// endpointWait is how long a server of the HTTP+SSE transport (2024-11-05) may take to name
-// the address for messages. It is the first thing that it says.
+// endpointWait bounds the wait for the address for messages of a server of the HTTP+SSE
+// transport (2024-11-05). It is the first event of the stream.
 const endpointWait = 10 * time.Second
 
 // mayBeSSETransport reports whether an answer to initialize is one that servers of the HTTP+SSE transport give to a POST
@@ -105,12 +105,12 @@ func (r *Remote) openOld(ctx context.Context) (*Process, error) {
 		Stdin: o, Stdout: out, Kill: o.cancel,
 		Wait: func() (Exit, error) {
 			<-o.gone
-			return Exit{Text: o.why()}, nil
+			return Exit{Text: o.endReason()}, nil
 		},
 	}, nil
 }
 
-func (o *sseStream) why() string {
+func (o *sseStream) endReason() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// maxWords bounds a line of a server's standard error that an error quotes, in bytes; maxLines is how many it quotes.
+// maxWords bounds a line of a server's standard error in an error, in bytes; maxLines bounds those lines.
 const (
 	maxWords = 200
 	maxLines = 4
@@ -80,7 +80,7 @@ func (e *stderr) end() string {
 	if e.src == nil {
 		return ""
 	}
-	timer := time.NewTimer(stuck / 4)
+	timer := time.NewTimer(stuckReadTime / 4)
 	defer timer.Stop()
 	select {
 	case <-e.done:
@@ -95,7 +95,7 @@ func (e *stderr) end() string {
 	return lastLines(e.tail)
 }
 
-// lastLines are the last lines with something in them, in one line.
+// lastLines returns the last lines with something in them, in one line.
 func lastLines(text []byte) string {
 	var lines []string
 	for len(lines) < maxLines {
@@ -111,7 +111,7 @@ func lastLines(text []byte) string {
 	return strings.Join(lines, " | ")
 }
 
-// lastLine is the last line with something in it, without control characters.
+// lastLine returns the last line with something in it, without control characters.
 func lastLine(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if n := bytes.LastIndexByte(text, '\n'); n >= 0 {

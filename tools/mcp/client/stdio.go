@@ -15,10 +15,10 @@ import (
 
 // Defaults of [StdioOptions].
 const (
-	// DefaultGrace is what a server gets to end after its standard input was closed, and
+	// DefaultGrace is the time for a server to end after its standard input was closed, and
 	// again after SIGTERM.
 	DefaultGrace = 2 * time.Second
-	// DefaultStderrRate is how many bytes per second of a server's standard error pass.
+	// DefaultStderrRate bounds the standard error of a server that passes, in bytes per second.
 	DefaultStderrRate = 64 << 10
 	// DefaultMaxFrame bounds a message that has to lie in a file before it can be passed on.
 	DefaultMaxFrame = 4 << 30
@@ -33,7 +33,7 @@ const (
 	maxOpen = 4096
 )
 
-// ErrClosed says that the connection was closed by its owner.
+// ErrClosed reports that the connection was closed by its owner.
 var ErrClosed = errors.New("the connection to the MCP server was closed")
 
 // ErrCancelled ends a request that its client took back with notifications/cancelled. It
@@ -42,7 +42,7 @@ var ErrCancelled = errors.New("the client took the request back")
 
 // StdioOptions configure [Stdio].
 type StdioOptions struct {
-	// Name is what the server is called in events and errors.
+	// Name identifies the server in events and errors.
 	Name string
 	// Launch starts the server. Required. It is called again when the server has ended.
 	Launch func(context.Context) (*Process, error)
@@ -52,12 +52,12 @@ type StdioOptions struct {
 	// second (0 means DefaultStderrRate); nil discards it.
 	Stderr     io.Writer
 	StderrRate int
-	// Timeout is how long a request may wait for its answer or a progress notification; 0
-	// means for ever.
+	// Timeout bounds the wait of a request for its answer or a progress notification; 0 means no
+	// bound.
 	Timeout time.Duration
 	// Grace is DefaultGrace when 0.
 	Grace time.Duration
-	// TempDir is where a message lies whose id stands behind its result, at most MaxFrame
+	// TempDir is the folder for a message whose id stands behind its result, at most MaxFrame
 	// bytes of it (0 means DefaultMaxFrame). "" is the system's.
 	TempDir  string
 	MaxFrame int64
@@ -70,7 +70,7 @@ type Server struct {
 	o      StdioOptions
 	ctx    context.Context
 	cancel context.CancelFunc
-	noise  *noise
+	noise  *noiseCounter
 	main   *client
 
 	mu        sync.Mutex
@@ -272,7 +272,7 @@ func (s *Server) finishAll(which func(*call) bool, err error) {
 	}
 }
 
-// drop takes a request out of the books. It tells whether it was still in them.
+// drop takes a request out of the books. It reports whether it was still in them.
 func (s *Server) drop(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

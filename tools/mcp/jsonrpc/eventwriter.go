@@ -8,13 +8,13 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sse"
 )
 
-// ReadError says that the rest of a message could not be read while it was written: what
+// ReadError reports that the rest of a message could not be read while it was written: what
 // was written of it is not whole, and the stream it went to is of no more use.
 type ReadError struct{ Err error }
 
 func (e *ReadError) Error() string { return "the message was broken off: " + e.Err.Error() }
 
-// Unwrap gives the error of the reader.
+// Unwrap returns the error of the reader.
 func (e *ReadError) Unwrap() error { return e.Err }
 
 // EventWriter writes server-sent events. It must not be used by two goroutines at once.

@@ -31,9 +31,9 @@ func (f *Finder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Head is what was found, and where the id stands, once the message was written: as [Scan]
-// has it, but for the spans, of which only those that are zero mean something. What is no
-// message is of the kind Invalid.
+// Head returns the head and the place of the id once the message was written: as [Scan]
+// returns it, but for the spans, of which only those that are zero mean something. Input that
+// is no message has the kind Invalid.
 func (f *Finder) Head() (Head, Place) {
 	h := f.head
 	switch {

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// Hold is how many bytes of a message a reader holds when nothing else is asked for.
+	// Hold is the default bound of the bytes of a message that a reader holds.
 	// The head of a tools/call result (its id, the beginning of its content) lies far
 	// within it, and it is the size of a Linux pipe: one read can fill it.
 	Hold = 64 << 10
-	// firstBuffer is what a reader begins with. Most messages are smaller, and a gateway
-	// of a thousand sessions has a thousand readers that wait.
+	// firstBuffer is the first size of a reader's buffer, in bytes. Most messages are smaller,
+	// and a gateway of a thousand sessions has a thousand readers that wait.
 	firstBuffer = 4 << 10
-	// restBuffer is what the rest of a large message is read through.
+	// restBuffer is the size of the buffer for the rest of a large message, in bytes.
 	restBuffer = 32 << 10
-	// calm is after how many small messages a grown buffer is given back.
-	calm = 64
+	// shrinkAfter is the number of small messages after which a grown buffer is given back.
+	shrinkAfter = 64
 )
 
 // LineReader reads messages of which each is a line, as MCP has it on standard streams.
@@ -89,7 +89,7 @@ func (l *LineReader) line() ([]byte, io.Reader, error) {
 	}
 }
 
-// last is what stands behind the last newline.
+// last returns the line behind the last newline.
 func (l *LineReader) last() ([]byte, io.Reader, error) {
 	line := l.buf[l.r:l.w]
 	if len(line) == 0 {
@@ -144,7 +144,7 @@ func (l *LineReader) settle() {
 	if len(l.buf) <= firstBuffer {
 		return
 	}
-	if l.small++; l.small > calm && l.w-l.r <= firstBuffer {
+	if l.small++; l.small > shrinkAfter && l.w-l.r <= firstBuffer {
 		first := make([]byte, firstBuffer)
 		l.w = copy(first, l.buf[l.r:l.w])
 		l.r, l.buf, l.restBuf, l.small = 0, first, nil, 0
@@ -203,8 +203,8 @@ func readSome(src io.Reader, p []byte) (int, error) {
 }
 
 // WriteLine writes a message as one line: line breaks within it, which JSON has only
-// between values, become spaces. rest is what follows head and may be nil. Reading rest
-// and writing are told apart by [ReadError].
+// between values, become spaces. rest follows head and may be nil. An error of reading rest
+// is a [ReadError], to tell it from one of writing.
 func WriteLine(w io.Writer, head []byte, rest io.Reader) error {
 	if rest == nil && sse.LineBreak(head) < 0 {
 		// One write, so that a line of a few bytes is one packet and is never seen in half.

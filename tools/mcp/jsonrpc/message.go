@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Kind says what a message is.
+// Kind is the kind of a message.
 type Kind uint8
 
 // The kinds.
@@ -24,7 +24,7 @@ type ID string
 // Span is a range of bytes of a message.
 type Span = rawjson.Span
 
-// Head is where the parts of a message lie that a relay goes by.
+// Head holds the parts of a message that a relay needs, and their places.
 type Head struct {
 	Kind   Kind
 	ID     ID
@@ -36,8 +36,8 @@ type Head struct {
 // MaxIDBytes bounds an id: it is kept while its request is open.
 const MaxIDBytes = 1 << 10
 
-// Scan reads the head of a whole message. A batch (an array), a message without what its
-// kind needs and text that is no JSON object are errors: they say what is missing.
+// Scan reads the head of a whole message. A batch (an array), a message without a member that
+// its kind needs and text that is no JSON object are errors, which name the missing part.
 func Scan(message []byte) (Head, error) {
 	if _, err := rawjson.Only(message); err != nil {
 		return Head{}, err

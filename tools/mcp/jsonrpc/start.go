@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Start is what the beginning of a message tells.
+// Start describes a message by its beginning.
 type Start struct {
 	// Head has the members that are whole. Its Kind is Invalid when what came does not
 	// tell, and Spans of what is not whole are zero.
@@ -58,8 +58,8 @@ func ScanStart(begin []byte) Start {
 	return s
 }
 
-// openMember is the key of the member that begins at or behind byte at, if its value has
-// begun too; opening is what stands before it.
+// openMember returns the key of the member that begins at or behind byte at, if its value has
+// begun too; opening is the byte that must stand before it.
 func openMember(begin []byte, at int, opening byte) string {
 	at = space(begin, at)
 	if at >= len(begin) || begin[at] != opening {
@@ -76,7 +76,7 @@ func openMember(begin []byte, at int, opening byte) string {
 	return string(rawjson.Unquote(nil, key.Of(begin)))
 }
 
-// space is where the white space that begins at a byte ends.
+// space returns the end of the white space that begins at byte at.
 func space(b []byte, at int) int {
 	for at < len(b) && (b[at] == ' ' || b[at] == '\n' || b[at] == '\t' || b[at] == '\r') {
 		at++
@@ -84,7 +84,7 @@ func space(b []byte, at int) int {
 	return at
 }
 
-// idOf is the id that raw is: "" when it is null, too long or no string or number of JSON.
+// idOf returns the id that raw is: "" when it is null, too long or no string or number of JSON.
 // It is held to the letter of JSON, where rawjson is lenient (00, 1e, "\q"), for an answer
 // repeats it.
 func idOf(raw []byte) ID {

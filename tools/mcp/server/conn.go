@@ -106,8 +106,8 @@ func (c *conn) message(status int, message []byte) {
 	_, _ = c.Write(message) // a client that left needs no answer
 }
 
-// accepted answers a message that needs no response.
-func (c *conn) accepted() {
+// answerAccepted answers a message that needs no response.
+func (c *conn) answerAccepted() {
 	if !c.begun {
 		c.begin(http.StatusAccepted, "", 0)
 	}

@@ -101,7 +101,7 @@ func (h *Handler) delete(c *conn, principal string) *Refusal {
 	over := s.over
 	s.mu.Unlock()
 	if over {
-		s.forgetHere()
+		s.forgetPassed()
 	}
 	return bad
 }

@@ -74,7 +74,7 @@ func orDefault[T int | int64 | time.Duration](v, d T) T {
 	return v
 }
 
-// Stats tells the counts.
+// Stats returns the counts.
 func (h *Handler) Stats() Stats {
 	h.mu.Lock()
 	sessions := len(h.sessions)
@@ -192,7 +192,7 @@ func badRequest(code int, text string) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Code: code, Text: text}
 }
 
-// refused tells the journal of a message that was not passed on.
+// refused writes an event of a message that was not passed on.
 func (h *Handler) refused(why string) {
 	if h.o.Journal != nil {
 		h.o.Journal.Append(journal.ToolRefused{Server: h.o.Name, Why: why})

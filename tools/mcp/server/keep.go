@@ -4,9 +4,9 @@ package server
 // function holds the session's mutex.
 
 const (
-	// maxEnded is how many ended streams of a session are kept for a client that comes back.
+	// maxEnded bounds the ended streams of a session that are kept for a client that comes back.
 	maxEnded = 32
-	// maxUnread is how many events wait for a client that has no stream open yet.
+	// maxUnread bounds the events that wait for a client that has no stream open yet.
 	maxUnread = 64
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// wellKnown is where a server tells how to get access to it (RFC 9728, 3).
+// wellKnown is the path of the document that describes how to get access to a server (RFC 9728, 3).
 const wellKnown = "/.well-known/oauth-protected-resource"
 
 // maxMetadata bounds that document in bytes; real ones have a few hundred.
@@ -49,7 +49,7 @@ func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func
 			c.refuse(&Refusal{Status: http.StatusNotFound, Text: "the server has no OAuth protected resource metadata"}, "")
 			return
 		}
-		if err == nil && isOf(document, upstream) {
+		if err == nil && describesServer(document, upstream) {
 			document, err = rawjson.Set(document, "resource", rawjson.Quote(nil, resource(r)))
 		}
 		if err != nil {
@@ -60,9 +60,9 @@ func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func
 	})
 }
 
-// isOf says that the document is of the server at upstream as clients check that: the same
+// describesServer reports whether the document is of the server at upstream as clients check that: the same
 // origin, and a path that the server's begins with.
-func isOf(document []byte, upstream *url.URL) bool {
+func describesServer(document []byte, upstream *url.URL) bool {
 	text, ok := rawjson.Text(document, "resource")
 	if !ok {
 		return false

@@ -11,7 +11,7 @@ import (
 const (
 	// headerParam begins the names of headers that repeat an argument of a tool.
 	headerParam = "Mcp-Param-"
-	// maxNested is how deep in a schema arguments are looked for.
+	// maxNested bounds the depth in a schema to which arguments are looked for.
 	maxNested = 32
 )
 

@@ -19,8 +19,8 @@ const (
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 )
 
-// isModernVersion tells whether a text is a version of the sessionless version. A text
-// that is no date is no version of any protocol version.
+// isModernVersion reports whether version is a protocol version without sessions, 2026-07-28 or later.
+// Text that is no date is none.
 func isModernVersion(version string) bool {
 	return isDate(version) && version >= firstModern
 }
@@ -41,8 +41,8 @@ func isDate(s string) bool {
 	return true
 }
 
-// isModern tells the protocol version of a message by how it opens: a version for each request, in its
-// header or its _meta, is modern.
+// isModern reports whether a message is of a protocol version without sessions: it carries its version
+// in its header or its _meta.
 func isModern(header http.Header, message []byte, head jsonrpc.Head) bool {
 	if isModernVersion(header.Get(headerVersion)) {
 		return true
@@ -143,7 +143,7 @@ func decodeName(value string) (string, bool) {
 	return value, true
 }
 
-// modernStatus is the HTTP status that goes with an error of a modern server.
+// modernStatus returns the HTTP status that goes with an error of a modern server.
 func modernStatus(code int64) int {
 	switch code {
 	case jsonrpc.CodeMethod:

@@ -14,7 +14,7 @@ import (
 const (
 	// DefaultMaxSessions bounds sessions and, beside them, the connections for clients without one.
 	DefaultMaxSessions = 1000
-	// DefaultIdle is how long a session without an open request or stream is kept: agents
+	// DefaultIdle is the time that a session without an open request or stream is kept: agents
 	// pause for as long as their users do.
 	DefaultIdle = 30 * time.Minute
 	// DefaultMaxMessage bounds a message of a client in bytes; it is held whole.
@@ -31,25 +31,25 @@ const (
 	// DefaultKeepAlive is the pause after which a silent stream gets a comment. Proxies and
 	// clients give up on silent connections after 30 s to 60 s.
 	DefaultKeepAlive = 15 * time.Second
-	// DefaultWriteTimeout is how long a client may take nothing of what is written to it.
+	// DefaultWriteTimeout bounds the time in which a client reads nothing of a pending write.
 	DefaultWriteTimeout = 30 * time.Second
-	// DefaultReadTimeout is how long the body of a request may take.
+	// DefaultReadTimeout bounds the reading of a request's body.
 	DefaultReadTimeout = 60 * time.Second
 )
 
-// Opening is what a connection to a server is asked for with.
+// Opening describes the client for which a connection to a server is opened.
 type Opening struct {
-	// Message is what the client sends first; zero when it begins with GET or DELETE.
+	// Message is the client's first message; zero when it begins with GET or DELETE.
 	Message transport.Message
 	// Header is of the client's HTTP request.
 	Header http.Header
-	// Principal is what [Options.Principal] said.
+	// Principal is the result of [Options.Principal].
 	Principal string
-	// Modern says that the client speaks MCP 2026-07-28 or later: there is no session. The
+	// Modern is set when the client speaks MCP 2026-07-28 or later: there is no session. The
 	// Session is then used for all of the principal's modern requests, whose ids may repeat:
 	// the Receiver tells them apart, as does an id of the peer's own upstream.
 	Modern bool
-	// Begins says that Message is initialize, which begins a session. When neither Modern
+	// Begins is set when Message is initialize, which begins a session. When neither Modern
 	// nor Begins is set the client goes on with a session that is not known here: it can
 	// only be the server's own (Passed), else Open returns ErrNoSession.
 	Begins bool
@@ -61,20 +61,20 @@ type Opening struct {
 type Session struct {
 	// Peer gets the client's messages. It is closed when the session ends.
 	Peer transport.Peer
-	// Passed says that the server speaks streamable HTTP itself, in the client's protocol version: its
+	// Passed is set when the server speaks streamable HTTP itself, in the client's protocol version: its
 	// status, headers, session ids and event ids reach the client unchanged, GET and DELETE
 	// reach the server ([transport.Ender]). Otherwise session and event ids are made here.
 	Passed bool
-	// Headers says that the Peer is to know the headers of the client's requests although the
+	// Headers is set when the Peer is to know the headers of the client's requests although the
 	// session is not passed: tools of this process that act with their client's credentials.
 	Headers bool
 }
 
-// ErrNoSession says that there is no such session: the client gets 404, which tells it to
+// ErrNoSession reports that there is no such session: the client gets 404, which tells it to
 // begin anew.
 var ErrNoSession = errors.New("there is no such session; begin a new one with initialize")
 
-// Refusal is an error of Open or Principal that says what the client gets to see.
+// Refusal is an error of Open or Principal that carries the answer to the client.
 type Refusal struct {
 	Status int         // of the HTTP answer
 	Code   int         // of the JSON-RPC error
@@ -93,7 +93,7 @@ type Options struct {
 	// it returns may begin to do so at the first message. ctx is of the client's request,
 	// so the Session must not depend on it. A [Refusal] tells the client why not.
 	Open func(ctx context.Context, o Opening) (Session, error)
-	// Principal says who sent a request: a digest, never a credential; nil: everybody is "".
+	// Principal names the sender of a request: a digest, never a credential; nil: everybody is "".
 	// An error that is no Refusal is answered with 401.
 	Principal func(*http.Request) (string, error)
 
@@ -133,7 +133,7 @@ type StdioOptions struct {
 	MaxMessage int64
 	// MaxOpen bounds the requests that wait for an answer (DefaultMaxOpen).
 	MaxOpen int
-	// Grace is how long open requests may go on after the client closed its end (2 s).
+	// Grace bounds the time for open requests after the client closed its end; 0 means 2 s.
 	Grace time.Duration
 	// Principal is put into every message.
 	Principal string

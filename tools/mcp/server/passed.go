@@ -20,7 +20,7 @@ func ended(err error) error {
 	return err
 }
 
-// isEvents says that an answer is a stream of events.
+// isEvents reports whether an answer is a stream of events.
 func isEvents(header http.Header) bool {
 	name, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	return err == nil && name == eventStream
@@ -75,14 +75,14 @@ func (st *stream) headers(c *conn) int {
 	return a.Status
 }
 
-// opened looks at how a server answered, for the ids of its sessions.
-func (s *session) opened(st *stream, a transport.Answer) {
+// takeAnswer looks at how a server answered, for the ids of its sessions.
+func (s *session) takeAnswer(st *stream, a transport.Answer) {
 	if !s.Passed || s.modern {
 		return
 	}
 	switch id := a.Header.Get(headerSession); {
 	case a.Status == http.StatusNotFound && s.id != "" && st.known:
-		s.forgetHere()
+		s.forgetPassed()
 	case a.Status >= 300:
 	case st.method == http.MethodDelete:
 		s.mu.Lock()
@@ -95,8 +95,8 @@ func (s *session) opened(st *stream, a transport.Answer) {
 	}
 }
 
-// forgetHere makes a passed session unknown; it ends when the last request that uses it does.
-func (s *session) forgetHere() {
+// forgetPassed makes a passed session unknown; it ends when the last request that uses it does.
+func (s *session) forgetPassed() {
 	s.h.mu.Lock()
 	s.h.forget(s)
 	s.h.mu.Unlock()

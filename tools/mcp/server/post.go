@@ -16,11 +16,11 @@ import (
 // client and a server may agree on it.
 var legacyVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-// cancelGrace is how long the answer to a request that its client took back may still come:
+// cancelGrace bounds the wait for the answer to a request that its client cancelled:
 // it may have been under way.
 const cancelGrace = 2 * time.Second
 
-// errFailed is what a request gets whose peer panicked.
+// errFailed is the answer to a request whose peer panicked.
 var errFailed = errors.New("the gateway failed at this request; try it again")
 
 // post takes a message of a client.
@@ -86,8 +86,8 @@ func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc
 		return badRequest(jsonrpc.CodeInvalidRequest, "clients send no responses in this version of MCP")
 	}
 	if !s.Passed && head.Method == "notifications/cancelled" {
-		// Closing the answer is what cancels; an id names requests of other clients as well.
-		c.accepted()
+		// The client cancels by closing the answer; an id names requests of other clients as well.
+		c.answerAccepted()
 		return nil
 	}
 	return s.pass(c, raw, head, &stream{})
@@ -180,7 +180,7 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 		}()
 		s.Peer.Send(ctx, m, st)
 		sent = true
-		c.accepted()
+		c.answerAccepted()
 		return nil
 	}
 	s.h.background(func() {

@@ -30,7 +30,7 @@ const (
 // maxSessionID bounds the ids of sessions of servers that are remembered.
 const maxSessionID = 1 << 10
 
-// accepts tells which of the two forms of an answer a client takes. No Accept header takes
+// accepts reports which of the two forms of an answer a client takes. No Accept header takes
 // anything (RFC 9110, 12.5.1).
 func accepts(header http.Header) (json, events bool) {
 	values := header.Values("Accept")
@@ -53,7 +53,7 @@ func accepts(header http.Header) (json, events bool) {
 	return json, events
 }
 
-// isJSON tells whether a body is said to be JSON in UTF-8, the only encoding of MCP.
+// isJSON reports whether a body is said to be JSON in UTF-8, the only encoding of MCP.
 func isJSON(contentType string) bool {
 	name, params, err := mime.ParseMediaType(contentType)
 	charset := strings.ToLower(params["charset"])

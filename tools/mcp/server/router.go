@@ -45,11 +45,11 @@ func (r router) Receive(f *transport.Frame) {
 	})
 }
 
-// pick finds the stream for a message of the server. Standard streams do not say which
-// request of the client a request or a log line of the server belongs to. When only one is
+// pick finds the stream for a message of the server. Standard streams do not name the request
+// of the client that a request or a log line of the server belongs to. When only one is
 // open it is that one. Otherwise it is the listening stream, and when the client has none
-// open the newest that takes events. What concerns no request goes to the listening stream
-// first.
+// open the newest that takes events. A message that concerns no request goes to the listening
+// stream first.
 func (s *session) pick(head jsonrpc.Head) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 	pause := time.NewTimer(c.h.o.KeepAlive)
 	defer pause.Stop()
 	for {
-		w := st.next1(rd)
+		w := st.nextStep(rd)
 		var err error
 		switch {
 		case w.stop:
@@ -31,7 +31,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 			return
 		case w.big != nil:
 			err = st.write(c, &w.big.event, w.big, takesJSON)
-			st.handed(w.big, rd, err)
+			st.handBack(w.big, rd, err)
 		case w.event != nil:
 			err = st.write(c, w.event, nil, takesJSON)
 			st.read(rd, c, err)
@@ -70,14 +70,14 @@ func (st *stream) serve(c *conn, rd *reader) {
 	}
 }
 
-// step is what is to be done next for a reader.
+// step is the next step of a reader.
 type step struct {
 	event            *event
 	big              *handoff
 	begin, end, stop bool
 }
 
-func (st *stream) next1(rd *reader) step {
+func (st *stream) nextStep(rd *reader) step {
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +107,8 @@ func (st *stream) read(rd *reader, c *conn, err error) {
 	}
 }
 
-// handed gives the message back to the one that brought it.
-func (st *stream) handed(big *handoff, rd *reader, err error) {
+// handBack gives the message back to the one that brought it.
+func (st *stream) handBack(big *handoff, rd *reader, err error) {
 	s := st.s
 	s.mu.Lock()
 	if st.big == big {
@@ -153,7 +153,7 @@ func (st *stream) leave(rd *reader) {
 func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error {
 	if big != nil && big.rest != nil && ev.response && st.ask != "" {
 		// Seen before anything is sent: one that breaks off soon can still be told as such.
-		if err := big.ahead(); err != nil {
+		if err := big.readHead(); err != nil {
 			ev = &event{response: true, code: jsonrpc.CodeInternal, data: jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal,
 				fmt.Sprintf("the answer was broken off: %v; call again", err), nil)}
 			big = &handoff{}
@@ -184,15 +184,15 @@ func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error 
 	return c.sse.Write(fields, ev.data, nil)
 }
 
-// demandsEvents says that a passed server answers with events: its ids and pauses matter.
+// demandsEvents reports whether a passed server answers with events: its ids and pauses matter.
 func (st *stream) demandsEvents() bool {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	return st.answer != nil && st.s.Passed && isEvents(st.answer.Header)
 }
 
-// ahead reads the beginning of the rest; an error says that the message ends there, broken.
-func (b *handoff) ahead() error {
+// readHead reads the beginning of the rest; an error says that the message ends there, broken.
+func (b *handoff) readHead() error {
 	buffer, n := make([]byte, 32<<10), 0
 	for empty := 0; n < len(buffer); {
 		m, err := b.rest.Read(buffer[n:])
@@ -307,7 +307,7 @@ func (st *stream) finish(c *conn) {
 		c.begin(status, contentType, int64(len(a.Body)))
 		_, _ = c.Write(a.Body)
 	case a != nil && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden):
-		// The client's credential is what is wrong: it must see so to get another.
+		// The client's credential is at fault: it must see the challenge to get another.
 		for _, value := range a.Header.Values("WWW-Authenticate") {
 			c.w.Header().Add("WWW-Authenticate", st.s.h.challenge(c.r, value))
 		}
@@ -315,7 +315,7 @@ func (st *stream) finish(c *conn) {
 	case s.Passed && err != nil:
 		c.message(http.StatusBadGateway, failed())
 	case st.ask == "":
-		c.accepted()
+		c.answerAccepted()
 	default:
 		c.message(http.StatusOK, failed())
 	}

@@ -59,7 +59,7 @@ func (h *Handler) newSession(way Session, principal string, modern bool) *sessio
 	return s
 }
 
-// find gives a session to a request, which must release it.
+// find returns the session of a request; the caller must release it.
 func (h *Handler) find(principal, id string, modern bool) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()

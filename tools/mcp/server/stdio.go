@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// DefaultGrace is how long requests may go on after their client closed its end.
+// DefaultGrace bounds the time for open requests after their client closed its end.
 const DefaultGrace = 2 * time.Second
 
 // stdio is one client on a pair of streams.
@@ -46,7 +46,7 @@ type call struct {
 }
 
 // Stdio serves one client, one message per line, until it closes in, ctx ends or out breaks.
-// It closes p. The error says what went wrong with the streams; a client that leaves is none.
+// It closes p. The error is a failure of the streams; a client that leaves is none.
 //
 // Messages reach p in their order. What comes back is written as whole lines, one at a
 // time; a large message is streamed to out while the others wait for it. A message that

@@ -116,7 +116,7 @@ func headOf(f *transport.Frame) jsonrpc.Head {
 func (st *stream) Open(a transport.Answer) {
 	st.s.h.safely(func() {
 		a.Header = a.Header.Clone()
-		st.s.opened(st, a)
+		st.s.takeAnswer(st, a)
 		st.s.mu.Lock()
 		if st.answer == nil {
 			st.answer = &a
@@ -233,7 +233,7 @@ func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 	}
 }
 
-// peerHold is what of a large message is gathered for a client that is away, in bytes.
+// peerHold bounds the part of a large message that is gathered for a client that is away, in bytes.
 const peerHold = 64 << 10
 
 func errorCode(message []byte, head jsonrpc.Head) int64 {

@@ -1,4 +1,4 @@
-// Package transport is what the parts of the tools plane say to one another: a client's
+// Package transport defines the messages between the parts of the tools plane: a client's
 // message on its way to an MCP server, and the frames that come back for it.
 //
 //	MCP client ──► server ──► gateway ──► bridge ──► client ──► MCP server
@@ -17,6 +17,6 @@
 // # Concurrency
 //
 // A Peer may be called by many goroutines. The calls of one Receiver never overlap, and
-// Done is the last of them. Receive may take its time: it is how a slow client slows the
+// Done is the last of them. Receive may take its time: so a slow client slows the
 // server down, so what must go on meanwhile must not wait for it.
 package transport

@@ -16,14 +16,14 @@ type Message struct {
 	// Raw is the message as the client wrote it, without framing. It must not be changed;
 	// whoever edits makes a new one.
 	Raw []byte
-	// Head is where its parts lie in Raw.
+	// Head holds the places of its parts in Raw.
 	Head jsonrpc.Head
 	// Header is of the HTTP request that brought it; nil over standard streams.
 	Header http.Header
 	// Principal names who sends it: equal for the same client across sessions, a digest
 	// and never a credential. Handles to results belong to it.
 	Principal string
-	// MaxText is how many bytes of text its sender takes in one result: whoever pages by itself goes by it. 0 is not known,
+	// MaxText bounds the text that its sender takes in one result; whoever pages by itself goes by it. 0 is not known,
 	// below 0 has no bound.
 	MaxText limit.Bytes
 }
@@ -43,15 +43,15 @@ type Frame struct {
 	// says that the message was broken off there. What is not read is skipped.
 	Rest  io.Reader
 	Event Event
-	// Paged says that the result is a page of its tool's own making, within Message.MaxText where that can be: it is not paged
+	// Paged is set when the result is a page of its tool's own making, within Message.MaxText where that can be: it is not paged
 	// once more.
 	Paged bool
 }
 
-// Whole says that Head is all of the message.
+// Whole reports whether Head is all of the message.
 func (f *Frame) Whole() bool { return f.Rest == nil }
 
-// Bare says that this is an event's fields without a message.
+// Bare reports whether this is an event's fields without a message.
 func (f *Frame) Bare() bool { return len(f.Head) == 0 && f.Rest == nil }
 
 // Reader reads the message from its beginning.
@@ -62,7 +62,7 @@ func (f *Frame) Reader() io.Reader {
 	return io.MultiReader(newBytes(f.Head), f.Rest)
 }
 
-// ErrTooLarge says that a message that must be held whole is larger than that may be.
+// ErrTooLarge reports that a message that must be held whole is larger than that may be.
 var ErrTooLarge = errors.New("the message is too large to be held in memory")
 
 // ReadAll makes the frame whole, up to max bytes in all; beyond it returns ErrTooLarge and
@@ -84,11 +84,11 @@ func (f *Frame) ReadAll(max int64) error {
 	return nil
 }
 
-// Answer is what an HTTP server says before and beside messages.
+// Answer is the part of an HTTP server's answer before and beside its messages.
 type Answer struct {
 	Status int
 	Header http.Header
-	// Body is what it sent where no message was to be expected or none could be read: an
+	// Body is the body of an answer where no message was expected or none could be read: an
 	// error page, nothing. At most 64 KiB.
 	Body []byte
 }
@@ -124,7 +124,7 @@ type Peer interface {
 // HTTP server by DELETE. A Peer that stands between passes it on if its next one is an Ender.
 type Ender interface {
 	// End asks the server to end the session that header, of the client's own HTTP request,
-	// names. Open tells what it answered; no frame comes.
+	// names. Open gets the server's answer; no frame comes.
 	End(ctx context.Context, header http.Header, to Receiver)
 }
 

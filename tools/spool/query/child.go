@@ -20,7 +20,7 @@ import (
 // maxOrder bounds the line that the parent sends: the query, escaped, and a path.
 const maxOrder = 8 * MaxQuery
 
-// Main is the child: it reads an order and a document from its standard input, writes the
+// Main runs the child: it reads an order and a document from its standard input, writes the
 // values to standard output and a report to standard error, and returns the exit status.
 func Main() int {
 	// Before anything else: from here on the process can neither open nor write a file.
@@ -49,7 +49,7 @@ func Main() int {
 		})
 	}
 	go watch(o.Memory, func() {
-		say(report{Kind: Memory, Text: tooMuch(limit.Bytes(o.Memory)).Text, Offset: -1})
+		say(report{Kind: Memory, Text: memoryError(limit.Bytes(o.Memory)).Text, Offset: -1})
 		os.Exit(3)
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
@@ -91,7 +91,7 @@ func watch(memory int64, exceeded func()) {
 	}
 }
 
-// answer runs one order and says what came of it.
+// answer runs one order and reports its outcome.
 func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report) {
 	r.Offset = -1
 	defer func() {
@@ -114,7 +114,7 @@ func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report
 	var input any
 	if p.items {
 		p.stream.in = bufio.NewReaderSize(io.LimitReader(in, o.Size), 64<<10)
-	} else if input, err = whole(o, in); err != nil {
+	} else if input, err = runWhole(o, in); err != nil {
 		return fail(err)
 	}
 	w := &values{out: out, room: o.MaxBytes}
@@ -136,8 +136,8 @@ func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report
 	return r
 }
 
-// whole reads the document and makes its value.
-func whole(o order, in io.Reader) (any, error) {
+// runWhole reads the document and makes its value.
+func runWhole(o order, in io.Reader) (any, error) {
 	document := make([]byte, o.Size)
 	if n, err := io.ReadFull(in, document); err != nil {
 		return nil, failf(Document, "only %d of %d bytes of the result could be read: %v", n, o.Size, err)

@@ -34,7 +34,7 @@
 //
 // and gives the same as it would over the whole (the members of an object in their own
 // order, not by key). Items over [ItemBytes] are left out and
-// counted. Any other query over a large document is an error that says how to write it.
+// counted. Any other query over a large document is an error that shows how to write it.
 //
 // # What to expect
 //

@@ -16,12 +16,12 @@ import (
 // prepared is a query that can be run.
 type prepared struct {
 	code *gojq.Code
-	// items says that it runs over stream and not over the whole document.
+	// items is set when it runs over stream and not over the whole document.
 	items  bool
 	stream *stream
 }
 
-// itemsFunction is what the path to the main array becomes in a query that goes item by item.
+// itemsFunction replaces the path to the main array in a query that goes item by item.
 const itemsFunction = "plimsoll_items"
 
 // byItems is the size from which a query that can go item by item does: below it, taking
@@ -52,7 +52,7 @@ func prepare(o order) (prepared, error) {
 	return p, nil
 }
 
-// large says how to write a query over a large document.
+// large returns the error that shows how to write a query over a large document.
 func large(o order, cut bool) *Error {
 	at := "."
 	for _, key := range o.Path {
@@ -75,7 +75,7 @@ func large(o order, cut bool) *Error {
 		why, each, each, each, each, each, ItemBytes)
 }
 
-// syntax gives the error of a query that cannot be run, with the place where that is known.
+// syntax returns the error of a query that cannot be run, with the place where that is known.
 func syntax(query string, err error) *Error {
 	e := failf(Syntax, "the query is not valid jq: %v", err)
 	if p, ok := errors.AsType[*gojq.ParseError](err); ok {

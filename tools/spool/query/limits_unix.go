@@ -19,7 +19,7 @@ func confine() (mapped int64) {
 	return mapped
 }
 
-// reserve is what the runtime maps at its start and hardly touches, in bytes: a program
+// reserve is the memory that the runtime maps at its start and hardly touches, in bytes: a program
 // that does nothing has 70 MiB of data and 1 MiB in memory. The watchdog counts without it.
 const reserve = 72 << 20
 

@@ -30,7 +30,7 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	if len(r.Command) == 0 {
 		return Answer{}, errors.New("query: no command that starts the child")
 	}
-	if err := turn(ctx, r.Timeout); err != nil {
+	if err := awaitSlot(ctx, r.Timeout); err != nil {
 		return Answer{}, err
 	}
 	defer func() { <-turns }()
@@ -58,8 +58,8 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	return read(r, out, report, err, timed.Err() != nil)
 }
 
-// turn waits until a child may be started.
-func turn(ctx context.Context, longest time.Duration) error {
+// awaitSlot waits until a child may be started.
+func awaitSlot(ctx context.Context, longest time.Duration) error {
 	timer := time.NewTimer(longest)
 	defer timer.Stop()
 	select {
@@ -112,9 +112,9 @@ func read(r Request, out, said *head, failed error, late bool) (Answer, error) {
 	case strings.Contains(complaint, "fatal error"), strings.HasPrefix(complaint, "SIG"), complaint == "" && status == "exit status 2":
 		// The runtime found no memory. Often it says so, at times it stumbles over the
 		// missing piece, or cannot even say that.
-		return answer, tooMuch(r.Memory)
+		return answer, memoryError(r.Memory)
 	case strings.HasPrefix(status, "signal: killed"):
-		return answer, tooMuch(r.Memory) // by the kernel: nobody else knows it
+		return answer, memoryError(r.Memory) // by the kernel: nobody else knows it
 	}
 	return answer, fmt.Errorf("query: the process that runs queries ended without an answer: %w", cmp.Or(failed, errors.New("it wrote no report")))
 }
@@ -123,6 +123,6 @@ func tooLong(timeout time.Duration) *Error {
 	return failf(Time, "the query took longer than %s and was stopped: make it end sooner (no endless recursion, `first(…)` or `limit(20; …)` around it), or use result_search", timeout)
 }
 
-func tooMuch(memory limit.Bytes) *Error {
+func memoryError(memory limit.Bytes) *Error {
 	return failf(Memory, "the query needed more than %s of memory and was stopped: select before collecting, go item by item (`.[] | select(…)`), do not build large strings or arrays", memory.Human())
 }

@@ -19,10 +19,10 @@ const (
 	WholeBytes = 16 << 20
 	// ItemBytes is the largest item of a document beyond WholeBytes.
 	ItemBytes = 4 << 20
-	// Running is how many children live at once in one program: each may use its whole
+	// Running bounds the children that live at once in one program: each may use its whole
 	// memory.
 	Running = 2
-	// Grace is what the child gets beyond its time to say what it has; then it is killed.
+	// Grace is the child's time beyond its deadline to report what it has; then it is killed.
 	Grace = time.Second
 )
 
@@ -35,7 +35,7 @@ const (
 	LeastMemory = 64 * limit.MiB
 )
 
-// Shape says what the document is.
+// Shape is the form of the document.
 type Shape uint8
 
 // The shapes.
@@ -53,7 +53,7 @@ type Request struct {
 	Document io.Reader
 	Size     int64 // of the document in bytes
 	Shape    Shape
-	// Broken says that the document ends in the middle. Then it is looked at item by item,
+	// Broken is set when the document ends in the middle. Then it is looked at item by item,
 	// and what came is all there is.
 	Broken bool
 	// Path leads by object keys to the main array or object of a JSON document, whose
@@ -71,22 +71,22 @@ type Request struct {
 	Command []string
 }
 
-// Answer is what a query gave.
+// Answer is the result of a query.
 type Answer struct {
 	// Output holds the values, one to a line, as JSON.
 	Output []byte
 	Values int64 // in Output, whole ones
-	// Cut says that there was more than MaxBytes. A value that did not fit is left out,
+	// Cut is set when there was more than MaxBytes. A value that did not fit is left out,
 	// unless it is the first: that one is cut.
 	Cut bool
-	// Items is how many items were looked at, where the query went item by item; else 0.
+	// Items counts the items that were read, where the query went item by item; else 0.
 	Items int64
 	// Skipped counts those that were left out for their size; the first was number
 	// FirstSkipped, counted from 1.
 	Skipped, FirstSkipped int64
 }
 
-// Kind says what went wrong.
+// Kind is the kind of an error.
 type Kind string
 
 // The kinds of errors.
@@ -105,7 +105,7 @@ const (
 type Error struct {
 	Kind Kind
 	Text string
-	// Offset is where in the query it was seen, in bytes; -1 when there is no such place.
+	// Offset is the place in the query, in bytes; -1 when there is no such place.
 	Offset int
 }
 
@@ -115,7 +115,7 @@ func failf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...), Offset: -1}
 }
 
-// order is what the parent tells the child, as one line of JSON before the document.
+// order is the parent's instruction to the child, one line of JSON before the document.
 type order struct {
 	Query    string   `json:"query"`
 	Size     int64    `json:"size"`
@@ -127,7 +127,7 @@ type order struct {
 	Memory   int64    `json:"memory"`
 }
 
-// report is what the child tells in the end, as one line of JSON on its standard error.
+// report is the child's outcome, one line of JSON on its standard error in the end.
 type report struct {
 	Kind         Kind   `json:"kind,omitempty"`
 	Text         string `json:"text,omitempty"`

@@ -60,7 +60,7 @@ func (r rewriter) query(q *gojq.Query) bool {
 	return r.query(q.Left)
 }
 
-// steps tells whether a query is nothing but a beginning of the path, and what remains.
+// steps reports whether a query is nothing but a beginning of the path, and what remains.
 func (r rewriter) steps(q *gojq.Query) (rest []string, ok bool) {
 	if q.Term == nil || len(q.FuncDefs) > 0 {
 		return nil, false
@@ -120,7 +120,7 @@ func (r rewriter) term(t *gojq.Term) bool {
 	switch t.Type {
 	case gojq.TermTypeIdentity, gojq.TermTypeIndex:
 		rest, suffixes, ok := r.walk(t)
-		if !ok || len(rest) > 0 || len(suffixes) == 0 || !suffixes[0].Iter || !closed(suffixes) {
+		if !ok || len(rest) > 0 || len(suffixes) == 0 || !suffixes[0].Iter || !ignoresInput(suffixes) {
 			return false
 		}
 		suffixes = suffixes[1:]
@@ -130,7 +130,7 @@ func (r rewriter) term(t *gojq.Term) bool {
 		*t = gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: itemsFunction}, SuffixList: suffixes}
 		return true
 	}
-	if !closed(t.SuffixList) {
+	if !ignoresInput(t.SuffixList) {
 		return false
 	}
 	switch t.Type {
@@ -174,9 +174,9 @@ func (r rewriter) call(t *gojq.Term) bool {
 	return r.query(f.Args[g.items])
 }
 
-// closed tells that what stands behind a term does not look at the term's own input: an
+// ignoresInput reports whether the suffixes of a term do not look at the term's own input: an
 // index in brackets does, unless it is a constant.
-func closed(suffixes []*gojq.Suffix) bool {
+func ignoresInput(suffixes []*gojq.Suffix) bool {
 	for _, s := range suffixes {
 		i := s.Index
 		if i == nil {
@@ -189,7 +189,7 @@ func closed(suffixes []*gojq.Suffix) bool {
 	return true
 }
 
-// constant tells that a query gives the same single value whatever its input is.
+// constant reports whether a query gives the same single value whatever its input is.
 func constant(q *gojq.Query) bool {
 	if q == nil || q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 {
 		return false

@@ -16,7 +16,7 @@ type stream struct {
 	path  []string
 	shape Shape
 	limit int // of one item, in bytes
-	// broken says that the document's end in the middle is no news.
+	// broken is set when the document's end in the middle is no news.
 	broken bool
 
 	begun, object, ended bool
@@ -116,8 +116,8 @@ func (s *stream) line() (bool, error) {
 
 var errEnd = errors.New("the document ends in the middle")
 
-// must turns the end of the document into an error: it is not its end yet.
-func must(err error) error {
+// unexpectedEnd turns io.EOF into an error: the document must go on here.
+func unexpectedEnd(err error) error {
 	if err == io.EOF {
 		return errEnd
 	}
@@ -129,7 +129,7 @@ func (s *stream) peek() (byte, error) {
 	for {
 		c, err := s.in.ReadByte()
 		if err != nil {
-			return 0, must(err)
+			return 0, unexpectedEnd(err)
 		}
 		switch c {
 		case ' ', '\t', '\n', '\r':
@@ -159,7 +159,7 @@ func (s *stream) descend() error {
 		s.take()
 		for first := true; ; first = false {
 			if first {
-				err = s.opened('}')
+				err = s.enter('}')
 			} else {
 				err = s.separatorOf('}')
 			}
@@ -190,7 +190,7 @@ func (s *stream) descend() error {
 	}
 	s.object = c == '{'
 	s.take()
-	return s.opened(s.closing())
+	return s.enter(s.closing())
 }
 
 func (s *stream) closing() byte {
@@ -200,8 +200,8 @@ func (s *stream) closing() byte {
 	return ']'
 }
 
-// opened returns io.EOF when the container ends right behind its beginning.
-func (s *stream) opened(closing byte) error {
+// enter returns io.EOF when the container ends right behind its beginning.
+func (s *stream) enter(closing byte) error {
 	c, err := s.peek()
 	if err == nil && c == closing {
 		return io.EOF
@@ -270,7 +270,7 @@ func (s *stream) capture(limit int) (bool, error) {
 		// A value's bytes are taken in pieces of what is buffered, up to where it ends.
 		if s.in.Buffered() == 0 {
 			if _, err := s.in.Peek(1); err != nil {
-				return false, must(err)
+				return false, unexpectedEnd(err)
 			}
 		}
 		piece, _ := s.in.Peek(s.in.Buffered())

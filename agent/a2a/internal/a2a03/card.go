@@ -53,7 +53,7 @@ type bothSkill struct {
 	Security []security `json:"security,omitempty"`
 }
 
-// Card is the JSON of a card of 1.0 with the members of 0.3 beside it. One of its interfaces has to be of 0.3.
+// Card returns the JSON of a card of 1.0 with the members of 0.3 beside it. One of its interfaces has to be of 0.3.
 func Card(card *sdk.AgentCard) ([]byte, error) {
 	out := bothCard{
 		InputModes: card.DefaultInputModes, OutputModes: card.DefaultOutputModes, Description: card.Description,

@@ -153,7 +153,7 @@ func oldTask(t *sdk.Task) *task {
 	return out
 }
 
-// oldEvent is an event, a task or a message as 0.3 has it; nil of nothing.
+// oldEvent returns an event, a task or a message as 0.3 has it; nil of nothing.
 func oldEvent(event sdk.Event) any {
 	switch e := event.(type) {
 	case *sdk.Message:
@@ -175,7 +175,7 @@ func oldEvent(event sdk.Event) any {
 	return nil
 }
 
-// Task is what a push notification of 0.3 tells: the task, or of an update only the state of its task.
+// Task returns the object for a push notification of 0.3: the task, or of an update only the state of its task.
 func Task(event sdk.Event) any {
 	update, ok := event.(*sdk.TaskStatusUpdateEvent)
 	if !ok {

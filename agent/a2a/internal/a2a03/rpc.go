@@ -29,7 +29,7 @@ func RPC(o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req rpcRequest
 		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-			answerRPC(w, rpcAnswer{Error: wireerror.RPC(misread(err))})
+			answerRPC(w, rpcAnswer{Error: wireerror.RPC(parseError(err))})
 			return
 		}
 		failed := func(err error) rpcAnswer { return rpcAnswer{ID: req.ID, Error: wireerror.RPC(err)} }
@@ -66,7 +66,7 @@ func answerRPC(w http.ResponseWriter, a rpcAnswer) {
 // events are those of a method that streams; nil of others.
 func (o *Options) events(ctx context.Context, req *rpcRequest) iter.Seq2[sdk.Event, error] {
 	refused := func(err error) iter.Seq2[sdk.Event, error] {
-		return func(yield func(sdk.Event, error) bool) { yield(nil, misread(err)) }
+		return func(yield func(sdk.Event, error) bool) { yield(nil, parseError(err)) }
 	}
 	switch req.Method {
 	case "message/stream":
@@ -89,7 +89,7 @@ func (o *Options) events(ctx context.Context, req *rpcRequest) iter.Seq2[sdk.Eve
 func (o *Options) call(ctx context.Context, req *rpcRequest) (any, error) {
 	read := func(v any) error {
 		if err := json.Unmarshal(req.Params, v); err != nil {
-			return misread(err)
+			return parseError(err)
 		}
 		return nil
 	}

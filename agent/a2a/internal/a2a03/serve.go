@@ -13,7 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 )
 
-// Options say how calls are served.
+// Options configure the serving of calls.
 type Options struct {
 	Handler a2asrv.RequestHandler
 	// KeepAlive is the time between comments on a stream on which nothing happens.
@@ -22,8 +22,8 @@ type Options struct {
 	Panicked func(caught any) error
 }
 
-// misread is the error of a request whose JSON is not what it has to be.
-func misread(err error) error {
+// parseError returns the error of a request whose JSON is not what it has to be.
+func parseError(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if e.Field == "" {
 			return fmt.Errorf("%w: it is %s, which is no object with the parameters", sdk.ErrInvalidParams, e.Value)

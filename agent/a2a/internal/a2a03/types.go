@@ -8,7 +8,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// Version is what the card says.
+// Version is the protocol version in the card.
 const Version sdk.ProtocolVersion = "0.3"
 
 // The objects of 0.3 (its specification, section 6), members in the order in which its Go SDK writes them.

@@ -36,7 +36,7 @@ var known = []struct {
 // internal is JSON-RPC's code for an error of the server itself.
 const internal = -32603
 
-// Code is the code that JSON-RPC has for an error.
+// Code returns the code that JSON-RPC has for an error.
 func Code(err error) int {
 	for _, k := range known {
 		if errors.Is(err, k.err) {
@@ -53,7 +53,7 @@ type Object struct {
 	Data    []*errordetails.Typed `json:"data,omitempty"`
 }
 
-// RPC is an error as JSON-RPC has it.
+// RPC returns an error as JSON-RPC has it.
 func RPC(err error) *Object {
 	reason := sdk.ErrInternalError
 	for _, k := range known {
@@ -65,7 +65,7 @@ func RPC(err error) *Object {
 	return &Object{Code: Code(err), Message: err.Error(), Data: details(err, reason)}
 }
 
-// details are what an error carries, and last its reason.
+// details returns the details of an error, its reason last.
 func details(err, reason error) []*errordetails.Typed {
 	var list []*errordetails.Typed
 	metadata := map[string]string{"timestamp": time.Now().UTC().Format(time.RFC3339)}
