@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/anthropic"
@@ -140,7 +140,7 @@ func TestAProcessThatIsKilled(t *testing.T) {
 		model := newScriptedModel(t, replies(call("echo", "{}", "hang", "{}", "echo", `{"n":1}`)))
 		a, err := agent.New(agent.Options{Model: model, Conversations: store, Tools: toolFuncs{"echo": echo, "hang": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 			fmt.Println("it hangs")
-			time.Sleep(time.Hour)
+			_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
 			return agent.Output{}, nil
 		}}})
 		if err != nil {
@@ -154,6 +154,9 @@ func TestAProcessThatIsKilled(t *testing.T) {
 	cmd.Env = append(os.Environ(), marker+"="+dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {

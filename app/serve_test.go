@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // serving starts the daemon with a configuration and returns its base URL and what it has
@@ -78,9 +78,10 @@ func TestServeAnswersHealthMetricsAndModels(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "url")
 	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{ReadyFile: file, Log: &log, Stderr: &said}, "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")
 	var text []byte // the file comes when the address has been told
-	for deadline := time.Now().Add(time.Minute); len(text) == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	wait.Until(t, "the ready file is there", func() bool {
 		text, _ = os.ReadFile(file)
-	}
+		return len(text) > 0
+	})
 	if string(text) != url+"\n" {
 		t.Errorf("ready file: %q, want %s", text, url)
 	}

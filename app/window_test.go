@@ -12,11 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -97,9 +97,7 @@ func throughBoth(t *testing.T, first []byte, event string, body []byte, o script
 		}
 		_, _ = io.Copy(io.Discard, res.Body)
 		_ = res.Body.Close()
-		for wait := time.Now().Add(20 * time.Second); len(log.events(t, event)) == 0 && time.Now().Before(wait); {
-			time.Sleep(5 * time.Millisecond)
-		}
+		wait.Until(t, event+" is logged", func() bool { return len(log.events(t, event)) > 0 })
 	}
 	res, err := http.Post(url+"/openai/v1/chat/completions", "application/json", bytes.NewReader(body))
 	if err != nil {

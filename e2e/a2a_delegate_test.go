@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // pythonVariable names a Python that has A2A's official SDK: pip install 'a2a-sdk[http-server]' uvicorn.
@@ -94,15 +96,14 @@ func (w *world) pythonAgent() (url string, process *exec.Cmd, said func() string
 		_ = process.Wait()
 	})
 	url = fmt.Sprintf("http://127.0.0.1:%d", port)
-	for range 600 {
-		if resp, err := http.Get(url + "/.well-known/agent-card.json"); err == nil {
+	wait.Within(w.t, patience, "the Python agent starts", func() bool {
+		resp, err := http.Get(url + "/.well-known/agent-card.json")
+		if err == nil {
 			_ = resp.Body.Close()
-			return url, process, out.String
 		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	w.t.Fatalf("the Python agent did not start: %s", out)
-	return "", nil, nil
+		return err == nil
+	}, out.String)
+	return url, process, out.String
 }
 
 type lockedText struct {
@@ -148,15 +149,7 @@ func TestAnAgentOfThePythonSDKIsATool(t *testing.T) {
 			t.Errorf("%s: %v: %s", c.message, failed, clip(text))
 		}
 	}
-	for range 50 {
-		if strings.Contains(said(), "cancelled") {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	if !strings.Contains(said(), "cancelled") {
-		t.Errorf("the task that timed out was not cancelled: %s", said())
-	}
+	wait.Until(t, "the task that timed out is cancelled", func() bool { return strings.Contains(said(), "cancelled") }, said)
 	time.AfterFunc(time.Second, func() { _ = process.Process.Kill() })
 	if text, failed := toldBy(w, s, "helper__read", "slow"); !failed {
 		t.Errorf("a killed agent answers: %s", text)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // An agent in a container is killed by the kernel and started again by whoever restarts containers, as process 1 again, over the same
@@ -41,7 +43,7 @@ func TestAnAgentThatDiedInItsContainerComesBackWithHalfOfItsWindow(t *testing.T)
 			text, _ := os.ReadFile(log.Name())
 			return string(text)
 		}
-		within(t, patience, "the agent is ready", func() bool { return fileExists(t, ready) })
+		wait.Within(t, patience, "the agent is ready", func() bool { return fileExists(t, ready) })
 		text, err := os.ReadFile(ready)
 		if err != nil {
 			t.Fatal(err, said())
@@ -79,7 +81,7 @@ func TestAnAgentThatDiedInItsContainerComesBackWithHalfOfItsWindow(t *testing.T)
 		t.Fatal(err)
 	}
 	defer func() { _ = greedy.Process.Kill(); _ = greedy.Wait() }()
-	within(t, 20*time.Second, "the use is in the mark", func() bool {
+	wait.Within(t, 20*time.Second, "the use is in the mark", func() bool {
 		marks, _ := filepath.Glob(filepath.Join(life, "*.mark"))
 		for _, path := range marks {
 			if text, _ := os.ReadFile(path); strings.Contains(string(text), `"used":"2`) || strings.Contains(string(text), `"used":2`) {

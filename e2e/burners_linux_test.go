@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,9 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // burning is a process with what it has used of a processor.
@@ -82,12 +84,7 @@ func onOneProcessor(t *testing.T, m mode, inside, outside int, seconds int) (eac
 	defer end()
 	// All are there and have given way as far as they will.
 	var burners []int
-	deadline := time.Now().Add(patience)
-	for len(burners) < inside {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d burners are there and nicer than the agent that started them\n%s", len(burners), inside, said.String())
-		}
-		time.Sleep(20 * time.Millisecond)
+	wait.Within(t, patience, fmt.Sprint(inside, " burners are there and nicer than the agent that started them"), func() bool {
 		burners = burners[:0]
 		for _, p := range w.processes() {
 			b, ok := burner(p.pid)
@@ -96,7 +93,8 @@ func onOneProcessor(t *testing.T, m mode, inside, outside int, seconds int) (eac
 				burners = append(burners, p.pid)
 			}
 		}
-	}
+		return len(burners) >= inside
+	}, said.String, func() string { return fmt.Sprint(len(burners), " are") })
 	// Only now: a group with others in it could not be divided.
 	var others []int
 	for range outside {
@@ -112,14 +110,10 @@ func onOneProcessor(t *testing.T, m mode, inside, outside int, seconds int) (eac
 			_ = other.Process.Kill()
 			_ = other.Wait()
 		}()
-		for comm := ""; comm != "yes"; {
-			if time.Now().After(deadline) {
-				t.Fatalf("%v is %q still", other.Args, comm)
-			}
-			time.Sleep(20 * time.Millisecond)
+		wait.Within(t, patience, fmt.Sprint(other.Args, " is yes"), func() bool {
 			body, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(other.Process.Pid), "comm"))
-			comm = strings.TrimSpace(string(body))
-		}
+			return strings.TrimSpace(string(body)) == "yes"
+		})
 		others = append(others, other.Process.Pid)
 	}
 	for _, pid := range append(slices.Clone(others), burners...) {
@@ -140,13 +134,10 @@ func onOneProcessor(t *testing.T, m mode, inside, outside int, seconds int) (eac
 	}
 	out0, in0 := used(others), used(burners)
 	out, in := 0, 0
-	for out+in < 100*seconds {
-		if time.Now().After(deadline) {
-			t.Fatalf("they were given %d and %d ticks of a processor", out, in)
-		}
-		time.Sleep(100 * time.Millisecond)
+	wait.Within(t, patience, "they are given their ticks of a processor", func() bool {
 		out, in = used(others)-out0, used(burners)-in0
-	}
+		return out+in >= 100*seconds
+	}, func() string { return fmt.Sprintf("%d and %d ticks", out, in) })
 	end()
 	sum := float64(out + in)
 	return float64(out) / sum / float64(outside), float64(in) / sum, said.String()

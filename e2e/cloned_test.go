@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // listener counts the requests that reach an address, and answers none.
@@ -138,9 +139,7 @@ func TestClonedRepositoryInATerminal(t *testing.T) {
 		c.expectAnywhere("← for agents") // below the prompt in every mode
 		c.press("say ok")
 		c.press("\r")
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end) && attacker.Load() == 0 && len(provider.Requests()) == 0; {
-			time.Sleep(50 * time.Millisecond)
-		}
+		wait.Reached(20*time.Second, func() bool { return attacker.Load() > 0 || len(provider.Requests()) > 0 })
 		_ = c.cmd.Process.Signal(syscall.SIGTERM) // Ctrl-C would first break off a request that may be under way
 		c.wait()
 		return int(attacker.Load()), len(provider.Requests())

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // A container is a control group as a kubelet makes it: with a memory limit, and on cgroup v2 so that it dies whole.
@@ -56,12 +58,7 @@ func (w *world) container(memory int64) *container {
 		for _, p := range w.processes() {
 			_ = syscall.Kill(p.pid, syscall.SIGKILL)
 		}
-		for end := time.Now().Add(patience); os.Remove(c.dir) != nil; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Errorf("%s stays", c.dir)
-				return
-			}
-		}
+		wait.Within(t, patience, c.dir+" is removed", func() bool { return os.Remove(c.dir) == nil })
 	})
 	if err := os.WriteFile(c.log, nil, 0o666); err != nil { // as the kubelet makes it
 		t.Fatal(err)
@@ -82,21 +79,18 @@ func (c *container) command(argv ...string) *exec.Cmd {
 func (c *container) says(words ...string) string {
 	t := c.w.t
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		text, err := os.ReadFile(c.log)
-		if err != nil {
+	var text []byte
+	wait.Within(t, patience, fmt.Sprintf("the message has %q", words), func() bool {
+		var err error
+		if text, err = os.ReadFile(c.log); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(string(text), w) }) {
-			if len(text) > 4096 {
-				t.Errorf("the message has %d bytes", len(text))
-			}
-			return string(text)
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the message is %q, without one of %q", text, words)
-		}
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(string(text), w) })
+	}, func() string { return fmt.Sprintf("it is %q", text) })
+	if len(text) > 4096 {
+		t.Errorf("the message has %d bytes", len(text))
 	}
+	return string(text)
 }
 
 const mebibyte = 1 << 20
@@ -172,7 +166,7 @@ func TestContainerOfTheDaemon(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	within(t, patience, "the daemon is ready", func() bool { return fileExists(t, ready) })
+	wait.Within(t, patience, "the daemon is ready", func() bool { return fileExists(t, ready) })
 	url, err := os.ReadFile(ready)
 	if err != nil {
 		t.Fatal(err)

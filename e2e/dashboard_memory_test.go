@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/memory"
 )
 
@@ -79,11 +79,13 @@ func TestMemoryInABrowser(t *testing.T) {
 	}
 	b.shows("project/late", "found for", "plimsoll memory forget "+added.IDs[1])
 	b.run(first + `.querySelector("button.copy").click()`)
-	for copied := ""; copied != "Copied" && copied != "Selected: copy it"; time.Sleep(20 * time.Millisecond) {
-		if copied = value[string](b, first+`.querySelector("button.copy").textContent`); copied == "" {
+	wait.Until(t, "the command is copied", func() bool {
+		copied := value[string](b, first+`.querySelector("button.copy").textContent`)
+		if copied == "" {
 			t.Fatal("there is no button")
 		}
-	}
+		return copied == "Copied" || copied == "Selected: copy it"
+	})
 	if got := value[string](b, `document.title + [...document.querySelectorAll("main img, main script, main b, main a[href^=javascript]")].length`); got != "Memory · Plimsoll0" {
 		t.Errorf("what was written became markup: %s", got)
 	}

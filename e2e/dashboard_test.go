@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,6 +27,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // browser is a real Chromium, which runs these tests: the one that is named, or the system's.
@@ -139,23 +142,12 @@ func (b *tab) text() string {
 // shows waits until the page shows all of some texts, and says how long that took.
 func (b *tab) shows(texts ...string) time.Duration {
 	b.t.Helper()
-	began := time.Now()
-	for {
-		text := b.text()
-		missing := ""
-		for _, want := range texts {
-			if !strings.Contains(text, want) {
-				missing = want
-			}
-		}
-		if missing == "" {
-			return time.Since(began)
-		}
-		if time.Since(began) > patience/4 {
-			b.t.Fatalf("the page never shows %q:\n%.3000s", missing, text)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	began, text := time.Now(), ""
+	wait.Until(b.t, fmt.Sprintf("the page shows %q", texts), func() bool {
+		text = b.text()
+		return !slices.ContainsFunc(texts, func(want string) bool { return !strings.Contains(text, want) })
+	}, func() string { return fmt.Sprintf("%.3000s", text) })
+	return time.Since(began)
 }
 
 // look keeps a picture of the whole page, in light and dark and as wide as a phone, and has axe-core look at each.

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // editorGrace is how soon nothing may be left of a run whose editor has died.
@@ -64,12 +66,9 @@ func (w *world) told(file, word string) string {
 func (w *world) endsWithin(most time.Duration) {
 	w.t.Helper()
 	began := time.Now()
-	for len(w.processes()) > 0 {
-		if time.Since(began) > patience {
-			w.nothingLeft()
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
+	if !wait.Reached(patience, func() bool { return len(w.processes()) == 0 }) {
+		w.nothingLeft()
+		return
 	}
 	if took := time.Since(began); took > most {
 		w.t.Errorf("all had ended after %v, want %v", took.Round(time.Millisecond), most)

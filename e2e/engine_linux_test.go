@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // An engine is a Docker engine of the test's own: its images, its socket, no network. It ends with the test.
@@ -61,20 +63,15 @@ func newEngine(t *testing.T) *engine {
 			t.Error(err)
 		}
 	})
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		if e.command("version").Run() == nil {
-			break
-		}
+	wait.Within(t, patience, "dockerd answers", func() bool {
 		select {
 		case err := <-ended:
 			ended <- err
 			t.Fatalf("dockerd: %v\n%.3000s", err, said)
 		default:
 		}
-		if time.Now().After(end) {
-			t.Fatalf("dockerd does not answer:\n%.3000s", said)
-		}
-	}
+		return e.command("version").Run() == nil
+	}, func() string { return fmt.Sprintf("%.3000s", said) })
 	loaded := e.docker("load", "-i", archive)
 	_, e.image, _ = strings.Cut(strings.TrimSpace(loaded), "Loaded image: ")
 	if e.image != "plimsoll:0.1.0-amd64" {
@@ -190,11 +187,7 @@ func (e *engine) imports(name string, paths ...string) {
 // wait asks again until a container is as it should be.
 func (e *engine) wait(what string, done func() bool) {
 	e.t.Helper()
-	for end := time.Now().Add(patience); !done(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(end) {
-			e.t.Fatalf("%s: not within %s\n%s", what, patience, e.logs())
-		}
-	}
+	wait.Within(e.t, patience, what, done, e.logs)
 }
 
 // logs are those of all containers.

@@ -16,11 +16,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // A sentence that is nowhere else, and a part of it that no file may have afterwards.
@@ -173,21 +173,17 @@ func TestForgetLeavesNoByte(t *testing.T) {
 		"memory/": "the memory", "notes/": "notes", "agents/": "a session", "window/": "kept cuts", "cache/results/": "results", "runs/": "runs", "servers/": "the log of a server",
 	}
 	var missing []string
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		have := w.holding(secretPart)
+	var have []string
+	wait.Until(t, "it is in all stores", func() bool {
+		have = w.holding(secretPart)
 		missing = nil
 		for prefix, what := range stores {
 			if !slices.ContainsFunc(have, func(name string) bool { return strings.HasPrefix(name, prefix) }) {
 				missing = append(missing, what)
 			}
 		}
-		if len(missing) == 0 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("it is not in %v, only in %v", missing, have)
-		}
-	}
+		return len(missing) == 0
+	}, func() string { return fmt.Sprintf("it is not in %v, only in %v", missing, have) })
 
 	would := plim("memory", "forget", "--query", secretPart, "--dry-run")
 	for _, want := range []string{"kept compactions", "notes of agents", "sessions of agents", "results of tools", "runs", "logs of MCP servers", "would be removed for good"} {
@@ -228,7 +224,6 @@ func TestForgetLeavesNoByte(t *testing.T) {
 		t.Errorf("%s", clip(got.stdout))
 	}
 	plim("ask", "--model", "standin", "--session", "monday", "what is the time?")
-	time.Sleep(100 * time.Millisecond)
 	if got := plim("memory", "gc", "--json"); !strings.Contains(got.stdout, `"records"`) {
 		t.Errorf("%s", got.stdout)
 	}

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // The official conformance suite, against the official server and client, both with and
@@ -114,11 +116,7 @@ func (w *world) gateway(flags ...string) string {
 // until waits for something that must happen.
 func (w *world) until(what string, happened func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); !happened(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
+	wait.Within(w.t, patience, what, happened)
 }
 
 // everythingServer starts the official server over HTTP and returns its URL.
@@ -313,9 +311,7 @@ func clientThroughGateway(client string, args []string) int {
 		_ = gateway.Wait()
 	}()
 	var url []byte
-	for deadline := time.Now().Add(patience); len(url) == 0 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		url, _ = os.ReadFile(ready)
-	}
+	wait.Reached(patience, func() bool { url, _ = os.ReadFile(ready); return len(url) > 0 })
 	args[len(args)-1] = strings.TrimSpace(string(url))
 	cmd := exec.CommandContext(context.Background(), client, args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

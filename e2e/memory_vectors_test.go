@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/embedserver"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // Search by meaning, through the program: the command line and the daemon find what was said in other words, a run sends nothing even where it
@@ -87,12 +87,10 @@ func TestMemoryByMeaning(t *testing.T) {
 	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	ask(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	found := ""
-	for deadline := time.Now().Add(patience); !strings.Contains(found, "physician") && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	wait.Until(t, "the daemon finds it by meaning", func() bool {
 		found = ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search_memory","arguments":{"query":"doctor"}}}`) // the first one has its vector made
-	}
-	if !strings.Contains(found, "physician") {
-		t.Errorf("the daemon found %s", found)
-	}
+		return strings.Contains(found, "physician")
+	}, func() string { return found })
 
 	service.Fail(http.StatusServiceUnavailable)
 	if got := ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"search_memory","arguments":{"query":"noon"}}}`); !strings.Contains(got, "physician") || !strings.Contains(got, "by words only") {

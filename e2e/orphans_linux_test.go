@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -13,7 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // orphanReport is what the report of a run has about orphans.
@@ -97,11 +99,7 @@ func (o *orphaning) idlers() (n int) {
 
 func (o *orphaning) until(what string, done func() bool) {
 	o.t.Helper()
-	for end := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			o.t.Fatalf("%s never came; %d children live; it said:\n%s", what, o.idlers(), o.words.String())
-		}
-	}
+	wait.Within(o.t, patience, what, done, func() string { return fmt.Sprintf("%d children live; it said:\n%s", o.idlers(), o.words.String()) })
 }
 
 // finish lets the agent end and returns the report.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // packagesName is the variable that names a folder with the deb, the rpm and the image of this program; in a throw-away machine also
@@ -173,7 +175,7 @@ const (
 // running asks that the daemon runs and takes requests, and says which process it is.
 func (s bootedSystem) running() string {
 	s.t.Helper()
-	within(s.t, patience, "the daemon is active", func() bool { return property(s.t, "ActiveState") == "active" })
+	wait.Within(s.t, patience, "the daemon is active", func() bool { return property(s.t, "ActiveState") == "active" })
 	r, err := (&http.Client{Timeout: time.Minute}).Get("http://127.0.0.1:4620/healthz")
 	if err != nil {
 		s.t.Fatal(err)

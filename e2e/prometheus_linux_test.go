@@ -14,11 +14,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 const rules = "../deploy/prometheus/plimsoll.rules"
@@ -246,8 +246,8 @@ func TestEveryPanelHasData(t *testing.T) {
 		t.Fatalf("%s: %v", out, err)
 	}
 	g, _ := grafana(t)
-	deadline, missing := time.Now().Add(time.Minute), ""
-	for {
+	missing := ""
+	wait.Reached(wait.Bound, func() bool {
 		work()
 		_ = w.command("run", "--quiet", "--enforcement", "off", "--tool", "short", "--", "true").Run()
 		missing = ""
@@ -258,11 +258,8 @@ func TestEveryPanelHasData(t *testing.T) {
 				}
 			}
 		}
-		if missing == "" || time.Now().After(deadline) {
-			break
-		}
-		time.Sleep(1500 * time.Millisecond)
-	}
+		return missing == ""
+	})
 	if missing != "" {
 		t.Errorf("without data:\n%s", missing)
 	}

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 const units = "../deploy/systemd"
@@ -142,7 +144,7 @@ func TestSystemdUnit(t *testing.T) {
 			return
 		case strings.Contains(string(body), "take your time"):
 			slow <- struct{}{}
-			time.Sleep(3 * time.Second)
+			wait.Reached(wait.Bound, func() bool { return property(t, "ActiveState") == "deactivating" }) // it answers when the service has been stopped
 		}
 		_, _ = io.WriteString(w, `{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"done"}}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`)
 	}))
@@ -188,7 +190,7 @@ func TestSystemdUnit(t *testing.T) {
 		}
 	}
 	healthy()
-	within(t, 30*time.Second, "ready", func() bool { return property(t, "ActiveState") == "active" })
+	wait.Within(t, 30*time.Second, "ready", func() bool { return property(t, "ActiveState") == "active" })
 	if got := property(t, "StatusText"); got != "serving on http://127.0.0.1:4620" {
 		t.Errorf("the status is %q", got)
 	}
@@ -263,7 +265,7 @@ func TestSystemdUnit(t *testing.T) {
 	}
 
 	// A process that does not run any more is noticed and replaced.
-	within(t, 30*time.Second, "ready", func() bool { return property(t, "ActiveState") == "active" })
+	wait.Within(t, 30*time.Second, "ready", func() bool { return property(t, "ActiveState") == "active" })
 	pid := property(t, "MainPID")
 	n, err := strconv.Atoi(pid)
 	if err != nil || n < 2 {
@@ -276,7 +278,7 @@ func TestSystemdUnit(t *testing.T) {
 	if err := syscall.Kill(n, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 60*time.Second, "restart by the watchdog", func() bool {
+	wait.Within(t, 60*time.Second, "restart by the watchdog", func() bool {
 		now := property(t, "MainPID")
 		return now != pid && now != "0" && property(t, "ActiveState") == "active"
 	})
@@ -389,15 +391,6 @@ func property(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))
-}
-
-func within(t *testing.T, long time.Duration, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(long); !done(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within %s", what, long)
-		}
-	}
 }
 
 func fileExists(t *testing.T, name string) bool {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // An exchange is one request and its answer, as bytes.
@@ -118,23 +119,22 @@ func serve(t *testing.T, w *world, provider string) string {
 			t.Errorf("plimsoll serve did not end")
 		}
 	})
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		text, err := os.ReadFile(ready)
-		if err == nil && bytes.HasSuffix(text, []byte("\n")) {
-			return strings.TrimSpace(string(text))
-		}
+	url := ""
+	wait.Within(t, patience, "plimsoll serve is ready", func() bool {
 		select {
 		case err := <-ended:
 			ended <- err
 			t.Fatalf("plimsoll serve ended: %v\n%s", err, said.String())
 		default:
 		}
+		text, err := os.ReadFile(ready)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
-	}
-	t.Fatalf("plimsoll serve was not ready within %v", patience)
-	return ""
+		url = strings.TrimSpace(string(text))
+		return bytes.HasSuffix(text, []byte("\n"))
+	})
+	return url
 }
 
 // chatGPT is the login file of somebody who logged in with ChatGPT: with it Codex

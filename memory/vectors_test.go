@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/embedserver"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory"
@@ -333,18 +334,15 @@ func TestManyMakeVectors(t *testing.T) {
 		})
 	}
 	work.Wait()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	made := 0
+	wait.Until(t, "200 records have vectors", func() bool {
 		stats, err := first.Stats(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stats.Namespaces[0].Vectors == 200 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of 200 vectors", stats.Namespaces[0].Vectors)
-		}
-	}
+		made = stats.Namespaces[0].Vectors
+		return made == 200
+	}, func() string { return fmt.Sprint(made, " have") })
 	if err := first.Close(); err != nil { // and nothing goes on
 		t.Error(err)
 	}

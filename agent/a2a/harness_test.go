@@ -272,12 +272,3 @@ func number(x *Exchange, n int) error {
 }
 
 // waitFor waits for what another goroutine is about to do, with looks rather than sleeps.
-func waitFor(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-		time.Sleep(time.Millisecond) // a look, not an order of events
-	}
-}

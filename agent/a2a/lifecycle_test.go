@@ -11,6 +11,8 @@ import (
 	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 func TestEveryTaskEnds(t *testing.T) {
@@ -150,7 +152,7 @@ func TestCancel(t *testing.T) {
 			if e := s.rpc("CancelTask", map[string]any{"id": id}, nil); e == nil || e.Code != -32002 {
 				t.Errorf("a second cancel gives %+v", e)
 			}
-			waitFor(t, "the executor", func() bool { return s.Stats().Running == 0 })
+			wait.Until(t, "the executor", func() bool { return s.Stats().Running == 0 })
 		})
 	}
 }
@@ -266,7 +268,7 @@ func TestWhatWasStreamedSurvivesAKill(t *testing.T) {
 		}
 		return textOf(rec.Task)
 	}
-	waitFor(t, "what was streamed in the store", func() bool { return stored() == "0 1 2 3 " })
+	wait.Until(t, "what was streamed in the store", func() bool { return stored() == "0 1 2 3 " })
 	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +403,7 @@ func TestBoundsOfTasks(t *testing.T) {
 	}
 	close(release)
 	id := got.Event.(*sdk.Task).ID
-	waitFor(t, "the task", func() bool { return s.get(id).Status.State == sdk.TaskStateCompleted })
+	wait.Until(t, "the task", func() bool { return s.get(id).Status.State == sdk.TaskStateCompleted })
 }
 
 // An executor that has said nothing, and does not return, keeps nobody waiting.
@@ -421,7 +423,7 @@ func TestCloseAnswersThoseWhoWait(t *testing.T) {
 		}
 		answered <- got.Event
 	}()
-	waitFor(t, "the executor", func() bool { return s.Stats().Running == 1 })
+	wait.Until(t, "the executor", func() bool { return s.Stats().Running == 1 })
 	s.end()
 	task, ok := (<-answered).(*sdk.Task)
 	if !ok || task.Status.State != sdk.TaskStateFailed || task.Metadata[metadataOutcome] != outcomeShutdown {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // webhook keeps what it is told.
@@ -74,7 +76,7 @@ func TestPushTellsEachState(t *testing.T) {
 	if e := s.rpc("SendMessage", pushing("hello", config), nil); e != nil {
 		t.Fatal(e.Message)
 	}
-	waitFor(t, "two notifications", func() bool { return len(hook.all()) == 2 })
+	wait.Until(t, "two notifications", func() bool { return len(hook.all()) == 2 })
 	for i, got := range hook.all() {
 		if got.header.Get("Authorization") != "Bearer secret" || got.header.Get(tokenHeader) != "tok" || got.header.Get(oldTokenHeader) != "tok" {
 			t.Errorf("notification %d has the headers %v", i, got.header)
@@ -118,7 +120,7 @@ func TestPushTriesAgain(t *testing.T) {
 			if e := s.rpc("SendMessage", pushing("hello", map[string]any{"url": hook.URL}), nil); e != nil {
 				t.Fatal(e.Message)
 			}
-			waitFor(t, "the end of the tries", func() bool {
+			wait.Until(t, "the end of the tries", func() bool {
 				st := s.Stats()
 				return st.PushSent == test.sent && st.PushFailed == test.failed
 			})
@@ -140,7 +142,7 @@ func TestPushOf03(t *testing.T) {
 	if e := s.rpc("message/send", params, nil, versionHeader, ""); e != nil {
 		t.Fatal(e.Message)
 	}
-	waitFor(t, "two notifications", func() bool { return len(hook.all()) == 2 })
+	wait.Until(t, "two notifications", func() bool { return len(hook.all()) == 2 })
 	for _, got := range hook.all() {
 		if !strings.Contains(got.body, `"kind":"task"`) {
 			t.Errorf("a notification is %s", got.body)
@@ -252,7 +254,7 @@ func TestPushQueueIsBounded(t *testing.T) {
 	to := deliveryKey{task: "t", config: "c"}
 	one := notification{config: sdk.PushConfig{URL: hook.URL}, body: []byte("{}")}
 	s.pusher.send(to, one)
-	waitFor(t, "the first to be on its way", func() bool { return len(hook.all()) == 1 })
+	wait.Until(t, "the first to be on its way", func() bool { return len(hook.all()) == 1 })
 	for range 10 {
 		s.pusher.send(to, one)
 	}
@@ -260,5 +262,5 @@ func TestPushQueueIsBounded(t *testing.T) {
 		t.Errorf("%d were dropped", n)
 	}
 	close(block)
-	waitFor(t, "the rest", func() bool { return s.Stats().PushSent == 4 })
+	wait.Until(t, "the rest", func() bool { return s.Stats().PushSent == 4 })
 }

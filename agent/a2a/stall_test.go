@@ -14,6 +14,8 @@ import (
 	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // pipes is a listener whose connections are in memory, without any buffer: what a client
@@ -186,5 +188,5 @@ func TestAStalledSocketCostsNobodyElseAnything(t *testing.T) {
 		t.Errorf("the other client had %d events", len(all))
 	}
 	_ = stalled.Close()
-	waitFor(t, "the stalled stream to be given up", func() bool { return s.Stats().Streams == 0 })
+	wait.Until(t, "the stalled stream to be given up", func() bool { return s.Stats().Streams == 0 })
 }

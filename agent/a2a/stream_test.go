@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -235,7 +236,7 @@ func TestGapIsASnapshot(t *testing.T) {
 	for range numbers - 1 {
 		let <- struct{}{}
 	}
-	waitFor(t, "the numbers", func() bool { return strings.HasSuffix(textOf(s.get(id)), fmt.Sprintf(" %d ", numbers-2)) })
+	wait.Until(t, "the numbers", func() bool { return strings.HasSuffix(textOf(s.get(id)), fmt.Sprintf(" %d ", numbers-2)) })
 	for name, last := range map[string]string{"an old position": "3", "one of another life": "999999999"} {
 		f := s.stream("SubscribeToTask", map[string]any{"id": id}, "Last-Event-ID", last)
 		got, _ := f.next()
@@ -322,11 +323,11 @@ func TestADisconnectIsOneLine(t *testing.T) {
 	_, _ = f.next() // it works
 	id := first.event.(*sdk.Task).ID
 	_ = f.body.Close()
-	waitFor(t, "the server to notice", func() bool { return s.Stats().Logs.Readers == 0 })
+	wait.Until(t, "the server to notice", func() bool { return s.Stats().Logs.Readers == 0 })
 	for range numbers - 1 {
 		let <- struct{}{}
 	}
-	waitFor(t, "the numbers", func() bool { return strings.HasSuffix(textOf(s.get(id)), fmt.Sprintf(" %d ", numbers-2)) })
+	wait.Until(t, "the numbers", func() bool { return strings.HasSuffix(textOf(s.get(id)), fmt.Sprintf(" %d ", numbers-2)) })
 	back := s.stream("SubscribeToTask", map[string]any{"id": id}, "Last-Event-ID", "2")
 	let <- struct{}{}
 	if all := back.all(); len(all) != numbers+1 {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent/lab"
 	"github.com/plimsoll/plimsoll/agent/standin"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/window/overflow"
 )
 
@@ -313,9 +314,7 @@ func TestConcurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for h.Stats().Running < standin.MaxConcurrent {
-		time.Sleep(time.Millisecond) // until the last of them has begun: nothing tells
-	}
+	wait.Until(t, "the last of them has begun", func() bool { return h.Stats().Running >= standin.MaxConcurrent })
 	res, err := server.Client().Post(server.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{}`))
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/memory"
 )
@@ -209,12 +210,10 @@ func (w *factsWorld) now() (s memories.FactsStats, facts int) {
 // until waits for something to become true.
 func (w *factsWorld) until(what string, is func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			s, n := w.now()
-			w.t.Fatalf("%s: not after 20 s; %+v, %d facts, %d requests", what, s, n, w.model.requests())
-		}
-	}
+	wait.Until(w.t, what, is, func() string {
+		s, n := w.now()
+		return fmt.Sprintf("%+v, %d facts, %d requests", s, n, w.model.requests())
+	})
 }
 
 // what counts events by what they say.

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -19,13 +20,16 @@ func TestASignalEndsAStuckStart(t *testing.T) {
 	if os.Getenv("PLIMSOLL_TEST_STUCK") != "" {
 		_, _ = Interruptible(context.Background(), time.Millisecond)
 		fmt.Println("stuck")
-		time.Sleep(time.Hour)
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the signal ends it
 	}
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestASignalEndsAStuckStart$")
 		cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_STUCK=1")
 		out, err := cmd.StdoutPipe()
 		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cmd.StdinPipe(); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Start(); err != nil {

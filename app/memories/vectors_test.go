@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/testing/embedserver"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // TestSearchByMeaning: with a service in the user's file a command finds what was said in other words; without it, by words, with one line; and what
@@ -91,14 +91,13 @@ func TestSearchByMeaning(t *testing.T) {
 		t.Fatal(err)
 	}
 	found(served)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if stats, err = served.Stats(t.Context()); err != nil || stats.Vectors.Vectors == 2 || time.Now().After(deadline) {
-			break
+	wait.Until(t, "both have vectors, made in the background", func() bool {
+		stats, err := served.Stats(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err != nil || stats.Vectors.Vectors != 2 {
-		t.Errorf("in the background: %+v, %v", stats.Vectors, err)
-	}
+		return stats.Vectors.Vectors == 2
+	})
 	server.Fail(http.StatusBadGateway)
 	if got := found(open(memories.VectorsOnSearch)); len(got) != 0 || len(warned) != 1 || !strings.HasPrefix(warned[0], "found by words only: ") {
 		t.Errorf("without the service: %q, warned %q", got, warned)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -50,12 +50,10 @@ func TestOnlyAnOlderDaemonIsOutside(t *testing.T) {
 	}
 	defer func() { _ = young.Process.Kill(); _ = young.Wait() }()
 	is := func(argv []string) bool { return argv[0] == "bazel(young)" }
-	for range 100 { // until it has its name
-		if text, _ := os.ReadFile("/proc/" + strconv.Itoa(young.Process.Pid) + "/cmdline"); strings.HasPrefix(string(text), "bazel(young)") {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	wait.Until(t, "it has its name", func() bool {
+		text, _ := os.ReadFile("/proc/" + strconv.Itoa(young.Process.Pid) + "/cmdline")
+		return strings.HasPrefix(string(text), "bazel(young)")
+	})
 	if pid, _ := sandbox.Older(is); pid != 0 {
 		t.Errorf("process %d is younger than this one", pid)
 	}

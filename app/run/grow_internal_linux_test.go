@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
@@ -54,12 +54,10 @@ func TestRunsGrow(t *testing.T) {
 					defer close(left)
 					_, _ = ledger.Acquire(waits, admission.Request{ID: "w", Tool: "agent", Reservation: 12 * limit.GiB, Wait: admission.Forever, Headroom: read})
 				}()
-				for {
-					if list, err := ledger.Holders(t.Context()); err == nil && len(list) == 2 {
-						break
-					}
-					time.Sleep(5 * time.Millisecond)
-				}
+				wait.Until(t, "the other one waits", func() bool {
+					list, err := ledger.Holders(t.Context())
+					return err == nil && len(list) == 2
+				})
 			}
 			x := &process{
 				ledger: ledger, claim: claim, report: &report{journal: journal.New(journal.Options{})},

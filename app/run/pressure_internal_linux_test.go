@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
@@ -164,20 +165,11 @@ func startSupervised(t *testing.T) *supervised {
 		}
 		s.release()
 	})
-	comesAbout(t, "the larger child holds its memory", func() bool {
+	wait.Until(t, "the larger child holds its memory", func() bool {
 		c, ok := s.run.LargestChild()
 		return ok && c.Bytes >= 90*limit.MiB
 	})
 	return s
-}
-
-func comesAbout(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it never came about that %s", what)
-		}
-	}
 }
 
 func stateOfProcess(pid int) byte {
@@ -220,20 +212,20 @@ func TestUnderPressureAChildAndThenTheRunIsHeld(t *testing.T) {
 	defer s.watch(pressure.Freeze, quick)()
 	largest, _ := s.run.LargestChild()
 	s.available.Store(int64(100 * limit.MiB))
-	comesAbout(t, "the largest child is stopped", func() bool { return stateOfProcess(largest.PID) == 'T' })
+	wait.Until(t, "the largest child is stopped", func() bool { return stateOfProcess(largest.PID) == 'T' })
 	if stateOfProcess(s.run.PID()) == 'T' {
 		t.Error("the agent is stopped before its child is given a chance to help")
 	}
-	comesAbout(t, "the run is frozen", func() bool { return s.run.Frozen() && isFrozen(claimed(t, s.ledger).Remains, s.run.PID()) })
+	wait.Until(t, "the run is frozen", func() bool { return s.run.Frozen() && isFrozen(claimed(t, s.ledger).Remains, s.run.PID()) })
 	record := claimed(t, s.ledger)
 	if record.Frozen.IsZero() || len(record.Stopped) != 1 || record.Stopped[0].PID != largest.PID || record.Pressure.Mode != pressure.Freeze {
 		t.Errorf("others cannot see what is held: %+v", record)
 	}
 	s.available.Store(int64(8 * limit.GiB))
-	comesAbout(t, "the run goes on", func() bool { return !s.run.Frozen() && !isFrozen(record.Remains, s.run.PID()) })
-	comesAbout(t, "the child goes on", func() bool { return stateOfProcess(largest.PID) != 'T' })
-	comesAbout(t, "the claim is clean", func() bool { r := claimed(t, s.ledger); return r.Frozen.IsZero() && len(r.Stopped) == 0 && r.ID != "" })
-	comesAbout(t, "all is in the journal", func() bool {
+	wait.Until(t, "the run goes on", func() bool { return !s.run.Frozen() && !isFrozen(record.Remains, s.run.PID()) })
+	wait.Until(t, "the child goes on", func() bool { return stateOfProcess(largest.PID) != 'T' })
+	wait.Until(t, "the claim is clean", func() bool { r := claimed(t, s.ledger); return r.Frozen.IsZero() && len(r.Stopped) == 0 && r.ID != "" })
+	wait.Until(t, "all is in the journal", func() bool {
 		return slices.Equal(s.actions(), []string{"stop", "freeze", "thaw", "continue"})
 	})
 	if n := strings.Count(s.words.String(), "plimsoll:"); n != 1 {
@@ -246,12 +238,12 @@ func TestUnderPressureTheLargestChildIsKilledAndTheAgentLives(t *testing.T) {
 	defer s.watch(pressure.Kill, quick)()
 	largest, _ := s.run.LargestChild()
 	s.available.Store(int64(100 * limit.MiB))
-	comesAbout(t, "the largest child has gone", func() bool { return stateOfProcess(largest.PID) == 0 || stateOfProcess(largest.PID) == 'Z' })
+	wait.Until(t, "the largest child has gone", func() bool { return stateOfProcess(largest.PID) == 0 || stateOfProcess(largest.PID) == 'Z' })
 	s.available.Store(int64(8 * limit.GiB))
 	if st := stateOfProcess(s.run.PID()); st == 0 || st == 'Z' {
 		t.Error("the agent has gone too")
 	}
-	comesAbout(t, "the report will name it", func() bool { // the event follows the signal
+	wait.Until(t, "the report will name it", func() bool { // the event follows the signal
 		for rec := range s.report.journal.Since(0) {
 			if e, ok := rec.Event.(journal.ChildKilled); ok && e.PID == largest.PID && e.By == "plimsoll" {
 				return len(s.actions()) > 0 && s.actions()[0] == "kill"
@@ -273,12 +265,10 @@ func superviseFrozen(dir string) int {
 	pace := quick
 	pace.Pause = 50 * time.Millisecond
 	stop := s.watch(pressure.Freeze, pace)
-	for end := time.Now().Add(time.Minute); !s.run.Frozen(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			_ = s.run.Kill()
-			fmt.Fprintln(os.Stderr, "it was never frozen:", s.actions())
-			return 1
-		}
+	if !wait.Reached(wait.Bound, s.run.Frozen) {
+		_ = s.run.Kill()
+		fmt.Fprintln(os.Stderr, "it was never frozen:", s.actions())
+		return 1
 	}
 	fmt.Println(s.run.PID())
 	_, _ = io.ReadAll(os.Stdin)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
@@ -47,11 +48,11 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 		t.Fatalf("%q: %v, %v", line, err, scanErr)
 	}
 	// Not while it writes into the ledger: nobody else could then until it goes on.
-	comesAbout(t, "the supervisor is stopped outside the ledger", func() bool {
+	wait.Until(t, "the supervisor is stopped outside the ledger", func() bool {
 		if err := supervisor.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		comesAbout(t, "the supervisor is stopped", func() bool { return stateOfProcess(supervisor.Process.Pid) == 'T' })
+		wait.Until(t, "the supervisor is stopped", func() bool { return stateOfProcess(supervisor.Process.Pid) == 'T' })
 		if ledgerIsFree(t, dir) {
 			return true
 		}
@@ -73,7 +74,7 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 			t.Errorf("left behind: %+v, %v", swept.Stale, err)
 		}
 	}()
-	comesAbout(t, "the run is frozen", func() bool { return isFrozen(held, agent) })
+	wait.Until(t, "the run is frozen", func() bool { return isFrozen(held, agent) })
 	peer.claim, err = peer.ledger.Acquire(t.Context(), admission.Request{
 		ID: admission.NewID(), Tool: "peer", Project: "p", MinFree: -1, Force: true,
 		Headroom: func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) },
@@ -88,18 +89,18 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 	s.available.Store(int64(8 * limit.GiB))
 	s.run = startSupervised(t).run // some run of its own, of another ledger
 	defer s.watch(pressure.Warn, pace)()
-	comesAbout(t, "a peer has thawed it", func() bool { return !isFrozen(held, agent) && stateOfProcess(agent) != 'T' })
+	wait.Until(t, "a peer has thawed it", func() bool { return !isFrozen(held, agent) && stateOfProcess(agent) != 'T' })
 	for _, c := range held.Stopped {
-		comesAbout(t, "its child goes on", func() bool { return stateOfProcess(c.PID) != 'T' })
+		wait.Until(t, "its child goes on", func() bool { return stateOfProcess(c.PID) != 'T' })
 	}
-	comesAbout(t, "it is in the journal", func() bool { return slices.Contains(s.actions(), "thaw-peer") })
+	wait.Until(t, "it is in the journal", func() bool { return slices.Contains(s.actions(), "thaw-peer") })
 
 	// The supervisor comes back to a run that goes on, and ends it in good order.
 	if err := supervisor.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	in.Close()
-	comesAbout(t, "the agent has ended", func() bool { st := stateOfProcess(agent); return st == 0 || st == 'Z' })
+	wait.Until(t, "the agent has ended", func() bool { st := stateOfProcess(agent); return st == 0 || st == 'Z' })
 	if err := supervisor.Wait(); err != nil {
 		t.Errorf("the supervisor: %v", err)
 	}

@@ -1,11 +1,12 @@
 package watch
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/watch/runs"
@@ -62,16 +63,12 @@ func TestTheFolderOfAClientSaysWhichProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Workspace.ProjectDir = shop
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) { // its file is written by a goroutine
-		g := look(c)
-		if g.ID == "live1" && g.State == runs.Running {
-			if g.MemoryBytes != 7<<20 || g.LimitBytes != 1<<30 || g.Inside {
-				t.Errorf("of the run that lives: %+v", g)
-			}
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("of the run that lives: %+v", g)
-		}
+	g := look(c)
+	wait.Until(t, "the run that lives is seen", func() bool { // its file is written by a goroutine
+		g = look(c)
+		return g.ID == "live1" && g.State == runs.Running
+	}, func() string { return fmt.Sprintf("%+v", g) })
+	if g.MemoryBytes != 7<<20 || g.LimitBytes != 1<<30 || g.Inside {
+		t.Errorf("of the run that lives: %+v", g)
 	}
 }

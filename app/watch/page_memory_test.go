@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/memories"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/memory"
 )
 
@@ -89,15 +90,9 @@ func TestMemoryPage(t *testing.T) {
 		t.Errorf("%+v, %v", w, err)
 	}
 	r.close.Reset(time.Millisecond)
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	wait.Until(t, "it is closed", func() bool {
 		r.mu.Lock()
-		closed := r.open == nil
-		r.mu.Unlock()
-		if closed {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("it stays open")
-		}
-	}
+		defer r.mu.Unlock()
+		return r.open == nil
+	})
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // TestAStateDirectoryThatTakesNothing: the run goes on and says that history is off.
@@ -121,7 +123,7 @@ func TestADamagedLedgerKeepsTheClaimsOfRunsThatLive(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	wait.Until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
 	ledgers, _ := filepath.Glob(filepath.Join(s.state, "run", "ledger", "*", "ledger.table"))
 	if err := os.WriteFile(ledgers[0], []byte("{{{"), 0o600); err != nil {
 		t.Fatal(err)

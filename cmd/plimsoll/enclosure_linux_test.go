@@ -10,7 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 var enclosures atomic.Int64
@@ -47,9 +48,7 @@ func (s *site) enclose() *enclosure {
 					t.Errorf("process %d is left in %s", pid, d)
 					_ = syscall.Kill(pid, syscall.SIGKILL)
 				}
-				for deadline := time.Now().Add(time.Minute); syscall.Rmdir(d) == syscall.EBUSY && time.Now().Before(deadline); {
-					time.Sleep(time.Millisecond)
-				}
+				wait.Reached(wait.Bound, func() bool { return syscall.Rmdir(d) != syscall.EBUSY })
 			}
 		}
 	})

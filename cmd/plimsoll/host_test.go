@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/journal"
@@ -193,14 +192,6 @@ func (s *site) summary(tool string) app.Stat {
 }
 
 // until waits for something that another process does; it fails after a while.
-func until(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("still not: %s", what)
-		}
-	}
-}
 
 func contains(t testing.TB, where, text string, wants ...string) {
 	t.Helper()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // TestWhatTheParentSetPassesOn: the working directory, umask and ignored signals are the command's.
@@ -94,7 +96,7 @@ func TestNohupSurvivesAHangup(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the agent is ready", func() bool { info, err := os.Stat(ready); return err == nil && info.Size() > 0 })
+	wait.Until(t, "the agent is ready", func() bool { info, err := os.Stat(ready); return err == nil && info.Size() > 0 })
 	if err := exec.Command("kill", "-HUP", pidOf(cmd)).Run(); err != nil {
 		t.Fatal(err)
 	}

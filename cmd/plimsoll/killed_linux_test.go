@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // assertClean fails when anything of a run is left: claims, slots, groups, the agent.
@@ -100,7 +101,7 @@ func TestASupervisorKilledAtAChosenMoment(t *testing.T) {
 			ready := filepath.Join(s.dir, "ready")
 			cmd := s.command("run", "--layer", layer, "--memory-max", "200M", "--", "agent", "ready", ready)
 			startUnattended(t, cmd)
-			until(t, moment, func() bool { return seen(s, e, ready) })
+			wait.Until(t, moment, func() bool { return seen(s, e, ready) })
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			s.nextCommand(layer + ", killed when " + moment)
@@ -125,7 +126,7 @@ func TestKilledWhileItEndsLeftovers(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "the daemon runs", func() bool { body, err := os.ReadFile(pidFile); return err == nil && len(body) > 0 })
+		wait.Until(t, "the daemon runs", func() bool { body, err := os.ReadFile(pidFile); return err == nil && len(body) > 0 })
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		s.nextCommand(layer)
@@ -171,7 +172,7 @@ func killedRun(t *testing.T, s *site, args ...string) (agent int) {
 	ready := filepath.Join(t.TempDir(), "ready")
 	cmd := s.command(append(append([]string{"run", "--quiet"}, args...), "agent", "ready", ready)...)
 	startUnattended(t, cmd)
-	until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
+	wait.Until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	return pidIn(t, ready)
@@ -227,7 +228,7 @@ func TestGCAndALostStateDirectory(t *testing.T) { // not beside other tests' gc,
 		t.Error("gc ended a run that it knows nothing about")
 	}
 	_ = syscall.Kill(agent, syscall.SIGKILL)
-	until(t, "the group counts as lost when it is empty", func() bool { return len(mine(s.collect("--dry-run").Removed, e)) == 1 })
+	wait.Until(t, "the group counts as lost when it is empty", func() bool { return len(mine(s.collect("--dry-run").Removed, e)) == 1 })
 	if len(e.groups()) == 0 {
 		t.Error("a dry run removed it")
 	}
@@ -247,7 +248,7 @@ func TestGCLeavesARunOfAnotherStateDirectoryAlone(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
+	wait.Until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
 	other := newSite(t)
 	c := other.collect()
 	if len(mine(c.Removed, e)) != 0 {
@@ -353,7 +354,7 @@ func TestWhatIsLeftOnPurposeStays(t *testing.T) {
 			t.Errorf("%s: what was left on purpose was ended", layer)
 		}
 		_ = syscall.Kill(pid, syscall.SIGKILL)
-		until(t, "it is gone", func() bool { // for the kernel too: a process of many threads dies in steps
+		wait.Until(t, "it is gone", func() bool { // for the kernel too: a process of many threads dies in steps
 			return !lives(pid) && !slices.ContainsFunc(s.collect().Kept, func(g app.Garbage) bool { return g.Kind == "claim" })
 		})
 		assertClean(t, s, e, pid)
@@ -370,7 +371,7 @@ func TestAStoppedSupervisorKeepsItsClaim(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
+	wait.Until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
 	if err := exec.Command("kill", "-STOP", pidOf(cmd)).Run(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // TestManyProcessesAtOnce: eight shells that each run a command fifty times, with three
@@ -89,7 +91,7 @@ func TestWithoutWaitTheErrorNamesWhoHoldsWhat(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	wait.Until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
 	r, o := s.report("--tool", "codex", "--", "true")
 	if o.code != 125 || r.Outcome != "refused" || o.stdout != "" {
 		t.Errorf("status %d, outcome %s, %q", o.code, r.Outcome, o.stdout)
@@ -121,7 +123,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	wait.Until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
 	queued := func() bool {
 		for _, slot := range s.slots() {
 			if slot.Position > 0 {
@@ -135,7 +137,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	if err := waiter.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it waits", queued)
+	wait.Until(t, "it waits", queued)
 	_ = waiter.Process.Signal(syscall.SIGINT)
 	_ = waiter.Wait()
 	// Death by the signal is what a shell shows as 130, and what ends its loop.
@@ -179,7 +181,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	if err := shell.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it waits", queued)
+	wait.Until(t, "it waits", queued)
 	_ = shell.Process.Signal(syscall.SIGTERM)
 	_ = shell.Wait()
 	body, err := os.ReadFile(report)
@@ -193,7 +195,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it waits", queued)
+	wait.Until(t, "it waits", queued)
 	_ = killed.Process.Kill()
 	_ = killed.Wait()
 	if o := s.plimsoll("run", "--quiet", "--tool", "claude", "--", "true"); o.code != 0 || queued() {

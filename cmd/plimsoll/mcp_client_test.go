@@ -15,7 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 const greeting = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`
@@ -211,12 +212,10 @@ func listening(t *testing.T, s *site, args ...string) (url string, end func() (e
 		return stdout.String(), stderr.String()
 	}
 	t.Cleanup(func() { end() })
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if text, err := os.ReadFile(ready); err == nil {
-			return strings.TrimSpace(string(text)), end
-		}
-	}
-	end()
-	t.Fatalf("%v is not ready:\n%s", args, stderr.Bytes())
-	return "", nil
+	wait.Until(t, fmt.Sprintf("%v is ready", args), func() bool {
+		text, err := os.ReadFile(ready)
+		url = strings.TrimSpace(string(text))
+		return err == nil
+	}, func() string { end(); return stderr.String() })
+	return url, end
 }

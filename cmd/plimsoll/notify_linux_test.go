@@ -19,6 +19,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // notice is one that a test's program was given.
@@ -132,7 +133,7 @@ func TestANoticeHoldsUpNoRun(t *testing.T) {
 		t.Errorf("%+v after %s", o, took)
 	}
 	contains(t, "the end", o.stderr, "not admitted", "a notice (plimsoll: not admitted) was not given by the command", "it took too long and was ended")
-	until(t, "what the program started is killed", func() bool { n := pidIn(t, pid); return n != 0 && !lives(n) })
+	wait.Until(t, "what the program started is killed", func() bool { n := pidIn(t, pid); return n != 0 && !lives(n) })
 	began = time.Now()
 	if o := s.plimsoll("run", "--", "true"); o.code != 0 || o.stderr != "" || time.Since(began) > 1900*time.Millisecond {
 		t.Errorf("%+v after %s", o, time.Since(began))
@@ -159,8 +160,7 @@ func TestAProjectSendsNoNotices(t *testing.T) {
 	}
 	o := s.plimsoll("run", "--tool", "large", "--", "true")
 	contains(t, "the warning", o.stderr, "a project file may not set it")
-	time.Sleep(500 * time.Millisecond)
-	if list := notices(); len(list) != 0 {
+	if list := notices(); len(list) != 0 { // a run ends when it has told everybody
 		t.Errorf("%+v", list)
 	}
 }
@@ -207,7 +207,7 @@ func (s *site) watcher(args ...string) *exec.Cmd {
 			s.t.Errorf("%v: %v; %s", args, err, said.String())
 		}
 	})
-	until(s.t, "it is there", func() bool {
+	wait.Until(s.t, "it is there", func() bool {
 		return strings.Contains(said.String(), "notices of all runs go to") || strings.Contains(said.String(), "serving on")
 	})
 	time.Sleep(1500 * time.Millisecond) // it looks once a second
@@ -260,10 +260,7 @@ func TestAllRunsAreToldOfOnce(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		want := []string{"bomb: oom", "large: refused", "parent: child_killed", "victim: died"}
-		end := time.Now().Add(20 * time.Second)
-		for len(notices()) < len(want) && time.Now().Before(end) {
-			time.Sleep(50 * time.Millisecond)
-		}
+		wait.Reached(wait.Bound, func() bool { return len(notices()) >= len(want) })
 		time.Sleep(2500 * time.Millisecond) // for what comes twice
 		if got := causes(notices()); !slices.Equal(got, want) {
 			t.Errorf("configured %t: %q, not %q", configured, got, want)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	store "github.com/plimsoll/plimsoll/watch/runs"
 )
@@ -30,19 +31,10 @@ func (s *site) runs(args ...string) []app.RunEntry {
 }
 
 // until waits for a list that a test wants.
-func (s *site) until(what string, is func([]app.RunEntry) bool) []app.RunEntry {
+func (s *site) until(what string, is func([]app.RunEntry) bool) (list []app.RunEntry) {
 	s.t.Helper()
-	end := time.Now().Add(20 * time.Second)
-	for {
-		list := s.runs()
-		if is(list) {
-			return list
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("%s: %+v", what, list)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	wait.Until(s.t, what, func() bool { list = s.runs(); return is(list) }, func() string { return fmt.Sprintf("%+v", list) })
+	return list
 }
 
 func TestTwoHundredRunsAtOnceAreAllKept(t *testing.T) {
@@ -100,7 +92,7 @@ func TestARunIsSeenWhileItLivesAndWhenItsSupervisorIsKilled(t *testing.T) {
 		t.Errorf("%+v", list[0])
 	}
 	var o outcome
-	until(t, "the page says why it was admitted", func() bool {
+	wait.Until(t, "the page says why it was admitted", func() bool {
 		o = s.plimsoll("runs", list[0].ID[:6])
 		return strings.Contains(o.stdout, "admitted")
 	})

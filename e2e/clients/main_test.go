@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // patience is how long tests wait for what must come.
@@ -66,17 +68,17 @@ func start(t *testing.T, environment []string, args ...string) string {
 			t.Errorf("%s did not end", strings.Join(args, " "))
 		}
 	})
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if text, err := os.ReadFile(ready); err == nil && bytes.HasSuffix(text, []byte("\n")) {
-			return strings.TrimSpace(string(text))
-		}
+	url := ""
+	wait.Until(t, strings.Join(args, " ")+" is ready", func() bool {
 		select {
 		case err := <-ended:
 			ended <- err
 			t.Fatalf("%s ended: %v\n%s", strings.Join(args, " "), err, said.String())
 		default:
 		}
-	}
-	t.Fatalf("%s was not ready within %v", strings.Join(args, " "), patience)
-	return ""
+		text, err := os.ReadFile(ready)
+		url = strings.TrimSpace(string(text))
+		return err == nil && bytes.HasSuffix(text, []byte("\n"))
+	})
+	return url
 }

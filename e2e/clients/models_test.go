@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
@@ -18,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/lab"
 	"github.com/plimsoll/plimsoll/agent/standin"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // provider is the scripted provider, and a plimsoll serve in front of it.
@@ -71,9 +71,7 @@ func TestOpenAIChat(t *testing.T) {
 	if err := stream.Err(); err != nil || sum.Choices[0].Message.Content != "Rain in Köln." || sum.Choices[0].FinishReason != "stop" {
 		t.Errorf("%v, %+v", err, sum.Choices)
 	}
-	for end := time.Now().Add(time.Minute); len(p.Requests()) < 2 && time.Now().Before(end); { // it notes a request when it has answered it
-		time.Sleep(time.Millisecond)
-	}
+	wait.Reached(wait.Bound, func() bool { return len(p.Requests()) >= 2 }) // it notes a request when it has answered it
 	if n := len(p.Requests()); n != 2 {
 		t.Errorf("the provider had %d requests", n)
 	}

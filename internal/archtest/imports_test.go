@@ -212,8 +212,8 @@ func TestFamiliesOfCommands(t *testing.T) {
 	}
 }
 
-// goldenFiles compares a test's text with a file and knows nothing of Plimsoll: the test of any package may use it.
-const goldenFiles = "internal/testing/golden"
+// helpersOfTests know nothing of Plimsoll: the test of any package may use them.
+var helpersOfTests = []string{"internal/testing/golden", "internal/testing/wait"}
 
 func TestForbiddenImports(t *testing.T) {
 	for _, p := range graph(t) {
@@ -227,7 +227,7 @@ func TestForbiddenImports(t *testing.T) {
 				}
 			}
 			for full := range p.tests {
-				if to, ours := strings.CutPrefix(full, module+"/"); ours && !r.testsMay && to != goldenFiles && r.forbidden(to) {
+				if to, ours := strings.CutPrefix(full, module+"/"); ours && !r.testsMay && !slices.Contains(helpersOfTests, to) && r.forbidden(to) {
 					t.Errorf("a test of %s imports %s: %s", p.path, to, r.why)
 				}
 			}

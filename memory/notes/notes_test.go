@@ -225,8 +225,17 @@ func TestPrecondition(t *testing.T) {
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	var evicted, changed []string
+	dir, made := filepath.Join(t.TempDir(), "notes"), 0
+	older := func(name string) { // by the files' times, in the order of the calls: the clock of a file system is coarse
+		t.Helper()
+		made++
+		at := time.Now().Add(time.Duration(made)*time.Second - time.Hour)
+		if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
 	d := open(t, notes.Options{
-		MaxFiles: 3, MaxTotal: 250_000,
+		Dir: dir, MaxFiles: 3, MaxTotal: 250_000,
 		Evicted: func(path string, _ int64, why string) { evicted = append(evicted, path+" "+why) },
 		Changed: func(path, text string, removed bool) {
 			changed = append(changed, fmt.Sprint(path, " ", len(text), " ", removed))
@@ -235,7 +244,7 @@ func TestBounds(t *testing.T) {
 	refused(t, d, notes.Command{Command: "create", Path: "/memories/a", FileText: strings.Repeat("x", notes.MaxNote+1)}, "100001 bytes; a note has at most 100000")
 	for _, name := range []string{"a", "b", "c", "d"} {
 		do(t, d, notes.Command{Command: "create", Path: "/memories/" + name, FileText: "small"})
-		time.Sleep(5 * time.Millisecond) // the file system's clock is coarse
+		older(name)
 	}
 	if !slices.Equal(evicted, []string{"/memories/a count"}) {
 		t.Errorf("evicted: %q", evicted)
@@ -244,7 +253,7 @@ func TestBounds(t *testing.T) {
 	do(t, d, notes.Command{Command: "delete", Path: "/memories/b"})
 	for _, name := range []string{"e", "f"} {
 		do(t, d, notes.Command{Command: "create", Path: "/memories/" + name, FileText: big})
-		time.Sleep(5 * time.Millisecond)
+		older(name)
 	}
 	do(t, d, notes.Command{Command: "create", Path: "/memories/g", FileText: big})
 	if !slices.Equal(evicted, []string{"/memories/a count", "/memories/c count", "/memories/d count", "/memories/e bytes"}) {

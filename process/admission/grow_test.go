@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/headroom"
 )
@@ -65,16 +66,11 @@ func TestGrow(t *testing.T) {
 		defer close(done)
 		_, _ = l.Acquire(waiting, Request{ID: "w", Tool: "t", Reservation: 8 * limit.GiB, Wait: Forever, MinFree: limit.GiB, Headroom: hostOf(16*limit.GiB, 6*limit.GiB)})
 	}()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	wait.Until(t, "a run that waits is reckoned with", func() bool {
 		_, err := a.Grow(ctx, 0, 12*limit.GiB, false)
 		var no *NoRoom
-		if errors.As(err, &no) && no.Waiting == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("a run waits, and %v", err)
-		}
-	}
+		return errors.As(err, &no) && no.Waiting == 1
+	})
 	stop()
 	<-done
 	if err := a.Release(); err != nil {
@@ -113,14 +109,14 @@ func TestWish(t *testing.T) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		for {
-			if w, ok := c.Wished(); ok {
-				if err := c.Answer(Answer{Number: w.Number, From: 1, To: w.Memory}); err != nil {
-					t.Error(err)
-				}
-				return
-			}
-			time.Sleep(time.Millisecond)
+		var w Wish
+		wished := func() (ok bool) { w, ok = c.Wished(); return ok }
+		if !wait.Reached(wait.Bound, wished) {
+			t.Error("the wish never came")
+			return
+		}
+		if err := c.Answer(Answer{Number: w.Number, From: 1, To: w.Memory}); err != nil {
+			t.Error(err)
 		}
 	}()
 	if a, err := l.Ask(t.Context(), "a", Wish{Memory: 5}); err != nil || a.To != 5 || a.From != 1 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -43,7 +44,7 @@ func family(t *testing.T, layer sandbox.Layer, launched bool, children int) (*sa
 			t.Errorf("the agent should have ended by itself: %+v, %v", res, err)
 		}
 	})
-	until(t, "a child holds its memory", func() bool {
+	wait.Until(t, "a child holds its memory", func() bool {
 		c, ok := r.LargestChild()
 		return ok && c.Bytes >= 40*limit.MiB && c.Bytes <= 60*limit.MiB // between fork and exec it has the agent's
 	})
@@ -51,14 +52,6 @@ func family(t *testing.T, layer sandbox.Layer, launched bool, children int) (*sa
 }
 
 // until asks again and again, for ten seconds.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it never came about that %s", what)
-		}
-	}
-}
 
 // stateOf is the kernel's letter for a process, 0 when it is gone.
 func stateOf(pid int) byte {
@@ -79,14 +72,14 @@ func TestTheLargestChildIsStoppedAndContinued(t *testing.T) {
 		if err := r.StopChild(c); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "the child is stopped", func() bool { return stateOf(c.PID) == 'T' })
+		wait.Until(t, "the child is stopped", func() bool { return stateOf(c.PID) == 'T' })
 		if s := stateOf(r.PID()); s == 'T' {
 			t.Error("the agent is stopped too")
 		}
 		if err := r.ContinueChild(c); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "the child goes on", func() bool { return stateOf(c.PID) != 'T' })
+		wait.Until(t, "the child goes on", func() bool { return stateOf(c.PID) != 'T' })
 		stale := c
 		stale.Start++
 		if err := r.StopChild(stale); err == nil {
@@ -99,7 +92,7 @@ func TestTheLargestChildIsStoppedAndContinued(t *testing.T) {
 		killedWhileFrozen(t, r, s)
 		// Left stopped: the end of the run continues it, so that it hears the SIGTERM.
 		// The child that was killed may be found for a moment longer.
-		until(t, "the second child is stopped", func() bool {
+		wait.Until(t, "the second child is stopped", func() bool {
 			last, ok := r.LargestChild()
 			return ok && r.StopChild(last) == nil
 		})
@@ -118,7 +111,7 @@ func killedWhileFrozen(t *testing.T, r *sandbox.Run, s *sandbox.Spec) {
 	if err := r.KillChild(c); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the child has gone", func() bool { return !processExists(c.PID) })
+	wait.Until(t, "the child has gone", func() bool { return !processExists(c.PID) })
 	if r.Frozen() || !processExists(r.PID()) {
 		t.Error("a kill thaws the run and leaves the agent alone")
 	}
@@ -136,7 +129,7 @@ func TestTheChainToTheAgentIsNoChild(t *testing.T) {
 	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
 		r, _ := family(t, layer, true, 1)
 		agent := 0
-		until(t, "the shell has started the agent", func() bool {
+		wait.Until(t, "the shell has started the agent", func() bool {
 			agent = childOf(r.PID())
 			return agent != 0
 		})
@@ -161,7 +154,7 @@ func TestWhoLostItsLauncherIsNoAgent(t *testing.T) {
 			_ = r.Signal(syscall.SIGKILL)
 			_, _ = r.Wait()
 		})
-		until(t, "the forgotten process is an orphan", func() bool {
+		wait.Until(t, "the forgotten process is an orphan", func() bool {
 			return slices.ContainsFunc(r.Family(), func(m sandbox.Member) bool { return m.Orphan && !m.Command && m.Name == "sleep" })
 		})
 	})
@@ -187,18 +180,18 @@ func thawedByAPeer(t *testing.T, r *sandbox.Run, s *sandbox.Spec) {
 	if err := r.StopChild(c); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the child is stopped", func() bool { return stateOf(c.PID) == 'T' })
+	wait.Until(t, "the child is stopped", func() bool { return stateOf(c.PID) == 'T' })
 	if err := r.Freeze(true); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the run is frozen", func() bool { return frozen(remains, r.PID()) })
+	wait.Until(t, "the run is frozen", func() bool { return frozen(remains, r.PID()) })
 	remains.Frozen, remains.Stopped = time.Now(), []sandbox.Child{c}
 	for range 2 { // again is no harm
 		if err := sandbox.Thaw(remains); err != nil {
 			t.Fatal(err)
 		}
 	}
-	until(t, "all go on", func() bool { return !frozen(remains, r.PID()) && stateOf(c.PID) != 'T' })
+	wait.Until(t, "all go on", func() bool { return !frozen(remains, r.PID()) && stateOf(c.PID) != 'T' })
 
 	foreign := remains
 	foreign.Groups = []string{"/sys/fs/cgroup/unified"}

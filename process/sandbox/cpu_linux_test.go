@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -84,10 +85,8 @@ func TestWeightIsHeld(t *testing.T) {
 		if got := niceOfPid(t, r.PID()); got != want {
 			t.Errorf("the command has nice %d, want %d (weight by %s)", got, want, r.Strength().CPU)
 		}
-		got := niceOfPid(t, child)
-		for deadline := time.Now().Add(5 * time.Second); got <= want && time.Now().Before(deadline); got = niceOfPid(t, child) {
-			time.Sleep(20 * time.Millisecond)
-		}
+		got := 0
+		wait.Until(t, "its child gives way", func() bool { got = niceOfPid(t, child); return got > want })
 		if got != want+5 {
 			t.Errorf("its child has nice %d, want %d", got, want+5)
 		}
@@ -111,7 +110,7 @@ func TestWhoeverLooksFirst(t *testing.T) {
 		}
 		want := niceOfPid(t, r.PID()) + 5
 		nicer, seen := 0, 0
-		for deadline := time.Now().Add(10 * time.Second); (nicer < 4 || nicer < seen) && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		all := wait.Reached(wait.Bound, func() bool {
 			nicer, seen = 0, 0
 			for _, m := range r.Family() {
 				if m.Command || m.Name != "sleep" || m.Age < time.Second {
@@ -122,8 +121,9 @@ func TestWhoeverLooksFirst(t *testing.T) {
 					nicer++
 				}
 			}
-		}
-		if nicer < 4 || nicer < seen { // on a slow machine the first sleep is one of them
+			return nicer >= 4 && nicer == seen // on a slow machine the first sleep is one of them
+		})
+		if !all {
 			t.Errorf("%d of at least 4 children (%d seen) have nice %d", nicer, seen, want)
 		}
 		_ = r.Kill()

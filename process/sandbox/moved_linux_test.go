@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
@@ -56,9 +56,7 @@ func TestWhoLeavesTheGroup(t *testing.T) {
 				if p, err := os.FindProcess(l.PID); err == nil {
 					_ = p.Kill()
 				}
-				for end := time.Now().Add(time.Second); processExists(l.PID) && time.Now().Before(end); {
-					time.Sleep(time.Millisecond)
-				}
+				wait.Until(t, "what was left over ends", func() bool { return !processExists(l.PID) })
 			}
 			switch {
 			case name == "nobody":

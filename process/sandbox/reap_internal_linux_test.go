@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 func FuzzPidfdNames(f *testing.F) {
@@ -29,9 +31,7 @@ func TestWhoMayHaveAWaiter(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for anyDead() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	wait.Until(t, "a child is dead", func() bool { return anyDead() != 0 })
 	r := reaper{unsure: map[int]time.Time{}}
 	if r.adopted(c.Process.Pid, time.Now()) {
 		t.Error("a child of os/exec counts as adopted")

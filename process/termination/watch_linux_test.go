@@ -11,11 +11,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 )
@@ -121,17 +121,16 @@ func newGroup(t *testing.T, memory limit.Bytes) (dir string, whole bool) {
 		whole = put("memory.oom.group", "1") == nil
 	}
 	t.Cleanup(func() {
-		for range 100 { // the dead are counted for a moment
+		wait.Until(t, dir+" is gone", func() bool { // the dead are counted for a moment
 			if os.Remove(dir) == nil {
-				return
+				return true
 			}
 			pids, _ := cgroupfs.Procs(dir)
 			for _, pid := range pids {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
-			time.Sleep(20 * time.Millisecond)
-		}
-		t.Errorf("%s stays", dir)
+			return false
+		})
 	})
 	if err != nil {
 		t.Skip("the group takes no memory limit: ", err)
@@ -178,39 +177,36 @@ func TestTheFileSaysWhyBeforeTheContainerDies(t *testing.T) {
 		fmt.Fprintln(in, int64(memory/100*share))
 		until("held")
 	}
-	wait := func(what string, ok func(string) bool) string {
-		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-			text, err := os.ReadFile(path)
+	written := func(what string, ok func(string) bool) (text string) {
+		wait.Until(t, what, func() bool {
+			body, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ok(string(text)) {
-				return string(text)
-			}
-			if time.Now().After(end) {
-				t.Fatalf("%s: the file says %q", what, text)
-			}
-		}
+			text = string(body)
+			return ok(text)
+		}, func() string { return fmt.Sprintf("the file says %q", text) })
+		return text
 	}
 	hold(40)
 	hold(77)
 	culprit := "\n  greedy (pid " + child + ") with "
-	wait("at 77 %", func(s string) bool {
+	written("at 77 %", func(s string) bool {
 		return strings.HasPrefix(s, "plimsoll: this container uses 7") || strings.HasPrefix(s, "plimsoll: this container uses 8")
 	})
 	hold(92)
-	text := wait("at 92 %", func(s string) bool { return strings.HasPrefix(s, "plimsoll: this container uses 9") })
+	text := written("at 92 %", func(s string) bool { return strings.HasPrefix(s, "plimsoll: this container uses 9") })
 	for _, want := range []string{culprit, " of 256 MiB.", "limit memory.", "Limits inside: the child may use 1G.", "384Mi"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
 	hold(20)
-	wait("back at 20 %", func(s string) bool {
+	written("back at 20 %", func(s string) bool {
 		return strings.HasPrefix(s, "plimsoll: this container has used 9") && strings.Contains(s, culprit)
 	})
 	hold(92)
-	wait("at 92 % again", func(s string) bool { return strings.HasPrefix(s, "plimsoll: this container uses 9") })
+	written("at 92 % again", func(s string) bool { return strings.HasPrefix(s, "plimsoll: this container uses 9") })
 	fmt.Fprintln(in, int64(2*memory)) // the kernel's turn
 	err = c.Wait()
 	if _, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok {

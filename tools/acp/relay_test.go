@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/tools/acp"
 )
 
@@ -74,11 +75,8 @@ func (c *conversation) says(w *io.PipeWriter, text string) {
 	if w == c.agent {
 		to = &c.toEditor
 	}
-	for end := time.Now().Add(10 * time.Second); !strings.HasSuffix(to.text(), text[strings.LastIndex(text[:len(text)-1], "\n")+1:]); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			c.t.Fatalf("%q has not passed: %q", text, to.text())
-		}
-	}
+	last := text[strings.LastIndex(text[:len(text)-1], "\n")+1:]
+	wait.Until(c.t, fmt.Sprintf("%q passes", text), func() bool { return strings.HasSuffix(to.text(), last) }, to.text)
 }
 
 func TestSessionsAndOpenRequests(t *testing.T) {
@@ -138,9 +136,7 @@ func TestFailBeforeConnect(t *testing.T) {
 	r := acp.New(acp.Options{In: in, Out: &out})
 	go func() { _, _ = io.WriteString(editor, initialize) }()
 	<-r.Asked()
-	for r.State().Open == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	wait.Until(t, "the request is open", func() bool { return r.State().Open > 0 })
 	if n := r.Fail("no room", acp.Failure{Reason: "refused"}); n != 1 {
 		t.Errorf("%d requests were answered, want 1", n)
 	}
@@ -174,9 +170,7 @@ func TestServersGoBehindTheGateway(t *testing.T) {
 			}
 			_, _ = io.WriteString(c.editor, line(before))
 			_ = c.editor.Close()
-			for !strings.HasSuffix(c.toAgent.text(), "\r\n") {
-				time.Sleep(time.Millisecond)
-			}
+			wait.Until(t, "the line passes", func() bool { return strings.HasSuffix(c.toAgent.text(), "\r\n") }, c.toAgent.text)
 			if got, want := strings.TrimPrefix(c.toAgent.text(), initialize), line(after); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
@@ -191,9 +185,7 @@ func TestOtherStreamsPass(t *testing.T) {
 		text := first + `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"mcpServers":[{"command":"x"}]}}`
 		_, _ = io.WriteString(c.editor, text)
 		_ = c.editor.Close()
-		for c.toAgent.text() != text {
-			time.Sleep(time.Millisecond)
-		}
+		wait.Until(t, "the text passes", func() bool { return c.toAgent.text() == text }, c.toAgent.text)
 		if s := c.State(); s.Confirmed || s.Open != 0 || c.Fail("x", acp.Failure{}) != 0 {
 			t.Errorf("%q: %+v", first, s)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/metrics"
 	"github.com/plimsoll/plimsoll/watch/runs"
@@ -77,7 +78,21 @@ func used(t *testing.T) string {
 			end(journal.OutcomeOK)
 		}
 	})
-	time.Sleep(300 * time.Millisecond) // writers write within 250 ms
+	store, err := runs.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	wait.Until(t, "the four that live have written", func() bool {
+		if err := store.Poll(); err != nil {
+			t.Fatal(err)
+		}
+		written := map[string]bool{}
+		for _, r := range store.Live() {
+			written[r.ID] = r.Now().Working > 0 || r.ID == "queued" && r.Outcome == runs.Waiting || r.ID == "gate" && len(r.Tools) > 0
+		}
+		return written["big"] && written["small"] && written["queued"] && written["gate"]
+	})
 	return dir
 }
 
@@ -171,7 +186,17 @@ func BenchmarkScrape(b *testing.B) {
 		end, _ := write(dir, fmt.Sprintf("lives-%d", i), runs.KindRun, "", fmt.Sprint("tool-", i%20), 1<<30, journal.RunStarted{})
 		defer end(journal.OutcomeOK)
 	}
-	time.Sleep(300 * time.Millisecond)
+	store, err := runs.Open(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer store.Close()
+	wait.Until(b, "a hundred runs live", func() bool {
+		if err := store.Poll(); err != nil {
+			b.Fatal(err)
+		}
+		return len(store.Live()) == 100
+	})
 	all := metrics.NewRuns(dir, host)
 	defer all.Close()
 	for b.Loop() {

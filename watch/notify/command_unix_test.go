@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/watch/notify"
 )
 
@@ -107,11 +108,7 @@ func TestACommandIsKilledWithWhatItStarted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(5 * time.Second); lives(child); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s: process %d lives", what, child)
-			}
-		}
+		wait.Until(t, what+", and its child ends", func() bool { return !lives(child) })
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,8 @@ type kept struct {
 	mu   sync.Mutex
 	list []notify.Notice
 	send func(context.Context) error
+
+	looks atomic.Int64 // of a watcher that tells this
 }
 
 func (k *kept) Send(ctx context.Context, n notify.Notice) error {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/notify"
 	"github.com/plimsoll/plimsoll/watch/runs"
@@ -44,18 +45,11 @@ func watching(t *testing.T, dir string, hold func() bool) *kept {
 	t.Helper()
 	way := &kept{}
 	ctx, cancel := context.WithCancel(t.Context())
-	looked := make(chan struct{}, 1)
 	done := make(chan error)
 	go func() {
 		done <- notify.Watch(ctx, notify.WatchOptions{
 			StateDir: dir, Sender: notify.NewSender(way, notify.SenderOptions{}), ID: "ours", Warn: func(err error) { t.Error(err) },
-			Hold: func() bool {
-				select {
-				case looked <- struct{}{}:
-				default:
-				}
-				return hold()
-			},
+			Hold: func() bool { way.looks.Add(1); return hold() },
 		})
 	}()
 	t.Cleanup(func() {
@@ -64,10 +58,15 @@ func watching(t *testing.T, dir string, hold func() bool) *kept {
 			t.Error(err)
 		}
 	})
-	for range 2 { // the second look begins after the first
-		<-looked
-	}
+	lookAgain(t, way)
 	return way
+}
+
+// lookAgain waits until the store has been looked at once more as a whole: the second look begins after the first.
+func lookAgain(t *testing.T, way *kept) {
+	t.Helper()
+	since := way.looks.Load()
+	wait.Until(t, "it looks", func() bool { return way.looks.Load() >= since+2 })
 }
 
 func always() bool { return true }
@@ -76,14 +75,16 @@ func always() bool { return true }
 func within(t *testing.T, way *kept, want ...string) {
 	t.Helper()
 	var got []string
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end) && len(got) < len(want); time.Sleep(20 * time.Millisecond) {
+	wait.Reached(wait.Bound, func() bool {
 		got = nil
 		_, texts := way.told()
 		for line := range strings.Lines(texts) {
 			got = append(got, strings.TrimPrefix(strings.TrimSpace(line), "claude in "))
 		}
-	}
-	time.Sleep(2200 * time.Millisecond)
+		return len(got) >= len(want)
+	})
+	lookAgain(t, way)
+	lookAgain(t, way)
 	if _, texts := way.told(); strings.Count(texts, "\n") != len(want) {
 		t.Errorf("told too much:\n%s", texts)
 	}
@@ -104,7 +105,19 @@ func TestOfAllRunsWhatIsNewIsTold(t *testing.T) {
 	calm := begin(dir, "before2", "")
 	calm.Append(journal.Admitted{Waited: time.Hour})
 	calm.Append(journal.RunStarted{LimitBytes: 1 << 30})
-	time.Sleep(300 * time.Millisecond) // a writer's pause
+	calm.writer.Sample(runs.Sample{Working: 1})
+	store, err := runs.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	wait.Until(t, "what was before is written", func() bool {
+		if err := store.Poll(); err != nil {
+			t.Fatal(err)
+		}
+		live := store.Live()
+		return len(live) == 2 && !slices.ContainsFunc(live, func(r *runs.Run) bool { return len(r.Kills) == 0 && r.Now().Working == 0 })
+	})
 	way := watching(t, dir, always)
 
 	begin(dir, "short1", "").end(t, journal.OutcomeOOM)
@@ -144,7 +157,8 @@ func TestOneOfSeveralTells(t *testing.T) {
 	begin(dir, "one1", "").end(t, journal.OutcomeRefused)
 	within(t, a, "one1: there is no room")
 	first.Store(false)
-	time.Sleep(1100 * time.Millisecond)
+	lookAgain(t, a)
+	lookAgain(t, b)
 	begin(dir, "two1", "").end(t, journal.OutcomeRefused)
 	within(t, b, "two1: there is no room")
 	within(t, a, "one1: there is no room")

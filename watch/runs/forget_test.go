@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -48,17 +49,12 @@ func TestForget(t *testing.T) {
 	}
 	living := run("four", "say", "amber lantern")
 	store := open(t, dir)
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	wait.Until(t, "the run that lives is seen", func() bool {
 		if err := store.Poll(); err != nil {
 			t.Fatal(err)
 		}
-		if len(store.Entries()) == 4 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the run that lives is not seen")
-		}
-	}
+		return len(store.Entries()) == 4
+	})
 	sizes := func() map[string]int64 {
 		out := map[string]int64{}
 		files, _ := filepath.Glob(filepath.Join(dir, "runs", "*", "*.jsonl"))

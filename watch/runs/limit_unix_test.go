@@ -41,18 +41,9 @@ func TestAStoppedWriterLives(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cmd := writer(dir, "stopped", "hang")
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	startHanging(t, cmd)
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	if _, err := out.Read(make([]byte, 8)); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(flushAfter + 50*time.Millisecond)
+	untilWritten(t, dir)
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package runs
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -37,7 +39,7 @@ func writeForParent(dir, id, how string) {
 	switch how {
 	case "hang":
 		fmt.Println("written")
-		time.Sleep(time.Hour)
+		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
 	case "limited":
 		play(j, 400)
 	}
@@ -150,6 +152,38 @@ func writer(dir, id, how string) *exec.Cmd {
 	return cmd
 }
 
+// startHanging starts a writer that has noted its events, and goes on until it is killed.
+func startHanging(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// untilWritten waits until the store has all that its one writer, which hangs, has noted: a kill may lose what is not written yet.
+func untilWritten(t *testing.T, dir string) *Store {
+	t.Helper()
+	s := open(t, dir)
+	wait.Until(t, "the ten requests are written", func() bool {
+		if err := s.Poll(); err != nil {
+			t.Fatal(err)
+		}
+		live := s.Live()
+		return len(live) == 1 && live[0].Window.Requests == 10 && live[0].PeakBytes > 0
+	})
+	return s
+}
+
 func TestTwoHundredWritersLeaveTwoHundredRuns(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -190,18 +224,8 @@ func TestAWriterThatIsKilledShowsAsDied(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cmd := writer(dir, "killed", "hang")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 8)); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(flushAfter + 50*time.Millisecond) // what a kill may lose
-	s := open(t, dir)
+	startHanging(t, cmd)
+	s := untilWritten(t, dir)
 	if e := s.Entries(); len(e) != 1 || e[0].Outcome != Running || e[0].Ended != nil {
 		t.Fatalf("while it lives: %+v", e)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
@@ -58,8 +59,8 @@ func TestRetry(t *testing.T) {
 			})
 			fill(t, dir, "run", 10)
 			s := sender(t, dir, c.URL, Options{Warn: told.warn})
-			until(t, "the spans", func() bool { return len(c.taken()) == 10 })
-			until(t, "that they are counted", func() bool { return s.Stats().Sent == 10 })
+			wait.Until(t, "the spans", func() bool { return len(c.taken()) == 10 })
+			wait.Until(t, "that they are counted", func() bool { return s.Stats().Sent == 10 })
 			if st := s.Stats(); st.Dropped != 0 || st.Failures != 3 || st.Requests != 4 {
 				t.Errorf("%+v", st)
 			}
@@ -96,9 +97,9 @@ func TestRefused(t *testing.T) {
 			})
 			fill(t, dir, "refused", 10)
 			s := sender(t, dir, c.URL, Options{Warn: told.warn})
-			until(t, "the refusal", func() bool { return s.Stats().Dropped == 10 })
+			wait.Until(t, "the refusal", func() bool { return s.Stats().Dropped == 10 })
 			fill(t, dir, "taken", 10)
-			until(t, "what comes next", func() bool { return s.Stats().Sent == 10 })
+			wait.Until(t, "what comes next", func() bool { return s.Stats().Sent == 10 })
 			if len(c.taken()) != 10 || told.count() != 2 || !strings.Contains(told.all(), fmt.Sprintf("status %d", status)) {
 				t.Errorf("%d taken; the user was told:\n%s", len(c.taken()), told.all())
 			}
@@ -108,7 +109,7 @@ func TestRefused(t *testing.T) {
 			}
 			s = sender(t, dir, c.URL, Options{})
 			fill(t, dir, "last", 1)
-			until(t, "the last", func() bool { return len(c.taken()) >= 11 })
+			wait.Until(t, "the last", func() bool { return len(c.taken()) >= 11 })
 			if n, twice := distinct(c.taken()); n != 11 || twice != 0 {
 				t.Errorf("%d spans, %d twice", n, twice)
 			}
@@ -128,7 +129,7 @@ func TestPartialSuccess(t *testing.T) {
 		})
 		fill(t, dir, "run", 10)
 		s := sender(t, dir, c.URL, Options{Warn: told.warn})
-		until(t, "the answer", func() bool { return s.Stats().Rejected == 3 && strings.Contains(told.all(), "too long") })
+		wait.Until(t, "the answer", func() bool { return s.Stats().Rejected == 3 && strings.Contains(told.all(), "too long") })
 		if st := s.Stats(); st.Sent != 7 || st.Requests != 1 {
 			t.Errorf("%+v; told %q", st, told.all())
 		}
@@ -142,7 +143,7 @@ func TestPartialSuccess(t *testing.T) {
 		})
 		fill(t, dir, "run", 2)
 		s := sender(t, dir, c.URL, Options{})
-		until(t, "the answer", func() bool { return s.Stats().Sent == 2 })
+		wait.Until(t, "the answer", func() bool { return s.Stats().Sent == 2 })
 	}
 }
 
@@ -165,7 +166,7 @@ func TestNoAnswer(t *testing.T) {
 			dir, told := t.TempDir(), &said{}
 			s := sender(t, dir, to, Options{Warn: told.warn, MaxQueue: 64 << 10, Timeout: 50 * time.Millisecond})
 			fill(t, dir, "many", 600)
-			until(t, "failures", func() bool { return s.Stats().Failures > 2 })
+			wait.Until(t, "failures", func() bool { return s.Stats().Failures > 2 })
 			st := s.Stats()
 			if st.QueuedBytes > 64<<10 || st.Queued == 0 || st.Sent != 0 {
 				t.Errorf("%+v", st)
@@ -179,7 +180,7 @@ func TestNoAnswer(t *testing.T) {
 			// Nothing was lost for whom comes next, with a collector that answers.
 			c := newCollector(t, nil)
 			rescue := sender(t, dir, c.URL, Options{})
-			until(t, "all spans", func() bool { return len(c.taken()) >= 600 })
+			wait.Until(t, "all spans", func() bool { return len(c.taken()) >= 600 })
 			if n, twice := distinct(c.taken()); n != 600 || twice != 0 {
 				t.Errorf("%d spans, %d twice", n, twice)
 			}
@@ -198,7 +199,7 @@ func TestBackPressure(t *testing.T) {
 		fill(t, dir, fmt.Sprintf("r%d", i), 190)
 	}
 	s := sender(t, dir, c.URL, Options{MaxQueue: 600 << 10})
-	until(t, "all spans", func() bool { return len(c.taken()) >= 8*190 })
+	wait.Until(t, "all spans", func() bool { return len(c.taken()) >= 8*190 })
 	if n, twice := distinct(c.taken()); n != 8*190 || twice != 0 || s.Stats().Dropped != 0 {
 		t.Errorf("%d spans, %d twice, %+v", n, twice, s.Stats())
 	}
@@ -266,7 +267,7 @@ func TestLookBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := sender(t, dir, c.URL, Options{})
-	until(t, "the spans", func() bool { return len(c.taken()) >= 2 })
+	wait.Until(t, "the spans", func() bool { return len(c.taken()) >= 2 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +290,7 @@ func TestNamesAreCleaned(t *testing.T) {
 	r.Append(journal.ToolCalled{Server: key, Method: "tools/call", Tool: key, TraceParent: hostile})
 	r.end(t, journal.OutcomeOK)
 	s := sender(t, dir, c.URL, Options{})
-	until(t, "the spans", func() bool { return len(c.taken()) == 3 })
+	wait.Until(t, "the spans", func() bool { return len(c.taken()) == 3 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -15,11 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
-
-const patience = 20 * time.Second
 
 // got is a span as a collector has read it.
 type got struct {
@@ -131,15 +130,6 @@ func (c *collector) one(t *testing.T, name string) got {
 	return found[0]
 }
 
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not come", what)
-		}
-	}
-}
-
 // written is a run as `plimsoll run` writes it.
 type written struct {
 	*journal.Journal
@@ -211,9 +201,9 @@ func TestARunIsATrace(t *testing.T) {
 	inner.end(t, journal.OutcomeFailed)
 
 	// What has ended in a run is sent while the run goes on.
-	until(t, "spans of a run that lives", func() bool { return len(c.taken()) == 7 })
+	wait.Until(t, "spans of a run that lives", func() bool { return len(c.taken()) == 7 })
 	run.end(t, journal.OutcomeOK)
-	until(t, "all spans", func() bool { return len(c.taken()) == 9 })
+	wait.Until(t, "all spans", func() bool { return len(c.taken()) == 9 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +329,7 @@ func TestEachRequestToTheDaemonIsATrace(t *testing.T) {
 	day.Append(journal.AgentQueryEnded{Agent: "helper", Outcome: "completed", TokensIn: 5, Duration: time.Second})
 	day.end(t, journal.OutcomeOK)
 	s := sender(t, dir, c.URL, Options{})
-	until(t, "the spans", func() bool { return len(c.taken()) >= 5 })
+	wait.Until(t, "the spans", func() bool { return len(c.taken()) >= 5 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +386,7 @@ func TestRestart(t *testing.T) {
 	}
 	fill(t, dir, "first", 20)
 	s := sender(t, dir, c.URL, Options{})
-	until(t, "the first spans", func() bool { return len(c.taken()) == 25 })
+	wait.Until(t, "the first spans", func() bool { return len(c.taken()) == 25 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +394,7 @@ func TestRestart(t *testing.T) {
 	live.Append(journal.ToolCalled{Method: "tools/call", Tool: "later"})
 	live.end(t, journal.OutcomeOK)
 	s = sender(t, dir, c.URL, Options{})
-	until(t, "the later spans", func() bool { return len(c.taken()) >= 25+30+2 })
+	wait.Until(t, "the later spans", func() bool { return len(c.taken()) >= 25+30+2 })
 	time.Sleep(100 * time.Millisecond)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -424,7 +414,7 @@ func TestRestart(t *testing.T) {
 		}
 		before := len(c.taken())
 		s = sender(t, dir, c.URL, Options{})
-		until(t, "the same spans", func() bool { return len(c.taken()) == before+57 })
+		wait.Until(t, "the same spans", func() bool { return len(c.taken()) == before+57 })
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -438,19 +428,19 @@ func TestRestart(t *testing.T) {
 func TestOneSends(t *testing.T) {
 	dir, c := t.TempDir(), newCollector(t, nil)
 	a := sender(t, dir, c.URL, Options{})
-	until(t, "the first", func() bool { return a.Stats().Sending })
+	wait.Until(t, "the first", func() bool { return a.Stats().Sending })
 	b := sender(t, dir, c.URL, Options{})
 	fill(t, dir, "one", 10)
-	until(t, "the spans", func() bool { return len(c.taken()) == 10 })
+	wait.Until(t, "the spans", func() bool { return len(c.taken()) == 10 })
 	if b.Stats().Sending || b.Stats().Sent != 0 {
 		t.Errorf("both send: %+v", b.Stats())
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the second", func() bool { return b.Stats().Sending })
+	wait.Until(t, "the second", func() bool { return b.Stats().Sending })
 	fill(t, dir, "two", 10)
-	until(t, "the rest", func() bool { return len(c.taken()) >= 20 })
+	wait.Until(t, "the rest", func() bool { return len(c.taken()) >= 20 })
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -62,13 +62,10 @@ func TestListsOfModelsTeachWindows(t *testing.T) {
 				c.want.Source = models.SourceList
 				// The answer is there before the list has been looked at.
 				var now models.Window
-				for range 500 {
-					if now = x.Window(up, c.model, nil); now == c.want {
-						return
-					}
-					time.Sleep(10 * time.Millisecond)
-				}
-				t.Errorf("%+v, want %+v", now, c.want)
+				wait.Until(t, fmt.Sprintf("it is %+v", c.want), func() bool {
+					now = x.Window(up, c.model, nil)
+					return now == c.want
+				}, func() string { return fmt.Sprintf("it is %+v", now) })
 			})
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/a2a"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 )
 
@@ -34,12 +35,20 @@ func answers(x *a2a.Exchange, pieces ...string) error {
 
 func TestTheSkillsOfAnAgentAreTools(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex
+	told := ""
 	o := served(t, func(_ context.Context, x *a2a.Exchange) error {
 		for _, text := range []string{"opening the book", "turning pages"} {
-			if err := x.Status(sdk.TaskStateWorking, text, nil); err != nil {
+			var err error
+			wait.Reached(wait.Bound, func() bool { // told four times a second, what comes between is left out: so it says it again
+				err = x.Status(sdk.TaskStateWorking, text, nil)
+				mu.Lock()
+				defer mu.Unlock()
+				return err != nil || strings.Contains(told, text)
+			})
+			if err != nil {
 				return err
 			}
-			time.Sleep(300 * time.Millisecond) // progress is told four times a second
 		}
 		return answers(x, "A hull ", "is the body ", "of a ship.")
 	}, nil)
@@ -51,8 +60,6 @@ func TestTheSkillsOfAnAgentAreTools(t *testing.T) {
 	if d := specs[0].Description; !strings.Contains(d, "Looks things up.") || !strings.Contains(d, "What is a hull?") || !strings.Contains(d, "not this conversation") {
 		t.Errorf("the description is %q", d)
 	}
-	var mu sync.Mutex
-	told := ""
 	out := call(t, t.Context(), box, `{"message":"What is a hull?"}`, func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -236,7 +243,9 @@ func TestALostStreamIsTakenUpAgain(t *testing.T) {
 			if err := x.Emit(e); err != nil {
 				return err
 			}
-			time.Sleep(20 * time.Millisecond)
+			if i == 15 { // the first stream was cut off long before: the client comes back while the task goes on
+				wait.Reached(wait.Bound, func() bool { return streams.Load() > 1 })
+			}
 		}
 		return nil
 	}, cutter(1500, &streams, &methods))
@@ -255,24 +264,27 @@ func TestALostStreamIsTakenUpAgain(t *testing.T) {
 
 func TestAnAgentThatIsKilledIsGivenUp(t *testing.T) {
 	t.Parallel()
-	working := make(chan struct{}, 1)
+	working := make(chan struct{})
 	o := served(t, func(ctx context.Context, x *a2a.Exchange) error {
-		if err := x.Status(sdk.TaskStateWorking, "", nil); err != nil {
+		if err := x.Status(sdk.TaskStateWorking, "reading", nil); err != nil {
 			return err
 		}
-		working <- struct{}{}
 		<-ctx.Done()
 		return ctx.Err()
 	}, nil)
 	box := boxOf(t, agentAt(t, o.http.URL), gateway.Settings{})
 	go func() {
 		<-working
-		time.Sleep(300 * time.Millisecond) // until the client knows of the task
 		_ = o.http.Listener.Close()
 		o.http.CloseClientConnections()
 	}()
+	var once sync.Once
 	begun := time.Now()
-	out := call(t, t.Context(), box, `{"message":"go"}`, nil)
+	out := call(t, t.Context(), box, `{"message":"go"}`, func(text string) {
+		if strings.Contains(text, "reading") { // the client knows of the task
+			once.Do(func() { close(working) })
+		}
+	})
 	if !out.Failed || !strings.Contains(out.Text, "was lost, and it was not reached again") || time.Since(begun) > 20*time.Second {
 		t.Errorf("after %v: %+v", time.Since(begun), out)
 	}

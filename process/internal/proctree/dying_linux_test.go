@@ -4,7 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 func TestDying(t *testing.T) {
@@ -18,11 +19,7 @@ func TestDying(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); !Dying(cmd.Process.Pid); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("a process that was killed is not dying")
-		}
-	}
+	wait.Until(t, "a process that was killed is dying", func() bool { return Dying(cmd.Process.Pid) })
 	_ = cmd.Wait()
 	if Dying(cmd.Process.Pid) {
 		t.Error("a process that has gone is dying")

@@ -3,7 +3,6 @@ package bridge
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func has(t *testing.T, got string, want ...string) {
@@ -29,12 +28,3 @@ func accept(string, string) string {
 }
 
 // eventually waits for what another goroutine does.
-func eventually(t *testing.T, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatal("it did not happen")
-		}
-		time.Sleep(time.Millisecond)
-	}
-}

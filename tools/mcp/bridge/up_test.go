@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
@@ -173,7 +174,7 @@ var upTests = map[string]func(*testing.T){
 		has(t, c.call("resources/subscribe", `"uri":"test://small/1"`), `"result":{}`)
 		has(t, c.call("resources/subscribe", `"uri":"test://small/2"`), `"result":{}`)
 		c.call("resources/unsubscribe", `"uri":"test://small/1"`)
-		eventually(t, func() bool { return s.Stats().Listens == 1 })
+		wait.Until(t, "the server is listened to", func() bool { return s.Stats().Listens == 1 })
 		s.Change("resource", "test://small/1")
 		s.Change("resource", "test://small/2")
 		r := c.hear("resources/updated")
@@ -183,7 +184,7 @@ var upTests = map[string]func(*testing.T){
 	},
 	"list changes": func(t *testing.T) {
 		c, s, _ := up(t)
-		eventually(t, func() bool { return s.Stats().Listens == 1 })
+		wait.Until(t, "the server is listened to", func() bool { return s.Stats().Listens == 1 })
 		s.Change("tools", "")
 		lacks(t, c.hear("tools/list_changed"), "subscriptionId")
 		s.Change("prompts", "")
@@ -209,10 +210,10 @@ var upTests = map[string]func(*testing.T){
 	"cancellation": func(t *testing.T) {
 		c, s, _ := up(t)
 		call := c.start("5", "tools/call", `"name":"silent"`)
-		eventually(t, func() bool { return s.Stats().Calls == 1 })
+		wait.Until(t, "the call has begun", func() bool { return s.Stats().Calls == 1 })
 		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, transport.Funcs{})
 		has(t, call.wait(t), "canceled")
-		eventually(t, func() bool { return s.Stats().Cancelled == 1 && s.Stats().Calls == 1 })
+		wait.Until(t, "the call is cancelled", func() bool { return s.Stats().Cancelled == 1 && s.Stats().Calls == 1 })
 		call = c.start("6", "tools/call", `"name":"ask"`) // nobody answers
 		c.hear("request elicitation/create")
 		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}`, transport.Funcs{})
@@ -332,7 +333,7 @@ var upTests = map[string]func(*testing.T){
 	"resumption": func(t *testing.T) {
 		c, _, p := up(t)
 		n := &c.p.(*legacy).subscriptionRelay
-		eventually(t, func() bool {
+		wait.Until(t, "the server is listened to", func() bool {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			return n.current != nil
@@ -342,15 +343,15 @@ var upTests = map[string]func(*testing.T){
 		s := n.current
 		n.mu.Unlock()
 		n.ended(s, context.Background())
-		eventually(t, func() bool { return strings.Count(p.transcript(), "subscriptions/listen") == 2 })
+		wait.Until(t, "the server is listened to again", func() bool { return strings.Count(p.transcript(), "subscriptions/listen") == 2 })
 	},
 	"end of a session": func(t *testing.T) {
 		c, s, _ := up(t)
 		call := c.start("5", "tools/call", `"name":"silent"`)
-		eventually(t, func() bool { return s.Stats().Calls == 1 })
+		wait.Until(t, "the call has begun", func() bool { return s.Stats().Calls == 1 })
 		_ = c.p.Close()
 		has(t, call.wait(t), "closing")
-		eventually(t, func() bool { return s.Stats().Open == 0 })
+		wait.Until(t, "all is closed", func() bool { return s.Stats().Open == 0 })
 	},
 	"headers": func(t *testing.T) {
 		b := Legacy(overHTTP(t, toolserver.New(toolserver.Options{Versions: toolserver.ModernOnly}).Handler()), Options{})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
@@ -179,7 +180,7 @@ func self(how string) func(context.Context) (*Process, error) {
 func noGoroutineLeft(t *testing.T) {
 	t.Helper()
 	var left string
-	for range 12_000 {
+	wait.Until(t, "all goroutines end", func() bool {
 		var b bytes.Buffer
 		_ = pprof.Lookup("goroutine").WriteTo(&b, 2)
 		left = ""
@@ -188,12 +189,8 @@ func noGoroutineLeft(t *testing.T) {
 				left = one
 			}
 		}
-		if left == "" {
-			return
-		}
-		time.Sleep(5 * time.Millisecond) // one that is just ending
-	}
-	t.Errorf("a goroutine is left:\n%s", left)
+		return left == ""
+	}, func() string { return left })
 }
 
 // records is what a server wrote to its standard error, and the journal.

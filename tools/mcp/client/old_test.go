@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
@@ -47,11 +47,7 @@ func TestServerOfTheOldTransport(t *testing.T) {
 		t.Errorf("%d bytes, %v", r.bytes, r.err)
 	}
 	// It goes by a way of its own, and may come behind the answer.
-	for deadline := time.Now().Add(5 * time.Second); len(l.all()) == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the listener got nothing")
-		}
-	}
+	wait.Until(t, "the listener gets it", func() bool { return len(l.all()) > 0 })
 	if r := ask(t, p, "3", "ends"); r.err == nil || !strings.Contains(r.err.Error(), "its stream ended") {
 		t.Errorf("a stream that ends: %v", r.err)
 	}

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // place is a handler that listens, with the servers it opened.
@@ -81,14 +82,9 @@ func newPlace(t *testing.T, o Options, passed bool, set func(*server)) *place {
 }
 
 // goroutines waits until no more than want are left, as long as there is hope.
-func goroutines(want int) int {
-	for range 6000 {
-		if n := runtime.NumGoroutine(); n <= want {
-			return n
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return runtime.NumGoroutine()
+func goroutines(want int) (n int) {
+	wait.Reached(wait.Bound, func() bool { n = runtime.NumGoroutine(); return n <= want })
+	return n
 }
 
 func (p *place) server(i int) *server {
@@ -217,12 +213,3 @@ func (e *events) end() {
 }
 
 // eventually waits for something that happens beside the test.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if is() {
-			return
-		}
-	}
-	t.Fatal("never: " + what)
-}

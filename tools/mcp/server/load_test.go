@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // heap is what lives after a collection, in bytes.
@@ -129,7 +131,7 @@ func TestLoad(t *testing.T) {
 	round(0, calls/sessions/5)
 	settled := heap()
 	round(calls/sessions/5, calls/sessions-calls/sessions/5)
-	eventually(t, "slow readers are given up", func() bool { return p.h.Stats().Slow >= slow.Load() })
+	wait.Until(t, "slow readers are given up", func() bool { return p.h.Stats().Slow >= slow.Load() })
 	// What is kept for clients that come back is bounded by itself.
 	if grown := heap() - settled - p.h.o.MaxStored; grown > 4<<20 {
 		t.Errorf("the heap grew by %d bytes from the first fifth of the calls to the last", grown)

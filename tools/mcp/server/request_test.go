@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 func TestBadRequests(t *testing.T) {
@@ -122,7 +124,7 @@ func TestMessagesOfClientsAreBounded(t *testing.T) {
 	if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the first body is being read", func() bool { return p.h.Stats().Bodies > 0 })
+	wait.Until(t, "the first body is being read", func() bool { return p.h.Stats().Bodies > 0 })
 	body := `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 60<<10) + `"}`
 	if status, header, _ := p.post(body); status != 503 || header.Get("Retry-After") == "" {
 		t.Errorf("%d %v", status, header)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
@@ -125,7 +126,7 @@ func TestTheServerAsksTheClient(t *testing.T) {
 	p := newPlace(t, Options{}, false, nil)
 	for _, standing := range []bool{false, true} {
 		id := p.begin("2025-11-25")
-		eventually(t, "the server is listened to", func() bool {
+		wait.Until(t, "the server is listened to", func() bool {
 			s := p.server(len(p.servers) - 1)
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -155,7 +156,7 @@ func TestRoutes(t *testing.T) {
 		defer s.mu.Unlock()
 		return s.listener
 	}
-	eventually(t, "the server is listened to", func() bool { return listener() != nil })
+	wait.Until(t, "the server is listened to", func() bool { return listener() != nil })
 	// Nobody listens yet: it is kept.
 	listener().Receive(frame(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
 	get := p.events(p.do(t.Context(), http.MethodGet, "", "Mcp-Session-Id", id))
@@ -185,7 +186,7 @@ func TestRoutes(t *testing.T) {
 	}
 	again.body.Close()
 	for _, name := range []string{"one", "two"} {
-		eventually(t, "a call that waits", func() bool { return s.release(name) })
+		wait.Until(t, "a call that waits", func() bool { return s.release(name) })
 	}
 	one.want("waited")
 	two.want("waited")
@@ -203,8 +204,8 @@ func TestAnAnswerIsResumed(t *testing.T) {
 	begun := e.want("begun")
 	leave()
 	e.body.Close()
-	eventually(t, "the client is gone", func() bool { return p.h.Stats().Serving == 0 })
-	eventually(t, "a call that waits", func() bool { return p.server(0).release("x") })
+	wait.Until(t, "the client is gone", func() bool { return p.h.Stats().Serving == 0 })
+	wait.Until(t, "a call that waits", func() bool { return p.server(0).release("x") })
 	for _, from := range []ev{prime, begun} {
 		e = p.events(p.do(t.Context(), http.MethodGet, "", "Mcp-Session-Id", id, "Last-Event-ID", from.id))
 		if v := e.want(""); v.data != "" || v.id != from.id {
@@ -245,7 +246,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		t.Errorf("a request too many: %d", status)
 	}
 	// The client has the answer a little before the handler has returned.
-	eventually(t, "the second serves nobody", func() bool { return p.h.Stats().Serving == 1 })
+	wait.Until(t, "the second serves nobody", func() bool { return p.h.Stats().Serving == 1 })
 	third := p.begin("2025-06-18") // in place of the second, which serves nobody
 	if status, _, _ := p.post(toolCall(1, "echo"), "Mcp-Session-Id", second); status != 404 {
 		t.Errorf("the least recently used: %d", status)

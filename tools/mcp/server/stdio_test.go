@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
@@ -152,7 +153,7 @@ func TestStdioEnds(t *testing.T) {
 		c.send(toolCall(1, "wait:x") + "\n")
 		c.want("begun")
 		c.in.Close()
-		eventually(t, "a call that waits", func() bool { return c.server.release("x") })
+		wait.Until(t, "a call that waits", func() bool { return c.server.release("x") })
 		c.want(`"waited":true`)
 		if err := <-c.done; err != nil {
 			t.Error(err)
@@ -204,7 +205,7 @@ func TestStdioBounds(t *testing.T) {
 	c.want(`"id":2,"error":{"code":-32603`)
 	// One that is taken back is no longer open, and nothing is said about it.
 	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n")
-	eventually(t, "the request ends", func() bool {
+	wait.Until(t, "the request ends", func() bool {
 		c.send(toolCall(3, "echo") + "\n")
 		line := c.line()
 		if strings.Contains(line, `"id":1`) {
