@@ -108,7 +108,7 @@ func (l *layout) holds(u, message int) bool {
 	return message >= 0 && l.units[u].From <= message && message < l.units[u].To
 }
 
-// quiet tells that a unit before the task is a client's opening words and no work: Gemini CLI
+// quiet reports whether a unit before the task is a client's opening words and no work: Gemini CLI
 // sets up the context and lets the model say that it got it.
 func quiet(r *wire.Request, u wire.Unit) bool {
 	for i := u.From; i < u.To; i++ {
@@ -172,7 +172,7 @@ func spoken(r *wire.Request, i int) speaker {
 // droppable lists the units that a level may summarise or drop, oldest first.
 func (l *layout) droppable(at level) (units []int) {
 	for u, s := range l.standing {
-		if !l.stands(u, at) && (s == free || s == newest && at >= levelRelax || s == preamble && at >= levelOpen) {
+		if !l.pinned(u, at) && (s == free || s == newest && at >= levelRelax || s == preamble && at >= levelOpen) {
 			units = append(units, u)
 		}
 	}

@@ -88,7 +88,7 @@ func (w *work) mask(t target) string {
 	var b strings.Builder
 	b.WriteString(maskBegin)
 	b.WriteString("a result of ")
-	b.WriteString(strconv.Itoa(heard(p)))
+	b.WriteString(strconv.Itoa(readableBytes(p)))
 	b.WriteString(" bytes")
 	if name := w.tool(t); name != "" {
 		b.WriteString(" from ")

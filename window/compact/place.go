@@ -54,7 +54,7 @@ func (w *work) reminder(i int) []byte {
 	text.WriteString("<system-reminder>\n")
 	for _, p := range w.base.Messages[i].Parts {
 		if p.Kind == wire.Text {
-			text.WriteString(said(w.base, &p) + "\n")
+			text.WriteString(partText(w.base, &p) + "\n")
 		}
 	}
 	return wire.TextMessage(w.base.Dialect, wire.RoleUser, text.String()+"</system-reminder>")

@@ -34,7 +34,7 @@ type Entry struct {
 	After        int       `json:"after_tokens"`
 	Messages     int       `json:"messages"` // changed, replaced or dropped
 	CutBytes     int64     `json:"cut_bytes"`
-	// Incomplete says that the text was too large to be kept whole: its end is missing.
+	// Incomplete is true when the text was too large to be kept whole: its end is missing.
 	Incomplete bool `json:"incomplete,omitempty"`
 	// StoredBytes is the size of the entry's file on the disk. List fills it in.
 	StoredBytes int64 `json:"stored_bytes"`
@@ -153,7 +153,7 @@ func (s *Store) List() ([]Entry, error) {
 	return list, err
 }
 
-// ErrUnknown says that there is no entry with that ID: it was never there, or a bound or
+// ErrUnknown means that there is no entry with that ID: it was never there, or a bound or
 // gc took it.
 var ErrUnknown = errors.New("checkpoint: no such entry")
 

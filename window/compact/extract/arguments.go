@@ -108,7 +108,7 @@ func (p *argumentParser) nested(v value, depth int) value {
 	return read
 }
 
-// plain tells that a value is a text, a number or a truth.
+// plain reports whether a value is a text, a number or a truth.
 func (v *value) plain() bool { return !v.object && !v.array }
 
 // visit calls f with every text below v, and with the object it stands in.

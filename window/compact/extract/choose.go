@@ -152,7 +152,7 @@ func (c *chooser) users(room int) int {
 // agents takes what a coding agent needs: each kind its share, then what is left of the room
 // in the order of their worth. user is the bytes that the user's words left of their share.
 func (c *chooser) agents(known *records, user int) {
-	told := c.told()
+	told := c.findings()
 	p := packer{known: known, next: map[section][]block{}, held: c.held, said: c.said}
 	pack := func(s section, room int) { c.left -= p.pack(s, min(room, c.left-c.names)) }
 
@@ -187,8 +187,8 @@ func (c *chooser) agents(known *records, user int) {
 	}
 }
 
-// told lists what the agent said that is news, the most first.
-func (c *chooser) told() (list []int) {
+// findings lists what the agent said that is news, the most first.
+func (c *chooser) findings() (list []int) {
 	for _, i := range c.order {
 		if l := &c.all[i]; l.news > 0 && l.tells() && !l.heads {
 			list = append(list, i)
@@ -274,7 +274,7 @@ func (p *packer) hold(text string) {
 	}
 }
 
-// addsNothing tells that everything a line could be needed for is there already.
+// addsNothing reports whether everything a line could be needed for is there already.
 func (l *line) addsNothing(held map[uint64]bool) bool {
 	if l.news > 0 {
 		return false // that names are known says nothing of what was said of them

@@ -92,7 +92,7 @@ func commandOf(tool string, arguments *value) (command string, reads bool) {
 			b.WriteString(" " + text)
 		}
 	})
-	return oneLine(b.String(), maxCommand), says(tool, readingWords) && !says(tool, writingWords) && !says(tool, runningWords)
+	return oneLine(b.String(), maxCommand), hasWord(tool, readingWords) && !hasWord(tool, writingWords) && !hasWord(tool, runningWords)
 }
 
 // runningWords are in the names of tools that read what a command or a check said.

@@ -80,9 +80,9 @@ func gather(turns []Turn) *records {
 			if !t.Kept {
 				r.reasons(&v, turn)
 			}
-			p := pending{id: t.ID, tool: t.Tool, said: said, writes: len(paths) > 0 && says(t.Tool, writingWords)}
+			p := pending{id: t.ID, tool: t.Tool, said: said, writes: len(paths) > 0 && hasWord(t.Tool, writingWords)}
 			p.command, p.reads = commandOf(t.Tool, &v)
-			if len(paths) == 0 && !p.reads && !says(t.Tool, readingWords) {
+			if len(paths) == 0 && !p.reads && !hasWord(t.Tool, readingWords) {
 				p.paths = named(&v)
 			}
 			if t.ID != "" {

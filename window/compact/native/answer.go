@@ -27,7 +27,7 @@ type Block struct {
 	Usage wire.Usage
 }
 
-// A Refused says that there is no such thing here: the platform, the model or the gateway does not have it. It is no use to ask again.
+// A Refused means that there is no such thing here: the platform, the model or the gateway does not have it. It is no use to ask again.
 type Refused struct {
 	Status int
 	Why    string // the provider's words, clipped
@@ -37,7 +37,7 @@ func (e *Refused) Error() string {
 	return fmt.Sprintf("the provider does not compact here (%d): %s", e.Status, e.Why)
 }
 
-// An Unavailable says that the provider did not want to now: too many requests, an overload, a failure of its own.
+// An Unavailable means that the provider did not want to now: too many requests, an overload, a failure of its own.
 type Unavailable struct {
 	Status int
 	Why    string
@@ -47,13 +47,13 @@ func (e *Unavailable) Error() string {
 	return fmt.Sprintf("the provider answered %d: %s", e.Status, e.Why)
 }
 
-// A NoSummary says that nothing came of it for this conversation as it stands: the request was refused for something in it, or its
+// A NoSummary means that nothing came of it for this conversation as it stands: the request was refused for something in it, or its
 // answer is no summary. A longer conversation may be taken.
 type NoSummary struct{ Why string }
 
 func (e *NoSummary) Error() string { return "the provider wrote no summary: " + e.Why }
 
-// errMalformed says that an answer is none that the provider would give.
+// errMalformed means that an answer is none that the provider would give.
 var errMalformed = errors.New("the answer to a request for a compaction cannot be read")
 
 // maxWhy bounds the provider's words in an error, in bytes.

@@ -25,7 +25,7 @@ type Rule struct {
 	// Source is the page that says so, with the day on which it was read.
 	Source string
 
-	// betaInBody says that beta headers stand in the body, as anthropic_beta.
+	// betaInBody is true when beta headers stand in the body, as anthropic_beta.
 	betaInBody bool
 	// members are those that /responses/compact takes, of a request to /responses.
 	members []string
