@@ -173,7 +173,7 @@ func (t *conversation) useNative(goal compact.Goal) (compact.Result, bool) {
 	return res, true
 }
 
-// errNoAnswer says that a provider that was asked for a summary gave no answer, or not all of it.
+// errNoAnswer means that a provider that was asked for a summary gave no answer, or not all of it.
 var errNoAnswer = errors.New("the provider gave no answer")
 
 // nativeRule returns the rule by which the provider compacts the conversation, where it is wanted.

@@ -80,7 +80,7 @@ func (t *conversation) key() string { return t.log.String() + t.name }
 // prepare makes of what came what is sent: the conversation's log put in, what is new decided, counted, and brought under the line where it is
 // over. The error is the answer when it cannot be made to fit.
 func (t *conversation) prepare() error {
-	t.upTo()
+	t.identify()
 	enforce := t.p.o.Mode == Enforce && t.received.Bypass.Room() != wire.RoomNever
 	if t.received.Bypass.Room() == wire.RoomNever {
 		t.p.passed(t.rt, "aside", t.received.Bypass.String())
@@ -117,8 +117,8 @@ func (t *conversation) prepare() error {
 	return nil
 }
 
-// upTo finds out who and what a request belongs to.
-func (t *conversation) upTo() {
+// identify finds the client, the scope and the conversation of a request.
+func (t *conversation) identify() {
 	t.who = t.rt.up.Name + "\x00" + credential(t.r.Header, t.r.URL.RawQuery)
 	t.scope = t.p.scope(t.who)
 	t.log = t.scope

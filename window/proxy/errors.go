@@ -77,7 +77,7 @@ func (e *refusal) failure() wire.Failure {
 // errorBody is the JSON that clients of the dialect know how to read.
 func errorBody(rt *route, e *refusal) []byte { return formOf(rt).Rules().Error(e.failure()) }
 
-// tooLong says in the provider's own words that a request cannot be made to fit, so that
+// tooLong answers in the provider's own words that a request cannot be made to fit, so that
 // clients which look for those words understand it; then what Plimsoll found out.
 func tooLong(d wire.Dialect, tokens, limit int, detail string) *refusal {
 	return &refusal{

@@ -12,7 +12,7 @@ import (
 type route struct {
 	up    *upstream
 	below string // the path below the upstream's name, escaped as received, beginning with '/' or empty
-	// model tells that the body is a request to a model in the dialect; the other fields
+	// model is true when the body is a request to a model in the dialect; the other fields
 	// mean nothing when it is false.
 	model   bool
 	dialect wire.Dialect

@@ -25,7 +25,7 @@ const (
 	maxPauses = 256
 )
 
-// errStalled says that no event came for too long.
+// errStalled means that no event came for too long.
 var errStalled = errors.New("the answer stood still for too long")
 
 // pauses holds the lengths of pauses in the middle of answers that went on then, by upstream and model.
@@ -179,7 +179,7 @@ func (s *stallWatch) passed(p []byte) {
 	}
 }
 
-// blind says that the answer could not be unpacked any further.
+// blind notes that the answer could not be unpacked any further.
 func (s *stallWatch) blind() {
 	s.mu.Lock()
 	s.pulse = nil
