@@ -32,7 +32,7 @@ func niceAfter(nice, steps int) int { return min(19, max(-20, nice+steps)) }
 // nice returns the difference between the command's nice value and ours where no group holds its weight.
 func (l Limits) nice() int { return niceOf(l.CPUWeight) }
 
-// background says that the run is to give way to others.
+// background reports whether the run is to give way to others.
 func (l Limits) background() bool { return l.CPUWeight > 0 && l.CPUWeight < NormalWeight }
 
 // heldByNobody is the strength of limits that nobody holds.

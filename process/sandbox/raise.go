@@ -85,15 +85,15 @@ func (w *watcher) keepAlarm(c alarmed, wake chan<- struct{}, stop <-chan struct{
 	}
 }
 
-// near reports that a sample comes near the memory limit, or is over it.
-func (w *watcher) near(s Sample) bool {
+// nearLimit reports whether a sample comes near the memory limit, or is over it.
+func (w *watcher) nearLimit(s Sample) bool {
 	memory := w.run.memory()
 	return memory > 0 && s.Working >= memory/100*Near
 }
 
 // tellNear calls [Spec.OnNear] for a sample near the limit, once at a time and beside the watch: it may wait for others.
 func (w *watcher) tellNear(s Sample) {
-	if w.run.spec.OnNear == nil || !w.near(s) || !w.telling.CompareAndSwap(false, true) {
+	if w.run.spec.OnNear == nil || !w.nearLimit(s) || !w.telling.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {

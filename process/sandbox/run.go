@@ -42,7 +42,7 @@ type Run struct {
 	frozen  bool
 	over    bool    // set by finish: nothing may be stopped any more
 	stopped []Child // descendants that are stopped
-	// stopping says that Freeze, not the command, is behind a stop of the command.
+	// stopping is true when Freeze, not the command, is behind a stop of the command.
 	stopping atomic.Bool
 	// killedByUs is set when Plimsoll, not the kernel, ended the command for memory.
 	killedByUs atomic.Bool

@@ -76,7 +76,7 @@ func (r *Run) enforceTime(maxTime time.Duration) {
 	}
 }
 
-// isStopped says that the run is frozen, or that its command is stopped by a signal.
+// isStopped reports whether the run is frozen, or that its command is stopped by a signal.
 func (r *Run) isStopped() bool {
 	if r.Frozen() {
 		return true

@@ -107,7 +107,7 @@ func (m *member) rename(now time.Time) {
 	}
 }
 
-// meet tells of a process, or of its new name. The caller holds the lock.
+// meet reports a process, or its new name. The caller holds the lock.
 func (w *watcher) meet(pid int, name string) {
 	if w.run.spec.Meet != nil {
 		w.run.spec.Meet(pid, name)
@@ -355,7 +355,7 @@ func (w *watcher) sample(now time.Time) {
 	w.sampled = now
 	s.Processes = len(w.pids)
 	if s.CPU == 0 && w.run.spec.Observe != nil {
-		s.CPU = w.cpu.of(w.pids)
+		s.CPU = w.cpu.total(w.pids)
 	}
 	w.take(s)
 	if memory := w.run.memory(); memory > 0 && s.Charged >= memory/2 {
