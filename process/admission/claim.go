@@ -30,7 +30,7 @@ type Claim struct {
 	waited time.Duration
 	// headroom is the request's, for those that wait.
 	headroom func() (headroom.Reading, error)
-	// queued says that it waits, or has given up waiting.
+	// queued is true when it waits, or has given up waiting.
 	queued bool
 
 	mu       sync.Mutex

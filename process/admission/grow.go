@@ -17,7 +17,7 @@ type NoRoom struct {
 	Waiting int
 }
 
-// Error says it in words.
+// Error puts it into words.
 func (e *NoRoom) Error() string {
 	if e.Waiting > 0 {
 		return fmt.Sprintf("%d runs wait for room, and come first", e.Waiting)

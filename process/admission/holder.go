@@ -49,7 +49,7 @@ type Holder struct {
 	Owner   Owner
 	// Since is the time at which it was admitted, or began to wait.
 	Since time.Time
-	// Forced says that it was started against the sum or the slots.
+	// Forced is true when it was started against the sum or the slots.
 	Forced bool
 	// Remains is the last argument of [Claim.Record]; nil before that.
 	Remains json.RawMessage

@@ -80,12 +80,12 @@ func (t Terms) String() string {
 	return text
 }
 
-// Refused says that a run is not admitted, with every term.
+// Refused means that a run is not admitted, with every term.
 type Refused struct {
 	Tool, Project string
 	// Reason names what is missing.
 	Reason Reason
-	// Never says that waiting would not help.
+	// Never is true when waiting would not help.
 	Never bool
 	// Waited is the time it was in the queue.
 	Waited time.Duration
@@ -111,7 +111,7 @@ const shownHolders = 8
 // what, and what to do.
 func (e *Refused) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is not admitted: %s", e.Tool, e.why())
+	fmt.Fprintf(&b, "%s is not admitted: %s", e.Tool, e.reasonText())
 	if e.Waited > 0 {
 		fmt.Fprintf(&b, " (waited %s)", e.Waited.Round(time.Millisecond))
 	}
@@ -123,11 +123,11 @@ func (e *Refused) Error() string {
 	if list := e.holderLines(); list != "" && !e.Never {
 		b.WriteString("\n" + list)
 	}
-	b.WriteString("\n  next       " + strings.Join(e.next(), "\n             "))
+	b.WriteString("\n  next       " + strings.Join(e.nextSteps(), "\n             "))
 	return b.String()
 }
 
-func (e *Refused) why() string {
+func (e *Refused) reasonText() string {
 	t := e.Terms
 	switch {
 	case e.Reason == Memory && e.Never:
@@ -188,8 +188,8 @@ func (e *Refused) holderLines() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// next are the steps that would help.
-func (e *Refused) next() []string {
+// nextSteps lists the steps that would help.
+func (e *Refused) nextSteps() []string {
 	var steps []string
 	if e.Never {
 		switch e.Reason {

@@ -59,7 +59,7 @@ func sleepTime(position int) time.Duration {
 	return lookSeldom + rand.N(lookSeldom)
 }
 
-// progress tells the caller where it stands.
+// progress calls [Request.Progress] with the place in the queue.
 func (a *acquisition) progress(v verdict) {
 	if a.request.Progress == nil {
 		return
