@@ -35,7 +35,7 @@ type Request struct {
 	Wait time.Duration
 	// Force goes ahead whatever the sum and the slots say; the ledger notes it.
 	Force bool
-	// Progress is told where a waiting run stands; it may be nil.
+	// Progress is called with the place of a waiting run; it may be nil.
 	Progress func(admission.Progress)
 }
 
@@ -128,7 +128,7 @@ func (a *Admission) Estimate() estimate.Estimate { return a.estimate }
 // Terms is the sum at the moment of admission.
 func (a *Admission) Terms() admission.Terms { return a.claim.Terms() }
 
-// Nested says that the run is inside another one and draws on its reservation; it is for
+// Nested reports whether the run is inside another one and draws on its reservation; it is for
 // [sandbox.Spec].Nested.
 func (a *Admission) Nested() bool {
 	_, nested := a.claim.Parent()
