@@ -47,7 +47,7 @@ type Mount struct {
 	Root string
 	// Point is the directory it is mounted on.
 	Point string
-	// Unified says that it is cgroup v2; else Controllers lists those of the v1 hierarchy.
+	// Unified is true when it is cgroup v2; else Controllers lists those of the v1 hierarchy.
 	Unified     bool
 	Controllers []string
 }
