@@ -44,7 +44,7 @@ type Entry struct {
 	MCP              journal.MCP    `json:"mcp"`
 	Editor           journal.Editor `json:"editor,omitzero"`
 	Observed
-	// Reason says in a few words why it ended as it did, or what it waits for.
+	// Reason is a few words on the reason for its end, or on what it waits for.
 	Reason string `json:"reason"`
 	// Notifies has the meaning of the field in [Header].
 	Notifies string `json:"notifies,omitempty"`
@@ -137,7 +137,7 @@ func (o *Observed) stopWaiting(at time.Time) {
 	}
 }
 
-// Live says that the run has not ended.
+// Live reports whether the run has not ended.
 func (e *Entry) Live() bool { return e.Outcome == Running || e.Outcome == Waiting }
 
 // Requests counts the requests to models, those that went through a proxy and those of an agent of Plimsoll's own.

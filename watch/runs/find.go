@@ -8,12 +8,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// UnknownError says that no run has an ID.
+// UnknownError means that no run has an ID.
 type UnknownError struct {
 	ID string
 	// Several are the IDs that begin with it, when there is more than one.
 	Several []string
-	// Removed says that the index has it and its file is gone.
+	// Removed is true when the index has it and its file is gone.
 	Removed bool
 }
 

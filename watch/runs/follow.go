@@ -45,7 +45,7 @@ func (f *Follower) Next(maxBytes int64, take func(Line)) (rest bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if !own(info) {
+	if !isOwn(info) {
 		return false, errForeign
 	}
 	buf := make([]byte, 64<<10)

@@ -149,8 +149,8 @@ func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 	return g.read(io.NewSectionReader(file, from, size-from))
 }
 
-// tells says that the end of a file, from the beginning of a line on, has all of a glance that the beginning of the file does not have: a sample with the
-// counts, and as many requests as one looks at, or the compaction before which none counts.
+// tells reports whether the end of a file, from the beginning of a line on, has all of a glance that the beginning of the file does not
+// have: a sample with the counts, and as many requests as one looks at, or the compaction before which none counts.
 func tells(text []byte) bool {
 	text = text[:bytes.LastIndexByte(text, '\n')+1] // the rest is a line that is being written
 	requests, made, counted := 0, false, false
@@ -304,7 +304,7 @@ func LastEnded(stateDir, project string) (e Entry, ok bool) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !own(info) {
+	if err != nil || !isOwn(info) {
 		return Entry{}, false
 	}
 	name, err := json.Marshal(project)

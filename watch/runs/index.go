@@ -66,7 +66,7 @@ func (t Totals) takeRemoved(text []byte) (ok bool) {
 	if !bytes.HasPrefix(text, removedStart) || json.Unmarshal(text, &l) != nil {
 		return false
 	}
-	t.of(l.Tool).plus(&l.Removed)
+	t.sums(l.Tool).plus(&l.Removed)
 	return true
 }
 
