@@ -32,7 +32,7 @@ const MaxTableRows = 500
 type Table struct {
 	// Title stands over the table, and is its name for who cannot see it.
 	Title string `json:"title"`
-	// Note says below the title what is shown; "" is nothing.
+	// Note describes the table below its title; "" is nothing.
 	Note    string   `json:"note,omitempty"`
 	Columns []Column `json:"columns"`
 	// Empty is shown in place of a table without rows; "" leaves the whole table out.
