@@ -42,7 +42,7 @@ func (c *command) Send(ctx context.Context, n Notice) error {
 	return execute(ctx, c.argv, append(c.environ[:len(c.environ):len(c.environ)], variables(&n)...), append(text, '\n'))
 }
 
-// Inside says that a process was started by a command that gives a notice. A run in it is told of by nobody: each notice would make
+// Inside reports whether a process was started by a command that gives a notice. A run in it is told of by nobody: each notice would make
 // the next one.
 func Inside(getenv func(string) string) bool { return getenv(CauseName) != "" }
 

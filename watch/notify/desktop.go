@@ -18,7 +18,7 @@ func (d *desktop) String() string { return Desktop }
 // desktopTime is the time that the desktop's program gets before the terminal takes its place.
 const desktopTime = time.Second
 
-// Check says that there is neither a program nor a terminal.
+// Check returns an error when there is neither a program nor a terminal.
 func (d *desktop) Check() error {
 	_, err := d.program()
 	if err == nil || d.o.Terminal != nil {
