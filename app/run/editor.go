@@ -91,7 +91,7 @@ func (x *process) awaitEditor(ctx context.Context) (context.Context, func()) {
 	return waiting, func() { cancel(nil) }
 }
 
-// notAdmittedError says that an editor was not kept waiting any longer.
+// notAdmittedError means that an editor was not kept waiting any longer.
 type notAdmittedError struct{ at *admission.Progress }
 
 func (e *notAdmittedError) Error() string {

@@ -85,7 +85,7 @@ func otherOf(path, name string) string {
 	return ""
 }
 
-// isScript says that a file is run by an interpreter.
+// isScript reports whether a file is run by an interpreter.
 func isScript(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
