@@ -22,7 +22,7 @@ const (
 
 // Glance is one run at a glance, as `plimsoll status --json` writes it. Sizes are in bytes.
 type Glance struct {
-	// Inside says that it is the run which this process is in.
+	// Inside is true when it is the run which this process is in.
 	Inside bool `json:"inside"`
 	// State is "running", "waiting", an outcome of a report, "died", or "none".
 	State   string    `json:"state"`

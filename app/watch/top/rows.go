@@ -50,8 +50,8 @@ func (s *rowSet) add(r *Row) {
 	s.byID[r.ID] = r
 }
 
-// of is the row of a run in the ledger, which may have no file: its user keeps none, or it is somebody else's.
-func (s *rowSet) of(h admission.Holder, now time.Time) *Row {
+// row returns the row of a run in the ledger, which may have no file: its user keeps none, or it is somebody else's.
+func (s *rowSet) row(h admission.Holder, now time.Time) *Row {
 	r := s.byID[h.ID]
 	if r == nil {
 		r = &Row{
