@@ -91,7 +91,7 @@ var styleNames = [...]string{Extractive: "extractive", Model: "model", Off: "off
 // String returns the name.
 func (s Style) String() string { return styleNames[min(int(s), len(styleNames)-1)] }
 
-// ParseStyle is the inverse of [Style.String].
+// ParseStyle returns the inverse of [Style.String].
 func ParseStyle(name string) (Style, bool) {
 	i := slices.Index(styleNames[:], name)
 	return Style(max(0, i)), i >= 0

@@ -171,7 +171,7 @@ func cutText(text string, keep int) string {
 	return limit.Cut(text, keep, func(cut int) string { return cutBegin + strconv.Itoa(cut+before) + cutEnd })
 }
 
-// resultText is all a result says, for one text to take its place.
+// resultText returns all a result says, for one text to take its place.
 func resultText(r *wire.Request, p *wire.Part) string {
 	if !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw)) // names and numbers between the texts count too

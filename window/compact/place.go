@@ -47,7 +47,7 @@ func (w *work) misplaced() []bool {
 	return found
 }
 
-// reminder is a system message as a user's, in the tags in which Anthropic's own client
+// reminder returns a system message as a user's, in the tags in which Anthropic's own client
 // gives such messages to models that take none.
 func (w *work) reminder(i int) []byte {
 	var text strings.Builder

@@ -163,7 +163,7 @@ func (w *work) keepWhole(t target) {
 	w.places[t] = w.c.o.Keep(w.tool(t), resultText(w.base, p))
 }
 
-// placesOf are lines that say where the large results among messages can be read again, the newest.
+// placesOf returns lines that say where the large results among messages can be read again, the newest.
 func (w *work) placesOf(messages []int) string {
 	var lines []string
 	for _, i := range messages {

@@ -56,7 +56,7 @@ func partText(r *wire.Request, p *wire.Part) string {
 	return r.Words(p)
 }
 
-// numbers are the members of a result that is JSON which are no text, with their names: the
+// numbers returns the members of a result that is JSON which are no text, with their names: the
 // code of a command stands there.
 func numbers(r *wire.Request, p *wire.Part) string {
 	if p.Raw.IsZero() || len(p.Texts) == 0 {

@@ -93,7 +93,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// seal is a file: the magic, the checksum of the rest, the rest.
+// seal makes a file: the magic, the checksum of the rest, the rest.
 func seal(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	out := make([]byte, 0, len(magic)+len(sum)+len(body))

@@ -60,7 +60,7 @@ func entryID(k key, c *Checkpoint) string {
 	return hex.EncodeToString(k.chain[:6]) + "-" + strconv.Itoa(c.Generation)
 }
 
-// EntryID is the ID that the entry of a checkpoint gets.
+// EntryID returns the ID that the entry of a checkpoint gets.
 func EntryID(c *Checkpoint) string { return entryID(key{chain: c.Chain}, c) }
 
 func cutName(k key, c *Checkpoint) string {

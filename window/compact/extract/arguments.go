@@ -127,7 +127,7 @@ func (v *value) visit(f func(text string, key string)) {
 	}
 }
 
-// plainKey is a key without the ways of writing it: filePath, file_path and file-path are one.
+// plainKey returns a key without the ways of writing it: filePath, file_path and file-path are one.
 func plainKey(key string) string {
 	if len(key) > 64 {
 		return ""

@@ -110,7 +110,7 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 	return c.choice
 }
 
-// part is a share of the room, in bytes.
+// part returns a share of the room, in bytes.
 func (c *chooser) part(share float64) int { return int(share * float64(c.whole)) }
 
 // take takes a line when it adds something and fits into room, and returns what it costs.
@@ -312,7 +312,7 @@ func remaining(all []line, order []int, held map[uint64]bool, room int) (also []
 	return also
 }
 
-// shortened is the line as it is quoted: the part of it that holds what is worth most.
+// shortened returns the line as it is quoted: the part of it that holds what is worth most.
 func (l *line) shortened() string {
 	most := longestTool
 	switch {

@@ -55,7 +55,7 @@ type Summary struct {
 	Lines    int // that were taken over
 }
 
-// newest is turns with only the newest scan bytes of their text.
+// newest returns turns with only the newest scan bytes of their text.
 func newest(turns []Turn, scan int) []Turn {
 	from, size := len(turns), 0
 	for from > 0 && size < scan {

@@ -352,7 +352,7 @@ func changedPaths(row string) (paths []string) {
 	return paths
 }
 
-// titled is the section that a title begins, sectionNone for others.
+// titled returns the section that a title begins, sectionNone for others.
 func titled(row string) section {
 	for s, title := range titles {
 		if title != "" && strings.HasPrefix(row, title) { // those of earlier versions went on

@@ -105,7 +105,7 @@ type counts struct {
 	CacheWrite number `json:"cache_creation_input_tokens"`
 }
 
-// total is the sum over all that was asked of the model.
+// total returns the sum over all that was asked of the model.
 func (u usage) total() (t wire.Usage) {
 	of := u.Iterations
 	if len(of) == 0 {
@@ -217,7 +217,7 @@ func (r Rule) stream(body []byte) (m message, err error) {
 	return m, nil
 }
 
-// statusOf is the status that an error would have had before the stream began.
+// statusOf returns the status that an error would have had before the stream began.
 func statusOf(e json.RawMessage) int {
 	var of struct {
 		Type string `json:"type"`
@@ -300,7 +300,7 @@ func (r Rule) refusal(status int, body []byte) error {
 	return &Unavailable{status, why}
 }
 
-// reason is the provider's message. What is no error of its own form, a page of a gateway, is not repeated.
+// reason returns the provider's message. What is no error of its own form, a page of a gateway, is not repeated.
 func reason(body []byte) string {
 	var e struct {
 		Error struct {

@@ -224,7 +224,7 @@ func removeMembers(value []byte, paths ...[]string) ([]byte, error) {
 	return out, nil
 }
 
-// unforced is a tool_choice, nil for one that demands a call.
+// unforced returns a tool_choice, nil for one that demands a call.
 func unforced(value []byte) []byte {
 	switch kind, _ := rawjson.Text(value, "type"); kind {
 	case "any", "tool":
@@ -233,7 +233,7 @@ func unforced(value []byte) []byte {
 	return value
 }
 
-// enough is max_tokens, which is read as asked, raised to what a summary takes.
+// enough returns max_tokens, which is read as asked, raised to what a summary takes.
 func enough(value []byte, asked int) []byte {
 	if asked > 0 && asked < minOutput || string(value) == "0" {
 		return fmt.Append(nil, minOutput)

@@ -66,7 +66,7 @@ var Rules = []Rule{
 	},
 }
 
-// RuleFor is the rule for a model behind a provider, in the dialect in which it is spoken to. ok is false where the provider compacts
+// RuleFor returns the rule for a model behind a provider, in the dialect in which it is spoken to. ok is false where the provider compacts
 // nothing for it.
 func RuleFor(provider string, d wire.Dialect, model string) (r Rule, ok bool) {
 	model = strings.ReplaceAll(strings.ToLower(model), ".", "-")
