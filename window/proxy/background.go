@@ -201,8 +201,8 @@ func (t *conversation) compactsItself() bool {
 	return ok && agent.Compacts
 }
 
-// summaryReady is a summary that was written in the background and fits the conversation: it covers messages that the client still sends,
-// as they were sent to the provider. The caller takes it when it has put it in.
+// summaryReady returns a summary that was written in the background and fits the conversation: it covers messages that the client still
+// sends, as they were sent to the provider. The caller takes it when it has put it in.
 func (t *conversation) summaryReady() (background.Result, bool) {
 	r, ok := t.p.summaries.Ready(t.key())
 	if !ok || r.Covers > len(t.chain) || t.chain[r.Covers-1] != r.Client {

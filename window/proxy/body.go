@@ -139,7 +139,7 @@ func (b *resumedBody) Close() error {
 	return b.rest.Close()
 }
 
-// noRoom is the answer when the budget stayed full. A giant goes on without a look.
+// noRoom returns the answer when the budget stayed full. A giant goes on without a look.
 func (p *Proxy) noRoom(ctx context.Context, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err

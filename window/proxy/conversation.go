@@ -203,8 +203,8 @@ func (t *conversation) replay() error {
 	return nil
 }
 
-// foreignThoughts is the first of the client's messages with reasoning that the model cannot have made here: it stands behind messages of the client
-// that were not sent before, so it was made behind others. 0 stands for none, and for a model that does not mind.
+// foreignThoughts returns the first of the client's messages with reasoning that the model cannot have made here: it stands behind messages
+// of the client that were not sent before, so it was made behind others. 0 stands for none, and for a model that does not mind.
 func (t *conversation) foreignThoughts() int {
 	answered := false // the client has spoken since what was sent before
 	for i := t.sentBefore; i < len(t.received.Messages); i++ {
@@ -271,7 +271,7 @@ func (t *conversation) recount() {
 	}
 }
 
-// nearest is the lowest line at which something would be done, in tokens; 0 where there is none and all is counted.
+// nearest returns the lowest line at which something would be done, in tokens; 0 where there is none and all is counted.
 func (t *conversation) nearest() int {
 	l := t.lines()
 	if l.Room <= 0 || !t.enforced() {

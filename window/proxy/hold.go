@@ -202,7 +202,7 @@ func newReader(d wire.Dialect, h http.Header) *wire.Answer {
 // isStream reports whether an answer of a media type comes in events.
 func isStream(kind string) bool { return kind == "text/event-stream" || kind == eventstream.Type }
 
-// mediaType is the Content-Type without its parameters.
+// mediaType returns the Content-Type without its parameters.
 func mediaType(h http.Header) string {
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(kind))

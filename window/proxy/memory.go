@@ -126,7 +126,7 @@ func (t *conversation) excerpts(why string, messages []int) {
 	}
 }
 
-// callsOf are the calls whose results are in some messages, by their ids.
+// callsOf returns the calls whose results are in some messages, by their ids.
 func callsOf(r *wire.Request, messages []int) map[string]Called {
 	wanted := map[string]Called{}
 	for _, i := range messages {

@@ -26,7 +26,7 @@ type route struct {
 	asked   string // the model of the request, once that was read
 }
 
-// path is the escaped path of r as its bytes were received. Only a mux that rewrote the
+// path returns the escaped path of r as its bytes were received. Only a mux that rewrote the
 // URL makes it differ from the request line.
 func path(r *http.Request) string {
 	raw, _, _ := strings.Cut(r.RequestURI, "?")
