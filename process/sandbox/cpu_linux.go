@@ -96,7 +96,7 @@ func setNice(tid, nice int) bool {
 	return true
 }
 
-// ownNice is the nice value that this process was started with, which the command inherits.
+// ownNice returns the nice value that this process was started with, which the command inherits.
 func ownNice() int {
 	kernel, err := unix.Getpriority(unix.PRIO_PROCESS, os.Getpid())
 	if err != nil {

@@ -47,7 +47,7 @@ func (w *watcher) movedAtEnd(res *Result) (alive []Leftover) {
 	return alive
 }
 
-// carriers are the processes that started after the command with the run's cookie in their environment.
+// carriers returns the processes that started after the command with the run's cookie in their environment.
 func (w *watcher) carriers() (list []member) {
 	proc, err := os.Open("/proc")
 	if err != nil {

@@ -109,7 +109,7 @@ func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
 	return first, nil
 }
 
-// CPUTime is the processor time that a run has used since it began. ok is false where no group counts it.
+// CPUTime returns the processor time that a run has used since it began. ok is false where no group counts it.
 func CPUTime(r Remains) (used time.Duration, ok bool) {
 	if !r.hasGroups() {
 		return 0, false

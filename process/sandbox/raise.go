@@ -21,10 +21,10 @@ type raiser interface {
 	raise(memory, swap limit.Bytes) error
 }
 
-// memory is the memory limit as it is now, 0 for none.
+// memory returns the memory limit as it is now, 0 for none.
 func (r *Run) memory() limit.Bytes { return limit.Bytes(r.memoryLimit.Load()) }
 
-// Raisable is the error that [Run.Raise] would give for any size, nil when there is none.
+// Raisable returns the error that [Run.Raise] would give for any size, nil when there is none.
 func (r *Run) Raisable() error {
 	if r.memory() <= 0 {
 		return errors.New("nothing limits its memory")

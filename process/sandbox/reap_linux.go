@@ -168,7 +168,7 @@ func take(pid int) {
 	}
 }
 
-// anyDead is a child that has ended and was not waited for, 0 without one.
+// anyDead returns a child that has ended and was not waited for, 0 without one.
 func anyDead() int {
 	for {
 		var info unix.Siginfo

@@ -100,7 +100,7 @@ func empty(dir string) bool {
 		fieldReader(readInto(filepath.Join(dir, "cgroup.events"), make([]byte, 256))).get("populated") == 0
 }
 
-// ownerOf is the uid that a group belongs to, -1 when it is gone.
+// ownerOf returns the uid that a group belongs to, -1 when it is gone.
 func ownerOf(dir string) int {
 	var st unix.Stat_t
 	if unix.Stat(dir, &st) != nil {

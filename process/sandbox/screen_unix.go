@@ -114,7 +114,7 @@ func withoutTTOU() (again func()) {
 	return func() { signal.Reset(unix.SIGTTOU) }
 }
 
-// SignalName is the name of a signal, "SIGKILL"; "" for 0.
+// SignalName returns the name of a signal, "SIGKILL"; "" for 0.
 func SignalName(signal int) string {
 	if signal == 0 {
 		return ""

@@ -195,7 +195,7 @@ func (w *watcher) endYoungest(n int) {
 	}
 }
 
-// stopTree is the freezer of layers without one.
+// stopTree stands in for the freezer in layers without one.
 func (w *watcher) stopTree(on bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
