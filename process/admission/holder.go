@@ -137,7 +137,7 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	return list, err
 }
 
-// oldest is the run that has held for longest what e waits for; none is no slice.
+// oldest returns the run that has held for longest what e waits for; none is no slice.
 func (b *book) oldest(e *entry, reason Reason) []Holder {
 	var first *entry
 	for _, h := range b.file.Entries {

@@ -135,7 +135,7 @@ func Open(o Options) (*Ledger, error) {
 	return l, nil
 }
 
-// Dir is the directory of this boot's ledger.
+// Dir returns the directory of this boot's ledger.
 func (l *Ledger) Dir() string { return l.dir }
 
 func (l *Ledger) makeDirs() error {

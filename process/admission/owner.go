@@ -21,7 +21,7 @@ type Owner struct {
 	Start uint64 `json:"start,omitempty"`
 }
 
-// Self is the owner that this process is.
+// Self returns the owner that this process is.
 func Self() Owner { return self() }
 
 // Boot names this start of the machine, where the system tells one from another, else the machine.

@@ -34,10 +34,10 @@ type Terms struct {
 	Holders []Holder
 }
 
-// Needs is Estimate + Reserve.
+// Needs returns Estimate + Reserve.
 func (t Terms) Needs() limit.Bytes { return add(t.Estimate, t.Reserve) }
 
-// Available is Physical + Swap.
+// Available returns Physical + Swap.
 func (t Terms) Available() limit.Bytes { return add(t.Physical, t.Swap) }
 
 // Missing returns the difference by which the sum does not come out, 0 when it does.
@@ -150,7 +150,7 @@ func (e *Refused) reasonText() string {
 	return fmt.Sprintf("%d runs have waited longer", e.Ahead)
 }
 
-// holderLines are the runs to look at: those of the tool when its slots are the matter.
+// holderLines returns the runs to look at: those of the tool when its slots are the matter.
 func (e *Refused) holderLines() string {
 	var list []Holder
 	for _, h := range e.Terms.Holders {

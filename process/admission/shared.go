@@ -180,7 +180,7 @@ func (l *Ledger) shared(tidy bool) sharedClaims {
 	return seen
 }
 
-// others are the claims that were seen and are not in this ledger: those of other users, and
+// others returns the claims that were seen and are not in this ledger: those of other users, and
 // those of our own user in another ledger (another runtime directory, or a container that has the
 // shared directory too). One of ours that was seen and has left this ledger since has also left the
 // shared directory, for that comes first: so who is not in the ledger is asked once more.

@@ -25,7 +25,7 @@ const (
 	farBehind  = 9
 )
 
-// pollStretch is the factor by which the pause between two polls grows.
+// pollStretch returns the factor by which the pause between two polls grows.
 func pollStretch(waited time.Duration, position int) time.Duration {
 	switch {
 	case position >= farBehind || waited > time.Minute:
