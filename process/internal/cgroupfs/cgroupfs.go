@@ -25,10 +25,10 @@ type Place struct {
 	V1Mount map[string]string
 }
 
-// Own is the place of the calling process.
+// Own returns the place of the calling process.
 func Own() (Place, error) { return Of("self") }
 
-// Of is the place of process pid ("self" or a number).
+// Of returns the place of process pid ("self" or a number).
 func Of(pid string) (Place, error) {
 	groups, err := sysfile.Read("/proc/"+pid+"/cgroup", maxTable)
 	if err != nil {

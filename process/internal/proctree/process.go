@@ -143,7 +143,7 @@ type Usage struct {
 	Unreadable int
 }
 
-// Working is the memory the tree cannot give back without swapping: anonymous, tmpfs and
+// Working returns the memory the tree cannot give back without swapping: anonymous, tmpfs and
 // what is already swapped out.
 func (u Usage) Working() limit.Bytes { return u.Anon + u.Shmem + u.Swap }
 
