@@ -95,7 +95,7 @@ func FromRuns(runs []usage.Run) []Sample {
 	return samples
 }
 
-// cacheOf is the share of the peak that the working set does not explain.
+// cacheOf returns the share of the peak that the working set does not explain.
 func cacheOf(r usage.Run) float64 {
 	if r.PeakAnon <= 0 {
 		return 1
