@@ -88,7 +88,7 @@ func (p *policy) wants(now time.Time, r Reading) bool {
 	return now.Sub(p.ledgerReadAt) >= every
 }
 
-// next is the pause until the next look.
+// next returns the pause until the next look.
 func (p *policy) next() time.Duration {
 	switch {
 	case p.level >= near:
