@@ -146,7 +146,7 @@ func (e *Entry) Requests() int64 { return e.Window.Requests + e.AgentRequests }
 // Rooms counts how often room was made in a conversation, by a proxy and by an agent of Plimsoll's own.
 func (e *Entry) Rooms() int64 { return e.Window.Compactions + e.AgentRooms }
 
-// PeakWindow is the fullest window of a request in tokens, and its limit; 0 is not known.
+// PeakWindow returns the fullest window of a request in tokens, and its limit; 0 is not known.
 func (e *Entry) PeakWindow() (tokens, limit int64) {
 	if e.Window.Requests > 0 {
 		return e.Window.PeakTokens, e.Window.LimitTokens

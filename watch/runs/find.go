@@ -27,7 +27,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no run %q; plimsoll runs lists them", e.ID)
 }
 
-// Find is the entry of a run whose ID begins with id; "last" is the newest. The error is an *UnknownError.
+// Find returns the entry of a run whose ID begins with id; "last" is the newest. The error is an *UnknownError.
 func (s *Store) Find(id string) (Entry, error) {
 	list := s.Entries()
 	if id == "last" {

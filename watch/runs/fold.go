@@ -373,7 +373,7 @@ func (r *Run) settle() {
 	})
 }
 
-// Now is the newest sample, the zero value before there is one.
+// Now returns the newest sample, the zero value before there is one.
 func (r *Run) Now() Sample {
 	if len(r.Samples) == 0 {
 		return Sample{}

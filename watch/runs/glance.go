@@ -240,7 +240,7 @@ func (g *glancer) take(text []byte) {
 	}
 }
 
-// kindOf is the kind of a line with a record, found without decoding it; "" for other lines, and for one that is written in
+// kindOf returns the kind of a line with a record, found without decoding it; "" for other lines, and for one that is written in
 // another way than [journal.Record] does it.
 func kindOf(text []byte) string {
 	const mark, within = `","kind":"`, 128
@@ -290,7 +290,7 @@ func (g *glancer) glance() Glance {
 	return out
 }
 
-// LastEnded is the newest run of a project that the end of the index has; ok is false when that has none. A run inside another
+// LastEnded returns the newest run of a project that the end of the index has; ok is false when that has none. A run inside another
 // one, and what is no run of a person's, does not count.
 func LastEnded(stateDir, project string) (e Entry, ok bool) {
 	root, err := statefile.OpenRoot(dirOf(stateDir))

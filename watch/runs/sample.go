@@ -64,7 +64,7 @@ func (s *sampler) addState() {
 	s.held.DiskBytes = max(s.held.DiskBytes, s.now)
 }
 
-// take is the sample of the interval that ends.
+// take returns the sample of the interval that ends.
 func (s *sampler) take() Sample {
 	s.addState()
 	out := s.held

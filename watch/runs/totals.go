@@ -134,7 +134,7 @@ func (e *Entry) Service() bool {
 	return e.Kind == KindServe || e.Kind == KindGateway && e.Parent != ""
 }
 
-// toolOf is under which tool a run counts: what a gateway inside a run did is the run's. tool names that of another run.
+// toolOf returns the tool under which a run counts: what a gateway inside a run did is the run's. tool names that of another run.
 func (e *Entry) toolOf(tool func(id string) string) string {
 	if e.Kind == KindGateway && e.Parent != "" {
 		return cmp.Or(tool(e.Parent), e.Tool)
@@ -142,7 +142,7 @@ func (e *Entry) toolOf(tool func(id string) string) string {
 	return e.Tool
 }
 
-// ToolOf is under which tool a run counts in [Totals].
+// ToolOf returns the tool under which a run counts in [Totals].
 func (s *Store) ToolOf(e *Entry) string {
 	return e.toolOf(func(id string) string {
 		switch {
@@ -155,7 +155,7 @@ func (s *Store) ToolOf(e *Entry) string {
 	})
 }
 
-// Totals are the sums over all runs, those that live and those that have been cleaned up among them.
+// Totals returns the sums over all runs, those that live and those that have been cleaned up among them.
 func (s *Store) Totals() Totals {
 	all := Totals{}
 	for tool, sums := range s.gone {
