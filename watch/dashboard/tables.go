@@ -56,7 +56,7 @@ func (t *Table) Add(cells ...any) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// TablesPage is a page of tables, which needs no script. read gives them each time that somebody looks.
+// TablesPage returns a page of tables, which needs no script. read gives them each time that somebody looks.
 func TablesPage(name, title string, read func(context.Context) ([]*Table, error)) Page {
 	return Page{Name: name, Title: title, Data: func(ctx context.Context) (any, error) {
 		list, err := read(ctx)
