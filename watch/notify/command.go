@@ -49,7 +49,7 @@ func Inside(getenv func(string) string) bool { return getenv(CauseName) != "" }
 // CauseName is the variable that a command of notices always has.
 const CauseName = "PLIMSOLL_NOTICE_CAUSE"
 
-// variables are a notice as an environment has it.
+// variables returns a notice as an environment has it.
 func variables(n *Notice) []string {
 	return []string{
 		CauseName + "=" + string(n.Cause), "PLIMSOLL_NOTICE_TITLE=" + n.Title, "PLIMSOLL_NOTICE_TEXT=" + n.Text,
