@@ -24,7 +24,7 @@ type labels []label
 
 func with(list ...label) labels { return list }
 
-// text is a label whose value is cut and cleaned.
+// text returns a label whose value is cut and cleaned.
 func text(key, value string) label { return label{key, clip(value)} }
 
 func truth(key string, yes bool) label {
