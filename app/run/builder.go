@@ -20,7 +20,7 @@ type builder struct {
 	instead string
 }
 
-// called is a daemon whose program, as it names itself, begins so.
+// called returns a test for a daemon whose program, as it names itself, begins so.
 func called(name string) func([]string) bool {
 	return func(argv []string) bool { return strings.HasPrefix(filepath.Base(argv[0]), name) }
 }
@@ -71,5 +71,5 @@ func builderOf(name string, words []string) *builder {
 	return nil
 }
 
-// running is a daemon of the tool that was there before Plimsoll was; 0 stands for none.
+// running returns a daemon of the tool that was there before Plimsoll was; 0 stands for none.
 func (b *builder) running() (pid int, name string) { return sandbox.Older(b.daemon) }

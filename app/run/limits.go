@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// limitRows are the limits of the plan as the report lists them; nobody holds them yet.
+// limitRows returns the limits of the plan as the report lists them; nobody holds them yet.
 func (p *decision) limitRows() []journal.Limit {
 	rows := []journal.Limit{
 		{Name: "memory", Unit: "bytes", Hard: int64(p.Limits.Memory)},

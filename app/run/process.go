@@ -58,7 +58,7 @@ func (x *process) cleanUp() {
 	x.cleanup = nil
 }
 
-// request is the decision as admission sees it.
+// request returns the decision as admission sees it.
 func (x *process) request() admission.Request {
 	d := x.decision
 	ask := d.Ask(d.Settings)
