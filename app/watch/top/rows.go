@@ -103,7 +103,7 @@ func current(row *Row, r *runs.Run, at time.Time) {
 	}
 }
 
-// cpuOf is the share of one processor between the last two samples, in percent.
+// cpuOf returns the share of one processor between the last two samples, in percent.
 func cpuOf(seen []runs.Sample, since time.Duration) float64 {
 	last, before := seen[len(seen)-1], runs.Sample{}
 	if len(seen) > 1 {
