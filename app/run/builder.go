@@ -14,19 +14,19 @@ type builder struct {
 	names []string
 	// words are ends of words of its command line by which it is told from other programs of the name; none means that all are meant.
 	words []string
-	// daemon tells a daemon by a command line.
+	// daemon reports whether a command line names the daemon.
 	daemon func(argv []string) bool
 	// instead describes the way to have the work done inside, or to bound it.
 	instead string
 }
 
-// called is a daemon whose program, as it names itself, begins so.
+// called returns a test for a daemon whose program, as it names itself, begins so.
 func called(name string) func([]string) bool {
 	return func(argv []string) bool { return strings.HasPrefix(filepath.Base(argv[0]), name) }
 }
 
-// with is a daemon that has this word on its command line.
-func with(word string) func([]string) bool {
+// hasWord returns a test for a daemon that has this word on its command line.
+func hasWord(word string) func([]string) bool {
 	return func(argv []string) bool { return slices.Contains(argv, word) }
 }
 
@@ -37,12 +37,12 @@ var builders = []builder{
 	{
 		[]string{"gradle", "gradlew", "java"},
 		[]string{"gradle-wrapper.jar", "org.gradle.wrapper.GradleWrapperMain", "org.gradle.launcher.GradleMain", "gradle", "gradlew"},
-		with("org.gradle.launcher.daemon.bootstrap.GradleDaemon"),
+		hasWord("org.gradle.launcher.daemon.bootstrap.GradleDaemon"),
 		"to have it done inside this run: gradle --stop, or --no-daemon",
 	},
-	{[]string{"mvnd"}, nil, with("org.mvndaemon.mvnd.daemon.Server"), "to have it done inside this run: mvnd --stop"},
+	{[]string{"mvnd"}, nil, hasWord("org.mvndaemon.mvnd.daemon.Server"), "to have it done inside this run: mvnd --stop"},
 	{[]string{"buck2"}, nil, called("buck2d["), "to have it done inside this run: buck2 kill"},
-	{[]string{"dotnet"}, []string{"build", "publish", "test", "run", "msbuild", "pack"}, with("/nodemode:1"), "to have it done inside this run: dotnet build-server shutdown"},
+	{[]string{"dotnet"}, []string{"build", "publish", "test", "run", "msbuild", "pack"}, hasWord("/nodemode:1"), "to have it done inside this run: dotnet build-server shutdown"},
 	{
 		[]string{"sccache"},
 		nil,
@@ -71,5 +71,5 @@ func builderOf(name string, words []string) *builder {
 	return nil
 }
 
-// running is a daemon of the tool that was there before Plimsoll was; 0 stands for none.
+// running returns a daemon of the tool that was there before Plimsoll was; 0 stands for none.
 func (b *builder) running() (pid int, name string) { return sandbox.Older(b.daemon) }

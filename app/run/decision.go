@@ -60,7 +60,7 @@ func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 	return p, nil
 }
 
-// learnsAs is under which name what the run takes is learnt: behind an adapter that of the agent.
+// learnsAs returns the name under which the run's use is learnt: behind an adapter that of the agent.
 func (p *decision) learnsAs() string {
 	if a, ok := profile.Find(p.Tool); ok && a.Adapter != nil {
 		return a.Adapter.Agent

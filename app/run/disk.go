@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// diskLines are the lines of the plan; ok is false when nothing is to be watched.
+// diskLines returns the lines of the plan; ok is false when nothing is to be watched.
 func (p *decision) diskLines() (lines disk.Lines, ok bool) {
 	s := p.Settings
 	lines = disk.Lines{WriteMax: s.WriteMax, FreeMin: s.FreeMin}

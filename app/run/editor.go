@@ -70,7 +70,7 @@ func (x *process) gatewayOf(e *editor) acp.Gateway {
 	}
 }
 
-// awaitEditor is the context in which an editor waits for admission: it ends when that has taken too long.
+// awaitEditor returns the context in which an editor waits for admission: it ends when that has taken too long.
 func (x *process) awaitEditor(ctx context.Context) (context.Context, func()) {
 	if x.editor == nil {
 		return ctx, func() {}
@@ -91,7 +91,7 @@ func (x *process) awaitEditor(ctx context.Context) (context.Context, func()) {
 	return waiting, func() { cancel(nil) }
 }
 
-// notAdmittedError says that an editor was not kept waiting any longer.
+// notAdmittedError means that an editor was not kept waiting any longer.
 type notAdmittedError struct{ at *admission.Progress }
 
 func (e *notAdmittedError) Error() string {

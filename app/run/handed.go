@@ -134,8 +134,8 @@ func (h *handed) take(name string, words []string, command bool) {
 	h.warn(name + " has work done outside of this run: what that takes is neither limited nor counted here, and not ended with it; to bound it: " + how)
 }
 
-// over tells of those who have left the run's groups, and whether anything was handed over, and by the command itself.
-func (h *handed) over(r *sandbox.Result) (any, command bool) {
+// finish warns of processes that left the run's groups, and reports whether anything was handed over, and whether the command was.
+func (h *handed) finish(r *sandbox.Result) (any, command bool) {
 	h.asking.Wait()
 	moved := r.Moved
 	h.mu.Lock()

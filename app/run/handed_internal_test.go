@@ -35,7 +35,7 @@ func TestWorkHandedOverIsToldOnceWithItsOwnBound(t *testing.T) {
 		for range 2 {
 			h.take(words[0], words[1:], true)
 		}
-		over, command := h.over(&sandbox.Result{})
+		over, command := h.finish(&sandbox.Result{})
 		switch {
 		case over != (want != "") || command != over:
 			t.Errorf("%s: handed over %t, by the command %t", line, over, command)
@@ -53,10 +53,10 @@ func TestWorkHandedOverIsToldOnceWithItsOwnBound(t *testing.T) {
 func TestWhoLeftTheGroupIsTold(t *testing.T) {
 	var said []string
 	h := &handed{warn: func(text string) { said = append(said, text) }}
-	if over, command := h.over(&sandbox.Result{Moved: []string{"conmon", "conmon", "a\x1b[2Jb"}}); !over || command {
+	if over, command := h.finish(&sandbox.Result{Moved: []string{"conmon", "conmon", "a\x1b[2Jb"}}); !over || command {
 		t.Errorf("handed over %t, by the command %t", over, command)
 	}
-	if _, command := h.over(&sandbox.Result{Moved: []string{"make"}, CommandMoved: true}); !command {
+	if _, command := h.finish(&sandbox.Result{Moved: []string{"make"}, CommandMoved: true}); !command {
 		t.Error("the command itself has left")
 	}
 	if len(said) != 1 || !strings.HasPrefix(said[0], "3 processes left the control group") || strings.Contains(said[0], "\x1b") {

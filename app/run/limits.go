@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// limitRows are the limits of the plan as the report lists them; nobody holds them yet.
+// limitRows returns the limits of the plan as the report lists them; nobody holds them yet.
 func (p *decision) limitRows() []journal.Limit {
 	rows := []journal.Limit{
 		{Name: "memory", Unit: "bytes", Hard: int64(p.Limits.Memory)},
@@ -41,7 +41,7 @@ func (p *decision) limitRows() []journal.Limit {
 	return rows
 }
 
-// noteLimits tells the journal who holds the limits that no layer has told it of, once the
+// noteLimits writes the holders of the limits to the journal that no layer has told it of, once the
 // command runs.
 func (x *process) noteLimits(held sandbox.Strength) {
 	for _, row := range x.decision.limitRows() {
@@ -64,7 +64,7 @@ func (x *process) noteLimits(held sandbox.Strength) {
 	}
 }
 
-// noteUse tells the journal how much of each limit was used, once the run is over.
+// noteUse writes the use of each limit to the journal, once the run is over.
 func (x *process) noteUse() {
 	r := &x.result
 	x.report.journal.Append(journal.LimitUsed{Name: "memory", Used: int64(r.Peak.Bytes)})
@@ -81,7 +81,7 @@ func (x *process) noteUse() {
 	x.report.journal.Append(journal.LimitUsed{Name: sandbox.LimitTime, Used: r.TimeUsed.Milliseconds()})
 }
 
-// onTime is told when the time of a run is nearly used up, and when it was.
+// onTime is called when the time of a run is nearly used up, and when it was.
 func (x *process) onTime(used time.Duration, ended bool) {
 	most := x.decision.Limits.Time
 	e := journal.LimitReached{Name: sandbox.LimitTime, Line: journal.LineSoft}

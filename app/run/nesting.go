@@ -85,7 +85,7 @@ func otherOf(path, name string) string {
 	return ""
 }
 
-// isScript says that a file is run by an interpreter.
+// isScript reports whether a file is run by an interpreter.
 func isScript(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -100,7 +100,7 @@ func isScript(path string) bool {
 // changing are variables that a run or a shell sets anew each time.
 var changing = []string{"PLIMSOLL_RUN_ID", "SHLVL", "_", "PWD", "OLDPWD"}
 
-// given is the hash of [nesting].
+// given returns the hash of [nesting].
 func given(args, environ []string) string {
 	h := sha256.New()
 	environ = slices.Sorted(slices.Values(environ))

@@ -54,7 +54,7 @@ func (x *process) noteOrphans(e orphans.Event) {
 	}
 }
 
-// orphanWords is the line for a person.
+// orphanWords returns the line for a person.
 func orphanWords(e orphans.Event) string {
 	fates := map[orphans.Fate][]orphans.Orphan{}
 	for _, o := range e.Orphans {

@@ -44,7 +44,7 @@ type process struct {
 	settled func()
 	// widen is called when the process serves a proxy beside the run: until then one processor is enough.
 	widen func()
-	// nested says that this process runs inside another run.
+	// nested is true when this process runs inside another run.
 	nested bool
 	handed handed
 	editor *editor // nil where none speaks to the agent by its protocol
@@ -58,7 +58,7 @@ func (x *process) cleanUp() {
 	x.cleanup = nil
 }
 
-// request is the decision as admission sees it.
+// request returns the decision as admission sees it.
 func (x *process) request() admission.Request {
 	d := x.decision
 	ask := d.Ask(d.Settings)
@@ -108,7 +108,7 @@ func (x *process) admit(ctx context.Context) error {
 	return x.checkNesting()
 }
 
-// noteLessRoom says that the run starts with less than it is expected to need, because so much is not there.
+// noteLessRoom notes that the run starts with less than it is expected to need, because so much is not there.
 func (x *process) noteLessRoom(t admission.Terms) {
 	e := x.decision.Estimate
 	if x.decision.Reservation <= t.Estimate || x.nested || x.claim.Forced() {
@@ -166,7 +166,7 @@ func (x *process) release() {
 
 // record appends the run to the history. One whose command had its work done elsewhere would teach what its client took.
 func (x *process) record() {
-	if _, elsewhere := x.handed.over(&x.result); x.history == nil || elsewhere {
+	if _, elsewhere := x.handed.finish(&x.result); x.history == nil || elsewhere {
 		return
 	}
 	run := guard.RunOf(x.result, x.decision.Limits.Memory)
@@ -288,7 +288,7 @@ func (x *process) execute(ctx, starting context.Context) error {
 	}
 	screen.Restore(x.result.Signal, x.result.ExitCode)
 	x.warnAboutPids()
-	if handed, _ := x.handed.over(&x.result); handed {
+	if handed, _ := x.handed.finish(&x.result); handed {
 		x.result.Peak.Exact = false
 	}
 	if x.claim != nil && x.leftRunning() {

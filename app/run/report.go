@@ -261,7 +261,7 @@ func isLink(file string) error {
 	return fmt.Errorf("%s is a symbolic link to %s, which is not followed, because who can write there decides where it leads; name the file itself", file, target)
 }
 
-// ofSystem says that a name is the system's (/dev/stdout, /proc/self/fd/3): it stands for an
+// ofSystem reports whether a name is the system's (/dev/stdout, /proc/self/fd/3): it stands for an
 // open file, and neither that file nor the name may be replaced.
 func ofSystem(name string) bool {
 	abs, err := filepath.Abs(name)

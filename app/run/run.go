@@ -35,7 +35,7 @@ type Options struct {
 	Quiet bool
 	// Stdout receives the output of DryRun, Stderr Plimsoll's own words.
 	Stdout, Stderr io.Writer
-	// StderrIsTerminal says that a person reads Stderr: the report at the end and the
+	// StderrIsTerminal is true when a person reads Stderr: the report at the end and the
 	// progress of waiting are shown.
 	StderrIsTerminal bool
 }

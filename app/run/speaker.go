@@ -57,14 +57,14 @@ func (s *speaker) style(code, text string) string {
 // maxSaid bounds the warnings that are remembered so as not to be said twice.
 const maxSaid = 64
 
-// warn says a warning once. Quiet leaves it out: the report still has it.
+// warn prints a warning once. Quiet leaves it out: the report still has it.
 func (s *speaker) warn(text string) {
 	if !s.quiet {
 		s.alert(text)
 	}
 }
 
-// alert says a warning once, under --quiet too.
+// alert prints a warning once, under --quiet too.
 func (s *speaker) alert(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *speaker) alert(text string) {
 	s.line(s.style(yellow, "plimsoll:") + " " + printable.Text(s.hidden.Text(text)))
 }
 
-// Write says whole lines.
+// Write prints whole lines.
 func (s *speaker) Write(lines []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -83,7 +83,7 @@ func verdictOf(r journal.Report) string {
 	return fmt.Sprintf("exit %d", r.ExitCode)
 }
 
-// inOneLine is the report for a log: only when there is something to do.
+// inOneLine returns the report for a log: only when there is something to do.
 func inOneLine(r journal.Report, next string) string {
 	text := verdictOf(r)
 	if r.Outcome == journal.OutcomeOK {
@@ -96,7 +96,7 @@ func inOneLine(r journal.Report, next string) string {
 	return text + "; " + next
 }
 
-// memoryRow is the peak, drawn against the limit.
+// memoryRow returns the peak, drawn against the limit.
 func memoryRow(r journal.Report) string {
 	peak := limit.Bytes(r.PeakBytes).Human()
 	if !r.PeakExact {

@@ -27,7 +27,7 @@ func toolsRow(m journal.MCP) string {
 	return row
 }
 
-// tooManyDefinitions says that the definitions of tools took more than a tenth of the window that the run's requests went to; "" where they
+// tooManyDefinitions notes that the definitions of tools took more than a tenth of the window that the run's requests went to; "" where they
 // did not, or where no window is known.
 func tooManyDefinitions(m journal.MCP, w journal.Window) string {
 	if w.LimitTokens <= 0 || int64(m.DefinitionTokens) <= w.LimitTokens/10 {
@@ -37,7 +37,7 @@ func tooManyDefinitions(m journal.MCP, w journal.Window) string {
 		m.DefinitionTokens, w.LimitTokens)
 }
 
-// defers says that a tool loads definitions when it wants them, by itself or by the agent that it translates for.
+// defers reports whether a tool loads definitions when it wants them, by itself or by the agent that it translates for.
 func defers(tool string) bool {
 	a, ok := profile.Find(tool)
 	if ok && a.Adapter != nil {

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// ignoresHangup says that SIGHUP was ignored when this process started, as under nohup.
+// ignoresHangup reports whether SIGHUP was ignored when this process started, as under nohup.
 func ignoresHangup() bool { return signal.Ignored(syscall.SIGHUP) }

@@ -32,7 +32,7 @@ const ProxyName = "PLIMSOLL_PROXY"
 // windowChoice reports whether a run gets a proxy, before anything is started.
 type windowChoice struct {
 	agent *profile.Agent // nil where nothing is known of it
-	// wanted says that there is to be one, why why there is not; unknown that the program is none of the agents that are known.
+	// wanted is true when there is to be one, why why there is not; unknown that the program is none of the agents that are known.
 	wanted  bool
 	why     string
 	unknown bool
@@ -46,7 +46,7 @@ func (p *decision) agent() (*profile.Agent, bool) {
 	return profile.Find(p.Tool)
 }
 
-// agentBehind tells the agent behind an adapter by its arguments; nil where the command is the agent.
+// agentBehind returns a test for the agent behind an adapter by its arguments; nil where the command is the agent.
 func (p *decision) agentBehind() func(argv []string) bool {
 	if a, ok := p.agent(); ok && a.Adapter != nil {
 		return a.Adapter.Child
@@ -208,7 +208,7 @@ func (x *process) withoutProxy(why string) {
 // lastAnswers is the time that requests still under way get when the tool has ended.
 const lastAnswers = time.Second
 
-// warnAboutProxy says that a proxy that was asked for was not used: nothing that it can hold was held.
+// warnAboutProxy warns that a proxy that was asked for was not used: nothing that it can hold was held.
 func (x *process) warnAboutProxy() {
 	w := x.report.reporter.Report().Window
 	if x.decision.Settings.Window.Proxy == "on" && w.Proxy && w.Requests == 0 && w.Passed == 0 {

@@ -65,10 +65,10 @@ func announce(c *core.Core, a address) (end func(), err error) {
 	}, nil
 }
 
-// ErrNoDashboard says that none is there.
+// ErrNoDashboard means that none is there.
 var ErrNoDashboard = errors.New("no dashboard is there: start one with plimsoll watch, or with plimsoll serve")
 
-// URL is the address of the dashboard that is there, with its token: of `serve` before `watch`, of several the newest.
+// URL returns the address of the dashboard that is there, with its token: of `serve` before `watch`, of several the newest.
 func URL(c *core.Core) (string, error) {
 	runtime, err := c.Dirs.Runtime()
 	if err != nil {

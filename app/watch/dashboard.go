@@ -46,7 +46,7 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 	return &Dashboard{d, c}, err
 }
 
-// OwnToken says that the dashboard looks for its token itself: a browser shows it as a cookie. See [listen.Handler].
+// OwnToken marks that the dashboard looks for its token itself: a browser shows it as a cookie. See [listen.Handler].
 func (d *Dashboard) OwnToken() {}
 
 // Announce leaves the address for `plimsoll watch --url`, until the end. What goes wrong with it is told, and the dashboard is there nevertheless.
@@ -80,7 +80,7 @@ func cutOf(c *core.Core, id string) (any, error) {
 type Options struct {
 	// Listen is the address; "" is a free port of loopback.
 	Listen string
-	// Notify tells of all runs by the way in [watch] notify; without it the dashboard is all there is.
+	// Notify gives notice of all runs by the way in [watch] notify; without it the dashboard is all there is.
 	Notify bool
 	// Version of this program.
 	Version string

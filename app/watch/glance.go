@@ -22,7 +22,7 @@ const (
 
 // Glance is one run at a glance, as `plimsoll status --json` writes it. Sizes are in bytes.
 type Glance struct {
-	// Inside says that it is the run which this process is in.
+	// Inside is true when it is the run which this process is in.
 	Inside bool `json:"inside"`
 	// State is "running", "waiting", an outcome of a report, "died", or "none".
 	State   string    `json:"state"`
@@ -57,8 +57,8 @@ type GlanceOptions struct {
 	Getenv func(string) string
 }
 
-// Look is the status of the run that this process is in, else of the newest one in the project that it stands in. It reads no configuration
-// and no list of runs: it is asked for with every prompt. What cannot be read is not told.
+// Look returns the status of the run that this process is in, else of the newest one in the project that it stands in. It reads no
+// configuration and no list of runs: it is asked for with every prompt. What cannot be read is not told.
 func Look(o GlanceOptions) (Glance, error) {
 	dirs := config.NewDirs(o.Getenv)
 	state, err := dirs.State()
@@ -103,7 +103,7 @@ func Look(o GlanceOptions) (Glance, error) {
 
 func (s *Glance) live() bool { return s.State == runs.Running || s.State == runs.Waiting }
 
-// newestClaim is the run of a project that holds or waits for memory since the shortest time, "" for none. One inside another does
+// newestClaim returns the run of a project that holds or waits for memory since the shortest time, "" for none. One inside another does
 // not count.
 func newestClaim(dir, project string) string {
 	newest := admission.Holder{}
@@ -134,7 +134,7 @@ func (s *Glance) take(g runs.Glance) {
 	}
 }
 
-// dir is the folder that a client works in, "" for that of this process.
+// dir returns the folder that a client works in, "" for that of this process.
 func (c *Client) dir() string {
 	for _, dir := range []string{c.Workspace.ProjectDir, c.Workspace.CurrentDir, c.Dir} {
 		if filepath.IsAbs(dir) {

@@ -24,7 +24,7 @@ type Filter struct {
 	All bool
 }
 
-// Outcomes are the values of Filter.Outcome.
+// Outcomes returns the values of Filter.Outcome.
 func Outcomes() []string {
 	return []string{
 		string(journal.OutcomeOK), string(journal.OutcomeFailed), string(journal.OutcomeOOM), string(journal.OutcomeLimit), string(journal.OutcomeRefused),
@@ -94,7 +94,7 @@ func detailsOf(c *core.Core, r *runs.Run) Details {
 	return d
 }
 
-// Show is one run. id is its ID, the beginning of it, or "last". The error of a run of which only the line in the list is left is
+// Show returns one run. id is its ID, the beginning of it, or "last". The error of a run of which only the line in the list is left is
 // a *runs.UnknownError; what is known comes with it.
 func Show(c *core.Core, id string) (Details, error) {
 	s, err := Open(c)

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/metrics"
 )
 
-// Metrics are those of every run of this user. Its owner closes it.
+// Metrics returns the metrics of every run of this user. Its owner closes it.
 func Metrics(c *core.Core) (*metrics.Runs, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {
@@ -60,7 +60,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// hostNow is the host's line.
+// hostNow returns the host's line.
 func hostNow() (dashboard.Host, bool) {
 	r, err := headroom.Read(headroom.Source{})
 	if err != nil {

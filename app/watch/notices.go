@@ -16,7 +16,7 @@ import (
 // noticesDir is the folder of the runtime directory with the locks of those who watch all runs, one for each way.
 const noticesDir = "notices"
 
-// Notify tells of all runs of this user by a way, from now on, until ctx ends and end is called, which waits for notices that are on
+// Notify gives notice of all runs of this user by a way, from now on, until ctx ends and end is called, which waits for notices that are on
 // their way. The error says that the way cannot work.
 func Notify(ctx context.Context, c *core.Core, way config.NoticeWay) (end func(), err error) {
 	dir, err := c.Dirs.EnsureState()
@@ -62,12 +62,12 @@ func (h *holder) holds() bool {
 	}
 	f, err := h.open()
 	if err != nil {
-		h.say("that nobody else gives the same notices is not known: " + err.Error())
+		h.warn("that nobody else gives the same notices is not known: " + err.Error())
 		return true
 	}
 	if ok, err := filelock.Try(f, filelock.Exclusive); err == nil && !ok {
 		_ = f.Close()
-		h.say("another plimsoll watch or serve gives the same notices; this one gives them when that has ended")
+		h.warn("another plimsoll watch or serve gives the same notices; this one gives them when that has ended")
 		return false
 	}
 	h.file = f
@@ -86,7 +86,7 @@ func (h *holder) open() (*os.File, error) {
 	return statefile.Open(filepath.Join(dir, h.id+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-func (h *holder) say(text string) {
+func (h *holder) warn(text string) {
 	if !h.told {
 		h.told = true
 		h.core.Warn(text)

@@ -99,7 +99,7 @@ func tasksOf(c *core.Core) ([]task, error) {
 	return list[:min(len(list), maxTasks)], nil
 }
 
-// questions are the newest questions to agents.
+// questions returns the newest questions to agents.
 func questions(c *core.Core) ([]question, error) {
 	s, err := Open(c)
 	if err != nil {

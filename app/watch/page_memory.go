@@ -85,7 +85,7 @@ func shownOf(r memory.Record) shownRecord {
 	}
 }
 
-// readable is a record without characters that turn the direction of writing or would move a terminal that it is copied to.
+// readable returns a record without characters that turn the direction of writing or would move a terminal that it is copied to.
 func readable(r memory.Record) memory.Record {
 	r.Text = printable.Text(r.Text)
 	for _, field := range []*string{&r.Source.Client, &r.Source.Run, &r.Source.Conversation, &r.Source.Role, &r.Source.Speaker, &r.Source.Tool, &r.Source.File} {
@@ -109,7 +109,7 @@ func shownAll(list []memory.Record) []shownRecord {
 	return out
 }
 
-// memory is the memory, open; nil where there is none. The caller holds r.mu.
+// memory returns the memory, open; nil where there is none. The caller holds r.mu.
 func (r *remembered) memory() (*memories.Memory, error) {
 	if r.open == nil {
 		if !memories.Exists(r.source.core) {

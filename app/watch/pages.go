@@ -30,7 +30,7 @@ var added []addedPage
 // addPage adds a page, from the init function of its file. place orders the menu: MCP is 10, agents are 20, the ledger is 90.
 func addPage(place int, page makePage) { added = append(added, addedPage{place, page}) }
 
-// pages are those that were added, in the order of the menu.
+// pages returns those that were added, in the order of the menu.
 func pages(s source) []dashboard.Page {
 	var list []dashboard.Page
 	placed := slices.Clone(added)

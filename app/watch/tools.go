@@ -40,7 +40,7 @@ const (
 
 const toolsInstructions = `What this machine gives the agent's runs under Plimsoll, and what became of earlier ones. Ask run_status before you start a large build or test, or several at once: memory_bytes beside limit_bytes is what is left. When a command of yours died with status 137, show_run says which process was killed, at which limit, and what to do. All of them only read.`
 
-// ServeTools is the MCP server by which an agent learns of its own limits and of earlier runs, until the client closes its end, ctx
+// ServeTools runs the MCP server by which an agent learns of its own limits and of earlier runs, until the client closes its end, ctx
 // ends or a signal asks for the end. It only reads.
 func ServeTools(ctx context.Context, c *core.Core, o ToolsOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -91,7 +91,7 @@ type shown struct {
 	Next  []string    `json:"next"`
 }
 
-// tools are the tools of the server.
+// tools returns the tools of the server.
 func tools(c *core.Core) []builtin.Tool {
 	reads := builtin.Hints{ReadOnly: true, Idempotent: true}
 	return []builtin.Tool{

@@ -176,7 +176,7 @@ func (a *acquisition) neededProbe(b *book, v verdict, over bool) probeDepth {
 	return someOwners
 }
 
-// entry is our entry in the ledger. It is a new one before we queue, and after somebody has
+// entry returns our entry in the ledger. It is a new one before we queue, and after somebody has
 // damaged both the ledger and our claim file.
 func (a *acquisition) entry(b *book) *entry {
 	if a.claim != nil {
@@ -199,7 +199,7 @@ func (b *book) newEntry(r Request) *entry {
 	}
 }
 
-// parent is the live claim that r draws on, or "".
+// parent returns the live claim that r draws on, or "".
 func (b *book) parent(r Request) string {
 	if e := b.find(r.Parent); e != nil && e.State == Holding && e.StaleAt.IsZero() && e.ID != r.ID {
 		return e.ID

@@ -175,7 +175,7 @@ func (g *capacity) couldEverFit(e *entry) (Reason, bool) {
 	return "", true
 }
 
-// availableTo is the memory that e could get, in bytes. It is below 0 when more is claimed than there is.
+// availableTo returns the memory that e could get, in bytes. It is below 0 when more is claimed than there is.
 func (g *capacity) availableTo(e *entry) limit.Bytes {
 	return g.available[swapIndex(e.CountSwap)].Total - e.MinFree - g.claimed
 }

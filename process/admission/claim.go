@@ -30,7 +30,7 @@ type Claim struct {
 	waited time.Duration
 	// headroom is the request's, for those that wait.
 	headroom func() (headroom.Reading, error)
-	// queued says that it waits, or has given up waiting.
+	// queued is true when it waits, or has given up waiting.
 	queued bool
 
 	mu       sync.Mutex
@@ -43,10 +43,10 @@ type Claim struct {
 	wish     string       // the file in which somebody may ask for something; "" before it is looked for
 }
 
-// ID is the claim's name, for PLIMSOLL_RUN_ID.
+// ID returns the claim's name, for PLIMSOLL_RUN_ID.
 func (c *Claim) ID() string { return c.id }
 
-// Terms is the sum at the moment of admission.
+// Terms returns the sum at the moment of admission.
 func (c *Claim) Terms() Terms { return c.terms }
 
 // Waited returns the time it took to get the claim.
@@ -55,7 +55,7 @@ func (c *Claim) Waited() time.Duration { return c.waited }
 // Forced reports that the sum or the slots would have refused it.
 func (c *Claim) Forced() bool { return c.entry.Forced }
 
-// Parent is the run that this one draws on; ok is false when it stands for itself.
+// Parent returns the run that this one draws on; ok is false when it stands for itself.
 func (c *Claim) Parent() (h Holder, ok bool) { return c.parent, c.entry.Parent != "" }
 
 // Record stores what must be cleaned up should this process die: anything that

@@ -179,7 +179,7 @@ func (b *book) wakeFront(waiting []*entry) {
 // watchFront has the first waiter watch the memory from now on, and the second one the first.
 func (b *book) watchFront(waiting []*entry) { b.toWatch = append(b.toWatch, front(waiting)...) }
 
-// front are the first two waiters that are not known to be stopped.
+// front returns the first two waiters that are not known to be stopped.
 func front(waiting []*entry) (ids []string) {
 	for _, w := range waiting {
 		if len(ids) == 2 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Glance tells, without its lock, whether the ledger was written to. Take one before [Ledger.Holders], and another one later: who was
+// Glance detects, without its lock, whether the ledger was written to. Take one before [Ledger.Holders], and another one later: who was
 // alone in the ledger then is so still when nothing was written between the two.
 type Glance struct {
 	table fs.FileInfo // nil where nothing can be told
@@ -25,7 +25,7 @@ func (l *Ledger) Glance() Glance {
 	return Glance{table, time.Now()}
 }
 
-// Unchanged says that nothing was written from g on until later was taken.
+// Unchanged reports whether nothing was written from g on until later was taken.
 func (g Glance) Unchanged(later Glance) bool {
 	if g.table == nil || later.table == nil || !os.SameFile(g.table, later.table) || g.table.Size() != later.table.Size() {
 		return false

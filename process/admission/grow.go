@@ -17,7 +17,7 @@ type NoRoom struct {
 	Waiting int
 }
 
-// Error says it in words.
+// Error puts it into words.
 func (e *NoRoom) Error() string {
 	if e.Waiting > 0 {
 		return fmt.Sprintf("%d runs wait for room, and come first", e.Waiting)
@@ -71,7 +71,7 @@ func (c *Claim) Grow(ctx context.Context, least, want limit.Bytes, force bool) (
 	return granted, c.reserved(mine.Reservation)
 }
 
-// reserved has the claim's own file and other users see what is set aside for it.
+// reserved publishes what is set aside for the claim, in its own file and to other users.
 func (c *Claim) reserved(bytes limit.Bytes) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

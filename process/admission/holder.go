@@ -49,7 +49,7 @@ type Holder struct {
 	Owner   Owner
 	// Since is the time at which it was admitted, or began to wait.
 	Since time.Time
-	// Forced says that it was started against the sum or the slots.
+	// Forced is true when it was started against the sum or the slots.
 	Forced bool
 	// Remains is the last argument of [Claim.Record]; nil before that.
 	Remains json.RawMessage
@@ -137,7 +137,7 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	return list, err
 }
 
-// oldest is the run that has held for longest what e waits for; none is no slice.
+// oldest returns the run that has held for longest what e waits for; none is no slice.
 func (b *book) oldest(e *entry, reason Reason) []Holder {
 	var first *entry
 	for _, h := range b.file.Entries {

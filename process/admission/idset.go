@@ -9,7 +9,7 @@ type idSet struct {
 	slots []int32 // 1 + the index of an entry; 0 is free
 }
 
-// newIDSet is one for at most count IDs.
+// newIDSet returns a set for at most count IDs.
 func newIDSet(count int) idSet {
 	size := 8
 	for size < 2*count {

@@ -62,7 +62,7 @@ type Warning struct {
 	Err error
 }
 
-// UnavailableError says that there is no ledger to be had: its directory cannot be made
+// UnavailableError means that there is no ledger to be had: its directory cannot be made
 // or written, its lock is not released, a newer version of Plimsoll has written it, or the disk
 // is full. The caller decides whether runs go on without admission.
 type UnavailableError struct {
@@ -135,7 +135,7 @@ func Open(o Options) (*Ledger, error) {
 	return l, nil
 }
 
-// Dir is the directory of this boot's ledger.
+// Dir returns the directory of this boot's ledger.
 func (l *Ledger) Dir() string { return l.dir }
 
 func (l *Ledger) makeDirs() error {

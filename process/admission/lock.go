@@ -139,7 +139,7 @@ func lockHolder(f *os.File) lockSignature {
 	return parseSignature(text[:n])
 }
 
-// parseSignature is the zero signature for a file that nobody has signed yet.
+// parseSignature returns the zero signature for a file that nobody has signed yet.
 func parseSignature(text []byte) lockSignature {
 	fields := strings.Fields(string(text))
 	if len(fields) != 4 {

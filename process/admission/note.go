@@ -115,7 +115,7 @@ func cleanTool(s string) string {
 	return limit.Clip(s, maxNoteTool)
 }
 
-// holder is the claim as others see it.
+// holder returns the claim as others see it.
 func (n note) holder(now time.Time) Holder {
 	since := n.Since
 	if since.After(now) {
@@ -136,7 +136,7 @@ var users struct {
 // maxUsers bounds users.names, which starts afresh then.
 const maxUsers = 1024
 
-// userName is the name of a user, "uid N" for one that is not on record.
+// userName returns the name of a user, "uid N" for one that is not on record.
 func userName(uid int) string {
 	users.Lock()
 	defer users.Unlock()

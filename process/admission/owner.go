@@ -7,7 +7,7 @@ import (
 )
 
 // Owner is the process that holds a claim, for people and for signals. Whether it
-// lives is told by the lock on its claim file and by nothing else.
+// lives shows in the lock on its claim file and in nothing else.
 type Owner struct {
 	// Boot identifies the host and its boot.
 	Boot string `json:"boot"`
@@ -21,7 +21,7 @@ type Owner struct {
 	Start uint64 `json:"start,omitempty"`
 }
 
-// Self is the owner that this process is.
+// Self returns the owner that this process is.
 func Self() Owner { return self() }
 
 // Boot names this start of the machine, where the system tells one from another, else the machine.

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootID is kern.bootsessionuuid: a new one at every boot.
+// bootID returns kern.bootsessionuuid: a new one at every boot.
 func bootID() string {
 	id, err := unix.Sysctl("kern.bootsessionuuid")
 	if err != nil || id == "" {
@@ -18,7 +18,7 @@ func bootID() string {
 
 func pidNamespace() uint64 { return 0 }
 
-// startTime is the start in microseconds since 1970, or 0.
+// startTime returns the start in microseconds since 1970, or 0.
 func startTime(pid int) uint64 {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || p == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// bootID is random(4)'s boot_id: a new one at every boot, the same in every container
+// bootID returns random(4)'s boot_id: a new one at every boot, the same in every container
 // of a host.
 func bootID() string {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -18,7 +18,7 @@ func bootID() string {
 	return string(text)
 }
 
-// pidNamespace is the number in pid:[4026531836].
+// pidNamespace returns the number in pid:[4026531836].
 func pidNamespace() uint64 {
 	link, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
@@ -29,7 +29,7 @@ func pidNamespace() uint64 {
 	return n
 }
 
-// startTime is field 22 of /proc/PID/stat (proc_pid_stat(5)), or 0.
+// startTime returns field 22 of /proc/PID/stat (proc_pid_stat(5)), or 0.
 func startTime(pid int) uint64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // maxPeeks bounds how many claims [Peek] reads.
 const maxPeeks = 256
 
-// peeked is the ledger of this boot, whether it is there or not. Nothing of it is locked or made.
+// peeked returns the ledger of this boot, whether it is there or not. Nothing of it is locked or made.
 func peeked(dir string) *Ledger {
 	return &Ledger{dir: filepath.Join(dir, "ledger", fileName(bootID()))}
 }

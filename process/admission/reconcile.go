@@ -106,7 +106,7 @@ func (b *book) reconcile(take int, tried map[string]time.Time, c probeDepth) (fo
 	return found
 }
 
-// probeStart is the index of the first entry to check in this look. It follows from the clock, so no state has to be stored.
+// probeStart returns the index of the first entry to check in this look. It follows from the clock, so no state has to be stored.
 func (b *book) probeStart(atATime int) int {
 	rounds := (len(b.file.Entries) + atATime - 1) / atATime
 	if rounds == 0 {
@@ -115,7 +115,7 @@ func (b *book) probeStart(atATime int) int {
 	return int(b.now.UnixNano()/int64(time.Millisecond)%int64(rounds)) * atATime
 }
 
-// lastExaminedTicket is the ticket of the last waiter that a decision examines. Owners of later tickets need not be checked now.
+// lastExaminedTicket returns the ticket of the last waiter that a decision examines. Owners of later tickets need not be checked now.
 func (b *book) lastExaminedTicket() (ticket uint64, holders int) {
 	tickets := make([]uint64, 0, len(b.file.Entries))
 	for _, e := range b.file.Entries {
@@ -147,10 +147,10 @@ func (l *Ledger) takeMissing(id string) (*os.File, bool) {
 	return f, true
 }
 
-// holding are the entries that hold, oldest first.
+// holding returns the entries that hold, oldest first.
 func (b *book) holding() []*entry { return b.in(Holding) }
 
-// waiting are the entries that wait, in the order of the queue.
+// waiting returns the entries that wait, in the order of the queue.
 func (b *book) waiting() []*entry { return b.in(Waiting) }
 
 func (b *book) in(s State) []*entry {

@@ -34,10 +34,10 @@ type Terms struct {
 	Holders []Holder
 }
 
-// Needs is Estimate + Reserve.
+// Needs returns Estimate + Reserve.
 func (t Terms) Needs() limit.Bytes { return add(t.Estimate, t.Reserve) }
 
-// Available is Physical + Swap.
+// Available returns Physical + Swap.
 func (t Terms) Available() limit.Bytes { return add(t.Physical, t.Swap) }
 
 // Missing returns the difference by which the sum does not come out, 0 when it does.
@@ -80,12 +80,12 @@ func (t Terms) String() string {
 	return text
 }
 
-// Refused says that a run is not admitted, with every term.
+// Refused means that a run is not admitted, with every term.
 type Refused struct {
 	Tool, Project string
 	// Reason names what is missing.
 	Reason Reason
-	// Never says that waiting would not help.
+	// Never is true when waiting would not help.
 	Never bool
 	// Waited is the time it was in the queue.
 	Waited time.Duration
@@ -111,7 +111,7 @@ const shownHolders = 8
 // what, and what to do.
 func (e *Refused) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is not admitted: %s", e.Tool, e.why())
+	fmt.Fprintf(&b, "%s is not admitted: %s", e.Tool, e.reasonText())
 	if e.Waited > 0 {
 		fmt.Fprintf(&b, " (waited %s)", e.Waited.Round(time.Millisecond))
 	}
@@ -123,11 +123,11 @@ func (e *Refused) Error() string {
 	if list := e.holderLines(); list != "" && !e.Never {
 		b.WriteString("\n" + list)
 	}
-	b.WriteString("\n  next       " + strings.Join(e.next(), "\n             "))
+	b.WriteString("\n  next       " + strings.Join(e.nextSteps(), "\n             "))
 	return b.String()
 }
 
-func (e *Refused) why() string {
+func (e *Refused) reasonText() string {
 	t := e.Terms
 	switch {
 	case e.Reason == Memory && e.Never:
@@ -150,7 +150,7 @@ func (e *Refused) why() string {
 	return fmt.Sprintf("%d runs have waited longer", e.Ahead)
 }
 
-// holderLines are the runs to look at: those of the tool when its slots are the matter.
+// holderLines returns the runs to look at: those of the tool when its slots are the matter.
 func (e *Refused) holderLines() string {
 	var list []Holder
 	for _, h := range e.Terms.Holders {
@@ -188,8 +188,8 @@ func (e *Refused) holderLines() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// next are the steps that would help.
-func (e *Refused) next() []string {
+// nextSteps lists the steps that would help.
+func (e *Refused) nextSteps() []string {
 	var steps []string
 	if e.Never {
 		switch e.Reason {

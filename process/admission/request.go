@@ -24,7 +24,7 @@ type Request struct {
 	Variant string
 	// Reservation is the need of the run, in bytes (its estimate, not its limit).
 	Reservation limit.Bytes
-	// Yields says that nobody has asked for so much: it was learned or guessed, and is lowered to what there is, but not below Least,
+	// Yields is true when nobody has asked for so much: it was learned or guessed, and is lowered to what there is, but not below Least,
 	// unless not even that could ever fit, nor below half of what could be there. [Claim.Terms] say what it became.
 	Yields bool
 	Least  limit.Bytes
@@ -54,10 +54,10 @@ type Request struct {
 	// Headroom reads what there is; it is called with the ledger's lock held. When it is nil or
 	// fails only slots are counted; a failure is a warning, or under Required the end.
 	Headroom func() (headroom.Reading, error)
-	// Progress is told where a waiting run stands: when that changes, and every
+	// Progress is called with the place of a waiting run: when that changes, and every
 	// [ProgressEvery] beside.
 	Progress func(Progress)
-	// Removed is told of each dead run whose remains were cleaned up before the decision (may be nil).
+	// Removed is called for each dead run whose remains were cleaned up before the decision (may be nil).
 	Removed func(Holder)
 }
 

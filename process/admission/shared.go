@@ -95,8 +95,8 @@ type sharing struct {
 // maxSaid bounds the warnings that are remembered so as to be given once by each Ledger.
 const maxSaid = 64
 
-// first reports whether a warning was not given yet.
-func (s *sharing) first(text string) bool {
+// isNew reports whether a warning was not given yet.
+func (s *sharing) isNew(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.said[text] || len(s.said) >= maxSaid {
@@ -135,7 +135,7 @@ func (s *sharing) stuck() {
 }
 
 func (l *Ledger) warnShared(w Warning) {
-	if l.sharing.first(w.Text) {
+	if l.sharing.isNew(w.Text) {
 		l.opts.Warn(w)
 	}
 }
@@ -145,7 +145,7 @@ func (l *Ledger) unshared(err error) {
 	l.warnShared(Warning{About: "shared", Path: l.opts.Shared, Text: e.Error(), Err: e})
 }
 
-// checkShared says at once when there is no sharing.
+// checkShared returns an error at once when there is no sharing.
 func (l *Ledger) checkShared() {
 	if l.opts.Shared == "" {
 		return
@@ -180,7 +180,7 @@ func (l *Ledger) shared(tidy bool) sharedClaims {
 	return seen
 }
 
-// others are the claims that were seen and are not in this ledger: those of other users, and
+// others returns the claims that were seen and are not in this ledger: those of other users, and
 // those of our own user in another ledger (another runtime directory, or a container that has the
 // shared directory too). One of ours that was seen and has left this ledger since has also left the
 // shared directory, for that comes first: so who is not in the ledger is asked once more.
@@ -286,7 +286,7 @@ func (b *book) addOthers(g *capacity, r Request) {
 		}
 		g.holders = append(g.holders, h)
 		if g.known && h.Reservation > g.machine {
-			if b.ledger.sharing.first("beyond " + h.User) {
+			if b.ledger.sharing.isNew("beyond " + h.User) {
 				b.warn("shared", b.ledger.opts.Shared, "user %s claims %s for %s, more than the memory and swap of this machine (%s): no run can use that, so it holds nothing back",
 					h.User, h.Reservation.Human(), h.Tool, g.machine.Human())
 			}
@@ -298,7 +298,7 @@ func (b *book) addOthers(g *capacity, r Request) {
 		if g.known && sum > g.capacity {
 			text := fmt.Sprintf("user %s claims %s, more than this machine's %s, and counts for that only; start anyway with --force",
 				name, mib(sum), mib(g.capacity))
-			if b.ledger.sharing.first("capped " + name) {
+			if b.ledger.sharing.isNew("capped " + name) {
 				b.warn("shared", b.ledger.opts.Shared, "%s", text)
 			}
 			sum = g.capacity

@@ -64,7 +64,7 @@ func openShared(path string) (_ *sharedDir, err error) {
 
 func (d *sharedDir) close() { d.f.Close() }
 
-// ownerOf is the uid of a file.
+// ownerOf returns the uid of a file.
 func ownerOf(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Uid)

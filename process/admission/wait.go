@@ -25,7 +25,7 @@ const (
 	farBehind  = 9
 )
 
-// pollStretch is the factor by which the pause between two polls grows.
+// pollStretch returns the factor by which the pause between two polls grows.
 func pollStretch(waited time.Duration, position int) time.Duration {
 	switch {
 	case position >= farBehind || waited > time.Minute:
@@ -59,7 +59,7 @@ func sleepTime(position int) time.Duration {
 	return lookSeldom + rand.N(lookSeldom)
 }
 
-// progress tells the caller where it stands.
+// progress calls [Request.Progress] with the place in the queue.
 func (a *acquisition) progress(v verdict) {
 	if a.request.Progress == nil {
 		return

@@ -29,7 +29,7 @@ type Estimate struct {
 	Source string
 	// Samples is the number of earlier runs it rests on; 0 unless Source is a history.
 	Samples int
-	// Stated says that somebody has said so much, in a flag or a configuration.
+	// Stated is true when somebody has said so much, in a flag or a configuration.
 	Stated bool
 	// FromKills is the part of Bytes that comes only from runs that ran out of memory. They needed more than they had, and nobody
 	// knows how much.

@@ -87,7 +87,7 @@ func largest(samples []Sample) float64 {
 	return m
 }
 
-// quantile is the nearest-rank quantile: the smallest value with at least q of them at or below.
+// quantile returns the nearest-rank quantile: the smallest value with at least q of them at or below.
 func quantile(samples []Sample, q float64) float64 {
 	sorted := make([]limit.Bytes, len(samples))
 	for i, s := range samples {
@@ -116,7 +116,7 @@ func Family(name string, p Params) Estimator {
 	return Estimator{Name: name, Window: window, bytes: formula}
 }
 
-// faded are the demands by which old maxima weigh: a peak that has not come again in Keep runs is halved
+// faded returns the demands by which old maxima weigh: a peak that has not come again in Keep runs is halved
 // with every Half runs more, so that one heavy run is not paid for two hundred times.
 func (p Params) faded(samples []Sample) []float64 {
 	demands := make([]float64, len(samples))
@@ -129,7 +129,7 @@ func (p Params) faded(samples []Sample) []float64 {
 	return demands
 }
 
-// bound is the maximum with a margin that shrinks with the number of runs: the more have been
+// bound returns the maximum with a margin that shrinks with the number of runs: the more have been
 // seen, the less the next one can stand out. Base − 1 remains for what no history shows.
 func (p Params) bound(samples []Sample) float64 {
 	margin := p.Base + p.Cap/math.Pow(float64(len(samples)), p.Fall)
@@ -142,7 +142,7 @@ func boundLog(samples []Sample) float64 {
 	return max(largest(samples)*math.Exp(spread(samples)/math.Sqrt(n)+0.03), floor(samples))
 }
 
-// spread is the standard deviation of the logarithms.
+// spread returns the standard deviation of the logarithms.
 func spread(samples []Sample) float64 {
 	if len(samples) < 2 {
 		return 0

@@ -35,7 +35,7 @@ type Score struct {
 	Used  float64
 }
 
-// UnderPercent is the share of under-reserved tasks in percent; 0 without tasks.
+// UnderPercent returns the share of under-reserved tasks in percent; 0 without tasks.
 func (s Score) UnderPercent() float64 {
 	if s.Tasks == 0 {
 		return 0
@@ -51,7 +51,7 @@ func (s Score) WasteRatio() float64 {
 	return s.Waste / s.Used
 }
 
-// UsedGBh is Used in gigabyte-hours (2^30 bytes).
+// UsedGBh returns Used in gigabyte-hours (2^30 bytes).
 func (s Score) UsedGBh() float64 { return s.Used / float64(limit.GiB) / 3600 }
 
 func (s *Score) add(o Score) {

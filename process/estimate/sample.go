@@ -12,15 +12,15 @@ import (
 type Sample struct {
 	// Demand is the need of the run, in bytes; never 0.
 	Demand limit.Bytes
-	// Censored says that the run was cut short for memory: it needed at least Demand.
+	// Censored is true when the run was cut short for memory: it needed at least Demand.
 	Censored bool
-	// Exact says that Demand is a high-water mark of the kernel, not derived from samples.
+	// Exact is true when Demand is a high-water mark of the kernel, not derived from samples.
 	Exact bool
 	// Line is the size at which memory ran out for a run that was killed (its limit, or
 	// what it had when something outside ran out first); 0 for a run that was not. The
 	// next estimates stay above it.
 	Line limit.Bytes
-	// Brief says that the run was over before it can have been a session: somebody asked a
+	// Brief is true when the run was over before it can have been a session: somebody asked a
 	// tool for its version. It counts like any other, except against a profile.
 	Brief bool
 }
@@ -95,7 +95,7 @@ func FromRuns(runs []usage.Run) []Sample {
 	return samples
 }
 
-// cacheOf is the share of the peak that the working set does not explain.
+// cacheOf returns the share of the peak that the working set does not explain.
 func cacheOf(r usage.Run) float64 {
 	if r.PeakAnon <= 0 {
 		return 1

@@ -35,7 +35,7 @@ type Request struct {
 	Wait time.Duration
 	// Force goes ahead whatever the sum and the slots say; the ledger notes it.
 	Force bool
-	// Progress is told where a waiting run stands; it may be nil.
+	// Progress is called with the place of a waiting run; it may be nil.
 	Progress func(admission.Progress)
 }
 
@@ -125,10 +125,10 @@ func (a *Admission) ID() string { return a.claim.ID() }
 // Estimate returns the need that was expected of the run.
 func (a *Admission) Estimate() estimate.Estimate { return a.estimate }
 
-// Terms is the sum at the moment of admission.
+// Terms returns the sum at the moment of admission.
 func (a *Admission) Terms() admission.Terms { return a.claim.Terms() }
 
-// Nested says that the run is inside another one and draws on its reservation; it is for
+// Nested reports whether the run is inside another one and draws on its reservation; it is for
 // [sandbox.Spec].Nested.
 func (a *Admission) Nested() bool {
 	_, nested := a.claim.Parent()
@@ -159,7 +159,7 @@ func (a *Admission) Record(r usage.Run) error {
 // further calls do nothing.
 func (a *Admission) Release() error { return a.claim.Release() }
 
-// outcomeOf is the outcome as an estimate of memory needs it: the end of a run's time or of its
+// outcomeOf returns the outcome as an estimate of memory needs it: the end of a run's time or of its
 // disk says nothing about memory.
 func outcomeOf(r sandbox.Result) journal.Outcome {
 	if r.Reached != "memory" && r.Reached != "pids" {

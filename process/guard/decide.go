@@ -90,8 +90,8 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 	}
 }
 
-// Below is a memory limit as it may be here: strictly below the enclosing ones, whose own kill may take everything in them, this process
-// too (a kubelet sets memory.oom.group). why names what it was kept below, "" when it is as it was. 0, no limit, is kept below too.
+// Below returns a memory limit as it may be here: strictly below the enclosing ones, whose own kill may take everything in them, this
+// process too (a kubelet sets memory.oom.group). why names what it was kept below, "" when it is as it was. 0, no limit, is kept below too.
 func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
 	outer, path := h.enclosing()
 	if outer <= 0 {
@@ -105,7 +105,7 @@ func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
 	return below, fmt.Sprintf("kept below the %s that %s allows", outer.Human(), path)
 }
 
-// enclosing is the tightest memory limit around us, 0 when there is none.
+// enclosing returns the tightest memory limit around us, 0 when there is none.
 func (h Host) enclosing() (limit.Bytes, string) {
 	tightest, path := limit.Bytes(0), ""
 	if h.Err != nil {

@@ -99,7 +99,7 @@ func (g *Guard) Estimate(tool string, project usage.Project) estimate.Estimate {
 	return g.EstimateVariant(tool, "", project)
 }
 
-// EstimateVariant is Estimate for one variant of a generic tool: "test" of make test. Without a history
+// EstimateVariant returns Estimate for one variant of a generic tool: "test" of make test. Without a history
 // of its own it goes by those of the tool.
 func (g *Guard) EstimateVariant(tool, variant string, project usage.Project) estimate.Estimate {
 	return g.decide(config.Settings{MemoryMax: config.Auto}, tool, variant, projectOf(project), Host{Err: errNotRead}).Estimate

@@ -40,7 +40,7 @@ func Continue(h admission.Holder) error {
 	return errors.Join(sandbox.Resume(r), signalOwner(h, sigContinue))
 }
 
-// Paused says that a run is stopped.
+// Paused reports whether a run is stopped.
 func Paused(h admission.Holder) bool {
 	r, err := reachable(h)
 	return err == nil && sandbox.Paused(r, h.Owner.PID)

@@ -70,7 +70,7 @@ const (
 	hard
 )
 
-// ample says that there is plenty for certain, whatever stalls.
+// ample reports whether there is plenty for certain, whatever stalls.
 func (l Lines) ample(r Reading) bool {
 	return min(r.Total, r.Physical) >= 8*l.Soft && min(r.Total, r.Physical) >= l.Hard
 }

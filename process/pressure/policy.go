@@ -22,7 +22,7 @@ type input struct {
 	reading Reading
 	// frozen reports whether our run is frozen in fact: a signal for it thaws it too.
 	frozen bool
-	// ledgerRead says that the ledger was asked for this look; holders are its runs, and
+	// ledgerRead is true when the ledger was asked for this look; holders are its runs, and
 	// ledgerErr why it did not answer.
 	ledgerRead bool
 	holders    []Holder
@@ -88,7 +88,7 @@ func (p *policy) wants(now time.Time, r Reading) bool {
 	return now.Sub(p.ledgerReadAt) >= every
 }
 
-// next is the pause until the next look.
+// next returns the pause until the next look.
 func (p *policy) next() time.Duration {
 	switch {
 	case p.level >= near:

@@ -36,9 +36,9 @@ type Holder struct {
 	Since time.Time
 	// Reservation is the memory it asked for and Current its use now, in bytes.
 	Reservation, Current limit.Bytes
-	// Nested says that it draws on another run's reservation: that one answers for it.
+	// Nested is true when it draws on another run's reservation: that one answers for it.
 	Nested bool
-	// Dead says that its supervisor has ended.
+	// Dead is true when its supervisor has ended.
 	Dead bool
 	// State was published last by its supervisor; the zero State when it watches nothing.
 	State State
@@ -47,16 +47,16 @@ type Holder struct {
 // State is published by a supervisor about its run.
 type State struct {
 	Mode Mode
-	// Frozen is since when the whole run is frozen, zero when it is not.
+	// Frozen is the time since which the whole run is frozen, zero when it is not.
 	Frozen time.Time
-	// Stopped are the descendants that are stopped, and StoppedSince is since when.
+	// Stopped are the descendants that are stopped, since StoppedSince.
 	Stopped      []Child
 	StoppedSince time.Time
 	// Acted is the time of the supervisor's last action, and Rests the end of the time for which the run is left alone.
 	Acted, Rests time.Time
 }
 
-// heldSince is since when anything of the run is held, zero when nothing is.
+// heldSince returns the time since which anything of the run is held, zero when nothing is.
 func (s State) heldSince() time.Time {
 	switch {
 	case s.Frozen.IsZero():

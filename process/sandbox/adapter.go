@@ -94,7 +94,7 @@ func (a *agents) anyAlive() bool {
 	return false
 }
 
-// spares says of a process of the tree whether it is none of the tools. It is asked with the tree locked.
+// spares reports whether a process of the tree is none of the tools. It is asked with the tree locked.
 func (w *watcher) spares(p proctree.Process) bool {
 	known := w.agents.knows(p.PID, p.Start)
 	s := w.agents.judge(p)
@@ -144,8 +144,8 @@ func (w *watcher) settle(m *member) {
 	}
 }
 
-// noteAgentKilled is told of every process that was killed for memory. An agent's death is that of the run: without any agent the adapter is
-// asked to end too, after it had the time to say so itself.
+// noteAgentKilled is called for every process that was killed for memory. An agent's death is that of the run: without any agent the
+// adapter is asked to end too, after it had the time to say so itself.
 func (w *watcher) noteAgentKilled(pid int, start uint64) {
 	if !w.agents.knows(pid, start) {
 		return

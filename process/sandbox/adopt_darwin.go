@@ -17,7 +17,7 @@ func adoptOrphans(bool) (release func()) { return func() {} }
 // startedByGo is asked only of adopted processes, and there are none.
 func startedByGo(int) (started, sure bool) { return false, false }
 
-// resident is the physical footprint of a process.
+// resident returns the physical footprint of a process.
 func resident(pid int) limit.Bytes { return proctree.Private(pid) }
 
 // allMembers is asked only of cages that list their members, and there are none.

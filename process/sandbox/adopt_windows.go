@@ -14,7 +14,7 @@ func adoptOrphans(bool) (release func()) { return func() {} }
 // startedByGo is asked only of adopted processes, and there are none.
 func startedByGo(int) (started, sure bool) { return false, false }
 
-// resident is the private commit charge of a process.
+// resident returns the private commit charge of a process.
 func resident(pid int) limit.Bytes { return proctree.Private(pid) }
 
 // allMembers appends the processes of a job, those of jobs inside it included.

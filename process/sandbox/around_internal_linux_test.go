@@ -17,7 +17,7 @@ func TestKillsAround(t *testing.T) {
 		}
 	}
 	write("low 0\nhigh 0\nmax 9\noom 4\noom_kill 3\noom_group_kill 0\n")
-	a := around{dir: dir, file: "memory.events"}
+	a := outerGroup{dir: dir, file: "memory.events"}
 	a.before = a.count()
 	if a.before != 3 || a.kills() != 0 {
 		t.Errorf("before %d, kills %d", a.before, a.kills())
@@ -27,7 +27,7 @@ func TestKillsAround(t *testing.T) {
 		t.Errorf("two more are %d", a.kills())
 	}
 	write("")
-	if a.kills() != 0 || (around{}).kills() != 0 || (around{}).bounded() {
+	if a.kills() != 0 || (outerGroup{}).kills() != 0 || (outerGroup{}).bounded() {
 		t.Error("nothing is counted as something")
 	}
 }

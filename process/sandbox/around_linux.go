@@ -9,9 +9,9 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// An around is the control group that a container gives and that this program may only read. When its limit is reached the kernel
+// An outerGroup is the control group that a container gives and that this program may only read. When its limit is reached the kernel
 // kills in it, and no layer of ours is told.
-type around struct {
+type outerGroup struct {
 	dir, file string // file counts the kernel's kills; "" where there is nothing to count
 	before    int
 	usage     *sysfile.File // what the group holds now, bytes: it is read twenty times a second; nil where it cannot be
@@ -21,29 +21,29 @@ type around struct {
 // unlimited is more than any machine has: cgroup v1 writes no limit as the largest number of whole pages.
 const unlimited = 1 << 60
 
-// newAround finds the group around this process, if it has a limit of memory.
-func newAround() around {
+// newOuterGroup finds the group around this process, if it has a limit of memory.
+func newOuterGroup() outerGroup {
 	own, err := cgroupfs.Own()
 	if err != nil {
-		return around{}
+		return outerGroup{}
 	}
-	var a around
+	var a outerGroup
 	usage, bound := "", ""
 	if dir := own.V1["memory"]; dir != "" {
-		a, usage, bound = around{dir: dir, file: "memory.oom_control"}, "memory.usage_in_bytes", "memory.limit_in_bytes"
+		a, usage, bound = outerGroup{dir: dir, file: "memory.oom_control"}, "memory.usage_in_bytes", "memory.limit_in_bytes"
 	} else if own.Unified != "" {
-		a, usage, bound = around{dir: own.Unified, file: "memory.events"}, "memory.current", "memory.max"
+		a, usage, bound = outerGroup{dir: own.Unified, file: "memory.events"}, "memory.current", "memory.max"
 	}
 	if a.dir == "" {
-		return around{}
+		return outerGroup{}
 	}
 	body, err := sysfile.Read(filepath.Join(a.dir, bound), sysfile.Small)
 	if err != nil {
-		return around{}
+		return outerGroup{}
 	}
 	n, err := number(body)
 	if err != nil || n >= unlimited || !onlyOurs(a.dir) {
-		return around{}
+		return outerGroup{}
 	}
 	a.limit = n
 	a.usage, _ = sysfile.Keep(filepath.Join(a.dir, usage)) // without it the tree is looked at at its own pace
@@ -56,7 +56,7 @@ func number(body []byte) (int64, error) {
 }
 
 // used returns the bytes that the group holds, and its limit; ok is false where they are unknown.
-func (a around) used() (used, limit int64, ok bool) {
+func (a outerGroup) used() (used, limit int64, ok bool) {
 	if a.usage == nil {
 		return 0, 0, false
 	}
@@ -68,7 +68,7 @@ func (a around) used() (used, limit int64, ok bool) {
 	return used, a.limit, err == nil
 }
 
-func (a around) close() { a.usage.Close() }
+func (a outerGroup) close() { a.usage.Close() }
 
 // onlyOurs reports whether nobody is in the group but us and what started us: a kill among others says nothing of this run.
 func onlyOurs(dir string) bool {
@@ -76,7 +76,7 @@ func onlyOurs(dir string) bool {
 	return err == nil && len(strangers(pids)) == 0
 }
 
-func (a around) count() int {
+func (a outerGroup) count() int {
 	body, err := sysfile.Read(filepath.Join(a.dir, a.file), sysfile.Small)
 	if err != nil {
 		return 0
@@ -85,10 +85,10 @@ func (a around) count() int {
 }
 
 // bounded reports whether there is a limit around this program that is ours alone.
-func (a around) bounded() bool { return a.file != "" }
+func (a outerGroup) bounded() bool { return a.file != "" }
 
 // kills counts what the kernel has killed in the group since the run began.
-func (a around) kills() int {
+func (a outerGroup) kills() int {
 	if !a.bounded() {
 		return 0
 	}

@@ -2,13 +2,13 @@
 
 package sandbox
 
-// An around is a control group of Linux.
-type around struct{}
+// An outerGroup is a control group of Linux.
+type outerGroup struct{}
 
-func newAround() around      { return around{} }
-func (around) kills() int    { return 0 }
-func (around) bounded() bool { return false }
+func newOuterGroup() outerGroup  { return outerGroup{} }
+func (outerGroup) kills() int    { return 0 }
+func (outerGroup) bounded() bool { return false }
 
-func (around) used() (used, limit int64, ok bool) { return 0, 0, false }
+func (outerGroup) used() (used, limit int64, ok bool) { return 0, 0, false }
 
-func (around) close() {}
+func (outerGroup) close() {}

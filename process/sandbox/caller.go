@@ -8,8 +8,8 @@ type Caller struct {
 	PID int
 	// Start tells it from a later process with the same PID.
 	Start uint64
-	// Needed says that the command can do nothing without the caller any more: then it does not matter how long before its death it stopped
-	// writing. nil says no.
+	// Needed reports whether the command can do nothing without the caller any more: then it does not matter how long before its death it
+	// stopped writing. nil says no.
 	Needed func() bool
 }
 

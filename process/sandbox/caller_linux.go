@@ -45,7 +45,7 @@ func holdsInput(pid int) bool {
 	return false
 }
 
-// argumentsOf is the argument vector of a process, nil where it cannot be read.
+// argumentsOf returns the argument vector of a process, nil where it cannot be read.
 func argumentsOf(pid int) []string {
 	body, err := sysfile.Read(fmt.Sprintf("/proc/%d/cmdline", pid), sysfile.Small)
 	if err != nil {

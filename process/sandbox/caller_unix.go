@@ -63,7 +63,7 @@ func FindCaller() (Caller, bool) {
 // shellNames are shells that may stay the parent of the one command that they were given.
 var shellNames = []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "fish", "busybox"}
 
-// runsLine says that a process is a shell that was given a command line (sh -c LINE), not a script.
+// runsLine reports whether a process is a shell that was given a command line (sh -c LINE), not a script.
 func runsLine(pid int) bool {
 	argv := argumentsOf(pid)
 	if len(argv) < 3 || !slices.Contains(shellNames, strings.TrimPrefix(filepath.Base(argv[0]), "-")) {
@@ -80,7 +80,7 @@ func runsLine(pid int) bool {
 	return false
 }
 
-// hungUp says that nobody holds the other end of a pipe or socket any more.
+// hungUp reports whether nobody holds the other end of a pipe or socket any more.
 func hungUp(fd int) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: hangupEvents}}
 	n, err := unix.Poll(set, 0)

@@ -43,7 +43,7 @@ func Thaw(r Remains) error {
 // Go runs on has 100.
 const userHz = 100
 
-// justStarted says that a process began less than half a second ago.
+// justStarted reports whether a process began less than half a second ago.
 func justStarted(p proctree.Process) bool {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {

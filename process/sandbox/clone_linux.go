@@ -24,7 +24,7 @@ func (c *command) forkInto(dir *os.File) (int, error) {
 	return 0, err
 }
 
-// cloneError says that no process can be started in a group.
+// cloneError means that no process can be started in a group.
 type cloneError struct {
 	group string
 	err   error

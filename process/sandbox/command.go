@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// environ is the command's environment: the spec's, or ours, with the cookie.
+// environ returns the command's environment: the spec's, or ours, with the cookie.
 func (s *Spec) environ() []string {
 	env := s.Env
 	if env == nil {
@@ -21,7 +21,7 @@ func (s *Spec) environ() []string {
 	return append(marked, cookie+s.ID)
 }
 
-// streams are the command's standard streams: the spec's, or ours.
+// streams returns the command's standard streams: the spec's, or ours.
 func (s *Spec) streams() []*os.File {
 	if s.Files != nil {
 		return s.Files

@@ -16,7 +16,7 @@ const BackgroundWeight = 60
 // answers while its builds run.
 const childNice = 5
 
-// niceOf is the nice value that comes nearest to a weight: the scheduler gives a process 1.25
+// niceOf returns the nice value that comes nearest to a weight: the scheduler gives a process 1.25
 // times the share with each step down.
 func niceOf(weight int) int {
 	if weight <= 0 {
@@ -26,13 +26,13 @@ func niceOf(weight int) int {
 	return min(19, max(-20, n))
 }
 
-// niceAfter is a nice value with steps added to it: 19 is the last.
+// niceAfter returns a nice value with steps added to it: 19 is the last.
 func niceAfter(nice, steps int) int { return min(19, max(-20, nice+steps)) }
 
 // nice returns the difference between the command's nice value and ours where no group holds its weight.
 func (l Limits) nice() int { return niceOf(l.CPUWeight) }
 
-// background says that the run is to give way to others.
+// background reports whether the run is to give way to others.
 func (l Limits) background() bool { return l.CPUWeight > 0 && l.CPUWeight < NormalWeight }
 
 // heldByNobody is the strength of limits that nobody holds.
@@ -42,6 +42,6 @@ var heldByNobody = Strength{Memory: ByNobody, Swap: ByNobody, Pids: ByNobody, CP
 // kernel's own default.
 const quotaPeriod = 100_000
 
-// quota is the processor time of one period in microseconds, at least the least that the
+// quota returns the processor time of one period in microseconds, at least the least that the
 // kernel takes (min_cfs_quota_period).
 func (l Limits) quota() int64 { return max(1000, int64(l.CPUs*quotaPeriod)) }

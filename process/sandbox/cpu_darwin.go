@@ -12,7 +12,7 @@ func forkNice(nice int, fork func() (int, error)) (pid int, held bool, err error
 	return pid, held, err
 }
 
-// ownNice is the nice value that this process was started with, which the command inherits.
+// ownNice returns the nice value that this process was started with, which the command inherits.
 func ownNice() int {
 	nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err != nil {

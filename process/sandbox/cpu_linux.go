@@ -31,7 +31,7 @@ func (g *group2) limitCPU(l Limits) {
 // enableCPUController lets the children of a cgroup v2 group have weights and quotas, where that can be.
 func enableCPUController(dir string) { _ = writeControl(dir, "cgroup.subtree_control", "+cpu") }
 
-// wantsCPU says that the limits need a CPU controller.
+// wantsCPU reports whether the limits need a CPU controller.
 func (l Limits) wantsCPU() bool { return l.CPUWeight > 0 && l.CPUWeight != NormalWeight || l.CPUs > 0 }
 
 // cpuGroup1 returns the path for the group of a run in the v1 CPU hierarchy, "" where it can't be.
@@ -96,7 +96,7 @@ func setNice(tid, nice int) bool {
 	return true
 }
 
-// ownNice is the nice value that this process was started with, which the command inherits.
+// ownNice returns the nice value that this process was started with, which the command inherits.
 func ownNice() int {
 	kernel, err := unix.Getpriority(unix.PRIO_PROCESS, os.Getpid())
 	if err != nil {

@@ -48,7 +48,7 @@ type jobAccounting struct {
 	faults, total, active, terminated      uint32
 }
 
-// cpuUsed is the processor time of the job's processes, those that have ended among them.
+// cpuUsed returns the processor time of the job's processes, those that have ended among them.
 func (j *jobCage) cpuUsed() (time.Duration, bool) {
 	if j.job == 0 { // Windows takes 0 for the job that this process is in itself
 		return 0, false

@@ -17,8 +17,8 @@ type cpuUse struct {
 // maxCPUReads bounds the processes that are asked one by one at each sample.
 const maxCPUReads = 64
 
-// of is the processor time of the run's processes so far.
-func (c *cpuUse) of(pids []int) time.Duration {
+// total returns the processor time of the run's processes so far.
+func (c *cpuUse) total(pids []int) time.Duration {
 	now := c.spare
 	if c.spare = nil; now == nil {
 		now = make(map[int]time.Duration, min(len(pids), maxCPUReads))

@@ -211,7 +211,7 @@ func moveAll(pids []int, to string) error {
 	return nil
 }
 
-// isExiting says that a process has given up its memory and is about to be a zombie.
+// isExiting reports whether a process has given up its memory and is about to be a zombie.
 func isExiting(p proctree.Process) bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/%d/exe", p.PID))
 	return errors.Is(err, os.ErrNotExist)

@@ -27,9 +27,9 @@ type Member struct {
 	CPU time.Duration
 	// Age is the time since it started; 0 where it is not known.
 	Age time.Duration
-	// Command says that it is the run's command, or leads from that to the agent.
+	// Command is true when it is the run's command, or leads from that to the agent.
 	Command bool
-	// Orphan says that its parent has ended: the parent that it has now is none of the run's.
+	// Orphan is true when its parent has ended: the parent that it has now is none of the run's.
 	Orphan bool
 	// Daemon says of an orphan that somebody meant it to outlive its parent: it leads a session of its
 	// own, as a daemon does, or ignores SIGHUP though the command does not, as under nohup.
@@ -57,7 +57,7 @@ func (r *Run) Family() []Member {
 	return membersOf(family, r.watch.protectedFrom(family))
 }
 
-// EachProcess tells of the processes that [Run.Family] lists, the command included, in any order and without what takes more
+// EachProcess calls f for the processes that [Run.Family] lists, the command included, in any order and without what takes more
 // than one file each to find out: memory, age, and who is an orphan. take must not call the run.
 func (r *Run) EachProcess(take func(Member)) {
 	r.cageMu.Lock()
@@ -149,5 +149,5 @@ func (r *Run) EndMember(m Member, kill bool) error {
 	return err
 }
 
-// Adopts says that the run's orphans become children of this process.
+// Adopts reports whether the run's orphans become children of this process.
 func (r *Run) Adopts() bool { return r.adopts }

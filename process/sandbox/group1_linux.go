@@ -260,7 +260,7 @@ func (g *group1) sample() (Sample, bool) {
 	return s, true
 }
 
-// cpuUsed is the processor time of the group and of all that was ever in it, where it has one that counts it.
+// cpuUsed returns the processor time of the group and of all that was ever in it, where it has one that counts it.
 func (g *group1) cpuUsed() (time.Duration, bool) {
 	if g.cpuFile == nil {
 		name := filepath.Join(g.unified, "cpu.stat") // of v2, which counts without a controller

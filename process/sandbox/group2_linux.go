@@ -151,7 +151,7 @@ func (g *group2) launch(c *command) (int, error) {
 	return c.forkInto(g.agent)
 }
 
-// cpuUsed is the processor time of the group and of all that was ever in it.
+// cpuUsed returns the processor time of the group and of all that was ever in it.
 func (g *group2) cpuUsed() (time.Duration, bool) {
 	used := readFields(g.cpuStat).get("usage_usec") // is there without the controller too
 	return time.Duration(used) * time.Microsecond, used > 0

@@ -21,7 +21,7 @@ func (w *watcher) noteMoved(m member) {
 	}
 }
 
-// movedAtEnd tells the result of those who have left the groups of the run: who was seen to leave, and who carries its cookie elsewhere. It
+// movedAtEnd adds to the result those who have left the groups of the run: who was seen to leave, and who carries its cookie elsewhere. It
 // returns those that still run. Processes that are older than the command are not asked.
 func (w *watcher) movedAtEnd(res *Result) (alive []Leftover) {
 	w.mu.Lock()
@@ -47,7 +47,7 @@ func (w *watcher) movedAtEnd(res *Result) (alive []Leftover) {
 	return alive
 }
 
-// carriers are the processes that started after the command with the run's cookie in their environment.
+// carriers returns the processes that started after the command with the run's cookie in their environment.
 func (w *watcher) carriers() (list []member) {
 	proc, err := os.Open("/proc")
 	if err != nil {

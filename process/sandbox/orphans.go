@@ -6,7 +6,7 @@ type Orphan struct {
 	Remains Remains
 	// Processes is the number of processes in it.
 	Processes int
-	// Supervised says that a process which may be its supervisor lives: the run goes on, under
+	// Supervised is true when a process which may be its supervisor lives: the run goes on, under
 	// another state directory. Keep names the process then.
 	Supervised bool
 	// Keep is the reason why it must not be removed now, "" when it may be.

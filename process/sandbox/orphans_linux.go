@@ -128,7 +128,7 @@ func judgeOrphan(r Remains) Orphan {
 // clockTick is the unit of start times in /proc: USER_HZ is 100 on every Linux port that Go has.
 const clockTick = 10 * time.Millisecond
 
-// nodeOf is the group that holds the limits of a run.
+// nodeOf returns the group that holds the limits of a run.
 func nodeOf(layer Layer, group string) string {
 	if layer == Systemd {
 		return filepath.Join(group, "run")

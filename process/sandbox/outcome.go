@@ -2,7 +2,7 @@ package sandbox
 
 import "github.com/plimsoll/plimsoll/journal"
 
-// Outcome says in one word how the run ended. It is [journal.OutcomeOOM] only when the command
+// Outcome returns one word for the end of the run. It is [journal.OutcomeOOM] only when the command
 // itself died of memory; killed children are counted in OOMKills and LimitKills.
 func (r Result) Outcome() journal.Outcome {
 	switch {

@@ -19,7 +19,7 @@ var freezers = []struct{ file, on, off string }{
 	{"freezer.state", "FROZEN", "THAWED"},
 }
 
-// hasGroups says that the run's processes are in control groups of its own.
+// hasGroups reports whether the run's processes are in control groups of its own.
 func (r Remains) hasGroups() bool {
 	return len(r.Groups) > 0 && r.Layer != Rlimit && r.Layer != Monitor
 }
@@ -53,7 +53,7 @@ func freezeGroups(r Remains) (held bool, err error) {
 	return false, nil
 }
 
-// emptyGroup says that no process is in a group or below it.
+// emptyGroup reports whether no process is in a group or below it.
 func emptyGroup(root string) bool {
 	for _, dir := range cgroupfs.Tree(root) {
 		if pids, err := cgroupfs.Procs(dir); err != nil || len(pids) > 0 {
@@ -63,7 +63,7 @@ func emptyGroup(root string) bool {
 	return true
 }
 
-// Paused says that a run is stopped as a whole, or its command is, by whomever. supervisor is the process that started it.
+// Paused reports whether a run is stopped as a whole, or its command is, by whomever. supervisor is the process that started it.
 func Paused(r Remains, supervisor int) bool {
 	if r.hasGroups() {
 		for _, dir := range r.Groups {
@@ -109,7 +109,7 @@ func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
 	return first, nil
 }
 
-// CPUTime is the processor time that a run has used since it began. ok is false where no group counts it.
+// CPUTime returns the processor time that a run has used since it began. ok is false where no group counts it.
 func CPUTime(r Remains) (used time.Duration, ok bool) {
 	if !r.hasGroups() {
 		return 0, false

@@ -39,7 +39,7 @@ func trial(ctx context.Context, layer Layer, nested bool, what string, amount in
 	return run.Wait()
 }
 
-// reason is the bare cause of a failed start.
+// reason returns the bare cause of a failed start.
 func reason(err error) string {
 	if e, ok := errors.AsType[*NotEnforced](err); ok && len(e.Tried) > 0 {
 		return e.Tried[0].Err.Error()

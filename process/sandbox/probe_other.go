@@ -20,7 +20,7 @@ func trialTake(Layer) limit.Bytes { return 2 * trialLimit }
 
 // Probe tries every layer of this operating system by doing the real thing once: a child
 // that takes more memory than it may must be stopped. It takes a fraction of a second.
-// nested says that this process runs inside a run.
+// nested is true when this process runs inside a run.
 func Probe(ctx context.Context, nested bool) []Capability {
 	var list []Capability
 	for _, b := range builders() {

@@ -21,10 +21,10 @@ type raiser interface {
 	raise(memory, swap limit.Bytes) error
 }
 
-// memory is the memory limit as it is now, 0 for none.
+// memory returns the memory limit as it is now, 0 for none.
 func (r *Run) memory() limit.Bytes { return limit.Bytes(r.memoryLimit.Load()) }
 
-// Raisable is the error that [Run.Raise] would give for any size, nil when there is none.
+// Raisable returns the error that [Run.Raise] would give for any size, nil when there is none.
 func (r *Run) Raisable() error {
 	if r.memory() <= 0 {
 		return errors.New("nothing limits its memory")
@@ -85,15 +85,15 @@ func (w *watcher) keepAlarm(c alarmed, wake chan<- struct{}, stop <-chan struct{
 	}
 }
 
-// near reports that a sample comes near the memory limit, or is over it.
-func (w *watcher) near(s Sample) bool {
+// nearLimit reports whether a sample comes near the memory limit, or is over it.
+func (w *watcher) nearLimit(s Sample) bool {
 	memory := w.run.memory()
 	return memory > 0 && s.Working >= memory/100*Near
 }
 
 // tellNear calls [Spec.OnNear] for a sample near the limit, once at a time and beside the watch: it may wait for others.
 func (w *watcher) tellNear(s Sample) {
-	if w.run.spec.OnNear == nil || !w.near(s) || !w.telling.CompareAndSwap(false, true) {
+	if w.run.spec.OnNear == nil || !w.nearLimit(s) || !w.telling.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {

@@ -57,7 +57,7 @@ func adoptOrphans(asSubreaper bool) (release func()) {
 	}
 }
 
-// isAdopter says that processes without a parent become children of this one.
+// isAdopter reports whether processes without a parent become children of this one.
 func isAdopter() bool {
 	var subreaper int32
 	_ = unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&subreaper)), 0, 0, 0)
@@ -139,7 +139,7 @@ func (r *reaper) reap(now time.Time) (later bool) {
 	return true
 }
 
-// adopted says that nobody in this process waits for a child.
+// adopted reports whether nobody in this process waits for a child.
 func (r *reaper) adopted(pid int, now time.Time) bool {
 	if runningCommands.has(pid) {
 		return false
@@ -168,7 +168,7 @@ func take(pid int) {
 	}
 }
 
-// anyDead is a child that has ended and was not waited for, 0 without one.
+// anyDead returns a child that has ended and was not waited for, 0 without one.
 func anyDead() int {
 	for {
 		var info unix.Siginfo

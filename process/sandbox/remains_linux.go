@@ -94,13 +94,13 @@ func isScope(dir string) bool {
 	return strings.HasPrefix(name, runPrefix) && strings.HasSuffix(name, ".scope")
 }
 
-// empty says that nobody is in a v2 group or below it.
+// empty reports whether nobody is in a v2 group or below it.
 func empty(dir string) bool {
 	return hasWord(filepath.Join(dir, "cgroup.events"), "populated") &&
 		fieldReader(readInto(filepath.Join(dir, "cgroup.events"), make([]byte, 256))).get("populated") == 0
 }
 
-// ownerOf is the uid that a group belongs to, -1 when it is gone.
+// ownerOf returns the uid that a group belongs to, -1 when it is gone.
 func ownerOf(dir string) int {
 	var st unix.Stat_t
 	if unix.Stat(dir, &st) != nil {

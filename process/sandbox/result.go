@@ -83,7 +83,7 @@ func (r *Run) ranInto(peak Peak) (RanInto, limit.Bytes) {
 	return "", 0
 }
 
-// cpu is the processor time of all processes of the run. A group of cgroup v2 counts it whole, as one of v1 does where both are
+// cpu returns the processor time of all processes of the run. A group of cgroup v2 counts it whole, as one of v1 does where both are
 // mounted, and a job. Elsewhere it is put together: the command with
 // the children that were waited for, and the orphans that ended as our children; or what was seen of each process, where that is more.
 func (r *Run) cpu() (used time.Duration, exact bool) {

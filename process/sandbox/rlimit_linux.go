@@ -25,7 +25,7 @@ func newRlimit(spec *Spec, l Limits) (cage, error) {
 	return c, nil
 }
 
-// ownExecutable is the path of this program, also after an upgrade has replaced it.
+// ownExecutable returns the path of this program, also after an upgrade has replaced it.
 func ownExecutable() (string, error) {
 	self, err := os.Readlink("/proc/self/exe")
 	if err == nil && strings.HasSuffix(self, " (deleted)") {

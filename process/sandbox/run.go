@@ -42,7 +42,7 @@ type Run struct {
 	frozen  bool
 	over    bool    // set by finish: nothing may be stopped any more
 	stopped []Child // descendants that are stopped
-	// stopping says that Freeze, not the command, is behind a stop of the command.
+	// stopping is true when Freeze, not the command, is behind a stop of the command.
 	stopping atomic.Bool
 	// killedByUs is set when Plimsoll, not the kernel, ended the command for memory.
 	killedByUs atomic.Bool
@@ -157,7 +157,7 @@ func Start(ctx context.Context, spec Spec) (*Run, error) {
 	return nil, refused
 }
 
-// chosen are the builders of this operating system, in the order asked for.
+// chosen returns the builders of this operating system, in the order asked for.
 func chosen(layers []Layer) []builder {
 	all := builders()
 	if layers == nil {
@@ -295,7 +295,7 @@ func (r *Run) stopWaiting() {
 	}
 }
 
-// PID is the command's process id.
+// PID returns the command's process id.
 func (r *Run) PID() int { return r.pid }
 
 // Layer returns the layer that holds the run.

@@ -19,9 +19,9 @@ import (
 type Screen struct {
 	fd    int
 	state *term.State
-	// taken says that a full-screen program had it before, such as the agent that this run is a part of.
+	// taken is true when a full-screen program had it before, such as the agent that this run is a part of.
 	taken bool
-	// drawn says that somebody took the terminal's keys as they are pressed, as full-screen programs do.
+	// drawn is true when somebody took the terminal's keys as they are pressed, as full-screen programs do.
 	drawn atomic.Bool
 	quit  chan struct{}
 	early sync.WaitGroup
@@ -74,7 +74,7 @@ func raw(fd int) bool {
 	return err == nil && now.Lflag&unix.ICANON == 0
 }
 
-// foreground says that the terminal is ours: we are in its foreground, or who was has gone.
+// foreground reports whether the terminal is ours: we are in its foreground, or who was has gone.
 func foreground(fd int) bool {
 	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 	return err == nil && (group == unix.Getpgrp() || group > 1 && errors.Is(unix.Kill(-group, 0), unix.ESRCH))
@@ -114,7 +114,7 @@ func withoutTTOU() (again func()) {
 	return func() { signal.Reset(unix.SIGTTOU) }
 }
 
-// SignalName is the name of a signal, "SIGKILL"; "" for 0.
+// SignalName returns the name of a signal, "SIGKILL"; "" for 0.
 func SignalName(signal int) string {
 	if signal == 0 {
 		return ""

@@ -80,7 +80,7 @@ func term(name string) string {
 	return "xterm"
 }
 
-// SignalName is the name of a signal that [Result].Signal may have; "" for 0.
+// SignalName returns the name of a signal that [Result].Signal may have; "" for 0.
 func SignalName(signal int) string {
 	switch syscall.Signal(signal) {
 	case syscall.SIGINT:

@@ -43,7 +43,7 @@ func (s *siblings) has(pid int) bool {
 	return s.pids[pid]
 }
 
-// startedHere says that this process has started p itself, as the command of a run or otherwise, and so did not adopt it.
+// startedHere reports whether this process has started p itself, as the command of a run or otherwise, and so did not adopt it.
 func startedHere(p proctree.Process) bool {
 	if runningCommands.has(p.PID) {
 		return true

@@ -128,7 +128,7 @@ func StopWith(pid int) {
 	_ = unix.Kill(pid, unix.SIGCONT)
 }
 
-// orphaned says that no process of our session outside of our process group is a parent of
+// orphaned reports whether no process of our session outside of our process group is a parent of
 // ours: then nobody has job control over us.
 func orphaned() bool {
 	group := unix.Getpgrp()

@@ -95,7 +95,7 @@ type Spec struct {
 	Heap limit.Bytes
 	// Layers restricts and orders what is tried; nil means all.
 	Layers []Layer
-	// Nested says that the supervisor itself is inside another run.
+	// Nested is true when the supervisor itself is inside another run.
 	Nested bool
 	OnExit OnExit
 	Grace  time.Duration
@@ -107,7 +107,7 @@ type Spec struct {
 	// Caller is the program that talks to the command over standard input ([FindCaller]); nil for none. [Run.Attend] then passes no signal
 	// on that the whole process group got, and ends the run when the caller has died and standard input hung up with it.
 	Caller *Caller
-	// Launcher says that the command only starts the agent (npx, a shell): the chain of
+	// Launcher is true when the command only starts the agent (npx, a shell): the chain of
 	// first children that leads to the agent is spared together with the command.
 	Launcher bool
 	// Agent is set where the command only translates between an editor and an agent that it starts: it tells of the arguments of a process
@@ -117,7 +117,7 @@ type Spec struct {
 	// OnStop is called when the command was stopped by a signal (SIGSTOP, SIGTSTP, …): a
 	// supervisor under job control stops itself the same way. It may block.
 	OnStop func(signal int)
-	// Attended says that [Run.Attend] will be called: the signals that it attends to are kept
+	// Attended is true when [Run.Attend] will be called: the signals that it attends to are kept
 	// for it from just before the command starts. Without it one that comes between would end
 	// the calling process and leave the command alone.
 	Attended bool
@@ -276,9 +276,9 @@ type Remains struct {
 	// PID and Start identify the command once it runs.
 	PID   int    `json:"pid,omitempty"`
 	Start uint64 `json:"start,omitempty"`
-	// Leave says that the processes may go on: only empty groups are removed.
+	// Leave is true when the processes may go on: only empty groups are removed.
 	Leave bool `json:"leave,omitempty"`
-	// Frozen is since when the whole run is frozen, zero when it is not; Stopped are the
+	// Frozen is the time since which the whole run is frozen, zero when it is not; Stopped are the
 	// descendants that are stopped one by one. [Thaw] lets them all go on.
 	Frozen  time.Time `json:"frozen,omitzero"`
 	Stopped []Child   `json:"stopped,omitempty"`

@@ -75,5 +75,5 @@ func (p *processorWait) processor(most float64) Processor {
 	return Processor{Had: had, Wanted: max(had, min(wanted, most)), Busy: p.elapsed}
 }
 
-// Starved says that the run had less than half of what it could use, over long enough that somebody waited for it.
+// Starved reports whether the run had less than half of what it could use, over long enough that somebody waited for it.
 func (p Processor) Starved() bool { return p.Busy >= 10*time.Second && p.Had < p.Wanted/2 }

@@ -71,7 +71,7 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 		return nil, errors.New("inside another run: a new scope would leave that run's limits")
 	}
 	if scope := filepath.Dir(own.Unified); scope == entered.scope() {
-		return beside(spec, scope, limits)
+		return newInScope(spec, scope, limits)
 	}
 	conn, ofUser, err := dialManager()
 	if err != nil {
@@ -114,7 +114,7 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	return g, nil
 }
 
-// holds says that a control file has this number in it.
+// holds reports whether a control file has this number in it.
 func holds(dir, name string, n int) bool {
 	body, err := os.ReadFile(filepath.Join(dir, name))
 	return err == nil && strings.TrimSpace(string(body)) == strconv.Itoa(n)
@@ -141,8 +141,8 @@ func (e *enteredScope) set(dir string) {
 	e.dir = dir
 }
 
-// beside builds a further run in the scope that we are in already.
-func beside(spec *Spec, scope string, limits Limits) (cage, error) {
+// newInScope builds a further run in the scope that we are in already.
+func newInScope(spec *Spec, scope string, limits Limits) (cage, error) {
 	name := runPrefix + spec.ID
 	if err := spec.remember(Remains{Layer: Cgroup2, Groups: []string{filepath.Join(scope, name)}}); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ type managerAddress struct {
 	bus    string
 	ofUser bool
 	direct bool // no bus between: there is nobody to say hello to
-	// guessed says that the bus may be one without a manager, as dbus-run-session starts it.
+	// guessed is true when the bus may be one without a manager, as dbus-run-session starts it.
 	guessed bool
 }
 

@@ -76,7 +76,7 @@ func (r *Run) enforceTime(maxTime time.Duration) {
 	}
 }
 
-// isStopped says that the run is frozen, or that its command is stopped by a signal.
+// isStopped reports whether the run is frozen, or that its command is stopped by a signal.
 func (r *Run) isStopped() bool {
 	if r.Frozen() {
 		return true
@@ -114,7 +114,7 @@ func (r *Run) End(limit string) bool {
 	return true
 }
 
-// reached is the limit for which the run was ended, or for which it failed after descendants
+// reached returns the limit for which the run was ended, or for which it failed after descendants
 // were ended; "" when for none.
 func (r *Run) reached() string {
 	if name := r.endedFor.Load(); name != nil {

@@ -55,7 +55,7 @@ func (r *Run) onStop(signal int) {
 	}
 }
 
-// ownPeak is the highest resident size of this process so far.
+// ownPeak returns the highest resident size of this process so far.
 func ownPeak() limit.Bytes {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

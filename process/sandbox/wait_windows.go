@@ -32,10 +32,10 @@ func waitFor(pid int, _ func(int)) exitStatus {
 	return e
 }
 
-// ticks is a duration in units of 100 ns.
+// ticks returns a duration in units of 100 ns.
 func ticks(t windows.Filetime) int64 { return int64(t.HighDateTime)<<32 | int64(t.LowDateTime) }
 
-// signalOf is the signal that comes nearest to the way a process ended, or 0. The exit
+// signalOf returns the signal that comes nearest to the way a process ended, or 0. The exit
 // code itself stays what Windows says: cmd.exe looks for STATUS_CONTROL_C_EXIT to end its
 // batch file.
 func signalOf(code uint32) syscall.Signal {

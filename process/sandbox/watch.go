@@ -107,7 +107,7 @@ func (m *member) rename(now time.Time) {
 	}
 }
 
-// meet tells of a process, or of its new name. The caller holds the lock.
+// meet reports a process, or its new name. The caller holds the lock.
 func (w *watcher) meet(pid int, name string) {
 	if w.run.spec.Meet != nil {
 		w.run.spec.Meet(pid, name)
@@ -335,7 +335,7 @@ func (w *watcher) anyExiting() bool {
 	return false
 }
 
-// countKills is the last count, when the run is over.
+// countKills returns the last count, when the run is over.
 func (w *watcher) countKills() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -355,7 +355,7 @@ func (w *watcher) sample(now time.Time) {
 	w.sampled = now
 	s.Processes = len(w.pids)
 	if s.CPU == 0 && w.run.spec.Observe != nil {
-		s.CPU = w.cpu.of(w.pids)
+		s.CPU = w.cpu.total(w.pids)
 	}
 	w.take(s)
 	if memory := w.run.memory(); memory > 0 && s.Charged >= memory/2 {
@@ -394,7 +394,7 @@ func (w *watcher) processor() Processor {
 	return w.waits.processor(most)
 }
 
-// alive are the processes of the run that were there at the last look. What a tree knows of each is from when it appeared.
+// alive returns the processes of the run that were there at the last look. What a tree knows of each is from when it appeared.
 func (w *watcher) alive() []int {
 	if w.tree == nil {
 		return w.pids
@@ -424,7 +424,7 @@ func (w *watcher) last() Sample {
 	return w.lastSeen
 }
 
-// highestData is the largest data segment that a process of the tree was seen with.
+// highestData returns the largest data segment that a process of the tree was seen with.
 func (w *watcher) highestData() limit.Bytes {
 	w.mu.Lock()
 	defer w.mu.Unlock()

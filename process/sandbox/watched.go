@@ -6,11 +6,11 @@ import "errors"
 // everything, and [Run] ends the largest member when the tree is over its limit.
 type watchedCage struct {
 	held   Strength
-	around around
+	around outerGroup
 }
 
 func newWatched(l Limits) watchedCage {
-	w := watchedCage{held: heldByNobody, around: newAround()}
+	w := watchedCage{held: heldByNobody, around: newOuterGroup()}
 	if l.Memory > 0 {
 		w.held.Memory = ByWatching
 	}

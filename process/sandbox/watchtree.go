@@ -61,7 +61,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	w.sampled = now
 	w.high.Working = max(w.high.Working, min(usage.HighWater, usage.RSS))
 	if w.run.spec.Observe != nil {
-		s.CPU = w.cpu.of(w.alive())
+		s.CPU = w.cpu.total(w.alive())
 	}
 	w.take(s)
 	if pids > 0 && usage.Processes > pids {
@@ -195,7 +195,7 @@ func (w *watcher) endYoungest(n int) {
 	}
 }
 
-// stopTree is the freezer of layers without one.
+// stopTree stands in for the freezer in layers without one.
 func (w *watcher) stopTree(on bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -225,7 +225,7 @@ func (w *watcher) killTree() error {
 // waitEmpty returns when nobody but the command is left, or when it is told to hurry. It can
 // be told so only after a tick: the Ctrl-C that ended the command is not for the leftovers.
 func (w *watcher) waitEmpty() {
-	for len(w.others()) > 0 {
+	for len(w.descendants()) > 0 {
 		select {
 		case <-w.run.stopWait:
 			return
@@ -235,8 +235,8 @@ func (w *watcher) waitEmpty() {
 	}
 }
 
-// others lists the living descendants.
-func (w *watcher) others() []member {
+// descendants lists the living descendants.
+func (w *watcher) descendants() []member {
 	w.run.cageMu.Lock()
 	defer w.run.cageMu.Unlock()
 	w.mu.Lock()

@@ -170,7 +170,7 @@ func (d *document) add(tool string, r Run, keep int) (evicted *toolHistory) {
 	return evicted
 }
 
-// runToEvict is the index of the run that makes room. Brief runs get a quarter of the room at most, so that
+// runToEvict returns the index of the run that makes room. Brief runs get a quarter of the room at most, so that
 // two hundred questions for a version do not push out what a build needed.
 func runToEvict(runs []record, keep int) int {
 	brief, first := 0, 0
@@ -186,7 +186,7 @@ func runToEvict(runs []record, keep int) int {
 	return 0
 }
 
-// toEvict is the history that a new variant of a tool replaces; nil while there is room. One tool's many
+// toEvict returns the history that a new variant of a tool replaces; nil while there is room. One tool's many
 // variants push out each other, and variants go before whole tools.
 func (d *document) toEvict(tool, variant string) *toolHistory {
 	var own, variants []*toolHistory

@@ -41,7 +41,7 @@ func (h *History) setAside(root *os.Root, name string, damaged *damage) error {
 	path := filepath.Join(h.directory, name)
 	aside := name + corruptInfix + time.Now().UTC().Format(corruptTime)
 	if err := root.Rename(name, aside); err != nil {
-		return h.off(path, err)
+		return h.offError(path, err)
 	}
 	h.warn(Warning{
 		Kind: CorruptSetAside, Path: filepath.Join(h.directory, aside), Count: 1,
@@ -97,8 +97,8 @@ func sweep(root *os.Root, key string) {
 	}
 }
 
-// off turns an operating system's error into an OffError with the reason it stands for.
-func (h *History) off(path string, err error) error {
+// offError turns an operating system's error into an OffError with the reason it stands for.
+func (h *History) offError(path string, err error) error {
 	if already, ok := errors.AsType[*OffError](err); ok {
 		return already
 	}

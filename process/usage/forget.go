@@ -21,7 +21,7 @@ func (h *History) Forget(projectKey, tool string) (runs int, err error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return 0, nil
 		}
-		return 0, h.off(h.directory, err)
+		return 0, h.offError(h.directory, err)
 	}
 	defer root.Close()
 	unlock, err := h.lock(projectKey)

@@ -85,11 +85,11 @@ func (h *History) Append(p Project, tool string, r Run) error {
 		return err
 	}
 	if err := os.MkdirAll(h.directory, 0o700); err != nil {
-		return h.off(h.directory, err)
+		return h.offError(h.directory, err)
 	}
 	root, err := statefile.OpenRoot(h.directory)
 	if err != nil {
-		return h.off(h.directory, err)
+		return h.offError(h.directory, err)
 	}
 	defer root.Close()
 
@@ -151,7 +151,7 @@ func (h *History) put(root *os.Root, name string, d *document) error {
 		Root: root, Name: name, Perm: 0o600, Kept: atomicfile.DurableContent, Temporary: d.Project + temporaryInfix + rand.Text(),
 	}.Write(body)
 	if err != nil {
-		return h.off(path, err)
+		return h.offError(path, err)
 	}
 	return nil
 }
@@ -169,19 +169,19 @@ func (h *History) read(root *os.Root, name, key string) (*document, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		return nil, h.off(path, err)
+		return nil, h.offError(path, err)
 	}
 	defer f.Close()
 	status, err := f.Stat()
 	if err != nil {
-		return nil, h.off(path, err)
+		return nil, h.offError(path, err)
 	}
 	if !status.Mode().IsRegular() {
 		return nil, &OffError{Reason: OffFailed, Path: path, Err: fmt.Errorf("not a regular file (%v)", status.Mode().Type())}
 	}
 	body, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err != nil {
-		return nil, h.off(path, err)
+		return nil, h.offError(path, err)
 	}
 	if len(body) > MaxFileBytes {
 		return nil, &damage{fmt.Errorf("it has more than %v", limit.Bytes(MaxFileBytes).Human())}
@@ -197,7 +197,7 @@ func (h *History) read(root *os.Root, name, key string) (*document, error) {
 }
 
 // Runs returns the kept runs of a tool in a project, oldest first; none is no error. A damaged
-// file is told through Warn and counts as none; the next Append sets it aside.
+// file is reported through Warn and counts as none; the next Append sets it aside.
 func (h *History) Runs(projectKey, tool string) ([]Run, error) {
 	d, err := h.open(projectKey)
 	if err != nil || d == nil {
@@ -228,7 +228,7 @@ func (h *History) open(key string) (*document, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
-		return nil, h.off(h.directory, err)
+		return nil, h.offError(h.directory, err)
 	}
 	defer root.Close()
 	d, err := h.read(root, key+extension, key)
@@ -277,7 +277,7 @@ func (h *History) lock(key string) (unlock func(), err error) {
 	case errors.Is(err, errLockWait):
 		return nil, &OffError{Reason: OffLocked, Path: path, Err: fmt.Errorf("still locked after %v", h.options.LockWait)}
 	default:
-		return nil, h.off(path, err)
+		return nil, h.offError(path, err)
 	}
 }
 

@@ -132,12 +132,12 @@ func (h *History) list(bound int) (*os.Root, []projectFile, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, nil
 		}
-		return nil, nil, h.off(h.directory, err)
+		return nil, nil, h.offError(h.directory, err)
 	}
 	entries, unseen, err := entriesOf(root)
 	if err != nil {
 		root.Close()
-		return nil, nil, h.off(h.directory, err)
+		return nil, nil, h.offError(h.directory, err)
 	}
 	var files []projectFile
 	for _, e := range entries {

@@ -34,7 +34,7 @@ type Warning struct {
 	Path string
 	// Count is the number of things dropped or left out, where the kind has a number.
 	Count int
-	// Text says it all in one sentence.
+	// Text is the whole warning in one sentence.
 	Text string
 }
 
@@ -58,7 +58,7 @@ const (
 	OffFailed   OffReason = "failed"
 )
 
-// OffError says that the history could not be read or written; whatever it was needed for can
+// OffError means that the history could not be read or written; whatever it was needed for can
 // go on without. Find it with errors.AsType.
 type OffError struct {
 	Reason OffReason

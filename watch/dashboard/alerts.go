@@ -20,7 +20,7 @@ type Alert struct {
 }
 
 const (
-	// Memory is told of at three quarters of the limit, and as critical at nine tenths, as the first system that Plimsoll takes over did.
+	// Memory is reported at three quarters of the limit, and as critical at nine tenths, as the first system that Plimsoll takes over did.
 	memoryWarning, memoryCritical = 75, 90
 	// longWait is the wait of a run after which an alert is given.
 	longWait = 5 * time.Minute

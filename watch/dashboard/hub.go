@@ -40,7 +40,7 @@ type rowText struct {
 	text []byte
 }
 
-// whole is a snapshot as one object.
+// whole returns a snapshot as one object.
 func (s *snapshot) whole() json.RawMessage {
 	var b bytes.Buffer
 	b.WriteString(`{"rows":[`)

@@ -58,7 +58,7 @@ func rowOf(e *runs.Entry) row {
 	return r
 }
 
-// liveRow is the row of a run that lives.
+// liveRow returns the row of a run that lives.
 func liveRow(run *runs.Run) row {
 	r := rowOf(&run.Entry)
 	now := run.Now()
@@ -124,7 +124,7 @@ func snapshotOf(store *runs.Store, host func() (Host, bool)) (*snapshot, error) 
 	return s, nil
 }
 
-// rest are the members beside the rows.
+// rest returns the members beside the rows.
 func rest(h *Host, alerts []Alert, problem string) []byte {
 	if alerts == nil {
 		alerts = []Alert{}

@@ -33,7 +33,7 @@ type Options struct {
 	Version string
 	// Token is the secret that a viewer must have; "" makes one.
 	Token string
-	// Secure says that the listener speaks TLS: the cookie then goes over nothing else.
+	// Secure is true when the listener speaks TLS: the cookie then goes over nothing else.
 	Secure bool
 	// Host reads the memory of the host; nil leaves it out.
 	Host func() (Host, bool)

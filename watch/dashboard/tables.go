@@ -32,7 +32,7 @@ const MaxTableRows = 500
 type Table struct {
 	// Title stands over the table, and is its name for who cannot see it.
 	Title string `json:"title"`
-	// Note says below the title what is shown; "" is nothing.
+	// Note describes the table below its title; "" is nothing.
 	Note    string   `json:"note,omitempty"`
 	Columns []Column `json:"columns"`
 	// Empty is shown in place of a table without rows; "" leaves the whole table out.
@@ -56,7 +56,7 @@ func (t *Table) Add(cells ...any) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// TablesPage is a page of tables, which needs no script. read gives them each time that somebody looks.
+// TablesPage returns a page of tables, which needs no script. read gives them each time that somebody looks.
 func TablesPage(name, title string, read func(context.Context) ([]*Table, error)) Page {
 	return Page{Name: name, Title: title, Data: func(ctx context.Context) (any, error) {
 		list, err := read(ctx)

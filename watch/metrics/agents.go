@@ -91,7 +91,7 @@ func (a *agents) observe(m *Metrics, e journal.Event) {
 	}
 }
 
-// agent is the label of an agent's name.
+// agent returns the label of an agent's name.
 func (m *Metrics) agent(name string) label {
 	return label{"agent", m.label(m.agents, maxAgents, name, name)}
 }

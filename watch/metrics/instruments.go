@@ -24,7 +24,7 @@ type labels []label
 
 func with(list ...label) labels { return list }
 
-// text is a label whose value is cut and cleaned.
+// text returns a label whose value is cut and cleaned.
 func text(key, value string) label { return label{key, clip(value)} }
 
 func truth(key string, yes bool) label {
@@ -113,7 +113,7 @@ func (i *instrument) add(n int64, l labels) {
 	}
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
-	i.of(l).sum += float64(n)
+	i.seriesOf(l).sum += float64(n)
 }
 
 // set is the value of a gauge from now on.
@@ -123,14 +123,14 @@ func (i *instrument) set(n int64, l labels) { i.put(float64(n), l) }
 func (i *instrument) put(v float64, l labels) {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
-	i.of(l).sum = v
+	i.seriesOf(l).sum = v
 }
 
 // record sorts a value into its bucket.
 func (i *instrument) record(v float64, l labels) {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
-	s := i.of(l)
+	s := i.seriesOf(l)
 	if s.within == nil {
 		s.within = make([]uint64, len(i.buckets))
 	}
@@ -145,7 +145,7 @@ func (i *instrument) record(v float64, l labels) {
 func (i *instrument) summarize(at []time.Duration, sum time.Duration, count uint64) {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
-	s := i.of(nil)
+	s := i.seriesOf(nil)
 	s.at = make([]float64, len(at))
 	for q, v := range at {
 		s.at[q] = v.Seconds()
@@ -153,8 +153,8 @@ func (i *instrument) summarize(at []time.Duration, sum time.Duration, count uint
 	s.sum, s.count = sum.Seconds(), count
 }
 
-// of finds the series of some labels.
-func (i *instrument) of(l labels) *series {
+// seriesOf finds the series of some labels.
+func (i *instrument) seriesOf(l labels) *series {
 	shown := make(labels, len(l))
 	for n, one := range l {
 		shown[n] = label{underscored(one.key), strings.ToValidUTF8(one.value, "\uFFFD")}
@@ -170,7 +170,7 @@ func (i *instrument) of(l labels) *series {
 		return s
 	}
 	if len(i.series) >= maxSeries && !slices.Equal(l, overflow) {
-		return i.of(overflow)
+		return i.seriesOf(overflow)
 	}
 	s = &series{labels: shown}
 	i.series[key] = s

@@ -18,7 +18,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	if n := len(c.series); n != maxSeries+1 {
 		t.Errorf("%d series", n)
 	}
-	if got := c.of(overflow).sum; got != 4*maxSeries {
+	if got := c.seriesOf(overflow).sum; got != 4*maxSeries {
 		t.Errorf("%v are counted as overflow, want %d", got, 4*maxSeries)
 	}
 	var text bytes.Buffer

@@ -72,7 +72,7 @@ func (m *Metrics) Observe(r journal.Record) {
 	m.memory.observe(r.Event)
 }
 
-// model is the label of a model's name.
+// model returns the label of a model's name.
 func (m *Metrics) model(name string) label {
 	return label{"gen_ai.request.model", m.label(m.models, maxModels, name, name)}
 }

@@ -43,7 +43,7 @@ func readProcess() map[string]float64 {
 	return told
 }
 
-// intervals is a duration, which Windows tells in steps of 100 ns, in seconds.
+// intervals returns a duration, which Windows tells in steps of 100 ns, in seconds.
 func intervals(t windows.Filetime) float64 {
 	return float64(uint64(t.HighDateTime)<<32|uint64(t.LowDateTime)) / 1e7
 }

@@ -36,7 +36,7 @@ func (e *exposition) add(source func(*instruments)) {
 	e.sources = append(e.sources, source)
 }
 
-// families are all instruments of one scrape, by name. Two of one name would be two families of one name, which no parser takes.
+// families returns all instruments of one scrape, by name. Two of one name would be two families of one name, which no parser takes.
 func (e *exposition) families() []*instrument {
 	e.mu.Lock()
 	sources := slices.Clone(e.sources)

@@ -80,12 +80,12 @@ func (t *tools) called(m *Metrics, e journal.ToolCalled) {
 	t.duration.record(e.Duration.Seconds(), operation)
 }
 
-// server is the label of an MCP server's name.
+// server returns the label of an MCP server's name.
 func (m *Metrics) server(name string) label {
 	return label{"server", m.label(m.servers, maxServers, name, name)}
 }
 
-// tool is the label of a tool's name; the first tools of each server get one of their own.
+// tool returns the label of a tool's name; the first tools of each server get one of their own.
 func (m *Metrics) tool(server, name string) label {
 	return label{"gen_ai.tool.name", m.label(m.tools, maxTools, server+"\x00"+name, name)}
 }

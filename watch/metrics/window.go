@@ -72,7 +72,7 @@ func (w *window) make(all *instruments, o Options) {
 	w.limit = all.gauge("plimsoll.window.limit", "{token}", "Working limit of a model, by where it comes from.")
 }
 
-// provider is the name that the semantic conventions give an upstream.
+// provider returns the name that the semantic conventions give an upstream.
 func provider(upstream string) label {
 	name := map[string]string{
 		"gemini": "gcp.gemini", "vertex": "gcp.vertex_ai", "bedrock": "aws.bedrock", "azure": "azure.ai.openai",

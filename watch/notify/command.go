@@ -42,14 +42,14 @@ func (c *command) Send(ctx context.Context, n Notice) error {
 	return execute(ctx, c.argv, append(c.environ[:len(c.environ):len(c.environ)], variables(&n)...), append(text, '\n'))
 }
 
-// Inside says that a process was started by a command that gives a notice. A run in it is told of by nobody: each notice would make
+// Inside reports whether a process was started by a command that gives a notice. A run in it is told of by nobody: each notice would make
 // the next one.
 func Inside(getenv func(string) string) bool { return getenv(CauseName) != "" }
 
 // CauseName is the variable that a command of notices always has.
 const CauseName = "PLIMSOLL_NOTICE_CAUSE"
 
-// variables are a notice as an environment has it.
+// variables returns a notice as an environment has it.
 func variables(n *Notice) []string {
 	return []string{
 		CauseName + "=" + string(n.Cause), "PLIMSOLL_NOTICE_TITLE=" + n.Title, "PLIMSOLL_NOTICE_TEXT=" + n.Text,

@@ -18,7 +18,7 @@ func (d *desktop) String() string { return Desktop }
 // desktopTime is the time that the desktop's program gets before the terminal takes its place.
 const desktopTime = time.Second
 
-// Check says that there is neither a program nor a terminal.
+// Check returns an error when there is neither a program nor a terminal.
 func (d *desktop) Check() error {
 	_, err := d.program()
 	if err == nil || d.o.Terminal != nil {
@@ -64,7 +64,7 @@ func (d *desktop) Send(ctx context.Context, n Notice) error {
 	return err
 }
 
-// argv is the command line that shows a notice. No text of it can be taken for a flag or for a script.
+// argv returns the command line that shows a notice. No text of it can be taken for a flag or for a script.
 func argv(path, goos string, n *Notice) []string {
 	if goos == "darwin" {
 		return []string{
@@ -82,8 +82,8 @@ func argv(path, goos string, n *Notice) []string {
 // markup escapes what a notification server would read as markup (Desktop Notifications Specification 1.2, section Markup).
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// escapes are the sequences by which a terminal shows a notice, and its bell: OSC 777 (urxvt, foot), else OSC 9 (iTerm2, WezTerm, kitty,
-// Ghostty and others). A terminal that knows neither leaves them out, but the console of Linux and dumb ones get the bell alone.
+// escapes returns the sequences by which a terminal shows a notice, and its bell: OSC 777 (urxvt, foot), else OSC 9 (iTerm2, WezTerm,
+// kitty, Ghostty and others). A terminal that knows neither leaves them out, but the console of Linux and dumb ones get the bell alone.
 func escapes(n *Notice, environ []string) string {
 	env := func(name string) (value string) {
 		for _, e := range environ {

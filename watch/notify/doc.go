@@ -21,7 +21,7 @@
 // without a shell, in the home directory and a process group of its own, gets the notice as JSON on standard input and in
 // PLIMSOLL_NOTICE_* variables, and is killed with what it started when its time is over.
 //
-// A notice says in the words of a run's entry what happened. Names in it come from tools and projects: control characters are
+// A notice describes the event in the words of a run's entry. Names in it come from tools and projects: control characters are
 // replaced, credentials masked, markup escaped.
 //
 // # Concurrency and bounds

@@ -18,9 +18,9 @@ type episode struct {
 	told map[Cause]bool
 	// kids, ooms and kills are the counts from before anybody looked.
 	kids, ooms, kills int
-	// waits says that it was seen waiting.
+	// waits is true when it was seen waiting.
 	waits bool
-	// unnamed is since when a kill has been counted that nobody has named.
+	// unnamed is the time since which a kill has been counted that nobody has named.
 	unnamed time.Time
 }
 

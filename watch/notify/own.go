@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Own tells of the run of this process. It is a [journal.Observer]; nothing it does makes its caller wait.
+// Own gives notice of the run of this process. It is a [journal.Observer]; nothing it does makes its caller wait.
 type Own struct {
 	sender *Sender
 

@@ -25,14 +25,14 @@ type WatchOptions struct {
 	// Sender gives the notices. ID names its way: runs that give notices by the same are left to themselves.
 	Sender *Sender
 	ID     string
-	// Hold says that no other process gives notices by the same way; nil is always so. It is called with each look, from one
+	// Hold reports whether no other process gives notices by the same way; nil is always so. It is called with each look, from one
 	// goroutine. While it is false nothing is told, and what happens then is not told later.
 	Hold func() bool
 	// Warn hears what goes wrong with the store, once until it is right again; nil drops it.
 	Warn func(error)
 }
 
-// Watch tells of all runs of this user, from now on, until ctx ends.
+// Watch gives notice of all runs of this user, from now on, until ctx ends.
 func Watch(ctx context.Context, o WatchOptions) error {
 	if o.Hold == nil {
 		o.Hold = func() bool { return true }
@@ -98,7 +98,7 @@ func (w *watcher) look(now time.Time) {
 			p = begun(now, r)
 		}
 		w.live[r.ID] = p
-		w.tell(p.see(now, r), &r.Entry)
+		w.send(p.see(now, r), &r.Entry)
 	}
 	since := now.Add(-overlap)
 	for _, e := range w.store.Ended(since) {
@@ -121,7 +121,7 @@ func (w *watcher) look(now time.Time) {
 	w.begun = true
 }
 
-// end tells of a run that has ended, once.
+// end gives notice of a run that has ended, once.
 func (w *watcher) end(now time.Time, e runs.Entry) {
 	_, told := w.ended[e.ID]
 	if told || len(w.ended) < maxEnded {
@@ -137,11 +137,11 @@ func (w *watcher) end(now time.Time, e runs.Entry) {
 	case p == nil:
 		p = newEpisode()
 	}
-	w.tell(p.see(now, &runs.Run{Entry: e}), &e)
+	w.send(p.see(now, &runs.Run{Entry: e}), &e)
 }
 
-// tell gives the notices that the run does not give itself.
-func (w *watcher) tell(list []Notice, e *runs.Entry) {
+// send gives the notices that the run does not give itself.
+func (w *watcher) send(list []Notice, e *runs.Entry) {
 	for _, n := range list {
 		if !w.holds || e.Notifies == Nobody {
 			return

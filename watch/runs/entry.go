@@ -44,7 +44,7 @@ type Entry struct {
 	MCP              journal.MCP    `json:"mcp"`
 	Editor           journal.Editor `json:"editor,omitzero"`
 	Observed
-	// Reason says in a few words why it ended as it did, or what it waits for.
+	// Reason is a few words on the reason for its end, or on what it waits for.
 	Reason string `json:"reason"`
 	// Notifies has the meaning of the field in [Header].
 	Notifies string `json:"notifies,omitempty"`
@@ -137,7 +137,7 @@ func (o *Observed) stopWaiting(at time.Time) {
 	}
 }
 
-// Live says that the run has not ended.
+// Live reports whether the run has not ended.
 func (e *Entry) Live() bool { return e.Outcome == Running || e.Outcome == Waiting }
 
 // Requests counts the requests to models, those that went through a proxy and those of an agent of Plimsoll's own.
@@ -146,7 +146,7 @@ func (e *Entry) Requests() int64 { return e.Window.Requests + e.AgentRequests }
 // Rooms counts how often room was made in a conversation, by a proxy and by an agent of Plimsoll's own.
 func (e *Entry) Rooms() int64 { return e.Window.Compactions + e.AgentRooms }
 
-// PeakWindow is the fullest window of a request in tokens, and its limit; 0 is not known.
+// PeakWindow returns the fullest window of a request in tokens, and its limit; 0 is not known.
 func (e *Entry) PeakWindow() (tokens, limit int64) {
 	if e.Window.Requests > 0 {
 		return e.Window.PeakTokens, e.Window.LimitTokens

@@ -8,12 +8,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// UnknownError says that no run has an ID.
+// UnknownError means that no run has an ID.
 type UnknownError struct {
 	ID string
 	// Several are the IDs that begin with it, when there is more than one.
 	Several []string
-	// Removed says that the index has it and its file is gone.
+	// Removed is true when the index has it and its file is gone.
 	Removed bool
 }
 
@@ -27,7 +27,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no run %q; plimsoll runs lists them", e.ID)
 }
 
-// Find is the entry of a run whose ID begins with id; "last" is the newest. The error is an *UnknownError.
+// Find returns the entry of a run whose ID begins with id; "last" is the newest. The error is an *UnknownError.
 func (s *Store) Find(id string) (Entry, error) {
 	list := s.Entries()
 	if id == "last" {

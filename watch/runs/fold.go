@@ -50,7 +50,7 @@ type Run struct {
 	// Seen is the time of the last line, Damaged counts lines that could not be read.
 	Seen    time.Time `json:"seen"`
 	Damaged int       `json:"damaged,omitempty"`
-	// Newer says that the file is of a newer version, of which not all is known.
+	// Newer is true when the file is of a newer version, of which not all is known.
 	Newer bool `json:"newer,omitempty"`
 
 	reporter *journal.Reporter
@@ -87,11 +87,11 @@ type Kill struct {
 	Bytes int64     `json:"bytes,omitempty"`
 	By    string    `json:"by"` // "kernel", "plimsoll", "systemd-oomd", or ByServerLimit
 	What  string    `json:"what,omitempty"`
-	// Child says that it was a child of the command, or an MCP server, and not the whole run.
+	// Child is true when it was a child of the command, or an MCP server, and not the whole run.
 	Child bool `json:"child,omitempty"`
 }
 
-// ByServerLimit says that an MCP server was killed at its own memory limit.
+// ByServerLimit marks that an MCP server was killed at its own memory limit.
 const ByServerLimit = "its memory limit"
 
 // Tool counts the calls of one tool of an MCP server, or ("" as the server) of one of a model's.
@@ -255,7 +255,7 @@ func killOf(rec *journal.Record, tool string) (k Kill, ok bool) {
 	return k, true
 }
 
-// madeRoom says that a record tells of room that was made in a conversation.
+// madeRoom reports whether a record tells of room that was made in a conversation.
 func madeRoom(rec *journal.Record) bool {
 	switch rec.Event.(type) {
 	case journal.WindowCompacted, journal.AgentRoom:
@@ -373,7 +373,7 @@ func (r *Run) settle() {
 	})
 }
 
-// Now is the newest sample, the zero value before there is one.
+// Now returns the newest sample, the zero value before there is one.
 func (r *Run) Now() Sample {
 	if len(r.Samples) == 0 {
 		return Sample{}

@@ -45,7 +45,7 @@ func (f *Follower) Next(maxBytes int64, take func(Line)) (rest bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if !own(info) {
+	if !isOwn(info) {
 		return false, errForeign
 	}
 	buf := make([]byte, 64<<10)
@@ -67,7 +67,7 @@ func (f *Follower) Next(maxBytes int64, take func(Line)) (rest bool, err error) 
 	return f.read < min(info.Size(), maxRead), nil
 }
 
-// Parent is the run that a run is in, "" for none and where the store does not know the run.
+// Parent returns the run that a run is in, "" for none and where the store does not know the run.
 func (s *Store) Parent(id string) string {
 	if e := s.index[id]; e != nil {
 		return e.Parent

@@ -227,7 +227,7 @@ func blotCommand(line []byte, words Words) (places int) {
 	return places
 }
 
-// commandAsKept is the command of a run as its file has it: words in it may have been forgotten since. The caller holds disk.
+// commandAsKept returns the command of a run as its file has it: words in it may have been forgotten since. The caller holds disk.
 func (w *Writer) commandAsKept(command []string) []string {
 	if w.file == nil || len(command) == 0 {
 		return command

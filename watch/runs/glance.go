@@ -149,8 +149,8 @@ func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 	return g.read(io.NewSectionReader(file, from, size-from))
 }
 
-// tells says that the end of a file, from the beginning of a line on, has all of a glance that the beginning of the file does not have: a sample with the
-// counts, and as many requests as one looks at, or the compaction before which none counts.
+// tells reports whether the end of a file, from the beginning of a line on, has all of a glance that the beginning of the file does not
+// have: a sample with the counts, and as many requests as one looks at, or the compaction before which none counts.
 func tells(text []byte) bool {
 	text = text[:bytes.LastIndexByte(text, '\n')+1] // the rest is a line that is being written
 	requests, made, counted := 0, false, false
@@ -240,7 +240,7 @@ func (g *glancer) take(text []byte) {
 	}
 }
 
-// kindOf is the kind of a line with a record, found without decoding it; "" for other lines, and for one that is written in
+// kindOf returns the kind of a line with a record, found without decoding it; "" for other lines, and for one that is written in
 // another way than [journal.Record] does it.
 func kindOf(text []byte) string {
 	const mark, within = `","kind":"`, 128
@@ -290,7 +290,7 @@ func (g *glancer) glance() Glance {
 	return out
 }
 
-// LastEnded is the newest run of a project that the end of the index has; ok is false when that has none. A run inside another
+// LastEnded returns the newest run of a project that the end of the index has; ok is false when that has none. A run inside another
 // one, and what is no run of a person's, does not count.
 func LastEnded(stateDir, project string) (e Entry, ok bool) {
 	root, err := statefile.OpenRoot(dirOf(stateDir))
@@ -304,7 +304,7 @@ func LastEnded(stateDir, project string) (e Entry, ok bool) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !own(info) {
+	if err != nil || !isOwn(info) {
 		return Entry{}, false
 	}
 	name, err := json.Marshal(project)

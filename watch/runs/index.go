@@ -66,7 +66,7 @@ func (t Totals) takeRemoved(text []byte) (ok bool) {
 	if !bytes.HasPrefix(text, removedStart) || json.Unmarshal(text, &l) != nil {
 		return false
 	}
-	t.of(l.Tool).plus(&l.Removed)
+	t.sums(l.Tool).plus(&l.Removed)
 	return true
 }
 
@@ -260,7 +260,7 @@ func idOf(name string) (string, bool) {
 	return id, validID(id)
 }
 
-// dayFolders are the folders of days, oldest first.
+// dayFolders returns the folders of days, oldest first.
 func dayFolders(root *os.Root) ([]string, error) {
 	names, err := namesIn(root, ".")
 	names = slices.DeleteFunc(names, func(n string) bool { return !validDay(n) })

@@ -80,7 +80,7 @@ type Sample struct {
 // End is the last line of a run's file.
 type End struct {
 	Time time.Time `json:"time"`
-	// Died says that the writer was killed, and somebody else wrote this line.
+	// Died is true when the writer was killed, and somebody else wrote this line.
 	Died bool `json:"died,omitempty"`
 	// Dropped counts the lines that found no room.
 	Dropped int64          `json:"dropped,omitempty"`

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// own says that a file is this user's.
-func own(info fs.FileInfo) bool {
+// isOwn reports whether a file is this user's.
+func isOwn(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()
 }

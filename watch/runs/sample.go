@@ -37,7 +37,7 @@ func (s *sampler) add(n Sample) (out Sample, ok bool) {
 	if !first && n.AtMS-s.from < s.interval() || s.written >= MaxSamples-1 {
 		return Sample{}, false
 	}
-	if !first && s.same() { // nothing new to tell; the next one that differs draws the line from here
+	if !first && s.unchanged() { // nothing new to tell; the next one that differs draws the line from here
 		s.from = n.AtMS
 		return Sample{}, false
 	}
@@ -53,20 +53,20 @@ func (s *sampler) hold(n Sample) {
 		s.held.Processes = max(s.held.Processes, n.Processes)
 		s.held.CPUMS, s.held.AtMS = max(s.held.CPUMS, n.CPUMS), n.AtMS
 	}
-	s.beside()
+	s.addState()
 }
 
-// beside puts what is known of the window and the disk to what is held.
-func (s *sampler) beside() {
+// addState adds the state of the window and the disk to the sample that is held.
+func (s *sampler) addState() {
 	if s.limit > 0 || s.tokens > 0 {
 		s.held.WindowTokens, s.held.WindowLimit = s.tokens, s.limit
 	}
 	s.held.DiskBytes = max(s.held.DiskBytes, s.now)
 }
 
-// take is the sample of the interval that ends.
+// take returns the sample of the interval that ends.
 func (s *sampler) take() Sample {
-	s.beside()
+	s.addState()
 	out := s.held
 	s.last, s.from, s.some = out, out.AtMS, false
 	s.tokens, s.limit = 0, 0
@@ -82,8 +82,8 @@ func (s *sampler) rest() (Sample, bool) {
 	return s.take(), true
 }
 
-// same says that what is held differs from what was written last by less than what anybody would see.
-func (s *sampler) same() bool {
+// unchanged reports whether what is held differs from what was written last by less than what anybody would see.
+func (s *sampler) unchanged() bool {
 	a, b := s.last, s.held
 	near := func(x, y int64) bool { return max(x, y)-min(x, y) <= max(x, y)/64 }
 	return near(a.Working, b.Working) && near(a.Charged, b.Charged) && b.CPUMS-a.CPUMS < (b.AtMS-a.AtMS)/100 &&

@@ -36,7 +36,7 @@ func (r *Run) WindowSeries(n int) []int64 {
 	return out
 }
 
-// part is in which of n parts of total something is; a clock that jumped puts it at an end.
+// part returns the one of n parts of total that something is in; a clock that jumped puts it at an end.
 func part(at, total int64, n int) int {
 	at = max(0, min(at, total))
 	return int(min(float64(at)/float64(total)*float64(n), float64(n-1)))

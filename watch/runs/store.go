@@ -64,7 +64,7 @@ func (s *Store) forget() {
 	s.version++
 }
 
-// replaced says that the folder is no longer the one that was opened: somebody has removed it.
+// replaced reports whether the folder is no longer the one that was opened: somebody has removed it.
 func (s *Store) replaced() bool {
 	was, err := s.root.Stat(".")
 	if err != nil {
@@ -294,7 +294,7 @@ func (s *Store) readLive() {
 	}
 }
 
-// removed says that the file of a run has been cleaned up.
+// removed reports whether the file of a run has been cleaned up.
 func (s *Store) removed(r *Run) bool {
 	_, err := s.root.Lstat(r.Day + "/" + r.ID + fileEnd)
 	return errors.Is(err, fs.ErrNotExist)

@@ -37,7 +37,7 @@ func openTail(root *os.Root, day, id string) (*tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || !own(info) {
+	if info, err := f.Stat(); err != nil || !isOwn(info) {
 		_ = f.Close()
 		if err == nil {
 			err = errForeign
@@ -121,7 +121,7 @@ func (s *lines) split(text []byte, take func(line, error)) {
 	}
 }
 
-// unlocked says that nobody writes the file any more.
+// unlocked reports whether nobody writes the file any more.
 func (t *tail) unlocked() bool {
 	ok, err := filelock.Try(t.file, filelock.Shared|filelock.Readable)
 	if err != nil || !ok {
@@ -131,7 +131,7 @@ func (t *tail) unlocked() bool {
 	return true
 }
 
-// lives says that somebody has a file locked.
+// lives reports whether somebody has a file locked.
 func lives(root *os.Root, name string) bool {
 	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
 	if err != nil {

@@ -49,14 +49,14 @@ type Sums struct {
 	Dropped int64 `json:"dropped_lines"`
 }
 
-// of is the sums of a tool.
-func (t Totals) of(tool string) *Sums {
+// sums returns the sums of a tool.
+func (t Totals) sums(tool string) *Sums {
 	s := t[tool]
 	if s != nil {
 		return s
 	}
 	if len(t) >= maxTotals && tool != OtherTools {
-		return t.of(OtherTools)
+		return t.sums(OtherTools)
 	}
 	s = &Sums{Outcomes: map[string]int64{}}
 	t[tool] = s
@@ -65,7 +65,7 @@ func (t Totals) of(tool string) *Sums {
 
 // add adds a run to the sums of a tool.
 func (t Totals) add(e *Entry, tool string) {
-	s := t.of(tool)
+	s := t.sums(tool)
 	s.Dropped += e.Dropped
 	s.LargeResults += e.LargeResults
 	if e.Kind != KindRun { // a run's own numbers are the sums of its gateways'
@@ -129,12 +129,12 @@ func (s *Sums) plus(o *Sums) {
 	s.Dropped += o.Dropped
 }
 
-// Service says that it is none that anybody started for itself: a day of the daemon, or a gateway inside a run.
+// Service reports whether it is none that anybody started for itself: a day of the daemon, or a gateway inside a run.
 func (e *Entry) Service() bool {
 	return e.Kind == KindServe || e.Kind == KindGateway && e.Parent != ""
 }
 
-// toolOf is under which tool a run counts: what a gateway inside a run did is the run's. tool names that of another run.
+// toolOf returns the tool under which a run counts: what a gateway inside a run did is the run's. tool names that of another run.
 func (e *Entry) toolOf(tool func(id string) string) string {
 	if e.Kind == KindGateway && e.Parent != "" {
 		return cmp.Or(tool(e.Parent), e.Tool)
@@ -142,7 +142,7 @@ func (e *Entry) toolOf(tool func(id string) string) string {
 	return e.Tool
 }
 
-// ToolOf is under which tool a run counts in [Totals].
+// ToolOf returns the tool under which a run counts in [Totals].
 func (s *Store) ToolOf(e *Entry) string {
 	return e.toolOf(func(id string) string {
 		switch {
@@ -155,11 +155,11 @@ func (s *Store) ToolOf(e *Entry) string {
 	})
 }
 
-// Totals are the sums over all runs, those that live and those that have been cleaned up among them.
+// Totals returns the sums over all runs, those that live and those that have been cleaned up among them.
 func (s *Store) Totals() Totals {
 	all := Totals{}
 	for tool, sums := range s.gone {
-		all.of(tool).plus(sums)
+		all.sums(tool).plus(sums)
 	}
 	for _, e := range s.index {
 		all.add(e, s.ToolOf(e))

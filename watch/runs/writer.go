@@ -117,7 +117,7 @@ func Begin(o Options, h Header) *Writer {
 	return w
 }
 
-// ID is the run's.
+// ID returns the run's.
 func (w *Writer) ID() string { return w.head.ID }
 
 // Observe implements [journal.Observer].
@@ -238,7 +238,7 @@ func (w *Writer) drop(lines int64) {
 	w.dropped += lines
 }
 
-// header is the first line, the first time. The caller holds disk.
+// header returns the first line, the first time. The caller holds disk.
 func (w *Writer) header() []byte {
 	if w.begun {
 		return nil
@@ -364,7 +364,7 @@ func (w *Writer) End(report journal.Report) error {
 	return nil
 }
 
-// endLine is the last line. A report with long warnings gets shorter before it does not fit.
+// endLine returns the last line. A report with long warnings gets shorter before it does not fit.
 func (w *Writer) endLine(now time.Time, report journal.Report) []byte {
 	w.mu.Lock()
 	end := End{Time: now, Dropped: w.dropped, Report: report}

@@ -17,7 +17,7 @@ type Sizes struct {
 	Messages []int // of each message of the request
 }
 
-// Measure tells the cost of a request as it would be sent. It is called several times for
+// Measure returns the cost of a request as it would be sent. It is called several times for
 // one compaction, with requests that differ little, and must not depend on anything but
 // the request.
 type Measure func(*wire.Request) Sizes
@@ -91,7 +91,7 @@ var styleNames = [...]string{Extractive: "extractive", Model: "model", Off: "off
 // String returns the name.
 func (s Style) String() string { return styleNames[min(int(s), len(styleNames)-1)] }
 
-// ParseStyle is the inverse of [Style.String].
+// ParseStyle returns the inverse of [Style.String].
 func ParseStyle(name string) (Style, bool) {
 	i := slices.Index(styleNames[:], name)
 	return Style(max(0, i)), i >= 0
@@ -123,7 +123,7 @@ type Options struct {
 	SummaryTimeout time.Duration
 	// Breaker leaves a Summarizer alone that hangs or fails; nil is one of this Compactor's own.
 	Breaker *SummaryBreaker
-	// Summaries is told what came of each summary that was wanted of a model; nil tells nobody. It may be called from
+	// Summaries is called with the outcome of each summary that was wanted of a model; it may be nil. It may be called from
 	// several goroutines at once, while a request waits.
 	Summaries func(Summary)
 }
@@ -161,7 +161,7 @@ func New(o Options) *Compactor {
 	return &Compactor{o: o}
 }
 
-// AsksModel says that a summary may be asked of a model, which takes seconds.
+// AsksModel reports whether a summary may be asked of a model, which takes seconds.
 func (c *Compactor) AsksModel() bool { return c.o.Style == Model }
 
 // Spent returns the tokens that model summaries have used so far, and their budget.
@@ -336,7 +336,7 @@ func (w *work) wants(l level) bool {
 // gainable returns the tokens of the messages that the first level may take: no more than that can be freed.
 func (w *work) gainable() (n int) {
 	for u, s := range w.lay.standing {
-		if s != free || w.lay.stands(u, levelSpare) {
+		if s != free || w.lay.pinned(u, levelSpare) {
 			continue
 		}
 		for i := w.lay.units[u].From; i < w.lay.units[u].To && i < len(w.start.Messages); i++ {

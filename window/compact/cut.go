@@ -79,7 +79,7 @@ func (c *Compactor) Bound(r *wire.Request, from int) (next *wire.Request, cut []
 		touched := false
 		for j := range r.Messages[i].Parts {
 			p := &r.Messages[i].Parts[j]
-			if p.Kind != wire.Result || heard(p) <= c.o.ResultBytes {
+			if p.Kind != wire.Result || readableBytes(p) <= c.o.ResultBytes {
 				continue
 			}
 			keep := max(c.o.ResultBytes/max(1, len(p.Texts)), openLeast)
@@ -106,8 +106,8 @@ func (c *Compactor) Bound(r *wire.Request, from int) (next *wire.Request, cut []
 	return next, cut
 }
 
-// heard returns the bytes of a result that the model reads.
-func heard(p *wire.Part) (size int) {
+// readableBytes returns the bytes of a result that the model reads.
+func readableBytes(p *wire.Part) (size int) {
 	if !p.Raw.IsZero() {
 		return p.Raw.Len()
 	}
@@ -127,7 +127,7 @@ type shortening struct {
 // shorter shortens the texts of a result to about keep bytes each; where there are many, or none that
 // is a text, the result becomes one text, unless it declares tools. It saves 0 bytes when the result is not worth it.
 func shorter(r *wire.Request, p *wire.Part, keep int) (s shortening, saves int) {
-	size := heard(p)
+	size := readableBytes(p)
 	for i, t := range p.Texts {
 		if t.Len() <= keep {
 			continue
@@ -171,10 +171,10 @@ func cutText(text string, keep int) string {
 	return limit.Cut(text, keep, func(cut int) string { return cutBegin + strconv.Itoa(cut+before) + cutEnd })
 }
 
-// resultText is all a result says, for one text to take its place.
+// resultText returns all a result says, for one text to take its place.
 func resultText(r *wire.Request, p *wire.Part) string {
 	if !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw)) // names and numbers between the texts count too
 	}
-	return said(r, p)
+	return partText(r, p)
 }

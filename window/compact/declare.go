@@ -38,18 +38,18 @@ func (l *layout) declare(r *wire.Request) {
 		if !fresh {
 			continue
 		}
-		l.stay(u)
+		l.pin(u)
 		if r.Dialect.Rules().SystemBetween && r.Messages[where].Role == wire.RoleSystem {
 			// Anthropic takes a system message only between a user's and an assistant's: these come along.
-			l.stay(u - 1)
-			l.stay(u + 1)
+			l.pin(u - 1)
+			l.pin(u + 1)
 			l.between = append(l.between, u)
 		}
 	}
 	slices.Reverse(l.between)
 }
 
-func (l *layout) stay(u int) {
+func (l *layout) pin(u int) {
 	if l.stays == nil {
 		l.stays = make([]bool, len(l.units))
 	}
@@ -58,8 +58,8 @@ func (l *layout) stay(u int) {
 	}
 }
 
-// stands reports whether a unit stays behind a cut on a level.
-func (l *layout) stands(u int, at level) bool {
+// pinned reports whether a unit stays behind a cut on a level.
+func (l *layout) pinned(u int, at level) bool {
 	return l.stays != nil && l.stays[u] && at < levelOpen
 }
 

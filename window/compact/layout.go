@@ -108,7 +108,7 @@ func (l *layout) holds(u, message int) bool {
 	return message >= 0 && l.units[u].From <= message && message < l.units[u].To
 }
 
-// quiet tells that a unit before the task is a client's opening words and no work: Gemini CLI
+// quiet reports whether a unit before the task is a client's opening words and no work: Gemini CLI
 // sets up the context and lets the model say that it got it.
 func quiet(r *wire.Request, u wire.Unit) bool {
 	for i := u.From; i < u.To; i++ {
@@ -172,7 +172,7 @@ func spoken(r *wire.Request, i int) speaker {
 // droppable lists the units that a level may summarise or drop, oldest first.
 func (l *layout) droppable(at level) (units []int) {
 	for u, s := range l.standing {
-		if !l.stands(u, at) && (s == free || s == newest && at >= levelRelax || s == preamble && at >= levelOpen) {
+		if !l.pinned(u, at) && (s == free || s == newest && at >= levelRelax || s == preamble && at >= levelOpen) {
 			units = append(units, u)
 		}
 	}
@@ -184,7 +184,7 @@ func (l *layout) droppable(at level) (units []int) {
 	return units
 }
 
-// anchors are the units that have to stay though they are among the first n of units. While
+// anchors returns the units that have to stay though they are among the first n of units. While
 // Anthropic's model is in the middle of a turn with tools, that turn must begin with the
 // thinking it began with; a summary in front makes the first message that is kept the
 // beginning. So the last unit with thinking before it stays, and, where a message of the user
@@ -224,7 +224,7 @@ func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
 	}
 }
 
-// running is the first unit of the turn that the model is in, of those not gone. A message of
+// running returns the first unit of the turn that the model is in, of those not gone. A message of
 // the user begins a turn unless it comes right after results: the provider makes consecutive
 // messages of a role one.
 func (l *layout) running(r *wire.Request, gone map[int]bool) (turn int) {
@@ -245,7 +245,7 @@ func (l *layout) running(r *wire.Request, gone map[int]bool) (turn int) {
 	return turn
 }
 
-// answer is the first unit from u on, of those not gone, that the model began.
+// answer returns the first unit from u on, of those not gone, that the model began.
 func (l *layout) answer(r *wire.Request, u int, gone map[int]bool) int {
 	for u < len(l.units) && (gone[u] || !assistants(r, l.units[u])) {
 		u++

@@ -70,7 +70,7 @@ func inside(m *wire.Message, p *wire.Part) bool {
 	return m.Content.Contains(p.Span) && m.Content != p.Span
 }
 
-// mask is the line that stands for a part; "" when it already is one.
+// mask returns the line that stands for a part; "" when it already is one.
 func (w *work) mask(t target) string {
 	p := &w.base.Messages[t.message].Parts[t.part]
 	if p.Kind == wire.Media {
@@ -88,7 +88,7 @@ func (w *work) mask(t target) string {
 	var b strings.Builder
 	b.WriteString(maskBegin)
 	b.WriteString("a result of ")
-	b.WriteString(strconv.Itoa(heard(p)))
+	b.WriteString(strconv.Itoa(readableBytes(p)))
 	b.WriteString(" bytes")
 	if name := w.tool(t); name != "" {
 		b.WriteString(" from ")
@@ -153,7 +153,7 @@ func (w *work) failed(t target) string {
 	return w.failures[t]
 }
 
-// notable are the lines of a result that stand out in the conversation.
+// notable returns the lines of a result that stand out in the conversation.
 func (w *work) notable(t target) string {
 	w.readResults()
 	return w.notes[t]
@@ -197,7 +197,7 @@ func media(list []wire.MediaSource) string {
 	return "one " + name
 }
 
-// first is the first line of a text that says something, at most n bytes of it.
+// first returns the first line of a text that says something, at most n bytes of it.
 func first(text string, n int) string {
 	for line := range strings.Lines(text[:min(len(text), 4096)]) {
 		line = strings.TrimSpace(line)

@@ -105,7 +105,7 @@ func (w *work) model(turns []extract.Turn, tokens int) bool {
 	return w.modelErr == nil
 }
 
-// errBudget says that the run has spent what summaries may cost.
+// errBudget means that the run has spent what summaries may cost.
 var errBudget = errors.New("compact: the budget for model summaries is spent")
 
 // What makes a text no summary.

@@ -47,14 +47,14 @@ func (w *work) misplaced() []bool {
 	return found
 }
 
-// reminder is a system message as a user's, in the tags in which Anthropic's own client
+// reminder returns a system message as a user's, in the tags in which Anthropic's own client
 // gives such messages to models that take none.
 func (w *work) reminder(i int) []byte {
 	var text strings.Builder
 	text.WriteString("<system-reminder>\n")
 	for _, p := range w.base.Messages[i].Parts {
 		if p.Kind == wire.Text {
-			text.WriteString(said(w.base, &p) + "\n")
+			text.WriteString(partText(w.base, &p) + "\n")
 		}
 	}
 	return wire.TextMessage(w.base.Dialect, wire.RoleUser, text.String()+"</system-reminder>")

@@ -154,7 +154,7 @@ func resultSummaries(text string, n int) map[int]string {
 // keepWhole has a result kept that a line is put in place of, once, so that the line can say where all of it is.
 func (w *work) keepWhole(t target) {
 	p := &w.base.Messages[t.message].Parts[t.part]
-	if _, done := w.places[t]; done || w.c.o.Keep == nil || p.Kind != wire.Result || heard(p) < keptLeast {
+	if _, done := w.places[t]; done || w.c.o.Keep == nil || p.Kind != wire.Result || readableBytes(p) < keptLeast {
 		return
 	}
 	if w.places == nil {
@@ -163,7 +163,7 @@ func (w *work) keepWhole(t target) {
 	w.places[t] = w.c.o.Keep(w.tool(t), resultText(w.base, p))
 }
 
-// placesOf are lines that say where the large results among messages can be read again, the newest.
+// placesOf returns lines that say where the large results among messages can be read again, the newest.
 func (w *work) placesOf(messages []int) string {
 	var lines []string
 	for _, i := range messages {
@@ -171,7 +171,7 @@ func (w *work) placesOf(messages []int) string {
 			t := target{i, j}
 			w.keepWhole(t)
 			if where := w.places[t]; where != "" {
-				lines = append(lines, fmt.Sprintf("- a result of %d bytes from %s: %s", heard(&w.base.Messages[i].Parts[j]), w.tool(t), where))
+				lines = append(lines, fmt.Sprintf("- a result of %d bytes from %s: %s", readableBytes(&w.base.Messages[i].Parts[j]), w.tool(t), where))
 			}
 		}
 	}

@@ -32,7 +32,7 @@ const (
 	longestRest     = 30 * time.Minute
 )
 
-// errResting says that the summarizer is left alone.
+// errResting means that the summarizer is left alone.
 var errResting = errors.New("compact: the model that writes summaries failed a moment ago and is left alone for a while")
 
 // A SummaryBreaker leaves a summarizer alone that hangs or fails: for a minute, and for twice as long after each failure that
@@ -84,7 +84,7 @@ func (b *SummaryBreaker) Done(outcome string) time.Duration {
 // summary has the summarizer asked, unless it is left alone, and notes the outcome.
 func (w *work) summary(ask func(context.Context) error) error {
 	if !w.c.o.Breaker.Try() {
-		w.c.tell(Summary{Outcome: SummarySkipped, Err: errResting})
+		w.c.report(Summary{Outcome: SummarySkipped, Err: errResting})
 		return errResting
 	}
 	began := time.Now()
@@ -102,11 +102,11 @@ func (w *work) summary(ask func(context.Context) error) error {
 		s.Outcome = SummaryFailed
 	}
 	s.Rest = w.c.o.Breaker.Done(s.Outcome)
-	w.c.tell(s)
+	w.c.report(s)
 	return err
 }
 
-func (c *Compactor) tell(s Summary) {
+func (c *Compactor) report(s Summary) {
 	if c.o.Summaries != nil {
 		c.o.Summaries(s)
 	}

@@ -128,10 +128,10 @@ func (w *work) isSummary(message int) bool {
 		return false
 	}
 	texts := m.Parts[0].Texts
-	return len(texts) == 1 && bytes.HasPrefix(w.base.Raw(texts[0]), []byte(`"`+extract.Opening)) && extract.IsSummary(said(w.base, &m.Parts[0]))
+	return len(texts) == 1 && bytes.HasPrefix(w.base.Raw(texts[0]), []byte(`"`+extract.Opening)) && extract.IsSummary(partText(w.base, &m.Parts[0]))
 }
 
-// now is about what a message of the base costs as things stand, in tokens.
+// now estimates the tokens of a message of the base as things stand.
 func (w *work) now(message int) int {
 	if w.dropped[message] {
 		return 0
@@ -139,7 +139,7 @@ func (w *work) now(message int) int {
 	return w.cost(message)
 }
 
-// cost is about what a message of the base costs once its parts are cut, in tokens.
+// cost estimates the tokens of a message of the base once its parts are cut.
 func (w *work) cost(message int) int {
 	if w.costs != nil && w.costs[message] >= 0 {
 		return w.costs[message]

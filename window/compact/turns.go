@@ -22,7 +22,7 @@ func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 			case p.Kind == wire.Call:
 				t.Kind, t.Text = extract.Call, resultText(r, p)
 			case p.Kind == wire.Result:
-				t.Kind, t.Text, t.Tool = extract.Result, said(r, p)+numbers(r, p), w.tool(target{i, j})
+				t.Kind, t.Text, t.Tool = extract.Result, partText(r, p)+numbers(r, p), w.tool(target{i, j})
 				if isMask(t.Text) {
 					t.Text, t.Failed = unmasked(t.Text)
 				}
@@ -31,14 +31,14 @@ func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 			case p.Kind != wire.Text, m.Role == wire.RoleSystem:
 				continue
 			case m.Role == wire.RoleAssistant:
-				t.Kind, t.Text = extract.Assistant, said(r, p)
+				t.Kind, t.Text = extract.Assistant, partText(r, p)
 			case m.Role == wire.RoleUser:
-				t.Text = said(r, p)
+				t.Text = partText(r, p)
 				if extract.IsSummary(t.Text) {
 					t.Kind = extract.Prior
 				}
 			default:
-				t.Kind, t.Text = extract.Result, said(r, p)
+				t.Kind, t.Text = extract.Result, partText(r, p)
 			}
 			if t.Text != "" || t.Kind == extract.Result { // a result that says nothing is one: of a command that did well
 				list, from = append(list, t), append(from, target{i, j})
@@ -48,15 +48,15 @@ func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 	return list, from
 }
 
-// said is the words of a part, without what holds them together.
-func said(r *wire.Request, p *wire.Part) string {
+// partText returns the words of a part, without what holds them together.
+func partText(r *wire.Request, p *wire.Part) string {
 	if len(p.Texts) == 0 && !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw))
 	}
 	return r.Words(p)
 }
 
-// numbers are the members of a result that is JSON which are no text, with their names: the
+// numbers returns the members of a result that is JSON which are no text, with their names: the
 // code of a command stands there.
 func numbers(r *wire.Request, p *wire.Part) string {
 	if p.Raw.IsZero() || len(p.Texts) == 0 {

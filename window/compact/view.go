@@ -52,8 +52,8 @@ func Replay(client *wire.Request, log ...*checkpoint.Checkpoint) (*View, error) 
 // Replayed reports whether anything was put in.
 func (v *View) Replayed() bool { return len(v.Patches) > 0 }
 
-// Replaced are the client's messages that the patches replace, where they do nothing else: then every message of the view stands where the
-// client's does.
+// Replaced returns the client's messages that the patches replace, where they do nothing else: then every message of the view stands where
+// the client's does.
 func (v *View) Replaced() (at []int, ok bool) {
 	for _, p := range v.Patches {
 		if p.To-p.From != len(p.With) {
@@ -167,7 +167,7 @@ func difference(from, to *wire.Request) (patches []Patch) {
 	return patches
 }
 
-// pairs are the patches that put messages [j,nj) of a request in the place of [i,ni) of another one: one for each message where there
+// pairs returns the patches that put messages [j,nj) of a request in the place of [i,ni) of another one: one for each message where there
 // are as many, so that each is a decision of its own.
 func pairs(to *wire.Request, i, ni, j, nj int) (patches []Patch) {
 	if ni-i == nj-j {
@@ -183,7 +183,7 @@ func pairs(to *wire.Request, i, ni, j, nj int) (patches []Patch) {
 	return append(patches, p)
 }
 
-// unmarked is a message without cache marks, in memory of its own: a patch is kept, the body is not, and the client takes at most four
+// unmarked returns a message without cache marks, in memory of its own: a patch is kept, the body is not, and the client takes at most four
 // marks, which it moves every turn.
 func unmarked(r *wire.Request, message int) []byte {
 	span := r.Messages[message].Span
@@ -218,7 +218,7 @@ func patch(r *wire.Request, patches []Patch) (*wire.Request, error) {
 	return d.Build()
 }
 
-// After is the view with what a compaction of it came to.
+// After returns the view with the outcome of a compaction of it.
 func (v *View) After(res *Result) *View {
 	return &View{Client: v.Client, Request: res.Request, Patches: res.Patches, Recalled: v.Recalled, covers: res.Covers, generation: v.generation + 1}
 }
@@ -325,7 +325,7 @@ func (v *View) compose(patches []Patch) (composed []Patch, covers int) {
 	return composed, covers
 }
 
-// Lost are the client's messages that a compaction changed or took out, by their positions, without those that an earlier one
+// Lost returns the client's messages that a compaction changed or took out, by their positions, without those that an earlier one
 // had. They are still in the request of the view's client, as the client sent them.
 func Lost(v *View, res *Result) []int {
 	if !res.Changed() {

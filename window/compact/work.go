@@ -174,7 +174,7 @@ func (w *work) soften(last candidate, aim int) {
 	}
 }
 
-// share is about what bytes of a message cost, in tokens.
+// share estimates the tokens of some bytes of a message.
 func (w *work) share(message, bytes int) int {
 	span := w.base.Messages[message].Span.Len()
 	if message >= len(w.start.Messages) || span == 0 {
@@ -261,7 +261,7 @@ func (w *work) patches(touched []bool) (patches []Patch) {
 	return patches
 }
 
-// DoesNotFit says that even what must stay is too large. It holds no text of the
+// DoesNotFit means that even what must stay is too large. It holds no text of the
 // conversation.
 type DoesNotFit struct {
 	// Message is the largest message that had to stay, by its position in the client's

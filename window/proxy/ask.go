@@ -95,7 +95,7 @@ func (t *conversation) cleared() bool {
 	return !t.request.Clears.IsZero() && t.how == tokens.CountedEstimate
 }
 
-// countRequest is the path below the upstream and the body that asks for a count of the
+// countRequest returns the path below the upstream and the body that asks for a count of the
 // request; "" when its provider has none.
 func (t *conversation) countRequest() (below string, body []byte) {
 	rules := t.rt.dialect.Rules()

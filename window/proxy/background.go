@@ -173,7 +173,7 @@ func (t *conversation) useNative(goal compact.Goal) (compact.Result, bool) {
 	return res, true
 }
 
-// errNoAnswer says that a provider that was asked for a summary gave no answer, or not all of it.
+// errNoAnswer means that a provider that was asked for a summary gave no answer, or not all of it.
 var errNoAnswer = errors.New("the provider gave no answer")
 
 // nativeRule returns the rule by which the provider compacts the conversation, where it is wanted.
@@ -201,8 +201,8 @@ func (t *conversation) compactsItself() bool {
 	return ok && agent.Compacts
 }
 
-// summaryReady is a summary that was written in the background and fits the conversation: it covers messages that the client still sends,
-// as they were sent to the provider. The caller takes it when it has put it in.
+// summaryReady returns a summary that was written in the background and fits the conversation: it covers messages that the client still
+// sends, as they were sent to the provider. The caller takes it when it has put it in.
 func (t *conversation) summaryReady() (background.Result, bool) {
 	r, ok := t.p.summaries.Ready(t.key())
 	if !ok || r.Covers > len(t.chain) || t.chain[r.Covers-1] != r.Client {

@@ -20,7 +20,7 @@ type heldBody struct {
 	bytes []byte // as it came
 	room  hold
 	refs  atomic.Int32
-	// pooled says that nothing refers to the bytes when refs is 0. A request that was
+	// pooled is true when nothing refers to the bytes when refs is 0. A request that was
 	// edited may share them with what was stored, so its buffer is left to the collector.
 	pooled bool
 }
@@ -107,10 +107,10 @@ func (b *heldBody) attach(req *http.Request, content []byte, chunked bool) {
 	}
 }
 
-// errTooLargeToHold says that a body is to stream through.
+// errTooLargeToHold means that a body is to stream through.
 var errTooLargeToHold = errors.New("the body is larger than what is looked into")
 
-// errGiants says the same of one that came while others as large take the memory or the turn.
+// errGiants means the same of one that came while others as large take the memory or the turn.
 var errGiants = errors.New("other large bodies are being looked into")
 
 // A resumedBody is a body whose beginning was read into memory before it turned out to be
@@ -139,7 +139,7 @@ func (b *resumedBody) Close() error {
 	return b.rest.Close()
 }
 
-// noRoom is the answer when the budget stayed full. A giant goes on without a look.
+// noRoom returns the answer when the budget stayed full. A giant goes on without a look.
 func (p *Proxy) noRoom(ctx context.Context, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -51,7 +51,7 @@ func lookCost(size, objects int) int64 {
 	return int64(size) + recordCost*int64(min(objects, maxRecords))
 }
 
-// giantSize is size, that of a text in bytes, or that of a giant where looking into it costs as much: see [giantBody].
+// giantSize returns size, that of a text in bytes, or that of a giant where looking into it costs as much: see [giantBody].
 func giantSize(size, look int64) int64 {
 	if size+look >= giantCost {
 		return max(size, giantBody)

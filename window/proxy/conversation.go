@@ -80,7 +80,7 @@ func (t *conversation) key() string { return t.log.String() + t.name }
 // prepare makes of what came what is sent: the conversation's log put in, what is new decided, counted, and brought under the line where it is
 // over. The error is the answer when it cannot be made to fit.
 func (t *conversation) prepare() error {
-	t.upTo()
+	t.identify()
 	enforce := t.p.o.Mode == Enforce && t.received.Bypass.Room() != wire.RoomNever
 	if t.received.Bypass.Room() == wire.RoomNever {
 		t.p.passed(t.rt, "aside", t.received.Bypass.String())
@@ -117,8 +117,8 @@ func (t *conversation) prepare() error {
 	return nil
 }
 
-// upTo finds out who and what a request belongs to.
-func (t *conversation) upTo() {
+// identify finds the client, the scope and the conversation of a request.
+func (t *conversation) identify() {
 	t.who = t.rt.up.Name + "\x00" + credential(t.r.Header, t.r.URL.RawQuery)
 	t.scope = t.p.scope(t.who)
 	t.log = t.scope
@@ -203,8 +203,8 @@ func (t *conversation) replay() error {
 	return nil
 }
 
-// foreignThoughts is the first of the client's messages with reasoning that the model cannot have made here: it stands behind messages of the client
-// that were not sent before, so it was made behind others. 0 stands for none, and for a model that does not mind.
+// foreignThoughts returns the first of the client's messages with reasoning that the model cannot have made here: it stands behind messages
+// of the client that were not sent before, so it was made behind others. 0 stands for none, and for a model that does not mind.
 func (t *conversation) foreignThoughts() int {
 	answered := false // the client has spoken since what was sent before
 	for i := t.sentBefore; i < len(t.received.Messages); i++ {
@@ -271,7 +271,7 @@ func (t *conversation) recount() {
 	}
 }
 
-// nearest is the lowest line at which something would be done, in tokens; 0 where there is none and all is counted.
+// nearest returns the lowest line at which something would be done, in tokens; 0 where there is none and all is counted.
 func (t *conversation) nearest() int {
 	l := t.lines()
 	if l.Room <= 0 || !t.enforced() {

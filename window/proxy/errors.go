@@ -56,7 +56,7 @@ func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
 // forms are the dialects in whose words a provider's errors are that are of no model; the others have OpenAI's.
 var forms = map[Provider]wire.Dialect{Anthropic: wire.Messages, Gemini: wire.Gemini, Vertex: wire.Gemini, Bedrock: wire.Converse}
 
-// formOf is the dialect whose clients are to read an error.
+// formOf returns the dialect whose clients are to read an error.
 func formOf(rt *route) wire.Dialect {
 	d := wire.Chat
 	if rt != nil && rt.up != nil {
@@ -74,10 +74,10 @@ func (e *refusal) failure() wire.Failure {
 	return wire.Failure{Status: e.status, Message: e.text, Code: e.code}
 }
 
-// errorBody is the JSON that clients of the dialect know how to read.
+// errorBody returns the JSON that clients of the dialect know how to read.
 func errorBody(rt *route, e *refusal) []byte { return formOf(rt).Rules().Error(e.failure()) }
 
-// tooLong says in the provider's own words that a request cannot be made to fit, so that
+// tooLong answers in the provider's own words that a request cannot be made to fit, so that
 // clients which look for those words understand it; then what Plimsoll found out.
 func tooLong(d wire.Dialect, tokens, limit int, detail string) *refusal {
 	return &refusal{

@@ -239,7 +239,7 @@ func (t *exchange) learnLimit(limit int) bool {
 	return ok
 }
 
-// keptElsewhere tells that the provider read more than the request holds: what it keeps of
+// keptElsewhere reports whether the provider read more than the request holds: what it keeps of
 // the conversation itself. Its numbers then say nothing about our counts.
 func (t *exchange) keptElsewhere() bool {
 	return t.received != nil && !t.received.Bypass.Whole()

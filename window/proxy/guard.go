@@ -40,7 +40,7 @@ func hasDotSegment(path string) bool {
 	return true
 }
 
-// unescaped is path with every %XX that is one in its place; others stay, so that one of them hides nothing.
+// unescaped returns path with every %XX that is one in its place; others stay, so that one of them hides nothing.
 func unescaped(path string) string {
 	if !strings.Contains(path, "%") {
 		return path

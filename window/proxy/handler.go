@@ -187,7 +187,7 @@ func (p *Proxy) relayAnswer(w http.ResponseWriter, r *http.Request, rt *route, r
 	endRelay(e)
 }
 
-// outgoing is the request to the upstream without its body: what the client sent less
+// outgoing returns the request to the upstream without its body: what the client sent less
 // what belongs to the one connection.
 func (p *Proxy) outgoing(r *http.Request, rt *route) (*http.Request, error) {
 	target, err := rt.up.target(rt.below, r.URL.RawQuery, r.URL.ForceQuery)

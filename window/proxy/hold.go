@@ -60,8 +60,8 @@ type heldReads struct {
 	err     error           // that came with left
 }
 
-// within reads once. It returns false when the timer fires first; a nil timer never does.
-func (h *heldReads) within(timer <-chan time.Time) (p []byte, err error, ok bool) {
+// readBefore reads once. It returns false when the timer fires first; a nil timer never does.
+func (h *heldReads) readBefore(timer <-chan time.Time) (p []byte, err error, ok bool) {
 	if h.buf == nil {
 		h.buf = relayBuffers.Get().(*[32 << 10]byte)
 	}
@@ -135,7 +135,7 @@ func (a *answer) look(d wire.Dialect) {
 		late = timer.C
 	}
 	for len(a.held) < holdBytes {
-		p, err, ok := a.body.within(late)
+		p, err, ok := a.body.readBefore(late)
 		if !ok {
 			break
 		}
@@ -202,7 +202,7 @@ func newReader(d wire.Dialect, h http.Header) *wire.Answer {
 // isStream reports whether an answer of a media type comes in events.
 func isStream(kind string) bool { return kind == "text/event-stream" || kind == eventstream.Type }
 
-// mediaType is the Content-Type without its parameters.
+// mediaType returns the Content-Type without its parameters.
 func mediaType(h http.Header) string {
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(kind))

@@ -64,7 +64,7 @@ type Prompt struct {
 }
 
 const (
-	// excerptBytes is about how large one excerpt is; what is larger is given in several.
+	// excerptBytes is the approximate size of one excerpt; what is larger is given in several.
 	excerptBytes = 512 << 10
 	// commandBytes bounds the arguments of a call in an excerpt.
 	commandBytes = 1 << 10
@@ -126,7 +126,7 @@ func (t *conversation) excerpts(why string, messages []int) {
 	}
 }
 
-// callsOf are the calls whose results are in some messages, by their ids.
+// callsOf returns the calls whose results are in some messages, by their ids.
 func callsOf(r *wire.Request, messages []int) map[string]Called {
 	wanted := map[string]Called{}
 	for _, i := range messages {

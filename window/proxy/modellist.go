@@ -54,7 +54,7 @@ func (l *listTap) see(p []byte) {
 	l.held = append(l.held, p...)
 }
 
-// text is the list, nil when it is too long.
+// text returns the list, nil when it is too long.
 func (l *listTap) text() []byte {
 	if l.over || len(l.held) == 0 || isIdentity(l.encoding) {
 		return l.held
@@ -125,7 +125,7 @@ func (n *listNumber) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// firstOf is the first number that is there.
+// firstOf returns the first number that is there.
 func firstOf(all ...listNumber) int {
 	for _, n := range all {
 		if n > 0 {

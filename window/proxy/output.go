@@ -44,7 +44,7 @@ const minOutput = 1024
 
 var budgetName = []byte(`"budget_tokens"`)
 
-// thinkingBudget is thinking.budget_tokens of a Messages request, which max_tokens must
+// thinkingBudget returns thinking.budget_tokens of a Messages request, which max_tokens must
 // exceed; 0 when there is none. It is looked for outside the messages.
 func thinkingBudget(r *wire.Request) int {
 	for _, part := range [][]byte{r.Body[:r.List.Start], r.Body[r.List.End:]} {

@@ -84,7 +84,7 @@ func (t *conversation) reasonFor(room int) string {
 	return "trigger"
 }
 
-// lines are those of the request in hand.
+// lines returns the lines of the request in hand.
 func (t *conversation) lines() fit.Lines {
 	l := fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target, Topic: t.p.o.Topic}
 	if t.p.ownLine && t.compactsItself() {

@@ -12,7 +12,7 @@ import (
 type route struct {
 	up    *upstream
 	below string // the path below the upstream's name, escaped as received, beginning with '/' or empty
-	// model tells that the body is a request to a model in the dialect; the other fields
+	// model is true when the body is a request to a model in the dialect; the other fields
 	// mean nothing when it is false.
 	model   bool
 	dialect wire.Dialect
@@ -26,7 +26,7 @@ type route struct {
 	asked   string // the model of the request, once that was read
 }
 
-// path is the escaped path of r as its bytes were received. Only a mux that rewrote the
+// path returns the escaped path of r as its bytes were received. Only a mux that rewrote the
 // URL makes it differ from the request line.
 func path(r *http.Request) string {
 	raw, _, _ := strings.Cut(r.RequestURI, "?")

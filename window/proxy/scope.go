@@ -42,7 +42,7 @@ func credential(h http.Header, query string) string {
 	return ""
 }
 
-// awsKey is the name of the key in "AWS4-HMAC-SHA256 Credential=KEY/DATE/…, …".
+// awsKey returns the name of the key in "AWS4-HMAC-SHA256 Credential=KEY/DATE/…, …".
 func awsKey(authorization string) (string, bool) {
 	_, rest, ok := strings.Cut(authorization, "Credential=")
 	if !ok || !strings.HasPrefix(authorization, "AWS4-") {

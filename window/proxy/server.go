@@ -99,10 +99,10 @@ func (p *Proxy) Listen(o ListenOptions) (*Server, error) {
 	return s, nil
 }
 
-// Addr is the address that is listened on.
+// Addr returns the address that is listened on.
 func (s *Server) Addr() net.Addr { return s.ln.Addr() }
 
-// URL is http://HOST:PORT, or https. For a listener on all addresses HOST is localhost.
+// URL returns http://HOST:PORT, or https. For a listener on all addresses HOST is localhost.
 func (s *Server) URL() string {
 	scheme := "http://"
 	if s.secure {

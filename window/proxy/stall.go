@@ -25,7 +25,7 @@ const (
 	maxPauses = 256
 )
 
-// errStalled says that no event came for too long.
+// errStalled means that no event came for too long.
 var errStalled = errors.New("the answer stood still for too long")
 
 // pauses holds the lengths of pauses in the middle of answers that went on then, by upstream and model.
@@ -169,7 +169,7 @@ func (s *stallWatch) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// passed is shown what came of a packed answer, as it came. It counts where nobody unpacks it any more.
+// passed takes in what came of a packed answer, as it came. It counts where nobody unpacks it any more.
 func (s *stallWatch) passed(p []byte) {
 	s.mu.Lock()
 	blind := s.pulse == nil
@@ -179,14 +179,14 @@ func (s *stallWatch) passed(p []byte) {
 	}
 }
 
-// blind says that the answer could not be unpacked any further.
+// blind notes that the answer could not be unpacked any further.
 func (s *stallWatch) blind() {
 	s.mu.Lock()
 	s.pulse = nil
 	s.mu.Unlock()
 }
 
-// see is shown what came of the answer, unpacked.
+// see takes in what came of the answer, unpacked.
 func (s *stallWatch) see(p []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,8 +239,8 @@ func (s *stallWatch) end(p *Proxy, w http.ResponseWriter, res *http.Response, rt
 	p.event(ev)
 }
 
-// stallError is the error that the provider's own clients answer with another try. Measured on 2026-11-26 with answers that broke off in
-// the middle, once by this error, once by a cut connection, once by an end without more (requests counted at the provider):
+// stallError returns the error that the provider's own clients answer with another try. Measured on 2026-11-26 with answers that broke off
+// in the middle, once by this error, once by a cut connection, once by an end without more (requests counted at the provider):
 //
 //   - Claude Code 2.1.197 asks again after overloaded_error, streamed or in one piece, also when a text or its thinking had begun. Once a
 //     block has ended it gives up after an error; after a cut it asks again as long as that was thinking. So it is cut then. Without

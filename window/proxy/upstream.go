@@ -53,7 +53,7 @@ type AWS struct {
 	Bearer bool
 }
 
-// DefaultUpstreams are the public endpoints of the three providers most clients use.
+// DefaultUpstreams returns the public endpoints of the three providers most clients use.
 func DefaultUpstreams() []Upstream {
 	return []Upstream{
 		{Name: "openai", Provider: OpenAI, URL: "https://api.openai.com/v1"},
@@ -114,7 +114,7 @@ func newUpstream(u Upstream) (*upstream, error) {
 
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// target is the URL at the upstream of a path below its name, escaped as it was received.
+// target returns the URL at the upstream of a path below its name, escaped as it was received.
 //
 // The client's base URL ends where its provider's convention lets it end, so for OpenAI
 // /NAME/v1 stands for the base, for the others /NAME does. A base that ends in the version
@@ -189,10 +189,10 @@ func (u *upstream) injectKey(h http.Header, t *url.URL) {
 	}
 }
 
-// known is the upstream as package models names it.
+// known returns the upstream as package models names it.
 func (up *upstream) known() string { return string(up.Provider) + "+" + up.base.String() }
 
-// server is the host, with its port unless that is the one of https.
+// server returns the host, with its port unless that is the one of https.
 func (u *upstream) server() string {
 	if u.base.Scheme == "http" && u.base.Port() == "" {
 		return u.base.Host + ":80"

@@ -79,7 +79,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// listKey are the keys of the list.
+// listKey returns the keys of the list.
 func (m *model) listKey(k string) tea.Cmd {
 	switch k {
 	case "up", "k":

@@ -124,7 +124,7 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 		} else if h.Parent == "" {
 			snap.Host.ReservedBytes += int64(h.Reservation)
 		}
-		r := rows.of(h, now)
+		r := rows.row(h, now)
 		l.look(r, h, now, want.tree(h.ID))
 	}
 	for id := range l.cpu { // of runs that have ended
@@ -242,7 +242,7 @@ func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 	return seen && used > last.used
 }
 
-// paused says that a run is stopped. One that has used the processor since the last look is not: nobody needs to ask.
+// paused reports whether a run is stopped. One that has used the processor since the last look is not: nobody needs to ask.
 func (l *Live) paused(h admission.Holder, now time.Time, works bool) bool {
 	last, seen := l.cpu[h.ID]
 	if seen && !works && !last.paused && now.Sub(last.asked) < askPaused {
@@ -265,7 +265,7 @@ func (l *Live) askAgain(id string) {
 	}
 }
 
-// errNoClaim is told where a run can't be paused or ended from here.
+// errNoClaim is returned where a run can't be paused or ended from here.
 var errNoClaim = errors.New("only what runs under plimsoll run can be paused and ended from here")
 
 func (l *Live) claim(id string) (admission.Holder, error) {

@@ -232,7 +232,7 @@ func (m *model) rows() []Row {
 	return Arrange(m.snap.Runs, m.screen.Sort, m.screen.Reverse, m.screen.Filter)
 }
 
-// selected is the row that is marked, nil without one.
+// selected returns the row that is marked, nil without one.
 func (m *model) selected() *Row {
 	return rowIn(m.snap.Runs, m.screen.Selected)
 }
@@ -261,7 +261,7 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// frame is the whole screen.
+// frame returns the whole screen.
 func (m *model) frame() string {
 	s := &m.screen
 	p := painter{color: s.Color}
@@ -283,7 +283,7 @@ func (m *model) frame() string {
 	return Frame(m.snap, s)
 }
 
-// bounded is a part of lines that fits on the screen, with others at its bottom.
+// bounded returns a part of lines that fits on the screen, with others at its bottom.
 func (m *model) bounded(lines []string, bottom ...string) []string {
 	room := max(1, m.screen.Height-len(bottom))
 	m.scroll = max(0, min(m.scroll, len(lines)-room))

@@ -15,7 +15,7 @@ import (
 // most bounds the lines of one kind on the page of a run.
 const most = 12
 
-// pageLines are the page of one run, as it was known at a time.
+// pageLines returns the page of one run, as it was known at a time.
 func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []string {
 	width = max(width, 40)
 	var lines []string
@@ -152,7 +152,7 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 	return lines
 }
 
-// series are memory in bytes and processor use in percent, sample by sample, until a time.
+// series returns memory in bytes and processor use in percent, sample by sample, until a time.
 func series(r *runs.Run, at time.Time) (memory, processor []float64) {
 	before := runs.Sample{}
 	for _, s := range r.Samples {

@@ -201,7 +201,7 @@ func (r *Replay) load(id string) (*runs.Run, error) {
 	return run, nil
 }
 
-// rowAt is a run as it was at a time.
+// rowAt returns a run as it was at a time.
 func rowAt(run *runs.Run, at time.Time, price price) Row {
 	row := rowOf(&run.Entry, at, price)
 	if run.Ended != nil && !run.Ended.After(at) {

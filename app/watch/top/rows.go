@@ -50,8 +50,8 @@ func (s *rowSet) add(r *Row) {
 	s.byID[r.ID] = r
 }
 
-// of is the row of a run in the ledger, which may have no file: its user keeps none, or it is somebody else's.
-func (s *rowSet) of(h admission.Holder, now time.Time) *Row {
+// row returns the row of a run in the ledger, which may have no file: its user keeps none, or it is somebody else's.
+func (s *rowSet) row(h admission.Holder, now time.Time) *Row {
 	r := s.byID[h.ID]
 	if r == nil {
 		r = &Row{
@@ -103,7 +103,7 @@ func current(row *Row, r *runs.Run, at time.Time) {
 	}
 }
 
-// cpuOf is the share of one processor between the last two samples, in percent.
+// cpuOf returns the share of one processor between the last two samples, in percent.
 func cpuOf(seen []runs.Sample, since time.Duration) float64 {
 	last, before := seen[len(seen)-1], runs.Sample{}
 	if len(seen) > 1 {

@@ -112,7 +112,7 @@ type Row struct {
 	Tree []Process `json:"tree,omitempty"`
 }
 
-// Live says that the run has not ended.
+// Live reports whether the run has not ended.
 func (r *Row) Live() bool { return r.Ended == nil }
 
 // Process is one process of a run, below its parent.

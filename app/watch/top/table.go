@@ -28,7 +28,7 @@ const (
 	ByProject Sort = "project"
 )
 
-// Sorts are all orders, as the key s goes through them.
+// Sorts returns all orders, as the key s goes through them.
 func Sorts() []Sort { return []Sort{ByMemory, ByCPU, ByWindow, ByResult, ByAge, ByTool, ByProject} }
 
 // Screen is the form in which to show a snapshot.
@@ -192,7 +192,7 @@ func Frame(snap Snapshot, s *Screen) string {
 	return strings.Join(lines, "\n")
 }
 
-// window is the part of lines that fits into room with the marked one in sight, the last line free for a note when more follow.
+// window returns the part of lines that fits into room with the marked one in sight, the last line free for a note when more follow.
 func (s *Screen) window(lines []func() string, marked, room int) (part []func() string, below int) {
 	last := marked + 1 // what must show
 	if last < len(lines) && room > 1 {
@@ -203,7 +203,7 @@ func (s *Screen) window(lines []func() string, marked, room int) (part []func() 
 	return lines[s.scroll:end], len(lines) - end
 }
 
-// hostLines are the three lines on top.
+// hostLines returns the three lines on top.
 func hostLines(h *Host, s *Screen, p painter) []string {
 	waiting := len(h.Waiting)
 	head := fmt.Sprintf("plimsoll top  %s  %d running, %d waiting", h.Time.Local().Format("15:04:05"), h.Running, waiting)
@@ -351,7 +351,7 @@ func processLine(t *Process) string {
 		strings.Repeat("  ", min(t.Depth, deepest)), printable.Name(t.Name), note)
 }
 
-// shortState is a state in five letters.
+// shortState returns a state in five letters.
 func shortState(state string) string {
 	switch state {
 	case runs.Running:

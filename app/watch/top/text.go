@@ -57,7 +57,7 @@ func fit(line string, width int) string {
 	return strings.TrimRight(line, " ")
 }
 
-// cell is text of a width in cells, and a space.
+// cell returns text of a width in cells, and a space.
 func cell(text string, width int) string {
 	text = ansi.Truncate(text, width, "…")
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text))+1)
@@ -85,7 +85,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.0f%s", value, unit)
 }
 
-// sizeOr is a size, or a dash for what is not known.
+// sizeOr returns a size, or a dash for what is not known.
 func sizeOr(n int64, known bool) string {
 	if !known {
 		return "-"

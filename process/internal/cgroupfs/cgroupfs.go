@@ -25,10 +25,10 @@ type Place struct {
 	V1Mount map[string]string
 }
 
-// Own is the place of the calling process.
+// Own returns the place of the calling process.
 func Own() (Place, error) { return Of("self") }
 
-// Of is the place of process pid ("self" or a number).
+// Of returns the place of process pid ("self" or a number).
 func Of(pid string) (Place, error) {
 	groups, err := sysfile.Read("/proc/"+pid+"/cgroup", maxTable)
 	if err != nil {
@@ -47,7 +47,7 @@ type Mount struct {
 	Root string
 	// Point is the directory it is mounted on.
 	Point string
-	// Unified says that it is cgroup v2; else Controllers lists those of the v1 hierarchy.
+	// Unified is true when it is cgroup v2; else Controllers lists those of the v1 hierarchy.
 	Unified     bool
 	Controllers []string
 }

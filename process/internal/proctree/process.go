@@ -76,7 +76,7 @@ type Options struct {
 	// Cookie is an environment entry, NAME=VALUE, that the root was started with and that
 	// no process outside the tree carries. Empty: not used.
 	Cookie string
-	// Subreaper says that this process adopts the tree's orphans
+	// Subreaper is true when this process adopts the tree's orphans
 	// (PR_SET_CHILD_SUBREAPER): its children that are younger than the root belong to the
 	// tree, unless Exclude takes them out.
 	Subreaper bool
@@ -134,7 +134,7 @@ type Usage struct {
 	// LargestBytes what it holds; see [Tree.Largest] for the largest descendant.
 	Largest      Process
 	LargestBytes limit.Bytes
-	// Precise says that shared pages were counted once, for all but Estimated processes.
+	// Precise is true when shared pages were counted once, for all but Estimated processes.
 	Precise bool
 	// Estimated is the number of processes of a precise figure that were too small to be asked, or
 	// did not allow it, and count with their private resident memory instead.
@@ -143,7 +143,7 @@ type Usage struct {
 	Unreadable int
 }
 
-// Working is the memory the tree cannot give back without swapping: anonymous, tmpfs and
+// Working returns the memory the tree cannot give back without swapping: anonymous, tmpfs and
 // what is already swapped out.
 func (u Usage) Working() limit.Bytes { return u.Anon + u.Shmem + u.Swap }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// canStop says that a process can be held still while the rest of its tree is found.
+// canStop is true when a process can be held still while the rest of its tree is found.
 const canStop = true
 
 const (

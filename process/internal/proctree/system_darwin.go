@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// canStop says that a process can be held still while the rest of its tree is found.
+	// canStop is true when a process can be held still while the rest of its tree is found.
 	canStop = true
-	// orphansGoToInit says that launchd, process 1, becomes the parent of orphans.
+	// orphansGoToInit is true when launchd, process 1, becomes the parent of orphans.
 	orphansGoToInit = true
 
 	sigStop = syscall.SIGSTOP

@@ -252,7 +252,7 @@ func (t *Tree) living(spareRoot bool) ([]Process, error) {
 	return out, nil
 }
 
-// newest is the process number that was given out last, 0 where the kernel does not tell (it does
+// newest returns the process number that was given out last, 0 where the kernel does not tell (it does
 // when built with CONFIG_CHECKPOINT_RESTORE, as distributions do).
 func (t *Tree) newest() int {
 	fd, err := unix.Openat(t.dir, "sys/kernel/ns_last_pid", unix.O_RDONLY|unix.O_CLOEXEC, 0)

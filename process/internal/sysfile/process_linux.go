@@ -30,7 +30,7 @@ func ReadIn(dir, name string, buf []byte) ([]byte, error) {
 	return readInto(append(append(append(append(room[:0], dir...), '/'), name...), 0), buf)
 }
 
-// Missing says that a file is not there, of which path is the name. Any other answer is false: whoever wants to know more opens it.
+// Missing reports whether a file is not there, of which path is the name. Any other answer is false: whoever wants to know more opens it.
 func Missing(name string) bool {
 	var room [256]byte
 	path := append(append(room[:0], name...), 0)

@@ -19,7 +19,7 @@ func Read(name string, maxBytes int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, int64(maxBytes)))
 }
 
-// Missing says that a file is not there.
+// Missing reports whether a file is not there.
 func Missing(name string) bool {
 	_, err := os.Lstat(name)
 	return errors.Is(err, fs.ErrNotExist)

@@ -274,7 +274,7 @@ func (j *Jobs) give(n int64) {
 	}
 }
 
-// breaker is that of a name, made where there is none.
+// breaker returns the breaker of a name, made where there is none.
 func breaker(of *remembered[*compact.SummaryBreaker], name string) *compact.SummaryBreaker {
 	b, ok := of.get(name)
 	if !ok {

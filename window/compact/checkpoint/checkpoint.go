@@ -49,7 +49,7 @@ func (c *Checkpoint) beats(old *Checkpoint) bool {
 	return c.Generation == old.Generation && c.Tokens < old.Tokens-old.Tokens/10
 }
 
-// size is about what a checkpoint takes in memory, in bytes.
+// size estimates the memory of a checkpoint, in bytes.
 func (c *Checkpoint) size() int64 {
 	n := int64(128)
 	for _, p := range c.Patches {
@@ -93,7 +93,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// seal is a file: the magic, the checksum of the rest, the rest.
+// seal makes a file: the magic, the checksum of the rest, the rest.
 func seal(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	out := make([]byte, 0, len(magic)+len(sum)+len(body))

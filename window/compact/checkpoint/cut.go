@@ -34,7 +34,7 @@ type Entry struct {
 	After        int       `json:"after_tokens"`
 	Messages     int       `json:"messages"` // changed, replaced or dropped
 	CutBytes     int64     `json:"cut_bytes"`
-	// Incomplete says that the text was too large to be kept whole: its end is missing.
+	// Incomplete is true when the text was too large to be kept whole: its end is missing.
 	Incomplete bool `json:"incomplete,omitempty"`
 	// StoredBytes is the size of the entry's file on the disk. List fills it in.
 	StoredBytes int64 `json:"stored_bytes"`
@@ -60,7 +60,7 @@ func entryID(k key, c *Checkpoint) string {
 	return hex.EncodeToString(k.chain[:6]) + "-" + strconv.Itoa(c.Generation)
 }
 
-// EntryID is the ID that the entry of a checkpoint gets.
+// EntryID returns the ID that the entry of a checkpoint gets.
 func EntryID(c *Checkpoint) string { return entryID(key{chain: c.Chain}, c) }
 
 func cutName(k key, c *Checkpoint) string {
@@ -153,7 +153,7 @@ func (s *Store) List() ([]Entry, error) {
 	return list, err
 }
 
-// ErrUnknown says that there is no entry with that ID: it was never there, or a bound or
+// ErrUnknown means that there is no entry with that ID: it was never there, or a bound or
 // gc took it.
 var ErrUnknown = errors.New("checkpoint: no such entry")
 

@@ -53,7 +53,7 @@ func (s Scope) decisions() (d Scope) {
 	return d
 }
 
-// String is the name of the scope's directory.
+// String returns the name of the scope's directory.
 func (s Scope) String() string { return hex.EncodeToString(s[:]) }
 
 // A Store keeps checkpoints. See the package comment. Close is not needed: nothing is
@@ -113,7 +113,7 @@ func Open(o Options) (*Store, error) {
 	return s, nil
 }
 
-// Scope is the HMAC of a credential under the directory's own key.
+// Scope returns the HMAC of a credential under the directory's own key.
 func (s *Store) Scope(credential []byte) (scope Scope) {
 	if s == nil {
 		return scope

@@ -108,7 +108,7 @@ func (p *argumentParser) nested(v value, depth int) value {
 	return read
 }
 
-// plain tells that a value is a text, a number or a truth.
+// plain reports whether a value is a text, a number or a truth.
 func (v *value) plain() bool { return !v.object && !v.array }
 
 // visit calls f with every text below v, and with the object it stands in.
@@ -127,7 +127,7 @@ func (v *value) visit(f func(text string, key string)) {
 	}
 }
 
-// plainKey is a key without the ways of writing it: filePath, file_path and file-path are one.
+// plainKey returns a key without the ways of writing it: filePath, file_path and file-path are one.
 func plainKey(key string) string {
 	if len(key) > 64 {
 		return ""

@@ -5,7 +5,7 @@ import "slices"
 // maxCalledBytes bounds the arguments of a call that [Todos] and [Command] look into, in bytes.
 const maxCalledBytes = 256 << 10
 
-// Todos are the items of the list of things to do that one call states whole, as TodoWrite, update_plan, write_todos and their like
+// Todos returns the items of the list of things to do that one call states whole, as TodoWrite, update_plan, write_todos and their like
 // do: the texts, without what is done of them. It is nil for any other call, and for a tool that adds or changes single items.
 func Todos(tool, arguments string) (items []string) {
 	if !keepsPlan(tool) || len(arguments) > maxCalledBytes {
@@ -28,7 +28,7 @@ func Todos(tool, arguments string) (items []string) {
 // KeepsTodos reports whether a tool may, by its name, keep a list of things to do.
 func KeepsTodos(tool string) bool { return keepsPlan(tool) }
 
-// Command is the command line that a call has a shell run, on one line, at most 160 bytes of it; "" for any other call.
+// Command returns the command line that a call has a shell run, on one line, at most 160 bytes of it; "" for any other call.
 func Command(tool, arguments string) string {
 	if len(arguments) > maxCalledBytes {
 		return ""

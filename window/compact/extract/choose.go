@@ -110,7 +110,7 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 	return c.choice
 }
 
-// part is a share of the room, in bytes.
+// part returns a share of the room, in bytes.
 func (c *chooser) part(share float64) int { return int(share * float64(c.whole)) }
 
 // take takes a line when it adds something and fits into room, and returns what it costs.
@@ -152,7 +152,7 @@ func (c *chooser) users(room int) int {
 // agents takes what a coding agent needs: each kind its share, then what is left of the room
 // in the order of their worth. user is the bytes that the user's words left of their share.
 func (c *chooser) agents(known *records, user int) {
-	told := c.told()
+	told := c.findings()
 	p := packer{known: known, next: map[section][]block{}, held: c.held, said: c.said}
 	pack := func(s section, room int) { c.left -= p.pack(s, min(room, c.left-c.names)) }
 
@@ -187,8 +187,8 @@ func (c *chooser) agents(known *records, user int) {
 	}
 }
 
-// told lists what the agent said that is news, the most first.
-func (c *chooser) told() (list []int) {
+// findings lists what the agent said that is news, the most first.
+func (c *chooser) findings() (list []int) {
 	for _, i := range c.order {
 		if l := &c.all[i]; l.news > 0 && l.tells() && !l.heads {
 			list = append(list, i)
@@ -274,7 +274,7 @@ func (p *packer) hold(text string) {
 	}
 }
 
-// addsNothing tells that everything a line could be needed for is there already.
+// addsNothing reports whether everything a line could be needed for is there already.
 func (l *line) addsNothing(held map[uint64]bool) bool {
 	if l.news > 0 {
 		return false // that names are known says nothing of what was said of them
@@ -312,7 +312,7 @@ func remaining(all []line, order []int, held map[uint64]bool, room int) (also []
 	return also
 }
 
-// shortened is the line as it is quoted: the part of it that holds what is worth most.
+// shortened returns the line as it is quoted: the part of it that holds what is worth most.
 func (l *line) shortened() string {
 	most := longestTool
 	switch {

@@ -92,13 +92,13 @@ func commandOf(tool string, arguments *value) (command string, reads bool) {
 			b.WriteString(" " + text)
 		}
 	})
-	return oneLine(b.String(), maxCommand), says(tool, readingWords) && !says(tool, writingWords) && !says(tool, runningWords)
+	return oneLine(b.String(), maxCommand), hasWord(tool, readingWords) && !hasWord(tool, writingWords) && !hasWord(tool, runningWords)
 }
 
 // runningWords are in the names of tools that read what a command or a check said.
 var runningWords = []string{"terminal", "process", "output", "shell", "console", "task", "job", "log", "logs", "test", "tests", "build", "diagnostics", "problems", "errors", "lint", "check", "stdin", "session", "run", "exec"}
 
-// unwrapped is the text of a result that a client has put into JSON, its numbers with their names.
+// unwrapped returns the text of a result that a client has put into JSON, its numbers with their names.
 func unwrapped(text string) string {
 	if !strings.HasPrefix(text, "{") {
 		return text

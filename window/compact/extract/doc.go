@@ -7,7 +7,7 @@
 //	}, extract.Options{Bytes: 12_000, Messages: 84})
 //	s.Text // what goes into the conversation in place of those turns
 //
-// A summary says how many messages it stands for, quotes the user's own words, and lists the
+// A summary names the number of messages it stands for, quotes the user's own words, and lists the
 // plans and things to do in their last state, what the agent said (at the end of tasks, where something had failed, and
 // elsewhere) in whole sentences, the files that were changed, what failed and was not run again since, identifiers
 // with the line they stood in, errors, and where the work stood. It is marked as Plimsoll's, so

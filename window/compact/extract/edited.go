@@ -47,7 +47,7 @@ const (
 // edited lists the paths that a call changes, by its arguments: the tool's name, the names of
 // the arguments and what they hold speak for it, each by itself.
 func edited(tool string, arguments *value) []string {
-	e := edits{writes: says(tool, writingWords), reads: says(tool, readingWords)}
+	e := edits{writes: hasWord(tool, writingWords), reads: hasWord(tool, readingWords)}
 	e.object(arguments, e.writes)
 	arguments.visit(func(text, key string) {
 		if len(text) < 8 {
@@ -61,7 +61,7 @@ func edited(tool string, arguments *value) []string {
 	return e.paths
 }
 
-func says(name string, words []string) bool {
+func hasWord(name string, words []string) bool {
 	for _, w := range wordsOf(name) {
 		if slices.Contains(words, w) || len(w) > 5 && slices.ContainsFunc(words, func(s string) bool {
 			return len(s) >= 4 && (strings.HasPrefix(w, s) || strings.HasSuffix(w, s))
@@ -100,10 +100,10 @@ func (e *edits) object(v *value, writes bool) {
 		key := plainKey(m.key)
 		if m.plain() && slices.Contains(actionKeys, key) && len(m.text) < 32 && !strings.Contains(m.text, " ") {
 			// "view" of an editor; "create" of a tool with a general name.
-			if says(m.text, readingWords) && !says(m.text, writingWords) {
+			if hasWord(m.text, readingWords) && !hasWord(m.text, writingWords) {
 				return
 			}
-			writes = writes || says(m.text, writingWords)
+			writes = writes || hasWord(m.text, writingWords)
 		}
 		switch {
 		case slices.Contains(contentKeys, key):
@@ -270,7 +270,7 @@ func editedInText(text string) []string {
 			e.add(strings.TrimSuffix(strings.TrimPrefix(row, "<path>"), "</path>"))
 			writes = false
 		case strings.HasPrefix(row, "<") && !strings.HasPrefix(row, "</") && strings.HasSuffix(row, ">") && len(row) < maxTag:
-			writes = says(strings.Trim(row, "<>"), writingWords)
+			writes = hasWord(strings.Trim(row, "<>"), writingWords)
 		case looksLikePath(strings.Trim(row, "`*: ")):
 			last = strings.Trim(row, "`*: ")
 		}

@@ -19,7 +19,7 @@ type Turn struct {
 	Kind Kind
 	Tool string // of a Call or a Result; may be empty
 	ID   string // that a Call and its Result have in common; empty where there is none
-	// Kept says that the turn stays in the conversation: nothing of it goes into the summary, but
+	// Kept is true when the turn stays in the conversation: nothing of it goes into the summary, but
 	// a plan or a failure that it replaces doesn't either.
 	Kept   bool
 	Failed bool // of a Result that is an error
@@ -55,7 +55,7 @@ type Summary struct {
 	Lines    int // that were taken over
 }
 
-// newest is turns with only the newest scan bytes of their text.
+// newest returns turns with only the newest scan bytes of their text.
 func newest(turns []Turn, scan int) []Turn {
 	from, size := len(turns), 0
 	for from > 0 && size < scan {

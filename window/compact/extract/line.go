@@ -34,7 +34,7 @@ const (
 	// longLine is the length at which a line is taken apart: a minified JSON result is one line of a
 	// megabyte, and no use as a whole.
 	longLine = 320
-	// piece is about how long its parts are, in bytes: an identifier and what it belongs to.
+	// piece is the approximate length of its parts, in bytes: an identifier and what it belongs to.
 	piece = 180
 	// longSentence is the length at which an agent's line is taken apart into sentences: announcements and
 	// findings stand side by side.

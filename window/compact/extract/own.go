@@ -87,7 +87,7 @@ const (
 	maxElements = 256
 )
 
-// element is the length of a client's <name …>…</name> at the start of text, 0 when there is
+// element returns the length of a client's <name …>…</name> at the start of text, 0 when there is
 // none; looked says that the text was searched for its end. Codex writes a space into a name
 // ("<permissions instructions>"): the first word is enough.
 func element(text string) (length int, looked bool) {

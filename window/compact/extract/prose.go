@@ -147,7 +147,7 @@ func run(text string, f func(hash uint64, share float64)) {
 func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 	x := &lexicon{}
 	for i := range all {
-		if all[i].said() {
+		if all[i].isProse() {
 			x.add(all[i].text)
 		}
 	}
@@ -156,7 +156,7 @@ func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 		if l.kind == Result && known.answers[l.turn] {
 			l.news, l.section = mostNews, sectionDecisions
 		}
-		if !l.said() {
+		if !l.isProse() {
 			continue
 		}
 		l.news = x.news(l.text) + l.names(occurs)
@@ -227,8 +227,8 @@ func labelled(text string) bool {
 	return strings.Count(text[:at], " ") < 3
 }
 
-// said reports whether a line is prose of the agent's, or was in an earlier summary.
-func (l *line) said() bool {
+// isProse reports whether a line is prose of the agent's, or was in an earlier summary.
+func (l *line) isProse() bool {
 	return l.kind == Assistant || l.kind == Prior && l.section.spoken()
 }
 

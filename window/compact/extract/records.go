@@ -80,9 +80,9 @@ func gather(turns []Turn) *records {
 			if !t.Kept {
 				r.reasons(&v, turn)
 			}
-			p := pending{id: t.ID, tool: t.Tool, said: said, writes: len(paths) > 0 && says(t.Tool, writingWords)}
+			p := pending{id: t.ID, tool: t.Tool, said: said, writes: len(paths) > 0 && hasWord(t.Tool, writingWords)}
 			p.command, p.reads = commandOf(t.Tool, &v)
-			if len(paths) == 0 && !p.reads && !says(t.Tool, readingWords) {
+			if len(paths) == 0 && !p.reads && !hasWord(t.Tool, readingWords) {
 				p.paths = named(&v)
 			}
 			if t.ID != "" {
@@ -352,7 +352,7 @@ func changedPaths(row string) (paths []string) {
 	return paths
 }
 
-// titled is the section that a title begins, sectionNone for others.
+// titled returns the section that a title begins, sectionNone for others.
 func titled(row string) section {
 	for s, title := range titles {
 		if title != "" && strings.HasPrefix(row, title) { // those of earlier versions went on

@@ -327,7 +327,7 @@ func (item *planItem) mark() string {
 	return "[ ] (" + item.status + ") "
 }
 
-// oneLine is a text on one line, of at most n bytes, as it may stand in a summary.
+// oneLine returns a text on one line, of at most n bytes, as it may stand in a summary.
 func oneLine(text string, n int) string {
 	text = text[:min(len(text), 4*n)]
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7F || r == 0x2028 || r == 0x2029 }) {

@@ -83,7 +83,7 @@ func (w *writer) room(known *records) int {
 	return max(0, room)
 }
 
-// bare is the summary that only says that there was something.
+// bare returns the summary that only says that there was something.
 func (w *writer) bare() string {
 	return Opening + strconv.Itoa(w.messages) + bareEnd
 }

@@ -27,7 +27,7 @@ type Block struct {
 	Usage wire.Usage
 }
 
-// A Refused says that there is no such thing here: the platform, the model or the gateway does not have it. It is no use to ask again.
+// A Refused means that there is no such thing here: the platform, the model or the gateway does not have it. It is no use to ask again.
 type Refused struct {
 	Status int
 	Why    string // the provider's words, clipped
@@ -37,7 +37,7 @@ func (e *Refused) Error() string {
 	return fmt.Sprintf("the provider does not compact here (%d): %s", e.Status, e.Why)
 }
 
-// An Unavailable says that the provider did not want to now: too many requests, an overload, a failure of its own.
+// An Unavailable means that the provider did not want to now: too many requests, an overload, a failure of its own.
 type Unavailable struct {
 	Status int
 	Why    string
@@ -47,13 +47,13 @@ func (e *Unavailable) Error() string {
 	return fmt.Sprintf("the provider answered %d: %s", e.Status, e.Why)
 }
 
-// A NoSummary says that nothing came of it for this conversation as it stands: the request was refused for something in it, or its
+// A NoSummary means that nothing came of it for this conversation as it stands: the request was refused for something in it, or its
 // answer is no summary. A longer conversation may be taken.
 type NoSummary struct{ Why string }
 
 func (e *NoSummary) Error() string { return "the provider wrote no summary: " + e.Why }
 
-// errMalformed says that an answer is none that the provider would give.
+// errMalformed means that an answer is none that the provider would give.
 var errMalformed = errors.New("the answer to a request for a compaction cannot be read")
 
 // maxWhy bounds the provider's words in an error, in bytes.
@@ -105,7 +105,7 @@ type counts struct {
 	CacheWrite number `json:"cache_creation_input_tokens"`
 }
 
-// total is the sum over all that was asked of the model.
+// total returns the sum over all that was asked of the model.
 func (u usage) total() (t wire.Usage) {
 	of := u.Iterations
 	if len(of) == 0 {
@@ -217,7 +217,7 @@ func (r Rule) stream(body []byte) (m message, err error) {
 	return m, nil
 }
 
-// statusOf is the status that an error would have had before the stream began.
+// statusOf returns the status that an error would have had before the stream began.
 func statusOf(e json.RawMessage) int {
 	var of struct {
 		Type string `json:"type"`
@@ -300,7 +300,7 @@ func (r Rule) refusal(status int, body []byte) error {
 	return &Unavailable{status, why}
 }
 
-// reason is the provider's message. What is no error of its own form, a page of a gateway, is not repeated.
+// reason returns the provider's message. What is no error of its own form, a page of a gateway, is not repeated.
 func reason(body []byte) string {
 	var e struct {
 		Error struct {

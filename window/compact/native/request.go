@@ -29,13 +29,13 @@ type Call struct {
 	Body   []byte      // JSON, of its own
 }
 
-// An Unsuited says that this request cannot be compacted, whatever the provider has: nothing was sent. Another of the conversation may.
+// An Unsuited means that this request cannot be compacted, whatever the provider has: nothing was sent. Another of the conversation may.
 type Unsuited struct{ Why string }
 
 func (e *Unsuited) Error() string { return "no compaction by the provider: " + e.Why }
 
-// beside are the members that Anthropic refuses beside compaction, and output_format, the older name of output_config.format.
-var beside = []string{"context_management", "stop_sequences", "output_format"}
+// refusedBeside are the members that Anthropic refuses beside compaction, and output_format, the older name of output_config.format.
+var refusedBeside = []string{"context_management", "stop_sequences", "output_format"}
 
 // toolChanges are blocks that change which tools there are. Their net effect would have to be carried behind the summary.
 var toolChanges = []string{"tool_addition", "tool_removal"}
@@ -63,14 +63,14 @@ func (r Rule) Request(path string, h http.Header, sent *wire.Request) (Call, err
 		switch {
 		case key == "compaction":
 			return nil, &Unsuited{"the client asks for a compaction of its own"}
-		case slices.Contains(beside, key):
+		case slices.Contains(refusedBeside, key):
 			return nil, nil
 		case key == "tool_choice":
 			return unforced(value), nil
 		case key == "max_tokens":
 			return enough(value, sent.MaxOutput), nil
 		case key == "output_config":
-			return without(value, []string{"format"}, []string{"task_budget", "remaining"})
+			return removeMembers(value, []string{"format"}, []string{"task_budget", "remaining"})
 		case key == "anthropic_beta" && r.betaInBody:
 			return withBeta(value), nil
 		}
@@ -134,7 +134,7 @@ func (r Rule) Carry(h http.Header, next *wire.Request) (http.Header, []byte, err
 		case key == "context_management":
 			out = withoutCompactions(value)
 		case key == "output_config":
-			out, err = without(value, []string{"task_budget", "remaining"})
+			out, err = removeMembers(value, []string{"task_budget", "remaining"})
 		case key == "anthropic_beta" && r.betaInBody:
 			out = withBeta(value)
 		}
@@ -197,8 +197,8 @@ func rebuild(object []byte, keep func(key string, value []byte) ([]byte, error))
 	return append(out, '}'), nil
 }
 
-// without leaves members out of an object, each named by the path to it. What is no object stays.
-func without(value []byte, paths ...[]string) ([]byte, error) {
+// removeMembers leaves members out of an object, each named by the path to it. What is no object stays.
+func removeMembers(value []byte, paths ...[]string) ([]byte, error) {
 	if len(value) == 0 || value[0] != '{' {
 		return value, nil
 	}
@@ -211,7 +211,7 @@ func without(value []byte, paths ...[]string) ([]byte, error) {
 				found = true
 				return nil, nil
 			default:
-				less, err := without(inner, p[1:])
+				less, err := removeMembers(inner, p[1:])
 				found = found || !bytes.Equal(less, inner)
 				return less, err
 			}
@@ -224,7 +224,7 @@ func without(value []byte, paths ...[]string) ([]byte, error) {
 	return out, nil
 }
 
-// unforced is a tool_choice, nil for one that demands a call.
+// unforced returns a tool_choice, nil for one that demands a call.
 func unforced(value []byte) []byte {
 	switch kind, _ := rawjson.Text(value, "type"); kind {
 	case "any", "tool":
@@ -233,7 +233,7 @@ func unforced(value []byte) []byte {
 	return value
 }
 
-// enough is max_tokens, which is read as asked, raised to what a summary takes.
+// enough returns max_tokens, which is read as asked, raised to what a summary takes.
 func enough(value []byte, asked int) []byte {
 	if asked > 0 && asked < minOutput || string(value) == "0" {
 		return fmt.Append(nil, minOutput)

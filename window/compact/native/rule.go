@@ -25,7 +25,7 @@ type Rule struct {
 	// Source is the page that says so, with the day on which it was read.
 	Source string
 
-	// betaInBody says that beta headers stand in the body, as anthropic_beta.
+	// betaInBody is true when beta headers stand in the body, as anthropic_beta.
 	betaInBody bool
 	// members are those that /responses/compact takes, of a request to /responses.
 	members []string
@@ -66,7 +66,7 @@ var Rules = []Rule{
 	},
 }
 
-// RuleFor is the rule for a model behind a provider, in the dialect in which it is spoken to. ok is false where the provider compacts
+// RuleFor returns the rule for a model behind a provider, in the dialect in which it is spoken to. ok is false where the provider compacts
 // nothing for it.
 func RuleFor(provider string, d wire.Dialect, model string) (r Rule, ok bool) {
 	model = strings.ReplaceAll(strings.ToLower(model), ".", "-")
