@@ -59,7 +59,7 @@ func (f *Reader) Feed(p []byte, each func(*Frame)) {
 		p = p[n:]
 		switch {
 		case len(f.held) < want:
-		case want == frameHead && !f.begins():
+		case want == frameHead && !f.validHead():
 			f.bad = true
 		case want == frameHead:
 			if size := int(binary.BigEndian.Uint32(f.held)); size > f.Most {
@@ -75,8 +75,8 @@ func (f *Reader) Feed(p []byte, each func(*Frame)) {
 	}
 }
 
-// begins reports whether the held bytes begin with a valid head of a frame.
-func (f *Reader) begins() bool {
+// validHead reports whether the held bytes begin with a valid head of a frame.
+func (f *Reader) validHead() bool {
 	size, headers := binary.BigEndian.Uint32(f.held), binary.BigEndian.Uint32(f.held[4:])
 	return crc32.ChecksumIEEE(f.held[:8]) == binary.BigEndian.Uint32(f.held[8:]) && size >= frameSums && size <= frameMost && headers <= size-frameSums
 }

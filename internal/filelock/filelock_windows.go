@@ -15,7 +15,7 @@ func lock(f *os.File, m Mode, wait bool) (bool, error) {
 	if !wait {
 		how |= windows.LOCKFILE_FAIL_IMMEDIATELY
 	}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, place(m))
+	err := windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, lockedByte(m))
 	switch {
 	case err == nil:
 		return true, nil
@@ -28,12 +28,12 @@ func lock(f *os.File, m Mode, wait bool) (bool, error) {
 // unlock gives up both places: f has a lock on one of them.
 func unlock(f *os.File) {
 	for _, m := range []Mode{Exclusive, Readable} {
-		_ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, place(m))
+		_ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, lockedByte(m))
 	}
 }
 
-// place returns the offset of the one byte that is locked.
-func place(m Mode) *windows.Overlapped {
+// lockedByte returns the offset of the one byte that is locked.
+func lockedByte(m Mode) *windows.Overlapped {
 	if m&Readable != 0 {
 		return &windows.Overlapped{OffsetHigh: 1 << 30}
 	}

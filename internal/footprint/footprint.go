@@ -32,15 +32,15 @@ func Start() (settled func()) {
 // One leaves one processor to a process that starts, and will wait then: each that Go plans for fills pages of its own with what is made on it,
 // 0.2 MB from two of them by the time a supervisor waits, and more where a machine has more. What it returns gives all of them back.
 func One() (restore func()) {
-	processors := max(runtime.GOMAXPROCS(1), had)
+	processors := max(runtime.GOMAXPROCS(1), processorsBefore)
 	return sync.OnceFunc(func() { runtime.GOMAXPROCS(processors) })
 }
 
-// had is the number of processors before package first.
-var had int
+// processorsBefore is the number of processors before package first.
+var processorsBefore int
 
 // Had records the number of processors that there were, where package first has left one before main.
-func Had(processors int) { had = processors }
+func Had(processors int) { processorsBefore = processors }
 
 // CollectAt sets GOGC for a process whose memory counts more than its time, where nobody has set it.
 func CollectAt(percent int) {

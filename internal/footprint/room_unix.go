@@ -20,14 +20,14 @@ const tooLittle = 125
 // Here it is seen first: every further package that is initialised takes some.
 func init() {
 	var room unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_AS, &room); err != nil || enough(uint64(room.Cur)) {
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &room); err != nil || isEnough(uint64(room.Cur)) {
 		return
 	}
 	_, _ = syscall.Write(2, []byte(noRoom(uint64(room.Cur))))
 	os.Exit(tooLittle)
 }
 
-func enough(bytes uint64) bool { return bytes >= leastRoom<<10 }
+func isEnough(bytes uint64) bool { return bytes >= leastRoom<<10 }
 
 func noRoom(bytes uint64) string {
 	return "plimsoll: the address space of this process is limited to " + strconv.FormatUint(bytes>>20, 10) + " MiB (ulimit -v), and " +

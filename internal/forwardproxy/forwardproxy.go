@@ -29,9 +29,9 @@ const unreadable = "http://unreadable.invalid"
 
 // Use makes a transport send its requests through the proxy of the environment.
 func Use(t *http.Transport) {
-	t.Proxy = choose(httpproxy.FromEnvironment())
+	t.Proxy = chooseProxy(httpproxy.FromEnvironment())
 	t.OnProxyConnectResponse = func(_ context.Context, by *url.URL, _ *http.Request, answer *http.Response) error {
-		return refused(by, answer)
+		return refusal(by, answer)
 	}
 }
 
@@ -54,13 +54,13 @@ func Refused(r *http.Request, answer *http.Response) error {
 	if answer.StatusCode != http.StatusProxyAuthRequired {
 		return nil
 	}
-	if by, err := choose(httpproxy.FromEnvironment())(r); err == nil && by != nil {
-		return refused(by, answer)
+	if by, err := chooseProxy(httpproxy.FromEnvironment())(r); err == nil && by != nil {
+		return refusal(by, answer)
 	}
 	return nil
 }
 
-func choose(c *httpproxy.Config) func(*http.Request) (*url.URL, error) {
+func chooseProxy(c *httpproxy.Config) func(*http.Request) (*url.URL, error) {
 	wrong := map[string]error{"http": readable("HTTP_PROXY", c.HTTPProxy), "https": readable("HTTPS_PROXY", c.HTTPSProxy)}
 	if wrong["http"] != nil {
 		c.HTTPProxy = unreadable
@@ -97,13 +97,13 @@ func readable(name, value string) error {
 	if err == nil && u != nil && u.Hostname() != "" {
 		return nil
 	}
-	return fmt.Errorf("%s is %q, which is no address of a proxy; write it as in %s=http://proxy.example.com:3128, or unset it", name, shown(value), name)
+	return fmt.Errorf("%s is %q, which is no address of a proxy; write it as in %s=http://proxy.example.com:3128, or unset it", name, withoutPassword(value), name)
 }
 
 var schemes = map[string]bool{"http": true, "https": true, "socks5": true, "socks5h": true}
 
-// shown is a value without what may be a password.
-func shown(value string) string {
+// withoutPassword is a value without what may be a password.
+func withoutPassword(value string) string {
 	if at := strings.LastIndexByte(value, '@'); at >= 0 {
 		scheme, _, ok := strings.Cut(value[:at], "://")
 		if value = "********" + value[at:]; ok {
@@ -113,8 +113,8 @@ func shown(value string) string {
 	return value
 }
 
-// refused returns the reason why a proxy makes no way to a host; nil where it does.
-func refused(by *url.URL, answer *http.Response) error {
+// refusal returns the reason why a proxy makes no way to a host; nil where it does.
+func refusal(by *url.URL, answer *http.Response) error {
 	switch {
 	case answer.StatusCode == http.StatusOK:
 		return nil

@@ -65,7 +65,7 @@ func (r *Reader) Copy(to *Clip) error {
 func (r *Reader) literal(to *Clip) error {
 	to.Byte('"')
 	for {
-		c, err := r.plain(to)
+		c, err := r.copyPlain(to)
 		if err != nil {
 			return err
 		}

@@ -139,7 +139,7 @@ func (l *Lexer) next(p []byte) (n int, why string) {
 		}
 		if n < len(p) {
 			l.to.End()
-			l.after()
+			l.endValue()
 		}
 		return n, ""
 	case keyText:
@@ -152,7 +152,7 @@ func (l *Lexer) next(p []byte) (n int, why string) {
 	switch l.state {
 	case valueNext:
 		if c == ']' && l.first {
-			return 1, l.leave(c)
+			return 1, l.closeContainer(c)
 		}
 		l.first = false
 		return l.value(p)
@@ -163,7 +163,7 @@ func (l *Lexer) next(p []byte) (n int, why string) {
 			l.state = keyText
 			return 1, ""
 		case c == '}' && l.first:
-			return 1, l.leave(c)
+			return 1, l.closeContainer(c)
 		}
 		return 0, "a key is expected"
 	case colonNext:
@@ -174,7 +174,7 @@ func (l *Lexer) next(p []byte) (n int, why string) {
 		return 1, ""
 	case moreNext:
 		if c != ',' {
-			return 1, l.leave(c)
+			return 1, l.closeContainer(c)
 		}
 		l.state = keyNext
 		if !l.open.Object() {
@@ -186,22 +186,22 @@ func (l *Lexer) next(p []byte) (n int, why string) {
 	return len(p), ""
 }
 
-// after is the state behind a value.
-func (l *Lexer) after() {
+// endValue is the state behind a value.
+func (l *Lexer) endValue() {
 	l.state = moreNext
 	if l.open.Depth == 0 {
 		l.state = ended
 	}
 }
 
-func (l *Lexer) leave(c byte) string {
+func (l *Lexer) closeContainer(c byte) string {
 	object := l.open.Object()
 	if (c != '}' || !object) && (c != ']' || object) {
 		return "a comma or the end of the value is expected"
 	}
 	l.open.Close(object)
 	l.to.Leave()
-	l.after()
+	l.endValue()
 	return ""
 }
 
@@ -319,7 +319,7 @@ func (l *Lexer) raw(p []byte) (n int, why string) {
 		if l.nest.Depth == 0 {
 			l.to.Piece(p[:n])
 			l.to.End()
-			l.after()
+			l.endValue()
 			return n, ""
 		}
 	}

@@ -14,7 +14,7 @@ func (r *Reader) Text(to *Clip) error {
 		return err
 	}
 	for {
-		c, err := r.plain(to)
+		c, err := r.copyPlain(to)
 		switch {
 		case err != nil:
 			return err
@@ -34,9 +34,9 @@ func (r *Reader) Text(to *Clip) error {
 	}
 }
 
-// plain adds the ASCII that comes, up to what a string cannot hold as it is, and tells what
+// copyPlain adds the ASCII that comes, up to what a string cannot hold as it is, and tells what
 // stands behind it.
-func (r *Reader) plain(to *Clip) (byte, error) {
+func (r *Reader) copyPlain(to *Clip) (byte, error) {
 	for {
 		i := r.pos
 		for i < r.end && r.buf[i] >= ' ' && r.buf[i] < utf8.RuneSelf && r.buf[i] != '"' && r.buf[i] != '\\' {
@@ -52,9 +52,9 @@ func (r *Reader) plain(to *Clip) (byte, error) {
 	}
 }
 
-// ahead tries to have n bytes in the buffer, and gives those that are there. An error comes
+// peekBytes tries to have n bytes in the buffer, and gives those that are there. An error comes
 // again when the reader goes on.
-func (r *Reader) ahead(n int) []byte {
+func (r *Reader) peekBytes(n int) []byte {
 	mark := r.mark
 	if mark < 0 {
 		r.mark = r.pos
@@ -71,7 +71,7 @@ func (r *Reader) ahead(n int) []byte {
 func (r *Reader) rune(to *Clip) {
 	b := r.buf[r.pos:r.end]
 	for n := 2; n <= utf8.UTFMax && !utf8.FullRune(b); n++ {
-		b = r.ahead(n)
+		b = r.peekBytes(n)
 	}
 	c, n := utf8.DecodeRune(b)
 	r.pos += n
@@ -91,7 +91,7 @@ func (r *Reader) escape(to *Clip) error {
 	if c != 'u' {
 		return r.Fail(noEscape)
 	}
-	if b := r.ahead(4); len(b) < 4 {
+	if b := r.peekBytes(4); len(b) < 4 {
 		r.pos = r.end
 		_, err := r.Byte()
 		return err
@@ -102,7 +102,7 @@ func (r *Reader) escape(to *Clip) error {
 	}
 	r.pos += 4
 	if utf16.IsSurrogate(one) {
-		low, _ := rawjson.Escape(r.ahead(6))
+		low, _ := rawjson.Escape(r.peekBytes(6))
 		if one = utf16.DecodeRune(one, low); one != utf8.RuneError {
 			r.pos += 6
 		}

@@ -70,7 +70,7 @@ func (u *Unquoter) Feed(p []byte) (text []byte, used int, closed bool) {
 func (u *Unquoter) End() []byte {
 	u.out = u.out[:0]
 	for u.n > 0 {
-		u.give()
+		u.decodeCut()
 	}
 	return u.out
 }
@@ -95,12 +95,12 @@ func (u *Unquoter) step(c byte) int {
 		}
 		return 1
 	default:
-		u.give()
+		u.decodeCut()
 		return 0
 	}
 	if u.n == 6 {
 		if r, _ := rawjson.Hex4(u.cut[2:6]); r < 0xD800 || r > 0xDBFF {
-			u.give()
+			u.decodeCut()
 		}
 	}
 	if u.n == 12 {
@@ -110,17 +110,17 @@ func (u *Unquoter) step(c byte) int {
 			u.out = utf8.AppendRune(u.out, r)
 			u.n = 0
 		} else {
-			u.give() // the second may be the first half of another pair
+			u.decodeCut() // the second may be the first half of another pair
 			if low < 0xD800 || low > 0xDBFF {
-				u.give()
+				u.decodeCut()
 			}
 		}
 	}
 	return 1
 }
 
-// give decodes the first escape of cut as far as it goes, and keeps what follows it.
-func (u *Unquoter) give() {
+// decodeCut decodes the first escape of cut as far as it goes, and keeps what follows it.
+func (u *Unquoter) decodeCut() {
 	if u.n >= 6 {
 		r, _ := rawjson.Hex4(u.cut[2:6]) // half a pair becomes U+FFFD
 		u.out = utf8.AppendRune(u.out, r)

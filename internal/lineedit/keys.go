@@ -81,7 +81,7 @@ func (k *keys) Read(p []byte) (int, error) {
 		k.mu.Unlock()
 		n, err := k.in.Read(k.buf[:])
 		k.mu.Lock()
-		k.take(k.buf[:n])
+		k.handle(k.buf[:n])
 		if err != nil {
 			k.finish()
 		}
@@ -93,15 +93,15 @@ func (k *keys) Read(p []byte) (int, error) {
 	}
 }
 
-// take translates what the terminal sent.
-func (k *keys) take(p []byte) {
+// handle translates what the terminal sent.
+func (k *keys) handle(p []byte) {
 	p = append(k.raw, p...)
 	k.raw = nil
 	for len(p) > 0 {
 		if k.inside {
 			i := bytes.Index(p, []byte(pasteEnd))
 			if i < 0 {
-				hold := beginningOf(p, pasteEnd)
+				hold := partialLength(p, pasteEnd)
 				k.keepPaste(p[:len(p)-hold])
 				k.raw = bytes.Clone(p[len(p)-hold:])
 				return
@@ -131,8 +131,8 @@ func (k *keys) take(p []byte) {
 	}
 }
 
-// beginningOf returns the number of bytes at the end of p that may be the beginning of a sequence.
-func beginningOf(p []byte, sequence string) int {
+// partialLength returns the number of bytes at the end of p that may be the beginning of a sequence.
+func partialLength(p []byte, sequence string) int {
 	for n := min(len(p), len(sequence)-1); n > 0; n-- {
 		if strings.HasPrefix(sequence, string(p[len(p)-n:])) {
 			return n
@@ -172,10 +172,10 @@ func (k *keys) endPaste() {
 	}
 	k.pasted = append(k.pasted, text)
 	k.bytes += len(text)
-	k.ready = append(k.ready, nameOfPaste(len(k.pasted), lines)...)
+	k.ready = append(k.ready, pasteName(len(k.pasted), lines)...)
 }
 
-func nameOfPaste(n, lines int) string {
+func pasteName(n, lines int) string {
 	if lines == 1 {
 		return fmt.Sprintf("[pasted %d: 1 line]", n)
 	}
@@ -193,14 +193,14 @@ func (k *keys) finish() {
 	k.raw = nil
 }
 
-// whole puts what was pasted and the line breaks back into a line that was edited.
-func (k *keys) whole(line string) string {
+// restore puts what was pasted and the line breaks back into a line that was edited.
+func (k *keys) restore(line string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	line = strings.ReplaceAll(line, string(lineBreak), "\n")
 	for i, text := range k.pasted {
 		lines := 1 + strings.Count(strings.TrimRight(text, "\n"), "\n")
-		line = strings.Replace(line, nameOfPaste(i+1, lines), text, 1)
+		line = strings.Replace(line, pasteName(i+1, lines), text, 1)
 	}
 	return line
 }

@@ -19,7 +19,7 @@ func typed(t *testing.T, in io.Reader) (editor, whole string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(got), k.whole(string(got))
+	return string(got), k.restore(string(got))
 }
 
 func TestWhatIsPastedIsOneText(t *testing.T) {

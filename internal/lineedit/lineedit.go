@@ -74,7 +74,7 @@ func New(in, out *os.File, o Options) (*Reader, error) {
 			_, err := term.MakeRaw(int(in.Fd()))
 			return err
 		},
-		FuncExitRaw: func() error { return quiet(in, r.before) },
+		FuncExitRaw: func() error { return setQuiet(in, r.before) },
 		Painter: func(line []rune, _ int) []rune {
 			if !slices.Contains(line, lineBreak) {
 				return line
@@ -96,7 +96,7 @@ func New(in, out *os.File, o Options) (*Reader, error) {
 		return nil, fmt.Errorf("read from the terminal: %w", err)
 	}
 	_, err = io.WriteString(out, pasteOn)
-	return r, errors.Join(err, quiet(in, r.before))
+	return r, errors.Join(err, setQuiet(in, r.before))
 }
 
 // words completes the beginning of a line.
@@ -208,7 +208,7 @@ func (r *Reader) line(prompt string) (string, error) {
 	}
 	r.editor.SetPrompt(prompt)
 	line, err := r.editor.ReadLine()
-	text := r.keys.whole(line)
+	text := r.keys.restore(line)
 	pasted, lost := r.keys.reset()
 	switch {
 	case errors.Is(err, readline.ErrInterrupt):

@@ -8,5 +8,5 @@ import (
 	"golang.org/x/term"
 )
 
-// quiet sets a terminal to its state between two prompts: as it was before.
-func quiet(f *os.File, before *term.State) error { return term.Restore(int(f.Fd()), before) }
+// setQuiet sets a terminal to its state between two prompts: as it was before.
+func setQuiet(f *os.File, before *term.State) error { return term.Restore(int(f.Fd()), before) }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/term"
 )
 
-// quiet sets a terminal to its state between two prompts, from the one before: what is typed waits unseen and unchanged, Enter as
+// setQuiet sets a terminal to its state between two prompts, from the one before: what is typed waits unseen and unchanged, Enter as
 // \r, while the keys that send signals still do.
-func quiet(f *os.File, before *term.State) error {
+func setQuiet(f *os.File, before *term.State) error {
 	fd := int(f.Fd())
 	if err := term.Restore(fd, before); err != nil {
 		return err

@@ -31,7 +31,7 @@ func (s *Stream) Chat(a *Answer) {
 			}
 			message["tool_calls"] = calls
 		}
-		s.whole(m{
+		s.writeWhole(m{
 			"id": id, "object": "chat.completion", "created": a.Created, "model": a.Model, "service_tier": "default", "system_fingerprint": a.Fingerprint,
 			"choices": []any{m{"index": 0, "message": message, "logprobs": nil, "finish_reason": reason}}, "usage": used,
 		})

@@ -41,7 +41,7 @@ func (s *Stream) Gemini(a *Answer) {
 		return m{"candidates": []any{candidate}, "usageMetadata": used, "modelVersion": a.Model, "responseId": id}
 	}
 	if !a.Stream {
-		s.whole(chunk(parts, true))
+		s.writeWhole(chunk(parts, true))
 		return
 	}
 	if len(parts) == 0 {

@@ -56,7 +56,7 @@ func (s *Stream) Messages(a *Answer) {
 		}}
 	}
 	if !a.Stream {
-		s.whole(message)
+		s.writeWhole(message)
 		return
 	}
 	s.OpenEvents()

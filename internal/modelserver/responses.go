@@ -19,7 +19,7 @@ func (s *Stream) Responses(a *Answer) {
 	if a.Transformations != nil {
 		response["input_transformations"] = a.Transformations
 	}
-	items := a.items()
+	items := a.outputItems()
 	done := func() m {
 		full := m{}
 		maps.Copy(full, response)
@@ -34,7 +34,7 @@ func (s *Stream) Responses(a *Answer) {
 		return full
 	}
 	if !a.Stream {
-		s.whole(done())
+		s.writeWhole(done())
 		return
 	}
 	s.OpenEvents()
@@ -51,8 +51,8 @@ func (s *Stream) Responses(a *Answer) {
 	n.Send(last, m{"response": done()})
 }
 
-// items are the output items of a a.
-func (a *Answer) items() []any {
+// outputItems are the output items of a a.
+func (a *Answer) outputItems() []any {
 	list := []any{}
 	if a.Compaction {
 		content := a.Signature

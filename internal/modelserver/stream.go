@@ -138,8 +138,8 @@ func (s *Stream) Wait(d time.Duration) bool {
 	}
 }
 
-// whole writes an answer that is no stream.
-func (s *Stream) whole(v any) {
+// writeWhole writes an answer that is no stream.
+func (s *Stream) writeWhole(v any) {
 	s.held = s.Each == nil
 	if s.Status == 0 {
 		s.Open("application/json")

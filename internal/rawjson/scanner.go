@@ -125,18 +125,18 @@ func (s *Scanner) String() Span {
 			s.At = j
 			return Span{start, j}
 		}
-		j = pastEscaped(text, j)
+		j = skipEscaped(text, j)
 	}
 }
 
-// pastEscaped returns a place up to which no quote ends the string: j, which is behind an escaped quote, or one that is further on. JSON in a
+// skipEscaped returns a place up to which no quote ends the string: j, which is behind an escaped quote, or one that is further on. JSON in a
 // string is full of escaped quotes, a few bytes apart: they are looked at eight bytes at a time. Where there is none in eight bytes, or
 // backslashes stand in a row, the rest is left to the caller.
-func pastEscaped(text []byte, j int) int {
+func skipEscaped(text []byte, j int) int {
 	behind := uint64(0) // the first byte of the next eight is behind a backslash
 	for len(text)-j >= 8 {
 		w := binary.LittleEndian.Uint64(text[j:])
-		quotes, slashes := where(w, '"'), where(w, '\\')
+		quotes, slashes := matchBytes(w, '"'), matchBytes(w, '\\')
 		escaped := slashes<<8 | behind
 		if quotes == 0 || quotes&^escaped != 0 || slashes&escaped != 0 {
 			break
@@ -147,8 +147,8 @@ func pastEscaped(text []byte, j int) int {
 	return j
 }
 
-// where has the highest bit of each byte of w that is c.
-func where(w uint64, c byte) uint64 {
+// matchBytes has the highest bit of each byte of w that is c.
+func matchBytes(w uint64, c byte) uint64 {
 	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
 	w ^= ones * uint64(c) // such a byte is 0 now
 	return ^(w&low + low | w | low)
@@ -160,7 +160,7 @@ func (s *Scanner) Skip() Span {
 	case '"':
 		return s.String()
 	case '{', '[':
-		return s.nested()
+		return s.skipNested()
 	}
 	return s.atom()
 }
@@ -193,8 +193,8 @@ func (s *Scanner) atom() Span {
 	return Span{start, s.At}
 }
 
-// nested steps over an array or object.
-func (s *Scanner) nested() Span {
+// skipNested steps over an array or object.
+func (s *Scanner) skipNested() Span {
 	start := s.At
 	s.open.Reset()
 	text := s.Text

@@ -35,7 +35,7 @@ type generation[K comparable, V any] struct {
 // marksPerKey leaves one bit of sixteen set when a generation is full.
 const marksPerKey = 16
 
-func (g *generation[K, V]) marked(sum uint64) bool {
+func (g *generation[K, V]) contains(sum uint64) bool {
 	return len(g.marks) > 0 && g.marks[sum>>6&uint64(len(g.marks)-1)]>>(sum&63)&1 == 1
 }
 
@@ -55,7 +55,7 @@ func (m *Map[K, V]) Last(n int, key func(i int) K) (v V, at int) {
 	for i := n - 1; i >= 0; i-- {
 		k := key(i)
 		if m.Sum != nil {
-			if sum := m.Sum(k); !m.young.marked(sum) && !m.old.marked(sum) {
+			if sum := m.Sum(k); !m.young.contains(sum) && !m.old.contains(sum) {
 				continue
 			}
 		}
@@ -69,7 +69,7 @@ func (m *Map[K, V]) Last(n int, key func(i int) K) (v V, at int) {
 // Put remembers the value of a key.
 func (m *Map[K, V]) Put(k K, v V) {
 	if _, ok := m.young.of[k]; !ok && (m.young.of == nil || len(m.young.of) >= m.Max) {
-		m.age()
+		m.rotate()
 	}
 	m.young.of[k] = v
 	if m.Sum != nil {
@@ -78,8 +78,8 @@ func (m *Map[K, V]) Put(k K, v V) {
 	}
 }
 
-// age forgets the older generation and begins a new one.
-func (m *Map[K, V]) age() {
+// rotate forgets the older generation and begins a new one.
+func (m *Map[K, V]) rotate() {
 	for k := range m.old.of {
 		if _, kept := m.young.of[k]; !kept {
 			m.evicted++

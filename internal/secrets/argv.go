@@ -51,7 +51,7 @@ func (r *argvReader) next(word string) string {
 	r.expect = anything
 	switch expect {
 	case secretValue:
-		if !shown(r.flag, word) {
+		if !evidentlyHarmless(r.flag, word) {
 			return Hidden
 		}
 	case headerLine:
@@ -101,7 +101,7 @@ func (r *argvReader) option(word string) string {
 	}
 	switch is {
 	case secretValue:
-		if shown(name, value) {
+		if evidentlyHarmless(name, value) {
 			return name + "=" + Text(value)
 		}
 		return name + "=" + Hidden
@@ -114,7 +114,7 @@ func (r *argvReader) option(word string) string {
 	case login:
 		return name + "=" + maskLogin(value)
 	}
-	if inner, _, ok := strings.Cut(value, "="); ok && identifier(inner) { // --set=password=x, --env=API_KEY=x
+	if inner, _, ok := strings.Cut(value, "="); ok && isIdentifier(inner) { // --set=password=x, --env=API_KEY=x
 		return name + "=" + maskWord(value)
 	}
 	return maskWord(word)
@@ -133,15 +133,15 @@ func (r *argvReader) kind(flag string) expected {
 		}
 	}
 	switch {
-	case listed(r.program.login, flag):
+	case hasFlag(r.program.login, flag):
 		return login
-	case listed(r.program.password, flag) && (!r.program.withLogin || r.signsIn), Flag(flag) && !listed(r.program.names, flag):
+	case hasFlag(r.program.password, flag) && (!r.program.withLogin || r.signsIn), Flag(flag) && !hasFlag(r.program.names, flag):
 		return secretValue
 	}
 	return anything
 }
 
-func listed(flags, flag string) bool { return strings.Contains(flags, " "+flag+" ") }
+func hasFlag(flags, flag string) bool { return strings.Contains(flags, " "+flag+" ") }
 
 // shell reads a word as a command line for a shell, and masks in it what it would mask in that. ok is false when it is none.
 func (r *argvReader) shell(line string) (safe string, ok bool) {
@@ -180,15 +180,15 @@ const maxText = 64 << 10
 // maskWord masks what a word is, where that says itself that it is a secret: NAME=value, a header, or by its shape.
 func maskWord(word string) string {
 	name, value, ok := strings.Cut(word, "=")
-	if ok && identifier(strings.TrimLeft(name, "-")) {
+	if ok && isIdentifier(strings.TrimLeft(name, "-")) {
 		switch named := Named(name); {
-		case named && shown(name, value):
+		case named && evidentlyHarmless(name, value):
 			return name + "=" + Text(value)
 		case named, PairNamed(name) && len(value) >= minRandom && random(value) && !strings.ContainsAny(value, "/ "):
 			return name + "=" + Hidden
 		}
 	}
-	if name, value, ok = strings.Cut(word, ":"); ok && len(value) >= minRandom && identifier(name) && strings.Contains(name, "-") && Named(name) {
+	if name, value, ok = strings.Cut(word, ":"); ok && len(value) >= minRandom && isIdentifier(name) && strings.Contains(name, "-") && Named(name) {
 		return maskHeader(word) // X-API-Key:…, as HTTPie takes it
 	}
 	return Text(word)
@@ -202,12 +202,12 @@ func maskHeader(line string) string {
 		return Text(line)
 	}
 	bare := strings.TrimLeft(value, " ")
-	if shown(lower, bare) {
+	if evidentlyHarmless(lower, bare) {
 		return line
 	}
 	head := name + ":" + value[:len(value)-len(bare)]
-	if scheme, credential, ok := strings.Cut(bare, " "); ok && lower != "cookie" && lower != "set-cookie" && identifier(scheme) && len(scheme) < minRandom {
-		if shown(lower, credential) {
+	if scheme, credential, ok := strings.Cut(bare, " "); ok && lower != "cookie" && lower != "set-cookie" && isIdentifier(scheme) && len(scheme) < minRandom {
+		if evidentlyHarmless(lower, credential) {
 			return line
 		}
 		return head + scheme + " " + Hidden
@@ -218,14 +218,14 @@ func maskHeader(line string) string {
 // maskLogin masks the password of user:password, or user%password.
 func maskLogin(word string) string {
 	at := strings.IndexAny(word, ":%")
-	if at < 0 || at+1 == len(word) || reference(word[at+1:]) {
+	if at < 0 || at+1 == len(word) || isReference(word[at+1:]) {
 		return maskWord(word)
 	}
 	return word[:at+1] + Hidden
 }
 
-// identifier reports whether a text may be the name of a variable, a property or a header.
-func identifier(s string) bool {
+// isIdentifier reports whether a text may be the name of a variable, a property or a header.
+func isIdentifier(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !urlSafe.has(c) && c != '.' {
 			return false
@@ -234,9 +234,9 @@ func identifier(s string) bool {
 	return s != "" && len(s) < maxName
 }
 
-// shown reports whether a value is evidently no secret although its name is one's: a path, a variable, a number of tokens.
-func shown(name, value string) bool {
-	if Harmless(value) || reference(value) || isPath(value) || len(value) == 1 && digit(value[0]) || versioned(value) {
+// evidentlyHarmless reports whether a value is evidently no secret although its name is one's: a path, a variable, a number of tokens.
+func evidentlyHarmless(name, value string) bool {
+	if Harmless(value) || isReference(value) || isPath(value) || len(value) == 1 && digit(value[0]) || isInstalled(value) {
 		return true
 	}
 	list := words(name)
@@ -254,15 +254,15 @@ func shown(name, value string) bool {
 
 func isNumber(word string) bool { return word != "" && strings.Trim(word, "0123456789") == "" }
 
-// reference reports whether a text stands for a value that is elsewhere: a variable, a command, a template, a file.
-func reference(s string) bool {
+// isReference reports whether a text stands for a value that is elsewhere: a variable, a command, a template, a file.
+func isReference(s string) bool {
 	for _, form := range [][2]string{{"${", "}"}, {"$(", ")"}, {"{{", "}}"}, {"<", ">"}, {"%", "%"}} {
 		if len(s) > len(form[0])+len(form[1]) && strings.HasPrefix(s, form[0]) && strings.HasSuffix(s, form[1]) {
 			return true
 		}
 	}
 	if name, ok := strings.CutPrefix(s, "$"); ok {
-		return identifier(name)
+		return isIdentifier(name)
 	}
 	for _, scheme := range []string{"env:", "file:", "op://", "@/", "@./", "keyring:", "secretsmanager:", "ref+"} {
 		if strings.HasPrefix(s, scheme) {
@@ -272,8 +272,8 @@ func reference(s string) bool {
 	return false
 }
 
-// versioned reports whether a value is what is installed under a name: the version of a package, the image of a container.
-func versioned(s string) bool {
+// isInstalled reports whether a value is what is installed under a name: the version of a package, the image of a container.
+func isInstalled(s string) bool {
 	if s[0] == '=' { // pip install token==1.2.3
 		return true
 	}
@@ -282,7 +282,7 @@ func versioned(s string) bool {
 		return true
 	}
 	host, rest, ok := strings.Cut(s, "/")
-	return ok && rest != "" && strings.Contains(host, ".") && identifier(host) && strings.ToLower(host) == host && !mixed(host)
+	return ok && rest != "" && strings.Contains(host, ".") && isIdentifier(host) && strings.ToLower(host) == host && !changesOften(host)
 }
 
 // isPath reports whether a value is the path of a file. Base64 may begin with a slash too, and is random between two.
@@ -294,7 +294,7 @@ func isPath(s string) bool {
 		return false
 	}
 	for part := range strings.SplitSeq(s, "/") {
-		if len(part) >= minRandom && random(part) && mixed(part) {
+		if len(part) >= minRandom && random(part) && changesOften(part) {
 			return false
 		}
 	}

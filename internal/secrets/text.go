@@ -183,7 +183,7 @@ func maskAssigned(s string) (safe string, masked int) {
 		name, quote, sign, value := part(1), part(2), part(3), part(4)
 		end := at[8]
 		b.WriteString(s[from : from+end])
-		if hides(name, quote, sign, value) {
+		if mustMask(name, quote, sign, value) {
 			open, shut := quotes(value)
 			b.WriteString(open + Hidden + shut)
 			masked++
@@ -198,7 +198,7 @@ func maskAssigned(s string) (safe string, masked int) {
 	return b.String(), masked
 }
 
-func hides(name, quote, sign, value string) bool {
+func mustMask(name, quote, sign, value string) bool {
 	if strings.HasPrefix(value, "//") || strings.HasPrefix(value, "=") || Harmless(strings.Trim(value, `"'\`)) || strings.Contains(value, Hidden) || !Named(name) {
 		return false
 	}

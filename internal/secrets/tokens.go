@@ -152,7 +152,7 @@ func random(s string) bool {
 			}
 			to++
 		}
-		if to-from >= stretch && mixed(s[from:to]) {
+		if to-from >= stretch && changesOften(s[from:to]) {
 			return true
 		}
 		joined = joined || to < len(s)
@@ -161,9 +161,9 @@ func random(s string) bool {
 	return !joined || upper >= 3 && lower >= 3 && digits >= 3
 }
 
-// mixed reports whether one word changes between letters and digits, or between capitals and small letters, as no name
+// changesOften reports whether one word changes between letters and digits, or between capitals and small letters, as no name
 // does: "HelloWorldAgain" changes twice a word, "v20240101" once.
-func mixed(s string) bool {
+func changesOften(s string) bool {
 	changes := 0
 	kind := func(c byte) int {
 		switch {

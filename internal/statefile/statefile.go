@@ -21,7 +21,7 @@ var ErrTooLarge = errors.New("is larger")
 
 // Open is [os.OpenFile] for regular files.
 func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
-	return open(path, flag, place{
+	return open(path, flag, opener{
 		lstat: func() (fs.FileInfo, error) { return os.Lstat(path) },
 		open:  func(flag int) (*os.File, error) { return os.OpenFile(path, flag, perm) },
 	})
@@ -29,7 +29,7 @@ func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 
 // OpenIn is [os.Root.OpenFile] for regular files.
 func OpenIn(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, error) {
-	return open(name, flag, place{
+	return open(name, flag, opener{
 		lstat: func() (fs.FileInfo, error) { return root.Lstat(name) },
 		open:  func(flag int) (*os.File, error) { return root.OpenFile(name, flag, perm) },
 	})
@@ -56,7 +56,7 @@ func Read(path string, maxBytes int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return upTo(f, path, maxBytes)
+	return readBounded(f, path, maxBytes)
 }
 
 // ReadLinked is [Read] of a file that others made, whose links are followed: where they lead a regular file must be. Nothing waits
@@ -67,7 +67,7 @@ func ReadLinked(path string, maxBytes int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return upTo(f, path, maxBytes)
+	return readBounded(f, path, maxBytes)
 }
 
 // OpenLinked opens such a file for reading.
@@ -93,7 +93,7 @@ func OpenLinked(path string) (*os.File, error) {
 	return f, nil
 }
 
-func upTo(f *os.File, path string, maxBytes int64) ([]byte, error) {
+func readBounded(f *os.File, path string, maxBytes int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err == nil && int64(len(text)) > maxBytes {
 		err = fmt.Errorf("%s %w than %s", path, ErrTooLarge, limit.Bytes(maxBytes).Human())
@@ -101,15 +101,15 @@ func upTo(f *os.File, path string, maxBytes int64) ([]byte, error) {
 	return text, err
 }
 
-// place is a name in a directory.
-type place struct {
+// opener is a name in a directory.
+type opener struct {
 	lstat func() (fs.FileInfo, error)
 	open  func(flag int) (*os.File, error)
 }
 
 // open looks at the name before it opens it, so that opening has no effect on what is no
 // file, and again afterwards, for what came between.
-func open(name string, flag int, p place) (*os.File, error) {
+func open(name string, flag int, p opener) (*os.File, error) {
 	info, err := p.lstat()
 	switch {
 	case err == nil && !info.Mode().IsRegular():

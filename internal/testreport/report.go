@@ -93,7 +93,7 @@ func tests(w io.Writer, r io.Reader, flaky map[key]bool) error {
 		k := key{e.Package, e.Test}
 		switch e.Action {
 		case "output", "build-output":
-			keep(output, k, e.Output)
+			appendOutput(output, k, e.Output)
 		case "fail", "build-fail":
 			text := fmt.Sprintf("--- FAIL %s %s (%.1f s)\n", e.Package, e.Test, e.Elapsed)
 			if b := output[k]; b != nil {
@@ -102,7 +102,7 @@ func tests(w io.Writer, r io.Reader, flaky map[key]bool) error {
 			delete(output, k)
 			switch {
 			case flaky[k.top()]:
-				keep(excused, k.top(), text)
+				appendOutput(excused, k.top(), text)
 				if k == k.top() {
 					count["flaky"]++
 					fmt.Fprintf(w, "= flaky: %v passed on the second run; the first:\n", k)
@@ -111,7 +111,7 @@ func tests(w io.Writer, r io.Reader, flaky map[key]bool) error {
 					}
 					delete(excused, k)
 				}
-			case e.Test == "" && !stands[e.Package] && someOf(flaky, e.Package):
+			case e.Test == "" && !stands[e.Package] && hasPackage(flaky, e.Package):
 			default:
 				count["fail"]++
 				stands[e.Package] = true
@@ -122,7 +122,7 @@ func tests(w io.Writer, r io.Reader, flaky map[key]bool) error {
 				count[e.Action]++
 			}
 			if b := output[k]; b != nil && e.Action == "skip" && e.Test != "" {
-				why := reason(b.String())
+				why := skipReason(b.String())
 				skipped[why] = append(skipped[why], e.Test)
 			}
 			delete(output, k)
@@ -153,8 +153,8 @@ func tests(w io.Writer, r io.Reader, flaky map[key]bool) error {
 	return nil
 }
 
-// keep adds to what a test wrote, up to the bound.
-func keep(output map[key]*strings.Builder, k key, text string) {
+// appendOutput adds to what a test wrote, up to the bound.
+func appendOutput(output map[key]*strings.Builder, k key, text string) {
 	b := output[k]
 	if b == nil {
 		b = new(strings.Builder)
@@ -165,8 +165,8 @@ func keep(output map[key]*strings.Builder, k key, text string) {
 	}
 }
 
-// someOf reports whether a flaky test is of the package.
-func someOf(flaky map[key]bool, pkg string) bool {
+// hasPackage reports whether a flaky test is of the package.
+func hasPackage(flaky map[key]bool, pkg string) bool {
 	for k, yes := range flaky {
 		if yes && k.pkg == pkg {
 			return true
@@ -175,8 +175,8 @@ func someOf(flaky map[key]bool, pkg string) bool {
 	return false
 }
 
-// reason returns the reason of a skipped test: its last line that is not the framework's own.
-func reason(output string) string {
+// skipReason returns the reason of a skipped test: its last line that is not the framework's own.
+func skipReason(output string) string {
 	why := "no reason given"
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)

@@ -49,7 +49,7 @@ func surveyOf(r io.Reader) (*failureSurvey, error) {
 		k := key{e.Package, e.Test}
 		if k != k.top() {
 			if strings.Contains(e.Output, dataRace) {
-				s.never("data race in %v", k)
+				s.forbidRerun("data race in %v", k)
 			}
 			return
 		}
@@ -61,13 +61,13 @@ func surveyOf(r io.Reader) (*failureSurvey, error) {
 			}
 		case "output", "build-output":
 			if strings.Contains(e.Output, dataRace) {
-				s.never("data race in %v", k)
+				s.forbidRerun("data race in %v", k)
 			}
 			if e.Test == "" && e.Output == "FAIL\n" { // package testing, at the very end
 				toEnd[e.Package] = true
 			}
 		case "build-fail":
-			s.never("a package does not build")
+			s.forbidRerun("a package does not build")
 		case "pass", "fail", "skip":
 			if e.Action == "fail" && e.Test != "" {
 				failed[e.Package]++
@@ -83,11 +83,11 @@ func surveyOf(r io.Reader) (*failureSurvey, error) {
 		switch action, ended := s.ended[k]; {
 		case !ended:
 			s.unended = append(s.unended, k)
-			s.never("%v did not come to its end", k)
+			s.forbidRerun("%v did not come to its end", k)
 		case k.test == "" && action == "fail" && failed[k.pkg] == 0:
-			s.never("%v failed, though no test of it did", k)
+			s.forbidRerun("%v failed, though no test of it did", k)
 		case k.test == "" && action == "fail" && !toEnd[k.pkg]:
-			s.never("the tests of %v broke off", k)
+			s.forbidRerun("the tests of %v broke off", k)
 		}
 	}
 	return s, nil
@@ -96,7 +96,7 @@ func surveyOf(r io.Reader) (*failureSurvey, error) {
 // dataRace is the line that the race detector writes above each report.
 const dataRace = "WARNING: DATA RACE"
 
-func (s *failureSurvey) never(format string, args ...any) {
+func (s *failureSurvey) forbidRerun(format string, args ...any) {
 	if reason := fmt.Sprintf(format, args...); len(s.reasons) < maxReasons && !slices.Contains(s.reasons, reason) {
 		s.reasons = append(s.reasons, reason)
 	}

@@ -120,7 +120,7 @@ func formatOf(form []step) (format, bool) {
 		f.prefix += string(r)
 		form = form[1:]
 	}
-	strong := tellsItself(f.prefix)
+	strong := isDistinctive(f.prefix)
 	if len(f.prefix) < minPrefix && !isTwilio(f.prefix) || context && !strong || strings.HasSuffix(f.prefix, "://") {
 		return f, false
 	}
@@ -132,7 +132,7 @@ func formatOf(form []step) (format, bool) {
 		} else {
 			f.max = -1
 		}
-		at := slices.IndexFunc(alphabets, func(a struct{ name, runes string }) bool { return covers(a.runes, s) })
+		at := slices.IndexFunc(alphabets, func(a struct{ name, runes string }) bool { return coversStep(a.runes, s) })
 		if at < 0 {
 			return f, false
 		}
@@ -151,8 +151,8 @@ func formatOf(form []step) (format, bool) {
 	return f, true
 }
 
-// tellsItself says that a prefix has a letter, and a sign or a digit that no word has.
-func tellsItself(prefix string) bool {
+// isDistinctive says that a prefix has a letter, and a sign or a digit that no word has.
+func isDistinctive(prefix string) bool {
 	letter, sign, digit := false, false, false
 	for _, r := range prefix {
 		switch {
@@ -170,7 +170,7 @@ func tellsItself(prefix string) bool {
 // isTwilio lets the one prefix of two letters pass: 32 hexadecimal digits follow, no more and no less.
 func isTwilio(prefix string) bool { return prefix == "SK" }
 
-func covers(runes string, s step) bool {
+func coversStep(runes string, s step) bool {
 	for i := 0; i < len(s.set); i += 2 {
 		if s.set[i+1]-s.set[i] > 0x80 {
 			return false
@@ -309,7 +309,7 @@ func reduce(formats []format) []format {
 	for _, f := range formats {
 		wider := func(o format) bool {
 			return o != f && strings.HasPrefix(f.prefix, o.prefix) && o.max == 0 && level(o.alphabet) >= level(f.alphabet) &&
-				len(o.prefix)+o.min <= len(f.prefix)+f.min && covers(alphabets[level(o.alphabet)].runes, literals(f.prefix[len(o.prefix):]))
+				len(o.prefix)+o.min <= len(f.prefix)+f.min && coversStep(alphabets[level(o.alphabet)].runes, literals(f.prefix[len(o.prefix):]))
 		}
 		if !slices.ContainsFunc(formats, wider) && !slices.Contains(list, f) {
 			list = append(list, f)

@@ -50,7 +50,7 @@ func (b *binding) has(beta string) bool { return slices.Contains(b.betas, beta) 
 
 func (b *binding) step(kind string, sum digest) {
 	for i, s := range b.states {
-		b.states[i] = s.then(kind, sum)
+		b.states[i] = s.chain(kind, sum)
 	}
 }
 

@@ -34,7 +34,7 @@ func (p *Provider) cached(r *Request, list []prefix, lastMark int, ttl time.Dura
 	}
 	now := p.o.Now()
 	for _, e := range list {
-		if !p.prefix.seen(e.key, now) {
+		if !p.prefix.contains(e.key, now) {
 			break
 		}
 		r.Cached = e.tokens
@@ -60,7 +60,7 @@ type prefixes struct {
 
 const maxPrefixes = 1 << 18
 
-func (p *prefixes) seen(key digest, now time.Time) bool {
+func (p *prefixes) contains(key digest, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return now.Before(p.known[key])

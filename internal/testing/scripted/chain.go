@@ -25,8 +25,8 @@ func (d *digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// then is the digest of what d stands for and something behind it.
-func (d digest) then(kind string, next digest) digest {
+// chain is the digest of what d stands for and something behind it.
+func (d digest) chain(kind string, next digest) digest {
 	sum := sha256.Sum256(append(append(d[:], next[:]...), kind...))
 	return digest(sum[:16])
 }

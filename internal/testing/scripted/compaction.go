@@ -122,7 +122,7 @@ func (p *Provider) firstKept(r *Request, i, j int) string {
 // those of the compaction request, and where the first kept message does not become one with the
 // last that was summarized (platform.claude.com, "Compaction and preserved thinking").
 func (b *binding) begin(block piece, next string) {
-	b.states = []digest{digest{}.then("compaction", block.sum)}
+	b.states = []digest{digest{}.chain("compaction", block.sum)}
 	t, ok := unseal(block.sealed, "compaction")
 	if !ok || t.System != b.system || t.Tools != b.tools || next == t.Last || next == "system" {
 		return

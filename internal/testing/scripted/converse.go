@@ -93,7 +93,7 @@ func (s *stream) frame(name string, v any) {
 
 // converseForm refuses by an error, or in a stream by an exception in it.
 func converseForm(words string, inStream bool) form {
-	return form{dialects: []wire.Dialect{wire.Converse}, write: func(s *stream, _ *Provider, r *Request, _ over) {
+	return form{dialects: []wire.Dialect{wire.Converse}, write: func(s *stream, _ *Provider, r *Request, _ excess) {
 		if !inStream || !r.Stream {
 			s.W.Header().Set("x-amzn-ErrorType", "ValidationException:http://internal.amazon.com/coral/com.amazon.bedrock/")
 			s.JSON(400, m{"message": words})
@@ -109,7 +109,7 @@ func converseForm(words string, inStream bool) form {
 	}}
 }
 
-func converseStop(s *stream, p *Provider, r *Request, o over) {
+func converseStop(s *stream, p *Provider, r *Request, o excess) {
 	a := p.answer(r, Reply{Stop: "model_context_window_exceeded", Output: 1})
 	a.Usage = modelserver.Usage{Input: o.limit, Output: 1}
 	s.converse(a)

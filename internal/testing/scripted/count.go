@@ -145,7 +145,7 @@ func (c *counter) segment(raw json.RawMessage) segment {
 		return s
 	}
 	v := decode(raw)
-	s.marked(v)
+	s.countMarks(v)
 	v = unmark(v)
 	s.tokens = c.value("", v)
 	plain, err := json.Marshal(v)
@@ -162,12 +162,12 @@ func (c *counter) segment(raw json.RawMessage) segment {
 	return s
 }
 
-// marked counts the cache marks of a value.
-func (s *segment) marked(v any) {
+// countMarks counts the cache marks of a value.
+func (s *segment) countMarks(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
-			s.marked(e)
+			s.countMarks(e)
 		}
 	case map[string]any:
 		if mark, ok := v["cache_control"].(map[string]any); ok {
@@ -180,7 +180,7 @@ func (s *segment) marked(v any) {
 			s.marks++
 		}
 		for _, e := range v {
-			s.marked(e)
+			s.countMarks(e)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (p *Provider) measure(r *Request) {
 	lastMark, ttl := -1, time.Duration(0)
 	take := func(raw json.RawMessage, extra int) {
 		s := p.count.segment(raw)
-		chain = chain.then("", s.sum)
+		chain = chain.chain("", s.sum)
 		r.Input += s.tokens + extra
 		if s.marks > 0 {
 			lastMark, ttl = len(list), max(ttl, s.ttl)
@@ -255,7 +255,7 @@ func (p *Provider) measure(r *Request) {
 	}
 	if raw := r.top["cache_control"]; len(raw) > 0 && string(raw) != "null" { // marks the last block
 		s := segment{}
-		s.marked(map[string]any{"cache_control": decode(raw)})
+		s.countMarks(map[string]any{"cache_control": decode(raw)})
 		lastMark, ttl = len(list)-1, max(ttl, s.ttl)
 	}
 	p.cached(r, list, lastMark, ttl)

@@ -67,8 +67,8 @@ func FaultAt(number int, f Fault) func(*Request) Fault {
 	}
 }
 
-// before plays the faults that take the place of an answer; true when it did.
-func (f Fault) before(s *stream, p *Provider, r *Request) bool {
+// replaceAnswer plays the faults that take the place of an answer; true when it did.
+func (f Fault) replaceAnswer(s *stream, p *Provider, r *Request) bool {
 	switch f.Kind {
 	case Hang:
 		<-s.Context.Done()
@@ -116,8 +116,8 @@ func (f Fault) before(s *stream, p *Provider, r *Request) bool {
 	return false
 }
 
-// during plays the faults that happen between events.
-func (f Fault) during(s *stream, text string) {
+// disturb plays the faults that happen between events.
+func (f Fault) disturb(s *stream, text string) {
 	switch {
 	case f.Kind == HangMid && s.Events == f.Events:
 		<-s.Context.Done()

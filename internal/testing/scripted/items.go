@@ -56,8 +56,8 @@ func (p *Provider) bindItems(r *Request) error {
 	return nil
 }
 
-// unverified is the refusal of encrypted content that is not this provider's.
-func unverified(i int, kind string) error {
+// refuseForeign is the refusal of encrypted content that is not this provider's.
+func refuseForeign(i int, kind string) error {
 	return &denial{CauseSignature, fmt.Sprintf("The encrypted content for item input[%d] of type '%s' could not be verified. Reason: Encrypted content could not be decrypted or parsed.", i, kind), "invalid_encrypted_content"}
 }
 
@@ -72,12 +72,12 @@ func (p *Provider) judgeItem(r *Request, i int, item piece) error {
 	reason := ""
 	switch {
 	case !ok:
-		return unverified(i, "reasoning")
+		return refuseForeign(i, "reasoning")
 	case t.Account != b.account:
 		reason = "organization_mismatch"
 	case !b.rule.reads(t):
 		reason = "model_mismatch"
-	case b.rule.Bound == ToPrefix && t.Prefix != digest{} && !b.holds(t):
+	case b.rule.Bound == ToPrefix && t.Prefix != digest{} && !b.hasPrefixOf(t):
 		reason = "prefix_mismatch"
 	}
 	if reason != "" {
@@ -88,8 +88,8 @@ func (p *Provider) judgeItem(r *Request, i int, item piece) error {
 	return nil
 }
 
-// holds reports whether the prefix is the one that a token names.
-func (b *binding) holds(t *token) bool {
+// hasPrefixOf reports whether the prefix is the one that a token names.
+func (b *binding) hasPrefixOf(t *token) bool {
 	if slices.Contains(b.states, t.Prefix) {
 		return t.Tools == b.tools
 	}
@@ -102,12 +102,12 @@ func (b *binding) beginItem(i int, item piece) error {
 	t, ok := unseal(item.sealed, "compaction")
 	if !ok {
 		if b.rule.Bound == ToNothing {
-			b.states = []digest{digest{}.then("compaction", item.sum)}
+			b.states = []digest{digest{}.chain("compaction", item.sum)}
 			return nil
 		}
-		return unverified(i, "compaction")
+		return refuseForeign(i, "compaction")
 	}
-	b.states = []digest{digest{}.then("compaction", digestOf([]byte(item.sealed)))}
+	b.states = []digest{digest{}.chain("compaction", digestOf([]byte(item.sealed)))}
 	if t.Tools == b.tools {
 		b.states = append(b.states, t.Origins...)
 	}
@@ -127,7 +127,7 @@ func (p *Provider) items(r *Request, a *modelserver.Answer) {
 	default:
 		if r.overThreshold() { // what is said from here on is bound to the item
 			a.Compacted = b.compaction("")
-			b.states = []digest{digest{}.then("compaction", digestOf([]byte(a.Compacted)))}
+			b.states = []digest{digest{}.chain("compaction", digestOf([]byte(a.Compacted)))}
 		}
 		if a.Thinking != "" {
 			a.Signature = b.seal("reasoning", "")

@@ -104,7 +104,7 @@ func New(o Options) *Provider {
 		o.Script = func(int, *Request) Reply { return Reply{Text: "ok"} }
 	}
 	if o.Side == nil {
-		o.Side = aside
+		o.Side = answerAside
 	}
 	if o.Tokenizer == nil {
 		o.Tokenizer = Simple
@@ -195,7 +195,7 @@ func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, bo
 		r.Conversation = p.o.Conversation(r)
 	}
 	kept.Request = r
-	if err := p.judged(r); err != nil {
+	if err := p.check(r); err != nil {
 		p.refuse(w, r.Dialect, kept, err)
 		return
 	}
@@ -206,7 +206,7 @@ func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, bo
 		fault = p.o.Fault(r)
 	}
 	out := newStream(w, hr, fault)
-	if fault.before(out, p, r) {
+	if fault.replaceAnswer(out, p, r) {
 		kept.refuse(out.Status, CauseFault, "fault "+fault.Kind.String())
 		return
 	}
@@ -247,8 +247,8 @@ func (p *Provider) advance(conversation string, turn int) {
 	p.turns[conversation] = max(p.turns[conversation], turn+1)
 }
 
-// judged holds a request to every rule but that of its size.
-func (p *Provider) judged(r *Request) error {
+// check holds a request to every rule but that of its size.
+func (p *Provider) check(r *Request) error {
 	if !p.o.Lenient {
 		if err := p.validate(r); err != nil {
 			return err

@@ -115,9 +115,9 @@ func Replies(list ...Reply) Script {
 	return func(turn int, _ *Request) Reply { return list[max(0, min(turn, len(list)-1))] }
 }
 
-// aside answers what is no turn of the task: a client's own compaction gets a summary that
+// answerAside answers what is no turn of the task: a client's own compaction gets a summary that
 // its parsers accept, its question whether a call does harm a no, everything else a title.
-func aside(_ int, r *Request) Reply {
+func answerAside(_ int, r *Request) Reply {
 	if bytes.Contains(r.Body, []byte("<severity>N</severity>")) { // Claude Code's mode "auto"
 		return Reply{Text: "<severity>1</severity>"}
 	}

@@ -38,7 +38,7 @@ func newStream(w http.ResponseWriter, r *http.Request, fault Fault) *stream {
 
 // each plays the faults that happen to events.
 func (s *stream) each(text string) (written bool) {
-	s.fault.during(s, text)
+	s.fault.disturb(s, text)
 	if s.fault.Kind != Drip {
 		return false
 	}
