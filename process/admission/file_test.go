@@ -309,7 +309,8 @@ func TestRecordIsBounded(t *testing.T) {
 // FuzzTable seals each record anew, so that what is fuzzed is behind the checksums.
 func FuzzTable(f *testing.F) {
 	b := &book{ledger: &Ledger{}, file: ledgerFile{Schema: schema, Ticket: 3, Entries: []*entry{
-		{ID: "a", State: Holding, Ticket: 1, Tool: "codex", Reservation: 7}, {ID: "b", State: Waiting, Parent: "a", Ticket: 2},
+		{ID: "a", State: Holding, Ticket: 1, Tool: "codex", Reservation: 7},
+		{ID: "b", State: Waiting, Parent: "a", Ticket: 2},
 		{ID: "c", State: Holding, Parent: "a", Reservation: math.MaxInt64},
 	}}}
 	table := b.encode()

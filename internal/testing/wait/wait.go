@@ -8,6 +8,7 @@
 package wait
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -35,11 +36,11 @@ func Within(t testing.TB, bound time.Duration, what string, condition func() boo
 	if Reached(bound, condition) {
 		return
 	}
-	text := ""
+	var text strings.Builder
 	for _, describe := range state {
-		text += "\n" + describe()
+		text.WriteString("\n" + describe())
 	}
-	t.Fatalf("waited %v in vain: %s%s", bound, what, text)
+	t.Fatalf("waited %v in vain: %s%s", bound, what, text.String())
 }
 
 // Reached waits like [Within] and returns whether the condition came to hold, for a test that goes on either way and for a program

@@ -1,0 +1,75 @@
+package archtest
+
+import (
+	"bytes"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/config"
+)
+
+// roomLines are the lines of Go without tests that each room may have. They only ever go down: a room that has shrunk by more than
+// slack is asked to say so here, and one that grows takes the lines from another.
+var roomLines = map[string]int{}
+
+// slack is how far below its bound a room may be, in lines, before the bound has to follow.
+const slack = 600
+
+// What the module may have in all, of what a reader has to find his way through.
+const (
+	maxSettings   = 113 // keys of the configuration
+	maxShortFiles = 727 // files without tests of less than 100 lines
+	maxRiddles    = 224 // comments that say that something is what something else is
+)
+
+// riddle matches a comment of the form "X is what ...", which says neither what to call it nor why it is there.
+var riddle = regexp.MustCompile(`(?m)^\s*// \S+( \S+)? (is|are) (what|who|how|where|whether|which|when)\b`)
+
+func TestRoomsStayWithinTheirLines(t *testing.T) {
+	lines := map[string]int{}
+	short, riddles := 0, 0
+	for folder, names := range goFolders(t) {
+		room, rest, _ := strings.Cut(folder, "/")
+		if room == "internal" && strings.HasPrefix(rest, "testing") {
+			room = "internal/testing"
+		}
+		for _, name := range names {
+			text := read(t, name)
+			n := bytes.Count(text, []byte("\n"))
+			lines[room] += n
+			if n < 100 {
+				short++
+			}
+			riddles += len(riddle.FindAll(text, -1))
+		}
+	}
+	for _, room := range slices.Sorted(maps.Keys(lines)) {
+		most, ok := roomLines[room]
+		switch n := lines[room]; {
+		case !ok:
+			t.Errorf("%s: a room without a bound of its lines; it has %d", room, n)
+		case n > most:
+			t.Errorf("%s: %d lines, of at most %d: take them from another room, or write here why not", room, n, most)
+		case n < most-slack:
+			t.Errorf("%s: %d lines: write them here as its new bound, which is %d", room, n, most)
+		}
+	}
+	for room := range roomLines {
+		if lines[room] == 0 {
+			t.Errorf("%s: there is no such room", room)
+		}
+	}
+	for _, c := range []struct {
+		what    string
+		n, most int
+	}{
+		{"settings", len(config.Keys()), maxSettings}, {"files of less than 100 lines", short, maxShortFiles}, {`comments of the form "X is what"`, riddles, maxRiddles},
+	} {
+		if c.n > c.most {
+			t.Errorf("%d %s, of at most %d", c.n, c.what, c.most)
+		}
+	}
+}
