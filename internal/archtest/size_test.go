@@ -13,7 +13,26 @@ import (
 
 // roomLines are the lines of Go without tests that each room may have. They only ever go down: a room that has shrunk by more than
 // slack is asked to say so here, and one that grows takes the lines from another.
-var roomLines = map[string]int{}
+var roomLines = map[string]int{
+	"agent":            25900,
+	"app":              23600,
+	"argocd":           21100,
+	"bench":            6400,
+	"cmd":              5400,
+	"config":           10400,
+	"deploy":           300,
+	"e2e":              700,
+	"examples":         600,
+	"internal":         10400,
+	"internal/testing": 9700,
+	"journal":          1800,
+	"limit":            400,
+	"memory":           12500,
+	"process":          24700,
+	"tools":            31100,
+	"watch":            9100,
+	"window":           36900,
+}
 
 // slack is how far below its bound a room may be, in lines, before the bound has to follow.
 const slack = 600
