@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool/query"
 )
 
-// Child is the main function of the processes that this program starts of itself, and says
+// Child runs as the main function of the processes that this program starts of itself, and says
 // whether this is one: a query of a kept result runs in a process of its own, and so does
 // what takes memory on purpose.
 func Child(argv []string) (status int, is bool) {

@@ -139,7 +139,7 @@ func (a *App) Learn(ctx context.Context, o MemoryLearnOptions) (MemoryLearned, e
 	return agents.Learn(ctx, a.Core, o)
 }
 
-// MemoryServer is the MCP server of the memory, until the client closes its end, ctx ends or a signal asks for the end.
+// MemoryServer runs the MCP server of the memory, until the client closes its end, ctx ends or a signal asks for the end.
 func (a *App) MemoryServer(ctx context.Context, o MemoryMCPOptions) error {
 	return mcp.ServeMemory(ctx, a.Core, o)
 }
@@ -180,11 +180,11 @@ func (a *App) Doctor(ctx context.Context) (Doctor, error) {
 	return d, nil
 }
 
-// MCP is the gateway in front of one MCP server, until the client closes its end, ctx ends
+// MCP runs the gateway in front of one MCP server, until the client closes its end, ctx ends
 // or a signal asks for the end.
 func (a *App) MCP(ctx context.Context, o MCPOptions) error { return mcp.Serve(ctx, a.Core, o) }
 
-// ArgoCD is the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
+// ArgoCD runs the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
 // asks for the end.
 func (a *App) ArgoCD(ctx context.Context, o ArgoCDOptions) error {
 	return mcp.ServeArgoCD(ctx, a.Core, o)
@@ -211,7 +211,7 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (AskReport, error) {
 	return agents.Ask(ctx, a.Core, o)
 }
 
-// Talk is a conversation with a person, until there are no more questions. status is how the program ends.
+// Talk holds a conversation with a person, until there are no more questions. status is how the program ends.
 func (a *App) Talk(ctx context.Context, o TalkOptions) (status int, err error) {
 	return agents.Talk(ctx, a.Core, o)
 }
@@ -222,7 +222,7 @@ func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) error {
 	return agents.Serve(ctx, a.Core, o)
 }
 
-// ModelServices are the beginnings of what --model takes, "openai/", of the services whose address and key are known.
+// ModelServices returns the beginnings of what --model takes, "openai/", of the services whose address and key are known.
 func ModelServices() []string { return agents.Services() }
 
 // AgentList lists the agents, by name.
@@ -243,7 +243,7 @@ func (a *App) RemoveAgentSession(ctx context.Context, name, session string) erro
 // anything else: it removes the variables that no child may have, and sets those that credentials take the place of.
 func TakeService() (*systemd.Service, error) { return systemd.Take() }
 
-// Serve is the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
+// Serve runs the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
 // health, until ctx ends or a signal asks for the end (SIGINT, SIGTERM; a second one ends at once).
 func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 	o.Ledger = a.ledger
@@ -256,7 +256,7 @@ func (a *App) Watch(ctx context.Context, o WatchOptions) error {
 	return watch.Serve(ctx, a.Core, o)
 }
 
-// WatchURL is the address of the dashboard that is there, with its token.
+// WatchURL returns the address of the dashboard that is there, with its token.
 func (a *App) WatchURL() (string, error) { return watch.URL(a.Core) }
 
 // WriteMetrics writes the metrics of every run of this user as Prometheus reads them.
@@ -271,7 +271,7 @@ func (a *App) ledger(ctx context.Context) (any, error) { return a.Slots(ctx, tru
 // conversation has an ID that begins with of.
 func (a *App) Cuts(of string) ([]CutEntry, error) { return window.Cuts(a.Core, of) }
 
-// ModelProviders are the providers of the catalogue of models.
+// ModelProviders returns the providers of the catalogue of models.
 func ModelProviders() []string { return window.ModelProviders() }
 
 // Models lists what is known of the window of a model, of all models of a provider, or ("" and "") what was set and learned.
@@ -287,7 +287,7 @@ func (a *App) RefreshModels(ctx context.Context, from string) (RefreshedModels, 
 // ResetModels takes out what [App.RefreshModels] has put there; had tells whether there was something.
 func (a *App) ResetModels() (had bool, err error) { return window.Reset(a.Core) }
 
-// Cut is one entry of [App.Cuts] with the text that was cut.
+// Cut returns one entry of [App.Cuts] with the text that was cut.
 func (a *App) Cut(id string) (CutText, error) { return window.ReadCut(a.Core, id) }
 
 // Demo plays the main job on stand-ins: a simulated Argo CD, a model that is none, and the
@@ -300,7 +300,7 @@ func (a *App) Demo(ctx context.Context, o DemoOptions) (DemoReport, error) {
 // would make it.
 func DemoOffers(getenv func(string) string) (model, argocd string) { return demo.Offers(getenv) }
 
-// SignalOf is the signal that ended a command, 0 when none did.
+// SignalOf returns the signal that ended a command, 0 when none did.
 func SignalOf(err error) int { return demo.SignalOf(err) }
 
 // StressArgoCD starts the Argo CD server as a client would, in a process of its own, and plays
@@ -313,7 +313,7 @@ func (a *App) StressArgoCD(ctx context.Context, o StressOptions) (StressReport, 
 // Runs lists the runs of this user on this host, the newest first.
 func (a *App) Runs(f RunFilter) ([]RunEntry, error) { return watch.List(a.Core, f) }
 
-// RunDetails is one run with all that is kept of it. id is its ID, the beginning of it, or "last". Of a run whose file is gone there is
+// RunDetails returns one run with all that is kept of it. id is its ID, the beginning of it, or "last". Of a run whose file is gone there is
 // what the list has, with an error.
 func (a *App) RunDetails(id string) (RunDetails, error) { return watch.Show(a.Core, id) }
 
@@ -327,7 +327,7 @@ func (a *App) FollowRun(ctx context.Context, id string, give func(journal.Record
 	return watch.Follow(ctx, a.Core, id, give)
 }
 
-// RunOutcomes are what a run can come to, and be in.
+// RunOutcomes returns what a run can come to, and be in.
 func RunOutcomes() []string { return watch.Outcomes() }
 
 // Sparkline draws values, one letter each, against most; 0 means against the largest of them.

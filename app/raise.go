@@ -45,7 +45,7 @@ func (a *App) Raise(ctx context.Context, run string, to limit.Bytes, force bool)
 	return Raised{h.ID, h.Tool, answer.From, answer.To, answer.Note}, nil
 }
 
-// LivingRuns are the ids of this user's runs that hold a claim, for shell completion.
+// LivingRuns returns the ids of this user's runs that hold a claim, for shell completion.
 func (a *App) LivingRuns(ctx context.Context) []string {
 	slots, err := a.Slots(ctx, false)
 	if err != nil {

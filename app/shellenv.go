@@ -5,11 +5,11 @@ import "github.com/plimsoll/plimsoll/app/shellenv"
 // ShellenvOptions are what `plimsoll shellenv` takes.
 type ShellenvOptions = shellenv.Options
 
-// Shellenv is the text by which a shell starts agents in runs. It needs no configuration.
+// Shellenv returns the text by which a shell starts agents in runs. It needs no configuration.
 func Shellenv(o ShellenvOptions) (string, error) { return shellenv.Script(o) }
 
-// ShellenvAgents are the agents that it is about where they are installed.
+// ShellenvAgents returns the agents that it is about where they are installed.
 func ShellenvAgents() []string { return shellenv.Known() }
 
-// Shells are the shells that there is a text for.
+// Shells returns the shells that there is a text for.
 func Shells() []string { return shellenv.Shells() }

@@ -21,7 +21,7 @@ const (
 	GlanceWaiting = runs.Waiting
 )
 
-// Glance is the run that this process is in, else the newest one of the project that it stands in, at a glance. It needs no [App]:
+// Glance returns the run that this process is in, else the newest one of the project that it stands in, at a glance. It needs no [App]:
 // no configuration is read.
 func Glance(o GlanceOptions) (RunGlance, error) { return watch.Look(o) }
 
@@ -31,7 +31,7 @@ func ReadGlanceClient(from io.Reader) GlanceClient { return watch.ReadClient(fro
 // RunToolsOptions are what `plimsoll mcp runs` takes.
 type RunToolsOptions = watch.ToolsOptions
 
-// RunTools is the MCP server by which an agent learns of its own limits and of earlier runs, until the client closes its end, ctx
+// RunTools runs the MCP server by which an agent learns of its own limits and of earlier runs, until the client closes its end, ctx
 // ends or a signal asks for the end.
 func (a *App) RunTools(ctx context.Context, o RunToolsOptions) error {
 	return watch.ServeTools(ctx, a.Core, o)

@@ -17,7 +17,7 @@ type (
 // Top shows the runs of this host on a terminal, until the person leaves or ctx ends.
 func (a *App) Top(ctx context.Context, o TopOptions) error { return top.Show(ctx, a.Core, o) }
 
-// TopOnce is one look at them.
+// TopOnce returns one look at them.
 func (a *App) TopOnce(ctx context.Context, o TopOptions) (TopSnapshot, error) {
 	return top.Once(ctx, a.Core, o)
 }
@@ -25,5 +25,5 @@ func (a *App) TopOnce(ctx context.Context, o TopOptions) (TopSnapshot, error) {
 // TopFrame writes a look as text.
 func TopFrame(snap TopSnapshot, s *TopScreen) string { return top.Frame(snap, s) }
 
-// TopSorts are the orders of the rows.
+// TopSorts returns the orders of the rows.
 func TopSorts() []TopSort { return top.Sorts() }

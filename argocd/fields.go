@@ -18,7 +18,7 @@ func baseFields() []string {
 	}
 }
 
-// laterFields are those that came later, with the version (same file, v3.2.0 and v3.5.0).
+// laterFields returns those that came later, with the version (same file, v3.2.0 and v3.5.0).
 func laterFields() map[string]Version {
 	hydrator, split := Version{Major: 3, Minor: 2}, Version{Major: 3, Minor: 5}
 	return map[string]Version{

@@ -66,7 +66,7 @@ type admitted struct {
 	cpu              time.Duration // of the whole process from before the ledger was opened until the claim was held
 }
 
-// admitOne is a process that admits one run: DIR NUMBER SLOTS REST, where REST is how long the run takes.
+// admitOne runs as a process that admits one run: DIR NUMBER SLOTS REST, where REST is how long the run takes.
 func admitOne(ctx context.Context, args []string) error {
 	dir, number, slots, rest := args[0], args[1], args[2], args[3]
 	most, err := strconv.Atoi(slots)
@@ -107,7 +107,7 @@ func admitOne(ctx context.Context, args []string) error {
 	return errors.Join(err, claim.Release())
 }
 
-// processorTime is what this process has used so far.
+// processorTime returns what this process has used so far.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -164,7 +164,7 @@ func readAdmitted(path string) (list []admitted, err error) {
 	return list, lines.Err()
 }
 
-// atOnce is how many ran at the same moment, at most.
+// atOnce returns how many ran at the same moment, at most.
 func atOnce(list []admitted) int {
 	type edge struct {
 		at   time.Time

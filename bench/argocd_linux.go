@@ -118,7 +118,7 @@ func argocdBench(ctx context.Context, o *Out, args []string) error {
 	return nil
 }
 
-// argocdTasks are the questions. name is of an application.
+// argocdTasks returns the questions. name is of an application.
 func argocdTasks(name string) []argocdTask {
 	one := map[string]any{"applicationName": name}
 	return []argocdTask{
@@ -131,7 +131,7 @@ func argocdTasks(name string) []argocdTask {
 	}
 }
 
-// anApplication is the name of one in the middle of the list.
+// anApplication returns the name of one in the middle of the list.
 func anApplication(ctx context.Context, address string) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/api/v1/applications?fields=items.metadata.name,items.metadata.namespace", nil)
 	if err != nil {

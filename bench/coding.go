@@ -106,7 +106,7 @@ func (c *coding) userSays() {
 	c.fact("user", pick.key)
 }
 
-// chatter is what an agent says between calls.
+// chatter returns what an agent says between calls.
 func (c *coding) chatter() string {
 	if c.r.IntN(4) == 0 {
 		return ""

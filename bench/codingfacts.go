@@ -201,7 +201,7 @@ func masked(r *wire.Request, measure compact.Measure, budget int) (*wire.Request
 	return plainly(next, measure, budget)
 }
 
-// texts are all the texts of a JSON body, decoded, each on a line of its own. Texts that are
+// texts returns all the texts of a JSON body, decoded, each on a line of its own. Texts that are
 // JSON themselves (arguments) are decoded once more.
 func texts(body []byte) string {
 	var b strings.Builder

@@ -23,7 +23,7 @@ type candidate struct {
 	scores []estimate.Score
 }
 
-// candidates is the grid that constants are chosen from.
+// candidates returns the grid that constants are chosen from.
 func candidates() []candidate {
 	var list []candidate
 	for _, fade := range [][2]int{{0, 0}, {20, 20}, {50, 25}} {

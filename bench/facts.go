@@ -79,7 +79,7 @@ func (s *session) fact(n int) fact {
 	return f
 }
 
-// noise is what a tool prints.
+// noise returns what a tool prints.
 func (s *session) noise() []string {
 	n := 10 + s.r.IntN(90)
 	lines := make([]string, n)

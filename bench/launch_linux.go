@@ -135,7 +135,7 @@ func wholeCommand(ctx context.Context, o *Out, layers []sandbox.Layer, turns int
 	return besideSystemdRun(ctx, o, binary, turns)
 }
 
-// builtBinary is the program, built into dir unless the environment names one: a machine without Go has one built elsewhere.
+// builtBinary returns the program, built into dir unless the environment names one: a machine without Go has one built elsewhere.
 func builtBinary(ctx context.Context, dir string) (string, error) {
 	if binary := os.Getenv("PLIMSOLL_BENCH_BINARY"); binary != "" {
 		return binary, nil

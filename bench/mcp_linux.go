@@ -278,7 +278,7 @@ func (c *rawClient) stop() {
 	_ = c.cmd.Wait()
 }
 
-// cpu is what the child itself has used, without its children.
+// cpu returns what the child itself has used, without its children.
 func (c *rawClient) cpu() time.Duration {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
 	if err != nil {

@@ -203,7 +203,7 @@ func readJSON(file string, v any) error {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// numbers are all numbers in some JSON, whose keys have none.
+// numbers returns all numbers in some JSON, whose keys have none.
 func numbers(raw json.RawMessage) []string { return digits.FindAllString(string(raw), -1) }
 
 // passages cuts a message into what fits a record, at white space.
@@ -223,7 +223,7 @@ func passages(text string) []string {
 	return out
 }
 
-// asked is when the questions are asked: the day after the last turn.
+// asked returns when the questions are asked: the day after the last turn.
 func (d *dialogue) asked() time.Time {
 	last := time.Time{}
 	for _, t := range d.turns {
@@ -237,7 +237,7 @@ func (d *dialogue) asked() time.Time {
 	return last.Add(24 * time.Hour)
 }
 
-// records are a dialogue as the product stores it.
+// records returns a dialogue as the product stores it.
 func (d *dialogue) records() (records []memory.Record, turnOf []int) {
 	asked := d.asked()
 	for i, t := range d.turns {

@@ -135,7 +135,7 @@ func sizeOne(ctx context.Context, o *Out, name string, texts []string, heap limi
 	return nil
 }
 
-// selfCPU is what this process has used of the processors, all its threads together.
+// selfCPU returns what this process has used of the processors, all its threads together.
 func selfCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

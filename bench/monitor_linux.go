@@ -234,7 +234,7 @@ func tree(ctx context.Context) (pids []int, stop func(), err error) {
 	return pids, stop, nil
 }
 
-// smapsEach is how monitors usually sum proportional memory.
+// smapsEach returns how monitors usually sum proportional memory.
 func smapsEach(ctx context.Context, period time.Duration) (float64, error) {
 	pids, stop, err := tree(ctx)
 	if err != nil {
@@ -262,7 +262,7 @@ func smapsEach(ctx context.Context, period time.Duration) (float64, error) {
 	})
 }
 
-// readGroup is the floor of every cgroup layer: the usage and the member list of a group
+// readGroup returns the floor of every cgroup layer: the usage and the member list of a group
 // with the whole tree, read through descriptors kept open every 50 ms, the members at every
 // membersEvery-th turn. It is below 0 where there is no
 // such group.
@@ -357,7 +357,7 @@ func wait(ctx context.Context, d time.Duration) error {
 // clockTick is USER_HZ, in which /proc counts processor time; 100 on every Linux that Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// processorOf is the processor time of some processes so far, without that of their children.
+// processorOf returns the processor time of some processes so far, without that of their children.
 func processorOf(pids []int) (sum time.Duration) {
 	for _, pid := range pids {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -150,7 +150,7 @@ func (b *proxyRun) post(c *benchChild, mark string, body []byte) error {
 	return nil
 }
 
-// perRequest is the median CPU per request of both, over rounds taken in turns.
+// perRequest returns the median CPU per request of both, over rounds taken in turns.
 func (b *proxyRun) perRequest(rounds, requests int, body func(i int) []byte) (ours, theirs time.Duration, err error) {
 	var used [2][]time.Duration
 	next := 0
@@ -331,7 +331,7 @@ func (b *proxyRun) flight() error {
 	return nil
 }
 
-// benchHistory is a Chat history of about size bytes, as an agent has it: prose, JSON and
+// benchHistory returns a Chat history of about size bytes, as an agent has it: prose, JSON and
 // code in turns, calls with their results. Two seeds share no message.
 func benchHistory(size, seed int) []byte {
 	var out bytes.Buffer

@@ -196,7 +196,7 @@ func soakPost(ctx context.Context, url string, header map[string]string, body an
 	return http.DefaultClient.Do(r)
 }
 
-// soakMetric is a figure that a server tells of itself, 0 where it tells none.
+// soakMetric returns a figure that a server tells of itself, 0 where it tells none.
 func soakMetric(url, name string) (value float64) {
 	answer, err := http.Get(url + "/metrics")
 	if err != nil {

@@ -167,7 +167,7 @@ func benchTally(o *Out, only string) error {
 	return nil
 }
 
-// least is the shortest of many runs, each after prepare.
+// least returns the shortest of many runs, each after prepare.
 func least(run, prepare func()) time.Duration {
 	shortest := time.Hour
 	for range 60 {

@@ -154,7 +154,7 @@ func (c *coding) sees(words string) {
 	c.fact(seen, name)
 }
 
-// requests are where a client asks: before the model speaks. The last one is the whole.
+// requests returns where a client asks: before the model speaks. The last one is the whole.
 func (s *taskSession) requests() (ends []int) {
 	for i := 1; i < len(s.whole.Messages); i++ {
 		if s.whole.Messages[i].Role == wire.RoleAssistant && s.whole.Messages[i-1].Role != wire.RoleAssistant {

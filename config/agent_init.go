@@ -44,7 +44,7 @@ func checkAgentName(name string) error {
 	return nil
 }
 
-// agentTableName is a name as it stands in the head of a table: a dot would begin another.
+// agentTableName returns a name as it stands in the head of a table: a dot would begin another.
 func agentTableName(name string) string {
 	if strings.Contains(name, ".") {
 		return `"` + name + `"`

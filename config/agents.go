@@ -72,7 +72,7 @@ func (a Agent) MarshalJSON() ([]byte, error) {
 	}{plain(a), a.ToolTimeout.Milliseconds(), a.ModelTimeout.Milliseconds()})
 }
 
-// ReadPrompt is the system prompt: Prompt, or what PromptFile holds now; "" when there is
+// ReadPrompt returns the system prompt: Prompt, or what PromptFile holds now; "" when there is
 // neither. A file of more than 64 KiB, or one that is no UTF-8, is an error.
 func (a Agent) ReadPrompt() (string, error) {
 	if a.PromptFile == "" {
@@ -95,7 +95,7 @@ func (a Agent) ReadPrompt() (string, error) {
 	return strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff")), nil
 }
 
-// foldAgent is the name under which configuration of an agent is found.
+// foldAgent returns the name under which configuration of an agent is found.
 func foldAgent(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
 
 // agent takes a value of [agents.NAME].
@@ -169,7 +169,7 @@ func splitAgent(text string) (name, key string) {
 	return strings.ReplaceAll(name, "_", "-"), key
 }
 
-// agentNames are the agents that something other than a project's file says something of,
+// agentNames returns the agents that something other than a project's file says something of,
 // by folded name, as they are written first and where.
 func (l *Loaded) agentNames() map[string]Agent {
 	found := map[string]Agent{}
@@ -203,7 +203,7 @@ func compareSources(a, b Source) bool {
 	return a.Name < b.Name
 }
 
-// Agent is one agent of [agents.NAME] by its name, whatever its case, _ or -; false when
+// Agent returns one agent of [agents.NAME] by its name, whatever its case, _ or -; false when
 // nothing is said of it, with the defaults. The error is an *[Error] about this agent only.
 func (l *Loaded) Agent(name string) (Agent, bool, error) {
 	a, ok := l.agentNames()[foldAgent(name)]
@@ -325,7 +325,7 @@ func agentAddresses(k *Key, name string) []address {
 	return []address{{key: k.ID()}, {key: k.ID(), agent: foldAgent(name)}}
 }
 
-// absolutePath is the absolute path of a file that is written relative to where its name stands:
+// absolutePath returns the absolute path of a file that is written relative to where its name stands:
 // the folder of a configuration file, else the working directory.
 func (l *Loaded) absolutePath(path string, src Source) string {
 	if path == "" || filepath.IsAbs(path) {

@@ -88,7 +88,7 @@ func OpenFolder(file string) (root *os.Root, name string, err error) {
 	return root, filepath.Base(file), err
 }
 
-// projectAround is the project that a directory lies in, "" for none. dir has no links in it.
+// projectAround returns the project that a directory lies in, "" for none. dir has no links in it.
 func projectAround(dir string) string {
 	project := nearestAbove(dir, ".git")
 	if project == "" {

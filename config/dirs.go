@@ -57,7 +57,7 @@ func NewDirs(getenv func(string) string) Dirs {
 	}}
 }
 
-// State is the directory of what outlives a reboot: the history of peaks. The error wraps
+// State returns the directory of what outlives a reboot: the history of peaks. The error wraps
 // [ErrNoHome] or names the variable that is wrong; history is off then.
 func (d Dirs) State() (string, error) {
 	if dir, err := d.r.override("PLIMSOLL_STATE_DIR"); dir != "" || err != nil {
@@ -69,7 +69,7 @@ func (d Dirs) State() (string, error) {
 	})
 }
 
-// Cache is the directory of what may be deleted at any time.
+// Cache returns the directory of what may be deleted at any time.
 func (d Dirs) Cache() (string, error) {
 	if dir, err := d.r.override("PLIMSOLL_CACHE_DIR"); dir != "" || err != nil {
 		return dir, err
@@ -80,7 +80,7 @@ func (d Dirs) Cache() (string, error) {
 	})
 }
 
-// ConfigFile is the path of the user's own configuration file, whether it exists or not.
+// ConfigFile returns the path of the user's own configuration file, whether it exists or not.
 func (d Dirs) ConfigFile() (string, error) {
 	if file := d.r.getenv("PLIMSOLL_CONFIG"); file != "" {
 		return d.r.abs(file)
@@ -95,7 +95,7 @@ func (d Dirs) ConfigFile() (string, error) {
 	return filepath.Join(dir, "config.toml"), nil
 }
 
-// Runtime is the directory of what ends with a reboot: the ledger of claims. All processes
+// Runtime returns the directory of what ends with a reboot: the ledger of claims. All processes
 // of one user must come to the same one, so a login shell and a cron job, which has no
 // XDG_RUNTIME_DIR, both use /run/user/UID where it exists, and root always uses /run/plimsoll.
 func (d Dirs) Runtime() (string, error) {

@@ -92,7 +92,7 @@ func options(args []string, withValue, want string) (values, rest []string) {
 	return values, nil
 }
 
-// plainLauncher is a launcher that runs the words after its options, assignments and operands.
+// plainLauncher returns a launcher that runs the words after its options, assignments and operands.
 func plainLauncher(withValue string, operands int) launcher {
 	return func(_ *tracer, args []string) []inner {
 		_, rest := options(args, withValue, "")
@@ -129,7 +129,7 @@ func envCommand(_ *tracer, args []string) []inner {
 	return []inner{{argv: assignments(rest)}}
 }
 
-// afterWord is a launcher that runs something only after one of these subcommands.
+// afterWord returns a launcher that runs something only after one of these subcommands.
 func afterWord(l launcher, words ...string) launcher {
 	return func(t *tracer, args []string) []inner {
 		for i, arg := range args {

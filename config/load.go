@@ -204,7 +204,7 @@ func (l *Loaded) projectProblem(warn func(Problem), p Problem) {
 	warn(p)
 }
 
-// reasonOf is an error of the file system without its place, which is said beside it.
+// reasonOf returns an error of the file system without its place, which is said beside it.
 func reasonOf(err error) string {
 	for pe := (*fs.PathError)(nil); errors.As(err, &pe); {
 		err = pe.Err

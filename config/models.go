@@ -103,10 +103,10 @@ func (r *reader) model(path []string, w written, src Source) {
 	}
 }
 
-// foldModel is the name under which what is said of a model is found.
+// foldModel returns the name under which what is said of a model is found.
 func foldModel(name string) string { return strings.ToLower(name) }
 
-// Models are the limits of [models], by name.
+// Models returns the limits of [models], by name.
 func (l *Loaded) Models() []ModelLimits {
 	found := map[string]*ModelLimits{}
 	for _, o := range origins {
@@ -133,7 +133,7 @@ func (l *Loaded) Models() []ModelLimits {
 	return out
 }
 
-// ModelPrices are the prices of a model by the name that requests have for it, with or without what stands before a slash; ok says that
+// ModelPrices returns the prices of a model by the name that requests have for it, with or without what stands before a slash; ok says that
 // there are any.
 func (l *Loaded) ModelPrices(name string) (p ModelPrices, ok bool) {
 	all := l.Models()

@@ -187,7 +187,7 @@ func (r *reader) problem(src Source, path []string, what, fix string) {
 	r.probs.add(Problem{Where: src, Key: strings.Join(shown, "."), What: what, Fix: inPlace(src, fix)})
 }
 
-// defaults are the built-in values, and the built-in profiles of tools.
+// defaults returns the built-in values, and the built-in profiles of tools.
 func defaults() (base, agents map[address]entry) {
 	base, agents = make(map[address]entry, len(keys)+len(agentKeys)), map[address]entry{}
 	for _, k := range slices.Concat(keys, agentKeys) {

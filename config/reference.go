@@ -179,7 +179,7 @@ func writeServerReference(b *strings.Builder) {
 	}
 }
 
-// keysOfServer are those of the keys of servers that stand in the table.
+// keysOfServer returns those of the keys of servers that stand in the table.
 func keysOfServer(table string) []*Key {
 	return slices.DeleteFunc(slices.Clone(serverKeys), func(k *Key) bool { return k.Table != table })
 }
@@ -193,7 +193,7 @@ func writeInstanceReference(b *strings.Builder) {
 	}
 }
 
-// shown is the value that the generated file has for a key: the default, or the example of
+// shown returns the value that the generated file has for a key: the default, or the example of
 // a key whose default can't be written.
 func (k *Key) shown() string {
 	switch {

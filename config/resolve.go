@@ -115,7 +115,7 @@ func (c candidate) warning() Problem {
 	}
 }
 
-// AutoPids is the "auto" of pids_max. A thread counts as a process here, and build tools
+// AutoPids returns the "auto" of pids_max. A thread counts as a process here, and build tools
 // start threads by the number of CPUs, so the 256 of the forerunner is only the floor.
 func AutoPids(cpus int) int { return min(max(256, 128*cpus), maxPids) }
 

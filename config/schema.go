@@ -296,7 +296,7 @@ var laterTables = map[string]string{
 // stands in [tools.NAME] only. The keys are shared: do not change them.
 func Keys() []*Key { return append(slices.Clone(keys), matchKey) }
 
-// Variable is the environment variable of the key, "" for one that has none.
+// Variable returns the environment variable of the key, "" for one that has none.
 func (k *Key) Variable() string {
 	if k == matchKey {
 		return ""

@@ -163,7 +163,7 @@ func init() {
 	}
 }
 
-// textUnless is the text, and "" for the word that stands for nothing.
+// textUnless returns the text, and "" for the word that stands for nothing.
 func textUnless(text, word string) string {
 	if text == word {
 		return ""

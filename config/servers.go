@@ -178,7 +178,7 @@ func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
 	return out, probs.err()
 }
 
-// tableOfServer is the table of a key as it was written.
+// tableOfServer returns the table of a key as it was written.
 func tableOfServer(name string) string {
 	if strings.HasPrefix(name, a2aTable+".") {
 		return a2aTable

@@ -208,7 +208,7 @@ func executable(file string) string {
 	return ""
 }
 
-// baseName is the last element of a path of either system, without the suffix by which
+// baseName returns the last element of a path of either system, without the suffix by which
 // Windows knows a program.
 func baseName(path string) string {
 	path = strings.TrimRight(path, `/\`)

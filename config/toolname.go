@@ -17,7 +17,7 @@ func CanonicalTool(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// foldTool is the name under which configuration of a tool is found: a table, a variable
+// foldTool returns the name under which configuration of a tool is found: a table, a variable
 // and --tool must not differ by the case of a letter or by _ for -.
 func foldTool(name string) string {
 	return strings.ReplaceAll(strings.ToLower(CanonicalTool(name)), "_", "-")

@@ -363,7 +363,7 @@ func clip(s string) string { return limit.Short(s, maxShown) }
 
 func quote(s string) string { return strconv.Quote(clip(s)) }
 
-// zero is the value of a key without a default.
+// zero returns the value of a key without a default.
 func (k *Key) zero() any {
 	switch k.Type {
 	case TypeSize, TypeAutoSize:

@@ -38,7 +38,7 @@ func (k *Key) parseRatio(w written) (any, error) {
 	return v, nil
 }
 
-// keyName is the key that names the variable with the credential for the URL of this one.
+// keyName returns the key that names the variable with the credential for the URL of this one.
 func (k *Key) keyName() string {
 	switch {
 	case k.Table == agentsTable:

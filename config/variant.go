@@ -173,7 +173,7 @@ func variantOf(argv []string) string {
 	return joinWords(g.freeWords(args)...)
 }
 
-// freeWords are the targets among the arguments.
+// freeWords returns the targets among the arguments.
 func (g generic) freeWords(args []string) []string {
 	var found []string
 	for i := 0; i < len(args) && len(found) < g.targets; i++ {
@@ -223,7 +223,7 @@ func codeIn(args []string, options string) (string, bool) {
 	return "", false
 }
 
-// scriptName is the first of args, when it is a name; options before it may have values that nobody
+// scriptName returns the first of args, when it is a name; options before it may have values that nobody
 // knows, so nothing behind one counts.
 func scriptName(args []string) string {
 	if len(args) == 0 || !plainWord(args[0]) {

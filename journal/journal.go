@@ -171,7 +171,7 @@ func sizeOf(e Event) int {
 	return int(unsafe.Sizeof(Record{})) + int(v.Type().Size()) + behind(v)
 }
 
-// behind is what a plain value refers to, in bytes.
+// behind returns what a plain value refers to, in bytes.
 func behind(v reflect.Value) (n int) {
 	switch v.Kind() {
 	case reflect.String:

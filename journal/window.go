@@ -229,7 +229,7 @@ func (WindowSummaryUnused) Kind() string { return "window.summary_unused" }
 func (WindowSummary) Kind() string       { return "window.summary" }
 func (WindowStore) Kind() string         { return "window.store" }
 
-// Why is the reason with what showed the boundary, for people: "topic: prompt".
+// Why returns the reason with what showed the boundary, for people: "topic: prompt".
 func (e WindowCompacted) Why() string {
 	if e.Boundary == "" {
 		return e.Reason

@@ -28,7 +28,7 @@ func Cut(text string, maxBytes int, marker func(cut int) string) string {
 	return text[:head] + note + text[tail:]
 }
 
-// Clip is the beginning of text, at most maxBytes of it, as valid UTF-8: no rune is split, and bytes that are none
+// Clip returns the beginning of text, at most maxBytes of it, as valid UTF-8: no rune is split, and bytes that are none
 // are "\uFFFD".
 func Clip(text string, maxBytes int) string {
 	if len(text) > maxBytes {
@@ -52,7 +52,7 @@ func Short(text string, maxBytes int) string {
 	return Clip(text, maxBytes-len(Ellipsis)) + Ellipsis
 }
 
-// ClipRunes is the beginning of text, at most maxRunes characters of it.
+// ClipRunes returns the beginning of text, at most maxRunes characters of it.
 func ClipRunes(text string, maxRunes int) string {
 	n := 0
 	for at := range text {
@@ -72,7 +72,7 @@ func ShortRunes(text string, maxRunes int) string {
 	return ClipRunes(text, maxRunes-1) + Ellipsis
 }
 
-// Boundary is the largest offset of at most i at which text can be cut: not inside a rune. Of bytes that are no UTF-8
+// Boundary returns the largest offset of at most i at which text can be cut: not inside a rune. Of bytes that are no UTF-8
 // it goes back over at most four.
 func Boundary[T ~string | ~[]byte](text T, i int) int {
 	for back := 0; back < utf8.UTFMax && i > 0 && i < len(text) && !utf8.RuneStart(text[i]); back++ {
@@ -84,7 +84,7 @@ func Boundary[T ~string | ~[]byte](text T, i int) int {
 // slack is the part of a kept piece that may be given up to end it at a line: 1/slack.
 const slack = 8
 
-// runeAfter is the smallest offset of at least i that is not inside a rune.
+// runeAfter returns the smallest offset of at least i that is not inside a rune.
 func runeAfter(text string, i int) int {
 	for on := 0; on < utf8.UTFMax && i < len(text) && !utf8.RuneStart(text[i]); on++ {
 		i++

@@ -170,7 +170,7 @@ func (b *entryBody) record(namespace string, shared *entryShared) (Record, error
 	return r, nil
 }
 
-// identity is the same for two records that are one passage: a keyed digest of kind, origin, scope and text.
+// identity returns the same for two records that are one passage: a keyed digest of kind, origin, scope and text.
 func (s *Store) identity(r *Record) archive.Key {
 	return s.digest(string(r.Kind), string(r.Origin), r.Scope, r.Text)
 }

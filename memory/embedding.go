@@ -100,7 +100,7 @@ func (s *Store) noteService(what string, err error) {
 	s.o.Log.Warn("the memory is searched by words only", "for", what, "error", limit.Short(err.Error(), 300))
 }
 
-// meaningOf is the vector of a question. Why is not empty when the search has to do without: it says so in one line.
+// meaningOf returns the vector of a question. Why is not empty when the search has to do without: it says so in one line.
 func (s *Store) meaningOf(ctx context.Context, names []string, text string) (m *meaning, why string) {
 	if s.o.Embed == nil || text == "" || !slices.ContainsFunc(names, func(name string) bool { return s.vectorsOf(name).Size() > 0 }) {
 		return nil, ""

@@ -90,5 +90,5 @@ func fastBody(text []byte, b *entryBody) bool {
 	}
 }
 
-// view is a string that lies in b.
+// view returns a string that lies in b.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -108,7 +108,7 @@ func (s *Store) expired(r *Record) bool {
 	return r.Kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(r.Recorded) > s.o.MaxAge
 }
 
-// chosen are the namespaces that a search or a filter is about.
+// chosen returns the namespaces that a search or a filter is about.
 func (s *Store) chosen(names []string) ([]string, error) {
 	if len(names) > 0 {
 		return names, nil
@@ -116,13 +116,13 @@ func (s *Store) chosen(names []string) ([]string, error) {
 	return s.Namespaces()
 }
 
-// Namespaces are those that something was ever added to, sorted.
+// Namespaces returns those that something was ever added to, sorted.
 func (s *Store) Namespaces() ([]string, error) {
 	all, err := s.archive.Namespaces()
 	return slices.DeleteFunc(all, func(name string) bool { return checkNamespace(name) != nil }), err
 }
 
-// matching are the records that a filter means, the oldest first.
+// matching returns the records that a filter means, the oldest first.
 func (s *Store) matching(ctx context.Context, f *Filter) ([]Record, error) {
 	names, err := s.chosen(f.Namespaces)
 	if err != nil {

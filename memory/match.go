@@ -165,7 +165,7 @@ func escapeHTML(inner []byte) []byte {
 	return []byte(strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(string(inner)))
 }
 
-// asciiJSON is the inside of a JSON string with escapes for all that is not ASCII, as Python writes it.
+// asciiJSON returns the inside of a JSON string with escapes for all that is not ASCII, as Python writes it.
 func asciiJSON(text string) []byte {
 	quoted := rawjson.Quote(nil, text)
 	var out []byte

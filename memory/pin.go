@@ -13,7 +13,7 @@ import (
 
 func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// Pins are the pins of a namespace, the oldest first.
+// Pins returns the pins of a namespace, the oldest first.
 func (s *Store) Pins(ctx context.Context, namespace string) ([]Record, error) {
 	return s.matching(ctx, &Filter{Namespaces: []string{namespace}, Kinds: []Kind{KindPin}, AllScopes: true})
 }

@@ -41,7 +41,7 @@ func (o Origin) trust() int {
 	return 0
 }
 
-// Lowest is the least trusted of some origins, and OriginTool when there is none.
+// Lowest returns the least trusted of some origins, and OriginTool when there is none.
 func Lowest(origins ...Origin) Origin {
 	if len(origins) == 0 {
 		return OriginTool

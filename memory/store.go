@@ -99,7 +99,7 @@ func (s *Store) Close() error {
 	return s.archive.Close()
 }
 
-// isOpen is an error when the store was closed.
+// isOpen returns an error when the store was closed.
 func (s *Store) isOpen() error {
 	if s.closed {
 		return ErrClosed

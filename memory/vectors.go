@@ -16,7 +16,7 @@ import (
 // vectorsFile is the name of the file of vectors, beside the segments of its namespace.
 const vectorsFile = "vectors"
 
-// vectorsOf is the file of vectors of a namespace.
+// vectorsOf returns the file of vectors of a namespace.
 func (s *Store) vectorsOf(namespace string) embed.File {
 	return embed.File{Root: s.archive.Root(), Name: path.Join(archive.FolderName(namespace), vectorsFile)}
 }
@@ -37,7 +37,7 @@ type meaning struct {
 	model  string
 }
 
-// nearest are the records of a shelf that mean most nearly what a question does, with what stands around them, the nearest first. The caller
+// nearest returns the records of a shelf that mean most nearly what a question does, with what stands around them, the nearest first. The caller
 // holds h.mu. It takes four bytes a record, twice.
 func (h *shelf) nearest(ctx context.Context, s *Store, m *meaning, q *Query, keeps func(int) bool, limit int) ([]place, error) {
 	scores := make([]float32, len(h.slots))

@@ -180,7 +180,7 @@ func yearOf(word string) int {
 	return 0
 }
 
-// number is a word of at most four digits as a number, 0 for any other.
+// number returns a word of at most four digits as a number, 0 for any other.
 func number(word string) (n int) {
 	if len(word) > 4 {
 		return 0

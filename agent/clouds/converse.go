@@ -196,7 +196,7 @@ type conversation struct {
 	open int // the block that is being received, plus one; a block of text has no event at its start
 }
 
-// events are those that one event of Converse stands for.
+// events returns those that one event of Converse stands for.
 func (c *conversation) events(name string, payload []byte) ([]map[string]any, error) {
 	var e converseEvent
 	if err := json.Unmarshal(payload, &e); err != nil {

@@ -60,7 +60,7 @@ type AgentOptions struct {
 // builtinAgent is the agent that needs no configuration.
 const builtinAgent = mcp.ArgoCDName
 
-// byName are the agents by name: the configured ones, and the built-in one unless its name is taken.
+// byName returns the agents by name: the configured ones, and the built-in one unless its name is taken.
 func byName(app *core.Core) (map[string]config.Agent, error) {
 	configured, err := app.Config.Agents()
 	if err != nil {
@@ -83,7 +83,7 @@ func byName(app *core.Core) (map[string]config.Agent, error) {
 // generalAgent is the name of the agent that answers where neither an agent nor Argo CD is configured: a model and no tools.
 const generalAgent = "assistant"
 
-// configuredAgent is the agent that a question goes to: [find], but where nothing at all is configured it is one without tools, for a first
+// configuredAgent returns the agent that a question goes to: [find], but where nothing at all is configured it is one without tools, for a first
 // question with any key.
 func configuredAgent(app *core.Core, o AgentOptions) (config.Agent, error) {
 	if o.Name != "" && o.Name != generalAgent || o.namesArgoCD() {
@@ -100,7 +100,7 @@ func configuredAgent(app *core.Core, o AgentOptions) (config.Agent, error) {
 	return c, err
 }
 
-// find is the agent of a name.
+// find returns the agent of a name.
 func find(app *core.Core, name string) (config.Agent, error) {
 	all, err := byName(app)
 	if err != nil {
@@ -160,7 +160,7 @@ type gateways struct {
 	agent string // whose they are, for the memory
 }
 
-// open is the gateway of one name in `servers`.
+// open returns the gateway of one name in `servers`.
 func (g *gateways) open(ctx context.Context, app *core.Core, name string) (*gateway.Server, error) {
 	if s := g.made[name]; s != nil {
 		return s, nil

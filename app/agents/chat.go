@@ -256,7 +256,7 @@ func (c *Chat) Questions() []string {
 	return out
 }
 
-// Markdown is the conversation so far, for a file.
+// Markdown returns the conversation so far, for a file.
 func (c *Chat) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s, %s.\n", printable.Text(c.Agent), printable.Text(c.Model), time.Now().Format("2 January 2006, 15:04"))

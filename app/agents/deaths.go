@@ -212,7 +212,7 @@ func (d *deaths) Until() time.Time {
 // Halved says that the window is.
 func (d *deaths) Halved() bool { return time.Now().Before(d.Until()) }
 
-// ratio is the part of the window that counts.
+// ratio returns the part of the window that counts.
 func (d *deaths) ratio() float64 {
 	if d.Halved() {
 		return breaker.Half

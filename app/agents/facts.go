@@ -83,7 +83,7 @@ func (f *Facts) Close() error {
 	return f.memory.Close()
 }
 
-// factsModel is the model of [memory] facts_model and its key. The addresses that other programs' variables name do not count, nor do their keys.
+// factsModel returns the model of [memory] facts_model and its key. The addresses that other programs' variables name do not count, nor do their keys.
 func factsModel(app *core.Core, s config.Settings) (choice modelChoice, key string, err error) {
 	m := s.Memory
 	if m.FactsModel == "" {

@@ -100,7 +100,7 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 // maxLearnFailures is after how many failed requests a person gets the word again.
 const maxLearnFailures = 3
 
-// learnModel is the model that is asked: that of the command line or, when it names none and the settings do, theirs with its own key, or the one whose key is in the environment.
+// learnModel returns the model that is asked: that of the command line or, when it names none and the settings do, theirs with its own key, or the one whose key is in the environment.
 func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnOptions) (choice modelChoice, open func() (agent.Model, func() error, error), err error) {
 	c := config.Agent{Name: "facts"}
 	if o.Model == "" && o.BaseURL == "" && s.Memory.FactsModel != "" {

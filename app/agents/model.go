@@ -46,7 +46,7 @@ type modelChoice struct {
 // isStandin says that it is no real model: one started here, or one that the demo has.
 func (m modelChoice) isStandin() bool { return m.standin || m.name == standin.Model }
 
-// String is the choice as --model takes it.
+// String returns the choice as --model takes it.
 func (m modelChoice) String() string {
 	if m.isStandin() {
 		return "the stand-in (no real model)"
@@ -57,7 +57,7 @@ func (m modelChoice) String() string {
 	return m.provider + "/" + m.name
 }
 
-// upstream is the service as package models names it.
+// upstream returns the service as package models names it.
 func (m modelChoice) upstream() string {
 	if m.url == "" {
 		return m.provider
@@ -154,7 +154,7 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 	return m, nil
 }
 
-// configuredProvider is the provider of what is configured, "" when nothing tells.
+// configuredProvider returns the provider of what is configured, "" when nothing tells.
 func configuredProvider(m modelChoice, maker func(string) string) string {
 	if p := models.Provider(m.provider); p != "" || m.url != "" {
 		return p
@@ -162,7 +162,7 @@ func configuredProvider(m modelChoice, maker func(string) string) string {
 	return maker(m.name)
 }
 
-// makerBy is the provider of a model's bare name: the cloud that LLM_PROVIDER names, for clouds have models of all makers, else its maker.
+// makerBy returns the provider of a model's bare name: the cloud that LLM_PROVIDER names, for clouds have models of all makers, else its maker.
 func makerBy(name string, getenv func(string) string) string {
 	if s := serviceOf(getenv("LLM_PROVIDER")); s != nil && s.cloud {
 		return s.name
@@ -170,7 +170,7 @@ func makerBy(name string, getenv func(string) string) string {
 	return makerOf(name)
 }
 
-// makerOf is the provider whose models have such names.
+// makerOf returns the provider whose models have such names.
 func makerOf(name string) string {
 	switch {
 	case name == "":
@@ -234,7 +234,7 @@ func guessProvider(m modelChoice, getenv func(string) string) (provider, why str
 	return "", ""
 }
 
-// ModelOfKey is the model that is asked with the key in the environment, as --model takes it; "" without a key.
+// ModelOfKey returns the model that is asked with the key in the environment, as --model takes it; "" without a key.
 func ModelOfKey(getenv func(string) string) string {
 	for i := range services {
 		s := &services[i]

@@ -35,7 +35,7 @@ func roomOf(app *core.Core, plane *mcp.Plane, ended *deaths) agent.Room {
 // one died of memory: it searches before it lists then.
 const SearchFirstName = "PLIMSOLL_SEARCH_FIRST"
 
-// sampleMemory is the use and the limit of the control group with the smallest limit around this process, and the kills that the kernel
+// sampleMemory returns the use and the limit of the control group with the smallest limit around this process, and the kills that the kernel
 // has counted in it, or on the machine where there is no such group.
 func sampleMemory() (m liveMark) {
 	r, err := headroom.Read(headroom.Source{})

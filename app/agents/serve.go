@@ -154,7 +154,7 @@ func (d *Daemon) Takes(path string) bool {
 	return below == "/a2a" || strings.HasPrefix(below, "/a2a/") || d.alone(below) != nil
 }
 
-// alone is the agent at the root, where clients look for the card of a host's only agent.
+// alone returns the agent at the root, where clients look for the card of a host's only agent.
 func (d *Daemon) alone(path string) *servedAgent {
 	if len(d.agents) == 1 && (path == "/.well-known/agent-card.json" || path == "/.well-known/agent.json") {
 		return d.agents[0]
@@ -266,7 +266,7 @@ func OpenDaemon(ctx context.Context, app *core.Core, s config.Settings, j *journ
 	return d, nil
 }
 
-// servable are the agents of these names; of none all of [agents] that are to be served, or
+// servable returns the agents of these names; of none all of [agents] that are to be served, or
 // the built-in one.
 func servable(app *core.Core, names []string) ([]config.Agent, error) {
 	var out []config.Agent
@@ -300,7 +300,7 @@ func servable(app *core.Core, names []string) ([]config.Agent, error) {
 	return out, nil
 }
 
-// SecretVariables are the names of variables with Plimsoll's own credentials and those of
+// SecretVariables returns the names of variables with Plimsoll's own credentials and those of
 // agents, which are no tool's business unless its own table gives it one.
 func SecretVariables(s config.Settings, agents []config.Agent) []string {
 	names := []string{

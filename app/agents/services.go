@@ -42,7 +42,7 @@ var services = []service{
 	{name: "lmstudio", url: "http://127.0.0.1:1234/v1", local: true},
 }
 
-// serviceOf is the service of a name, which may be another one that package models knows ("google").
+// serviceOf returns the service of a name, which may be another one that package models knows ("google").
 func serviceOf(name string) *service {
 	folded := models.Provider(name)
 	for i := range services {
@@ -53,7 +53,7 @@ func serviceOf(name string) *service {
 	return nil
 }
 
-// serviceNames are all of them, for people.
+// serviceNames returns all of them, for people.
 func serviceNames() string {
 	names := make([]string, len(services))
 	for i, s := range services {
@@ -62,7 +62,7 @@ func serviceNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Services are the beginnings of what --model takes.
+// Services returns the beginnings of what --model takes.
 func Services() []string {
 	names := make([]string, len(services))
 	for i, s := range services {
@@ -71,7 +71,7 @@ func Services() []string {
 	return names
 }
 
-// otherKeys are the keys of other services that are set beside the one by which the model was chosen.
+// otherKeys returns the keys of other services that are set beside the one by which the model was chosen.
 func otherKeys(m modelChoice, getenv func(string) string) (names []string) {
 	if !slices.Contains(keyVariables(), m.why) {
 		return nil
@@ -84,7 +84,7 @@ func otherKeys(m modelChoice, getenv func(string) string) (names []string) {
 	return names
 }
 
-// keyVariables are the variables that may hold a key of any service.
+// keyVariables returns the variables that may hold a key of any service.
 func keyVariables() (names []string) {
 	for _, s := range services {
 		names = append(names, s.keys...)
@@ -92,7 +92,7 @@ func keyVariables() (names []string) {
 	return names
 }
 
-// keyLines are those variables in lines of four, for people.
+// keyLines returns those variables in lines of four, for people.
 func keyLines() string {
 	var lines []string
 	for few := range slices.Chunk(keyVariables(), 4) {
@@ -101,7 +101,7 @@ func keyLines() string {
 	return strings.Join(lines, ",\n  ")
 }
 
-// key is the variable that holds the service's key, the first one that may when none is set; "" where it needs none.
+// key returns the variable that holds the service's key, the first one that may when none is set; "" where it needs none.
 func (s *service) key(getenv func(string) string) string {
 	for _, name := range s.keys {
 		if strings.TrimSpace(getenv(name)) != "" {
@@ -141,7 +141,7 @@ func (s *service) address(u config.UpstreamSettings, getenv func(string) string)
 	return s.url
 }
 
-// firstSet is the first of the variables that is set.
+// firstSet returns the first of the variables that is set.
 func firstSet(getenv func(string) string, names []string) string {
 	for _, name := range names {
 		if set := strings.TrimSpace(getenv(name)); set != "" {

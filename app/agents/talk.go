@@ -99,7 +99,7 @@ func (t *talking) open(life context.Context, end context.CancelCauseFunc, app *c
 	return 0, err
 }
 
-// interruptedBy is the signal that has cancelled a context of [core.Interruptible], 0 for none.
+// interruptedBy returns the signal that has cancelled a context of [core.Interruptible], 0 for none.
 func interruptedBy(ctx context.Context) int {
 	if e, ok := errors.AsType[*core.Interrupted](context.Cause(ctx)); ok {
 		return e.Signal
@@ -139,7 +139,7 @@ func (t *talking) goodbye() {
 	}
 }
 
-// quoteWord is a word for a shell.
+// quoteWord returns a word for a shell.
 func quoteWord(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool {
 		return !(r == '-' || r == '_' || r == '.' || r == '/' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
@@ -246,7 +246,7 @@ func (t *talking) interrupted(by int) (status int) {
 	return 128 + by
 }
 
-// status is one line about what the last answer took, and the chat so far.
+// status returns one line about what the last answer took, and the chat so far.
 func (t *talking) status(steps, calls int) string {
 	parts := []string{}
 	if steps > 0 {

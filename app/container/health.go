@@ -55,7 +55,7 @@ func Health(ctx context.Context, c *core.Core, o HealthOptions) error {
 	return nil
 }
 
-// where is the address of a URL, or of the daemon of the configuration, and whether it speaks TLS.
+// where returns the address of a URL, or of the daemon of the configuration, and whether it speaks TLS.
 func where(c *core.Core, from string) (addr string, secure bool, err error) {
 	if from == "" {
 		settings, err := c.Config.For("")

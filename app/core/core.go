@@ -63,7 +63,7 @@ func (c *Core) Warn(text string) {
 	}
 }
 
-// Telling is the same with somebody else to hear its warnings.
+// Telling returns the same with somebody else to hear its warnings.
 func (c *Core) Telling(warn func(text string)) *Core {
 	own := *c
 	own.warn = warn
@@ -79,7 +79,7 @@ func (c *Core) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, erro
 	return admission.Open(admission.Options{Dir: dir, Shared: c.SharedLedger(), Current: guard.Current, Reap: guard.Reap, Warn: warn})
 }
 
-// SharedLedger is the directory through which users see each other's claims, "" for none. A
+// SharedLedger returns the directory through which users see each other's claims, "" for none. A
 // project file may not set it.
 func (c *Core) SharedLedger() string {
 	settings, err := c.Config.For("")

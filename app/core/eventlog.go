@@ -76,7 +76,7 @@ func (l *EventLog) write(w io.Writer) {
 	}
 }
 
-// eventLine is a record in JSON.
+// eventLine returns a record in JSON.
 func eventLine(values *secrets.Values, r journal.Record) []byte {
 	r.Event = secrets.Masked(values, r.Event)
 	line, err := json.Marshal(r)

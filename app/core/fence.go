@@ -24,7 +24,7 @@ func (c *Core) Fence() fence.Finding {
 	return fence.Find(ledgers)
 }
 
-// withoutVariables is an environment in which nobody has said where anything is.
+// withoutVariables returns an environment in which nobody has said where anything is.
 func withoutVariables(name string) string {
 	if name == "TMPDIR" { // an empty one is looked up once more
 		return "/tmp"

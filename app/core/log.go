@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/secrets"
 )
 
-// Log is a logger whose warnings and errors the user is told; the rest is dropped.
+// Log returns a logger whose warnings and errors the user is told; the rest is dropped.
 func (c *Core) Log() *slog.Logger { return slog.New(warner{tell: c.Warn}) }
 
 // warner is a slog.Handler that makes one sentence of a record.

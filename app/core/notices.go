@@ -29,7 +29,7 @@ func OpenNotices(way config.NoticeWay, check bool, warn func(string)) (*notify.S
 	return notify.NewSender(w, notify.SenderOptions{Environ: os.Environ(), Fail: func(err error) { warn(err.Error()) }}), nil
 }
 
-// terminal is where this process shows something to a person; nil for nowhere.
+// terminal returns where this process shows something to a person; nil for nowhere.
 func terminal() io.Writer {
 	for _, f := range []*os.File{os.Stderr, os.Stdout} {
 		if term.IsTerminal(int(f.Fd())) {
@@ -60,7 +60,7 @@ func NotifyOf(s config.Settings, h *runs.Header, warn func(string)) *OwnNotices 
 	return &OwnNotices{notify.NewOwn(sender, *h)}
 }
 
-// Observers are what the journal is to have.
+// Observers returns what the journal is to have.
 func (n *OwnNotices) Observers() []journal.Observer {
 	if n == nil {
 		return nil

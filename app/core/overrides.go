@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// Overrides are the windows that the user has set.
+// Overrides returns the windows that the user has set.
 func Overrides(w config.WindowSettings) models.Overrides {
 	o := models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
 	for _, m := range w.Models {

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// RunStore is where what happens in runs is kept. ok is false when the user wants none kept, or there is no place for it, which
+// RunStore returns where what happens in runs is kept. ok is false when the user wants none kept, or there is no place for it, which
 // the user is told.
 func (c *Core) RunStore(s config.Settings) (o runs.Options, ok bool) {
 	if !s.Watch.Runs {
@@ -48,7 +48,7 @@ func (c *Core) KeepRun(s config.Settings, kind string, start journal.Report) *Ru
 	return r
 }
 
-// Observers are what the journal is to have.
+// Observers returns what the journal is to have.
 func (r *RunRecord) Observers() []journal.Observer {
 	if r == nil {
 		return nil
@@ -75,7 +75,7 @@ func (r *RunRecord) End(err error) {
 	r.notices.Close()
 }
 
-// InsideRun is the ID of the run that this process is in by its own word, the environment, "" for none. It is for records and notices: who decides what
+// InsideRun returns the ID of the run that this process is in by its own word, the environment, "" for none. It is for records and notices: who decides what
 // an agent may do asks [Core.Fence].
 func InsideRun() string {
 	if id := os.Getenv(sandbox.CookieName); admission.ValidID(id) {

@@ -34,7 +34,7 @@ func WatchContainer(inner string, j *journal.Journal, warn func(text string)) *t
 	return w
 }
 
-// LastWords are what a termination message says of a program that ended with an error; "" for none.
+// LastWords returns what a termination message says of a program that ended with an error; "" for none.
 func LastWords(err error) string {
 	if err == nil {
 		return ""

@@ -15,7 +15,7 @@ func (e *NotCoordinatedError) Error() string {
 }
 func (e *NotCoordinatedError) Unwrap() error { return e.Err }
 
-// MayBeUncoordinated is nil when a run may start although err keeps it from the ledger.
+// MayBeUncoordinated returns nil when a run may start although err keeps it from the ledger.
 func MayBeUncoordinated(enforcement config.Enforcement, err error) error {
 	off, ok := errors.AsType[*admission.UnavailableError](err)
 	if enforcement != "required" && ok && off.Unwritable() {

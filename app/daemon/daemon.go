@@ -46,7 +46,7 @@ type Options struct {
 	Ledger watch.Ledger
 }
 
-// Run is the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
+// Run runs the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
 // health, until ctx ends or a signal asks for the end (SIGINT, SIGTERM; a second one ends at once).
 func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	settings, err := app.Config.For("")
@@ -201,7 +201,7 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	})
 }
 
-// memoryNow is what a scrape shows of the memory.
+// memoryNow returns what a scrape shows of the memory.
 func memoryNow(kept *remember.Plane, learner *agents.Facts) metrics.Memory {
 	s := kept.Stats()
 	m := metrics.Memory{

@@ -35,7 +35,7 @@ type talk struct {
 	pieces  int    // artifact events
 }
 
-// answer is the text of all artifacts.
+// answer returns the text of all artifacts.
 func (t *talk) answer() string {
 	var b strings.Builder
 	for _, id := range t.order {

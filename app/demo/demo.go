@@ -138,7 +138,7 @@ func (*endedBySignal) Error() string {
 	return "interrupted: everything that was started has been ended"
 }
 
-// SignalOf is the signal that ended a command, 0 when none did.
+// SignalOf returns the signal that ended a command, 0 when none did.
 func SignalOf(err error) int {
 	if e, ok := errors.AsType[*endedBySignal](err); ok {
 		if by, ok := errors.AsType[*core.Interrupted](e.cause); ok {

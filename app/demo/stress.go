@@ -192,7 +192,7 @@ func (s *stressed) call(ctx context.Context, tool string, args map[string]any) (
 	return a, nil
 }
 
-// memory is the anonymous memory of the server, in bytes.
+// memory returns the anonymous memory of the server, in bytes.
 func (s *stressed) memory() (int64, error) {
 	pid := s.pid.Load()
 	file := fmt.Sprintf("/proc/%d/status", pid)

@@ -42,7 +42,7 @@ func certificate(s config.ServeSettings, warn func(text string)) (*tls.Config, e
 	return &tls.Config{GetCertificate: c.current, MinVersion: tls.VersionTLS12}, nil
 }
 
-// current is the certificate of a handshake. Where the new files cannot be used the old one stays: half of a pair may have been replaced.
+// current returns the certificate of a handshake. Where the new files cannot be used the old one stays: half of a pair may have been replaced.
 func (c *certificateFiles) current(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -48,7 +48,7 @@ func Guarded(door *proxy.Proxy, rest http.Handler, parts ...Part) http.Handler {
 	})
 }
 
-// Handler is a daemon's: health for whoever asks, metrics and parts behind the checks of door, all
+// Handler returns a daemon's: health for whoever asks, metrics and parts behind the checks of door, all
 // else for rest, which has its own. Readiness is told once ready is closed.
 func Handler(door *proxy.Proxy, ready <-chan struct{}, metrics http.Handler, rest http.Handler, parts ...Part) http.Handler {
 	mux := http.NewServeMux()
@@ -90,7 +90,7 @@ func underToken(path, name string) bool {
 	return ok && len(token) > 1 && token[0] == '/' && !strings.Contains(token[1:], "/")
 }
 
-// Below is the path without the token in front of it, where that is there.
+// Below returns the path without the token in front of it, where that is there.
 func Below(path, token string) string {
 	if token != "" {
 		if first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); subtle.ConstantTimeCompare([]byte(first), []byte(token)) == 1 {

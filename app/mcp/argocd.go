@@ -50,7 +50,7 @@ const argocdCollectAt = 50
 // argocdMemory is the soft limit of the Argo CD server's Go memory: without it 40 MiB were seen beside work of others.
 const argocdMemory = 24 * limit.MiB
 
-// ServeArgoCD is the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
+// ServeArgoCD runs the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
 // asks for the end.
 func ServeArgoCD(ctx context.Context, app *core.Core, o ArgoCDOptions) error {
 	footprint.CollectAt(argocdCollectAt)
@@ -66,7 +66,7 @@ func ServeArgoCD(ctx context.Context, app *core.Core, o ArgoCDOptions) error {
 	})
 }
 
-// argocdServer is the server as the configuration has servers.
+// argocdServer returns the server as the configuration has servers.
 func (p *Plane) argocdServer() config.MCPServer {
 	return config.MCPServer{Name: ArgoCDName, MCP: p.Settings.MCP, Merge: true}
 }
@@ -120,7 +120,7 @@ func tokenPolicy(text string) (toolset.TokenPolicy, error) {
 	return 0, fmt.Errorf("argocd_tokens is %q; write off, allow or require", text)
 }
 
-// ArgoCDClients are the ways to the instances that the options and the configuration name.
+// ArgoCDClients returns the ways to the instances that the options and the configuration name.
 func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOptions) ([]*argocd.Client, error) {
 	given := 0
 	for _, is := range []bool{o.Server != "", o.Context != "", o.Instance != "", o.Simulator != nil} {
@@ -175,7 +175,7 @@ func KnowsArgoCD(app *core.Core) bool {
 	return !errors.Is(err, argocd.ErrNoServer)
 }
 
-// argocdDiscovered is the way to the server that the ARGOCD_ variables and the argocd command's
+// argocdDiscovered returns the way to the server that the ARGOCD_ variables and the argocd command's
 // configuration name. What is not safe about it is among Discover's warnings.
 func argocdDiscovered(app *core.Core, p *Plane, o ArgoCDOptions) (*argocd.Client, error) {
 	home, _ := os.UserHomeDir()
@@ -221,7 +221,7 @@ func (p *Plane) connect(options argocd.Options) (*argocd.Client, error) {
 	return c, nil
 }
 
-// argocdOptions are the client's options for an instance of the configuration.
+// argocdOptions returns the client's options for an instance of the configuration.
 func argocdOptions(app *core.Core, in config.ArgoCDInstance) (argocd.Options, error) {
 	o := argocd.Options{}
 	if in.Context != "" {

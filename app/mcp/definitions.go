@@ -17,7 +17,7 @@ func (p *Plane) definitions(most int) gateway.Definitions {
 	return gateway.Definitions{Max: most, Count: tokens.O200K().Count, Index: newToolIndex, Used: p.eachUse}
 }
 
-// assumedWindow is the window that the proxy goes by for a model that it does not know: a gateway is not told which model its client asks.
+// assumedWindow returns the window that the proxy goes by for a model that it does not know: a gateway is not told which model its client asks.
 func assumedWindow(w config.WindowSettings) models.Window {
 	return models.NewResolver(models.Options{Overrides: core.Overrides(w)}).Window("", "", nil)
 }

@@ -58,7 +58,7 @@ type MCPOptions struct {
 	Quiet bool
 }
 
-// Serve is the gateway in front of one MCP server, until the client closes its end, ctx ends
+// Serve runs the gateway in front of one MCP server, until the client closes its end, ctx ends
 // or a signal asks for the end.
 func Serve(ctx context.Context, app *core.Core, o MCPOptions) (err error) {
 	server, err := mcpServer(app, o)
@@ -117,7 +117,7 @@ func withPlane(ctx context.Context, app *core.Core, o MCPOptions, open func(cont
 	return err
 }
 
-// Started is the MCP server that a command line starts, with the settings of all servers. The line is split into words as a shell does
+// Started returns the MCP server that a command line starts, with the settings of all servers. The line is split into words as a shell does
 // it, and no shell runs it.
 func Started(app *core.Core, line string) (config.MCPServer, error) {
 	words, err := shellwords.Split(line)
@@ -141,7 +141,7 @@ type ClientServer struct {
 	Header http.Header
 }
 
-// OfClient are the servers of a client's configuration file, with the settings of all servers. One that is not usable is told of and left
+// OfClient returns the servers of a client's configuration file, with the settings of all servers. One that is not usable is told of and left
 // out; a file without a usable one is an error.
 func OfClient(app *core.Core, path string) ([]ClientServer, error) {
 	found, err := wrap.ReadFile(path)
@@ -180,7 +180,7 @@ func OfClient(app *core.Core, path string) ([]ClientServer, error) {
 	return out, nil
 }
 
-// mcpServer is the server that the options name, with what is in force for it.
+// mcpServer returns the server that the options name, with what is in force for it.
 func mcpServer(app *core.Core, o MCPOptions) (config.MCPServer, error) {
 	if o.URLEnv != "" {
 		if o.URL != "" {

@@ -32,7 +32,7 @@ type MemoryOptions struct {
 	MCPOptions
 }
 
-// ServeMemory is the MCP server of the memory, until the client closes its end, ctx ends or a signal asks for the end.
+// ServeMemory runs the MCP server of the memory, until the client closes its end, ctx ends or a signal asks for the end.
 func ServeMemory(ctx context.Context, app *core.Core, o MemoryOptions) error {
 	o.Name = MemoryName
 	return withPlane(ctx, app, o.MCPOptions, func(ctx context.Context, plane *Plane) (config.MCPServer, *gateway.Server, error) {
@@ -41,7 +41,7 @@ func ServeMemory(ctx context.Context, app *core.Core, o MemoryOptions) error {
 	})
 }
 
-// memoryServer is the server as the configuration has servers.
+// memoryServer returns the server as the configuration has servers.
 func (p *Plane) memoryServer() config.MCPServer {
 	return config.MCPServer{Name: MemoryName, MCP: p.Settings.MCP, Merge: true}
 }
@@ -72,7 +72,7 @@ func (p *Plane) Memory(ctx context.Context, o MemoryOptions) (*gateway.Server, e
 	return g, nil
 }
 
-// MemoryTools are the tools as an MCP server has them.
+// MemoryTools returns the tools as an MCP server has them.
 func MemoryTools(set *memtools.Toolset) []builtin.Tool {
 	var all []builtin.Tool
 	for _, t := range set.Tools() {

@@ -257,7 +257,7 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 	return server, nil
 }
 
-// addressOf is the host of an address, with its port unless that is the one of https.
+// addressOf returns the host of an address, with its port unless that is the one of https.
 func addressOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -269,7 +269,7 @@ func addressOf(address string) string {
 	return u.Host
 }
 
-// policyOf is the configuration of a server as the gateway takes it.
+// policyOf returns the configuration of a server as the gateway takes it.
 func policyOf(s config.MCPServer) gateway.Settings {
 	out := gateway.Settings{
 		Limits: limitsOf(s.MCP), Allow: s.MCP.Allow, Deny: s.MCP.Deny, ReadOnly: s.MCP.ReadOnly, MaxSearch: s.MCP.MaxSearch,
@@ -348,7 +348,7 @@ func (p *Plane) principal(r *http.Request) (string, error) {
 	return p.Local(), nil
 }
 
-// Local is the principal of a client that this user has started.
+// Local returns the principal of a client that this user has started.
 func (p *Plane) Local() string { return p.digest("user", fmt.Sprint(os.Getuid())) }
 
 func (p *Plane) digest(kind, value string) string {
@@ -383,7 +383,7 @@ func keyOf(file string) ([]byte, error) {
 	return fresh, atomicfile.Write(file, fresh, 0o600, atomicfile.Durable)
 }
 
-// resourceOf is the URL of a remote server's endpoint, nil for another.
+// resourceOf returns the URL of a remote server's endpoint, nil for another.
 func resourceOf(s config.MCPServer) *url.URL {
 	u, err := url.Parse(s.URL)
 	if s.URL == "" || err != nil {

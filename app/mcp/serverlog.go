@@ -24,7 +24,7 @@ type serverLog struct {
 	size int64
 }
 
-// ServerLog is the log of a server in the state directory, readable by this user alone; nil when there is none. The file is
+// ServerLog returns the log of a server in the state directory, readable by this user alone; nil when there is none. The file is
 // made when the server has something to say.
 func ServerLog(app *core.Core, name string) *serverLog {
 	state, err := app.Dirs.EnsureState()

@@ -54,7 +54,7 @@ func Simulate(ctx context.Context, o SimulatorOptions) (*Simulation, error) {
 	return s, nil
 }
 
-// client is a way to it.
+// client returns a way to it.
 func (s *Simulation) client() (*argocd.Client, error) {
 	return argocd.New(argocd.Options{
 		Name: "simulator", URL: s.URL, Token: func(context.Context) (string, error) { return s.Token, nil },

@@ -19,7 +19,7 @@ const ResultsDir = "results"
 // ServersDir is the directory of the logs of MCP servers, below the state directory.
 const ServersDir = "servers"
 
-// otherStores are the other stores of this user that may hold the words of a record. cache may be "": there are no results then.
+// otherStores returns the other stores of this user that may hold the words of a record. cache may be "": there are no results then.
 func otherStores(state, cache string) []memory.Elsewhere {
 	all := []memory.Elsewhere{
 		windowElsewhere{filepath.Join(state, "window", "conversations")},

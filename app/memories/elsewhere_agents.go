@@ -59,13 +59,13 @@ func (t tasksElsewhere) Forget(_ context.Context, match memory.Match, dry bool) 
 	return places, err
 }
 
-// agentOf is the agent that a folder belongs to.
+// agentOf returns the agent that a folder belongs to.
 func agentOf(dir string) string { return filepath.Base(filepath.Dir(dir)) }
 
 // maxSessionFile bounds what is read of one file of a conversation, in bytes.
 const maxSessionFile = 256 << 20
 
-// filesWith are the names of the files in a folder that hold the words.
+// filesWith returns the names of the files in a folder that hold the words.
 func filesWith(dir string, words *memory.Finder) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -61,7 +61,7 @@ func (m *Memory) Export(ctx context.Context, q Query, format string, to io.Write
 	return n, cmp.Or(err, out.Flush())
 }
 
-// markdownItem is a record as an item of a list, whose words are indented: no line of it begins anything else.
+// markdownItem returns a record as an item of a list, whose words are indented: no line of it begins anything else.
 func markdownItem(r memory.Record) string {
 	lines := strings.Split(strings.TrimSpace(r.Text), "\n")
 	for i := range lines {

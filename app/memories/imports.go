@@ -213,7 +213,7 @@ func (i *importing) lines(text []byte, each func(line []byte) error) error {
 	return lines.Err()
 }
 
-// record is a line of our own export.
+// record reads a line of our own export.
 func (i *importing) record(line []byte) error {
 	var r memory.Record
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -234,7 +234,7 @@ func (i *importing) record(line []byte) error {
 	return nil
 }
 
-// graph is a line of the official memory server: an entity with observations, or a relation.
+// graph reads a line of the official memory server: an entity with observations, or a relation.
 func (i *importing) graph(line []byte) error {
 	var l struct {
 		Type         string   `json:"type"`
@@ -268,7 +268,7 @@ func (i *importing) graph(line []byte) error {
 	return nil
 }
 
-// mem0 is an export of mem0: a list of memories, alone or under results or memories.
+// mem0 reads an export of mem0: a list of memories, alone or under results or memories.
 func (i *importing) mem0(text []byte) error {
 	type item struct {
 		Memory   string `json:"memory"`

@@ -47,7 +47,7 @@ func (m *Memory) readEpisodes(ctx context.Context) (func(id string) bool, error)
 	return func(id string) bool { return stand[id] || seen(id) }, err
 }
 
-// FactStore is the memory as package facts needs it.
+// FactStore returns the memory as package facts needs it.
 func (m *Memory) FactStore() facts.Store { return factStore{m.Store} }
 
 type factStore struct{ store *memory.Store }

@@ -80,7 +80,7 @@ func Open(c *core.Core, o Options) (*Memory, error) {
 	return m, nil
 }
 
-// StoreOptions are those of the store, as configured.
+// StoreOptions returns those of the store, as configured.
 func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 	state, err := c.Dirs.EnsureState()
 	if err != nil {
@@ -107,7 +107,7 @@ func Exists(c *core.Core) bool {
 	return err == nil
 }
 
-// ProfileOf is the user's profile, without the rest of the memory.
+// ProfileOf returns the user's profile, without the rest of the memory.
 func ProfileOf(c *core.Core) (*notes.Profile, error) {
 	state, err := c.Dirs.State()
 	if err != nil {
@@ -133,7 +133,7 @@ func (m *Memory) Origin() memory.Origin {
 // ErrInRun is wrapped by the errors of what is for a person, outside of runs.
 var ErrInRun = errors.New("this is inside a run, where an agent may be the one who asks: do it in a shell of your own, outside of plimsoll run")
 
-// refuseAgent is the error of what an agent may not do, nil outside of runs.
+// refuseAgent returns the error of what an agent may not do, nil outside of runs.
 func (m *Memory) refuseAgent() error {
 	if !m.fence.Inside() {
 		return nil
@@ -141,7 +141,7 @@ func (m *Memory) refuseAgent() error {
 	return fmt.Errorf("%w (%s)", ErrInRun, m.fence.Why)
 }
 
-// ProjectNamespace is the namespace of the project of a directory; "" is the working directory.
+// ProjectNamespace returns the namespace of the project of a directory; "" is the working directory.
 func ProjectNamespace(dir string) string {
 	if dir == "" {
 		dir = "."
@@ -149,7 +149,7 @@ func ProjectNamespace(dir string) string {
 	return "project/" + config.ProjectOf(dir).Key
 }
 
-// Notes are the files of agents in a namespace. What changes there is found by a search at once.
+// Notes returns the files of agents in a namespace. What changes there is found by a search at once.
 func (m *Memory) Notes(ctx context.Context, namespace, client string) (*notes.Dir, error) {
 	return notes.Open(notes.Options{
 		Dir: m.notesPath(namespace),
@@ -187,7 +187,7 @@ type ToolOptions struct {
 	ReadOnly bool
 }
 
-// Tools are the tools for agents.
+// Tools returns the tools for agents.
 func (m *Memory) Tools(ctx context.Context, o ToolOptions) (*memtools.Toolset, error) {
 	if o.Namespace == "" {
 		o.Namespace = ProjectNamespace("")

@@ -88,7 +88,7 @@ func (m *Memory) Search(ctx context.Context, q Query) (memory.Results, error) {
 	return found, err
 }
 
-// filter is the query without its words.
+// filter returns the query without its words.
 func (q Query) filter() (memory.Filter, error) {
 	kinds, err := q.kinds()
 	if err != nil {
@@ -196,7 +196,7 @@ func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
 	return w, nil
 }
 
-// pinRecord is the id of the record of an entry of the profile, which plimsoll memory pin lists by an id of its own; any other id is
+// pinRecord returns the id of the record of an entry of the profile, which plimsoll memory pin lists by an id of its own; any other id is
 // what it was.
 func (m *Memory) pinRecord(ctx context.Context, id string) (string, error) {
 	text, err := m.Profile.InForce()

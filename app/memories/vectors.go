@@ -31,7 +31,7 @@ const (
 	vectorsPatience = 5 * time.Second
 )
 
-// embedClient is the service that the user has named; nil is none. All of its settings are the user's own: no project decides where texts and a key go.
+// embedClient returns the service that the user has named; nil is none. All of its settings are the user's own: no project decides where texts and a key go.
 func embedClient(m config.MemorySettings) (*embed.Client, error) {
 	if m.EmbedURL == "" {
 		return nil, nil

@@ -33,7 +33,7 @@ func (k agentKeeper) Keep(session string, place int, at time.Time, ms []agent.Me
 	k.queue.Put(size, func() []memory.Record { return k.turns(session, place, at, ms) })
 }
 
-// turns are the records of messages of an agent. A question is the user's where a person types at a terminal.
+// turns returns the records of messages of an agent. A question is the user's where a person types at a terminal.
 func (p *Plane) turns(session string, place int, at time.Time, ms []agent.Message) []memory.Record {
 	of := capture.Conversation{Namespace: p.o.Namespace, Client: p.o.Client, Run: p.o.Run, Name: session}
 	var said []capture.Said

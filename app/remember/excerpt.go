@@ -18,7 +18,7 @@ func (k keeper) Keep(e proxy.Excerpt) {
 	k.queue.Put(int64(len(e.Body)), func() []memory.Record { return k.episodes(&e) })
 }
 
-// episodes are the records of an excerpt.
+// episodes returns the records of an excerpt.
 func (p *Plane) episodes(e *proxy.Excerpt) []memory.Record {
 	r, err := wire.Parse(e.Dialect, e.Body)
 	if err != nil || len(r.Messages) != len(e.Places) {
@@ -40,7 +40,7 @@ func (p *Plane) episodes(e *proxy.Excerpt) []memory.Record {
 	return capture.Episodes(of, said)
 }
 
-// said is what one message of an excerpt says.
+// said returns what one message of an excerpt says.
 func (p *Plane) said(e *proxy.Excerpt, r *wire.Request, i int) (all []capture.Said) {
 	m := &r.Messages[i]
 	if m.Role == wire.RoleSystem {

@@ -31,7 +31,7 @@ func ProjectNamespace(key string) string { return "project/" + key }
 // AgentNamespace is that of one of Plimsoll's own agents.
 func AgentNamespace(name string) string { return "agent/" + config.SafeName(name) }
 
-// Dir is where the memory lies.
+// Dir returns where the memory lies.
 func Dir(app *core.Core) (string, error) {
 	state, err := app.Dirs.State()
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *Plane) Recaller() proxy.Recaller {
 	return recaller{p}
 }
 
-// Namespace is where its conversations are kept.
+// Namespace returns where its conversations are kept.
 func (p *Plane) Namespace() string {
 	if p == nil {
 		return ""

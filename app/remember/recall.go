@@ -78,7 +78,7 @@ func (p *Plane) readPins(ctx context.Context, store *memory.Store) bool {
 	return true
 }
 
-// standing are the standing instructions of the profile that a person has confirmed.
+// standing returns the standing instructions of the profile that a person has confirmed.
 func (p *Plane) standing() (all []memory.Record) {
 	profile, err := memories.ProfileOf(p.app)
 	if err != nil {

@@ -74,7 +74,7 @@ func moreMemory(r journal.Report, basis runs.Decision, least limit.Bytes) string
 	return "--memory-max " + more.String()
 }
 
-// moreThan is half as much again, rounded up to a figure that people write; always more than b.
+// moreThan returns half as much again, rounded up to a figure that people write; always more than b.
 func moreThan(b limit.Bytes) limit.Bytes {
 	more := b + b/2 + 1
 	step := 64 * limit.MiB

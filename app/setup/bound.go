@@ -4,7 +4,7 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 )
 
-// bound is the fifth part: how much of the window the definitions of tools may take, for clients that give their model all of them. It is
+// bound asks the fifth part: how much of the window the definitions of tools may take, for clients that give their model all of them. It is
 // off unless somebody chooses it: some tools are found by a search then.
 func (s *site) bound() error {
 	if len(s.undeferred) == 0 && s.o.ToolsMax == "" || s.o.ToolsMax == "" && (s.o.Yes || s.o.DryRun || s.o.Ask == nil) {

@@ -88,7 +88,7 @@ type leftAlone struct {
 
 func (l *leftAlone) Error() string { return l.why }
 
-// statusLineText is the member that ~/.claude/settings.json gets, first in its object.
+// statusLineText returns the member that ~/.claude/settings.json gets, first in its object.
 func statusLineText(base []byte, command string) (at int, text string, err error) {
 	quoted := string(rawjson.Quote(nil, command+" status --line --color always"))
 	member := `"statusLine": {"type": "command", "command": ` + quoted + `, "refreshInterval": 10}`
@@ -178,7 +178,7 @@ func (s setting) text(base []byte) (at int, text string, err error) {
 // tableHeader is the line that begins a table with a plain name.
 var tableHeader = lazy.Regexp(`(?m)^[ \t]*\[[ \t]*([a-z]+)[ \t]*\][ \t]*(#.*)?(\r?\n|\r?$)`)
 
-// header is the end of the line that begins the setting's table, 0 where there is none.
+// header returns the end of the line that begins the setting's table, 0 where there is none.
 func (s setting) header(base []byte) int {
 	for _, m := range tableHeader().FindAllSubmatchIndex(base, -1) {
 		if string(base[m[2]:m[3]]) == s.table {
@@ -188,13 +188,13 @@ func (s setting) header(base []byte) int {
 	return 0
 }
 
-// leaveReason is the reason in err to leave a file alone, nil for another error.
+// leaveReason returns the reason in err to leave a file alone, nil for another error.
 func leaveReason(err error) *leftAlone {
 	l, _ := errors.AsType[*leftAlone](err)
 	return l
 }
 
-// hookLines are the lines between the marks. agents is "" for all that are installed, else their names with a blank before each.
+// hookLines returns the lines between the marks. agents is "" for all that are installed, else their names with a blank before each.
 func hookLines(shell, program, agents string) string {
 	if shell == "fish" {
 		word := "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(program) + "'"
@@ -204,7 +204,7 @@ func hookLines(shell, program, agents string) string {
 	return "if [ -x " + word + " ]; then eval \"$(" + word + " shellenv --shell " + shell + agents + ")\"; fi\n"
 }
 
-// shellWord is one word for a POSIX shell.
+// shellWord returns one word for a POSIX shell.
 func shellWord(text string) string {
 	if text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+") == "" {
 		return text

@@ -20,7 +20,7 @@ import (
 // maxFile is the largest file that is changed, in bytes.
 const maxFile = wrap.MaxFile
 
-// hookFile is the file that a shell reads in every interactive session; "" when that is not known.
+// hookFile returns the file that a shell reads in every interactive session; "" when that is not known.
 func hookFile(shell, home string, getenv func(string) string) string {
 	switch shell {
 	case shellenv.Bash:
@@ -53,7 +53,7 @@ type client struct {
 	defers     bool
 }
 
-// clients are the files of the user's own in which clients look for MCP servers. A project's file is not among them: it is checked
+// clients returns the files of the user's own in which clients look for MCP servers. A project's file is not among them: it is checked
 // in, and others have no Plimsoll at this path.
 func clients(home string, getenv func(string) string) []client {
 	settings := configHome(home, getenv)

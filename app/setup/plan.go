@@ -117,7 +117,7 @@ func (s *site) failed(change Change, err error) {
 
 func (s *site) addNext(text string) { s.result.Next = append(s.result.Next, text) }
 
-// shortPath is a path as people write it.
+// shortPath returns a path as people write it.
 func (s *site) shortPath(path string) string {
 	if isBelow(path, s.home) {
 		return "~" + strings.TrimPrefix(path, s.home)

@@ -186,7 +186,7 @@ func Do(ctx context.Context, o Options) (Result, error) {
 	return s.result, nil
 }
 
-// agents is the first part: the shell hook. It returns the agents that runs are made of.
+// agents returns the first part: the shell hook. It returns the agents that runs are made of.
 func (s *site) agents() (protected []string, err error) {
 	there := shellenv.Installed(shellenv.Known())
 	path := hookFile(s.shell, s.home, s.o.Getenv)
@@ -236,7 +236,7 @@ func (s *site) agents() (protected []string, err error) {
 	return protected, s.insert(change, f, i, err)
 }
 
-// servers is the second part: the gateway in front of the MCP servers of clients that no run starts.
+// servers asks the second part: the gateway in front of the MCP servers of clients that no run starts.
 func (s *site) servers(protected []string) error {
 	var files, undeferred []string
 	for _, c := range clients(s.home, s.o.Getenv) {
@@ -319,7 +319,7 @@ func (s *site) servers(protected []string) error {
 
 func (s *site) wrapping() wrap.Options { return wrap.Options{Command: s.program} }
 
-// watch is the third part: the status line of Claude Code, and notices.
+// watch asks the third part: the status line of Claude Code, and notices.
 func (s *site) watch() error {
 	dirs := config.NewDirs(s.o.Getenv)
 	own, err := dirs.ConfigFile()

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// parent is the name of the program that started this one, "" when it cannot be told (sysctl kern.proc.pid).
+// parent returns the name of the program that started this one, "" when it cannot be told (sysctl kern.proc.pid).
 func parent() string {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", os.Getppid())
 	if err != nil {

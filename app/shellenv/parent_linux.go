@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// parent is the name of the program that started this one, "" when it cannot be told (proc(5), /proc/PID/comm).
+// parent returns the name of the program that started this one, "" when it cannot be told (proc(5), /proc/PID/comm).
 func parent() string {
 	name, err := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/comm")
 	if err != nil {

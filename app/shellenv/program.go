@@ -30,7 +30,7 @@ func Program() (path string, inPath bool, err error) {
 
 const programName = "plimsoll"
 
-// Known are the agents that are protected where they are installed. Those of whose name another well-known program is are only protected
+// Known returns the agents that are protected where they are installed. Those of whose name another well-known program is are only protected
 // where they are named.
 func Known() []string {
 	var names []string
@@ -42,7 +42,7 @@ func Known() []string {
 	return names
 }
 
-// Installed is the part of names that PATH has a program for.
+// Installed returns the part of names that PATH has a program for.
 func Installed(names []string) []string {
 	var there []string
 	for _, name := range names {

@@ -24,7 +24,7 @@ type Options struct {
 // MaxTools is how many commands one text protects at most.
 const MaxTools = 100
 
-// Script is the text to be evaluated.
+// Script returns the text to be evaluated.
 func Script(o Options) (string, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -129,7 +129,7 @@ true;
 `
 )
 
-// taken is what is said of a function that somebody else has defined.
+// taken returns what is said of a function that somebody else has defined.
 func taken(name string) string {
 	return quote("plimsoll: "+name+" is a function of yours already and stays as it is; for limits let it call: plimsoll run -- "+name) + " >&2"
 }
@@ -151,7 +151,7 @@ case " ${__plimsoll_tools-} " in
 `, name, exists, taken(name))
 }
 
-// body is a function's in a POSIX shell.
+// body returns a function's in a POSIX shell.
 func body(name, program string) string {
 	return fmt.Sprintf(`{
 	case $- in
@@ -216,7 +216,7 @@ func quoted(program string) string {
 	return quote(program)
 }
 
-// fishQuoted is the same for fish, in whose quotes a backslash escapes (fish-language(1), Quotes).
+// fishQuoted returns the same for fish, in whose quotes a backslash escapes (fish-language(1), Quotes).
 func fishQuoted(program string) string {
 	if program == programName {
 		return program

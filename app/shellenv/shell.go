@@ -23,7 +23,7 @@ func Shells() []string { return []string{Bash, Zsh, Fish, SH} }
 // posix are shells of POSIX's grammar that have no text of their own.
 var posix = []string{SH, "dash", "ash", "busybox", "ksh", "ksh93", "mksh", "oksh", "yash"}
 
-// shellOf is the shell that a program's name means, "" for what is none that is known. A login shell's name has a "-" in front.
+// shellOf returns the shell that a program's name means, "" for what is none that is known. A login shell's name has a "-" in front.
 func shellOf(name string) string {
 	name = strings.TrimPrefix(filepath.Base(name), "-")
 	switch {
@@ -58,7 +58,7 @@ func orNobody(name string) string {
 	return name
 }
 
-// Choose is the shell of that name, or with "" the one that asks.
+// Choose returns the shell of that name, or with "" the one that asks.
 func Choose(name string, getenv func(string) string) (string, error) {
 	if name != "" {
 		return named(name)
@@ -66,7 +66,7 @@ func Choose(name string, getenv func(string) string) (string, error) {
 	return Detect(getenv)
 }
 
-// named is the shell that a user has named.
+// named returns the shell that a user has named.
 func named(name string) (string, error) {
 	if shell := shellOf(name); shell != "" {
 		return shell, nil

@@ -123,7 +123,7 @@ func read(text []byte) (Found, error) {
 	return f, nil
 }
 
-// canonical is a version as in "v0.1.0", without a build's metadata; "" is for what is none.
+// canonical returns a version as in "v0.1.0", without a build's metadata; "" is for what is none.
 func canonical(version string) string {
 	if !strings.HasPrefix(version, "v") {
 		version = "v" + version
@@ -139,7 +139,7 @@ func mayAsk(u *url.URL) error {
 	return fmt.Errorf("%s is not asked: only https:// is, and http:// on this machine", shown(u))
 }
 
-// shown is an address without what may be secret in it.
+// shown returns an address without what may be secret in it.
 func shown(u *url.URL) string {
 	return printable.Name((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
 }

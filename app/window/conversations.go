@@ -86,7 +86,7 @@ func Cuts(app *core.Core, of string) ([]Entry, error) {
 	return found, nil
 }
 
-// ReadCut is one entry of [Cuts] with the text that was cut.
+// ReadCut returns one entry of [Cuts] with the text that was cut.
 func ReadCut(app *core.Core, id string) (Cut, error) {
 	store, err := Existing(app)
 	if err != nil {

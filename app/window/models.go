@@ -33,7 +33,7 @@ type ModelList struct {
 	Refreshed *models.Refreshed `json:"refreshed,omitempty"`
 }
 
-// ModelProviders are the providers of the catalogue.
+// ModelProviders returns the providers of the catalogue.
 func ModelProviders() []string {
 	names, _ := new(models.Catalogue).Providers()
 	return names

@@ -42,7 +42,7 @@ func Refresh(ctx context.Context, app *core.Core, from string) (models.Refreshed
 // Reset takes out what [Refresh] has put in front of the built-in catalogue; had tells whether there was something.
 func Reset(app *core.Core) (had bool, err error) { return models.Forget(limitsDir(app)) }
 
-// shown is where a catalogue comes from, without what may be a secret in an address.
+// shown returns where a catalogue comes from, without what may be a secret in an address.
 func shown(from string) string {
 	if u, err := url.Parse(from); err == nil && u.Host != "" {
 		u.User, u.RawQuery, u.Fragment = nil, "", ""

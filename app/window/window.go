@@ -130,7 +130,7 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	return plane, nil
 }
 
-// targetOf is the target for a trigger, 0 for the proxy's default. Where a project's file had a hand in it, a target that is not below is the default: a repository must not be able to
+// targetOf returns the target for a trigger, 0 for the proxy's default. Where a project's file had a hand in it, a target that is not below is the default: a repository must not be able to
 // switch the proxy off. What the user has set to contradict itself is left to proxy.New, which says so.
 func targetOf(s config.Settings, trigger float64) float64 {
 	project := s.Source("window.target").Origin == config.OriginProject || s.Source("window.trigger").Origin == config.OriginProject
@@ -158,7 +158,7 @@ func tellMoves(j *journal.Journal, moves []breaker.Change) {
 	}
 }
 
-// limitsDir is where limits that providers taught are kept, "" when nothing can be.
+// limitsDir returns where limits that providers taught are kept, "" when nothing can be.
 func limitsDir(app *core.Core) string {
 	state, err := app.Dirs.State()
 	if err != nil {
@@ -209,7 +209,7 @@ func tellSummary(o Options, s compact.Summary) {
 	}
 }
 
-// Upstreams are the providers of [upstream], with the keys that are to be added.
+// Upstreams returns the providers of [upstream], with the keys that are to be added.
 func Upstreams(ctx context.Context, u config.UpstreamSettings) ([]proxy.Upstream, error) {
 	list := []proxy.Upstream{
 		{Name: "openai", Provider: proxy.OpenAI, URL: u.OpenAI, KeyEnv: u.OpenAIKey},

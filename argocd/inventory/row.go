@@ -116,7 +116,7 @@ func (w *writer) destination(d destination) {
 	w.raw("}")
 }
 
-// compactDestinations are those of a project, where * stands for any.
+// compactDestinations returns those of a project, where * stands for any.
 func (e *entry) compactDestinations() [][]byte {
 	list := make([][]byte, len(e.destinations))
 	star := func(value []byte) []byte {

@@ -59,7 +59,7 @@ type status struct {
 	text  []byte
 }
 
-// statuses are those that a search finds by their whole word.
+// statuses returns those that a search finds by their whole word.
 func (e *entry) statuses() []status {
 	switch e.kind {
 	case argocd.Applications:

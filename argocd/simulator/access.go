@@ -51,7 +51,7 @@ func (c *call) username() string {
 	return c.user.Name
 }
 
-// permissionDenied is the long form of "permission denied" that the calls about projects return.
+// permissionDenied returns the long form of "permission denied" that the calls about projects return.
 func (c *call) permissionDenied(resource, action, object string) error {
 	return refuse(permissionDenied, "permission denied: %s, %s, %s, sub: %s, iat: 2026-11-20T09:53:47Z", resource, action, object, c.username())
 }

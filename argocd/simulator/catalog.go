@@ -115,7 +115,7 @@ func (c *call) application(namespace, project string) (found, error) {
 	return found{}, denied()
 }
 
-// space is the namespace that a name means.
+// space returns the namespace that a name means.
 func space(name string) string {
 	if name == "" {
 		return "argocd"

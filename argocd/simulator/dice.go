@@ -103,19 +103,19 @@ func moment(b []byte, daysAgo, second int) []byte {
 	return append(b, 'Z')
 }
 
-// stamped is a moment as text.
+// stamped returns a moment as text.
 func stamped(daysAgo, second int) string {
 	var b [len("2026-11-20T10:03:39Z")]byte
 	return string(moment(b[:0], daysAgo, second))
 }
 
-// commit is a hash as text.
+// commit returns a hash as text.
 func (d *dice) commit() string {
 	var b [40]byte
 	return string(d.hash(b[:0]))
 }
 
-// created is when an object was made.
+// created returns when an object was made.
 func created(index int) string { return stamped(0, 10*3600+3*60+index%60) }
 
 func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }

@@ -136,7 +136,7 @@ func getResource(c *call) error {
 	return c.answer(cat(nil, `{"manifest":"`, quoted(c.manifest(t.name, &o, true, o.Status == "OutOfSync")), `"}`))
 }
 
-// actions are what can be done to a kind of resource, resource_customizations of Argo CD.
+// actions returns what can be done to a kind of resource, resource_customizations of Argo CD.
 func actions(kind string) []string {
 	switch kind {
 	case "Deployment", "StatefulSet":

@@ -34,14 +34,14 @@ func refuse(code int, format string, args ...any) *refusal {
 	return &refusal{code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// malformed is what the gateway says of a parameter it cannot read.
+// malformed returns what the gateway says of a parameter it cannot read.
 func malformed(err error) *refusal {
 	return &refusal{code: invalidArgument, message: err.Error(), early: true}
 }
 
 func denied() *refusal { return refuse(permissionDenied, "permission denied") }
 
-// status is the HTTP status that the gateway makes of a code.
+// status returns the HTTP status that the gateway makes of a code.
 func (r *refusal) status() int {
 	switch r.code {
 	case invalidArgument, failedPrecondition:

@@ -238,7 +238,7 @@ type event struct {
 	revision                         int
 }
 
-// windows are the sync windows of a project.
+// windows returns the sync windows of a project.
 func (s *Simulator) windows(project string) []map[string]any {
 	f, ok := s.find(projects, "argocd", project)
 	if !ok {

@@ -40,7 +40,7 @@ type word struct {
 	regions, people, charts, tiers, options, failures []string
 }
 
-// lists are the lists by the names that templates know them by.
+// lists returns the lists by the names that templates know them by.
 func (w *word) lists() map[string][]string {
 	return map[string][]string{
 		"people": w.people, "tiers": w.tiers, "places": places(),
@@ -111,7 +111,7 @@ type state struct {
 	weight       int
 }
 
-// states are the counts of the recorded list.
+// states returns the counts of the recorded list.
 func states() []state {
 	return []state{
 		{"Healthy", "Synced", 474},

@@ -91,7 +91,7 @@ func page[T row[T]](c *builtin.Call, a paged[T], r []T, p paging, repeat func(p 
 // longestText and shortestText bound the texts of rows, in bytes: halved again and again the one becomes the other.
 const longestText, shortestText = 1200, 1200 >> 5
 
-// fittingRows is the page size at which the rows of every page fit with their texts at their shortest.
+// fittingRows returns the page size at which the rows of every page fit with their texts at their shortest.
 func fittingRows[T row[T]](a paged[T], all []T, size, room int, next *nextCall) (int, error) {
 	if room >= maxRoom {
 		return size, nil

@@ -16,7 +16,7 @@ func Rare() []string {
 	}
 }
 
-// rareArguments are those that a tool understands without showing them: other names of an argument, what does nothing, and what
+// rareArguments returns those that a tool understands without showing them: other names of an argument, what does nothing, and what
 // narrows further where other arguments do.
 func rareArguments(tool string) []string {
 	rare := []string{

@@ -126,7 +126,7 @@ func newAgentListCommand() *cobra.Command {
 	return cmd
 }
 
-// shortPath is the end of a path and its line, at most so many characters of it: the end is what tells files apart.
+// shortPath returns the end of a path and its line, at most so many characters of it: the end is what tells files apart.
 func shortPath(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {

@@ -159,7 +159,7 @@ func (v *askView) Show(r app.AskReport) error {
 	return nil
 }
 
-// clipped is a text of at most 160 characters.
+// clipped returns a text of at most 160 characters.
 func clipped(s string) string {
 	return limit.ShortRunes(s, 160)
 }

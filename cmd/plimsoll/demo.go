@@ -80,7 +80,7 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 	return cmd
 }
 
-// demoStatus is the exit status: a scene that did not end as it should is a failure.
+// demoStatus returns the exit status: a scene that did not end as it should is a failure.
 func demoStatus(r app.DemoReport, err error) error {
 	if err == nil && !r.OK() {
 		err = &exitError{code: 1}

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// oneLine is the beginning of a text in one line.
+// oneLine returns the beginning of a text in one line.
 func oneLine(text string, runes int) string {
 	return limit.ShortRunes(strings.Join(strings.Fields(text), " "), runes)
 }

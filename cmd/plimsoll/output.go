@@ -39,7 +39,7 @@ func (o *standardOutput) note(err error) {
 	}
 }
 
-// check is the error of a command that ended with err.
+// check returns the error of a command that ended with err.
 func (o *standardOutput) check(err error) error {
 	if failure := o.failure.Load(); err == nil && failure != nil {
 		return fmt.Errorf("not all of the output was written: %w", *failure)

@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/app"
 )
 
-// plainWriter is a writer for what people read: control characters of names and paths do not pass.
+// plainWriter returns a writer for what people read: control characters of names and paths do not pass.
 // The root command has both of its writers behind it, so that no command can forget.
 func plainWriter(w io.Writer) io.Writer {
 	if p, ok := w.(*app.PlainWriter); ok {

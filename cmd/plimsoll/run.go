@@ -114,7 +114,7 @@ func choicesOf(key string) []cobra.Completion {
 	return nil
 }
 
-// runFlags are the configuration values that were given on the command line.
+// runFlags returns the configuration values that were given on the command line.
 func runFlags(f *pflag.FlagSet) []config.Flag {
 	var flags []config.Flag
 	for _, s := range settings {

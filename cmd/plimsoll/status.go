@@ -121,7 +121,7 @@ func painting(when string, out io.Writer) (paint, error) {
 	}, nil
 }
 
-// lineOf is the status on one line.
+// lineOf returns the status on one line.
 func lineOf(s app.RunGlance, paint paint, now time.Time) string {
 	var parts []string
 	head := "plimsoll"
@@ -162,7 +162,7 @@ func badEndPercent(s app.RunGlance) int64 {
 	return criticalPercent
 }
 
-// promptOf is the status in a few characters, "" outside of a run.
+// promptOf returns the status in a few characters, "" outside of a run.
 func promptOf(s app.RunGlance, paint paint) string {
 	if !s.Inside {
 		return ""
@@ -239,7 +239,7 @@ func thousands(n int64) string {
 	return strings.Replace(fmt.Sprintf("%.1fM", float64(n)/1e6), ".0M", "M", 1)
 }
 
-// percent is 0 without a limit.
+// percent returns 0 without a limit.
 func percent(n, most int64) int64 {
 	if most <= 0 {
 		return 0

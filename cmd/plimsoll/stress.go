@@ -113,7 +113,7 @@ func stressRow(w io.Writer, r app.StressRow) {
 		memory, limit.Bytes(r.MaxResponse).Human(), state, app.Printable(r.Note))
 }
 
-// stressJSON is the report as scripts get it: bytes, and milliseconds.
+// stressJSON returns the report as scripts get it: bytes, and milliseconds.
 func stressJSON(report app.StressReport) any {
 	type row struct {
 		Case             string  `json:"case"`

@@ -36,7 +36,7 @@ func newVersionCommand() *cobra.Command {
 	return cmd
 }
 
-// version is the module's version, or the commit of a build from a checkout.
+// version returns the module's version, or the commit of a build from a checkout.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -35,7 +35,7 @@ func (a *Agent) Word(argv, via []string) (at int, ok bool) {
 	return w.word()
 }
 
-// stem is the last element of a path without the suffix of a script.
+// stem returns the last element of a path without the suffix of a script.
 func stem(arg string) string {
 	name := arg[strings.LastIndexAny(arg, `/\`)+1:]
 	if i := strings.LastIndexByte(name, '@'); i > 0 {

@@ -224,7 +224,7 @@ func (c *claude) add(s claudeSettings, into map[string]string) {
 	}
 }
 
-// get is the value the tool itself would see.
+// get returns the value the tool itself would see.
 func (c *claude) get(name string) string {
 	if value, ok := c.managed[name]; ok {
 		return value

@@ -294,7 +294,7 @@ func codexSpeaks(r Request) Origin {
 	return o
 }
 
-// codexTyped are the texts of a message but for those that Codex wrote; where it wrote the first, nobody typed the others.
+// codexTyped returns the texts of a message but for those that Codex wrote; where it wrote the first, nobody typed the others.
 func codexTyped(parts []Said) (typed []int) {
 	for i, p := range parts {
 		wrote := agentWrote(p.Text, codexOpenings)

@@ -300,7 +300,7 @@ func (s *geminiSettings) dotenv(folder, home string) {
 	}
 }
 
-// get is the value that the tool sees: its .env file only fills gaps.
+// get returns the value that the tool sees: its .env file only fills gaps.
 func (s *geminiSettings) get(name string) string {
 	if value, ok := s.lookup(name); ok {
 		return value

@@ -20,7 +20,7 @@ func (h Home) path(elements ...string) string {
 	return filepath.Join(append([]string{h.Dir}, elements...)...)
 }
 
-// folder is the one that a variable names, else usual.
+// folder returns the one that a variable names, else usual.
 func (h Home) folder(variable, usual string) string {
 	switch dir := h.Get(variable); {
 	case filepath.IsAbs(dir):
@@ -31,7 +31,7 @@ func (h Home) folder(variable, usual string) string {
 	return usual
 }
 
-// settings is the folder of settings by the rules of XDG.
+// settings returns the folder of settings by the rules of XDG.
 func (h Home) settings() string { return h.folder("XDG_CONFIG_HOME", h.path(".config")) }
 
 // joinBelow joins below a folder; "" when there is none.

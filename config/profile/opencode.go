@@ -41,7 +41,7 @@ var openCodeNames = openCodeForm{
 	project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"},
 }
 
-// user are the user's own settings.
+// user returns the user's own settings.
 func (n openCodeForm) user(h Home) (paths []string) {
 	for _, name := range n.files {
 		paths = append(paths, joinBelow(h.settings(), n.folder, name))
@@ -49,7 +49,7 @@ func (n openCodeForm) user(h Home) (paths []string) {
 	return paths
 }
 
-// content is the variable that is merged over all files.
+// content returns the variable that is merged over all files.
 func (n openCodeForm) content() string { return n.variables + "_CONFIG_CONTENT" }
 
 // opencode 1.18, measured.
@@ -233,7 +233,7 @@ func (n openCodeForm) read(w *planner) *openCode {
 	return o
 }
 
-// managed is the folder of the machine's settings.
+// managed returns the folder of the machine's settings.
 func (n openCodeForm) managed() string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -305,7 +305,7 @@ func (o *openCode) text(text []byte, name string) {
 	}
 }
 
-// address is a provider's own, "" when it has none; not readable when it is made of what
+// address returns a provider's own, "" when it has none; not readable when it is made of what
 // only the tool can put in.
 func (o *openCode) address(p openCodeProvider) (address string, readable bool) {
 	address = p.Options.BaseURL

@@ -58,7 +58,7 @@ func (w *planner) get(name string) string {
 	return value
 }
 
-// firstSet is the value of the first of these variables that is not empty.
+// firstSet returns the value of the first of these variables that is not empty.
 func (w *planner) firstSet(names ...string) string {
 	for _, name := range names {
 		if value := w.get(name); value != "" {
@@ -114,7 +114,7 @@ var officials = map[string]string{
 	"gemini":    "https://generativelanguage.googleapis.com",
 }
 
-// usualAddress is the configured address of a provider, else the official one.
+// usualAddress returns the configured address of a provider, else the official one.
 func (w *planner) usualAddress(provider string) string {
 	if u := w.in.Upstreams[provider]; u != "" {
 		return u

@@ -77,7 +77,7 @@ func (w *planner) isUsersFile(dir string) bool {
 	return w.home != "" && filepath.Clean(dir) == filepath.Clean(w.home)
 }
 
-// claimsOf are the steering ones of variables, in the order of their names.
+// claimsOf returns the steering ones of variables, in the order of their names.
 func claimsOf(file string, variables map[string]string, counts func(name string) bool) []claim {
 	var claims []claim
 	for name, value := range variables {

@@ -33,7 +33,7 @@ func (w *planner) asksCloud(provider, configured string) bool {
 		slices.ContainsFunc(w.out.Upstreams, func(u Upstream) bool { return u.Provider == provider })
 }
 
-// secureRoot is the proxy's address by TLS, "" where there is none. The child then trusts the proxy's authority beside all that it
+// secureRoot returns the proxy's address by TLS, "" where there is none. The child then trusts the proxy's authority beside all that it
 // trusts already. It is made once.
 func (w *planner) secureRoot() string {
 	if w.in.Secure == nil || w.in.Folder == "" || w.insecure || w.secure != "" {
@@ -76,7 +76,7 @@ func (w *planner) noTLS(err error) string {
 	return ""
 }
 
-// roots are the certificates that the system trusts.
+// roots returns the certificates that the system trusts.
 func (w *planner) roots() ([]byte, error) {
 	for _, name := range systemRoots {
 		if text, err := w.readUpTo(name, maxRoots); err == nil && len(text) > 0 {
@@ -109,7 +109,7 @@ func (w *planner) awsBundle() string {
 	return w.get("REQUESTS_CA_BUNDLE")
 }
 
-// absolute is a file as the child finds it.
+// absolute returns a file as the child finds it.
 func (w *planner) absolute(file string) string {
 	if rest, ok := strings.CutPrefix(file, "~/"); ok {
 		return filepath.Join(w.home, rest)

@@ -51,7 +51,7 @@ type Offered struct {
 	Command []string // at least the program
 }
 
-// entry is an offered server as most clients write it.
+// entry returns an offered server as most clients write it.
 func (o Offered) entry() []byte {
 	entry, _ := rawjson.Set([]byte("{}"), "command", rawjson.Quote(nil, o.Command[0]))
 	entry, _ = rawjson.Set(entry, "args", jsonArray(o.Command[1:]))

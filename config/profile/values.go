@@ -14,7 +14,7 @@ import (
 // bareKey lists the characters of a TOML key that needs no quotes.
 const bareKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// tomlText is a basic string of TOML, tomlTexts an array of them.
+// tomlText returns a basic string of TOML, tomlTexts an array of them.
 func tomlText(s string) string {
 	return strings.ReplaceAll(string(rawjson.Quote(nil, s)), "\x7f", `\u007F`)
 }

@@ -70,7 +70,7 @@ func readOnly(mapping, program string) (start, size uintptr, ok bool) {
 	return uintptr(first), uintptr(end - first), true
 }
 
-// held is the memory that only this process has, in bytes (proc_pid_statm(5)).
+// held returns the memory that only this process has, in bytes (proc_pid_statm(5)).
 func held() (bytes int64, ok bool) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

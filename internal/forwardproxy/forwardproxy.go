@@ -102,7 +102,7 @@ func readable(name, value string) error {
 
 var schemes = map[string]bool{"http": true, "https": true, "socks5": true, "socks5h": true}
 
-// withoutPassword is a value without what may be a password.
+// withoutPassword returns a value without what may be a password.
 func withoutPassword(value string) string {
 	if at := strings.LastIndexByte(value, '@'); at >= 0 {
 		scheme, _, ok := strings.Cut(value[:at], "://")

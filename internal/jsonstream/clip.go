@@ -36,7 +36,7 @@ func (c *Clip) Rune(r rune) {
 	}
 }
 
-// Whole is the text, and "" when there was more than fits.
+// Whole returns the text, and "" when there was more than fits.
 func (c *Clip) Whole() string {
 	if c.Full {
 		return ""

@@ -111,7 +111,7 @@ func (r *Reader) fill() error {
 	return r.err
 }
 
-// Fail is a [SyntaxError] at the next byte.
+// Fail returns a [SyntaxError] at the next byte.
 func (r *Reader) Fail(what string) error { return &SyntaxError{r.base + int64(r.pos), what} }
 
 // peek gives the next byte without taking it.

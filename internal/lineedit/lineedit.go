@@ -134,7 +134,7 @@ func (r *Reader) Close() error {
 	return errors.Join(err, werr, term.Restore(int(r.in.Fd()), r.before))
 }
 
-// Read is the next text, without the line break at its end. io.EOF says that there is none, [ErrInterrupted] that Ctrl-C was pressed
+// Read returns the next text, without the line break at its end. io.EOF says that there is none, [ErrInterrupted] that Ctrl-C was pressed
 // and what was typed so far is gone. When ctx ends nothing more can be read.
 func (r *Reader) Read(ctx context.Context) (string, error) {
 	type result struct {
@@ -158,7 +158,7 @@ func (r *Reader) Read(ctx context.Context) (string, error) {
 // quotes stand alone on the line before a text of several lines, and behind it.
 const quotes = `"""`
 
-// text is one text, which may have several lines.
+// text returns one text, which may have several lines.
 func (r *Reader) text() (string, error) {
 	var b strings.Builder
 	prompt, quoted := r.o.Prompt, false
@@ -198,7 +198,7 @@ func (r *Reader) text() (string, error) {
 	}
 }
 
-// line is one line as it was typed, with what was pasted into it.
+// line returns one line as it was typed, with what was pasted into it.
 func (r *Reader) line(prompt string) (string, error) {
 	if r.editor == nil {
 		if prompt != "" {
@@ -224,7 +224,7 @@ func (r *Reader) line(prompt string) (string, error) {
 	return text, nil
 }
 
-// plainLine is a line of a file or a pipe.
+// plainLine returns a line of a file or a pipe.
 func (r *Reader) plainLine() (string, error) {
 	var b strings.Builder
 	for {

@@ -62,5 +62,5 @@ func Sign(thinking string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// arguments are a call's arguments as part of an object.
+// arguments returns a call's arguments as part of an object.
 func (c Call) arguments() json.RawMessage { return json.RawMessage(c.Arguments) }

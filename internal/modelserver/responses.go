@@ -51,7 +51,7 @@ func (s *Stream) Responses(a *Answer) {
 	n.Send(last, m{"response": done()})
 }
 
-// outputItems are the output items of a a.
+// outputItems returns the output items of a a.
 func (a *Answer) outputItems() []any {
 	list := []any{}
 	if a.Compaction {

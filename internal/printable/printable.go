@@ -95,7 +95,7 @@ func SafeJSON(text []byte) []byte {
 	return out
 }
 
-// unescape is the character that an escape of JSON stands for, and the escape's length. Half of a surrogate pair is itself.
+// unescape returns the character that an escape of JSON stands for, and the escape's length. Half of a surrogate pair is itself.
 func unescape(text []byte) (r rune, n int) {
 	switch c := text[1]; c {
 	case 'b', 'f', 'r':
@@ -164,7 +164,7 @@ func (p *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Undrawn is the writer for what draws by itself, with sequences of its own between texts that
+// Undrawn returns the writer for what draws by itself, with sequences of its own between texts that
 // it has made printable.
 func Undrawn(w io.Writer) io.Writer {
 	for {

@@ -24,13 +24,13 @@ type Span struct{ Start, End int }
 // IsZero tells that there is no such value.
 func (s Span) IsZero() bool { return s.End == 0 }
 
-// Len is the length in bytes.
+// Len returns the length in bytes.
 func (s Span) Len() int { return s.End - s.Start }
 
 // Contains reports whether o lies in s.
 func (s Span) Contains(o Span) bool { return s.Start <= o.Start && o.End <= s.End }
 
-// Of is the span's bytes in text.
+// Of returns the span's bytes in text.
 func (s Span) Of(text []byte) []byte { return text[s.Start:s.End] }
 
 // Member is one member of an object.

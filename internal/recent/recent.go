@@ -108,7 +108,7 @@ func (m *Map[K, V]) Len() int {
 	return n
 }
 
-// All are the keys that are remembered with their values, in no order.
+// All returns the keys that are remembered with their values, in no order.
 func (m *Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for k, v := range m.young.of {

@@ -35,7 +35,7 @@ func pack(b *binary, others map[string][]byte, changed time.Time) ([]byte, error
 	return out.Bytes(), nil
 }
 
-// mode is a file's in the archive, whatever the umask was.
+// mode returns a file's in the archive, whatever the umask was.
 func mode(name string) int64 {
 	if name == "plimsoll" || name == "plimsoll.exe" {
 		return 0o755

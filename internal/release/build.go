@@ -34,7 +34,7 @@ type binary struct {
 	info         *debug.BuildInfo
 }
 
-// exe is the name of the program on its system.
+// exe returns the name of the program on its system.
 func (b *binary) exe() string {
 	if b.goos == "windows" {
 		return "plimsoll.exe"
@@ -48,12 +48,12 @@ func (b *binary) version() string {
 	return strings.ReplaceAll(strings.TrimPrefix(b.info.Main.Version, "v"), "+", ".")
 }
 
-// name is the archive's without its ending, and of the folder in it.
+// name returns the archive's without its ending, and of the folder in it.
 func (b *binary) name() string {
 	return "plimsoll-" + b.version() + "-" + b.goos + "-" + b.goarch
 }
 
-// archive is the archive's name.
+// archive returns the archive's name.
 func (b *binary) archive() string {
 	if b.goos == "windows" {
 		return b.name() + ".zip"
@@ -239,7 +239,7 @@ func inspect(data []byte) (*binary, error) {
 	return b, nil
 }
 
-// changeTime is the time of the commit, or SOURCE_DATE_EPOCH (https://reproducible-builds.org/specs/source-date-epoch/).
+// changeTime returns the time of the commit, or SOURCE_DATE_EPOCH (https://reproducible-builds.org/specs/source-date-epoch/).
 func changeTime(b *binary) (time.Time, error) {
 	if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)

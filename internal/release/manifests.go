@@ -12,7 +12,7 @@ const (
 	description = "Runs any AI agent and keeps it inside its limits"
 )
 
-// manifests are the formula of Homebrew (plimsoll.rb) and the manifest of Scoop (plimsoll.json) for what SHA256SUMS lists.
+// manifests returns the formula of Homebrew (plimsoll.rb) and the manifest of Scoop (plimsoll.json) for what SHA256SUMS lists.
 // A system that it does not list is in neither.
 func manifests(version, sums string) map[string][]byte {
 	sumOf := map[string]string{}

@@ -52,7 +52,7 @@ type metadata struct {
 	Component component `json:"component"`
 }
 
-// sbom is the bill of materials of a program, in CycloneDX 1.6: the program with its sum, each module that the linker names with the
+// sbom returns the bill of materials of a program, in CycloneDX 1.6: the program with its sum, each module that the linker names with the
 // sum that go.sum has of it, and the standard library. Which module needs which is not in a binary: all are below the program.
 func sbom(b *binary) ([]byte, error) {
 	sum := sha256.Sum256(b.data)
@@ -95,14 +95,14 @@ func sbom(b *binary) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// serial is a UUID of version 8 (RFC 9562, 5.8), the same for the same binary.
+// serial returns a UUID of version 8 (RFC 9562, 5.8), the same for the same binary.
 func serial(sum [sha256.Size]byte) string {
 	id := sum[:16]
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// purl is a module's package URL (https://github.com/package-url/purl-spec, type golang).
+// purl returns a module's package URL (https://github.com/package-url/purl-spec, type golang).
 func purl(path, version string) string {
 	return "pkg:golang/" + strings.ToLower(path) + "@" + strings.ReplaceAll(version, "+", "%2B")
 }

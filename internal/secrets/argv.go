@@ -11,7 +11,7 @@ import (
 // maxShell bounds how often a command line is looked for in a word of another one: sh -c "su -c 'mysql -p…'".
 const maxShell = 3
 
-// Argv is a command line fit to be kept and shown: the values of flags and variables with the name of a secret are masked, headers
+// Argv returns a command line fit to be kept and shown: the values of flags and variables with the name of a secret are masked, headers
 // and cookies, what certain programs take as a password under a short flag, what the shape of a word gives away, as [Text] does, and
 // the values in v. A word that is a command line itself is read as one.
 func (v *Values) Argv(argv []string) []string { return v.argv(argv, maxShell) }

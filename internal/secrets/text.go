@@ -219,7 +219,7 @@ func showsSecret(name, sign, value string) bool {
 	return strings.HasSuffix(sign, " ") && len(value) >= 12 && strings.ContainsAny(value, "0123456789")
 }
 
-// quotes are those around a value, so that what is masked in JSON or YAML stays that.
+// quotes returns those around a value, so that what is masked in JSON or YAML stays that.
 func quotes(value string) (open, end string) {
 	open = value[:len(value)-len(strings.TrimLeft(value, `"'\`))]
 	if open != "" && len(value) > len(open) && strings.HasSuffix(value, open) {

@@ -82,7 +82,7 @@ func NewReader(src io.Reader, hold int) *Reader {
 	return &Reader{src: src, hold: hold}
 }
 
-// LastID is the id that a reconnection names: that of the last event that came whole, with
+// LastID returns the id that a reconnection names: that of the last event that came whole, with
 // data or without.
 func (r *Reader) LastID() string { return r.last }
 

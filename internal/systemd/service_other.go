@@ -10,7 +10,7 @@ import (
 // Service holds what a service manager passed to this process: nothing, on this system.
 type Service struct{}
 
-// Take is nil on this system.
+// Take returns nil on this system.
 func Take() (*Service, error) { return nil, nil }
 
 // Listener is nil: no socket was passed.

@@ -28,7 +28,7 @@ func take(n int, names string) ([]*os.File, []string) {
 	return files, named
 }
 
-// Listener is the socket that was passed, nil when there is none. Of several it is the one that is called [SocketName]. It is
+// Listener returns the socket that was passed, nil when there is none. Of several it is the one that is called [SocketName]. It is
 // an error when it is not a TCP socket that listens. It is called once: the others are closed.
 func (s *Service) Listener() (net.Listener, error) {
 	if s == nil || len(s.passed) == 0 {

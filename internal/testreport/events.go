@@ -17,7 +17,7 @@ type event struct {
 // key names a test, or with an empty test a package.
 type key struct{ pkg, test string }
 
-// top is the top-level test that k belongs to.
+// top returns the top-level test that k belongs to.
 func (k key) top() key {
 	k.test, _, _ = strings.Cut(k.test, "/")
 	return k

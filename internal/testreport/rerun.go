@@ -37,7 +37,7 @@ func printRerun(w, why io.Writer, names []string) bool {
 	return true
 }
 
-// rerunPatterns is a line for each package with failed tests: the package and a pattern of them.
+// rerunPatterns returns a line for each package with failed tests: the package and a pattern of them.
 func (s *failureSurvey) rerunPatterns() []string {
 	var packages []string
 	tests := map[string][]string{}

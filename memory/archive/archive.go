@@ -85,7 +85,7 @@ func Open(o Options) (*Archive, error) {
 	return &Archive{o: o, root: root, folders: map[string]*folder{}, large: map[string]bool{}}, nil
 }
 
-// Root is the directory, for small files that belong to it. It is closed with the archive.
+// Root returns the directory, for small files that belong to it. It is closed with the archive.
 func (a *Archive) Root() *os.Root { return a.root }
 
 // Torn returns the number of unfinished lines of dead processes that this one has cut off.
@@ -110,7 +110,7 @@ func (a *Archive) Close() error {
 // nameFile holds the namespace of a folder.
 const nameFile = "namespace"
 
-// FolderName is the name of a namespace's folder: a digest, because a namespace may be any text and file systems differ in what names
+// FolderName returns the name of a namespace's folder: a digest, because a namespace may be any text and file systems differ in what names
 // they tell apart.
 func FolderName(namespace string) string {
 	sum := sha256.Sum256([]byte(namespace))
@@ -149,7 +149,7 @@ func (a *Archive) prepare(f *folder) error {
 	return nil
 }
 
-// Namespaces are those that have a folder, sorted.
+// Namespaces returns those that have a folder, sorted.
 func (a *Archive) Namespaces() ([]string, error) {
 	if _, err := a.folder(""); err != nil {
 		return nil, err

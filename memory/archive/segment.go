@@ -145,7 +145,7 @@ func (a *Archive) tooLarge(name string, size int64) {
 	}
 }
 
-// Segments are the files of a namespace, the oldest first.
+// Segments returns the files of a namespace, the oldest first.
 func (a *Archive) Segments(namespace string) ([]Segment, error) {
 	f, err := a.folder(namespace)
 	if err != nil {

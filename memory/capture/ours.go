@@ -128,7 +128,7 @@ func recalledSet(lines []string) map[string]bool {
 	return set
 }
 
-// normalLine is a line as repetitions are compared: without the marks of lists and quotations, and with single spaces.
+// normalLine returns a line as repetitions are compared: without the marks of lists and quotations, and with single spaces.
 func normalLine(line string) string {
 	line = strings.TrimLeft(strings.TrimSpace(line), "-*•>#0123456789.) \t\"'“`")
 	return strings.ToLower(strings.Join(strings.Fields(strings.TrimRight(line, " \t\"'”`")), " "))

@@ -102,7 +102,7 @@ func isLocal(host string) bool {
 	return host == "localhost"
 }
 
-// Model is the name of the model.
+// Model returns the name of the model.
 func (c *Client) Model() string { return c.model }
 
 // Address returns the scheme and host of the service.
@@ -191,7 +191,7 @@ func (c *Client) request(ctx context.Context, texts []string) (vectors []Vector,
 	return vectors, 0, err
 }
 
-// unanswered is the error of a request that got no answer, without the address, which the error of the HTTP client repeats.
+// unanswered returns the error of a request that got no answer, without the address, which the error of the HTTP client repeats.
 func (c *Client) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

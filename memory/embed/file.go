@@ -61,7 +61,7 @@ var ErrNewer = errors.New("is no file of vectors that this version knows")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// modelName is the name of a model as a head holds it.
+// modelName returns the name of a model as a head holds it.
 func modelName(model string) string { return limit.Clip(model, maxModel) }
 
 func (h Head) encode() []byte {

@@ -23,7 +23,7 @@ type rest struct {
 	last     time.Duration
 }
 
-// restError is an [ErrResting] as long as the service is left alone.
+// restError returns an [ErrResting] as long as the service is left alone.
 func (r *rest) restError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -43,7 +43,7 @@ func (v Vector) Cosine(w Vector) float32 {
 	return float32(dot(v.Values, w.Values)) * v.Scale * w.Scale
 }
 
-// dot is the sum of the products: at most 127² in each of MaxDimensions, so that 32 bits hold it. Four sums beside each other keep
+// dot returns the sum of the products: at most 127² in each of MaxDimensions, so that 32 bits hold it. Four sums beside each other keep
 // the processor busy, and an array of 16 is held to its bounds once.
 func dot(a, b []int8) int32 {
 	var s0, s1, s2, s3 int32

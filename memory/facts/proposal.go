@@ -114,7 +114,7 @@ func letters(s string) (n int) {
 	return n
 }
 
-// Text is a fact as one line for people and for the index.
+// Text returns a fact as one line for people and for the index.
 func (p Proposal) Text() string {
 	return strings.Join(strings.Fields(p.Subject), " ") + ": " + strings.Join(strings.Fields(p.Attribute), " ") + " is " + strings.Join(strings.Fields(p.Value), " ")
 }

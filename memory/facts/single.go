@@ -49,7 +49,7 @@ func SingleValued(attribute string) bool {
 	return false
 }
 
-// normalName is a name without what does not count in a comparison: case, "_" and "-", punctuation, "the user's".
+// normalName returns a name without what does not count in a comparison: case, "_" and "-", punctuation, "the user's".
 func normalName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

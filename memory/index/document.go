@@ -209,5 +209,5 @@ func (x *Index) hashRun(text string, i int, out []uint64) (int, []uint64) {
 	return end, out
 }
 
-// view is a string that lies in b.
+// view returns a string that lies in b.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

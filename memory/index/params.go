@@ -27,7 +27,7 @@ type Params struct {
 	Raw bool
 }
 
-// Defaults are the constants that the product uses.
+// Defaults returns the constants that the product uses.
 func Defaults() Params {
 	return Params{
 		K1: 0.9, B: 0.4, Near: [2]float64{0.4, 0.3}, Ahead: 1.2, Peak: 0.7, Answer: 0.8, Question: 0.2, Talk: 1, Speaker: 0.3, Name: 0.5,
@@ -35,7 +35,7 @@ func Defaults() Params {
 	}
 }
 
-// RawBM25 are those of plain BM25: no neighbours, no conversations, no lanes, and words as they stand.
+// RawBM25 returns those of plain BM25: no neighbours, no conversations, no lanes, and words as they stand.
 func RawBM25() Params {
 	return Params{K1: 0.9, B: 0.4, Name: 1, Lanes: [lanes]float64{1, 1, 1, 1, 1}, Raw: true}
 }

@@ -95,7 +95,7 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 	return x.bestHits(q, speakers)
 }
 
-// neighbour is the nearest passage of the turn behind, or before, that of a document; all three are numbers from 1. Of a turn of very many
+// neighbour returns the nearest passage of the turn behind, or before, that of a document; all three are numbers from 1. Of a turn of very many
 // passages only some are stepped over.
 func (x *Index) neighbour(n uint32, ahead bool) uint32 {
 	turn := x.docs[n-1].turn
@@ -236,7 +236,7 @@ func push(heap []Hit, h Hit, limit int) []Hit {
 	}
 }
 
-// queryTerms are the terms of a query that the index knows, and the speakers it names.
+// queryTerms returns the terms of a query that the index knows, and the speakers it names.
 func (x *Index) queryTerms(text string) ([]wanted, map[uint32]bool) {
 	seen := map[uint64]int{}
 	var out []wanted

@@ -42,7 +42,7 @@ var listed = sync.OnceValue(func() *[1024]bool {
 	return &t
 })
 
-// shape is a few bits of a word: of its first letter, its last two, and its length.
+// shape returns a few bits of a word: of its first letter, its last two, and its length.
 func shape(word []byte) int {
 	n := len(word)
 	return (int(word[0])*31 + int(word[n-1])*7 + int(word[max(n-2, 0)])*131 + n) & 1023

@@ -28,7 +28,7 @@ func page(head string, records []memory.Record, maxText limit.Bytes, words int) 
 	}
 }
 
-// Line is a record as one line: what it is, where it comes from, and its words, at most so many bytes of them, as a JSON string.
+// Line returns a record as one line: what it is, where it comes from, and its words, at most so many bytes of them, as a JSON string.
 func Line(r memory.Record, words int) string {
 	parts := []string{string(r.Kind), "origin " + string(r.Origin)}
 	if !r.Said.IsZero() {
@@ -84,7 +84,7 @@ func source(s memory.Source) string {
 	return strings.Join(parts, ", ")
 }
 
-// quote is a text as a JSON string, in which letters that could end a line or hide something are escaped.
+// quote returns a text as a JSON string, in which letters that could end a line or hide something are escaped.
 func quote(text string) string {
 	q := string(rawjson.Quote(nil, text))
 	var b strings.Builder

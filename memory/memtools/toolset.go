@@ -57,7 +57,7 @@ func New(o Options) (*Toolset, error) {
 	return &Toolset{o: o}, nil
 }
 
-// WithScope is the same tools for another credential.
+// WithScope returns the same tools for another credential.
 func (t *Toolset) WithScope(scope string) *Toolset {
 	o := t.o
 	o.Scope = scope
@@ -95,7 +95,7 @@ const (
 	NotesName  = "memory"
 )
 
-// Tools are those of the options, by name.
+// Tools returns those of the options, by name.
 func (t *Toolset) Tools() []Tool {
 	all := []Tool{
 		{

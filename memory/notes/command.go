@@ -229,7 +229,7 @@ func (d *Dir) precondition(c Command, text string) error {
 	return refuse("Error: %s has changed since: its content_sha256 is not %s. View it again, with with_sha256, and repeat the change", c.Path, c.ContentSHA256)
 }
 
-// newDigest is a last line for those who made a change on a precondition, so that they can make the next one.
+// newDigest returns a last line for those who made a change on a precondition, so that they can make the next one.
 func (c Command) newDigest(text string) string {
 	if c.ContentSHA256 == "" {
 		return ""

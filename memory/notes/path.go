@@ -71,7 +71,7 @@ func (r Refusal) Error() string { return string(r) }
 
 func refuse(format string, args ...any) error { return Refusal(fmt.Sprintf(format, args...)) }
 
-// shown is a path of the memory tool without its trailing slashes, as answers repeat it.
+// shown returns a path of the memory tool without its trailing slashes, as answers repeat it.
 func shown(notePath string) string {
 	if t := strings.TrimRight(notePath, "/"); t != "" {
 		return t
@@ -79,12 +79,12 @@ func shown(notePath string) string {
 	return notePath
 }
 
-// missing is the documented error for view and str_replace.
+// missing returns the documented error for view and str_replace.
 func missing(notePath string) error {
 	return refuse("Error: The path %s does not exist. Please provide a valid path.", notePath)
 }
 
-// absent is the documented error for insert, delete and rename.
+// absent returns the documented error for insert, delete and rename.
 func absent(notePath string) error {
 	return refuse("Error: The path %s does not exist", notePath)
 }

@@ -55,7 +55,7 @@ func NewProfile(o ProfileOptions) *Profile {
 	return &Profile{o: o}
 }
 
-// Path is the file to edit.
+// Path returns the file to edit.
 func (p *Profile) Path() string { return filepath.Join(p.o.Dir, ProfileFile) }
 
 // confirmed is the content of confirmedFile.
@@ -64,7 +64,7 @@ type confirmed struct {
 	Text string    `json:"text"`
 }
 
-// InForce is the confirmed text, "" when there is none.
+// InForce returns the confirmed text, "" when there is none.
 func (p *Profile) InForce() (string, error) {
 	c, err := p.confirmed()
 	return c.Text, err
@@ -91,7 +91,7 @@ func (p *Profile) confirmed() (confirmed, error) {
 	return c, nil
 }
 
-// Draft is the text of the file, confirmed or not. It is an error when it is too long or no UTF-8.
+// Draft returns the text of the file, confirmed or not. It is an error when it is too long or no UTF-8.
 func (p *Profile) Draft() (string, error) {
 	body, err := statefile.Read(p.Path(), 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -245,7 +245,7 @@ type Entry struct {
 	block string // as it stands in the file
 }
 
-// Entries are the instructions of a profile's text. Headings are none.
+// Entries returns the instructions of a profile's text. Headings are none.
 func Entries(text string) []Entry {
 	var all []Entry
 	var block []string

@@ -161,7 +161,7 @@ func flagIf(set bool, flag byte) byte {
 	return 0
 }
 
-// nanos is 0 for the zero time, which has no Unix nanoseconds.
+// nanos returns 0 for the zero time, which has no Unix nanoseconds.
 func nanos(t time.Time) uint64 {
 	if t.IsZero() {
 		return 0

@@ -68,7 +68,7 @@ type sharedClaims struct {
 	more   bool     // than MaxShared files are there
 }
 
-// warnings are at most two, however many files somebody puts there.
+// warnings returns at most two, however many files somebody puts there.
 func (s sharedClaims) warnings(dir string) []Warning {
 	var list []Warning
 	if len(s.odd) > 0 {

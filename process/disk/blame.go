@@ -84,7 +84,7 @@ func (b *blame) choose(key string, r Reading) (victim, writer *Process) {
 	return victim, nil
 }
 
-// behind is who keeps a writer's file open and has started it, else who has started it and another one that was ended before, else the writer itself.
+// behind returns who keeps a writer's file open and has started it, else who has started it and another one that was ended before, else the writer itself.
 func (b *blame) behind(w *Process, r Reading) *Process {
 	if k := r.find(w.Keeper); k != nil && (!k.Agent || b.started(k) >= 1) {
 		return k

@@ -40,7 +40,7 @@ type Lines struct {
 // Auto in [Lines].FreeMin works it out for each file system.
 const Auto limit.Bytes = -1
 
-// freeLine is the hard line of one file system that had so much free at first.
+// freeLine returns the hard line of one file system that had so much free at first.
 func (l Lines) freeLine(total, first limit.Bytes) limit.Bytes {
 	if l.FreeMin == Auto {
 		return min(max(total/20, 256*limit.MiB), 2*limit.GiB, first/2)
@@ -81,7 +81,7 @@ type Reading struct {
 	OwnFile string
 }
 
-// find is the process with this PID, nil without one.
+// find returns the process with this PID, nil without one.
 func (r *Reading) find(pid int) *Process {
 	i := slices.IndexFunc(r.Processes, func(p Process) bool { return p.PID == pid })
 	if i < 0 {
@@ -137,7 +137,7 @@ func (p *Policy) Near(r Reading) bool {
 	return false
 }
 
-// Room is how much may be written before a line is reached.
+// Room returns how much may be written before a line is reached.
 func (p *Policy) Room(r Reading) limit.Bytes {
 	room := limit.Bytes(1 << 60)
 	if p.Lines.WriteMax > 0 {

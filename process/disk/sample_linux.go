@@ -145,7 +145,7 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 	return r
 }
 
-// emptied is a map to be filled again; what thousands of processes once needed is not kept.
+// emptied returns a map to be filled again; what thousands of processes once needed is not kept.
 func emptied[V any](m map[int]V) map[int]V {
 	const most = 512
 	if m == nil || len(m) > most {

@@ -121,7 +121,7 @@ func killedSample(r usage.Run) Sample {
 	}
 }
 
-// lineOf is 0 for a descendant that Plimsoll ended under the host's pressure: that run did not
+// lineOf returns 0 for a descendant that Plimsoll ended under the host's pressure: that run did not
 // run out of what it was given.
 func lineOf(r usage.Run, had limit.Bytes) limit.Bytes {
 	if r.OOMKills == 0 && r.Outcome != journal.OutcomeOOM && r.Outcome != journal.OutcomeLimit {

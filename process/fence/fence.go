@@ -80,7 +80,7 @@ func named(name string) bool {
 	return strings.TrimSuffix(strings.ToLower(name), ".exe") == program
 }
 
-// ancestors are the processes above pid, the nearest first. err says why there may be more of them.
+// ancestors returns the processes above pid, the nearest first. err says why there may be more of them.
 func ancestors(pid int) (list []proctree.Process, err error) {
 	p, err := proctree.Lookup(pid)
 	for err == nil && p.PPID > 0 && p.PID != 1 {

@@ -38,7 +38,7 @@ func elsewhere(claims []admission.Supervisor) Finding {
 	return Finding{}
 }
 
-// programOf is the name of a process's program, also of one that was replaced since. Those of other users say "".
+// programOf returns the name of a process's program, also of one that was replaced since. Those of other users say "".
 func programOf(pid int) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {
@@ -47,7 +47,7 @@ func programOf(pid int) string {
 	return filepath.Base(strings.TrimSuffix(path, " (deleted)"))
 }
 
-// cookieOf is the run's id in the environment that a process was started with; "" also for processes that do not let theirs be read.
+// cookieOf returns the run's id in the environment that a process was started with; "" also for processes that do not let theirs be read.
 func cookieOf(pid int) string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

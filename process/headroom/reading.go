@@ -61,7 +61,7 @@ type Room struct {
 	BoundBy string
 }
 
-// Available is what is free now: MemAvailable, and SwapFree when countSwap, bounded by
+// Available returns what is free now: MemAvailable, and SwapFree when countSwap, bounded by
 // every enclosing cgroup as limit − (usage − inactive_file).
 func (r Reading) Available(countSwap bool) Room {
 	return r.room(r.MemAvailable, r.SwapFree, countSwap, func(c Cgroup) (memory, swap, both limit.Bytes) {
@@ -70,7 +70,7 @@ func (r Reading) Available(countSwap bool) Room {
 	})
 }
 
-// Ceiling is what there would be if nothing else ran: the tightest of MemTotal and the
+// Ceiling returns what there would be if nothing else ran: the tightest of MemTotal and the
 // enclosing limits, and of SwapTotal and theirs when countSwap. What needs more can never run.
 func (r Reading) Ceiling(countSwap bool) Room {
 	return r.room(r.MemTotal, r.SwapTotal, countSwap, func(c Cgroup) (memory, swap, both limit.Bytes) {
@@ -78,7 +78,7 @@ func (r Reading) Ceiling(countSwap bool) Room {
 	})
 }
 
-// Capacity is the tightest of MemTotal and the memory limits of the enclosing cgroups,
+// Capacity returns the tightest of MemTotal and the memory limits of the enclosing cgroups,
 // without swap.
 func (r Reading) Capacity() limit.Bytes { return r.Ceiling(false).Physical }
 
@@ -129,7 +129,7 @@ const (
 	MostMinFree  = 2 * limit.GiB
 )
 
-// MinFree is the part of total that should stay free when runs are admitted: 5 %, at
+// MinFree returns the part of total that should stay free when runs are admitted: 5 %, at
 // least 256 MiB (a desktop still reacts) or an eighth where that is less (a small container has room for its agent),
 // and at most 2 GiB (a large server wastes none).
 func MinFree(total limit.Bytes) limit.Bytes {

@@ -35,7 +35,7 @@ const (
 	leastHeap = 64 * limit.MiB
 )
 
-// V8Heap is the heap that V8 is given under a memory limit, in bytes; 0 leaves it to V8. It is never less than the half that V8 takes
+// V8Heap returns the heap that V8 is given under a memory limit, in bytes; 0 leaves it to V8. It is never less than the half that V8 takes
 // by itself where it sees the limit.
 func V8Heap(memory limit.Bytes) limit.Bytes {
 	heap := max(memory-max(memory/restShare, leastRest), memory/2)
@@ -87,7 +87,7 @@ func setsHeap(flag string) bool {
 	return strings.HasPrefix(flag, "--max-old-space-size") || strings.HasPrefix(flag, "--max-heap-size")
 }
 
-// Heap is what V8 may keep of objects in a process that starts with this environment and these arguments, in bytes; 0 where nobody
+// Heap returns what V8 may keep of objects in a process that starts with this environment and these arguments, in bytes; 0 where nobody
 // has said so.
 func Heap(environ, argv []string) limit.Bytes {
 	command := ""
@@ -117,7 +117,7 @@ func Heap(environ, argv []string) limit.Bytes {
 	return heap
 }
 
-// lookup is the value of a variable, the last where it is there twice.
+// lookup returns the value of a variable, the last where it is there twice.
 func lookup(environ []string, name string) string {
 	for _, kv := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {

@@ -199,7 +199,7 @@ func unlessLarge[E any](list []E) []E {
 	return list
 }
 
-// members are those of the tree. The caller holds the lock, and the list is good until the next call.
+// members returns those of the tree. The caller holds the lock, and the list is good until the next call.
 func (w *watcher) members() []proctree.Process {
 	list := w.tree.AppendMembers(w.ofTree[:0])
 	w.ofTree = unlessLarge(list)

@@ -174,7 +174,7 @@ func emptyBase(base string) error {
 	return moveAll(inside, filepath.Join(base, supervisorLeaf))
 }
 
-// strangers are those of pids that neither are supervisors of this program, this process
+// strangers returns those of pids that neither are supervisors of this program, this process
 // among them, nor ancestors of one. Who is gone or a zombie is in nobody's way.
 func strangers(pids []int) []proctree.Process {
 	ours := ancestors(os.Getpid())

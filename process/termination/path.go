@@ -19,7 +19,7 @@ const (
 	Off = "off"
 )
 
-// Path is the file to write: what [Variable] names, else [DefaultPath] where that is a regular file, as only a container has it. ""
+// Path returns the file to write: what [Variable] names, else [DefaultPath] where that is a regular file, as only a container has it. ""
 // is none. The error says that the variable names something that cannot be one.
 func Path(getenv func(string) string) (string, error) {
 	switch named := getenv(Variable); {

@@ -49,7 +49,7 @@ func container() (g group, ok bool) {
 // close closes what [container] has opened.
 func (g group) close() { _ = g.current.Close() }
 
-// usage is how much the group is charged with, file pages included.
+// usage returns how much the group is charged with, file pages included.
 func (g group) usage() (limit.Bytes, bool) {
 	var text [32]byte // a number of 64 bits has 20 digits
 	n, err := g.current.ReadAt(text[:], 0)
@@ -60,7 +60,7 @@ func (g group) usage() (limit.Bytes, bool) {
 	return limit.Bytes(used), err == nil
 }
 
-// limitFile is the file with the group's limit.
+// limitFile returns the file with the group's limit.
 func (g group) limitFile() string {
 	if g.version == 1 {
 		return "memory.limit_in_bytes"
@@ -68,7 +68,7 @@ func (g group) limitFile() string {
 	return "memory.max"
 }
 
-// files are the group's file pages that are given back before anybody is killed, and the files that live in memory.
+// files returns the group's file pages that are given back before anybody is killed, and the files that live in memory.
 func (g group) files() (inactive, inMemory limit.Bytes) {
 	text, err := sysfile.Read(path.Join(g.dir, "memory.stat"), sysfile.Small)
 	if err != nil {

@@ -34,7 +34,7 @@ func (s sight) percent() int {
 	return int(100 * float64(s.used) / float64(s.group.limit))
 }
 
-// culprit is the largest process in words; "" when none was seen.
+// culprit returns the largest process in words; "" when none was seen.
 func (s sight) culprit() string {
 	if len(s.processes) == 0 {
 		return ""
@@ -46,7 +46,7 @@ func (p proc) String() string {
 	return fmt.Sprintf("%s (pid %d) with %s", printable.Name(limit.Short(p.name, maxName)), p.pid, p.held.Human())
 }
 
-// text is what stands in the file. high is what was seen, at the highest when the use has fallen since, and now what was seen then; inner are
+// text returns what stands in the file. high is what was seen, at the highest when the use has fallen since, and now what was seen then; inner are
 // the limits inside the container in words, reason why the program has ended, both "" for none.
 func text(high sight, now *sight, inner, reason string) string {
 	var b strings.Builder

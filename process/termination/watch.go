@@ -41,7 +41,7 @@ type Event struct {
 	Culprit string // the largest process in words, "" when none was seen
 }
 
-// String is the event for a person.
+// String returns the event for a person.
 func (e Event) String() string {
 	most := ""
 	if e.Culprit != "" {
@@ -140,7 +140,7 @@ func (w *Watch) run() {
 	}
 }
 
-// pause is how long it may take until the next look: half of what it takes at least to come to the next line.
+// pause returns how long it may take until the next look: half of what it takes at least to come to the next line.
 func (w *Watch) pause(g group, used, last limit.Bytes) time.Duration {
 	least := rest
 	if moved := used - last; moved > g.limit/200 || moved < -g.limit/200 {
@@ -186,7 +186,7 @@ func (w *Watch) look(g group, charged limit.Bytes) {
 	}
 }
 
-// crossed is the line that a use of so many percent is over, when it was over another before.
+// crossed returns the line that a use of so many percent is over, when it was over another before.
 func crossed(percent, before int) int {
 	switch {
 	case percent >= Hard, before == Hard && percent >= Hard-slack:
@@ -197,7 +197,7 @@ func crossed(percent, before int) int {
 	return 0
 }
 
-// text is what the file is to say now.
+// text returns what the file is to say now.
 func (w *Watch) text(reason string) string {
 	if w.over > 0 {
 		return text(w.latest, nil, w.o.Inner, reason)

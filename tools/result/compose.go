@@ -198,7 +198,7 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(rawjson.Quote(append(dst, `{"type":"text","text":`...), text), '}')
 }
 
-// entry is one of the contents of resources/read; uri is raw.
+// entry returns one of the contents of resources/read; uri is raw.
 func entry[T string | []byte](uri []byte, mime string, text T) []byte {
 	b := append([]byte(`{"uri":`), uri...)
 	b = append(b, `,"mimeType":`...)

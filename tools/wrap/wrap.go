@@ -249,7 +249,7 @@ type remote struct {
 	fromEnv []header
 }
 
-// arguments are those of Plimsoll for a remote server; what must not be seen is in env.
+// arguments returns those of Plimsoll for a remote server; what must not be seen is in env.
 func (r remote) arguments(o Options, name string) (args []string, env []header) {
 	args = o.front(name)
 	if isDisplayable(r.url) {

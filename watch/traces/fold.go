@@ -203,7 +203,7 @@ func (s *span) failed(kind string) {
 	s.Status = &statusMessage{statusError}
 }
 
-// named is a span's name: an operation, and on what where that is known.
+// named returns a span's name: an operation, and on what where that is known.
 func named(operation, what string) string {
 	if what = clean(what); what == "" {
 		return operation

@@ -155,7 +155,7 @@ func newEnvelope(version, host string) envelope {
 	return envelope{before, after}
 }
 
-// body is the request with these spans.
+// body returns the request with these spans.
 func (e envelope) body(spans []queued) []byte {
 	size := len(e.before) + len(e.after)
 	for _, s := range spans {

@@ -27,7 +27,7 @@ const (
 	maxWait = 5 * time.Minute
 )
 
-// endpoint is where traces go: the path that OTLP has for them, unless the address has one.
+// endpoint returns where traces go: the path that OTLP has for them, unless the address has one.
 func endpoint(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil {

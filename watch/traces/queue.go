@@ -13,7 +13,7 @@ type queued struct {
 	text  []byte
 }
 
-// weight is what a span counts for in bytes.
+// weight returns what a span counts for in bytes.
 func (q *queued) weight() int { return len(q.text) + 128 }
 
 // queue has the spans that wait, bounded in bytes: the oldest make room for the newest.
@@ -98,7 +98,7 @@ func (q *queue) dropOlder(than time.Time) (dropped int) {
 	return dropped
 }
 
-// load is how many spans wait, and their bytes.
+// load returns how many spans wait, and their bytes.
 func (q *queue) load() (spans, bytes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -113,7 +113,7 @@ func (r *reader) run(e *runs.Entry, ended bool) {
 	delete(r.followed, e.ID)
 }
 
-// reportOf is what the list says of a run that has no report.
+// reportOf returns what the list says of a run that has no report.
 func reportOf(e *runs.Entry) *journal.Report {
 	return &journal.Report{ExitCode: e.ExitCode, Outcome: journal.Outcome(e.Outcome), PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, OOMKills: e.OOMKills, MCP: e.MCP}
 }
@@ -131,7 +131,7 @@ func (r *reader) line(f *followed, l runs.Line) {
 	}
 }
 
-// root is the outermost run that a run is in.
+// root returns the outermost run that a run is in.
 func (r *reader) root(h *runs.Header) string {
 	root, parent := h.ID, h.Parent
 	for range 16 { // runs in runs in runs

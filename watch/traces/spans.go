@@ -54,7 +54,7 @@ func (f *fold) modelSpan(place, seq uint64, upstream, dialect, model string, q *
 	return s
 }
 
-// chat is the span of a request to a model that was answered, or whose client is gone.
+// chat returns the span of a request to a model that was answered, or whose client is gone.
 func (f *fold) chat(r *journal.Record, e *journal.WindowResponse) span {
 	q := f.take(e.Request)
 	start := r.Time.Add(-e.Duration)
@@ -90,7 +90,7 @@ func (f *fold) chat(r *journal.Record, e *journal.WindowResponse) span {
 	return s
 }
 
-// refused is the span of a request to a model that Plimsoll itself answered.
+// refused returns the span of a request to a model that Plimsoll itself answered.
 func (f *fold) refused(r *journal.Record, e *journal.WindowRefused) span {
 	q := f.take(e.Request)
 	start := r.Time
@@ -105,14 +105,14 @@ func (f *fold) refused(r *journal.Record, e *journal.WindowRefused) span {
 	return s
 }
 
-// unanswered is the span of a request to a model that had no answer when its run ended.
+// unanswered returns the span of a request to a model that had no answer when its run ended.
 func (f *fold) unanswered(q *request, at time.Time) span {
 	s := f.modelSpan(placeOpen, q.seq, "", "", "", q, q.at.Add(-q.sent.Overhead), at)
 	s.failed("run_ended")
 	return s
 }
 
-// tool is the span of a call of an MCP tool, or of what reads a resource: that of a client of the server, unless the server was not asked.
+// tool returns the span of a call of an MCP tool, or of what reads a resource: that of a client of the server, unless the server was not asked.
 func (f *fold) tool(r *journal.Record, e *journal.ToolCalled) span {
 	s := f.toolSpan(r, e.Server, e.Tool, e.Method, r.Time.Add(-e.Duration))
 	a := &s.Attributes
@@ -132,7 +132,7 @@ func (f *fold) tool(r *journal.Record, e *journal.ToolCalled) span {
 	return s
 }
 
-// toolRefused is the span of a call that was not passed on.
+// toolRefused returns the span of a call that was not passed on.
 func (f *fold) toolRefused(r *journal.Record, e *journal.ToolRefused) span {
 	s := f.toolSpan(r, e.Server, e.Tool, callTool, r.Time)
 	s.failed(e.Why)
@@ -175,7 +175,7 @@ func (f *fold) remote(s *span, text string) {
 
 func linkTo(i ids) linkMessage { return linkMessage{i.traceHex(), i.spanHex()} }
 
-// query is the span of a question to an agent of Plimsoll's own.
+// query returns the span of a question to an agent of Plimsoll's own.
 func (f *fold) query(r *journal.Record, e *journal.AgentQueryEnded) span {
 	s := f.span(r.Seq, r.Seq, named(invokeAgent, e.Agent), kindInternal, r.Time.Add(-e.Duration), r.Time)
 	f.in, f.out, f.cached = f.in+e.TokensIn, f.out+e.TokensOut, f.cached+e.TokensCached
@@ -195,7 +195,7 @@ func (f *fold) query(r *journal.Record, e *journal.AgentQueryEnded) span {
 	return s
 }
 
-// run is the span of the whole run.
+// run returns the span of the whole run.
 func (f *fold) run(at time.Time, died bool, dropped int64, r *journal.Report) span {
 	s := f.span(placeRun, runSpan, named(invokeAgent, f.head.Report.Tool), kindInternal, f.head.Started, at)
 	s.ParentID = ""

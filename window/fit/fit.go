@@ -28,14 +28,14 @@ const DefaultTrigger = 0.8
 // deeply, since what is left is sent again as it is until the next time: with 0.2, 60 % of the room has to fill with new text first.
 const autoTarget = 0.2
 
-// AutoTarget is the part of the room that is in use after room was made at a trigger, where nobody said how much: 0.2, and a quarter
+// AutoTarget returns the part of the room that is in use after room was made at a trigger, where nobody said how much: 0.2, and a quarter
 // of a trigger that is lower than the default.
 func AutoTarget(trigger float64) float64 { return min(autoTarget, trigger*autoTarget/DefaultTrigger) }
 
 // DefaultReserve is the most that is kept free of a window for an answer, in tokens, unless the user says otherwise.
 const DefaultReserve = 20_000
 
-// Reserve is what is kept free of a window for the answer, in tokens: what was asked for up to most, because
+// Reserve returns what is kept free of a window for the answer, in tokens: what was asked for up to most, because
 // clients ask for 64,000 and get 2,000, and never more than a quarter of the window. An answer that is asked for and does
 // not fit beside the input is asked for smaller. Where nothing is asked for (0), providers add nothing to the input, and what
 // lies above the trigger is left for the answer.
@@ -46,7 +46,7 @@ func Reserve(asked, most int, w models.Window) int { return max(0, min(asked, mo
 // opencode at the window less 32,000 (opencode.ai/v2/docs/compaction, 2026-11-26): a part of a million would come before them.
 const lateShort = 9000
 
-// TriggerTokens is the line above which room is made.
+// TriggerTokens returns the line above which room is made.
 func (l Lines) TriggerTokens() int {
 	n := int(l.Trigger * float64(l.Room))
 	if l.Late {
@@ -55,7 +55,7 @@ func (l Lines) TriggerTokens() int {
 	return n
 }
 
-// Nearest is the lowest line at which something has to be done: below it a request need not be counted exactly. A cut that is nearly due
+// Nearest returns the lowest line at which something has to be done: below it a request need not be counted exactly. A cut that is nearly due
 // in a cold cache goes by a rougher count.
 func (l Lines) Nearest() int {
 	n := l.TriggerTokens()
@@ -65,7 +65,7 @@ func (l Lines) Nearest() int {
 	return n
 }
 
-// Goal is where a compaction goes from a request that counts in. Where so little is known of the count that room has to be made below
+// Goal returns where a compaction goes from a request that counts in. Where so little is known of the count that room has to be made below
 // the trigger, the target is as much lower: else the next few results would pass that line again.
 func (l Lines) Goal(in tokens.Estimate) compact.Goal {
 	limit := int(float64(l.Room) * float64(max(in.Best, 1)) / float64(max(in.High, 1)))
@@ -90,7 +90,7 @@ const boundaryTarget = 0.1
 // target is reason enough to make one where a task ends.
 const boundaryGain = 0.3
 
-// BoundaryGoal is where a compaction goes from a request that counts in and stands at a boundary: since is the client's message with
+// BoundaryGoal returns where a compaction goes from a request that counts in and stands at a boundary: since is the client's message with
 // which the new task begins. It frees at least a good part of the room, or nothing is done, so that a conversation is
 // not compacted often. Results go deeper than at the trigger, a summary does not.
 // over says that room has to be made in any case.

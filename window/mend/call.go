@@ -35,7 +35,7 @@ func (m *mending) call(i int, p *wire.Part) {
 	}
 }
 
-// holder is the object with the name and the arguments of a call; zero where there is none.
+// holder returns the object with the name and the arguments of a call; zero where there is none.
 func (m *mending) holder(call *wire.Part) wire.Span {
 	if member := m.rules.dialect.CallHolder; member != nil {
 		return m.member(call.Span, member(call))
@@ -238,7 +238,7 @@ func (m *mending) member(object wire.Span, name string) wire.Span {
 	return wire.Span{Start: object.Start + v.Start, End: object.Start + v.End}
 }
 
-// unquoted is the text of a literal, in memory that the next call uses again where it had to be decoded.
+// unquoted returns the text of a literal, in memory that the next call uses again where it had to be decoded.
 func (m *mending) unquoted(lit wire.Span) []byte {
 	raw := m.r.Raw(lit)
 	if bytes.IndexByte(raw, '\\') < 0 {

@@ -193,7 +193,7 @@ func (m *mending) marks() {
 	}
 }
 
-// messageAt is the message that a span lies in, -1 when it is in none.
+// messageAt returns the message that a span lies in, -1 when it is in none.
 func (m *mending) messageAt(s wire.Span) int {
 	i, ok := slices.BinarySearchFunc(m.r.Messages, s.Start, func(msg wire.Message, at int) int {
 		switch {

@@ -53,7 +53,7 @@ type Action struct {
 	Bytes   int    // of what went
 }
 
-// First is the first message that has to change before [Options.From]; false when there is none. A caller who may change it calls again
+// First returns the first message that has to change before [Options.From]; false when there is none. A caller who may change it calls again
 // with From 0.
 func First(actions []Action) (message int, ok bool) {
 	for _, a := range actions {
@@ -165,7 +165,7 @@ func (m *mending) drop(i int) {
 	m.did(Emptied, i, "", m.r.Messages[i].Span.Len())
 }
 
-// last is the last message that stays, -1 when none does.
+// last returns the last message that stays, -1 when none does.
 func (m *mending) last() int {
 	i := len(m.r.Messages) - 1
 	for i >= 0 && m.dropped[i] {

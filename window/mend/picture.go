@@ -282,7 +282,7 @@ func (m *mending) describe(i int, p *wire.Part, pic *picture, line string) []byt
 	return with
 }
 
-// rewrite is the block with another media type, and other bytes where there are some.
+// rewrite returns the block with another media type, and other bytes where there are some.
 func (m *mending) rewrite(pic *picture, kind string, data []byte) []byte {
 	edits := []wire.Edit{}
 	move := func(s wire.Span) wire.Span {
@@ -309,7 +309,7 @@ func (m *mending) rewrite(pic *picture, kind string, data []byte) []byte {
 	return out
 }
 
-// grouped is a number with its thousands apart.
+// grouped returns a number with its thousands apart.
 func grouped(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -318,7 +318,7 @@ func grouped(n int) string {
 	return s
 }
 
-// cleanType is a media type that fits into a line.
+// cleanType returns a media type that fits into a line.
 func cleanType(kind string) string {
 	if kind == "" {
 		return "(none)"

@@ -189,7 +189,7 @@ func lines(first, rest string) string {
 	return first + "\n" + rest
 }
 
-// kindOf is the type of a block.
+// kindOf returns the type of a block.
 func (m *mending) kindOf(raw []byte) string {
 	if m.rules.dialect.Untyped {
 		for member, err := range rawjson.Members(raw, 0) {

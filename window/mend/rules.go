@@ -132,7 +132,7 @@ func acceptsPrefill(d *wire.Rules, family tokens.Family, model string) bool {
 	return true
 }
 
-// claudeVersion is the first two numbers of one or two digits behind "claude".
+// claudeVersion returns the first two numbers of one or two digits behind "claude".
 func claudeVersion(model string) (major, minor int, ok bool) {
 	model = strings.ToLower(model)
 	at := strings.LastIndex(model, "claude")

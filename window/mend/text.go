@@ -161,7 +161,7 @@ func (m *mending) hollow(i int, msg *wire.Message) {
 	m.did(Emptied, i, "", msg.Span.Len())
 }
 
-// neighbour is the next message in a direction that stays, -1 when there is none. Those of the system do not count.
+// neighbour returns the next message in a direction that stays, -1 when there is none. Those of the system do not count.
 func (m *mending) neighbour(i, by int) int {
 	for i += by; i >= 0 && i < len(m.r.Messages); i += by {
 		if !m.dropped[i] && m.r.Messages[i].Role != wire.RoleSystem {
@@ -203,7 +203,7 @@ func (m *mending) carry(msg *wire.Message, j int) {
 	}
 }
 
-// markIn is the value of the first cache mark in a span, nil when there is none.
+// markIn returns the value of the first cache mark in a span, nil when there is none.
 func (m *mending) markIn(at wire.Span) []byte {
 	for _, mark := range m.r.Marks {
 		if at.Contains(mark) {
@@ -252,7 +252,7 @@ func (m *mending) system() {
 	l.apply()
 }
 
-// nothing is an empty content.
+// nothing returns an empty content.
 func (m *mending) nothing() []byte {
 	if m.rules.dialect.StringContent {
 		return []byte(`""`)
@@ -260,5 +260,5 @@ func (m *mending) nothing() []byte {
 	return []byte("[]")
 }
 
-// trimmed is a text without the white space at its end.
+// trimmed returns a text without the white space at its end.
 func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }

@@ -111,7 +111,7 @@ func FromEnviron(lookup func(string) (string, bool)) (Overrides, error) {
 	return o, errors.Join(errs...)
 }
 
-// row is the place in environment that counts for an upstream, -1 when there is none.
+// row returns the place in environment that counts for an upstream, -1 when there is none.
 func (o Overrides) row(upstream string) int {
 	provider := Provider(upstream)
 	name, _ := split(upstream)
@@ -148,7 +148,7 @@ func contains(words, word string) bool {
 	return false
 }
 
-// window is the override for an upstream, 0 when there is none.
+// window returns the override for an upstream, 0 when there is none.
 func (o Overrides) window(upstream string) int {
 	if i := o.row(upstream); i >= 0 {
 		if n := o.ByProvider[environment[i].key]; n > 0 {
@@ -158,7 +158,7 @@ func (o Overrides) window(upstream string) int {
 	return max(0, o.Max)
 }
 
-// fallback is the window of an unknown model at an upstream.
+// fallback returns the window of an unknown model at an upstream.
 func (o Overrides) fallback(upstream string) int {
 	if i := o.row(upstream); i >= 0 {
 		return environment[i].fallback

@@ -46,7 +46,7 @@ type stamp struct {
 // errNewer says that a newer version of Plimsoll wrote the file.
 var errNewer = errors.New("it was written by a newer version")
 
-// path is the file of an upstream: readable, and different for different upstreams.
+// path returns the file of an upstream: readable, and different for different upstreams.
 func (x *Resolver) path(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	readable := strings.Map(func(r rune) rune {
@@ -258,7 +258,7 @@ func (x *Resolver) write(u *upstream, name, path string) error {
 	return nil
 }
 
-// document is the text of the file. The lock is held.
+// document returns the text of the file. The lock is held.
 func (u *upstream) document(name string) ([]byte, error) {
 	d := &document{Schema: schema, Upstream: name, Models: map[string]*learnedLimit{}}
 	for key, l := range u.models {

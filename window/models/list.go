@@ -22,7 +22,7 @@ type Entry struct {
 	Learned  time.Time // zero unless it was learned
 }
 
-// Providers are those of the catalogue with how many models each has, in alphabetic order. "any" is none of them.
+// Providers returns those of the catalogue with how many models each has, in alphabetic order. "any" is none of them.
 func (c *Catalogue) Providers() (names []string, count map[string]int) {
 	count = map[string]int{}
 	for i, t := range c.tables() {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Provider is the catalogue's name for a provider: of its other names, and of an address
+// Provider returns the catalogue's name for a provider: of its other names, and of an address
 // ("https://api.groq.com/openai/v1" is "groq"). An address that tells nothing may have the
 // provider whose protocol it speaks in front: "openai+http://127.0.0.1:4000". It is "" for
 // what is not known.

@@ -81,7 +81,7 @@ func Refresh(dir, origin string, data []byte) (Refreshed, error) {
 	return r, atomicfile.Write(filepath.Join(dir, refreshedFile), []byte(text), 0o600, atomicfile.Durable)
 }
 
-// oneLine is a text without control characters, of bounded length.
+// oneLine returns a text without control characters, of bounded length.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -100,7 +100,7 @@ func Forget(dir string) (had bool, err error) {
 	return err == nil, err
 }
 
-// Open is the catalogue with what the user has put in front of it; dir is that of [Options], "" is the built-in one alone. With an error
+// Open returns the catalogue with what the user has put in front of it; dir is that of [Options], "" is the built-in one alone. With an error
 // it is the built-in one.
 func Open(dir string) (*Catalogue, error) {
 	c := &Catalogue{}

@@ -96,7 +96,7 @@ type learnedLimit struct {
 	doubted    int // limit that was refused to be believed once
 }
 
-// inForce is the learned limit, 0 when there is none.
+// inForce returns the learned limit, 0 when there is none.
 func (l *learnedLimit) inForce(now time.Time) int {
 	if l == nil || l.Limit == 0 {
 		return 0
@@ -111,7 +111,7 @@ func (l *learnedLimit) inForce(now time.Time) int {
 	return l.Limit
 }
 
-// Window is the window in force for a model at an upstream, which is the name of a provider
+// Window returns the window in force for a model at an upstream, which is the name of a provider
 // or the address that requests go to; the same string must be given to Learn. It always has
 // a Context and says in Source where that comes from.
 func (x *Resolver) Window(upstream, model string, betas []string) Window {
@@ -157,7 +157,7 @@ func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	return w
 }
 
-// catalogue is the one in force: what the user has refreshed counts soon after. Only the first who ask wait for the disk.
+// catalogue returns the one in force: what the user has refreshed counts soon after. Only the first who ask wait for the disk.
 func (x *Resolver) catalogue() *Catalogue {
 	r := &x.refreshed
 	r.Lock()

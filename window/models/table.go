@@ -104,7 +104,7 @@ func (t table) linesOf(provider string) iter.Seq2[string, Window] {
 	}
 }
 
-// tail is the table from the first line on whose key is not before key.
+// tail returns the table from the first line on whose key is not before key.
 func (t table) tail(key string) string {
 	lo, hi := 0, len(t.text) // both at the beginning of a line
 	for lo < hi {

@@ -95,7 +95,7 @@ func (c *Catalogue) window(n name, provider string) (Window, bool) {
 	return c.siblings(n, provider)
 }
 
-// widenAlias is the window of an alias, "mistral-large-latest", which is another model from time to time. Where a dated member of its
+// widenAlias returns the window of an alias, "mistral-large-latest", which is another model from time to time. Where a dated member of its
 // family takes more anywhere, the alias may stand for that one by now: what the table has of it is as old as the table, so the larger
 // window counts, as a guess.
 func (c *Catalogue) widenAlias(spelled string, w Window) Window {

@@ -36,7 +36,7 @@ type listTap struct {
 	over     bool
 }
 
-// newListTap is nil for an answer that is none.
+// newListTap returns nil for an answer that is none.
 func newListTap(res *http.Response) *listTap {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	encoding := res.Header.Get("Content-Encoding")

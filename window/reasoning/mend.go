@@ -89,7 +89,7 @@ func signatureFor(r *wire.Request, p *wire.Part, unsigned string) wire.Edit {
 	return wire.Edit{Span: at, With: []byte(`"thoughtSignature":` + unsigned + `,`)}
 }
 
-// lastPrompt is the newest content of the user's that is more than results: the running turn begins there.
+// lastPrompt returns the newest content of the user's that is more than results: the running turn begins there.
 func lastPrompt(r *wire.Request) int {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		m := &r.Messages[i]

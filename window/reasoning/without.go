@@ -62,7 +62,7 @@ func budgeted(r *wire.Request) bool {
 	return kind == "enabled"
 }
 
-// notThinking is a request that asked for thinking and asks for none.
+// notThinking returns a request that asked for thinking and asks for none.
 func notThinking(r *wire.Request) (*wire.Request, error) {
 	d := r.Draft()
 	d.Replace(r.ThinkingSpan, []byte(`{"type":"disabled"}`))

@@ -176,7 +176,7 @@ func Events(stream []byte) iter.Seq[[]byte] {
 	}
 }
 
-// plausible is a count of tokens, 0 when it is absurd.
+// plausible returns a count of tokens, 0 when it is absurd.
 func plausible(n int) int {
 	if n < 0 || n > 1_000_000_000_000 {
 		return 0

@@ -63,7 +63,7 @@ func (p *pairing) isString(s *result) bool {
 	return blocks == 1
 }
 
-// words are the texts of a result; false when it holds more than that.
+// words returns the texts of a result; false when it holds more than that.
 func (p *pairing) words(s *result) (string, bool) {
 	part := p.resultPart(s)
 	if len(part.Media) > 0 || !part.Raw.IsZero() {

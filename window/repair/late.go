@@ -113,7 +113,7 @@ var ofUsers = map[string]bool{
 	"image_url": true, // Chat
 }
 
-// userBlocks are the blocks of a result, where all of them may stand in a message of the user.
+// userBlocks returns the blocks of a result, where all of them may stand in a message of the user.
 func userBlocks(r *wire.Request, p *wire.Part) (blocks [][]byte, ok bool) {
 	list := r.Raw(p.Content)
 	for e, err := range rawjson.Elements(list, 0) {

@@ -64,7 +64,7 @@ func (p *pairing) mustDiffer(old, c *call) bool {
 	return old.group == c.group
 }
 
-// end is the message before which a call of Responses has its output in the end.
+// end returns the message before which a call of Responses has its output in the end.
 func (p *pairing) end(c *call) int {
 	if c.result != none && p.results[c.result].msg > c.msg {
 		return p.results[c.result].msg
@@ -75,7 +75,7 @@ func (p *pairing) end(c *call) int {
 	return p.behind(c.msg)
 }
 
-// behind is the place behind the calls that were made together with the one in a message,
+// behind returns the place behind the calls that were made together with the one in a message,
 // and behind the outputs that follow those.
 func (p *pairing) behind(msg int) int {
 	if msg >= p.run[0] && msg < p.run[1] {

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// raw is a result as it goes to another place, under the id of its call.
+// raw returns a result as it goes to another place, under the id of its call.
 func (p *pairing) raw(s *result) []byte {
 	part := p.resultPart(s)
 	var edits []wire.Edit

@@ -163,7 +163,7 @@ func (p *pairing) insert(r *wire.Request, before int, text string) (*wire.Reques
 	return d.Build()
 }
 
-// firstSpeaker is the first message that is not the system's.
+// firstSpeaker returns the first message that is not the system's.
 func firstSpeaker(r *wire.Request) int {
 	for i := range r.Messages {
 		if r.Messages[i].Role != wire.RoleSystem {

@@ -51,7 +51,7 @@ func New(client *http.Client) *Asker {
 	return &Asker{client: client, kept: map[[2]string]*answer{}}
 }
 
-// Window is how many tokens the server at an upstream, as package models names it, serves a model with; 0 when it does not say, is
+// Window returns how many tokens the server at an upstream, as package models names it, serves a model with; 0 when it does not say, is
 // at a public address, or cannot be reached. The first question about a model waits for the server, for less than half a second.
 func (a *Asker) Window(upstream, model string) int {
 	root := rootOf(upstream)
@@ -84,7 +84,7 @@ func (a *Asker) Window(upstream, model string) int {
 	return known.tokens
 }
 
-// rootOf is the address of a server without the path of its protocol, "" when it is not one to be asked.
+// rootOf returns the address of a server without the path of its protocol, "" when it is not one to be asked.
 func rootOf(upstream string) string {
 	if i := strings.Index(upstream, "+http"); i >= 0 {
 		upstream = upstream[i+1:]

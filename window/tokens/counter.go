@@ -326,7 +326,7 @@ func (c *Counter) countMissing(r *wire.Request, f Family, w keySpace, l *lookup,
 	return l.list
 }
 
-// extendChain is the digest of a chain that goes on with one more message.
+// extendChain returns the digest of a chain that goes on with one more message.
 func extendChain(prev, next Digest) Digest {
 	var b [32]byte
 	copy(b[:16], prev[:])

@@ -32,7 +32,7 @@ var O200K = sync.OnceValue(func() *Encoding { return newEncoding("o200k_base", v
 // CL100K is cl100k_base, the vocabulary of GPT-4, GPT-4 Turbo and GPT-3.5 Turbo.
 var CL100K = sync.OnceValue(func() *Encoding { return newEncoding("cl100k_base", vocab.CL100K(), splitCL100K) })
 
-// Name is the published name, such as "o200k_base".
+// Name returns the published name, such as "o200k_base".
 func (e *Encoding) Name() string { return e.name }
 
 // Count returns the number of tokens of text. It takes time linear in the length of any

@@ -4,7 +4,7 @@ package tokens
 // from Low to High, and Best is where it most likely is. An exact count has all three equal.
 type Estimate struct{ Low, Best, High int }
 
-// Exactly is the estimate of a number that is known.
+// Exactly returns the estimate of a number that is known.
 func Exactly(n int) Estimate { return Estimate{n, n, n} }
 
 // Plus adds two estimates.
@@ -12,7 +12,7 @@ func (e Estimate) Plus(o Estimate) Estimate {
 	return Estimate{e.Low + o.Low, e.Best + o.Best, e.High + o.High}
 }
 
-// atMost is the estimate with nothing of it above n.
+// atMost returns the estimate with nothing of it above n.
 func (e Estimate) atMost(n int) Estimate {
 	return Estimate{min(e.Low, n), min(e.Best, n), min(e.High, n)}
 }

@@ -99,7 +99,7 @@ func (m *mix) size() (n int) {
 	return n
 }
 
-// total is the number of tokens of the encoding that was counted with.
+// total returns the number of tokens of the encoding that was counted with.
 func (m *mix) total() (n int) {
 	for _, t := range m.tokens {
 		n += int(t)

@@ -54,7 +54,7 @@ func (m *mix) scale(whole, part int) {
 	}
 }
 
-// textBytes is the length of what would have to be read of a message to count it.
+// textBytes returns the length of what would have to be read of a message to count it.
 func textBytes(r *wire.Request, i int) (n int) {
 	for j := range r.Messages[i].Parts {
 		p := &r.Messages[i].Parts[j]

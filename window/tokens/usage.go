@@ -175,7 +175,7 @@ func (u *Usage) lastReported(id uint64, t *Tally) (through int, tokens Estimate,
 	return i + 1, tokens, p, true
 }
 
-// change is the difference of two estimates of what is mostly the same: what did not
+// change returns the difference of two estimates of what is mostly the same: what did not
 // change cancels out, so its band does not count, but a fiftieth of the whole may have
 // moved without the sum showing it.
 func change(from, to Estimate) Estimate {

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// FreshPrompt is the message with a prompt that the model has not begun to answer, -1 where the request ends otherwise: with
+// FreshPrompt returns the message with a prompt that the model has not begun to answer, -1 where the request ends otherwise: with
 // results of tools, with what a client writes by itself, or with words that come while tools run.
 func FreshPrompt(r *wire.Request) int {
 	at := newestPrompt(r)
@@ -34,7 +34,7 @@ func FreshPrompt(r *wire.Request) int {
 	return at
 }
 
-// newestPrompt is the message with a prompt that the request ends with, whatever stands before it; -1 where it ends otherwise.
+// newestPrompt returns the message with a prompt that the request ends with, whatever stands before it; -1 where it ends otherwise.
 func newestPrompt(r *wire.Request) int {
 	for i, m := range slices.Backward(r.Messages) {
 		switch {
@@ -48,7 +48,7 @@ func newestPrompt(r *wire.Request) int {
 	return -1
 }
 
-// Words are the words of a message without what a client adds to them.
+// Words returns the words of a message without what a client adds to them.
 func Words(r *wire.Request, message int) string {
 	var all []string
 	for j := range r.Messages[message].Parts {

@@ -45,7 +45,7 @@ type Options struct {
 	Idle time.Duration
 }
 
-// Newest is the boundary at which a request stands: the model has done nothing in the new task yet, or nothing but the call that
+// Newest returns the boundary at which a request stands: the model has done nothing in the new task yet, or nothing but the call that
 // shows the boundary. ok is false where the request stands at none.
 func Newest(r *wire.Request, o Options) (b Boundary, ok bool) {
 	all := Boundaries(r, o)
@@ -56,7 +56,7 @@ func Newest(r *wire.Request, o Options) (b Boundary, ok bool) {
 	return b, b.Shown >= lastRun(r)
 }
 
-// Boundaries are those of a request, in their order. At most one begins at a message.
+// Boundaries returns those of a request, in their order. At most one begins at a message.
 func Boundaries(r *wire.Request, o Options) []Boundary {
 	s := scan{r: r, o: o, final: -1, stretch: -1, prompt: -1, plan: -1}
 	for i := range r.Messages {
@@ -75,7 +75,7 @@ func Boundaries(r *wire.Request, o Options) []Boundary {
 	return s.list
 }
 
-// lastRun is where the last run of the model's messages begins; 0 where the model said nothing.
+// lastRun returns where the last run of the model's messages begins; 0 where the model said nothing.
 func lastRun(r *wire.Request) int {
 	at := 0
 	for i, m := range slices.Backward(r.Messages) {
@@ -132,7 +132,7 @@ func (s *scan) found(b Boundary) {
 	s.list = slices.Insert(s.list, at, b)
 }
 
-// first is the first message of the user's stretch that a message stands in.
+// first returns the first message of the user's stretch that a message stands in.
 func (s *scan) first(message int) int {
 	if s.stretch >= 0 {
 		return s.stretch
@@ -296,7 +296,7 @@ func (s *scan) results(m *wire.Message) {
 	}
 }
 
-// branchOf is the branch that a command line has git switch to; "" when it switches to none. "git checkout NAME" counts where NAME
+// branchOf returns the branch that a command line has git switch to; "" when it switches to none. "git checkout NAME" counts where NAME
 // can't be a file.
 func branchOf(words []string) string {
 	for i := 0; i+2 < len(words); i++ {

@@ -105,7 +105,7 @@ var magics = []struct {
 	{0, "\x1aE\xdf\xa3", "video/webm"},
 }
 
-// sniff is the media type of base64, by how it begins.
+// sniff returns the media type of base64, by how it begins.
 func sniff(text []byte) string {
 	var head, raw [24]byte
 	copy(head[:], text)

@@ -59,7 +59,7 @@ const (
 	RoomNever                 // not before it has refused it
 )
 
-// Room is the latest of what the reasons say.
+// Room returns the latest of what the reasons say.
 func (b Bypass) Room() Room {
 	switch {
 	case b&(Compacting|Summarising) != 0:

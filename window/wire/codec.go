@@ -51,7 +51,7 @@ func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 	return nil, fmt.Errorf("wire: %.40q: %w", encoding, ErrEncoding)
 }
 
-// Window is what unpacking a body takes beside the text that comes of it, at the most and in bytes: brotli's window (RFC 7932, 9.1), which
+// Window returns what unpacking a body takes beside the text that comes of it, at the most and in bytes: brotli's window (RFC 7932, 9.1), which
 // the first byte tells, and half of it again while it grows. For the other encodings it is 0.
 func Window(encoding string, packed []byte) int64 {
 	if codingOf(encoding) != "br" || len(packed) == 0 {
@@ -101,7 +101,7 @@ func DecodedSize(encoding string, body []byte) (n int64, ok bool) {
 	return 0, false
 }
 
-// EditedEncoding is the Content-Encoding of an edited body whose client had sent it in this one: the same, but none for br, which is
+// EditedEncoding returns the Content-Encoding of an edited body whose client had sent it in this one: the same, but none for br, which is
 // only read (an encoder is larger than all other codecs together).
 func EditedEncoding(encoding string) string {
 	if codingOf(encoding) == "br" {

@@ -87,7 +87,7 @@ func CountInvoked(r *Request, below string) (string, []byte) {
 // (pydantic-ai#3367, Portkey-AI/gateway#1437, 2026-11-27).
 var geographies = []string{"us.", "us-gov.", "eu.", "apac.", "jp.", "au.", "ca.", "global."}
 
-// countTokens is the path of CountTokens for the model of another path.
+// countTokens returns the path of CountTokens for the model of another path.
 func countTokens(below string) string {
 	i := strings.LastIndexByte(below, '/')
 	j := strings.LastIndexByte(below[:max(i, 0)], '/') + 1

@@ -115,7 +115,7 @@ func (w *blocks) converseBlocks(place, role string, raws []json.RawMessage) (lis
 	return list
 }
 
-// typed is a block in the words of Messages.
+// typed returns a block in the words of Messages.
 func (w *blocks) typed(place, kind string, raw json.RawMessage) object {
 	typed := object{"type": Quote(nil, kind)}
 	if kind == "text" {

@@ -212,7 +212,7 @@ func (d Dialect) Rules() *Rules {
 // String returns "chat", "responses", "messages", "gemini" or "converse".
 func (d Dialect) String() string { return d.Rules().Name }
 
-// ParseDialect is the inverse of [Dialect.String].
+// ParseDialect returns the inverse of [Dialect.String].
 func ParseDialect(name string) (Dialect, bool) {
 	for d := range Dialects {
 		if d.Rules().Name == name {

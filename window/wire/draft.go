@@ -229,7 +229,7 @@ func join(before string, raw []byte, after string) []byte {
 	return append(append(append(out, before...), raw...), after...)
 }
 
-// holderOf is the object in a part that has the content of its result.
+// holderOf returns the object in a part that has the content of its result.
 func (d *Draft) holderOf(p *Part) Span {
 	if name := d.r.Dialect.Rules().resultHolder; name != "" {
 		for _, m := range membersOf(d.r.Body, p.Span) {

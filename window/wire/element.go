@@ -60,7 +60,7 @@ func (r *Request) counted(body []byte, name string, s Span) []byte {
 	return append(append(append(append(body, ',', '"'), name...), '"', ':'), r.Raw(s)...)
 }
 
-// dataEvent is an event of a stream that has no name.
+// dataEvent returns an event of a stream that has no name.
 func dataEvent(_ string, body []byte) []byte { return fmt.Appendf(nil, "data: %s\n\n", body) }
 
 // openAIFailure writes an error as OpenAI does.

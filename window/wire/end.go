@@ -36,7 +36,7 @@ func endOf(kind string) End {
 	return NoEnd
 }
 
-// CallerID is the id of what made a call of the client's tools, where the model did not make it itself: a script that
+// CallerID returns the id of what made a call of the client's tools, where the model did not make it itself: a script that
 // runs at the provider. It reads the part again, so it is for those who know that there are such scripts.
 func (r *Request) CallerID(p *Part) string {
 	if p.Kind != Call {

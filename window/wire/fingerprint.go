@@ -23,7 +23,7 @@ type Key [2]uint64
 
 var keySeeds = [len(Key{})]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-// KeyOf is the key of bytes that stand in no message, in pieces.
+// KeyOf returns the key of bytes that stand in no message, in pieces.
 func KeyOf(pieces ...[]byte) (k Key) {
 	for i, seed := range keySeeds {
 		if len(pieces) == 1 {

@@ -48,7 +48,7 @@ func (p path) child(n name) path {
 
 func (l *lexer) reset() { *l = lexer{} }
 
-// containerPath is the path of the container at hand.
+// containerPath returns the path of the container at hand.
 func (l *lexer) containerPath() path {
 	if l.depth == 0 {
 		return 0
@@ -63,7 +63,7 @@ func (l *lexer) object() bool {
 	return l.depth > 0 && l.objects[(l.depth-1)>>6]>>((l.depth-1)&63)&1 == 1
 }
 
-// valuePath is the path of the value that begins.
+// valuePath returns the path of the value that begins.
 func (l *lexer) valuePath() path {
 	switch {
 	case l.depth == 0:

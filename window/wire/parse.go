@@ -227,7 +227,7 @@ func (p *parser) cacheControl(key int) {
 	}
 }
 
-// member is a key at p.At: its position is wanted before it is read.
+// member reads a key at p.At: its position is wanted before it is read.
 func (p *parser) member() (int, []byte) {
 	p.Peek()
 	at := p.At

@@ -204,7 +204,7 @@ func hasAny(event []byte, words [][]byte) bool {
 	return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(event, word) })
 }
 
-// spelled are the spellings of a member whose value is one of some words, or begins with them where the last quote is left out.
+// spelled returns the spellings of a member whose value is one of some words, or begins with them where the last quote is left out.
 func spelled(key string, values ...string) (words [][]byte) {
 	for _, v := range values {
 		words = append(words, []byte(`"`+key+`":`+v), []byte(`"`+key+`": `+v))

@@ -76,7 +76,7 @@ func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
 	return &next
 }
 
-// moved is a span that stands further behind by some bytes.
+// moved returns a span that stands further behind by some bytes.
 func moved(s Span, by int) Span {
 	if s.IsZero() {
 		return s
@@ -84,7 +84,7 @@ func moved(s Span, by int) Span {
 	return Span{Start: s.Start + by, End: s.End + by}
 }
 
-// movedMessage is a message that stands further behind. One that stays where it is shares its parts.
+// movedMessage returns a message that stands further behind. One that stays where it is shares its parts.
 func (p *parser) movedMessage(m *Message, by int) Message {
 	out := *m
 	out.Span, out.lone, out.calls, out.Content = moved(m.Span, by), moved(m.lone, by), moved(m.calls, by), moved(m.Content, by)

@@ -69,7 +69,7 @@ var responsesRules = &Rules{
 	},
 }
 
-// itemTextType is the name of a block of text in a message of that role.
+// itemTextType returns the name of a block of text in a message of that role.
 func itemTextType(role Role) string {
 	if role == RoleAssistant {
 		return "output_text"

@@ -164,7 +164,7 @@ type Request struct {
 // Raw returns the bytes of a span.
 func (r *Request) Raw(s Span) []byte { return r.Body[s.Start:s.End:s.End] }
 
-// Words are the texts of a part, unquoted, each on lines of its own.
+// Words returns the texts of a part, unquoted, each on lines of its own.
 func (r *Request) Words(p *Part) string {
 	var b []byte
 	for i, lit := range p.Texts {

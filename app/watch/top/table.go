@@ -276,7 +276,7 @@ func (w widths) header() string {
 		"  MEM PEAK  LIM RSVD  CPU    WINDOW" + definitions + " CMP RSLT KIL  AGE"
 }
 
-// row is one line of the table.
+// row returns one line of the table.
 func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	mark := " "
 	if selected {

@@ -114,7 +114,7 @@ func weigh(one v1.Image, tag string) (int64, dockerImage, error) {
 	return size, d, nil
 }
 
-// platformImage is the image for one processor. What rarely changes is the lower of its two layers.
+// platformImage returns the image for one processor. What rarely changes is the lower of its two layers.
 func platformImage(s source, p program) (v1.Image, error) {
 	below, err := layer(s.changed, []entry{
 		{name: "etc/", mode: 0o755},
@@ -182,7 +182,7 @@ func platformImage(s source, p program) (v1.Image, error) {
 	return mutate.ConfigFile(one, config)
 }
 
-// labels are the annotations of https://github.com/opencontainers/image-spec/blob/main/annotations.md.
+// labels returns the annotations of https://github.com/opencontainers/image-spec/blob/main/annotations.md.
 func labels(s source) map[string]string {
 	l := map[string]string{
 		"org.opencontainers.image.title": "plimsoll", "org.opencontainers.image.description": capital(summary),
@@ -199,7 +199,7 @@ func labels(s source) map[string]string {
 	return l
 }
 
-// roots are the certificate authorities that Mozilla's programs trust, as PEM. One that is trusted only for certificates of before a
+// roots returns the certificate authorities that Mozilla's programs trust, as PEM. One that is trusted only for certificates of before a
 // day is left out: a file of certificates has no place to say that.
 func roots() []byte {
 	var out bytes.Buffer

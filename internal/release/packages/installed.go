@@ -132,7 +132,7 @@ plimsoll: maintainer-script-calls-systemctl [postinst:*]
 plimsoll: maintainer-script-calls-systemctl [prerm:*]
 `
 
-// debianChanges is the changelog in Debian's form (deb-changelog(5)): one entry, for this package. What changed is upstream's to tell.
+// debianChanges returns the changelog in Debian's form (deb-changelog(5)): one entry, for this package. What changed is upstream's to tell.
 func debianChanges(s source) string {
 	return fmt.Sprintf("plimsoll (%s-%s) unstable; urgency=medium\n\n  * Plimsoll %s: %schangelog.gz says what changed.\n\n -- %s  %s\n",
 		strings.Replace(s.version, "-", "~", 1), revision, s.version, path.Clean(doc)+"/", maintainer, s.changed.Format("Mon, 02 Jan 2006 15:04:05 -0700"))

@@ -47,7 +47,7 @@ var (
 	blank    = regexp.MustCompile(`\s+`)
 )
 
-// plainExpr is an expression without the layout that the flag x allows.
+// plainExpr returns an expression without the layout that the flag x allows.
 func plainExpr(expr string) string {
 	if strings.HasPrefix(strings.TrimSpace(expr), "(?x") {
 		expr = blank.ReplaceAllString(remark.ReplaceAllString(expr, ""), "")
@@ -74,7 +74,7 @@ func (s step) has(r rune) bool {
 	return false
 }
 
-// formatsOf are the formats that a rule knows.
+// formatsOf returns the formats that a rule knows.
 func formatsOf(expr string) ([]format, error) {
 	// Prefixes are taken in the case in which they are written: folded, half of the words of a language would begin with one.
 	expr = subFlags.ReplaceAllString(flags.ReplaceAllString(comment.ReplaceAllString(expr, ""), ""), "(?:")

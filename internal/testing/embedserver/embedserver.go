@@ -76,14 +76,14 @@ func (s *Server) Hold() (arrived <-chan struct{}, release func()) {
 	})
 }
 
-// Texts are those that it was sent.
+// Texts returns those that it was sent.
 func (s *Server) Texts() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.texts)
 }
 
-// Keys are the values of Authorization, one a request.
+// Keys returns the values of Authorization, one a request.
 func (s *Server) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

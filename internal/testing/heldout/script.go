@@ -92,7 +92,7 @@ func (s *script) session(out Session, r *rand.Rand, w *writer) Session {
 	return out
 }
 
-// files are the 75 that are edited.
+// files returns the 75 that are edited.
 func (s *script) files(r *rand.Rand) (list []string) {
 	seen := map[string]bool{}
 	for len(list) < 75 {

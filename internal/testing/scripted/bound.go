@@ -54,7 +54,7 @@ func (b *binding) step(kind string, sum digest) {
 	}
 }
 
-// readBetas are those of the header, and of the body, where Bedrock and Vertex have them.
+// readBetas returns those of the header, and of the body, where Bedrock and Vertex have them.
 func (r *Request) readBetas() []string {
 	var betas []string
 	for _, line := range r.Header.Values("Anthropic-Beta") {

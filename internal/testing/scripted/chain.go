@@ -25,7 +25,7 @@ func (d *digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// chain is the digest of what d stands for and something behind it.
+// chain returns the digest of what d stands for and something behind it.
 func (d digest) chain(kind string, next digest) digest {
 	sum := sha256.Sum256(append(append(d[:], next[:]...), kind...))
 	return digest(sum[:16])
@@ -174,7 +174,7 @@ func parsePiece(raw json.RawMessage) piece {
 	return p
 }
 
-// plainDigest is the digest of a member of the request without its cache marks; of nothing for
+// plainDigest returns the digest of a member of the request without its cache marks; of nothing for
 // what is absent, null or empty.
 func plainDigest(raw json.RawMessage) string {
 	v := decode(raw)

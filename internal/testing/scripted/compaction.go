@@ -106,7 +106,7 @@ func (p *Provider) blocks(r *Request) error {
 	return nil
 }
 
-// firstKept is the role of what stands behind a compaction block.
+// firstKept returns the role of what stands behind a compaction block.
 func (p *Provider) firstKept(r *Request, i, j int) string {
 	if m := p.parser.message(r.list[i]); j+1 < len(m.pieces) {
 		return m.role
@@ -130,7 +130,7 @@ func (b *binding) begin(block piece, next string) {
 	b.states = append(b.states, t.Origins...)
 }
 
-// compaction is the block that a request for a summary is answered with.
+// compaction returns the block that a request for a summary is answered with.
 func (b *binding) compaction(text string) string {
 	t := token{Kind: "compaction", Family: b.rule.Family, Text: textDigest(text), System: b.system, Tools: b.tools, Last: b.last}
 	if b.rule.Bound == ToPrefix {
@@ -139,7 +139,7 @@ func (b *binding) compaction(text string) string {
 	return t.seal()
 }
 
-// validated is the body that the validators are shown. They want a message of the user first: one
+// validated returns the body that the validators are shown. They want a message of the user first: one
 // stands there for a signed compaction block that is a message of its own.
 func (p *Provider) validated(r *Request) []byte {
 	if r.Dialect != wire.Messages || len(r.list) == 0 || !bytes.Contains(r.list[0], []byte(`"compaction"`)) {

@@ -53,7 +53,7 @@ func (p *Provider) content(r *Request) error {
 	return nil
 }
 
-// rule is the one that a model is held to.
+// rule returns the one that a model is held to.
 func (p *Provider) rule(model string) Rule {
 	if p.o.Reasoning == nil {
 		return RuleOf(model)

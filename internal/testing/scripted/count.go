@@ -261,7 +261,7 @@ func (p *Provider) measure(r *Request) {
 	p.cached(r, list, lastMark, ttl)
 }
 
-// dropped are the tokens of what the provider took out of a message.
+// dropped returns the tokens of what the provider took out of a message.
 func (p *Provider) dropped(r *Request, i int) int {
 	if r.bound == nil {
 		return 0

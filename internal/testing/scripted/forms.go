@@ -80,7 +80,7 @@ func text(status int, body func(o excess) any, dialects ...wire.Dialect) form {
 	}}
 }
 
-// openai is the error object of OpenAI and those who took it over.
+// openai returns the error object of OpenAI and those who took it over.
 func openai(kind, param, code any, format string, numbers func(o excess) []any) func(excess) any {
 	return func(o excess) any {
 		return m{"error": m{"message": fmt.Sprintf(format, numbers(o)...), "type": kind, "param": param, "code": code}}

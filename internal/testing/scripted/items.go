@@ -56,7 +56,7 @@ func (p *Provider) bindItems(r *Request) error {
 	return nil
 }
 
-// refuseForeign is the refusal of encrypted content that is not this provider's.
+// refuseForeign returns the refusal of encrypted content that is not this provider's.
 func refuseForeign(i int, kind string) error {
 	return &denial{CauseSignature, fmt.Sprintf("The encrypted content for item input[%d] of type '%s' could not be verified. Reason: Encrypted content could not be decrypted or parsed.", i, kind), "invalid_encrypted_content"}
 }

@@ -65,7 +65,7 @@ func (p *Provider) reason(r *Request, reply Reply, a *modelserver.Answer) {
 	}
 }
 
-// transformations are the entries of input_transformations: a list, also where there are none.
+// transformations returns the entries of input_transformations: a list, also where there are none.
 func (r *Request) transformations() []Transformation {
 	return append([]Transformation{}, r.Reasoning.Transformations...)
 }

@@ -208,7 +208,7 @@ func (r *Request) lastUser() string {
 	return ""
 }
 
-// userText is the last text of a user message, "" of anything else.
+// userText returns the last text of a user message, "" of anything else.
 func userText(raw json.RawMessage) string {
 	var e struct {
 		Role           string

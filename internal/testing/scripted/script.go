@@ -89,7 +89,7 @@ func (c Call) arguments() string {
 	return string(text)
 }
 
-// Shells is a script that runs one command per turn and then ends with a text.
+// Shells returns a script that runs one command per turn and then ends with a text.
 func Shells(end string, commands ...string) Script {
 	return func(turn int, _ *Request) Reply {
 		if turn >= len(commands) {
@@ -110,7 +110,7 @@ func Thoughtful(script Script) Script {
 	}
 }
 
-// Replies is a script that plays its replies in order and repeats the last one.
+// Replies returns a script that plays its replies in order and repeats the last one.
 func Replies(list ...Reply) Script {
 	return func(turn int, _ *Request) Reply { return list[max(0, min(turn, len(list)-1))] }
 }
@@ -138,7 +138,7 @@ func answerAside(_ int, r *Request) Reply {
 		"<state_snapshot>\n<overall_goal>" + summary + "</overall_goal>\n</state_snapshot>"}
 }
 
-// answerSchema is the schema that the answer has to fit, where the request names one.
+// answerSchema returns the schema that the answer has to fit, where the request names one.
 func (r *Request) answerSchema() (schema, bool) {
 	var body struct {
 		GenerationConfig struct{ ResponseJSONSchema, ResponseSchema json.RawMessage }

@@ -82,7 +82,7 @@ func (s *stream) answer(p *Provider, r *Request, reply Reply) {
 	s.close()
 }
 
-// answer is a reply in the words of the server.
+// answer returns a reply in the words of the server.
 func (p *Provider) answer(r *Request, reply Reply) *modelserver.Answer {
 	a := &modelserver.Answer{
 		Model: r.Model, Stream: r.Stream, Created: created, Fingerprint: "fp_scripted", NewID: p.id,

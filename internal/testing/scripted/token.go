@@ -73,7 +73,7 @@ func mac(raw []byte) []byte {
 	return h.Sum(nil)[:16]
 }
 
-// textDigest is the digest of a block's own text.
+// textDigest returns the digest of a block's own text.
 func textDigest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])

@@ -165,7 +165,7 @@ func value(v any) body {
 	}
 }
 
-// raw is a body written as it is.
+// raw returns a body written as it is.
 func raw(members string) body {
 	return func(w *bufio.Writer) error {
 		_, err := w.WriteString(members)

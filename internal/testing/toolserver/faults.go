@@ -79,7 +79,7 @@ func (x *exchange) drop(arguments json.RawMessage) (body, error) {
 	return x.text("after the drop"), nil
 }
 
-// notFound is the error for a resource that is not there, which has another code in each protocol version.
+// notFound returns the error for a resource that is not there, which has another code in each protocol version.
 func (x *exchange) notFound(uri string) error {
 	code := -32002
 	if x.modern {

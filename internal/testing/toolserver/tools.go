@@ -139,12 +139,12 @@ func (x *exchange) callTool() (body, error) {
 	return nil, badParams("Unknown tool: %s", p.Name)
 }
 
-// text is a result of one block of text.
+// text returns a result of one block of text.
 func (x *exchange) text(s string) body {
 	return x.complete(-1, value(map[string]any{"content": []any{map[string]string{"type": "text", "text": s}}}))
 }
 
-// failed is a result that says that the tool failed.
+// failed returns a result that says that the tool failed.
 func (x *exchange) failed(s string) body {
 	return x.complete(-1, value(map[string]any{"content": []any{map[string]string{"type": "text", "text": s}}, "isError": true}))
 }

@@ -58,7 +58,7 @@ func newMaker(d wire.Dialect, seed uint64) *maker {
 
 func (m *maker) chance(percent int) bool { return m.r.IntN(100) < percent }
 
-// marker is a text that nothing else holds.
+// marker returns a text that nothing else holds.
 func (m *maker) marker(what string) string {
 	m.markers++
 	return fmt.Sprintf("%s-%d-%08x", what, m.markers, m.r.Uint32())

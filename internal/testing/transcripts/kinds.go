@@ -29,7 +29,7 @@ func (k Kind) Turn(id, words string) (messages, declares []string) {
 	return messages, declares
 }
 
-// Kinds are all kinds of a dialect, and some that nobody knows yet: Anthropic's BetaContentBlockParam and OpenAI's
+// Kinds returns all kinds of a dialect, and some that nobody knows yet: Anthropic's BetaContentBlockParam and OpenAI's
 // ResponseInputItem, with its beta, as their Python SDKs had them in August 2026, and what their pages named since; Google's
 // Part as its SDK had it in November 2026.
 // Left out are those that hand the history to the provider: compaction, compaction_trigger, item_reference.

@@ -24,7 +24,7 @@ func (m *maker) body() []byte {
 	return []byte(m.style.text(m.top(elements)))
 }
 
-// top is the request around a history.
+// top returns the request around a history.
 func (m *maker) top(elements list) object {
 	schema := obj("type", "object", "properties", obj("command", obj("type", "string"), "path", obj("type", "string"), "n", obj("type", "integer")))
 	var tools list

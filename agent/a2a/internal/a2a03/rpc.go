@@ -63,7 +63,7 @@ func answerRPC(w http.ResponseWriter, a rpcAnswer) {
 	_ = json.NewEncoder(w).Encode(a) // a client that is gone needs no answer
 }
 
-// events are those of a method that streams; nil of others.
+// events returns those of a method that streams; nil of others.
 func (o *Options) events(ctx context.Context, req *rpcRequest) iter.Seq2[sdk.Event, error] {
 	refused := func(err error) iter.Seq2[sdk.Event, error] {
 		return func(yield func(sdk.Event, error) bool) { yield(nil, parseError(err)) }

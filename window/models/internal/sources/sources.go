@@ -221,7 +221,7 @@ func newList(form string) *List {
 	return &List{Form: form, Providers: map[string]map[string]Limits{}}
 }
 
-// day is the date at the beginning of a text, "" when there is none.
+// day returns the date at the beginning of a text, "" when there is none.
 func day(s string) string {
 	if len(s) < 10 || strings.Trim(s[:10], "0123456789-") != "" || s[4] != '-' || s[7] != '-' {
 		return ""
@@ -229,7 +229,7 @@ func day(s string) string {
 	return s[:10]
 }
 
-// limits are those of a model that answers in text and has a window. One that names no window says nothing, and one with numbers that
+// limits returns those of a model that answers in text and has a window. One that names no window says nothing, and one with numbers that
 // nothing has is counted.
 func (l *List) limits(id string, context, input, output float64) (Limits, bool) {
 	if context == 0 || strings.Contains(id, "embed") {

@@ -29,7 +29,7 @@ const (
 // Letter is \p{L}.
 const Letter = Upper | Lower | Caseless
 
-// ClassOf is the class of a character up to U+10FFFF.
+// ClassOf returns the class of a character up to U+10FFFF.
 func ClassOf(r rune) Class {
 	block := int(classFile[uint32(r)/BlockSize])
 	return Class(classFile[Blocks+block*BlockSize+int(uint32(r)%BlockSize)])

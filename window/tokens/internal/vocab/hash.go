@@ -23,7 +23,7 @@ func HashShort(lo, hi uint64, n int) uint64 {
 	return mix(lo^k0^uint64(n)<<56, hi^k1)
 }
 
-// Hash is the hash a piece is found under. It is the same in every process.
+// Hash returns the hash a piece is found under. It is the same in every process.
 func Hash(p []byte) uint64 {
 	n := len(p)
 	if n <= 16 {
@@ -60,7 +60,7 @@ func Load(b []byte, at, n int) (lo, hi uint64) {
 	return lo, hi
 }
 
-// head is the first n <= 16 bytes of what [Load] loaded, as it would have loaded them.
+// head returns the first n <= 16 bytes of what [Load] loaded, as it would have loaded them.
 func head(lo, hi uint64, n int) (uint64, uint64) {
 	if n <= 8 {
 		return lo & lowBytes[n], 0

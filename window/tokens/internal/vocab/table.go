@@ -94,13 +94,13 @@ func NewRecord(left, right uint32, offset, length int) Record {
 	return Record(uint64(left)<<46 | uint64(right)<<28 | uint64(offset)<<7 | uint64(length-1))
 }
 
-// Left is the token this one was merged from that stood left.
+// Left returns the token this one was merged from that stood left.
 func (r Record) Left() uint32 { return uint32(r>>46) & idMask }
 
-// Right is the token this one was merged from that stood right.
+// Right returns the token this one was merged from that stood right.
 func (r Record) Right() uint32 { return uint32(r>>28) & idMask }
 
-// Len is the length in bytes.
+// Len returns the length in bytes.
 func (r Record) Len() int { return int(r&127) + 1 }
 
 func (r Record) offset() int { return int(r>>7) & (1<<21 - 1) }
@@ -110,16 +110,16 @@ func (t *Table) Record(id uint32) Record {
 	return Record(binary.LittleEndian.Uint64(t.records[8*int(id):]))
 }
 
-// Count is the number of tokens; the tokens are 0 to Count-1.
+// Count returns the number of tokens; the tokens are 0 to Count-1.
 func (t *Table) Count() int { return t.count }
 
-// Longest is the length in bytes of the longest token.
+// Longest returns the length in bytes of the longest token.
 func (t *Table) Longest() int { return t.longest }
 
-// Single is the token of one byte. Every byte has one.
+// Single returns the token of one byte. Every byte has one.
 func (t *Table) Single(b byte) uint32 { return binary.LittleEndian.Uint32(t.singles[4*int(b):]) }
 
-// Pair is the token of two bytes.
+// Pair returns the token of two bytes.
 func (t *Table) Pair(a, b byte) (uint32, bool) {
 	block := t.pairs[(int(a)<<2|int(b)>>6)*pairBlock:]
 	bitmap := binary.LittleEndian.Uint64(block)
@@ -131,7 +131,7 @@ func (t *Table) Pair(a, b byte) (uint32, bool) {
 	return binary.LittleEndian.Uint32(t.pairIDs[4*at:]), true
 }
 
-// Bytes are the bytes of a token. They are read-only.
+// Bytes returns the bytes of a token. They are read-only.
 func (t *Table) Bytes(id uint32) []byte {
 	r := t.Record(id)
 	o := r.offset()

@@ -117,7 +117,7 @@ func mark(masks3, masks8, longs []byte, token string) {
 	}
 }
 
-// widthOf is the width of the index into masks.
+// widthOf returns the width of the index into masks.
 func widthOf(masks []byte) uint8 { return uint8(bits.TrailingZeros(uint(len(masks) / 4))) }
 
 // pairsOf lays out the tokens of two bytes, in the order of the bytes.

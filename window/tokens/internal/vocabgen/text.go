@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// sharedText is one text that every token is somewhere in. Most of a vocabulary is parts of the rest of it (" the" of
+// sharedText returns one text that every token is somewhere in. Most of a vocabulary is parts of the rest of it (" the" of
 // " therefore"), and most of one vocabulary is in the other, so it is a third as long as all tokens one after the other. What
 // remains is joined end to begin as far as it overlaps, greedily: the shortest such text cannot be found in any useful time.
 func sharedText(tokens []string) string {
