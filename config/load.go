@@ -171,8 +171,8 @@ func (l *Loaded) file(path string, origin Origin, probs *problems) (string, erro
 	return path, nil
 }
 
-// projectFile reads a project's file. Whoever wrote the repository wrote it, so that it is wrong
-// must not keep a run from starting: what is wrong is a warning, and the rest of the file counts.
+// projectFile reads a project's file. It comes with the repository, so a mistake in it must not keep a run from starting: mistakes are
+// warnings, and the rest of the file counts.
 func (l *Loaded) projectFile(path string, warn func(Problem)) string {
 	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -163,7 +163,7 @@ func init() {
 	}
 }
 
-// textUnless returns the text, and "" for the word that stands for nothing.
+// textUnless returns the text, or "" if it is word, the one that stands for a value that is not set.
 func textUnless(text, word string) string {
 	if text == word {
 		return ""

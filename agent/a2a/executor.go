@@ -84,7 +84,7 @@ func (x *Exchange) Emit(event sdk.Event) error {
 	return x.run.emit(event)
 }
 
-// Status emits a state, with a text for people unless it is "".
+// Status emits a state, with a human-readable text if there is one.
 func (x *Exchange) Status(state sdk.TaskState, text string, metadata map[string]any) error {
 	return x.Emit(statusEvent(x, state, text, metadata))
 }

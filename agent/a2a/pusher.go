@@ -118,7 +118,7 @@ func (p *pusher) dequeue(n notification) {
 	p.bytes -= int64(len(n.body))
 }
 
-// forget drops the notifications of a key that wait.
+// forget drops the waiting notifications of a key.
 func (p *pusher) forget(key deliveryKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,9 +16,9 @@ import (
 // maxAside bounds the damaged files that are kept: beyond it the oldest go.
 const maxAside = 16
 
-// setAside gives a damaged file another name, for people to look at, and goes on with a new
-// one that has what could be read. At no time is there no file: a process that dies in
-// between leaves the damaged one, under both names.
+// setAside gives a damaged file another name, for people to look at. Where nothing could be read that is all. Otherwise a new file takes
+// its place that has what could be read, and there is a file at every moment: a process that dies in between leaves the damaged one, under
+// both names.
 func (c *conversation) setAside(f *fileContents, size int64) error {
 	name := c.key + fileExt
 	aside := c.key + damagedExt + time.Now().UTC().Format("20060102T150405") + "-" + rand.Text()[:6]

@@ -14,8 +14,8 @@ func answers(addr net.Addr, secure bool) func(context.Context) error {
 	return Asking(addr.Network(), addr.String(), secure, "/healthz")
 }
 
-// Asking asks a daemon at addr for a path, /healthz or /readyz, as any client would, by a connection of its own. The error says
-// what kept it from an answer, or that the answer was no.
+// Asking returns a function that asks the daemon at addr for path (/healthz or /readyz) over a new connection, as any client would. Its
+// error says why there was no answer, or that the status was not 200.
 func Asking(network, addr string, secure bool, path string) func(context.Context) error {
 	url := "http://plimsoll" + path
 	if secure {

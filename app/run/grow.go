@@ -41,8 +41,8 @@ func (g *growth) end(l *sandbox.Limits) {
 	l.Memory, g.over = max(l.Memory, g.raised), true
 }
 
-// grows reports whether the limit of this run grows by itself: nobody has named one, and the ledger can tell what is free. One inside another run
-// draws on that one's claim.
+// grows reports whether this run's memory limit may rise by itself: memory_grow is on, nobody has named a limit, and the run has a claim of
+// its own. A nested run has none: it draws on the claim of the outer one.
 func (x *process) grows() bool {
 	s := x.decision.Settings
 	return s.MemoryGrow && s.MemoryMax == config.Auto && !x.nested && x.claim != nil

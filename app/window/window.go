@@ -167,7 +167,8 @@ func limitsDir(app *core.Core) string {
 	return filepath.Join(state, "window", "limits")
 }
 
-// Resolver tells the windows of models by what is configured, what providers taught this user's runs, and the catalogue.
+// Resolver returns the resolver of models' windows: by the settings, what providers taught earlier runs, what a local server says, and the
+// catalogue.
 func Resolver(app *core.Core, w config.WindowSettings, warn func(string)) *models.Resolver {
 	return models.NewResolver(models.Options{Dir: limitsDir(app), Overrides: core.Overrides(w), Warn: warn, Ask: served.New(nil).Window})
 }

@@ -86,7 +86,7 @@ func (a *application) rollResources(kinds []resourceKind) {
 	}
 }
 
-// nearestHealthy returns the first kind from a place on that has a health.
+// nearestHealthy returns the first kind at or after from that has a health status, else one that always has.
 func nearestHealthy(kinds []resourceKind, from int) resourceKind {
 	for _, k := range kinds[from:] {
 		if k.healthy {

@@ -52,7 +52,7 @@ func syncApplication(c *call) error {
 	return c.start(t, q, revision, nil)
 }
 
-// resolve returns the commit that a name of one means now.
+// resolve returns the commit that a branch or tag points to now; for a chart, its version.
 func (c *call) resolve(t *target, name string) string {
 	if chart := text(t.m, "spec", "source", "chart"); chart != "" {
 		if name == "" {

@@ -94,7 +94,7 @@ func (o *object) shown(app string) shown {
 	return v
 }
 
-// writeNode writes a node of the tree; change says what it shows beside the object itself.
+// writeNode appends a node of the tree and a comma to b; change may alter what is shown of the object.
 func (s *Simulator) writeNode(b []byte, app string, o *object, change func(*shown)) []byte {
 	v := o.shown(app)
 	change(&v)

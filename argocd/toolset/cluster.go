@@ -29,7 +29,7 @@ type cluster struct {
 	servers, names []string // bare, lower case, sorted
 }
 
-// comparableAddress removes what people write differently: the scheme, and a slash at the end.
+// comparableAddress normalises an address for comparison: lower case, without https:// and a trailing slash.
 func comparableAddress(server string) string {
 	server = strings.ToLower(strings.TrimSpace(server))
 	return strings.TrimSuffix(strings.TrimPrefix(server, "https://"), "/")

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// forOptions adapts a tool's schema to the options: the argument "instance" names the instances where there are several and is
-// not there where there is one, and "fresh" is only there where listings are kept. A call that sends them is understood all the
-// same. Every argument costs the model tokens in each of its requests.
+// forOptions adapts a tool's schema to the options: the argument "instance" lists the instances if there are several and is left out if
+// there is one, "fresh" is there only where listings are kept, and rarely used arguments only with Options.AllArguments. A call that sends
+// them is still accepted. Every argument costs the model tokens in each of its requests.
 func (t *Toolset) forOptions(tool string, schema json.RawMessage) json.RawMessage {
 	var whole, properties map[string]json.RawMessage
 	if json.Unmarshal(schema, &whole) != nil || json.Unmarshal(whole["properties"], &properties) != nil {

@@ -165,7 +165,7 @@ func write(out, version string, changes []byte, files map[string][]byte, say io.
 	return err
 }
 
-// checkout makes a checkout of the current commit, with the tags, in another folder: what is in no commit is not released, and the go
+// checkout makes a checkout of the current commit, with the tags, in another folder: uncommitted changes are not released, and the go
 // command stamps no version in a linked work tree.
 func checkout(ctx context.Context, tree string, say io.Writer) error {
 	git := func(args ...string) (string, error) {

@@ -84,7 +84,7 @@ func source(s memory.Source) string {
 	return strings.Join(parts, ", ")
 }
 
-// quote returns a text as a JSON string, in which letters that could end a line or hide something are escaped.
+// quote returns a text as a JSON string, in which characters that could end a line or hide something are escaped or replaced.
 func quote(text string) string {
 	q := string(rawjson.Quote(nil, text))
 	var b strings.Builder

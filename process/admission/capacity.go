@@ -99,7 +99,8 @@ func (b *book) measure(g *capacity, holding []*entry, cgroupsHash uint64) {
 	}
 }
 
-// read reads the available memory. It returns a hash of the enclosing control groups: readings with different hashes must not be mixed.
+// read reads the available memory into g, or sets g.err. It returns a hash of the enclosing control groups, 0 without a reading: readings
+// with different hashes must not be mixed.
 func (g *capacity) read(r Request) (cgroupsHash uint64) {
 	if r.Headroom == nil {
 		return 0

@@ -150,7 +150,7 @@ func (e *Refused) reasonText() string {
 	return fmt.Sprintf("%d runs have waited longer", e.Ahead)
 }
 
-// holderLines returns the runs to look at: those of the tool when its slots are the matter.
+// holderLines returns a list of the runs that hold what is missing; only those of the same tool if its slots are used up.
 func (e *Refused) holderLines() string {
 	var list []Holder
 	for _, h := range e.Terms.Holders {

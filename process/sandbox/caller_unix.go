@@ -80,7 +80,7 @@ func runsLine(pid int) bool {
 	return false
 }
 
-// hungUp reports whether nobody holds the other end of a pipe or socket any more.
+// hungUp reports whether the other end of a pipe or socket is closed.
 func hungUp(fd int) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: hangupEvents}}
 	n, err := unix.Poll(set, 0)

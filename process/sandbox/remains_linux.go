@@ -69,11 +69,9 @@ func Remove(r Remains, grace time.Duration) error {
 	return failed
 }
 
-// waitUnitGone returns once the service manager has done with a scope, which it is told to stop
-// or which ends by itself. Only then can we remove what is left for good: the manager
-// removes the groups once, when the last process has gone. It gives up when one goes while
-// it looks, and leaves the rest to nobody; and a scope whose own group went before it
-// looked counts as running for ever.
+// waitUnitGone waits, for at most endWait, until systemd is done with a scope; with stop it asks systemd to stop it. Another user's manager
+// cannot be asked: there it waits for the groups to disappear. Nothing may be removed earlier: systemd removes the groups once, when the
+// last process has gone, and stops when one vanishes meanwhile; a scope whose own group vanished before counts as running for ever.
 func waitUnitGone(unit string, groups []string, stop bool) error {
 	for _, dir := range groups {
 		if owner := ownerOf(dir); owner >= 0 && owner != os.Geteuid() {

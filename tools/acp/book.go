@@ -68,7 +68,7 @@ func clip(s string, most int) string {
 	return strings.Clone(s)
 }
 
-// sent takes in a message of the editor.
+// sent records a message from the editor.
 func (b *book) sent(h jsonrpc.Head, line []byte, now time.Time) {
 	params := h.Params.Of(line)
 	session := text(params, maxName, "sessionId")

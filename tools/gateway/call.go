@@ -276,7 +276,7 @@ func (c *call) account(o result.Outcome) {
 	}
 }
 
-// Done implements [transport.Receiver].
+// Done implements [transport.Receiver]: it accounts for a call that failed, and answers the client when the call timed out.
 func (c *call) Done(err error) {
 	defer c.x.recover()
 	c.stop()

@@ -89,7 +89,7 @@ func (s *listeners) start(l *listen) {
 	}
 }
 
-// Listen implements [transport.Peer]; it returns when ctx has ended.
+// Listen implements [transport.Peer]; it returns when ctx has ended or the listeners were shut.
 func (s *listeners) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
 	l := &listen{ctx: ctx, header: header, to: to}
 	s.guard.Lock()

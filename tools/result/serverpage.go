@@ -88,7 +88,8 @@ func serverHasMore(page []byte, items int64) bool {
 	return hasPagingMember(page, 0, maxEnvelopeKeys, items)
 }
 
-// hasPagingMember looks for such a member in an object and, so deep, in the objects in it ("pagination", "meta", "pageInfo").
+// hasPagingMember reports whether a member of the object at doc[at:] says that there are more than items of them. It looks into the objects
+// in it too ("pagination", "meta", "pageInfo"), at most depth levels down.
 func hasPagingMember(doc []byte, at, depth int, items int64) bool {
 	var lastPage, pageNumber int64
 	for m, err := range rawjson.Members(doc, at) {

@@ -73,7 +73,8 @@ func (r *Result) openTable(v *view, name string) *table {
 	return t
 }
 
-// keepTable gives a table its name when there is room for it.
+// keepTable renames a temporary page table to name, so that later reads find it, and reports whether it did: not when there are maxResized
+// already or the store is full.
 func (r *Result) keepTable(t *table, name string) bool {
 	d, err := r.dir.Open(".")
 	if err != nil {

@@ -212,7 +212,7 @@ func (w *starter) Wrapped(yield func(profile.Server)) {
 	}
 }
 
-// Offered goes over the servers to be offered whose names are free.
+// Offered calls yield for each server on offer that has a command and a usable name that is free; it notes the others.
 func (w *starter) Offered(yield func(profile.Offered)) {
 	for _, o := range w.start.Offer {
 		taken := slices.ContainsFunc(w.out.Servers, func(s Server) bool { return s.Name == o.Name })

@@ -57,8 +57,8 @@ func (w textWriter) put(list ...string) {
 	}
 }
 
-// escaped writes a help text or, between double quotes, the value of a label: backslashes and line feeds are escaped, and there the
-// quotes. What is no UTF-8 has no place in the format.
+// escaped writes a help text, or the value of a label with its double quotes escaped too when quoted is set. Backslashes and line feeds are
+// escaped; invalid UTF-8, which the format does not allow, becomes U+FFFD.
 func (w textWriter) escaped(s string, quoted bool) {
 	special := "\\\n"
 	if quoted {

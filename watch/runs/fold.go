@@ -255,7 +255,7 @@ func killOf(rec *journal.Record, tool string) (k Kill, ok bool) {
 	return k, true
 }
 
-// madeRoom reports whether a record tells of room that was made in a conversation.
+// madeRoom reports whether a record says that a conversation was compacted.
 func madeRoom(rec *journal.Record) bool {
 	switch rec.Event.(type) {
 	case journal.WindowCompacted, journal.AgentRoom:

@@ -112,7 +112,8 @@ func (f *fold) unanswered(q *request, at time.Time) span {
 	return s
 }
 
-// tool returns the span of a call of an MCP tool, or of what reads a resource: that of a client of the server, unless the server was not asked.
+// tool returns the client span of a call of an MCP tool, or of a resource that was read. [fold.toolRefused] makes that of a call which was
+// not passed on.
 func (f *fold) tool(r *journal.Record, e *journal.ToolCalled) span {
 	s := f.toolSpan(r, e.Server, e.Tool, e.Method, r.Time.Add(-e.Duration))
 	a := &s.Attributes

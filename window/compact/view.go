@@ -292,8 +292,8 @@ func elements(n int, patches []Patch) []element {
 	return list
 }
 
-// compose translates patches of the view's messages into patches of the client's. covers is the number of messages the
-// composition touches, or the log did.
+// compose translates patches of the view's messages into patches of the client's. covers is how many of the client's messages, from the
+// first on, the patches and the log reach over.
 func (v *View) compose(patches []Patch) (composed []Patch, covers int) {
 	n := len(v.Client.Messages)
 	covers = v.covers

@@ -157,8 +157,8 @@ func Arguments(text string) string {
 	return string(object)
 }
 
-// mended makes an object of arguments that are none: closed where they only end too early, in an object of their own where they are
-// something else. The kind is "" when the text was an object, or nothing at all.
+// mended returns arguments as an object: closed where they only end too early, in an object of their own where they are something else.
+// kind is Closed or Wrapped where the text was no valid JSON, and "" otherwise, also where other valid JSON was wrapped.
 func mended(text []byte) (object []byte, kind string) {
 	text = bytes.TrimSpace(text)
 	switch {

@@ -95,7 +95,7 @@ func (t *conversation) keepCut(res *compact.Result) {
 	t.excerpts(ExcerptCut, lost)
 }
 
-// keepTurn gives what is new in the conversation.
+// keepTurn hands the messages that are new in the conversation to the Keeper.
 func (t *conversation) keepTurn() {
 	if t.p.o.Keeper == nil || !t.p.o.KeepTurns || t.received.Bypass&wire.Summarising != 0 || t.speak().Side {
 		return

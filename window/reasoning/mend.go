@@ -37,8 +37,8 @@ func Mend(r *wire.Request, no Refusal) (*wire.Request, int, error) {
 	return Without(r, no.Message)
 }
 
-// unsign puts the provider's own stand-in in place of signatures: of all that are there when one is not
-// valid, in the running turn where one is missing.
+// unsign replaces all signatures with the provider's own placeholder when one was refused as invalid; when one was missing it adds the
+// placeholder in the running turn.
 func unsign(r *wire.Request, no Refusal, unsigned string) (*wire.Request, int, error) {
 	from := 0
 	if no.Cause == Wanted {

@@ -69,7 +69,7 @@ func notThinking(r *wire.Request) (*wire.Request, error) {
 	return d.Build()
 }
 
-// set gives a request another value of a member of its own.
+// set returns the request with a top-level member set to value, added if it was not there.
 func set(r *wire.Request, name string, value []byte) (*wire.Request, error) {
 	body, err := rawjson.Set(r.Body, name, value)
 	if err != nil {

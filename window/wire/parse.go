@@ -166,7 +166,7 @@ func (p *parser) addWhole(part Part) {
 	p.add(part)
 }
 
-// list reads the array of messages with one function for each element.
+// list reads the array of messages and calls element for each.
 func (p *parser) list(element func(*parser)) {
 	p.Peek()
 	p.r.List.Start = p.At

@@ -101,7 +101,8 @@ func (s *Server) discard(what string, f *transport.Frame) {
 	}
 }
 
-// dispatch hands a message to its receiver. id is the span of its id if that is known.
+// dispatch hands a message to its receiver. id is where the id of a response stands in it: zero where that is not known, beyond the head
+// where it needs no replacing.
 func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
 	switch h.Kind {
 	case jsonrpc.Response:

@@ -225,8 +225,7 @@ func (h *Handler) background(f func()) {
 	}()
 }
 
-// watch sees to it that idle sessions end; h.mu is held. There is a timer only while there
-// are sessions.
+// watch starts the timer that ends idle sessions, unless it runs already or there are no sessions. The caller holds h.mu.
 func (h *Handler) watch() {
 	if h.sweeper == nil && !h.closed && len(h.sessions) > 0 {
 		h.sweeper = time.AfterFunc(max(h.o.Idle/4, time.Millisecond), func() { h.safely(h.sweep) })

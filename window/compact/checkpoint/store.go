@@ -251,7 +251,8 @@ func (s *Store) count(f func(*Stats)) {
 	s.mu.Unlock()
 }
 
-// tell journals what a bound did.
+// tell counts, and writes to the journal, that files or entries were evicted, that a file was damaged, or that nothing more fits; reason
+// says which.
 func (s *Store) tell(reason string, evicted int, bytes int64) {
 	s.count(func(t *Stats) {
 		switch reason {

@@ -111,7 +111,7 @@ func (p *argumentParser) nested(v value, depth int) value {
 // plain reports whether a value is a text, a number or a truth.
 func (v *value) plain() bool { return !v.object && !v.array }
 
-// visit calls f with every text below v, and with the object it stands in.
+// visit calls f for v, or for each plain value below it, with the key of the value; an element of an array has the key of the array.
 func (v *value) visit(f func(text string, key string)) {
 	if v.plain() {
 		f(v.text, v.key)
