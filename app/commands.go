@@ -27,7 +27,7 @@ import (
 // one died of memory: it searches before it lists then.
 const SearchFirstName = agents.SearchFirstName
 
-// StandinModel is what --model takes for the model that is none: keywords, no network, no key.
+// StandinModel is the value of --model for the stand-in that is no model: it goes by keywords and needs no network and no key.
 const StandinModel = agents.StandinModel
 
 // The parts of a run's report and of a listing; each is described in [run].
@@ -152,7 +152,7 @@ func (a *App) Health(ctx context.Context, o HealthOptions) error {
 	return container.Health(ctx, a.Core, o)
 }
 
-// HealthTimeout is how long it has where nothing else is said.
+// HealthTimeout is the time in which a daemon has to answer by default.
 const HealthTimeout = container.HealthTimeout
 
 // CopyTo puts a copy of this program into a directory.

@@ -28,7 +28,7 @@ func init() {
 	register("admission", "many starts at once: who ran together, in which order, and what admission costs", admissionBench)
 }
 
-// admissionSlots is how many of the started processes may run at once.
+// admissionSlots is the number of the started processes that may run at once.
 const admissionSlots = 3
 
 // admissionBench starts args[0] processes (1,000) that each admit one run. Whether too many ran at once is told by what the
@@ -59,7 +59,7 @@ func admissionBench(ctx context.Context, o *Out, args []string) error {
 	)
 }
 
-// admitted is what one process wrote down about its run.
+// admitted is the record that one process wrote about its run.
 type admitted struct {
 	number           int
 	came, start, end time.Time

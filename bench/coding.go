@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// codingKinds are what a coding agent needs when its older turns are gone.
+// codingKinds are the kinds of facts that a coding agent needs when its older turns are gone.
 var codingKinds = []string{"user", "decision", "edited file", "todo", "test error"}
 
 // A codingFact is a text of one of these kinds; it survives when one of anyOf is in a text of the

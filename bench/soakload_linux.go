@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// soakLoad is what is asked of the two servers, and what came of it.
+// soakLoad holds the load on the two servers and its results.
 type soakLoad struct {
 	agent, daemon string
 
@@ -30,7 +30,7 @@ type soakLoad struct {
 	died []time.Time
 }
 
-// soakCount is how many of one kind were begun, and ended as they should.
+// soakCount counts the things of one kind that were begun, and those that ended as they should.
 type soakCount struct {
 	name        string
 	begun, well int

@@ -9,7 +9,7 @@ type (
 	// AgentQueryStarted says that a query began to run.
 	AgentQueryStarted struct {
 		Agent string `json:"agent,omitempty"`
-		// Waited is how long other queries of its session ran before.
+		// Waited is the time that other queries of its session ran before.
 		Waited time.Duration `json:"waited_ns,omitempty"`
 	}
 	// AgentQueryEnded says how a query ended. Tokens are what the provider counted.

@@ -1,6 +1,6 @@
 package journal
 
-// Editor is what passed between an editor and an agent that speak the Agent Client Protocol over the streams of a run.
+// Editor describes the traffic between an editor and an agent that speak the Agent Client Protocol over the streams of a run.
 type Editor struct {
 	// Sessions are those that are open, the newest last, at most 16 of them; Open counts all.
 	Sessions []EditorSession `json:"sessions,omitempty"`

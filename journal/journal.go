@@ -21,7 +21,7 @@ type Event interface {
 type Record struct {
 	// Seq counts from 1 and has no gaps.
 	Seq uint64
-	// Time is when the event was appended.
+	// Time is the time at which the event was appended.
 	Time time.Time
 	// Event is the event itself.
 	Event Event

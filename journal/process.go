@@ -31,7 +31,7 @@ type (
 		Forced           bool          `json:"forced,omitempty"`
 		Nested           bool          `json:"nested,omitempty"`
 		Waited           time.Duration `json:"waited_ns,omitempty"`
-		// AvailableBytes is what the host had, ClaimedBytes what other runs have reserved and did not use yet, MinFreeBytes
+		// AvailableBytes is the memory that the host had, ClaimedBytes what other runs have reserved and did not use yet, MinFreeBytes
 		// what must stay free; all 0 where the memory could not be read.
 		AvailableBytes int64 `json:"available_bytes,omitempty"`
 		ClaimedBytes   int64 `json:"claimed_bytes,omitempty"`
@@ -45,7 +45,7 @@ type (
 	// Refused says that a run was not admitted.
 	Refused struct {
 		Reason string `json:"reason"`
-		// By is who refused: [RefusedByEnforcement], or "" for the ledger and what keeps it from being asked.
+		// By names who refused: [RefusedByEnforcement], or "" for the ledger and what keeps it from being asked.
 		By string `json:"by,omitempty"`
 	}
 	// RunStarted says that the command runs.
@@ -97,7 +97,7 @@ type (
 		Start uint64 `json:"start"`
 		Name  string `json:"name"`
 		Bytes int64  `json:"bytes"`
-		// For is how long it was seen without its parent, CPUPercent what it used of one processor meanwhile
+		// For is the time for which it was seen without its parent, CPUPercent what it used of one processor meanwhile
 		// (negative: not known).
 		For        time.Duration `json:"for_ns"`
 		CPUPercent int           `json:"cpu_percent"`

@@ -40,7 +40,7 @@ type (
 		Hidden int    `json:"hidden,omitempty"` // by the policy
 		// Deferred are tools that are found by tool_search and are not in the list.
 		Deferred int `json:"deferred,omitempty"`
-		// Tokens are what the list takes of a model's window; 0 where they were not counted.
+		// Tokens counts the tokens that the list takes of a model's window; 0 where they were not counted.
 		Tokens int `json:"tokens,omitempty"`
 		// Defers says that the client loads definitions when it wants them, so that they may take less of the window.
 		Defers bool `json:"defers,omitempty"`
@@ -82,7 +82,7 @@ type (
 		What   string `json:"what"` // "text", "unknown_id", "second_answer", "too_large", "list", "unread", "stderr"
 		Bytes  int64  `json:"bytes"`
 	}
-	// ToolsTallied is what the gateways of a run did for one tool, or what the definitions of a server take, added up at the run's end.
+	// ToolsTallied adds up, at the run's end, the work of its gateways for one tool, or the size of a server's definitions.
 	ToolsTallied struct {
 		Server         string `json:"server"`
 		Tool           string `json:"tool"`

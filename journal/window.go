@@ -157,7 +157,7 @@ type (
 		Request  uint64 `json:"request,omitempty"`
 		// Form names the row of the table of phrases that matched.
 		Form string `json:"form"`
-		// LimitTokens is what the error named and what passed the sanity check, else 0.
+		// LimitTokens is the limit that the error named, where it passed the sanity check, else 0.
 		LimitTokens int64 `json:"limit_tokens"`
 		Try         int   `json:"try"` // 1 for the first refusal of a request
 		// Action is "retried", "recovered", "given_up" or "learned" (a stop reason after content).

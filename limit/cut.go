@@ -41,7 +41,7 @@ func Clip(text string, maxBytes int) string {
 	return text[:Boundary(text, min(len(text), max(0, maxBytes)))]
 }
 
-// Ellipsis is what [Short] ends a text with that it has cut.
+// Ellipsis ends a text that [Short] has cut.
 const Ellipsis = "…"
 
 // Short is text as people are shown it: [Clip], and where something was left out it ends with [Ellipsis], within maxBytes.

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// NoticeWait is how long the end of a run waits for a notice that is on its way. Without one it does not wait.
+// NoticeWait bounds the time that the end of a run waits for a notice that is on its way. Without one it does not wait.
 const NoticeWait = 2 * time.Second
 
 // OpenNotices opens the way by which this user is told of runs. check says that a way which cannot work is an error now, and not with

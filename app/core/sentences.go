@@ -27,7 +27,7 @@ func NewLog(w io.Writer) *EventLog {
 	return newEventLog(w, new(sentences).of)
 }
 
-// sentences are what is told of events. One goroutine at a time asks: the journal's.
+// sentences words events for people. One goroutine at a time uses it: the journal's.
 type sentences struct {
 	told []string // the newest repairs
 }
@@ -88,7 +88,7 @@ func conversationOf(name, model string) string {
 	return fmt.Sprintf("conversation %s with %s", cmp.Or(name, "unknown"), cmp.Or(model, "an unknown model"))
 }
 
-// checked is what was found by the check before a request is sent, by the reason of a compaction.
+// checked names the finding of the check before a request is sent, by the reason of a compaction.
 var checked = map[string]string{
 	"trigger": "a conversation over the trigger", "window": "a conversation over the trigger", "limit": "a conversation that would not fit", "topic": "the end of a task", "cold": "a conversation near the trigger whose cache has expired",
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Options are what `plimsoll demo` can be told.
+// Options are the settings of `plimsoll demo`.
 type Options struct {
 	// Model is asked in the place of the stand-in, with the key in the environment; "" asks the
 	// stand-in. ArgoCD takes the Argo CD of the environment in the place of the simulated one.
@@ -29,7 +29,7 @@ type Options struct {
 	Stay func(r Report, address string)
 }
 
-// Scene is what came of one scene.
+// Scene is the result of one scene.
 type Scene struct {
 	Scene      string `json:"scene"`
 	Question   string `json:"question"`
@@ -39,7 +39,7 @@ type Scene struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-// Report is what came of all.
+// Report is the result of all scenes.
 type Report struct {
 	Scenes []Scene        `json:"scenes"`
 	Run    journal.Report `json:"run"`

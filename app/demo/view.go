@@ -88,7 +88,7 @@ func (v *view) event(e heardEvent) {
 	}
 }
 
-// maxLines is how much of an answer is shown.
+// maxLines bounds the lines of an answer that are shown.
 const maxLines = 6
 
 func (v *view) answer(text string) {

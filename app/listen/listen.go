@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
-// Drain is what requests under way get when a daemon ends. An answer of a model takes
+// Drain is the time that requests under way get when a daemon ends. An answer of a model takes
 // longer, but whoever stops a daemon waits for it.
 const Drain = 10 * time.Second
 

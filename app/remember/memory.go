@@ -52,7 +52,7 @@ func OpenStore(app *core.Core, j *journal.Journal) (*memory.Store, error) {
 // Options say whose conversations they are.
 type Options struct {
 	Journal *journal.Journal
-	// Namespace is where what is said is kept, and looked for beside the user's own.
+	// Namespace keeps what is said, and is searched beside the user's own.
 	Namespace string
 	// Client and Run are kept with each record; Client counts where a request does not say.
 	Client, Run string
@@ -61,7 +61,7 @@ type Options struct {
 	// Own says that everything in the namespace is this user's, by whatever credential it was said. A daemon with several clients
 	// keeps them apart.
 	Own bool
-	// Turns is what counts where [memory] capture was not set.
+	// Turns is the default for [memory] capture.
 	Turns bool
 	Warn  func(string)
 }
@@ -144,7 +144,7 @@ func (p *Plane) Namespace() string {
 	return p.o.Namespace
 }
 
-// closing is what the end of a run waits for what is still to be written.
+// closing bounds the time that the end of a run waits for records that are still to be written.
 const closing = 2 * time.Second
 
 // Close writes what waits, for at most two seconds.

@@ -19,11 +19,11 @@ import (
 type recaller struct{ *Plane }
 
 const (
-	// bytesPerToken is how few bytes of text a token may have: English has four, Chinese three.
+	// bytesPerToken is the least number of bytes of text that a token is taken to have: English has four, Chinese three.
 	bytesPerToken = 3
 	// lineBytes bounds one line of what is added.
 	lineBytes = 600
-	// candidates is how many records are looked at for one that is added: some were added before, some have another origin.
+	// candidates is the number of records looked at for one that is added: some were added before, some have another origin.
 	candidates = 4
 )
 

@@ -21,7 +21,7 @@ type Options struct {
 	Getenv func(string) string
 }
 
-// MaxTools is how many commands one text protects at most.
+// MaxTools bounds the commands that one text protects.
 const MaxTools = 100
 
 // Script returns the text to be evaluated.

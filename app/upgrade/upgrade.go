@@ -36,7 +36,7 @@ type Options struct {
 	From string
 }
 
-// Found is what a check found out.
+// Found is the result of a check for a newer release.
 type Found struct {
 	Version string `json:"version"` // of this program
 	Latest  string `json:"latest"`  // the newest release: "v0.2.0"

@@ -10,7 +10,7 @@ import (
 // fieldSection begins the names of the sections that fields= selects.
 const fieldSection = "fields/"
 
-// selection is what of applications is asked for.
+// selection lists the paths of the fields that a query asks for of applications.
 type selection [][]string
 
 // selectFields reads fields=. ok is false where 3.5.1 fails to build the answer: an
@@ -127,7 +127,7 @@ func leafOf(body []byte) func(b []byte, path string) ([]byte, bool) {
 	}
 }
 
-// pruning is what of any other answer is asked for, grpc/http/forwarders.go of argoproj/pkg.
+// pruning lists the fields that a query asks for, or excludes, of any other answer, grpc/http/forwarders.go of argoproj/pkg.
 type pruning struct {
 	fields  []string
 	exclude bool

@@ -38,7 +38,7 @@ type Options struct {
 	LogEvery, SyncTakes time.Duration
 }
 
-// Access is what a user may do: see applications of some projects, and change them with
+// Access describes the rights of a user: to see applications of some projects, and to change them with
 // Writes. Clusters and repositories are not shown to users.
 type Access struct {
 	Name     string
@@ -46,7 +46,7 @@ type Access struct {
 	Writes   bool
 }
 
-// Faults are what goes wrong. The zero value is nothing.
+// Faults are the faults that the simulator shows. The zero value has none.
 type Faults struct {
 	Latency     time.Duration // before the first byte of every answer
 	PerItem     time.Duration // before every object of a list

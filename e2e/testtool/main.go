@@ -31,7 +31,7 @@ import (
 	"golang.org/x/term"
 )
 
-// again is how long a verb looks whether a signal comes a second time.
+// again is the time for which a verb looks whether a signal comes a second time.
 const again = 300 * time.Millisecond
 
 var verbs = map[string]func(args []string){

@@ -72,9 +72,9 @@ type Small struct {
 }
 
 const (
-	// worthwhile is how much a process grows before the collector is called, in bytes.
+	// worthwhile is the growth of a process after which the collector is called, in bytes.
 	worthwhile = 384 << 10
-	// burst is what Go may have of memory before it collects at once, in bytes: a process that waits has some 7 MB, half of them only reserved.
+	// burst is the memory that Go may take before it collects, in bytes: a process that waits has some 7 MB, half of them only reserved.
 	burst = 16 << 20
 )
 

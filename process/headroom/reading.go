@@ -21,7 +21,7 @@ type Source struct {
 	Root fs.FS
 }
 
-// Reading is what was found at one moment. All sizes are in bytes and not negative.
+// Reading holds the memory found at one moment. All sizes are in bytes and not negative.
 type Reading struct {
 	// MemTotal, MemAvailable, SwapTotal and SwapFree are the host's.
 	MemTotal, MemAvailable, SwapTotal, SwapFree limit.Bytes

@@ -23,7 +23,7 @@ const (
 const (
 	// DefaultEvery is the longest pause between two looks.
 	DefaultEvery = 30 * time.Second
-	// DefaultGrace is what a process gets between SIGTERM and SIGKILL.
+	// DefaultGrace is the time between SIGTERM and SIGKILL.
 	DefaultGrace = 2 * time.Second
 	// MaxOrphans bounds the orphans that are followed at one time, and MaxEvents the events of a run.
 	MaxOrphans = 1024
@@ -68,9 +68,9 @@ const (
 // Orphan is a process that lost its parent.
 type Orphan struct {
 	Process
-	// For is how long ago it was first seen without its parent.
+	// For is the time since it was first seen without its parent.
 	For time.Duration
-	// Load is what it used of the processors in that time: 1 is one of them all the time; negative where it is
+	// Load is its use of the processors in that time: 1 is one of them all the time; negative where it is
 	// not known.
 	Load float64
 	Fate Fate
@@ -122,7 +122,7 @@ func newState(o Options) *state {
 	}
 }
 
-// step is what to do after a look.
+// step holds the actions after a look.
 type step struct {
 	ask, kill []Process
 	events    []Event

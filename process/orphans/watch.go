@@ -21,9 +21,9 @@ type Run interface {
 // Options configure [Start].
 type Options struct {
 	Mode Mode
-	// Max is how long a process may run without its parent; 0 is for ever.
+	// Max bounds the time that a process may run without its parent; 0 is for ever.
 	Max time.Duration
-	// Grace is what it gets between SIGTERM and SIGKILL (DefaultGrace).
+	// Grace is the time between SIGTERM and SIGKILL (0: DefaultGrace).
 	Grace time.Duration
 	// Run is looked after. Required.
 	Run Run

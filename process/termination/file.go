@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// MaxMessage is how much of a termination message is shown, in bytes: the kubelet reads the last 4,096 of the file
+// MaxMessage bounds the part of a termination message that is shown, in bytes: the kubelet reads the last 4,096 of the file
 // (https://kubernetes.io/docs/tasks/debug/debug-application/determine-reason-pod-failure/).
 const MaxMessage = 4096
 

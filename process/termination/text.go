@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// named is how many processes are named.
+	// named bounds the processes that are named.
 	named = 8
 	// maxReason and maxName bound, in bytes, what others say: all of it together stays below [MaxMessage].
 	maxReason = 1500
@@ -18,7 +18,7 @@ const (
 	maxName   = 64
 )
 
-// sight is what was seen at one moment.
+// sight holds the use of memory seen at one moment.
 type sight struct {
 	at        time.Time
 	group     group

@@ -24,7 +24,7 @@ const (
 	maxPositionFile = 4 << 20
 )
 
-// position is how far the spans of a run were sent.
+// position marks the last span of a run that was sent.
 type position struct {
 	// Place is that of the last span, At when that ended.
 	Place uint64    `json:"place"`

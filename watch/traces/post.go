@@ -55,9 +55,9 @@ func newClient(timeout time.Duration) *http.Client {
 	}
 }
 
-// outcome is what came of a request.
+// outcome is the result of a request.
 type outcome struct {
-	// again says that the same spans may be taken later, not before wait.
+	// again is set when the same spans may be taken later, not before wait.
 	again bool
 	wait  time.Duration
 	// rejected are spans that the collector took no further, of a request that it took.

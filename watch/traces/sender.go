@@ -19,7 +19,7 @@ const (
 	// Dir is the sender's folder in the state directory.
 	Dir      = "traces"
 	lockName = "lock"
-	// LookBack is how old a span may be that is still sent.
+	// LookBack is the greatest age of a span that is still sent.
 	LookBack = time.Hour
 	// DefaultMaxQueue bounds the spans that wait, in bytes.
 	DefaultMaxQueue = 4 << 20
@@ -28,9 +28,9 @@ const (
 	// maxBatch and maxBatchBytes bound one request.
 	maxBatch      = 512
 	maxBatchBytes = 1 << 20
-	// closeWait is how long the end of a sender waits for a collector.
+	// closeWait bounds the time that the end of a sender waits for a collector.
 	closeWait = 2 * time.Second
-	// saveEvery is how often positions are written while they change.
+	// saveEvery is the time between two writes of the positions while they change.
 	saveEvery = 2 * time.Second
 )
 
@@ -53,7 +53,7 @@ type Options struct {
 	backoff time.Duration // after the first failure
 }
 
-// Stats is what a sender has done since it began, in spans.
+// Stats counts the work of a sender since it began, in spans.
 type Stats struct {
 	// Sending says that this sender is the one that sends; another process may be.
 	Sending bool

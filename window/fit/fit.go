@@ -24,7 +24,7 @@ const DefaultTopic = 0.6
 // DefaultTrigger is the part of the room above which room is made unless the user says otherwise.
 const DefaultTrigger = 0.8
 
-// autoTarget is what is left of the room where nobody said how much, by a trigger of DefaultTrigger. Room is made rarely and then
+// autoTarget is the part of the room that is left where nobody said how much, by a trigger of DefaultTrigger. Room is made rarely and then
 // deeply, since what is left is sent again as it is until the next time: with 0.2, 60 % of the room has to fill with new text first.
 const autoTarget = 0.2
 
@@ -41,7 +41,7 @@ const DefaultReserve = 20_000
 // lies above the trigger is left for the answer.
 func Reserve(asked, most int, w models.Window) int { return max(0, min(asked, most, w.Context/4)) }
 
-// lateShort is how many tokens below the room the trigger is at most for clients that make room by themselves. Claude Code does so at the window
+// lateShort bounds the tokens between the trigger and the room for clients that make room by themselves. Claude Code does so at the window
 // less the answer (at most 20,000) less 13,000, in a window of a million as in one of 200,000 (2.1.296; claude-code#31806), and
 // opencode at the window less 32,000 (opencode.ai/v2/docs/compaction, 2026-11-26): a part of a million would come before them.
 const lateShort = 9000

@@ -2,7 +2,7 @@ package fit
 
 import "github.com/plimsoll/plimsoll/window/tokens"
 
-// A Moment is what stands for or against a cut in one request.
+// A Moment holds the circumstances for or against a cut in one request.
 type Moment struct {
 	// Warm says that the provider's cache has the beginning of the conversation: to change it costs that it is written again.
 	Warm bool

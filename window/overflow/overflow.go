@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/refusal"
 )
 
-// An Overflow is what a refusal says.
+// An Overflow holds the facts in a refusal.
 type Overflow struct {
 	// Form names the row that matched, for events and metrics: "anthropic.prompt", …
 	Form string

@@ -24,7 +24,7 @@ func (c Cause) String() string {
 	return [...]string{"none", "changed", "foreign", "missing", "wanted"}[min(int(c), 4)]
 }
 
-// A Refusal is what a provider says of reasoning that it does not take.
+// A Refusal describes the reasoning that a provider does not take.
 type Refusal struct {
 	// Form names the row that matched, for events and metrics: "anthropic.prefix", …
 	Form  string
@@ -57,7 +57,7 @@ func Refused(status int, contentType string, body []byte) (Refusal, bool) {
 }
 
 // Event tells whether one event of a stream that began with a 200 refuses the request for its reasoning.
-// Data is what follows "data:"; the first 64 KiB are read.
+// Data are the bytes behind "data:"; the first 64 KiB are read.
 func Event(data []byte) (Refusal, bool) { return refused(200, data) }
 
 func refused(status int, body []byte) (Refusal, bool) {

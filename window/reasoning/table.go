@@ -13,7 +13,7 @@ const (
 // String returns "free", "model" or "prefix".
 func (b Binding) String() string { return [...]string{"free", "model", "prefix"}[min(int(b), 2)] }
 
-// Rule is what a provider does with the reasoning of a model that comes back to it.
+// Rule describes a provider's treatment of a model's reasoning that comes back to it.
 type Rule struct {
 	Family  string // whose rule it is: "claude", "gpt", …; "" where the model is not known
 	Binding Binding

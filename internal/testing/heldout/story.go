@@ -36,7 +36,7 @@ type story struct {
 	Code                []string
 }
 
-// taskSteps is how many calls a task of a story has.
+// taskSteps is the number of calls in a task of a story.
 const taskSteps = 34
 
 func (f form) all() (list []said) {

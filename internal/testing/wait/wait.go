@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Bound is how long [Until] waits.
+// Bound is the time that [Until] waits.
 const Bound = time.Minute
 
 // Pauses between two looks: short at first, because most conditions hold soon, and longer for those that take their time, because a look
