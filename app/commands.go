@@ -158,7 +158,7 @@ const HealthTimeout = container.HealthTimeout
 // CopyTo puts a copy of this program into a directory.
 var CopyTo = container.CopyTo
 
-// Predict says what the next run of a command will be expected to need in the project of the
+// Predict returns the memory that the next run of a command will be expected to need in the project of the
 // working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
 func (a *App) Predict(_ context.Context, command ...string) (Prediction, error) {
 	return run.Predict(a.Core, command...)
@@ -336,5 +336,5 @@ func Sparkline(values []int64, most int64) string { return runs.Sparkline(values
 // Took writes a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
 func Took(d time.Duration) string { return printable.Duration(d) }
 
-// SessionLines say what an editor and the agent of a run said, as it was known at a time.
+// SessionLines returns lines about the sessions of an editor with the agent of a run, as they were known at a time.
 func SessionLines(e journal.Editor, at time.Time) []string { return watch.SessionLines(e, at) }

@@ -34,9 +34,9 @@ type Garbage struct {
 	Kind string `json:"kind"`
 	// Name is the claim's ID, the group's or file's path.
 	Name string `json:"name"`
-	// What says more about it, for a person.
+	// What describes it further, for a person.
 	What string `json:"what"`
-	// Why says why it is kept; "" for what is removed.
+	// Why is the reason why it is kept; "" for what is removed.
 	Why string `json:"why,omitempty"`
 }
 

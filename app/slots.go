@@ -33,9 +33,9 @@ type Slot struct {
 	Parent string `json:"parent,omitempty"`
 	// Position is its place in the queue, from 1, when it waits.
 	Position int `json:"position,omitempty"`
-	// Forced says that it was started by --force against the sum or the slots.
+	// Forced is true when it was started by --force against the sum or the slots.
 	Forced bool `json:"forced,omitempty"`
-	// StaleWhy says why a stale run could not be cleaned up.
+	// StaleWhy is the reason why a stale run could not be cleaned up.
 	StaleWhy string `json:"stale_why,omitempty"`
 	// Orphans counts the processes of the run that have lost their parent.
 	Orphans int `json:"orphans"`
@@ -56,7 +56,7 @@ type SlotProcess struct {
 	CPUMS int64 `json:"cpu_ms"`
 	// AgeMS is the time since it started, in milliseconds; 0 where that is not known.
 	AgeMS int64 `json:"age_ms"`
-	// Orphan says that its parent has ended, and Daemon that it was meant to outlive it.
+	// Orphan is true when its parent has ended, and Daemon when it was meant to outlive it.
 	Orphan bool `json:"orphan"`
 	Daemon bool `json:"daemon"`
 }

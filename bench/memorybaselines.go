@@ -89,7 +89,7 @@ func (s *asked) close() {
 	_ = s.cmd.Wait()
 }
 
-// hasFTS5 says why the comparison with SQLite cannot be made here.
+// hasFTS5 returns an error that says why the comparison with SQLite cannot be made here.
 func hasFTS5(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, "python3", "-c", `import sqlite3; sqlite3.connect(":memory:").execute("create virtual table t using fts5(x)")`).CombinedOutput()
 	if err != nil {

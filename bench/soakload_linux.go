@@ -63,7 +63,7 @@ func (l *soakLoad) counts() []soakCount {
 	return l.kinds
 }
 
-// soakQuestions are asked in turn by each of the users of the agent.
+// soakQuestions are the questions that each of the users asks the agent in turn.
 var soakQuestions = []struct {
 	name, text string
 	// leaves: the client goes away behind the first event; returns: it comes back for the rest; cancels: it takes the question back.
@@ -307,7 +307,7 @@ func (l *soakLoad) session(ctx context.Context, server string) (*mcp.ClientSessi
 	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: l.daemon + "/mcp/" + server}, nil)
 }
 
-// crashed says whether the server has crashed since a call began, or just before.
+// crashed reports whether the server has crashed since a call began, or just before.
 func (l *soakLoad) crashed(since time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

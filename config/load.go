@@ -18,7 +18,7 @@ import (
 // directory and every directory above it.
 const ProjectFile = ".plimsoll.toml"
 
-// Options say where to look. The zero value means this process: its environment, working
+// Options name the places to look. The zero value means this process: its environment, working
 // directory and CPUs.
 type Options struct {
 	Environ []string // nil means os.Environ()

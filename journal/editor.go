@@ -29,7 +29,7 @@ type EditorSession struct {
 	SizeTokens int64 `json:"size_tokens,omitempty"`
 }
 
-// EditorSeen is told when a session begins or ends, once a minute while messages pass, and at the end of the run. It holds all there is.
+// EditorSeen is recorded when a session begins or ends, once a minute while messages pass, and at the end of the run. It holds all there is.
 type EditorSeen struct {
 	Editor Editor `json:"editor"`
 }

@@ -151,14 +151,14 @@ func (j *Journal) Since(seq uint64) iter.Seq[Record] {
 	}
 }
 
-// Counts tells how many events of each kind were ever appended.
+// Counts returns how many events of each kind were ever appended.
 func (j *Journal) Counts() map[string]uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return maps.Clone(j.counts)
 }
 
-// Dropped tells how many records have left the ring to keep it within its bounds.
+// Dropped returns how many records have left the ring to keep it within its bounds.
 func (j *Journal) Dropped() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()

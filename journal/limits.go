@@ -28,17 +28,17 @@ const (
 )
 
 type (
-	// LimitSet says that a limit is in force for a run. A later one of the same name replaces it.
+	// LimitSet records that a limit is in force for a run. A later one of the same name replaces it.
 	LimitSet struct {
 		Limit Limit `json:"limit"`
 	}
-	// LimitReached says that a line of a limit was reached, and what was done.
+	// LimitReached records that a line of a limit was reached, and what was done.
 	LimitReached struct {
 		Name string `json:"name"`
 		Line string `json:"line"`
 		Did  string `json:"did,omitempty"`
 	}
-	// LimitUsed says how much of a limit the run has used so far, in the limit's unit.
+	// LimitUsed records how much of a limit the run has used so far, in the limit's unit.
 	LimitUsed struct {
 		Name string `json:"name"`
 		Used int64  `json:"used"`

@@ -8,7 +8,7 @@ import (
 // ReportSchema is the version of [Report]'s JSON. Keys are only ever added within a version.
 const ReportSchema = 1
 
-// Outcome says how a run ended.
+// Outcome is the way in which a run ended.
 type Outcome string
 
 // The outcomes of a run. OutcomeOOM is only used when the command itself died of memory;
@@ -76,7 +76,7 @@ type Report struct {
 // RefusedByEnforcement is [Refused].By where the kernel would not hold the run's limits and that is required.
 const RefusedByEnforcement = "enforcement"
 
-// Enforcement says who holds each limit: "kernel", "process", "watched" or "none".
+// Enforcement names what holds each limit: "kernel", "process", "watched" or "none".
 type Enforcement struct {
 	Memory string `json:"memory"`
 	Swap   string `json:"swap"`

@@ -49,7 +49,7 @@ type Results struct {
 	// Total is the number of matches of which Items are a page.
 	Total  int `json:"total"`
 	Offset int `json:"offset"`
-	// WordsOnly says in one line why a store that also searches by meaning did not this time; "" is that it did, or has no vectors yet.
+	// WordsOnly is the reason, in one line, why a store that also searches by meaning did not; "" where it did, or has no vectors yet.
 	WordsOnly string `json:"words_only,omitempty"`
 }
 

@@ -273,7 +273,7 @@ func (c *Chat) Markdown() string {
 	return b.String()
 }
 
-// Empty says that nothing was said yet.
+// Empty reports whether nothing was said yet.
 func (c *Chat) Empty() bool { return len(c.said.messages) == 0 }
 
 // recall reads what was said before in a session that is gone on with.

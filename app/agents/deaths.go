@@ -209,7 +209,7 @@ func (d *deaths) Until() time.Time {
 	return d.read().Until
 }
 
-// Halved says that the window is.
+// Halved reports whether the window is halved.
 func (d *deaths) Halved() bool { return time.Now().Before(d.Until()) }
 
 // ratio returns the part of the window that counts.
@@ -289,7 +289,7 @@ func (d *deaths) write(last liveMark) liveMark {
 	return m
 }
 
-// Close says that the end is a clean one.
+// Close records that the end is a clean one.
 func (d *deaths) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

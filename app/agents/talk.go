@@ -199,7 +199,7 @@ func (t *talking) talk(ctx context.Context) (status int, err error) {
 	}
 }
 
-// isCommand says that a text is a command and no question: one word behind a slash, in one line, which a path ("/etc/hosts is …") is not.
+// isCommand reports whether a text is a command and no question: one word behind a slash, in one line ("/etc/hosts is …" is a path).
 func (t *talking) isCommand(text string) bool {
 	word, _, _ := strings.Cut(text, " ")
 	return strings.HasPrefix(word, "/") && !strings.Contains(text, "\n") && !strings.Contains(word[1:], "/")

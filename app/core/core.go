@@ -18,7 +18,7 @@ type Options struct {
 	Dir string
 	// Flags are configuration values from the command line.
 	Flags []config.Flag
-	// Warn hears what the user should know and what stops nothing; nil drops it.
+	// Warn is called with each warning that stops nothing; nil drops it.
 	Warn func(text string)
 }
 
@@ -56,7 +56,7 @@ func Getenv(environ []string) func(name string) string {
 	}
 }
 
-// Warn tells what the user should know and what stops nothing.
+// Warn passes on a warning that stops nothing.
 func (c *Core) Warn(text string) {
 	if c.warn != nil {
 		c.warn(text)

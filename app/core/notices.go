@@ -39,7 +39,7 @@ func terminal() io.Writer {
 	return nil
 }
 
-// OwnNotices tells of this process's own run, where the user wants that. nil tells nothing.
+// OwnNotices sends notices of this process's own run, where the user wants that. nil sends nothing.
 type OwnNotices struct{ own *notify.Own }
 
 // NotifyOf begins to tell of a run, and writes into its header that it does.
@@ -75,5 +75,5 @@ func (n *OwnNotices) Close() {
 	}
 }
 
-// AtTerminal says that standard input is a terminal, at which a person may type.
+// AtTerminal reports whether standard input is a terminal, at which a person may type.
 func AtTerminal() bool { return term.IsTerminal(int(os.Stdin.Fd())) }

@@ -32,7 +32,7 @@ type sentences struct {
 	told []string // the newest repairs
 }
 
-// of tells of one event; nil is nothing. A repair is told once, though a conversation that is sent again is repaired again.
+// of returns the lines about one event; nil is nothing. A repair is told once, though a conversation that is sent again is repaired again.
 func (s *sentences) of(r journal.Record) []byte {
 	var lines []string
 	say := func(form string, args ...any) {
@@ -72,7 +72,7 @@ func (s *sentences) of(r journal.Record) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// first tells whether something is told for the first time.
+// first reports whether something is told for the first time.
 func (s *sentences) first(what string) bool {
 	if slices.Contains(s.told, what) {
 		return false

@@ -15,14 +15,14 @@ import (
 
 // Options are the settings of `plimsoll demo`.
 type Options struct {
-	// Model is asked in the place of the stand-in, with the key in the environment; "" asks the
+	// Model replaces the stand-in, with the key in the environment; "" asks the
 	// stand-in. ArgoCD takes the Argo CD of the environment in the place of the simulated one.
 	Model  string
 	ArgoCD bool
 	// Out gets what happens, line by line; Colour says that it is a terminal that shows colours.
 	Out    io.Writer
 	Colour bool
-	// Each hears of every scene when it is over; nil does not.
+	// Each is called with every scene when it is over; nil is not.
 	Each func(Scene)
 	// Stay is called after the report; then the dashboard shows what happened, at the address that it is given, until ctx ends or
 	// somebody asks for the end. nil does not stay.
@@ -45,7 +45,7 @@ type Report struct {
 	Run    journal.Report `json:"run"`
 }
 
-// OK says that every scene ended as it should.
+// OK reports whether every scene ended as it should.
 func (r Report) OK() bool {
 	for _, s := range r.Scenes {
 		if !s.OK {
@@ -131,7 +131,7 @@ func interruptedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// endedBySignal says that somebody has ended a command.
+// endedBySignal is the error of a command that somebody has ended.
 type endedBySignal struct{ cause error }
 
 func (*endedBySignal) Error() string {

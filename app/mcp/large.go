@@ -22,7 +22,7 @@ type LargeResult struct {
 	Level  string `json:"level"`
 }
 
-// LargeResults tells of large results, where no dashboard does: once for a tool and level, and at most 64 times.
+// LargeResults warns of large results, where no dashboard does: once for a tool and level, and at most 64 times.
 type LargeResults struct {
 	// Tell takes a line, without the name of the program.
 	Tell func(line string)

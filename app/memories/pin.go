@@ -21,7 +21,7 @@ type Pins struct {
 	// Entries are in force since Confirmed.
 	Entries   []Pin      `json:"entries"`
 	Confirmed *time.Time `json:"confirmed,omitempty"`
-	// Pending says that the file was edited since, and Draft is what it says then.
+	// Pending is true when the file was edited since, and Draft is what it says then.
 	Pending bool   `json:"pending"`
 	Draft   string `json:"draft,omitempty"`
 	// Problem is the reason why the file cannot be confirmed.

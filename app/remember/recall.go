@@ -165,7 +165,7 @@ func (p *Plane) recall(ctx context.Context, q proxy.Prompt) string {
 	return text
 }
 
-// trusted says that a record is the user's, and so is all that it is derived from, as far as that is still there. What wrote it may
+// trusted reports whether a record is the user's, as is all that it is derived from, as far as that is still there. What wrote it may
 // have claimed more than it could.
 func trusted(ctx context.Context, store *memory.Store, r *memory.Record) bool {
 	if r.Origin != memory.OriginUser || r.Quarantined {

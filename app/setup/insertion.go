@@ -25,7 +25,7 @@ type insertion struct {
 	// Before and After are SHA-256 digests of the whole file without and with the text.
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Made says that there was no file. Folders are those that were made for it, the innermost first.
+	// Made is true when there was no file. Folders are those that were made for it, the innermost first.
 	Made    bool     `json:"made,omitempty"`
 	Folders []string `json:"folders,omitempty"`
 }

@@ -17,7 +17,7 @@ type Question struct {
 	Say string
 	// names may be answered; nil makes it a question of yes or no.
 	names []string
-	// no says that no answer is a no.
+	// no is true when no answer counts as a no.
 	no bool
 }
 

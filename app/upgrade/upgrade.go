@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// DefaultFrom is asked where Options name nothing else
+	// DefaultFrom is the URL that is used where Options name nothing else
 	// (https://docs.github.com/en/rest/releases/releases#get-the-latest-release).
 	DefaultFrom = "https://api.github.com/repos/plimsoll/plimsoll/releases/latest"
 	// Timeout is the longest that a check takes.

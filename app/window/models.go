@@ -18,7 +18,7 @@ type Model struct {
 	Output   int    `json:"output,omitempty"`
 	// Source is "config", "learned", "server", "refreshed", "catalogue", "elsewhere", "family" or "default".
 	Source string `json:"source"`
-	// Guessed says that a window is not held before the provider has refused once.
+	// Guessed is true when a window is not held before the provider has refused once.
 	Guessed bool       `json:"guessed,omitempty"`
 	Learned *time.Time `json:"learned,omitempty"`
 }

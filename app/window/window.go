@@ -52,7 +52,7 @@ type Options struct {
 	KeepTurns bool
 	Recaller  proxy.Recaller
 	RecallFor string
-	// Exhausted says that the agent itself died of memory a moment ago.
+	// Exhausted is true when the agent itself died of memory a moment ago.
 	Exhausted bool
 	Warn      func(string)
 }
@@ -167,7 +167,7 @@ func limitsDir(app *core.Core) string {
 	return filepath.Join(state, "window", "limits")
 }
 
-// Resolver tells the windows of models by what is configured, what providers taught this user's runs, and the catalogue.
+// Resolver returns a resolver for the windows of models: by what is configured, what providers taught this user's runs, and the catalogue.
 func Resolver(app *core.Core, w config.WindowSettings, warn func(string)) *models.Resolver {
 	return models.NewResolver(models.Options{Dir: limitsDir(app), Overrides: core.Overrides(w), Warn: warn, Ask: served.New(nil).Window})
 }

@@ -77,7 +77,7 @@ func comma(b []byte) []byte {
 	return b
 }
 
-// filled says whether one of the fields is made of what only fill rolls.
+// filled reports whether one of the fields is made of what only fill rolls.
 func (s selection) filled() bool {
 	return slices.ContainsFunc(s, func(path []string) bool {
 		return len(path) > 1 && (path[1] == "resources" || path[1] == "operationState" && path[2] != "phase")
@@ -141,7 +141,7 @@ func prunes(query string) *pruning {
 	return &pruning{strings.Split(rest, ","), exclude}
 }
 
-// keep says what becomes of a path: whole, or with what is below it pruned.
+// keep reports whether a path is kept, and whether whole or with what is below it pruned.
 func (p *pruning) keep(path string) (keep, whole bool) {
 	named := slices.Contains(p.fields, path)
 	if p.exclude {

@@ -16,7 +16,7 @@ const None = -1
 // DefaultVersion is the server that was recorded.
 const DefaultVersion = "v3.5.1"
 
-// Options say what the simulator shows. Numbers of zero are the defaults (see [ParseSize]),
+// Options describe the simulated instance. Numbers of zero are the defaults (see [ParseSize]),
 // [None] is none.
 type Options struct {
 	Applications    int
@@ -220,7 +220,7 @@ func (s *Simulator) Counts() Counts {
 	return c
 }
 
-// halfStarted says whether a list is to be null, and counts it.
+// halfStarted reports whether a list is to be null, and counts it.
 func (s *Simulator) halfStarted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

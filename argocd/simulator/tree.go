@@ -191,7 +191,7 @@ func getTree(c *call) error {
 	return c.answer(c.writeTree(&t))
 }
 
-// getEvents tells of the application, or of the resource the query names.
+// getEvents answers with the events of the application, or of the resource the query names.
 func getEvents(c *call) error {
 	f, t, err := c.content()
 	if err != nil {
@@ -247,7 +247,7 @@ func (s *Simulator) windows(project string) []map[string]any {
 	return windowsOf(s.bodyOf(f))
 }
 
-// getWindows tells of the windows of the application's project that mean it.
+// getWindows answers with the windows of the application's project that mean it.
 func getWindows(c *call) error {
 	f, err := c.object(applications)
 	if err != nil {

@@ -256,7 +256,7 @@ func (w *planner) azure() {
 	}
 }
 
-// official tells that an address is the provider's own, so that the tool would behave as
+// official reports whether an address is the provider's own, so that the tool would behave as
 // without any.
 func official(address, provider string) bool {
 	if address == "" {

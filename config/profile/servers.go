@@ -36,7 +36,7 @@ type Server struct {
 	// Command and Args start the gateway for it.
 	Command string
 	Args    []string
-	// Remote tells that it is reached by an address.
+	// Remote is true when it is reached by an address.
 	Remote bool
 	// Entry is its entry as plain JSON, of these keys only (all when none are named); nil where it has none.
 	Entry func(keys ...string) []byte

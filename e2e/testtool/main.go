@@ -152,7 +152,7 @@ func turned(data []byte) []byte {
 	return out
 }
 
-// group tells how this process stands to its terminal.
+// group prints how this process stands to its terminal.
 func group([]string) {
 	for fd := range 3 {
 		fmt.Printf("tty%d=%v ", fd, term.IsTerminal(fd))
@@ -214,7 +214,7 @@ func suspended([]string) {
 	fmt.Println("went on")
 }
 
-// resized tells the new size, and how many signals told of it.
+// resized prints the new size, and how many signals told of it.
 func resized([]string) {
 	c := make(chan os.Signal, 16)
 	signal.Notify(c, syscall.SIGWINCH)

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// ErrTooLarge says that a value is larger than [Options.MaxValue].
+// ErrTooLarge reports that a value is larger than [Options.MaxValue].
 var ErrTooLarge = errors.New("larger than allowed")
 
 // SyntaxError is the place where a text is no JSON, and the reason.

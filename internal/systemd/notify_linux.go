@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Ready says that requests are taken. status is one line for `systemctl status`.
+// Ready notifies the service manager that requests are taken. status is one line for `systemctl status`.
 func (s *Service) Ready(status string) error {
 	return s.send("READY=1\n" + statusLine(status))
 }
 
-// Stopping says that the end has begun.
+// Stopping notifies the service manager that the end has begun.
 func (s *Service) Stopping(status string) error {
 	return s.send("STOPPING=1\n" + statusLine(status))
 }

@@ -34,7 +34,7 @@ type spent struct {
 	Tokens int    `json:"tokens"`
 }
 
-// ErrBudget says that the day's tokens are spent.
+// ErrBudget reports that the day's tokens are spent.
 var ErrBudget = errors.New("the day's tokens for facts are spent")
 
 // NewBudget gives the budget in a directory.

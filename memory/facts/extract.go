@@ -31,7 +31,7 @@ type Model interface {
 	Complete(ctx context.Context, system, question string, maxOutput int) (answer string, used int, err error)
 }
 
-// ErrUnspent says that a request did not come as far as to cost anything: no connection, too many requests, a key that is refused.
+// ErrUnspent reports that a request did not come as far as to cost anything: no connection, too many requests, a key that is refused.
 var ErrUnspent = errors.New("the provider did not take the request")
 
 // Store supplies episodes and takes facts.
@@ -58,7 +58,7 @@ type Options struct {
 	Timeout      time.Duration
 	// FirstPause is the pause after a failure (a minute); it doubles with each.
 	FirstPause time.Duration
-	// Tell hears what happens (may be nil). It holds no word of a passage.
+	// Tell is called with each event (may be nil). It holds no word of a passage.
 	Tell func(Event)
 }
 
@@ -116,7 +116,7 @@ func New(o Options) (*Extractor, error) {
 	return &Extractor{o: o, queue: NewQueue(o.Dir, o.MaxQueue), budget: NewBudget(o.Dir, o.TokensPerDay), seen: NewSeen(o.Dir, 0)}, nil
 }
 
-// Stats tells the counts.
+// Stats returns the counts.
 func (x *Extractor) Stats() Stats {
 	return Stats{
 		Requests: x.requests.Load(), Failed: x.failed.Load(), GaveUp: x.gaveUp.Load(), Kept: x.kept.Load(), Known: x.known.Load(),

@@ -39,7 +39,7 @@ const (
 	maxAnswer = 10_000
 )
 
-// wordsOnly tells that a search did with less than it has at other times.
+// wordsOnly is the note that a search did with less than it has at other times.
 const wordsOnly = " The search went by words only: what finds other words of the same meaning does not answer."
 
 // Search finds memories. maxText is how much text the client takes, 0 when that is not known.

@@ -40,10 +40,10 @@ type Options struct {
 	// MaxFiles and MaxTotal bound it; 0 is [MaxFiles] and [MaxTotal].
 	MaxFiles int
 	MaxTotal limit.Bytes
-	// Changed is told of each note that was written or removed (text is "" then), in the order of the changes of this process, after
+	// Changed is called with each note that was written or removed (text is "" then), in the order of the changes of this process, after
 	// the change is on the disk (may be nil). The path begins with /memories.
 	Changed func(path, text string, removed bool)
-	// Evicted is told of each note that went because of a bound, "count" or "bytes" (may be nil).
+	// Evicted is called with each note that went because of a bound, "count" or "bytes" (may be nil).
 	Evicted func(path string, bytes int64, why string)
 }
 
@@ -75,7 +75,7 @@ func Open(o Options) (*Dir, error) {
 	return &Dir{o: o}, nil
 }
 
-// Stats tells the counts.
+// Stats returns the counts.
 func (d *Dir) Stats() Stats {
 	return Stats{
 		Written: d.written.Load(), Removed: d.removed.Load(), Evicted: d.evicted.Load(),

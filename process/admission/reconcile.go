@@ -31,7 +31,7 @@ type dead struct {
 	lock  *os.File
 }
 
-// These bounds say which owners are checked at each look. Probing a lock is certain and costs about 10 µs: with few holders and waiters
+// These bounds choose the owners that are checked at each look. Probing a lock is certain and costs about 10 µs: with few holders and waiters
 // all are probed, with many a part in turn. Asking whether a process exists costs less than a microsecond. It finds every killed
 // owner except a zombie. With many holders, and for waiters far back in the queue, a part is asked in turn.
 const (

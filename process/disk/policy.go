@@ -53,7 +53,7 @@ type Process struct {
 	PID, Parent int
 	Start       uint64
 	Name        string
-	// Agent says that it is the run's command, or leads from that to the agent: it is ended last.
+	// Agent is true when it is the run's command, or leads from that to the agent: it is ended last.
 	Agent bool
 	// Recent is the size that it has written itself since the last look, in bytes, and Collected that of children which it has waited
 	// for since then.
@@ -106,11 +106,11 @@ type Event struct {
 	Used  limit.Bytes // growth of the run, or what is free on Path
 	Line  limit.Bytes
 	Path  string // of FreeMin
-	// Foreign says that a hard line was crossed and the run did not make most of the growth.
+	// Foreign is true when a hard line was crossed and the run did not make most of the growth.
 	Foreign bool
 	// Victim is ended, and with it Writer where that is another one: what it has started, and is writing.
 	Victim, Writer *Process
-	// Own says that no limit is meant: the agent itself has written Used, most of it to Path.
+	// Own is true when no limit is meant: the agent itself has written Used, most of it to Path.
 	Own bool
 }
 
@@ -124,7 +124,7 @@ type Policy struct {
 	own      limit.Bytes // what the agent may write itself before it is told again
 }
 
-// Near says that a soft line is reached: look closely.
+// Near reports whether a soft line is reached: look closely.
 func (p *Policy) Near(r Reading) bool {
 	if p.Lines.WriteMax > 0 && r.Growth() >= p.Lines.WriteMax/2 {
 		return true

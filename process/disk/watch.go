@@ -22,9 +22,9 @@ type Options struct {
 	// Dirs are directories whose file systems are looked at from the start.
 	Dirs []string
 	Run  Run
-	// Note is told every event, from the watch's goroutine. Victims have been asked to end.
+	// Note is called with every event, from the watch's goroutine. Victims have been asked to end.
 	Note func(Event)
-	// Used is told the growth after every look, and what is written.
+	// Used is called with the growth after every look, and what is written.
 	Used func(growth, written limit.Bytes)
 }
 

@@ -1,4 +1,4 @@
-// Package headroom tells how much memory there really is: on the host, and inside every
+// Package headroom reads how much memory there really is: on the host, and inside every
 // control group (cgroup) with a memory limit that encloses this process.
 //
 //	r, err := headroom.Read(headroom.Source{})

@@ -19,7 +19,7 @@ const (
 	maxMounts = 4 << 20
 )
 
-// ErrNoMemTotal says that a meminfo file does not tell the size of memory.
+// ErrNoMemTotal reports that a meminfo file does not tell the size of memory.
 var ErrNoMemTotal = errors.New("no MemTotal line")
 
 // readLinux reads a Linux file system.

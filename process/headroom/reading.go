@@ -13,7 +13,7 @@ const Unlimited = limit.Bytes(math.MaxInt64)
 // Host is [Room.BoundBy] when no cgroup leaves less than the host itself.
 const Host = "host"
 
-// Source says where to read. The zero value is this machine.
+// Source names the tree to read. The zero value is this machine.
 type Source struct {
 	// Root is the root of a Linux file system (proc/meminfo, proc/self/cgroup,
 	// proc/self/mountinfo and the cgroup mounts they name). Nil means this machine's, which

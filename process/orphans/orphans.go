@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Mode says what is done about orphans.
+// Mode is the treatment of orphans.
 type Mode string
 
 // The modes.
@@ -40,9 +40,9 @@ type Process struct {
 	CPU time.Duration
 	// State is the kernel's letter, 0 where it is not known.
 	State byte
-	// Command says that it is the agent, which is never touched.
+	// Command is true when it is the agent, which is never touched.
 	Command bool
-	// Orphan says that its parent has ended, and Daemon that it was meant to outlive it.
+	// Orphan is true when its parent has ended, and Daemon when it was meant to outlive it.
 	Orphan, Daemon bool
 }
 
@@ -53,7 +53,7 @@ type identity struct {
 	start uint64
 }
 
-// Fate says what became of an orphan.
+// Fate is the outcome for an orphan.
 type Fate string
 
 // The fates.
@@ -80,7 +80,7 @@ type Orphan struct {
 // that are asked to end, without a fate), or those whose end is certain.
 type Event struct {
 	Orphans []Orphan
-	// Ended says that it is the second kind.
+	// Ended is true when it is the second kind.
 	Ended bool
 	// Say is set for what a person should read.
 	Say bool

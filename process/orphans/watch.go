@@ -27,7 +27,7 @@ type Options struct {
 	Grace time.Duration
 	// Run is looked after. Required.
 	Run Run
-	// Note is told what was found and done; nil tells nobody.
+	// Note is called with what was found and done; nil is not.
 	Note func(Event)
 }
 

@@ -15,7 +15,7 @@ import (
 // Child is a descendant of the command.
 type Child struct {
 	PID int `json:"pid"`
-	// Start tells it from a later process with the same PID (see [Run.LargestChild]).
+	// Start distinguishes it from a later process with the same PID (see [Run.LargestChild]).
 	Start uint64 `json:"start"`
 	Name  string `json:"name,omitempty"`
 	// Bytes is the private memory that it held when it was found.

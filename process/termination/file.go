@@ -17,7 +17,7 @@ const MaxMessage = 4096
 // own begins every text of Plimsoll's.
 const own = "plimsoll: "
 
-// errForeign says that the container's program has written a message of its own.
+// errForeign reports that the container's program has written a message of its own.
 var errForeign = errors.New("the container's program has written a message of its own, which stays")
 
 // message is the file while it is open.

@@ -56,9 +56,9 @@ type Options struct {
 	Path string
 	// Inner are the limits inside the container in words, as in "claude may use 480M (plimsoll run)"; "" for none.
 	Inner string
-	// Note is told of lines that are crossed, at most once a minute for each, from the watch's goroutine; nil is not.
+	// Note is called with lines that are crossed, at most once a minute for each, from the watch's goroutine; nil is not.
 	Note func(Event)
-	// Warn hears once that the file cannot be written; nil does not.
+	// Warn is called once when the file cannot be written; nil is not.
 	Warn func(text string)
 }
 

@@ -18,7 +18,7 @@ type Options struct {
 	Out io.Writer
 	// Gateway puts MCP servers behind the gateway; nil leaves them as they are.
 	Gateway Gateway
-	// Changed is told when a session begins or ends, from the goroutine that passes messages on; nil tells nobody. It must not call the relay.
+	// Changed is called when a session begins or ends, from the goroutine that passes messages on; nil is not. It must not call the relay.
 	Changed func(State)
 }
 

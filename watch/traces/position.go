@@ -68,7 +68,7 @@ func loadPositions(dir, to string) (*positions, error) {
 	return p, nil
 }
 
-// sent says that a span has not to be sent any more.
+// sent reports whether a span has not to be sent any more.
 func (p *positions) sent(run string, place uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -113,7 +113,7 @@ func post(ctx context.Context, client *http.Client, to string, body []byte, now 
 	return outcome{rejected: rejected, why: fmt.Errorf("%d spans were not taken: %s", rejected, clean(answer.Partial.Message))}
 }
 
-// statusOf tells what a collector answered.
+// statusOf returns a collector's answer as an error.
 func statusOf(res *http.Response, text []byte) error {
 	said := clean(string(text))
 	if res.Header.Get("Location") != "" {

@@ -42,7 +42,7 @@ func (q *queue) push(s queued) (dropped int) {
 	return dropped
 }
 
-// wake tells who sends that there may be something to send.
+// wake signals to who sends that there may be something to send.
 func (q *queue) wake() {
 	select {
 	case q.more <- struct{}{}:

@@ -42,7 +42,7 @@ type Options struct {
 	URL string
 	// Version of this program, for the spans' resource.
 	Version string
-	// Warn tells the user, once when sending begins to fail and once when it goes again; nil tells nobody.
+	// Warn is called once when sending begins to fail and once when it goes again; nil is not.
 	Warn func(text string)
 	// MaxQueue bounds the spans that wait, in bytes; 0 means DefaultMaxQueue.
 	MaxQueue int
@@ -55,7 +55,7 @@ type Options struct {
 
 // Stats counts the work of a sender since it began, in spans.
 type Stats struct {
-	// Sending says that this sender is the one that sends; another process may be.
+	// Sending is true when this sender is the one that sends; another process may be.
 	Sending bool
 	Sent    uint64
 	// Dropped found no room, got too old, or were refused for good; Rejected were taken and then left out by the collector.
@@ -123,7 +123,7 @@ func Start(o Options) (*Sender, error) {
 	return s, nil
 }
 
-// Stats tells what was done so far.
+// Stats returns the counts so far.
 func (s *Sender) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +280,7 @@ const (
 	positionsFail  = "positions"
 )
 
-// tell tells the user that something goes wrong, once until it goes again, and that it does. why is nil when it went well.
+// tell warns the user that something goes wrong, once until it goes again, and then that it does. why is nil when it went well.
 func (s *Sender) tell(what string, why error) {
 	s.mu.Lock()
 	changed := s.failing[what] != (why != nil)

@@ -115,7 +115,7 @@ func (b *Breaker) Overflow(upstream, model string) []Change {
 	return append(changes, c.trip(k, now, fmt.Sprintf("%d refusals for length in %v", b.o.Overflows, now.Sub(first).Round(time.Second)))...)
 }
 
-// OutOfMemory says that the agent's own process was killed for lack of memory. It trips all
+// OutOfMemory records that the agent's own process was killed for lack of memory. It trips all
 // models at once and returns the changes.
 func (b *Breaker) OutOfMemory() []Change {
 	b.mu.Lock()

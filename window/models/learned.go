@@ -43,7 +43,7 @@ type stamp struct {
 	when time.Time
 }
 
-// errNewer says that a newer version of Plimsoll wrote the file.
+// errNewer reports that a newer version of Plimsoll wrote the file.
 var errNewer = errors.New("it was written by a newer version")
 
 // path returns the file of an upstream: readable, and different for different upstreams.

@@ -42,7 +42,7 @@ type Refreshed struct {
 	file stamp
 }
 
-// stamp tells two of them apart.
+// stamp returns a text that differs between two of them.
 func (r Refreshed) stamp() string {
 	if r.file == (stamp{}) {
 		return ""

@@ -18,7 +18,7 @@ const CatalogueDate = "2026-09-28"
 //go:embed table.txt
 var builtin string
 
-// table is a text of such lines, and where they come from.
+// table holds such lines as one text, and where they come from.
 type table struct {
 	text   string
 	source string

@@ -96,7 +96,7 @@ func rootOf(upstream string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// private tells whether a host is this machine or in its private network, by its address alone: no name is looked up.
+// private reports whether a host is this machine or in its private network, by its address alone: no name is looked up.
 func private(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "host.docker.internal" {
 		return true

@@ -110,7 +110,7 @@ type messageCounts struct {
 	class         class
 }
 
-// keySpace tells apart things whose bytes may be the same.
+// keySpace separates things whose bytes may be the same.
 type keySpace uint64
 
 const (

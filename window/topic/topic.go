@@ -36,9 +36,9 @@ type Boundary struct {
 	Sign  Sign
 }
 
-// Options say what is known beside the request. The zero value is fine.
+// Options hold the facts known beside the request. The zero value is fine.
 type Options struct {
-	// Typed says whether a person typed words of a message of the user; nil goes by the form of the message, for clients that
+	// Typed reports whether a person typed words of a message of the user; nil goes by the form of the message, for clients that
 	// prove nothing.
 	Typed func(r *wire.Request, message int) bool
 	// Idle is the time that the conversation was quiet before this request.

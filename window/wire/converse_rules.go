@@ -104,7 +104,7 @@ func countTokens(below string) string {
 	return below[:j] + model + "/count-tokens"
 }
 
-// converseEvent hears which event of a stream has come.
+// converseEvent handles the type of an event of a stream.
 func converseEvent(a *Answer, kind []byte) {
 	switch string(kind) {
 	case "contentBlockStart", "contentBlockDelta":

@@ -16,13 +16,13 @@ const (
 	progressHead = 64
 )
 
-// Pulse tells in a streamed answer what is of the answer from what only keeps its connection open: comments, and events that are called
+// Pulse distinguishes in a streamed answer what is of the answer from what only keeps its connection open: comments, and events called
 // ping or keepalive. It reads event streams and Gemini's array of JSON values in pieces cut anywhere, never fails, and keeps at most
 // 8 KiB of an event. It does not parse: it looks for words with their quotes, which inside of a text would be escaped.
 type Pulse struct {
-	// Reasoning tells that the newest event is of reasoning, as the provider itself calls it: models are silent there for long.
+	// Reasoning is true when the newest event is of reasoning, as the provider itself calls it: models are silent there for long.
 	Reasoning bool
-	// BlockEnded tells that a content block of Anthropic's has come whole.
+	// BlockEnded is true when a content block of Anthropic's has come whole.
 	BlockEnded bool
 
 	rules  *pulseRules
@@ -188,8 +188,8 @@ func (p *Pulse) values(b []byte) bool {
 	return alive
 }
 
-// Between tells that an event has just ended and none begun, so that another can follow; comma, that it must be parted from one before it
-// in an array.
+// Between reports whether an event has just ended and none begun, so that another can follow; comma, whether it must be parted from the one
+// before it in an array.
 func (p *Pulse) Between() (ok, comma bool) {
 	if p.frames != nil {
 		return p.frames.Between(), false

@@ -40,7 +40,7 @@ func newStream(w http.ResponseWriter, mode Answer) *stream {
 	return &stream{mode: mode, w: w, out: bufio.NewWriterSize(w, 32<<10), changed: make(chan struct{}), first: 1}
 }
 
-// signal tells the handler to return; the caller holds mu.
+// signal makes the handler return; the caller holds mu.
 func (k *stream) signal() {
 	select {
 	case <-k.changed:

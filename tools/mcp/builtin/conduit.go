@@ -145,7 +145,7 @@ func (c *conduit) take(p []byte) (int, error) {
 	return n, nil
 }
 
-// close says that nobody reads any more. It returns why what was read is not the whole
+// close ends reading. It returns why what was read is not the whole
 // answer; nil when it is, and when the reader did not want it.
 func (c *conduit) close() error {
 	c.mu.Lock()

@@ -12,7 +12,7 @@ import (
 // unendedAfter is the time without an answer, while a line of the server has no end, after which this is reported.
 const unendedAfter = 5 * time.Second
 
-// tellUnread says on the server's standard error why nothing comes of its first line: its client sees a request without an
+// tellUnread writes on the server's standard error why nothing comes of its first line: its client sees a request without an
 // answer and nothing else. Text on lines of its own does no harm.
 func (s *Server) tellUnread(g *generation, line []byte) {
 	if g.answered.Load() {

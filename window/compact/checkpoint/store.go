@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// Options say where a store keeps its files and how much of them. Zero means the default.
+// Options name the directory of a store and bound its files. Zero means the default.
 type Options struct {
 	// Dir is made when it is not there. Empty means memory only.
 	Dir string
