@@ -296,7 +296,7 @@ func (a *App) Demo(ctx context.Context, o DemoOptions) (DemoReport, error) {
 	return demo.Play(ctx, o, run.Show)
 }
 
-// DemoOffers are real things in the environment that the demo could use, as the flags that
+// DemoOffers returns the real things in the environment that the demo could use, as the flags that
 // would make it.
 func DemoOffers(getenv func(string) string) (model, argocd string) { return demo.Offers(getenv) }
 

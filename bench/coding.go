@@ -202,7 +202,7 @@ func (c *coding) code(lines int) string {
 	return b.String()
 }
 
-// looks is a step without a fact: a file, a search, or tests that pass.
+// looks adds a step without a fact: a file, a search, or tests that pass.
 func (c *coding) looks(words string) {
 	switch c.r.IntN(4) {
 	case 0, 1:

@@ -19,7 +19,7 @@ import (
 //go:embed memoryfts.py
 var ftsScript string
 
-// fts5 is SQLite's full-text search with its own ranking (bm25) and tokenizer (unicode61); all words of a question, or any of them.
+// fts5 returns SQLite's full-text search with its own ranking (bm25) and tokenizer (unicode61); all words of a question, or any of them.
 func fts5(operator string) engine {
 	return engine{"SQLite FTS5, " + operator, func(ctx context.Context, d *dialogue) (searcher, error) {
 		cmd := exec.CommandContext(ctx, "python3", "-c", ftsScript, operator)

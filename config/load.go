@@ -282,7 +282,7 @@ func planted(dir string, file fs.FileInfo) bool {
 	return err != nil || owner != os.Getuid() && owner != 0
 }
 
-// getenvOf is os.Getenv over a list; the last of several equal names counts, as in exec.
+// getenvOf returns an os.Getenv over a list; the last of several equal names counts, as in exec.
 func getenvOf(environ []string) func(string) string {
 	return func(name string) string {
 		for _, pair := range slices.Backward(environ) {

@@ -199,7 +199,7 @@ func (g generic) freeWords(args []string) []string {
 	return found
 }
 
-// optionalNumber is of make's -j and -l, whose value may be left out.
+// optionalNumber reports whether an option is make's -j or -l, whose value may be left out.
 func optionalNumber(option string) bool { return option == "-j" || option == "-l" }
 
 func isNumber(s string) bool {

@@ -165,7 +165,7 @@ func (j *Journal) Dropped() uint64 {
 	return j.dropped
 }
 
-// sizeOf is about what an event takes in memory, with its record.
+// sizeOf returns the approximate size of an event in memory, with its record.
 func sizeOf(e Event) int {
 	v := reflect.ValueOf(e)
 	return int(unsafe.Sizeof(Record{})) + int(v.Type().Size()) + behind(v)

@@ -29,8 +29,8 @@ type (
 	MemoryDamaged struct {
 		Lines int `json:"lines"`
 	}
-	// MemoryVectorsMade records that texts of the memory were sent to the service for embeddings, and their vectors kept. Bytes is the size of
-	// the namespace's vectors.
+	// MemoryVectorsMade records that texts of the memory were sent to the service for embeddings, and their vectors kept. Bytes is the size
+	// of the namespace's vectors.
 	MemoryVectorsMade struct {
 		Records int   `json:"records"`
 		Bytes   int64 `json:"bytes"`

@@ -19,8 +19,8 @@ type (
 		Malformed   int `json:"malformed"`
 		Tokens      int `json:"tokens"`
 	}
-	// MemoryFactsFailed records that facts were not drawn: "failed" (it is tried again), "gave_up", "dropped" (the queue was full), "budget" (the
-	// day's tokens are spent).
+	// MemoryFactsFailed records that facts were not drawn: "failed" (it is tried again), "gave_up", "dropped" (the queue was full),
+	// "budget" (the day's tokens are spent).
 	MemoryFactsFailed struct {
 		Why      string `json:"why"`
 		Episodes int    `json:"episodes"`

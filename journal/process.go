@@ -127,8 +127,8 @@ type (
 		OOMKills      int           `json:"oom_kills"`
 		// LimitReached names the limit for which the run was ended, "" for none.
 		LimitReached string `json:"limit_reached,omitempty"`
-		// RanInto names the limit at which an allocation failed that ended the command, where nothing was killed: "heap" (a runtime's own) or
-		// "process" (what each process may have), and RanIntoBytes how high that is.
+		// RanInto names the limit at which an allocation failed that ended the command, where nothing was killed: "heap" (a runtime's own)
+		// or "process" (what each process may have), and RanIntoBytes how high that is.
 		RanInto      string `json:"ran_into,omitempty"`
 		RanIntoBytes int64  `json:"ran_into_bytes,omitempty"`
 	}

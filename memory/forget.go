@@ -175,7 +175,7 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	return out, errors.Join(errs...)
 }
 
-// forgetElsewhere has the other stores forget, or with dry tell what they would.
+// forgetElsewhere makes the other stores forget, or with dry report what they would.
 func (s *Store) forgetElsewhere(ctx context.Context, m Match, dry bool) (places []Place, err error) {
 	for _, e := range s.o.Elsewhere {
 		some, one := e.Forget(ctx, m, dry)

@@ -284,7 +284,8 @@ func (f *Finder) Read(r io.Reader) (bool, error) {
 	}
 }
 
-// Overwrite is [Finder.Blot] for a file, in place, and returns how many places there were. Who appends to the file meanwhile is not disturbed.
+// Overwrite works like [Finder.Blot] for a file, in place, and returns how many places there were. Who appends to the file meanwhile is not
+// disturbed.
 func (f *Finder) Overwrite(file interface {
 	io.ReaderAt
 	io.WriterAt

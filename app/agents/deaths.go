@@ -198,7 +198,7 @@ func (d *deaths) read() (h halved) {
 	return h
 }
 
-// Until is until when the window is halved.
+// Until returns the time until which the window is halved.
 func (d *deaths) Until() time.Time {
 	if d == nil {
 		return time.Time{}

@@ -120,7 +120,7 @@ func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool,
 	return report, err
 }
 
-// interruptedOr is err, unless somebody has ended the demo or its time is over.
+// interruptedOr returns err, unless somebody has ended the demo or its time is over.
 func interruptedOr(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -148,7 +148,7 @@ func SignalOf(err error) int {
 	return 0
 }
 
-// Offers are real things in the environment that the demo could use, as the flags that
+// Offers returns the real things in the environment that the demo could use, as the flags that
 // would make it.
 func Offers(getenv func(string) string) (model, argocd string) {
 	model = agents.ModelOfKey(getenv)

@@ -12,7 +12,7 @@ import (
 // Part serves the requests of some paths.
 type Part interface {
 	http.Handler
-	// Takes is true when a path is the part's. The token may stand in front.
+	// Takes reports whether a path is the part's. The token may stand in front.
 	Takes(path string) bool
 }
 
@@ -31,7 +31,7 @@ func guard(door *proxy.Proxy, p Part) http.Handler {
 	return door.Protect(p)
 }
 
-// Guarded is parts behind the checks of door, and rest for all else.
+// Guarded returns a handler of parts behind the checks of door, and rest for all else.
 func Guarded(door *proxy.Proxy, rest http.Handler, parts ...Part) http.Handler {
 	protected := make([]http.Handler, len(parts))
 	for i, p := range parts {

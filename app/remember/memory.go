@@ -19,16 +19,16 @@ import (
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
-// UserNamespace is that of what holds everywhere.
+// UserNamespace is the namespace of what holds everywhere.
 const UserNamespace = memories.UserNamespace
 
-// ServeNamespace is that of conversations that go through the daemon, which knows no project of theirs.
+// ServeNamespace is the namespace of conversations that go through the daemon, which knows no project of theirs.
 const ServeNamespace = "project/serve"
 
-// ProjectNamespace is that of a project, by its [config.Project.Key].
+// ProjectNamespace returns the namespace of a project, by its [config.Project.Key].
 func ProjectNamespace(key string) string { return "project/" + key }
 
-// AgentNamespace is that of one of Plimsoll's own agents.
+// AgentNamespace returns the namespace of one of Plimsoll's own agents.
 func AgentNamespace(name string) string { return "agent/" + config.SafeName(name) }
 
 // Dir returns where the memory lies.

@@ -82,7 +82,7 @@ func (r *report) warn(about, text string) {
 	r.note(about, text)
 }
 
-// alert is warn that is heard under --quiet too: something that the user relies on was not done.
+// alert warns also under --quiet: something that the user relies on was not done.
 func (r *report) alert(about, text string) {
 	r.say.alert(text)
 	r.note(about, text)

@@ -119,7 +119,7 @@ func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, r
 	return p.ans, func() { v.release(p.ans) }, nil
 }
 
-// leave is of a caller that does not wait any more.
+// leave takes away a caller that does not wait any more.
 func (v *Inventory) leave(p *pass) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -270,7 +270,7 @@ func clampNote(asked, size int) string {
 	return fmt.Sprintf("page_size is %d here, on every page: %d rows are more than one answer takes. ", size, asked)
 }
 
-// pointers are of the elements of rows.
+// pointers returns pointers to the elements of rows.
 func pointers(rows []json.RawMessage) []*json.RawMessage {
 	list := make([]*json.RawMessage, len(rows))
 	for i := range rows {

@@ -114,7 +114,7 @@ func firstLine(s string) string {
 	return clipped(s)
 }
 
-// shortArguments are arguments in one line of bounded length.
+// shortArguments returns arguments in one line of bounded length.
 func shortArguments(s string) string {
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(s)) == nil {

@@ -66,7 +66,7 @@ func (w *planner) readJSON(name string, v any) (bool, error) {
 	return true, nil
 }
 
-// tryJSON is readJSON for files that may fail: it notes why one was passed over.
+// tryJSON calls readJSON for files that may fail: it notes why one was passed over.
 func (w *planner) tryJSON(name string, v any) bool {
 	found, err := w.readJSON(name, v)
 	if err != nil {

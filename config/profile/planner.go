@@ -157,7 +157,7 @@ func (w *planner) through(name, provider, address, origin string) string {
 	return base
 }
 
-// throughVersion is through for addresses that hold the version: for all but OpenAI's
+// throughVersion calls through for addresses that hold the version: for all but OpenAI's
 // protocol it goes from the upstream's end to the end of what the tool is given.
 func (w *planner) throughVersion(name, provider, address, version, origin string) string {
 	address = strings.TrimRight(address, "/")

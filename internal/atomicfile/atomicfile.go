@@ -53,7 +53,7 @@ func (r Replacement) Write(body []byte) error {
 	})
 }
 
-// Stream is Write for a content that write writes, unbuffered. An error of write's is returned.
+// Stream works like Write for a content that write writes, unbuffered. An error of write's is returned.
 func (r Replacement) Stream(write func(io.Writer) error) error {
 	temporary, err := r.prepare(write)
 	if err != nil {

@@ -72,7 +72,7 @@ func Lock(ctx context.Context, f *os.File, m Mode) error {
 	return err
 }
 
-// sleep is Lock on a thread of its own, which may outlive the wait.
+// sleep locks on a thread of its own, which may outlive the wait.
 func sleep(ctx context.Context, f *os.File, m Mode) error {
 	granted, givenUp := make(chan error), make(chan struct{})
 	go func() {

@@ -35,7 +35,7 @@ func Use(t *http.Transport) {
 	}
 }
 
-// Transport is net/http's own default with Use.
+// Transport returns net/http's own default with Use.
 func Transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	Use(t)

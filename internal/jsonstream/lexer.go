@@ -186,7 +186,7 @@ func (l *Lexer) next(p []byte) (n int, why string) {
 	return len(p), ""
 }
 
-// endValue is the state behind a value.
+// endValue enters the state behind a value.
 func (l *Lexer) endValue() {
 	l.state = moreNext
 	if l.open.Depth == 0 {

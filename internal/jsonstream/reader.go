@@ -133,7 +133,7 @@ func (r *Reader) Byte() (byte, error) {
 	return c, err
 }
 
-// unexpected is for the end of a text where something is to come.
+// unexpected returns the error for the end of a text where something is to come.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

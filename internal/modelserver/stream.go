@@ -66,7 +66,7 @@ func (s *Stream) Open(contentType string) {
 	s.Flush()
 }
 
-// OpenEvents is [Stream.Open] for server-sent events.
+// OpenEvents calls [Stream.Open] for server-sent events.
 func (s *Stream) OpenEvents() { s.Open("text/event-stream; charset=utf-8") }
 
 // Flush sends what was written.

@@ -13,7 +13,7 @@ type Service struct{}
 // Take returns nil on this system.
 func Take() (*Service, error) { return nil, nil }
 
-// Listener is nil: no socket was passed.
+// Listener returns nil: no socket was passed.
 func (s *Service) Listener() (net.Listener, error) { return nil, nil }
 
 // Ready does nothing.

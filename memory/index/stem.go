@@ -101,7 +101,7 @@ func stem(word []byte) []byte {
 	return regular(word)
 }
 
-// regular is stem for words that change by endings only.
+// regular works like stem for words that change by endings only.
 func regular(word []byte) []byte {
 	n := len(word)
 	if n < 4 {

@@ -47,7 +47,7 @@ func (o Owner) gone(us Owner) bool {
 	return o.Start != 0 && o.PIDNamespace == us.PIDNamespace && o.PIDNamespace != 0 && startTime(o.PID) != o.Start
 }
 
-// ended is gone for a process whose number nobody has: cheap, and false for one that is dead and not waited for yet.
+// ended works like gone for a process whose number nobody has: cheap, and false for one that is dead and not waited for yet.
 func (o Owner) ended(us Owner) bool {
 	return o.PID > 0 && o.PIDNamespace == us.PIDNamespace && processEnded(o.PID)
 }

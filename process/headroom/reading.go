@@ -107,7 +107,7 @@ func (r Reading) room(memory, swap limit.Bytes, countSwap bool, level func(Cgrou
 	return room
 }
 
-// rest is limit − used, not below zero; an unlimited limit leaves an unlimited rest.
+// rest returns limit − used, not below zero; an unlimited limit leaves an unlimited rest.
 func rest(limit, used limit.Bytes) limit.Bytes {
 	if limit >= Unlimited {
 		return Unlimited

@@ -70,7 +70,7 @@ func (o *Options) watch(quit <-chan struct{}) {
 	}
 }
 
-// pause is until the next look: an eighth of Max, which is how late it may be; shorter while somebody is to
+// pause returns the time until the next look: an eighth of Max, which is how late it may be; shorter while somebody is to
 // end.
 func (o *Options) pause(s *state) time.Duration {
 	if len(s.dying) > 0 {

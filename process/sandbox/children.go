@@ -126,7 +126,7 @@ func (r *Run) checkChild(c Child) error {
 	return nil
 }
 
-// freezeLocked is [Run.Freeze]; the caller holds the cage.
+// freezeLocked works like [Run.Freeze]; the caller holds the cage.
 func (r *Run) freezeLocked(on bool) error {
 	if r.frozen == on {
 		return nil

@@ -66,7 +66,7 @@ func NewMerge(o MergeOptions) *Merge {
 	return &Merge{o: o, catalogue: NewCatalogue()}
 }
 
-// Open is mcpserver.Options.Open of the merged endpoint.
+// Open implements mcpserver.Options.Open for the merged endpoint.
 func (m *Merge) Open(_ context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	if !o.Modern && !o.Begins {
 		return mcpserver.Session{}, mcpserver.ErrNoSession

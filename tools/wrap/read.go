@@ -313,7 +313,7 @@ func (e Environment) variable(name string) (string, error) {
 	return "", fmt.Errorf("the variable %s is not set", name)
 }
 
-// ReadFile is [Read] of a file, in this process' environment.
+// ReadFile calls [Read] for a file, in this process' environment.
 func ReadFile(path string) ([]Startable, error) {
 	f, err := open(path)
 	if err != nil {

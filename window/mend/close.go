@@ -124,7 +124,8 @@ func finish(text, ends []byte) ([]byte, bool) {
 	return out, json.Valid(out)
 }
 
-// stringEnd is behind the closing quote of the string that begins at i; or, when it has none, behind the last character that is whole.
+// stringEnd returns the offset behind the closing quote of the string that begins at i; or, when it has none, behind the last character
+// that is whole.
 func stringEnd(text []byte, i int) (end int, whole bool) {
 	for i++; i < len(text); {
 		switch c := text[i]; {

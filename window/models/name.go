@@ -159,7 +159,7 @@ func cutLast(s string, sep byte) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// isMethod knows what follows the colon in a path of Gemini and Vertex.
+// isMethod reports whether s is a method that follows the colon in a path of Gemini and Vertex.
 func isMethod(s string) bool {
 	switch s {
 	case "generateContent", "streamGenerateContent", "countTokens", "rawPredict", "streamRawPredict", "predict":

@@ -243,7 +243,7 @@ var hosts = [...]struct{ domain, part, port, provider string }{
 	{domain: "baseten.co", provider: "baseten"},
 }
 
-// isLocal knows servers whose window is what their user gave them.
+// isLocal reports whether a server's window is what its user gave it.
 func isLocal(provider string) bool {
 	return provider == "ollama" || provider == "lmstudio" || provider == "llama.cpp"
 }

@@ -31,7 +31,7 @@ type Catalogue struct {
 	text      string // of that
 }
 
-// tables are in the order in which they count.
+// tables returns the tables in the order in which they count.
 func (c *Catalogue) tables() []table {
 	if c.text == "" {
 		return []table{{builtin, SourceCatalogue}}

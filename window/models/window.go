@@ -51,7 +51,7 @@ func Lookup(upstream, model string, betas []string) (Window, bool) {
 	return new(Catalogue).Lookup(upstream, model, betas)
 }
 
-// Lookup is [Lookup] in this catalogue.
+// Lookup works like [Lookup] in this catalogue.
 func (c *Catalogue) Lookup(upstream, model string, betas []string) (Window, bool) {
 	provider := Provider(upstream)
 	if isLocal(provider) {

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// Usual is the lifetime of a cache until something else is known: Anthropic's default (docs "prompt caching", 2026-11), and the least that
-	// OpenAI gives ("5 to 10 minutes of inactivity", docs "prompt caching", 2026-11). Every use begins it anew at both.
+	// Usual is the lifetime of a cache until something else is known: Anthropic's default (docs "prompt caching", 2026-11), and the least
+	// that OpenAI gives ("5 to 10 minutes of inactivity", docs "prompt caching", 2026-11). Every use begins it anew at both.
 	Usual = 5 * time.Minute
 	// Hour is the lifetime that a client may ask for (Anthropic, cache_control with ttl "1h").
 	Hour = time.Hour

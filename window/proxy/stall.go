@@ -134,7 +134,7 @@ func (s *stallWatch) waited() time.Duration {
 	return s.quiet + time.Since(s.since)
 }
 
-// look is called when the answer may stand still for too long.
+// look checks an answer that may stand still for too long.
 func (s *stallWatch) look() {
 	s.mu.Lock()
 	if s.over {

@@ -41,7 +41,7 @@ const (
 	nameUsage
 )
 
-// nameOf knows the names of all dialects; those that mean the same are the same.
+// nameOf returns the name for a key of any dialect; those that mean the same are the same.
 func nameOf(key []byte) name {
 	switch string(key) {
 	case "usage", "usageMetadata":

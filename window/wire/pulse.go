@@ -144,7 +144,7 @@ type pulseRules struct {
 	reasons   func(*Pulse, []byte) bool
 }
 
-// saysReasoning is of those who write reasoning into Chat.
+// saysReasoning reports whether an event has reasoning, for those who write it into Chat.
 func saysReasoning(_ *Pulse, event []byte) bool {
 	return hasAny(event, reasoned) && !hasAny(event, unreasoned)
 }

@@ -30,7 +30,7 @@ func Until(t testing.TB, what string, condition func() bool, state ...func() str
 	Within(t, Bound, what, condition, state...)
 }
 
-// Within is [Until] with another bound.
+// Within works like [Until] with another bound.
 func Within(t testing.TB, bound time.Duration, what string, condition func() bool, state ...func() string) {
 	t.Helper()
 	if Reached(bound, condition) {

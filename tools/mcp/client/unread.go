@@ -35,7 +35,7 @@ func (s *Server) tellUnended(g *generation) {
 	s.writeStderr(g, "it has written a line to standard output that no newline ends, and answered nothing; a message is one line")
 }
 
-// writeStderr is said once of a run of the server.
+// writeStderr writes text once in a run of the server.
 func (s *Server) writeStderr(g *generation, text string) {
 	if s.o.Stderr != nil && !g.said.Swap(true) {
 		_, _ = io.WriteString(s.o.Stderr, "plimsoll: "+printable.Text(s.o.Name+": "+text)+"\n")

@@ -136,7 +136,7 @@ func Lookup[D ~[16]byte](s *Store, scope Scope, chain []D) *Checkpoint {
 	return lookup(s, scope, chain, 0)
 }
 
-// lookup is Lookup where no checkpoint is kept of the first messages, as many as untouched says.
+// lookup works like Lookup where no checkpoint is kept of the first messages, as many as untouched says.
 func lookup[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) *Checkpoint {
 	if s == nil {
 		return nil
