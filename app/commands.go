@@ -284,7 +284,7 @@ func (a *App) RefreshModels(ctx context.Context, from string) (RefreshedModels, 
 	return window.Refresh(ctx, a.Core, from)
 }
 
-// ResetModels takes out what [App.RefreshModels] has put there; had tells whether there was something.
+// ResetModels takes out what [App.RefreshModels] has put there; had reports whether there was something.
 func (a *App) ResetModels() (had bool, err error) { return window.Reset(a.Core) }
 
 // Cut returns one entry of [App.Cuts] with the text that was cut.

@@ -32,7 +32,7 @@ const (
 	soakCut, soakRefused = 7, 11
 )
 
-// soakBench puts the load of many users on `agent serve` and `serve` for a time, and tells what was lost and how much was held in the
+// soakBench puts the load of many users on `agent serve` and `serve` for a time, and reports what was lost and how much was held in the
 // first and in the last third of the time.
 func soakBench(ctx context.Context, o *Out, args []string) error {
 	duration := 2 * time.Minute

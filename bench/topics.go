@@ -271,7 +271,7 @@ func (s *taskSession) play(window int, topics float64) (*played, error) {
 	return out, nil
 }
 
-// A countingProvider answers every request and says how many tokens it had.
+// A countingProvider answers every request and counts its tokens.
 type countingProvider struct {
 	measure compact.Measure
 	d       wire.Dialect

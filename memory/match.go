@@ -284,8 +284,7 @@ func (f *Finder) Read(r io.Reader) (bool, error) {
 	}
 }
 
-// Overwrite works like [Finder.Blot] for a file, in place, and returns how many places there were. Who appends to the file meanwhile is not
-// disturbed.
+// Overwrite works like [Finder.Blot] on a file, in place, and returns the number of places. It does not disturb who appends meanwhile.
 func (f *Finder) Overwrite(file interface {
 	io.ReaderAt
 	io.WriterAt

@@ -154,7 +154,7 @@ func (c *Chat) Close() error {
 }
 
 // Ask asks the next question of the conversation. The error is of what kept it from being asked; how it ended is in the report. events
-// hears what happens, in order; it may be nil.
+// is called with what happens, in order; it may be nil.
 func (c *Chat) Ask(ctx context.Context, question string, events func(Event)) (AskReport, error) {
 	session := c.Session
 	if session == "" {

@@ -25,7 +25,7 @@ import (
 
 // After a death for memory an agent works with half of its window, in each of its processes: the one that died has left a mark in the
 // state directory, whose lock it held while it lived, and the next one finds it. A container that is restarted has the same process
-// numbers again, so nothing else tells who lives.
+// numbers again, so nothing else shows who lives.
 const (
 	// quietTime is the time without a death after which the whole window counts again.
 	quietTime = 20 * time.Minute
@@ -159,7 +159,7 @@ func (d *deaths) settle(now time.Time, died string) error {
 	return atomicfile.Write(filepath.Join(d.dir, halvedName), append(body, '\n'), 0o600, atomicfile.Durable)
 }
 
-// takeMark removes a mark whose owner is dead, and tells what it said.
+// takeMark removes a mark whose owner is dead, and returns its content.
 func takeMark(path string) (m liveMark, dead bool) {
 	f, err := statefile.Open(path, os.O_RDWR, 0o600)
 	if err != nil {

@@ -70,7 +70,7 @@ func (c *Core) Telling(warn func(text string)) *Core {
 	return &own
 }
 
-// OpenLedger opens the ledger of claims. warn hears its warnings; nil drops them.
+// OpenLedger opens the ledger of claims. warn is called with its warnings; nil drops them.
 func (c *Core) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, error) {
 	dir, err := c.Dirs.EnsureRuntime()
 	if err != nil {

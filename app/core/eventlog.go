@@ -99,7 +99,7 @@ func (l *EventLog) Observe(r journal.Record) {
 	}
 }
 
-// Close gives the reader a moment for what still waits, and says what it did not get. A
+// Close gives the reader a moment for what still waits, and reports what it did not get. A
 // request that was cut may still tell something; that is lost.
 func (l *EventLog) Close() error {
 	close(l.end)

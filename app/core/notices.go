@@ -17,7 +17,7 @@ import (
 const NoticeWait = 2 * time.Second
 
 // OpenNotices opens the way by which this user is told of runs. check says that a way which cannot work is an error now, and not with
-// the first notice. warn hears of notices that could not be given.
+// the first notice. warn is called with notices that could not be given.
 func OpenNotices(way config.NoticeWay, check bool, warn func(string)) (*notify.Sender, error) {
 	w, err := notify.Open(way, notify.Options{Terminal: terminal()})
 	if err == nil && check {

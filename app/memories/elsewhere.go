@@ -130,7 +130,7 @@ func (l logsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) (
 	return places, err
 }
 
-// overwriteWords writes over words in a file, and tells whether it had them. Who appends to it is not disturbed.
+// overwriteWords writes over words in a file, and reports whether it had them. Who appends to it is not disturbed.
 func overwriteWords(path string, words *memory.Finder, dry bool) (held bool, err error) {
 	mode := os.O_RDWR
 	if dry {

@@ -41,7 +41,7 @@ func (g *growth) end(l *sandbox.Limits) {
 	l.Memory, g.over = max(l.Memory, g.raised), true
 }
 
-// grows reports whether the limit of this run grows by itself: nobody has named one, and the ledger can tell what is free. One inside another run
+// grows reports whether the limit of this run grows by itself: nobody named one, and the ledger knows what is free. One inside another run
 // draws on that one's claim.
 func (x *process) grows() bool {
 	s := x.decision.Settings

@@ -94,7 +94,7 @@ func (o *object) shown(app string) shown {
 	return v
 }
 
-// writeNode writes a node of the tree; change says what it shows beside the object itself.
+// writeNode writes a node of the tree; change adds what it shows beside the object itself.
 func (s *Simulator) writeNode(b []byte, app string, o *object, change func(*shown)) []byte {
 	v := o.shown(app)
 	change(&v)

@@ -54,7 +54,7 @@ func readBounded(name string) ([]byte, error) {
 	return statefile.ReadLinked(name, maxState)
 }
 
-// readJSON decodes a settings file with comments into v. It tells whether there was one.
+// readJSON decodes a settings file with comments into v. It reports whether there was one.
 func (w *planner) readJSON(name string, v any) (bool, error) {
 	text, err := w.read(name)
 	if err != nil || text == nil {

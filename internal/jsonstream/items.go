@@ -141,7 +141,7 @@ func (s *Items) shut(end int64) {
 	s.ended(end)
 }
 
-// Feed reads b and tells how many bytes of it were taken: all, unless the scanner was
+// Feed reads b and returns the number of bytes taken: all, unless the scanner was
 // stopped or b is not JSON (ok is false, and What says why).
 func (s *Items) Feed(b []byte) (n int, ok bool) {
 	base, i := s.Off, 0

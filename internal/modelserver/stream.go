@@ -22,7 +22,7 @@ type Stream struct {
 	Delay time.Duration
 	// Timeout is the time that a client may take to read one event; 0 waits for ever.
 	Timeout time.Duration
-	// Each, when set, hears of every event before it is written (a whole answer is one) and may write something
+	// Each, when set, is called with every event before it is written (a whole answer is one) and may write something
 	// itself, set Err, or tell that it has written the event.
 	Each func(event string) (written bool)
 
@@ -125,7 +125,7 @@ func (s *Stream) Raw(text string) {
 	}
 }
 
-// Wait waits, and tells whether the client is still there.
+// Wait waits, and reports whether the client is still there.
 func (s *Stream) Wait(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

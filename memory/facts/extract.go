@@ -135,7 +135,7 @@ func (x *Extractor) Push(ctx context.Context, ids ...string) error {
 	return err
 }
 
-// Step makes at most one request. more tells whether it found anything to do. It is an [ErrBudget] when the day's tokens are spent.
+// Step makes at most one request. more reports whether it found anything to do. It is an [ErrBudget] when the day's tokens are spent.
 func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 	now := time.Now()
 	taken, err := x.queue.take(ctx, MaxBatch, now, 2*x.o.Timeout)

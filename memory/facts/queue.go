@@ -53,7 +53,7 @@ func NewQueue(dir string, maxItems int) *Queue {
 	return &Queue{dir: dir, maxItems: maxItems}
 }
 
-// Push adds episodes that are not in the queue yet, and tells how many had to go for that.
+// Push adds episodes that are not in the queue yet, and returns how many had to go for that.
 func (q *Queue) Push(ctx context.Context, ids ...string) (dropped int, err error) {
 	err = q.change(ctx, func(all []item) []item {
 		have := map[string]bool{}

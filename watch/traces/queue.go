@@ -29,7 +29,7 @@ type queue struct {
 
 func newQueue(maxBytes int) *queue { return &queue{max: maxBytes, more: make(chan struct{}, 1)} }
 
-// push adds a span and tells how many others it cost.
+// push adds a span and returns how many others it cost.
 func (q *queue) push(s queued) (dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -179,7 +179,7 @@ func parseDocument(text []byte) (*document, error) {
 	return &d, nil
 }
 
-// unreadable sets a damaged file aside, one per upstream, and says what is the matter.
+// unreadable sets a damaged file aside, one per upstream, and warns of what is the matter.
 func (x *Resolver) unreadable(path string, err error) {
 	if d, ok := errors.AsType[*damage](err); ok {
 		aside := path + ".damaged"

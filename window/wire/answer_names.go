@@ -226,7 +226,7 @@ type answerRules struct {
 	output      bool                  // a content is in a message in output
 	statuses    bool                  // a status is a reason to stop
 	cacheBeside bool                  // what a cache took part in does not count as input
-	event       func(*Answer, []byte) // hears the type of an event
+	event       func(*Answer, []byte) // handles the type of an event
 }
 
 // event handles the type of an event (or, without a stream, of the whole answer).

@@ -82,8 +82,7 @@ type Rules struct {
 
 	// What is known of reasoning.
 
-	// SignedThinking is true when reasoning has a signature, comes first in a turn that runs, never last, and has a budget below the
-	// output's.
+	// SignedThinking is true when reasoning is signed, comes first in a turn that runs, never last, and has a budget below the output's.
 	SignedThinking bool
 	// DropsThinking is true when the provider can be asked to drop what does not fit, by block_binding.
 	DropsThinking bool

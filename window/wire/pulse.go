@@ -66,7 +66,7 @@ func (p *Pulse) framed(b []byte) (alive bool) {
 	return alive || p.frames.Skipping() || p.frames.Broken()
 }
 
-// Alive takes the next bytes, and tells whether any of them are of the answer.
+// Alive takes the next bytes, and reports whether any of them are of the answer.
 func (p *Pulse) Alive(b []byte) bool {
 	switch {
 	case p.frames != nil:
@@ -114,7 +114,7 @@ func (p *Pulse) keep(b []byte) {
 	p.held = append(p.held, b[:min(len(b), room)]...)
 }
 
-// line takes a whole line of an event stream, and tells whether it is of the answer, and whether it may change what phase that is in.
+// line takes a whole line of an event stream, and reports whether it is of the answer, and whether it may change what phase that is in.
 func (p *Pulse) line(line []byte) (alive, phase bool) {
 	line = bytes.TrimSuffix(line, carriage)
 	switch {

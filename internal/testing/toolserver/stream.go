@@ -220,7 +220,7 @@ func (k *stream) drop() {
 	k.signal()
 }
 
-// resume connects a client that has seen events up to and including n, and says whether there is more to come.
+// resume connects a client that has seen events up to and including n, and reports whether there is more to come.
 func (k *stream) resume(w http.ResponseWriter, n int) (changed chan struct{}, over bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
