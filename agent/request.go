@@ -41,7 +41,7 @@ func backoff(tries int, after time.Duration) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// answer is a reply; full says that MaxAnswer cut it.
+// answer is a reply; full is true when MaxAnswer cut it.
 type answer struct {
 	*Reply
 	full bool

@@ -211,7 +211,7 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (AskReport, error) {
 	return agents.Ask(ctx, a.Core, o)
 }
 
-// Talk holds a conversation with a person, until there are no more questions. status is how the program ends.
+// Talk holds a conversation with a person, until there are no more questions. status is the program's exit status.
 func (a *App) Talk(ctx context.Context, o TalkOptions) (status int, err error) {
 	return agents.Talk(ctx, a.Core, o)
 }

@@ -66,7 +66,7 @@ type admitted struct {
 	cpu              time.Duration // of the whole process from before the ledger was opened until the claim was held
 }
 
-// admitOne runs as a process that admits one run: DIR NUMBER SLOTS REST, where REST is how long the run takes.
+// admitOne runs as a process that admits one run: DIR NUMBER SLOTS REST, where REST is the duration of the run.
 func admitOne(ctx context.Context, args []string) error {
 	dir, number, slots, rest := args[0], args[1], args[2], args[3]
 	most, err := strconv.Atoi(slots)

@@ -81,7 +81,7 @@ func (o *Out) flush() {
 	}
 }
 
-// benchmark measures something. args are what followed its name.
+// benchmark measures something. args are the arguments behind its name.
 type benchmark struct {
 	name, about string
 	run         func(ctx context.Context, o *Out, args []string) error

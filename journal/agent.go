@@ -12,7 +12,7 @@ type (
 		// Waited is the time that other queries of its session ran before.
 		Waited time.Duration `json:"waited_ns,omitempty"`
 	}
-	// AgentQueryEnded records how a query ended. Tokens are what the provider counted.
+	// AgentQueryEnded records how a query ended. Tokens are the provider's counts.
 	AgentQueryEnded struct {
 		Agent        string        `json:"agent,omitempty"`
 		Outcome      string        `json:"outcome"`

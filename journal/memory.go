@@ -9,13 +9,13 @@ type (
 		Why     string `json:"why"`
 	}
 	// MemoryConsolidated records that a namespace came near its bound, and what counted no longer has left the disk: old versions,
-	// passages that were written twice, what had expired. Left is what it takes now.
+	// passages that were written twice, what had expired. Left is its size now.
 	MemoryConsolidated struct {
 		Records int   `json:"records"`
 		Bytes   int64 `json:"bytes"`
 		Left    int64 `json:"left"`
 	}
-	// MemoryForgotten records that a person or a tool had records forgotten. Elsewhere is how many things went in other stores.
+	// MemoryForgotten records that a person or a tool had records forgotten. Elsewhere counts the things that went in other stores.
 	MemoryForgotten struct {
 		Records   int   `json:"records"`
 		Elsewhere int   `json:"elsewhere"`

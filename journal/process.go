@@ -66,7 +66,7 @@ type (
 		New   int `json:"new"`
 		Total int `json:"total"`
 	}
-	// OOMDKills records that systemd-oomd killed the run's group, or one inside it; Total is how often.
+	// OOMDKills records that systemd-oomd killed the run's group, or one inside it; Total counts the kills.
 	OOMDKills struct {
 		Total int `json:"total"`
 	}

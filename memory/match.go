@@ -34,10 +34,10 @@ func (m Match) Finder() *Finder {
 	return newFinder(m.Texts)
 }
 
-// In reports that some text holds the words of a match, in any of the forms that a [Finder] knows. Who looks into many texts takes a Finder once.
+// In reports whether a text holds the words of a match, in any of the forms that a [Finder] knows. For many texts take a Finder once.
 func (m Match) In(text []byte) bool { return m.Finder().In(text) }
 
-// holds reports that a record's words hold those of a match. Very short texts stand in many others by chance.
+// holds reports whether a record's words hold those of a match. Very short texts stand in many others by chance.
 func (m Match) holds(r *Record) bool {
 	return slices.ContainsFunc(m.Texts, func(text string) bool {
 		return len(text) >= shortText && (strings.Contains(r.Text, text) || r.Fact != nil && strings.Contains(r.Fact.Quote, text))
@@ -183,7 +183,7 @@ func asciiJSON(text string) []byte {
 	return out
 }
 
-// In reports that a text holds one of the forms.
+// In reports whether a text holds one of the forms.
 func (f *Finder) In(text []byte) bool {
 	_, _, ok := f.Next(text, 0)
 	return ok
@@ -235,7 +235,7 @@ func (f *Finder) Next(text []byte, from int) (start, end int, ok bool) {
 	return best, best + size, best >= 0
 }
 
-// standsAlone reports that no letter or digit is beside a place. The letter of an escape is none.
+// standsAlone reports whether no letter or digit is beside a place. The letter of an escape is none.
 func standsAlone(text []byte, start, end int) bool {
 	before, n := utf8.DecodeLastRune(text[:start])
 	escape := n == 1 && start >= 2 && text[start-2] == '\\' && strings.IndexByte("nrtbf", text[start-1]) >= 0
@@ -258,7 +258,7 @@ func (f *Finder) Blot(text []byte) (places int) {
 	}
 }
 
-// Read reports that what comes from r holds one of the forms. It takes twice the longest form and 256 KiB of memory.
+// Read reports whether what comes from r holds one of the forms. It takes twice the longest form and 256 KiB of memory.
 func (f *Finder) Read(r io.Reader) (bool, error) {
 	if len(f.forms) == 0 {
 		return false, nil

@@ -16,8 +16,8 @@ import (
 // clip cuts a text to at most most bytes, whole characters, and shows that it did.
 func clip(text string, maxBytes int) string { return limit.Short(text, maxBytes) }
 
-// toolName makes a name of the letters that all providers of models take. short says that it
-// was too long: then it ends in a digest of itself, as behind a merged gateway, so that it
+// toolName makes a name of the letters that all providers of models take. One that
+// was too long ends in a digest of itself, as behind a merged gateway, so that it
 // is the same every time.
 func toolName(name string) string {
 	out := strings.Map(func(r rune) rune {

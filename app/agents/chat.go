@@ -44,7 +44,7 @@ type Chat struct {
 	Usage  agent.Usage
 	Cost   float64
 	Priced bool
-	// InWindow are the tokens that the last request had, and its answer; 0 before the first. Window is what the model takes.
+	// InWindow are the tokens that the last request had, and its answer; 0 before the first. Window is the model's.
 	InWindow, Window int
 
 	app    *core.Core

@@ -59,7 +59,7 @@ type talking struct {
 	bare  bool // a question had no answer
 }
 
-// Talk talks until there are no more questions. status is how the program ends: 0, without a terminal 1 when a question had no answer,
+// Talk talks until there are no more questions. status is the program's exit status: 0, without a terminal 1 when a question had no answer,
 // 128+N when signal N ended it.
 func Talk(ctx context.Context, app *core.Core, o TalkOptions) (status int, err error) {
 	t := &talking{out: o.Out, view: o.View, quiet: o.Quiet}
@@ -272,7 +272,7 @@ func (t *talking) status(steps, calls int) string {
 	return strings.Join(parts, " · ")
 }
 
-// command does what a command says; ended says that it was the last one.
+// command does what a command says; ended is true when it was the last one.
 func (t *talking) command(ctx context.Context, text string) (ended bool) {
 	word, rest, _ := strings.Cut(text, " ")
 	rest = strings.TrimSpace(rest)

@@ -16,7 +16,7 @@ import (
 // NoticeWait bounds the time that the end of a run waits for a notice that is on its way. Without one it does not wait.
 const NoticeWait = 2 * time.Second
 
-// OpenNotices opens the way by which this user is told of runs. check says that a way which cannot work is an error now, and not with
+// OpenNotices opens the way by which this user is told of runs. check makes a way that cannot work an error now, and not with
 // the first notice. warn is called with notices that could not be given.
 func OpenNotices(way config.NoticeWay, check bool, warn func(string)) (*notify.Sender, error) {
 	w, err := notify.Open(way, notify.Options{Terminal: terminal()})

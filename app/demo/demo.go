@@ -19,7 +19,7 @@ type Options struct {
 	// stand-in. ArgoCD takes the Argo CD of the environment in the place of the simulated one.
 	Model  string
 	ArgoCD bool
-	// Out gets what happens, line by line; Colour says that it is a terminal that shows colours.
+	// Out gets what happens, line by line; Colour is true when that is a terminal that shows colours.
 	Out    io.Writer
 	Colour bool
 	// Each is called with every scene when it is over; nil is not.

@@ -18,7 +18,7 @@ type script struct {
 	name, question string
 	// danger describes the usual outcome.
 	danger string
-	// play plays it. note is what came of it; an error, that it was not as it should be.
+	// play plays it. note is the result; an error reports that it was not as it should be.
 	play func(ctx context.Context, s *stage, out *Scene) (note string, err error)
 }
 

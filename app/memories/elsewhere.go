@@ -34,7 +34,7 @@ func otherStores(state, cache string) []memory.Elsewhere {
 	return all
 }
 
-// exists reports that there is a directory.
+// exists reports whether there is a directory.
 func exists(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir()

@@ -42,7 +42,7 @@ func (i *insertion) apply(base []byte) []byte {
 	return after
 }
 
-// remove takes the text out of a file's content. exact says that the outcome is what the file was before, byte for byte; found is false
+// remove takes the text out of a file's content. exact is true when the outcome is what the file was before, byte for byte; found is false
 // when the text is not there, or more than once.
 func (i insertion) remove(content []byte) (base []byte, exact, found bool) {
 	at := i.At

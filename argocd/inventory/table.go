@@ -25,7 +25,7 @@ type table struct {
 // 100 whole objects 900 KB as a rule.
 const maxPageBytes = 64 << 20
 
-// tableOf drains a sorter. onDisk says that it is to be kept, and is no burden then.
+// tableOf drains a sorter. onDisk is true when it is to be kept, and is no burden then.
 func tableOf(s *sorter, onDisk bool) (t *table, err error) {
 	defer s.close()
 	t = &table{}

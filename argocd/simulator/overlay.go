@@ -49,7 +49,7 @@ func (o *overlay) get(key string) *entry {
 	return o.entries[key]
 }
 
-// put keeps an object, or with a nil body that it is gone. generated says that there is one
+// put keeps an object, or with a nil body that it is gone. generated is true when there is one
 // of this key without the overlay.
 func (o *overlay) put(e *entry, generated bool) error {
 	o.mu.Lock()

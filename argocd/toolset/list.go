@@ -64,7 +64,7 @@ type detailOptions struct {
 // parts are left out of full objects unless they are asked for.
 var parts = [...]string{"managed_fields", "history", "helm_values", "api_versions"}
 
-// keep reads include; full says that whole objects are wanted.
+// keep reads include; full is true when whole objects are wanted.
 func (s detailOptions) keep() (keep redact.Keep, full bool, err error) {
 	for _, name := range words(s.Include) {
 		switch strings.ToLower(name) {

@@ -17,7 +17,7 @@ type planner struct {
 	host  string // of the proxy, without port
 	home  string
 	reads int
-	// secure is the proxy's address by TLS, once it was asked for; insecure says that there can be none.
+	// secure is the proxy's address by TLS, once it was asked for; insecure is true when there can be none.
 	secure   string
 	insecure bool
 	out      Setting

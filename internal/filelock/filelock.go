@@ -129,7 +129,7 @@ func Open(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// Named reports that the file under the name of f, which [os.Lstat] has answered for, is still f. A
+// Named reports whether the file under the name of f, which [os.Lstat] has answered for, is still f. A
 // lock on a file that has lost its name excludes nobody.
 func Named(f *os.File, there fs.FileInfo, err error) bool {
 	if err != nil {

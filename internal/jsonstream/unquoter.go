@@ -22,7 +22,7 @@ type Unquoter struct {
 func (u *Unquoter) Reset() { *u = Unquoter{out: u.out} }
 
 // Feed decodes p up to the closing quote. text is valid until the next call; used is how
-// much of p was taken, with the quote; closed says that the quote was there.
+// much of p was taken, with the quote; closed is true when the quote was there.
 func (u *Unquoter) Feed(p []byte) (text []byte, used int, closed bool) {
 	i := 0
 	u.out = u.out[:0]

@@ -23,7 +23,7 @@ type Stream struct {
 	// Timeout is the time that a client may take to read one event; 0 waits for ever.
 	Timeout time.Duration
 	// Each, when set, is called with every event before it is written (a whole answer is one) and may write something
-	// itself, set Err, or tell that it has written the event.
+	// itself, set Err, or report that it has written the event.
 	Each func(event string) (written bool)
 
 	Status int   // that was sent; 0 until then

@@ -146,7 +146,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	return vectors, nil
 }
 
-// request makes one request. wait is how long the service wants to be left alone.
+// request makes one request. wait is the time for which the service wants to be left alone.
 func (c *Client) request(ctx context.Context, texts []string) (vectors []Vector, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %s", c.timeout))
 	defer cancel()

@@ -26,8 +26,8 @@ const (
 
 // Model is one request to a language model.
 type Model interface {
-	// Complete answers a question in text. It does not repeat a request that fails. Used is what the provider counted, input and output; 0 means that it
-	// did not. An error that is an [ErrUnspent] says that the provider has not begun to answer: nothing was spent, and it is not for the question.
+	// Complete answers a question in text. It does not repeat a request that fails. Used is the provider's count, input and output; 0 without
+	// one. An error that is an [ErrUnspent] is from a provider that has not begun to answer: nothing was spent, and it is not for the question.
 	Complete(ctx context.Context, system, question string, maxOutput int) (answer string, used int, err error)
 }
 

@@ -42,7 +42,7 @@ const (
 // wordsOnly is the note that a search did with less than it has at other times.
 const wordsOnly = " The search went by words only: what finds other words of the same meaning does not answer."
 
-// Search finds memories. maxText is how much text the client takes, 0 when that is not known.
+// Search finds memories. maxText bounds the text that the client takes, 0 when that is not known.
 func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.Bytes) (string, error) {
 	q, err := t.query(in)
 	if err != nil {

@@ -172,7 +172,7 @@ func list(root *os.Root) ([]Note, error) {
 }
 
 // makeRoom removes the notes that were written longest ago until the directory is within its bounds. The note at keep stays. It is called with
-// the lock held, before the note is written; more is how many bytes come on top of what is there, files how many new files.
+// the lock held, before the note is written; more is the number of bytes on top of what is there, files that of new files.
 func (d *Dir) makeRoom(root *os.Root, keep string, more int64, files int) error {
 	all, err := list(root)
 	if err != nil {

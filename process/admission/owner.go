@@ -42,7 +42,7 @@ func (o Owner) alive(us Owner) bool {
 	return o.Start != 0 && startTime(o.PID) == o.Start
 }
 
-// gone reports that the process is known to have ended: a process that we cannot see is not.
+// gone reports whether the process is known to have ended: a process that we cannot see is not.
 func (o Owner) gone(us Owner) bool {
 	return o.Start != 0 && o.PIDNamespace == us.PIDNamespace && o.PIDNamespace != 0 && startTime(o.PID) != o.Start
 }

@@ -33,7 +33,7 @@ const (
 	reminded = time.Minute
 )
 
-// Event is that the use has crossed a line upwards.
+// Event reports that the use has crossed a line upwards.
 type Event struct {
 	Line    int // Soft or Hard, in percent
 	Used    limit.Bytes

@@ -143,7 +143,7 @@ func (n *negotiation) take(next step, started transport.Peer) (transport.Peer, e
 	return p, err
 }
 
-// set makes p the connection; decided says that it will stay.
+// set makes p the connection; decided is true when it will stay.
 func (n *negotiation) set(p transport.Peer, decided bool) {
 	n.mu.Lock()
 	n.next = p

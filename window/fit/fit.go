@@ -119,7 +119,7 @@ func Sizes(counter *tokens.Counter, family tokens.Family, in tokens.Estimate, ta
 	}
 }
 
-// Enforced reports that a request is made to fit a window before it is sent. A window that is only guessed is not: what is cut for
+// Enforced reports whether a request is made to fit a window before it is sent. A window that is only guessed is not: what is cut for
 // it may have been taken whole, and a refusal, which names the limit or teaches it, is not seen by the client. Servers that cut a long
 // input without a word (cuts, see [models.CutsSilently]) refuse nothing; for them the guess holds.
 func Enforced(w models.Window, cuts bool) bool { return !w.Guessed() || cuts }

@@ -22,7 +22,7 @@ type Window struct {
 	Source  string
 }
 
-// Guessed reports that nobody has said that this is the model's window.
+// Guessed reports whether nobody has said that this is the model's window.
 func (w Window) Guessed() bool {
 	return w.Source == SourceElsewhere || w.Source == SourceFamily || w.Source == SourceDefault
 }

@@ -82,7 +82,7 @@ const (
 	lineOther
 )
 
-// NewAnswer makes a reader for one response. stream says that it is an event stream (by
+// NewAnswer makes a reader for one response. stream is true when it is an event stream (by
 // its Content-Type, not by what was asked for); else it is one JSON value, or Gemini's
 // array of them.
 func NewAnswer(d Dialect, stream bool) *Answer {

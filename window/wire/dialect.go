@@ -117,7 +117,7 @@ type Rules struct {
 	ErrorHeader func(Failure) (name, value string)
 	// TooLong are the provider's words for an input of so many tokens.
 	TooLong func(tokens, limit int) string
-	// StreamError writes an error into an event stream; body is what Error wrote.
+	// StreamError writes an error into an event stream; body is the one that Error wrote.
 	StreamError func(text string, body []byte) []byte
 
 	resultHolder  string // the member of a part with a result that has its content; "" is the part itself

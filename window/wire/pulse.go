@@ -38,7 +38,7 @@ type Pulse struct {
 	counted         int // values of the array
 }
 
-// NewPulse makes one for an answer. Stream says that it is an event stream, else it is an array; thinks, that the request asked for
+// NewPulse makes one for an answer. Stream is true when it is an event stream, else it is an array; thinks, when the request asked for
 // reasoning: then what comes first is of it, whether or not it is shown.
 func NewPulse(d Dialect, stream, thinks bool) *Pulse {
 	return &Pulse{rules: &d.Rules().pulse, events: stream, thinks: thinks}

@@ -19,7 +19,7 @@ type form struct {
 type story struct {
 	Said []string // by the user; each begins a task
 	User []string // facts in it
-	// Chat announces the next call and Notes are what an agent says besides; {file} and {name} are of the session, {thing} is one of
+	// Chat announces the next call and Notes are an agent's other words; {file} and {name} are of the session, {thing} is one of
 	// Things.
 	Chat, Notes, Things []string
 	Open                []said

@@ -93,7 +93,7 @@ func (c *conduit) end(tail []byte, err error) {
 	signal(c.data)
 }
 
-// first waits for the first bytes or the end. whole says that all is there, empty that
+// first waits for the first bytes or the end. whole is true when all is there, empty when
 // nothing came before err.
 func (c *conduit) first() (whole, empty bool, err error) {
 	for {

@@ -91,7 +91,7 @@ func (e *edits) add(path string) {
 	e.paths = append(e.paths, path)
 }
 
-// object looks at one object of the arguments and at those in it. writes says that what
+// object looks at one object of the arguments and at those in it. writes is true when what
 // stands around it is an edit.
 func (e *edits) object(v *value, writes bool) {
 	content, listed := false, false

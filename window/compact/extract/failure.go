@@ -93,7 +93,7 @@ func count(text string, words []string) (n int) {
 	return n
 }
 
-// failed reads a result. found is false when it tells of nothing that failed; passed says that it
+// failed reads a result. found is false when it tells of nothing that failed; passed is true when it
 // is the output of a command that did well.
 func failed(text string, isError bool) (f failure, found bool) {
 	head, tail := text, ""
