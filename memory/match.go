@@ -82,7 +82,7 @@ func (b *branch) add(forms []form, i, at int) {
 	b.next[key].add(forms, i, at+8)
 }
 
-// longest gives the length of the longest form that a text has at a place, 0 for none.
+// longest returns the length of the longest form that a text has at a place, 0 for none.
 func (b *branch) longest(forms []form, text []byte, at int) (size int) {
 	for end := at; b != nil; end += 8 {
 		for _, i := range b.ends {
@@ -142,7 +142,7 @@ func newFinder(texts []string) *Finder {
 
 func hashFour(b []byte) uint32 { return binary.LittleEndian.Uint32(b) * 2654435761 >> 16 }
 
-// formsOf gives a text as it may stand in a file.
+// formsOf returns a text as it may stand in a file.
 func formsOf(text string) [][]byte {
 	inner := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
 	once := [][]byte{inner(rawjson.Quote(nil, text)), asciiJSON(text)}
@@ -189,7 +189,7 @@ func (f *Finder) In(text []byte) bool {
 	return ok
 }
 
-// Next gives the first place from an offset on that holds a form.
+// Next returns the first place from an offset on that holds a form.
 func (f *Finder) Next(text []byte, from int) (start, end int, ok bool) {
 	best, size := -1, 0
 	take := func(at, n int) {

@@ -76,7 +76,7 @@ func (l *LargeResults) warnOnce(kind LargeResult, line string) {
 	}
 }
 
-// List gives them in order, the first 64.
+// List returns them in order, the first 64.
 func (l *LargeResults) List() []LargeResult {
 	l.mu.Lock()
 	defer l.mu.Unlock()

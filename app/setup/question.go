@@ -24,7 +24,7 @@ type Question struct {
 // tries bounds how often a question is asked.
 const tries = 10
 
-// answer gives the answer: "all", "none" or names with blanks between for the question with names, else "yes" or "no".
+// answer returns the answer: "all", "none" or names with blanks between for the question with names, else "yes" or "no".
 func (s *site) answer(q Question, show func() string) (string, error) {
 	if q.Given != "" {
 		answer, err := q.read(q.Given)

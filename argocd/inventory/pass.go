@@ -55,7 +55,7 @@ var errClosed = errors.New("the inventory is closed: the server is about to end"
 // runner reads a server, and keeps at least the first need rows.
 type runner func(ctx context.Context, need int) (*answer, error)
 
-// get gives the answer for key: from a snapshot, from a pass that somebody else waits for,
+// get returns the answer for key: from a snapshot, from a pass that somebody else waits for,
 // or from one of its own. A pass that has begun is shared only where snapshots are
 // allowed: who asks after a change must not get what was read before it. release gives the
 // answer back. The empty key is shared with nobody.

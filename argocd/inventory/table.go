@@ -75,7 +75,7 @@ func tableOf(s *sorter, onDisk bool) (t *table, err error) {
 	return t, nil
 }
 
-// page gives the rows from (counted from 0) to before to.
+// page returns the rows from (counted from 0) to before to.
 func (t *table) page(from, to int) ([]json.RawMessage, error) {
 	from, to = min(max(from, 0), t.n), min(max(to, 0), t.n)
 	if from >= to {

@@ -304,7 +304,7 @@ func words(values []string) (list []string) {
 	return list
 }
 
-// oneValue gives the one value of two arguments that mean the same.
+// oneValue returns the one value of two arguments that mean the same.
 func oneValue(nameA, a, nameB, b string) (string, error) {
 	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 	switch {

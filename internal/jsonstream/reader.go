@@ -114,7 +114,7 @@ func (r *Reader) fill() error {
 // Fail returns a [SyntaxError] at the next byte.
 func (r *Reader) Fail(what string) error { return &SyntaxError{r.base + int64(r.pos), what} }
 
-// peek gives the next byte without taking it.
+// peek returns the next byte without taking it.
 func (r *Reader) peek() (byte, error) {
 	if r.pos == r.end {
 		if err := r.fill(); err != nil {

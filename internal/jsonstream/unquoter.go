@@ -66,7 +66,7 @@ func (u *Unquoter) Feed(p []byte) (text []byte, used int, closed bool) {
 	return u.out, i, false
 }
 
-// End gives what was cut when the string closed: nothing more decides it.
+// End returns what was cut when the string closed: nothing more decides it.
 func (u *Unquoter) End() []byte {
 	u.out = u.out[:0]
 	for u.n > 0 {

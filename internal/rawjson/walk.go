@@ -85,7 +85,7 @@ func Elements(text []byte, at int) iter.Seq2[Span, error] {
 	}
 }
 
-// Value gives the span of the value that text[at:] begins with.
+// Value returns the span of the value that text[at:] begins with.
 func Value(text []byte, at int) (Span, error) {
 	s := Scanner{Text: text, At: at}
 	v := s.Skip()
@@ -95,7 +95,7 @@ func Value(text []byte, at int) (Span, error) {
 	return v, nil
 }
 
-// Only gives the span of the one value that text consists of, beside white space.
+// Only returns the span of the one value that text consists of, beside white space.
 func Only(text []byte) (Span, error) {
 	s := Scanner{Text: text}
 	v := s.Skip()

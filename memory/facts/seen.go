@@ -32,7 +32,7 @@ type Seen struct {
 	max int
 }
 
-// NewSeen gives the set in a directory. maxItems 0 is [MaxSeen].
+// NewSeen returns the set in a directory. maxItems 0 is [MaxSeen].
 func NewSeen(dir string, maxItems int) *Seen {
 	if maxItems <= 0 {
 		maxItems = MaxSeen

@@ -170,7 +170,7 @@ func (t *Toolset) Get(ctx context.Context, in GetArguments) (string, error) {
 	return page(head+".", found, 1<<30, 1<<30), nil
 }
 
-// visible gives records if these tools may see them; what they may not is not there.
+// visible returns records if these tools may see them; what they may not is not there.
 func (t *Toolset) visible(ctx context.Context, id string, around int) ([]memory.Record, error) {
 	none := fmt.Errorf("there is no memory %s; search_memory shows those that there are", quote(limit.Clip(id, 60)))
 	if id == "" {

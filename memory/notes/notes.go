@@ -91,7 +91,7 @@ type Note struct {
 	Written time.Time
 }
 
-// List gives all notes by path. A directory that is not there has none.
+// List returns all notes by path. A directory that is not there has none.
 func (d *Dir) List() ([]Note, error) {
 	root, err := d.open(false)
 	if root == nil {
@@ -101,7 +101,7 @@ func (d *Dir) List() ([]Note, error) {
 	return list(root)
 }
 
-// Read gives a note's text.
+// Read returns a note's text.
 func (d *Dir) Read(notePath string) (string, error) {
 	name, err := resolve(notePath)
 	if err != nil {

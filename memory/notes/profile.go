@@ -47,7 +47,7 @@ type ProfileOptions struct {
 // Profile is the user's standing instructions, in a Markdown file.
 type Profile struct{ o ProfileOptions }
 
-// NewProfile gives the profile in o.Dir. It touches no file.
+// NewProfile returns the profile in o.Dir. It touches no file.
 func NewProfile(o ProfileOptions) *Profile {
 	if o.Max <= 0 {
 		o.Max = MaxProfile

@@ -201,7 +201,7 @@ func shortened(prefix string) string {
 	return full[:min(len(full), MaxName-9)]
 }
 
-// nameOf gives the merged name of a server's tool.
+// nameOf returns the merged name of a server's tool.
 func (u *union) nameOf(server, tool string) (string, bool) {
 	for _, c := range u.parts {
 		if c.server == server {

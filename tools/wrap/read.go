@@ -36,7 +36,7 @@ type Environment struct {
 	shell bool // values are words of a shell
 }
 
-// Read gives the servers of a client's file, in the file's order, with everything that the client would fill in filled in. One that
+// Read returns the servers of a client's file, in the file's order, with everything that the client would fill in filled in. One that
 // has been wrapped is given as it was before: whoever starts it is Plimsoll. Errors and reasons name keys and variables, never values.
 func Read(path string, data []byte, from Environment) ([]Startable, error) {
 	d, err := parse(path, data, false)

@@ -47,7 +47,7 @@ func (f form) all() (list []said) {
 	return list
 }
 
-// dealt gives the n-th of so many hands its part of a list.
+// dealt returns the part of a list for the n-th of so many hands.
 func dealt[T any](list []T, n, hands int) []T {
 	return list[len(list)*n/hands : len(list)*(n+1)/hands]
 }
