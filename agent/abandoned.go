@@ -25,7 +25,7 @@ type goroutineState struct {
 	grace               *time.Timer
 }
 
-// refusal says, for the model, why no further call of a tool is begun; "" when one may be.
+// refusal returns the reason, for the model, why no further call of a tool is begun; "" when one may be.
 func (g *abandonedCalls) refusal(tool string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -189,7 +189,7 @@ func (a *Agent) dismiss(r *Run, outcome Outcome) {
 	}
 }
 
-// Ask is Start and Wait.
+// Ask calls Start and Wait.
 func (a *Agent) Ask(ctx context.Context, q Query) (Result, error) {
 	run, err := a.Start(ctx, q)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// work is the goroutine of a call. Whatever the tool does, the call is sent on done exactly once, unless it was abandoned before.
+// work runs a call in its own goroutine. Whatever the tool does, the call is sent on done exactly once, unless it was abandoned before.
 func (b *batch) work(ctx context.Context, p *pending) {
 	// This stands when the tool calls runtime.Goexit: then there is no value to recover.
 	came := outcome{text: "The tool broke off without a result.", failed: true, why: "panic"}

@@ -23,7 +23,7 @@ func capText(text string, n int) (capped string, truncated bool) {
 	return limit.Clip(text, n-len(cutMarker)) + cutMarker, true
 }
 
-// legible is text as a model and a terminal can take it: valid UTF-8, or words about what is
+// legible returns text as a model and a terminal can take it: valid UTF-8, or words about what is
 // no text at all.
 func legible(text string) string {
 	if binary(text) {

@@ -254,7 +254,7 @@ func (p *compactionPass) limits(maxOutput int) {
 	}
 }
 
-// reserve is kept free for the answer, in tokens, by the rule of the proxy.
+// reserve returns the tokens that are kept free for the answer, by the rule of the proxy.
 func (p *compactionPass) reserve(asked int) int {
 	if p.window.Output > 0 {
 		asked = min(asked, p.window.Output)

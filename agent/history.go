@@ -110,12 +110,12 @@ func unanswered(ms []Message) []Call {
 	return open
 }
 
-// noResult is put in the place of a result that is missing, and says why it is.
+// noResult returns the message in the place of a result that is missing, and says why it is.
 func noResult(c Call, why string) Message {
 	return Message{Role: RoleTool, CallID: c.ID, Name: c.Name, Text: why, Failed: true}
 }
 
-// noResults are noResult for each of the calls.
+// noResults returns noResult for each of the calls.
 func noResults(calls []Call, why string) []Message {
 	ms := make([]Message, len(calls))
 	for i, c := range calls {

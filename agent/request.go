@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// lastNote tells the model that its tools are withheld.
+	// lastNote is the message for the model that its tools are withheld.
 	lastNote = "This is the last request of this question, and no tool can be called any more. Answer now with what is there. Say what could not be found out."
-	// leftOutNote tells the model that it does not see all of the conversation.
+	// leftOutNote is the message for the model that it does not see all of the conversation.
 	leftOutNote = "The oldest messages of this conversation were left out, because there were too many."
 	// goOn asks for the rest of an answer.
 	goOn = "The answer was cut at the output limit. Go on exactly where it ends: repeat nothing, and begin with the very next character."
@@ -41,7 +41,7 @@ func backoff(tries int, after time.Duration) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// answer is a reply; full says that MaxAnswer cut it.
+// answer is a reply; full is true when MaxAnswer cut it.
 type answer struct {
 	*Reply
 	full bool

@@ -52,7 +52,7 @@ func (r *Run) Wait() Result {
 	return r.result
 }
 
-// Done is closed at the end.
+// Done returns a channel that is closed at the end.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
 // Cancel ends the query, and does not wait for that. Calls that wait for their tools get
@@ -90,7 +90,7 @@ func (r *Run) open() (err error) {
 	return nil
 }
 
-// run is the goroutine of the query. Whatever happens in it, a panic too, the query ends with a result, the conversation is in
+// run runs the query, in a goroutine of its own. Whatever happens in it, a panic too, the query ends with a result, the conversation is in
 // order, and the next query of the session runs.
 func (r *Run) run() {
 	result := Result{Outcome: Failed, Detail: "the query broke off"}

@@ -128,7 +128,7 @@ func (h *queryState) replace(ms []Message) {
 	h.count(sizeOf(h.messages)-was, 0, 0)
 }
 
-// stream adds a piece of the answer, up to maxBytes for all parts of it together. It returns what was added; full says that
+// stream adds a piece of the answer, up to maxBytes for all parts of it together. It returns what was added; full is true when
 // the rest of the piece was dropped.
 func (h *queryState) stream(piece string, maxBytes int) (taken string, full bool) {
 	h.mu.Lock()

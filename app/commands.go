@@ -27,7 +27,7 @@ import (
 // one died of memory: it searches before it lists then.
 const SearchFirstName = agents.SearchFirstName
 
-// StandinModel is what --model takes for the model that is none: keywords, no network, no key.
+// StandinModel is the value of --model for the stand-in that is no model: it goes by keywords and needs no network and no key.
 const StandinModel = agents.StandinModel
 
 // The parts of a run's report and of a listing; each is described in [run].
@@ -152,13 +152,13 @@ func (a *App) Health(ctx context.Context, o HealthOptions) error {
 	return container.Health(ctx, a.Core, o)
 }
 
-// HealthTimeout is how long it has where nothing else is said.
+// HealthTimeout is the time in which a daemon has to answer by default.
 const HealthTimeout = container.HealthTimeout
 
 // CopyTo puts a copy of this program into a directory.
 var CopyTo = container.CopyTo
 
-// Predict says what the next run of a command will be expected to need in the project of the
+// Predict returns the memory that the next run of a command will be expected to need in the project of the
 // working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
 func (a *App) Predict(_ context.Context, command ...string) (Prediction, error) {
 	return run.Predict(a.Core, command...)
@@ -211,7 +211,7 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (AskReport, error) {
 	return agents.Ask(ctx, a.Core, o)
 }
 
-// Talk holds a conversation with a person, until there are no more questions. status is how the program ends.
+// Talk holds a conversation with a person, until there are no more questions. status is the program's exit status.
 func (a *App) Talk(ctx context.Context, o TalkOptions) (status int, err error) {
 	return agents.Talk(ctx, a.Core, o)
 }
@@ -284,7 +284,7 @@ func (a *App) RefreshModels(ctx context.Context, from string) (RefreshedModels, 
 	return window.Refresh(ctx, a.Core, from)
 }
 
-// ResetModels takes out what [App.RefreshModels] has put there; had tells whether there was something.
+// ResetModels takes out what [App.RefreshModels] has put there; had reports whether there was something.
 func (a *App) ResetModels() (had bool, err error) { return window.Reset(a.Core) }
 
 // Cut returns one entry of [App.Cuts] with the text that was cut.
@@ -296,7 +296,7 @@ func (a *App) Demo(ctx context.Context, o DemoOptions) (DemoReport, error) {
 	return demo.Play(ctx, o, run.Show)
 }
 
-// DemoOffers are real things in the environment that the demo could use, as the flags that
+// DemoOffers returns the real things in the environment that the demo could use, as the flags that
 // would make it.
 func DemoOffers(getenv func(string) string) (model, argocd string) { return demo.Offers(getenv) }
 
@@ -336,5 +336,5 @@ func Sparkline(values []int64, most int64) string { return runs.Sparkline(values
 // Took writes a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
 func Took(d time.Duration) string { return printable.Duration(d) }
 
-// SessionLines say what an editor and the agent of a run said, as it was known at a time.
+// SessionLines returns lines about the sessions of an editor with the agent of a run, as they were known at a time.
 func SessionLines(e journal.Editor, at time.Time) []string { return watch.SessionLines(e, at) }

@@ -13,7 +13,7 @@ type Forgotten struct {
 	Tool       string `json:"tool"`
 	ProjectKey string `json:"project_key"`
 	Path       string `json:"path"`
-	// Runs is how many were kept, of all variants.
+	// Runs counts the runs that were kept, of all variants.
 	Runs int `json:"runs"`
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// GCOptions are what `plimsoll gc` can be told.
+// GCOptions are the settings of `plimsoll gc`.
 type GCOptions struct {
 	// DryRun lists what would be removed, and removes nothing.
 	DryRun bool
@@ -34,13 +34,13 @@ type Garbage struct {
 	Kind string `json:"kind"`
 	// Name is the claim's ID, the group's or file's path.
 	Name string `json:"name"`
-	// What says more about it, for a person.
+	// What describes it further, for a person.
 	What string `json:"what"`
-	// Why says why it is kept; "" for what is removed.
+	// Why is the reason why it is kept; "" for what is removed.
 	Why string `json:"why,omitempty"`
 }
 
-// Collection is what a clean-up removed, or would remove, and what it had to keep.
+// Collection lists the things that a clean-up removed, or would remove, and those that it had to keep.
 type Collection struct {
 	DryRun  bool      `json:"dry_run"`
 	Removed []Garbage `json:"removed"`
@@ -132,7 +132,7 @@ func (c *Collection) sweep(ctx context.Context, ledger *admission.Ledger) error 
 	return err
 }
 
-// settling is how long an empty group must stay empty: a run that starts or ends right now
+// settling is the time for which an empty group must stay empty: a run that starts or ends right now
 // is through with that in milliseconds.
 const settling = time.Second
 
@@ -206,7 +206,7 @@ func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orpha
 	return list, errors.Join(err, failed)
 }
 
-// temporaryAge is how old a half-written file must be: a write takes milliseconds.
+// temporaryAge is the least age of a half-written file that is removed: a write takes milliseconds.
 const temporaryAge = 10 * time.Minute
 
 // temporaries removes files of the history that a killed writer left half-written.
@@ -265,7 +265,7 @@ func (c *Collection) memory(ctx context.Context, a *App) error {
 	return errors.Join(err, m.Close())
 }
 
-// demoAge is how old the directory of a demo must be, which lasts less than a minute.
+// demoAge is the least age of a demo's directory that is removed; a demo lasts less than a minute.
 const demoAge = time.Hour
 
 // demos removes directories of demos that were killed. Only those that are this user's own are

@@ -49,7 +49,7 @@ func (c *Collection) results(a *App) error {
 	return nil
 }
 
-// resultsIn gives the size of each kept result.
+// resultsIn returns the size of each kept result.
 func resultsIn(dir string) (map[string]limit.Bytes, error) {
 	found := map[string]limit.Bytes{}
 	entries, err := os.ReadDir(dir)

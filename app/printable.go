@@ -16,7 +16,7 @@ func NewPlainWriter(w io.Writer) *PlainWriter { return printable.NewWriter(w) }
 // Printable makes a name or a path fit for one cell of a listing on a terminal.
 func Printable(name string) string { return printable.Name(name) }
 
-// PrintableText is [Printable] for a whole text: line ends and tabs stay.
+// PrintableText works like [Printable] for a whole text: line ends and tabs stay.
 func PrintableText(text string) string { return printable.Text(text) }
 
 // WriteJSON writes v as JSON that is safe to show on a terminal, with a line end. indent "" puts

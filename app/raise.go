@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 )
 
-// Raised is what became of a run's memory limit. Sizes are in bytes.
+// Raised is the result of raising a run's memory limit. Sizes are in bytes.
 type Raised struct {
 	ID        string      `json:"id"`
 	Tool      string      `json:"tool"`

@@ -2,7 +2,7 @@ package app
 
 import "github.com/plimsoll/plimsoll/app/shellenv"
 
-// ShellenvOptions are what `plimsoll shellenv` takes.
+// ShellenvOptions are the settings of `plimsoll shellenv`.
 type ShellenvOptions = shellenv.Options
 
 // Shellenv returns the text by which a shell starts agents in runs. It needs no configuration.

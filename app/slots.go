@@ -14,7 +14,7 @@ import (
 type Slot struct {
 	Tool    string `json:"tool"`
 	Project string `json:"project"`
-	// Variant is which of a generic tool's uses it is ("test" of make), "" for others and for another user's.
+	// Variant names the use of a generic tool ("test" of make), "" for other tools and for another user's run.
 	Variant string `json:"variant"`
 	// User is the name of another user whose run it is, seen through shared_ledger; Project and PID are
 	// not known then. "" for our own.
@@ -22,9 +22,9 @@ type Slot struct {
 	// PID is the plimsoll process that holds the claim.
 	PID              int         `json:"pid"`
 	ReservationBytes limit.Bytes `json:"reservation_bytes"`
-	// CurrentBytes is what the run uses now, 0 when nobody can tell or it waits.
+	// CurrentBytes is the memory that the run uses now, 0 when nobody can tell or it waits.
 	CurrentBytes limit.Bytes `json:"current_bytes"`
-	// Since is when it was admitted, or when it began to wait.
+	// Since is the time of its admission, or at which it began to wait.
 	Since time.Time `json:"since"`
 	// State is "holding", "waiting" or "stale": its owner died, and it is not cleaned up yet.
 	State admission.State `json:"state"`
@@ -33,11 +33,11 @@ type Slot struct {
 	Parent string `json:"parent,omitempty"`
 	// Position is its place in the queue, from 1, when it waits.
 	Position int `json:"position,omitempty"`
-	// Forced says that it was started by --force against the sum or the slots.
+	// Forced is true when it was started by --force against the sum or the slots.
 	Forced bool `json:"forced,omitempty"`
-	// StaleWhy says why a stale run could not be cleaned up.
+	// StaleWhy is the reason why a stale run could not be cleaned up.
 	StaleWhy string `json:"stale_why,omitempty"`
-	// Orphans is how many processes of the run have lost their parent.
+	// Orphans counts the processes of the run that have lost their parent.
 	Orphans int `json:"orphans"`
 	// Processes are all processes of the run, ancestors before descendants, when they were asked for.
 	Processes []SlotProcess `json:"processes,omitempty"`
@@ -54,9 +54,9 @@ type SlotProcess struct {
 	Bytes limit.Bytes `json:"bytes"`
 	// CPUMS is the processor time it has used in milliseconds, -1 where that is not known.
 	CPUMS int64 `json:"cpu_ms"`
-	// AgeMS is how long ago it started, in milliseconds; 0 where that is not known.
+	// AgeMS is the time since it started, in milliseconds; 0 where that is not known.
 	AgeMS int64 `json:"age_ms"`
-	// Orphan says that its parent has ended, and Daemon that it was meant to outlive it.
+	// Orphan is true when its parent has ended, and Daemon when it was meant to outlive it.
 	Orphan bool `json:"orphan"`
 	Daemon bool `json:"daemon"`
 }

@@ -28,7 +28,7 @@ type StatsOptions struct {
 // bytes.
 type Stat struct {
 	Tool string `json:"tool"`
-	// Variant is which of a generic tool's uses it is, "" for all that has none.
+	// Variant names the use of a generic tool, "" for all that has none.
 	Variant string `json:"variant"`
 	// Project is the project's name, as in the run report; ProjectKey tells two of one
 	// name apart, and Path is the directory.
@@ -42,8 +42,8 @@ type Stat struct {
 	// percentile of the last 20 and the largest.
 	P95Bytes int64 `json:"p95_bytes"`
 	MaxBytes int64 `json:"max_bytes"`
-	// EstimateBytes is what the next run will be expected to need, and EstimateSource
-	// where that comes from.
+	// EstimateBytes is the memory that the next run will be expected to need, and EstimateSource
+	// the source of that figure.
 	EstimateBytes  int64  `json:"estimate_bytes"`
 	EstimateSource string `json:"estimate_source"`
 	OOMKills       int64  `json:"oom_kills"`

@@ -28,7 +28,7 @@ func Glance(o GlanceOptions) (RunGlance, error) { return watch.Look(o) }
 // ReadGlanceClient reads what a client says of itself on standard input, for at most a tenth of a second.
 func ReadGlanceClient(from io.Reader) GlanceClient { return watch.ReadClient(from) }
 
-// RunToolsOptions are what `plimsoll mcp runs` takes.
+// RunToolsOptions are the settings of `plimsoll mcp runs`.
 type RunToolsOptions = watch.ToolsOptions
 
 // RunTools runs the MCP server by which an agent learns of its own limits and of earlier runs, until the client closes its end, ctx

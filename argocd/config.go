@@ -118,7 +118,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping gives the members of a mapping.
+// mapping returns the members of a mapping.
 func (f *configFile) mapping(n *yaml.Node) (map[string]*yaml.Node, error) {
 	n = resolved(n)
 	if n.Kind != yaml.MappingNode {

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ErrorKind tells failures apart by the user's next step.
+// ErrorKind classifies failures by the user's next step.
 type ErrorKind string
 
 // The kinds of errors.

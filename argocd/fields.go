@@ -98,7 +98,7 @@ func fieldsParameter(kind Kind, v Version, fields []string) string {
 	return "metadata.resourceVersion," + strings.Join(out, ",")
 }
 
-// honoured gives what gets field f from a server of version v: itself, something that holds
+// honoured returns what gets field f from a server of version v: itself, something that holds
 // it, or "" where only newer servers have it. It is not known where none has it.
 func honoured(f string, v Version) (string, bool) {
 	newer, oldest := laterFields(), baseFields()

@@ -117,7 +117,7 @@ func containsOne(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// unauthenticated tells expired, foreign and absent tokens apart.
+// unauthenticated returns a hint that distinguishes expired, foreign and absent tokens.
 func (c *Client) unauthenticated(text string, token bool) string {
 	whose := "this instance"
 	if c.user {

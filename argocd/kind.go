@@ -43,7 +43,7 @@ type Query struct {
 	Fields []string
 }
 
-// ListInfo tells about a list that was read, also where that ended with an error.
+// ListInfo describes a list that was read, also where that ended with an error.
 type ListInfo struct {
 	Items    int   // given to each
 	Bytes    int64 // received, after decompression, of the pass that counts

@@ -168,7 +168,7 @@ const (
 
 var errTooLong = jsonstream.ErrTooLarge
 
-// bounds is for an answer of which no value is larger than most.
+// bounds returns the options for an answer of which no value is larger than most.
 func bounds(maxBytes limit.Bytes) jsonstream.Options {
 	return jsonstream.Options{Buffer: readBuffer, MaxValue: int(maxBytes), MaxDepth: maxDepth, MaxSpace: maxSpace}
 }

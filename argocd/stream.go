@@ -97,7 +97,7 @@ type lineReader struct {
 	long []byte
 }
 
-// next gives a line without its end, valid until the next one; the last one may have no end.
+// next returns a line without its end, valid until the next one; the last one may have no end.
 func (l *lineReader) next() ([]byte, error) {
 	l.long = l.long[:0]
 	for {

@@ -71,7 +71,7 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	return v, err
 }
 
-// version gives a version without numbers where the server tells something else, or refuses.
+// version returns a version without numbers where the server tells something else, or refuses.
 func (c *Client) version(ctx context.Context) (Version, error) {
 	s := c.shared
 	s.mu.Lock()
@@ -99,7 +99,7 @@ func (c *Client) version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-// versionForFields gives the version, or the zero one where a server does not tell it to
+// versionForFields returns the version, or the zero one where a server does not tell it to
 // everyone; only what the list would fail of as well is an error.
 func (c *Client) versionForFields(ctx context.Context) (Version, error) {
 	v, err := c.version(ctx)

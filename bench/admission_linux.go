@@ -28,7 +28,7 @@ func init() {
 	register("admission", "many starts at once: who ran together, in which order, and what admission costs", admissionBench)
 }
 
-// admissionSlots is how many of the started processes may run at once.
+// admissionSlots is the number of the started processes that may run at once.
 const admissionSlots = 3
 
 // admissionBench starts args[0] processes (1,000) that each admit one run. Whether too many ran at once is told by what the
@@ -59,14 +59,14 @@ func admissionBench(ctx context.Context, o *Out, args []string) error {
 	)
 }
 
-// admitted is what one process wrote down about its run.
+// admitted is the record that one process wrote about its run.
 type admitted struct {
 	number           int
 	came, start, end time.Time
 	cpu              time.Duration // of the whole process from before the ledger was opened until the claim was held
 }
 
-// admitOne runs as a process that admits one run: DIR NUMBER SLOTS REST, where REST is how long the run takes.
+// admitOne runs as a process that admits one run: DIR NUMBER SLOTS REST, where REST is the duration of the run.
 func admitOne(ctx context.Context, args []string) error {
 	dir, number, slots, rest := args[0], args[1], args[2], args[3]
 	most, err := strconv.Atoi(slots)

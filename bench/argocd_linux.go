@@ -32,7 +32,7 @@ type argocdTask struct {
 	walk         bool
 }
 
-// argocdToken is what both must send.
+// argocdToken is the token that both servers must send.
 const argocdToken = "bench-of-two-servers"
 
 func argocdBench(ctx context.Context, o *Out, args []string) error {

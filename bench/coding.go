@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// codingKinds are what a coding agent needs when its older turns are gone.
+// codingKinds are the kinds of facts that a coding agent needs when its older turns are gone.
 var codingKinds = []string{"user", "decision", "edited file", "todo", "test error"}
 
 // A codingFact is a text of one of these kinds; it survives when one of anyOf is in a text of the
@@ -202,7 +202,7 @@ func (c *coding) code(lines int) string {
 	return b.String()
 }
 
-// looks is a step without a fact: a file, a search, or tests that pass.
+// looks adds a step without a fact: a file, a search, or tests that pass.
 func (c *coding) looks(words string) {
 	switch c.r.IntN(4) {
 	case 0, 1:

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// codingPercents are how much of a session's tokens is left.
+// codingPercents are the shares of a session's tokens that are left, in percent.
 var codingPercents = []int{40, 15, 5}
 
 // A codingSession is a session with what has to survive in it.

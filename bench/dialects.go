@@ -60,7 +60,7 @@ func (b *body) call(words, tool string, arguments any, result string, failed boo
 	}
 }
 
-// custom is a call whose input is no JSON, as Codex patches files.
+// custom adds a call whose input is no JSON, as Codex patches files.
 func (b *body) custom(words, tool, input, result string) {
 	b.id++
 	id := fmt.Sprintf("call_%d", b.id)

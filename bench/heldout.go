@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact"
 )
 
-// heldoutPercent is how much of a session's tokens is left where a claim is made.
+// heldoutPercent is the share of a session's tokens that is left where a claim is made, in percent.
 const heldoutPercent = 15
 
 // read begins the names of those whose author was not without knowledge of it any more.

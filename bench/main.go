@@ -54,7 +54,7 @@ func (o *Out) Add(r Row) {
 	}
 }
 
-// Note says what the figures rest on, or what could not be measured and why.
+// Note prints a note on what the figures rest on, or on what could not be measured and why.
 func (o *Out) Note(format string, args ...any) {
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
@@ -81,7 +81,7 @@ func (o *Out) flush() {
 	}
 }
 
-// benchmark measures something. args are what followed its name.
+// benchmark measures something. args are the arguments behind its name.
 type benchmark struct {
 	name, about string
 	run         func(ctx context.Context, o *Out, args []string) error

@@ -19,7 +19,7 @@ import (
 //go:embed memoryfts.py
 var ftsScript string
 
-// fts5 is SQLite's full-text search with its own ranking (bm25) and tokenizer (unicode61); all words of a question, or any of them.
+// fts5 returns SQLite's full-text search with its own ranking (bm25) and tokenizer (unicode61); all words of a question, or any of them.
 func fts5(operator string) engine {
 	return engine{"SQLite FTS5, " + operator, func(ctx context.Context, d *dialogue) (searcher, error) {
 		cmd := exec.CommandContext(ctx, "python3", "-c", ftsScript, operator)
@@ -89,7 +89,7 @@ func (s *asked) close() {
 	_ = s.cmd.Wait()
 }
 
-// hasFTS5 says why the comparison with SQLite cannot be made here.
+// hasFTS5 returns an error that says why the comparison with SQLite cannot be made here.
 func hasFTS5(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, "python3", "-c", `import sqlite3; sqlite3.connect(":memory:").execute("create virtual table t using fts5(x)")`).CombinedOutput()
 	if err != nil {

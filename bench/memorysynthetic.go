@@ -9,9 +9,9 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// syntheticDialogues are small and made here, for a run without data of others: people tell each other when, where and with whom
-// something was done, and are asked in other words, with what was said in between. They show that the machinery works; figures to quote
-// are those of real conversations.
+// syntheticDialogues returns dialogues that are small and made here, for a run without data of others: people tell each other when, where
+// and with whom something was done, and are asked in other words, with what was said in between. They show that the machinery works;
+// figures to quote are those of real conversations.
 func syntheticDialogues() []dialogue {
 	r := rand.New(rand.NewPCG(17, 2))
 	one := func(list []string) string { return list[r.IntN(len(list))] }

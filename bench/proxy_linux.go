@@ -110,7 +110,7 @@ func (b *proxyRun) stop() {
 	}
 }
 
-// A cost is what a child has used so far.
+// A cost is the processor time and memory that a child has used so far.
 type cost struct {
 	CPU  time.Duration `json:"cpu"`
 	Peak int64         `json:"peak"` // VmHWM in bytes

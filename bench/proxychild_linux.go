@@ -24,7 +24,7 @@ import (
 const proxyCore = 0
 
 // proxyChild serves in one role until standard input ends. It prints the URL it serves at
-// and the one that tells what it has used.
+// and the one that reports what it has used.
 func proxyChild(role string, args []string) error {
 	var cores unix.CPUSet
 	if role == "child-provider" {

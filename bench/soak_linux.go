@@ -26,13 +26,13 @@ func init() {
 const (
 	// soakSample is the time between two looks at a server.
 	soakSample = 2 * time.Second
-	// soakPatience is how long one thing may take before it counts as lost.
+	// soakPatience bounds the time of one thing before it counts as lost.
 	soakPatience = 90 * time.Second
-	// soakCut is which request to the model breaks off in mid-answer, and which is refused.
+	// soakCut and soakRefused number the requests to the model: every soakCut-th breaks off in mid-answer, every soakRefused-th is refused.
 	soakCut, soakRefused = 7, 11
 )
 
-// soakBench puts the load of many users on `agent serve` and `serve` for a time, and tells what was lost and how much was held in the
+// soakBench puts the load of many users on `agent serve` and `serve` for a time, and reports what was lost and how much was held in the
 // first and in the last third of the time.
 func soakBench(ctx context.Context, o *Out, args []string) error {
 	duration := 2 * time.Minute
@@ -137,7 +137,7 @@ type soaked struct {
 	seen             []soakLook
 }
 
-// soakLook is what a server held at one moment.
+// soakLook holds the resources that a server held at one moment.
 type soakLook struct{ anon, fds, goroutines, files, bytes float64 }
 
 // startSoaked starts plimsoll with a home, a state and settings of its own, and waits until it listens.

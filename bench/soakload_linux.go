@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// soakLoad is what is asked of the two servers, and what came of it.
+// soakLoad holds the load on the two servers and its results.
 type soakLoad struct {
 	agent, daemon string
 
@@ -30,7 +30,7 @@ type soakLoad struct {
 	died []time.Time
 }
 
-// soakCount is how many of one kind were begun, and ended as they should.
+// soakCount counts the things of one kind that were begun, and those that ended as they should.
 type soakCount struct {
 	name        string
 	begun, well int
@@ -63,7 +63,7 @@ func (l *soakLoad) counts() []soakCount {
 	return l.kinds
 }
 
-// soakQuestions are asked in turn by each of the users of the agent.
+// soakQuestions are the questions that each of the users asks the agent in turn.
 var soakQuestions = []struct {
 	name, text string
 	// leaves: the client goes away behind the first event; returns: it comes back for the rest; cancels: it takes the question back.
@@ -307,7 +307,7 @@ func (l *soakLoad) session(ctx context.Context, server string) (*mcp.ClientSessi
 	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: l.daemon + "/mcp/" + server}, nil)
 }
 
-// crashed says whether the server has crashed since a call began, or just before.
+// crashed reports whether the server has crashed since a call began, or just before.
 func (l *soakLoad) crashed(since time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

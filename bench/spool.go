@@ -206,7 +206,7 @@ func fastest(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// spoolWrite writes in pieces of 32 KiB and tells how much the heap grew at most.
+// spoolWrite writes in pieces of 32 KiB and returns the greatest growth of the heap.
 func spoolWrite(s *spool.Spool, text []byte) (took time.Duration, handle string, heap uint64, err error) {
 	before := liveHeap()
 	start := time.Now()

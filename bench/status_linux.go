@@ -18,7 +18,7 @@ func init() {
 }
 
 const (
-	// statusRuns is how many runs the list has: as many as are kept.
+	// statusRuns is the number of runs in the list: as many as are kept.
 	statusRuns = 10_000
 	statusGoal = 10 // ms
 )

@@ -64,7 +64,7 @@ func topicsFacts(_ context.Context, o *Out, seed uint64, held bool, line float64
 	return nil
 }
 
-// A topicTally is what came of playing sessions one way.
+// A topicTally is the result of playing sessions one way.
 type topicTally struct {
 	all, kept map[string]float64
 	breaks    int
@@ -271,7 +271,7 @@ func (s *taskSession) play(window int, topics float64) (*played, error) {
 	return out, nil
 }
 
-// A countingProvider answers every request and says how many tokens it had.
+// A countingProvider answers every request and counts its tokens.
 type countingProvider struct {
 	measure compact.Measure
 	d       wire.Dialect

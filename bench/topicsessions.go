@@ -144,7 +144,7 @@ func (c *coding) says(text string) {
 // seen is a kind of fact that no summary claims to keep: a name in the middle of what a tool printed.
 const seen = "seen"
 
-// sees is a step in which a name stands in the middle of a result.
+// sees adds a step in which a name stands in the middle of a result.
 func (c *coding) sees(words string) {
 	name := fmt.Sprintf("%s_%s_%x", c.word(), c.word(), c.r.IntN(1<<24))
 	lines := c.noise()

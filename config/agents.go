@@ -133,7 +133,7 @@ func (r *reader) agent(path []string, w written, src Source) {
 	}
 }
 
-// isSecret says that a key is named as people name one that holds a secret itself.
+// isSecret reports whether a key is named as people name one that holds a secret itself.
 func isSecret(key string) bool {
 	return slices.Contains([]string{"key", "apikey", "token", "apitoken", "secret", "password", "authorization", "openaiapikey", "anthropicapikey"}, fold(key))
 }

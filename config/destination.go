@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// A LinkError says that a path to be written to leads through a symbolic link of a project to a place outside of it.
+// A LinkError is the error of a path to be written to that leads through a symbolic link of a project to a place outside of it.
 type LinkError struct {
 	Link    string // the link
 	Target  string // what it leads to

@@ -43,7 +43,7 @@ func readEnviron(environ []string, probs *problems, warn func(Problem)) map[addr
 	return r.entries
 }
 
-// isEntry says that a variable is no key's: `mcp wrap` has put it into a server's entry.
+// isEntry reports whether a variable is no key's: `mcp wrap` has put it into a server's entry.
 func isEntry(name string) bool {
 	return name == "PLIMSOLL_MCP_URL" || strings.HasPrefix(name, "PLIMSOLL_MCP_HEADER_")
 }

@@ -15,7 +15,7 @@ type inner struct {
 	line   bool   // one of the commands of a line for a shell
 }
 
-// launcher reads its own arguments and says what it would start.
+// launcher reads its own arguments and returns what it would start.
 type launcher func(t *tracer, args []string) []inner
 
 // launchers by base name. Their options that take a value are listed, because the word

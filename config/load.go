@@ -18,7 +18,7 @@ import (
 // directory and every directory above it.
 const ProjectFile = ".plimsoll.toml"
 
-// Options say where to look. The zero value means this process: its environment, working
+// Options name the places to look. The zero value means this process: its environment, working
 // directory and CPUs.
 type Options struct {
 	Environ []string // nil means os.Environ()
@@ -282,7 +282,7 @@ func planted(dir string, file fs.FileInfo) bool {
 	return err != nil || owner != os.Getuid() && owner != 0
 }
 
-// getenvOf is os.Getenv over a list; the last of several equal names counts, as in exec.
+// getenvOf returns an os.Getenv over a list; the last of several equal names counts, as in exec.
 func getenvOf(environ []string) func(string) string {
 	return func(name string) string {
 		for _, pair := range slices.Backward(environ) {

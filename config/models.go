@@ -133,8 +133,8 @@ func (l *Loaded) Models() []ModelLimits {
 	return out
 }
 
-// ModelPrices returns the prices of a model by the name that requests have for it, with or without what stands before a slash; ok says that
-// there are any.
+// ModelPrices returns the prices of a model by the name that requests have for it, with or without what stands before a slash; ok is true
+// when there are any.
 func (l *Loaded) ModelPrices(name string) (p ModelPrices, ok bool) {
 	all := l.Models()
 	short := name[strings.LastIndexByte(name, '/')+1:]

@@ -185,7 +185,7 @@ func init() {
 	}
 }
 
-// serversTable and a2aTable are where serverKeys stand, below a name.
+// serversTable and a2aTable hold serverKeys, below a name.
 const (
 	serversTable = "mcp.servers"
 	a2aTable     = "a2a"

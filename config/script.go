@@ -65,7 +65,7 @@ func wrapped(file string) [][]string {
 	return out
 }
 
-// shell is sh -c 'LINE' or sh SCRIPT.
+// shell reads sh -c 'LINE' or sh SCRIPT.
 func shell(t *tracer, args []string) []inner {
 	for i, arg := range args {
 		if len(arg) < 2 || arg[0] != '-' && arg[0] != '+' {
@@ -105,7 +105,7 @@ var shellBuiltins = []string{
 	"true", "type", "ulimit", "umask", "unset", "wait",
 }
 
-// windowsShell is cmd /c LINE.
+// windowsShell reads cmd /c LINE.
 // windowsShell reads what cmd.exe runs: words, or one word with a line in it.
 func windowsShell(t *tracer, args []string) []inner {
 	for len(args) > 0 && strings.HasPrefix(args[0], "/") {

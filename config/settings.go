@@ -119,7 +119,7 @@ type Settings struct {
 	Watch    WatchSettings    `json:"watch"`
 	Memory   MemorySettings   `json:"memory"`
 
-	// Warnings say which values of a project file were not taken, and why.
+	// Warnings list the values of a project file that were not taken, and why.
 	Warnings []Problem `json:"warnings,omitempty"`
 
 	sources map[string]Source // by [Key.ID]
@@ -192,7 +192,7 @@ type ServeSettings struct {
 	TLSKey    string   `json:"tls_key"`
 }
 
-// Allowed tells the networks of PushAllow from its hosts.
+// Allowed splits PushAllow into networks and hosts.
 func (s *ServeSettings) Allowed() (networks []netip.Prefix, hosts []string) {
 	for _, text := range s.PushAllow {
 		if p, err := netip.ParsePrefix(text); err == nil {

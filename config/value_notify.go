@@ -38,7 +38,7 @@ func (n NoticeWay) String() string {
 // MarshalJSON writes what String shows.
 func (n NoticeWay) MarshalJSON() ([]byte, error) { return json.Marshal(n.String()) }
 
-// shownURL is scheme and host of a URL, and an ellipsis for what stands behind.
+// shownURL returns scheme and host of a URL, and an ellipsis for what stands behind.
 func shownURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {

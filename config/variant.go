@@ -199,7 +199,7 @@ func (g generic) freeWords(args []string) []string {
 	return found
 }
 
-// optionalNumber is of make's -j and -l, whose value may be left out.
+// optionalNumber reports whether an option is make's -j or -l, whose value may be left out.
 func optionalNumber(option string) bool { return option == "-j" || option == "-l" }
 
 func isNumber(s string) bool {
@@ -237,7 +237,7 @@ func lastElement(word string) string {
 	return word[strings.LastIndexByte(word, '/')+1:]
 }
 
-// plainWord tells a name of a target, script or package from text, assignments and numbers.
+// plainWord reports whether a word is a name of a target, script or package, and no text, assignment or number.
 func plainWord(word string) bool {
 	last := lastElement(word)
 	if last == "" || len(last) > maxVariantWord || strings.ContainsAny(word, "=@\\") {

@@ -6,13 +6,13 @@ import "time"
 // given, Tool that of a tool as the model knows it; both are cut at 64 bytes. No words of a
 // question, an answer or a result go into an event.
 type (
-	// AgentQueryStarted says that a query began to run.
+	// AgentQueryStarted records that a query began to run.
 	AgentQueryStarted struct {
 		Agent string `json:"agent,omitempty"`
-		// Waited is how long other queries of its session ran before.
+		// Waited is the time that other queries of its session ran before.
 		Waited time.Duration `json:"waited_ns,omitempty"`
 	}
-	// AgentQueryEnded says how a query ended. Tokens are what the provider counted.
+	// AgentQueryEnded records how a query ended. Tokens are the provider's counts.
 	AgentQueryEnded struct {
 		Agent        string        `json:"agent,omitempty"`
 		Outcome      string        `json:"outcome"`
@@ -24,13 +24,13 @@ type (
 		PeakBytes    int64         `json:"peak_bytes"`
 		Duration     time.Duration `json:"duration_ns"`
 	}
-	// AgentQueryRefused says that a query was not begun: "queries" or "waiting" (too many of
+	// AgentQueryRefused records that a query was not begun: "queries" or "waiting" (too many of
 	// them), "question" (too large).
 	AgentQueryRefused struct {
 		Agent string `json:"agent,omitempty"`
 		Why   string `json:"why"`
 	}
-	// AgentCalled says that a call of a tool ended. Why is "" or what it ended by:
+	// AgentCalled records that a call of a tool ended. Why is "" or what it ended by:
 	// "timeout", "cancelled", "panic", "malformed" (it was not run), "refused" (likewise).
 	AgentCalled struct {
 		Agent    string        `json:"agent,omitempty"`
@@ -40,7 +40,7 @@ type (
 		Why      string        `json:"why,omitempty"`
 		Duration time.Duration `json:"duration_ns"`
 	}
-	// AgentResultCut says that a result was larger than what is stored of one, or than what
+	// AgentResultCut records that a result was larger than what is stored of one, or than what
 	// goes to the model.
 	AgentResultCut struct {
 		Agent     string `json:"agent,omitempty"`
@@ -49,19 +49,19 @@ type (
 		KeptBytes int64  `json:"kept_bytes"`
 		Where     string `json:"where"` // "store" or "message"
 	}
-	// AgentCallLeaked says that a tool still runs some time after its call was given up.
+	// AgentCallLeaked records that a tool still runs some time after its call was given up.
 	AgentCallLeaked struct {
 		Agent string `json:"agent,omitempty"`
 		Tool  string `json:"tool"`
 		Still int    `json:"still"` // how many such there are now, with this one
 	}
-	// AgentLoop says that the model repeated itself: it was told, or the query ended.
+	// AgentLoop records that the model repeated itself: it was told, or the query ended.
 	AgentLoop struct {
 		Agent string `json:"agent,omitempty"`
 		Rule  string `json:"rule"` // "identical", "cycle", "errors"
 		Ended bool   `json:"ended,omitempty"`
 	}
-	// AgentRequest says how full the window of a request to the model is. Counts are the best estimate.
+	// AgentRequest records how full the window of a request to the model is. Counts are the best estimate.
 	AgentRequest struct {
 		Agent       string `json:"agent,omitempty"`
 		Model       string `json:"model"`
@@ -69,7 +69,7 @@ type (
 		LimitTokens int64  `json:"limit_tokens,omitempty"` // that the input may have
 		Messages    int    `json:"messages"`
 	}
-	// AgentRoom says that room was made: "window", "overflow" (the provider refused the
+	// AgentRoom records that room was made: "window", "overflow" (the provider refused the
 	// length), "topic" (a new question began) or "history" (too many messages).
 	AgentRoom struct {
 		Agent        string   `json:"agent,omitempty"`
@@ -81,7 +81,7 @@ type (
 		CutBytes     int64    `json:"cut_bytes,omitempty"`
 		Messages     int      `json:"messages,omitempty"` // that were left out, cut, replaced or summarised
 	}
-	// AgentRetry says that a request to the model is made again after Wait.
+	// AgentRetry records that a request to the model is made again after Wait.
 	AgentRetry struct {
 		Agent   string        `json:"agent,omitempty"`
 		Model   string        `json:"model"`
@@ -90,7 +90,7 @@ type (
 		Tries   int           `json:"tries"`
 		Wait    time.Duration `json:"wait_ns"`
 	}
-	// AgentForgot says that a session which was kept in memory was dropped for others.
+	// AgentForgot records that a session which was kept in memory was dropped for others.
 	AgentForgot struct {
 		Agent string `json:"agent,omitempty"`
 		Bytes int64  `json:"bytes"`

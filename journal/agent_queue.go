@@ -5,7 +5,7 @@ import "time"
 // The events of what an agent's server keeps for its clients: queues of events by task, and
 // the tasks themselves. Agent is the agent's name, Task the task's id, both cut at 64 bytes.
 type (
-	// AgentQueueClosed says that events of a task have begun to reach nobody. It is written
+	// AgentQueueClosed records that events of a task have begun to reach nobody. It is written
 	// once per episode: what happens until AgentQueueReopened is counted there.
 	AgentQueueClosed struct {
 		Agent string `json:"agent,omitempty"`
@@ -27,7 +27,7 @@ type (
 		Dropped uint64        `json:"dropped"`
 		Closed  time.Duration `json:"closed_ns"`
 	}
-	// AgentQueueRemoved says that a queue was removed while it was closed: nobody came back.
+	// AgentQueueRemoved records that a queue was removed while it was closed: nobody came back.
 	AgentQueueRemoved struct {
 		Agent   string `json:"agent,omitempty"`
 		Task    string `json:"task"`
@@ -35,7 +35,7 @@ type (
 		Missed  uint64 `json:"missed"`
 		Dropped uint64 `json:"dropped"`
 	}
-	// AgentTasksEvicted says what a bound of the store of tasks did.
+	// AgentTasksEvicted records what a bound of the store of tasks did.
 	AgentTasksEvicted struct {
 		Agent   string `json:"agent,omitempty"`
 		Tasks   int    `json:"tasks"`

@@ -1,6 +1,6 @@
 package journal
 
-// Editor is what passed between an editor and an agent that speak the Agent Client Protocol over the streams of a run.
+// Editor describes the traffic between an editor and an agent that speak the Agent Client Protocol over the streams of a run.
 type Editor struct {
 	// Sessions are those that are open, the newest last, at most 16 of them; Open counts all.
 	Sessions []EditorSession `json:"sessions,omitempty"`
@@ -29,7 +29,7 @@ type EditorSession struct {
 	SizeTokens int64 `json:"size_tokens,omitempty"`
 }
 
-// EditorSeen is told when a session begins or ends, once a minute while messages pass, and at the end of the run. It holds all there is.
+// EditorSeen is recorded when a session begins or ends, once a minute while messages pass, and at the end of the run. It holds all there is.
 type EditorSeen struct {
 	Editor Editor `json:"editor"`
 }

@@ -21,7 +21,7 @@ type Event interface {
 type Record struct {
 	// Seq counts from 1 and has no gaps.
 	Seq uint64
-	// Time is when the event was appended.
+	// Time is the time at which the event was appended.
 	Time time.Time
 	// Event is the event itself.
 	Event Event
@@ -151,21 +151,21 @@ func (j *Journal) Since(seq uint64) iter.Seq[Record] {
 	}
 }
 
-// Counts tells how many events of each kind were ever appended.
+// Counts returns how many events of each kind were ever appended.
 func (j *Journal) Counts() map[string]uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return maps.Clone(j.counts)
 }
 
-// Dropped tells how many records have left the ring to keep it within its bounds.
+// Dropped returns how many records have left the ring to keep it within its bounds.
 func (j *Journal) Dropped() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.dropped
 }
 
-// sizeOf is about what an event takes in memory, with its record.
+// sizeOf returns the approximate size of an event in memory, with its record.
 func sizeOf(e Event) int {
 	v := reflect.ValueOf(e)
 	return int(unsafe.Sizeof(Record{})) + int(v.Type().Size()) + behind(v)

@@ -4,9 +4,9 @@ import "slices"
 
 // Limit is one limit of a run, as the report lists it under `limits`.
 type Limit struct {
-	// Name is what is limited: "memory", "swap", "pids", or the key that sets it, such as "time_max".
+	// Name is the limited resource: "memory", "swap", "pids", or the key that sets it, such as "time_max".
 	Name string `json:"name"`
-	// Soft is where Plimsoll warns and Hard where it, or the kernel, acts; 0 means that there is no such line.
+	// Soft is the line at which Plimsoll warns and Hard the one at which it, or the kernel, acts; 0 means that there is no such line.
 	Soft int64 `json:"soft"`
 	Hard int64 `json:"hard"`
 	// Unit is that of Soft and Hard: "bytes", "ms", "processes", "percent of a CPU".
@@ -15,9 +15,9 @@ type Limit struct {
 	EnforcedBy string `json:"enforced_by"`
 	// Reached is "soft" or "hard" once that line was reached, "" before.
 	Reached string `json:"reached"`
-	// Used is how much of it the run used, in Unit; 0 also where that is not counted.
+	// Used is the run's use of it, in Unit; 0 also where that is not counted.
 	Used int64 `json:"used"`
-	// Did is what Plimsoll did last at the line that was reached.
+	// Did is the last action of Plimsoll at the line that was reached.
 	Did string `json:"did,omitempty"`
 }
 
@@ -28,17 +28,17 @@ const (
 )
 
 type (
-	// LimitSet says that a limit is in force for a run. A later one of the same name replaces it.
+	// LimitSet records that a limit is in force for a run. A later one of the same name replaces it.
 	LimitSet struct {
 		Limit Limit `json:"limit"`
 	}
-	// LimitReached says that a line of a limit was reached, and what was done.
+	// LimitReached records that a line of a limit was reached, and what was done.
 	LimitReached struct {
 		Name string `json:"name"`
 		Line string `json:"line"`
 		Did  string `json:"did,omitempty"`
 	}
-	// LimitUsed says how much of a limit the run has used so far, in the limit's unit.
+	// LimitUsed records how much of a limit the run has used so far, in the limit's unit.
 	LimitUsed struct {
 		Name string `json:"name"`
 		Used int64  `json:"used"`

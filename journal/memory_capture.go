@@ -10,7 +10,7 @@ type (
 		DroppedBytes int64 `json:"dropped_bytes,omitempty"`
 		Failed       int64 `json:"failed,omitempty"` // records that could not be written
 	}
-	// MemoryDropped says that the queue of what is to be kept is full, or that it cannot be written. It is written at the first
+	// MemoryDropped records that the queue of what is to be kept is full, or that it cannot be written. It is written at the first
 	// of a kind, and when ten times as many were lost.
 	MemoryDropped struct {
 		Why     string `json:"why"` // "queue" or "write"
@@ -18,7 +18,7 @@ type (
 		Bytes   int64  `json:"bytes,omitempty"`
 		Error   string `json:"error,omitempty"`
 	}
-	// MemoryRecalled says that records were added to a prompt.
+	// MemoryRecalled records that records were added to a prompt.
 	MemoryRecalled struct {
 		Conversation string   `json:"conversation,omitempty"`
 		Records      []string `json:"records"` // their ids

@@ -4,7 +4,7 @@ import "time"
 
 // The events of the process plane. Sizes are in bytes.
 type (
-	// LayerChosen says which sandbox layer a run got and what that layer enforces
+	// LayerChosen records which sandbox layer a run got and what that layer enforces
 	// ("kernel", "process", "watched" or "none" for each property).
 	LayerChosen struct {
 		Layer  string `json:"layer"`
@@ -15,23 +15,23 @@ type (
 		CPUs   string `json:"cpus,omitempty"`
 		Why    string `json:"why,omitempty"`
 	}
-	// LayerFailed says that a layer that was probed as available did not work for this run.
+	// LayerFailed records that a layer that was probed as available did not work for this run.
 	LayerFailed struct {
 		Layer string `json:"layer"`
 		Error string `json:"error"`
 	}
-	// Waiting says that admission queues a run, and behind how many others.
+	// Waiting records that admission queues a run, and behind how many others.
 	Waiting struct {
 		Position int    `json:"position"`
 		Reason   string `json:"reason"`
 	}
-	// Admitted says that a run got its reservation, and the sum by which it did.
+	// Admitted records that a run got its reservation, and the sum by which it did.
 	Admitted struct {
 		ReservationBytes int64         `json:"reservation_bytes"`
 		Forced           bool          `json:"forced,omitempty"`
 		Nested           bool          `json:"nested,omitempty"`
 		Waited           time.Duration `json:"waited_ns,omitempty"`
-		// AvailableBytes is what the host had, ClaimedBytes what other runs have reserved and did not use yet, MinFreeBytes
+		// AvailableBytes is the memory that the host had, ClaimedBytes what other runs have reserved and did not use yet, MinFreeBytes
 		// what must stay free; all 0 where the memory could not be read.
 		AvailableBytes int64 `json:"available_bytes,omitempty"`
 		ClaimedBytes   int64 `json:"claimed_bytes,omitempty"`
@@ -42,18 +42,18 @@ type (
 		Runs      int `json:"runs,omitempty"`
 		Slots     int `json:"slots,omitempty"`
 	}
-	// Refused says that a run was not admitted.
+	// Refused records that a run was not admitted.
 	Refused struct {
 		Reason string `json:"reason"`
-		// By is who refused: [RefusedByEnforcement], or "" for the ledger and what keeps it from being asked.
+		// By names who refused: [RefusedByEnforcement], or "" for the ledger and what keeps it from being asked.
 		By string `json:"by,omitempty"`
 	}
-	// RunStarted says that the command runs.
+	// RunStarted records that the command runs.
 	RunStarted struct {
 		PID        int   `json:"pid"`
 		LimitBytes int64 `json:"limit_bytes"`
 	}
-	// ChildKilled says that the kernel or Plimsoll ended a descendant of the agent for memory.
+	// ChildKilled records that the kernel or Plimsoll ended a descendant of the agent for memory.
 	ChildKilled struct {
 		PID   int    `json:"pid"`
 		Name  string `json:"name"`
@@ -66,11 +66,11 @@ type (
 		New   int `json:"new"`
 		Total int `json:"total"`
 	}
-	// OOMDKills says that systemd-oomd killed the run's group, or one inside it; Total is how often.
+	// OOMDKills records that systemd-oomd killed the run's group, or one inside it; Total counts the kills.
 	OOMDKills struct {
 		Total int `json:"total"`
 	}
-	// Pressure says that the host runs short of memory and what was done about it
+	// Pressure records that the host runs short of memory and what was done about it
 	// ("warn", "stop", "continue", "freeze", "thaw", "kill", and "thaw-peer" for another's run).
 	Pressure struct {
 		Action string `json:"action"`
@@ -78,7 +78,7 @@ type (
 		Name   string `json:"name,omitempty"`
 		Reason string `json:"reason"`
 	}
-	// MemoryRaised says that the memory limit of a living run has grown.
+	// MemoryRaised records that the memory limit of a living run has grown.
 	MemoryRaised struct {
 		FromBytes int64  `json:"from_bytes"`
 		ToBytes   int64  `json:"to_bytes"`
@@ -97,7 +97,7 @@ type (
 		Start uint64 `json:"start"`
 		Name  string `json:"name"`
 		Bytes int64  `json:"bytes"`
-		// For is how long it was seen without its parent, CPUPercent what it used of one processor meanwhile
+		// For is the time for which it was seen without its parent, CPUPercent what it used of one processor meanwhile
 		// (negative: not known).
 		For        time.Duration `json:"for_ns"`
 		CPUPercent int           `json:"cpu_percent"`
@@ -110,7 +110,7 @@ type (
 		About string `json:"about"`
 		Text  string `json:"text"`
 	}
-	// CleanedUp says that what a run whose supervisor died left behind was removed before this one started.
+	// CleanedUp records that what a run whose supervisor died left behind was removed before this one started.
 	CleanedUp struct {
 		What string `json:"what"`
 	}
@@ -127,8 +127,8 @@ type (
 		OOMKills      int           `json:"oom_kills"`
 		// LimitReached names the limit for which the run was ended, "" for none.
 		LimitReached string `json:"limit_reached,omitempty"`
-		// RanInto says whose limit an allocation failed at that ended the command, where nothing was killed: "heap" (a runtime's own) or
-		// "process" (what each process may have), and RanIntoBytes how high that is.
+		// RanInto names the limit at which an allocation failed that ended the command, where nothing was killed: "heap" (a runtime's own)
+		// or "process" (what each process may have), and RanIntoBytes how high that is.
 		RanInto      string `json:"ran_into,omitempty"`
 		RanIntoBytes int64  `json:"ran_into_bytes,omitempty"`
 	}

@@ -8,7 +8,7 @@ import (
 // ReportSchema is the version of [Report]'s JSON. Keys are only ever added within a version.
 const ReportSchema = 1
 
-// Outcome says how a run ended.
+// Outcome is the way in which a run ended.
 type Outcome string
 
 // The outcomes of a run. OutcomeOOM is only used when the command itself died of memory;
@@ -64,7 +64,7 @@ type Report struct {
 	Orphans        []Orphaned `json:"orphans"`
 	Window         Window     `json:"window"`
 	MCP            MCP        `json:"mcp"`
-	// Editor is what an editor and the agent said, where they speak the Agent Client Protocol.
+	// Editor describes the traffic between an editor and the agent, where they speak the Agent Client Protocol.
 	Editor   Editor   `json:"editor,omitzero"`
 	Warnings []string `json:"warnings,omitempty"`
 	// Resume is the command that goes on with the session of a tool that was ended, "" where there is none.
@@ -73,10 +73,10 @@ type Report struct {
 	RefusedBy string `json:"refused_by,omitempty"`
 }
 
-// RefusedByEnforcement is who refused a run whose limits the kernel would not hold, where that is required.
+// RefusedByEnforcement is [Refused].By where the kernel would not hold the run's limits and that is required.
 const RefusedByEnforcement = "enforcement"
 
-// Enforcement says who holds each limit: "kernel", "process", "watched" or "none".
+// Enforcement names what holds each limit: "kernel", "process", "watched" or "none".
 type Enforcement struct {
 	Memory string `json:"memory"`
 	Swap   string `json:"swap"`
@@ -85,7 +85,7 @@ type Enforcement struct {
 	CPUs   string `json:"cpus"` // the quota
 }
 
-// Estimate is what the run was expected to need, where that came from, and from how many runs.
+// Estimate is the memory that the run was expected to need, the source of that figure, and the number of runs behind it.
 type Estimate struct {
 	Bytes   int64  `json:"bytes"`
 	Source  string `json:"source"`
@@ -101,7 +101,7 @@ type Process struct {
 	Fate  string `json:"fate,omitempty"`
 }
 
-// Window is what the window plane did for the run. PeakTokens and LimitTokens are of the
+// Window holds the work of the window plane for the run. PeakTokens and LimitTokens are of the
 // request that filled its window the most; TokensIn and TokensOut are the provider's own
 // numbers where it gave them, else the estimates.
 type Window struct {
@@ -174,13 +174,13 @@ func (w *Window) observe(e Event) {
 	}
 }
 
-// MCP is what the tools plane did for the run.
+// MCP holds the work of the tools plane for the run.
 type MCP struct {
 	Calls          int64 `json:"calls"`
 	UpstreamBytes  int64 `json:"upstream_bytes"`
 	DeliveredBytes int64 `json:"delivered_bytes"`
 	Spilled        int64 `json:"spilled"`
-	// DefinitionTokens are what the tools of the last list take of a model's window, Deferred those that were not in it; of a run, the
+	// DefinitionTokens are the tokens that the tools of the last list take of a model's window, Deferred those not in it; of a run, the
 	// sums over its servers.
 	DefinitionTokens int `json:"definition_tokens,omitempty"`
 	Deferred         int `json:"deferred_tools,omitempty"`

@@ -5,7 +5,7 @@ import "time"
 // The events of the tools plane. Sizes are in bytes. Server is the name that the gateway
 // has for an MCP server, Tool a tool's own name, cut at 64 bytes.
 type (
-	// ToolCalled says that a tools/call or resources/read was answered.
+	// ToolCalled records that a tools/call or resources/read was answered.
 	ToolCalled struct {
 		Server string `json:"server"`
 		Method string `json:"method"` // "tools/call" or "resources/read"
@@ -13,12 +13,12 @@ type (
 		// UpstreamBytes is the message as the server sent it, DeliveredBytes as the client got it.
 		UpstreamBytes  int64 `json:"upstream_bytes"`
 		DeliveredBytes int64 `json:"delivered_bytes"`
-		// Spilled says that the result went to the spool and the client got a page of it.
+		// Spilled is true when the result went to the spool and the client got a page of it.
 		Spilled bool  `json:"spilled,omitempty"`
 		Items   int64 `json:"items,omitempty"` // of a spilled result
-		// Failed says that the result was an error: the tool's (isError) or the protocol's.
+		// Failed is true when the result was an error: the tool's (isError) or the protocol's.
 		Failed bool `json:"failed,omitempty"`
-		// Cut says that the result broke off; what came of it can be read.
+		// Cut is true when the result broke off; what came of it can be read.
 		Cut      bool          `json:"cut,omitempty"`
 		Protocol string        `json:"protocol,omitempty"` // the client's, "2025-11-25"
 		Address  string        `json:"address,omitempty"`  // of a remote server that was asked: its host, with the port where that is not 443
@@ -26,38 +26,38 @@ type (
 		// TraceParent is the client's span (W3C Trace Context), where the call's _meta named one.
 		TraceParent string `json:"traceparent,omitempty"`
 	}
-	// ToolResultLarge says that a result passed a line of size: "warning" or "alert".
+	// ToolResultLarge records that a result passed a line of size: "warning" or "alert".
 	ToolResultLarge struct {
 		Server string `json:"server"`
 		Tool   string `json:"tool,omitempty"`
 		Bytes  int64  `json:"bytes"`
 		Level  string `json:"level"`
 	}
-	// ToolsListed says that a client was given a server's list of tools.
+	// ToolsListed records that a client was given a server's list of tools.
 	ToolsListed struct {
 		Server string `json:"server"`
 		Tools  int    `json:"tools"`            // of the server, in the list
 		Hidden int    `json:"hidden,omitempty"` // by the policy
 		// Deferred are tools that are found by tool_search and are not in the list.
 		Deferred int `json:"deferred,omitempty"`
-		// Tokens are what the list takes of a model's window; 0 where they were not counted.
+		// Tokens counts the tokens that the list takes of a model's window; 0 where they were not counted.
 		Tokens int `json:"tokens,omitempty"`
-		// Defers says that the client loads definitions when it wants them, so that they may take less of the window.
+		// Defers is true when the client loads definitions when it wants them, so that they may take less of the window.
 		Defers bool `json:"defers,omitempty"`
 		// Long counts descriptions over 2,048 characters, which clients cut.
 		Long  int   `json:"long_descriptions,omitempty"`
 		Bytes int64 `json:"bytes"`
-		// Rest says that the list was too long for one page and goes on behind a cursor.
+		// Rest is true when the list was too long for one page and goes on behind a cursor.
 		Rest bool `json:"rest,omitempty"`
 	}
-	// ToolRefused says that a call was not passed on: the tool is not allowed, writes are
+	// ToolRefused records that a call was not passed on: the tool is not allowed, writes are
 	// off, the request was too large.
 	ToolRefused struct {
 		Server string `json:"server"`
 		Tool   string `json:"tool,omitempty"`
 		Why    string `json:"why"` // "denied", "read_only", "too_large", "busy", "protocol", "internal", "hops"
 	}
-	// ToolRead says that a kept result was read: "page", "search", "query", or "tools" for a search for tools.
+	// ToolRead records that a kept result was read: "page", "search", "query", or "tools" for a search for tools.
 	ToolRead struct {
 		Server   string        `json:"server"`
 		What     string        `json:"what"`
@@ -65,7 +65,7 @@ type (
 		Failed   bool          `json:"failed,omitempty"`
 		Duration time.Duration `json:"duration_ns"`
 	}
-	// ToolServer says what became of a server: "started", "ended", "restarting", "given_up",
+	// ToolServer records what became of a server: "started", "ended", "restarting", "given_up",
 	// "lost", "killed".
 	ToolServer struct {
 		Server string        `json:"server"`
@@ -75,14 +75,14 @@ type (
 		After  time.Duration `json:"after_ns,omitempty"` // the pause before a restart
 		Peak   int64         `json:"peak_bytes,omitempty"`
 	}
-	// ToolNoise says that a server sent what is no message: text on its standard output, an
+	// ToolNoise records that a server sent what is no message: text on its standard output, an
 	// answer to nobody, a second answer. Bytes were dropped.
 	ToolNoise struct {
 		Server string `json:"server"`
 		What   string `json:"what"` // "text", "unknown_id", "second_answer", "too_large", "list", "unread", "stderr"
 		Bytes  int64  `json:"bytes"`
 	}
-	// ToolsTallied is what the gateways of a run did for one tool, or what the definitions of a server take, added up at the run's end.
+	// ToolsTallied adds up, at the run's end, the work of its gateways for one tool, or the size of a server's definitions.
 	ToolsTallied struct {
 		Server         string `json:"server"`
 		Tool           string `json:"tool"`
@@ -94,7 +94,7 @@ type (
 		DefinitionTokens int `json:"definition_tokens,omitempty"`
 		Deferred         int `json:"deferred,omitempty"`
 	}
-	// SpoolEvicted says that kept results were removed and why: "age", "count", "bytes", "crash", "forgotten".
+	// SpoolEvicted records that kept results were removed and why: "age", "count", "bytes", "crash", "forgotten".
 	SpoolEvicted struct {
 		Results int    `json:"results"`
 		Bytes   int64  `json:"bytes"`

@@ -7,7 +7,7 @@ import "time"
 // digits of the digest it is stored under. Request numbers the requests to models of one proxy
 // from 1, so that what belongs to one can be found among those of others; 0: not known.
 type (
-	// WindowRequest says that one model request was read and is about to be forwarded.
+	// WindowRequest records that one model request was read and is about to be forwarded.
 	WindowRequest struct {
 		Upstream     string `json:"upstream"` // name of the upstream: "openai", "anthropic", "gemini", …
 		Dialect      string `json:"dialect"`
@@ -19,11 +19,11 @@ type (
 		Tokens int64 `json:"tokens"`
 		Low    int64 `json:"low"`
 		High   int64 `json:"high"`
-		// Counted says how: "exact", "estimate", "usage" (known prefix and a tail), "provider".
+		// Counted is the way of counting: "exact", "estimate", "usage" (known prefix and a tail), "provider".
 		Counted string `json:"counted"`
 		// LimitTokens is the window in force, 0 when none is known.
 		LimitTokens int64 `json:"limit_tokens"`
-		// LimitSource says where that came from: "config", "learned", "catalogue", "default", "breaker".
+		// LimitSource is the source of the limit: "config", "learned", "catalogue", "default", "breaker".
 		LimitSource string `json:"limit_source,omitempty"`
 		// ReceivedBytes and ForwardedBytes are the body's, as it came and as it goes on.
 		ReceivedBytes  int64         `json:"received_bytes"`
@@ -31,7 +31,7 @@ type (
 		Replayed       bool          `json:"replayed,omitempty"` // frozen checkpoints were put in again
 		Overhead       time.Duration `json:"overhead_ns"`        // between the last byte read and the first byte sent
 	}
-	// WindowResponse says that a provider answered a model request. Usage is as the provider
+	// WindowResponse records that a provider answered a model request. Usage is as the provider
 	// reported it; 0 where it did not.
 	WindowResponse struct {
 		Upstream  string `json:"upstream"`
@@ -59,7 +59,7 @@ type (
 		// Ended is "complete", "client_gone", "upstream_cut" or "stalled".
 		Ended string `json:"ended"`
 	}
-	// WindowStalled says that a streamed answer was ended because its provider sent nothing but signs of life for too long.
+	// WindowStalled records that a streamed answer was ended because its provider sent nothing but signs of life for too long.
 	WindowStalled struct {
 		Upstream  string        `json:"upstream"`
 		Dialect   string        `json:"dialect"`
@@ -67,10 +67,10 @@ type (
 		Request   uint64        `json:"request,omitempty"`
 		Quiet     time.Duration `json:"quiet_ns"`            // since the newest event
 		Reasoning bool          `json:"reasoning,omitempty"` // while the provider said that the model reasons
-		// Ended says how: "error" (in the provider's own words) or "cut" (the connection was).
+		// Ended is the way in which it ended: "error" (in the provider's own words) or "cut" (the connection was).
 		Ended string `json:"ended"`
 	}
-	// WindowRepaired says that calls and results of one request were paired again.
+	// WindowRepaired records that calls and results of one request were paired again.
 	WindowRepaired struct {
 		Upstream     string `json:"upstream"`
 		Model        string `json:"model"`
@@ -80,7 +80,7 @@ type (
 		Count  int    `json:"count"`
 		CallID string `json:"call_id,omitempty"` // of the first
 	}
-	// WindowCompacted says that room was made in a conversation.
+	// WindowCompacted records that room was made in a conversation.
 	WindowCompacted struct {
 		Upstream     string        `json:"upstream"`
 		Model        string        `json:"model"`
@@ -99,7 +99,7 @@ type (
 		SummaryOut   int64         `json:"summary_tokens_out,omitempty"`
 		SummaryError string        `json:"summary_error,omitempty"` // why a model's summary was not used
 	}
-	// WindowBreak says that what a provider has read before was sent to it in another form: from Message on its prompt cache does not
+	// WindowBreak records that what a provider has read before was sent to it in another form: from Message on its prompt cache does not
 	// hold, and reasoning that is bound to what stands before it counts no more.
 	WindowBreak struct {
 		Upstream     string `json:"upstream"`
@@ -112,7 +112,7 @@ type (
 		Message     int    `json:"message"`                // the first that changed, from 0 in what is sent
 		ThinkingOut int    `json:"thinking_out,omitempty"` // blocks of reasoning that were taken out with it
 	}
-	// WindowTransformed says that a provider reported in its answer that it changed the input before the model read it.
+	// WindowTransformed records that a provider reported in its answer that it changed the input before the model read it.
 	WindowTransformed struct {
 		Upstream string `json:"upstream"`
 		Dialect  string `json:"dialect"`
@@ -123,7 +123,7 @@ type (
 		Reason string `json:"reason,omitempty"`
 		Blocks int    `json:"blocks"`
 	}
-	// WindowSummaryUnused says that a model was asked for a summary in a compaction that came
+	// WindowSummaryUnused records that a model was asked for a summary in a compaction that came
 	// to nothing.
 	WindowSummaryUnused struct {
 		Upstream     string `json:"upstream"`
@@ -133,7 +133,7 @@ type (
 		SummaryOut   int64  `json:"summary_tokens_out,omitempty"`
 		Error        string `json:"summary_error,omitempty"`
 	}
-	// WindowSummary says what came of wanting a summary of a model.
+	// WindowSummary records what came of wanting a summary of a model.
 	WindowSummary struct {
 		Outcome string        `json:"outcome"` // "written", "failed", "timed_out", "skipped" (left alone after failures), "refused" (there is no such thing)
 		Took    time.Duration `json:"took_ns"`
@@ -150,20 +150,20 @@ type (
 		SummaryOut   int64  `json:"summary_tokens_out,omitempty"`
 		CacheRead    int64  `json:"summary_cache_read,omitempty"`
 	}
-	// WindowOverflow says that a provider refused a request as too long.
+	// WindowOverflow records that a provider refused a request as too long.
 	WindowOverflow struct {
 		Upstream string `json:"upstream"`
 		Model    string `json:"model"`
 		Request  uint64 `json:"request,omitempty"`
 		// Form names the row of the table of phrases that matched.
 		Form string `json:"form"`
-		// LimitTokens is what the error named and what passed the sanity check, else 0.
+		// LimitTokens is the limit that the error named, where it passed the sanity check, else 0.
 		LimitTokens int64 `json:"limit_tokens"`
 		Try         int   `json:"try"` // 1 for the first refusal of a request
 		// Action is "retried", "recovered", "given_up" or "learned" (a stop reason after content).
 		Action string `json:"action"`
 	}
-	// WindowRefused says that Plimsoll itself answered a request with an error.
+	// WindowRefused records that Plimsoll itself answered a request with an error.
 	WindowRefused struct {
 		Upstream string `json:"upstream,omitempty"`
 		Model    string `json:"model,omitempty"` // where the request was read
@@ -172,14 +172,14 @@ type (
 		Reason   string `json:"reason"` // "token", "host", "origin", "peer", "too_large", "memory", "stalled", "does_not_fit", "upstream", "websocket"
 		Text     string `json:"text"`
 	}
-	// WindowPassed says that a request went through without being looked into.
+	// WindowPassed records that a request went through without being looked into.
 	WindowPassed struct {
 		Upstream string `json:"upstream"`
 		Path     string `json:"path"`
 		Reason   string `json:"reason"` // "path", "mode", "aside", "unreadable", "size", "giants" (another large body is being looked into); "invalid": an edit was taken back
 		Detail   string `json:"detail,omitempty"`
 	}
-	// WindowBreaker says that the working limit of a model moved.
+	// WindowBreaker records that the working limit of a model moved.
 	WindowBreaker struct {
 		Upstream    string `json:"upstream"`
 		Model       string `json:"model"`
@@ -187,17 +187,17 @@ type (
 		LimitTokens int64  `json:"limit_tokens"`
 		Reason      string `json:"reason"`
 	}
-	// WindowOn says that a run's requests go through the proxy.
+	// WindowOn records that a run's requests go through the proxy.
 	WindowOn struct {
 		Client string `json:"client"` // the profile: "claude", "codex", "generic", …
 	}
-	// WindowOff says why a run goes without the proxy.
+	// WindowOff records why a run goes without the proxy.
 	WindowOff struct {
 		Reason string `json:"reason"`
-		// Unknown says that the program is none of the agents that are known: it may ask no model at all.
+		// Unknown is true when the program is none of the agents that are known: it may ask no model at all.
 		Unknown bool `json:"unknown,omitempty"`
 	}
-	// WindowStore says what a bound of the store of checkpoints did.
+	// WindowStore records what a bound of the store of checkpoints did.
 	WindowStore struct {
 		Evicted int    `json:"evicted"`
 		Bytes   int64  `json:"bytes"`

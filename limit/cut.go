@@ -41,10 +41,10 @@ func Clip(text string, maxBytes int) string {
 	return text[:Boundary(text, min(len(text), max(0, maxBytes)))]
 }
 
-// Ellipsis is what [Short] ends a text with that it has cut.
+// Ellipsis ends a text that [Short] has cut.
 const Ellipsis = "…"
 
-// Short is text as people are shown it: [Clip], and where something was left out it ends with [Ellipsis], within maxBytes.
+// Short returns text as people are shown it: [Clip], and where something was left out it ends with [Ellipsis], within maxBytes.
 func Short(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return Clip(text, maxBytes)
@@ -64,7 +64,7 @@ func ClipRunes(text string, maxRunes int) string {
 	return text
 }
 
-// ShortRunes is [Short] for a width: at most maxRunes characters, the ellipsis among them.
+// ShortRunes works like [Short] for a width: at most maxRunes characters, the ellipsis among them.
 func ShortRunes(text string, maxRunes int) string {
 	if len(ClipRunes(text, maxRunes)) == len(text) {
 		return text

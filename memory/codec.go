@@ -76,7 +76,7 @@ func originOf(letter string) Origin {
 	return OriginTool
 }
 
-// marshal is json.Marshal without the escapes for HTML.
+// marshal works like json.Marshal without the escapes for HTML.
 func marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -123,7 +123,7 @@ func decodeBody(text []byte) (entryBody, error) {
 	return b, err
 }
 
-// readBody is decodeBody for one look: its strings are good as long as text is, and of an episode it has what an index wants.
+// readBody works like decodeBody for one look: its strings are good as long as text is, and of an episode it has what an index wants.
 func readBody(text []byte) (entryBody, error) {
 	var b entryBody
 	if fastBody(text, &b) {

@@ -72,7 +72,7 @@ func (e *embedding) stop() {
 	}
 }
 
-// wake has vectors made of what is new.
+// wake starts making vectors of what is new.
 func (e *embedding) wake() {
 	select {
 	case e.woken <- struct{}{}:

@@ -16,7 +16,7 @@ import (
 type Elsewhere interface {
 	// Name describes for people what is kept there: "kept compactions".
 	Name() string
-	// Forget takes the words of a match off the disk, by removing what holds them or by writing over them, and tells where they were. It is
+	// Forget takes the words of a match off the disk, by removing what holds them or by writing over them, and returns where they were. It is
 	// called when no search finds the words any more and [Store.Add] refuses them, and may be called again with the same match. On an error, also
 	// one about words that somebody is writing at this moment, the next Forget or [Store.GC] calls it again. With dry it changes nothing.
 	Forget(ctx context.Context, m Match, dry bool) ([]Place, error)
@@ -175,7 +175,7 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	return out, errors.Join(errs...)
 }
 
-// forgetElsewhere has the other stores forget, or with dry tell what they would.
+// forgetElsewhere makes the other stores forget, or with dry report what they would.
 func (s *Store) forgetElsewhere(ctx context.Context, m Match, dry bool) (places []Place, err error) {
 	for _, e := range s.o.Elsewhere {
 		some, one := e.Forget(ctx, m, dry)

@@ -103,7 +103,7 @@ func (s *Store) load(ctx context.Context, name string, keep func(*Record) bool) 
 	return out, nil
 }
 
-// expired says that an episode is older than they are kept.
+// expired reports whether an episode is older than they are kept.
 func (s *Store) expired(r *Record) bool {
 	return r.Kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(r.Recorded) > s.o.MaxAge
 }

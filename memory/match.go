@@ -34,10 +34,10 @@ func (m Match) Finder() *Finder {
 	return newFinder(m.Texts)
 }
 
-// In reports that some text holds the words of a match, in any of the forms that a [Finder] knows. Who looks into many texts takes a Finder once.
+// In reports whether a text holds the words of a match, in any of the forms that a [Finder] knows. For many texts take a Finder once.
 func (m Match) In(text []byte) bool { return m.Finder().In(text) }
 
-// holds reports that a record's words hold those of a match. Very short texts stand in many others by chance.
+// holds reports whether a record's words hold those of a match. Very short texts stand in many others by chance.
 func (m Match) holds(r *Record) bool {
 	return slices.ContainsFunc(m.Texts, func(text string) bool {
 		return len(text) >= shortText && (strings.Contains(r.Text, text) || r.Fact != nil && strings.Contains(r.Fact.Quote, text))
@@ -82,7 +82,7 @@ func (b *branch) add(forms []form, i, at int) {
 	b.next[key].add(forms, i, at+8)
 }
 
-// longest gives the length of the longest form that a text has at a place, 0 for none.
+// longest returns the length of the longest form that a text has at a place, 0 for none.
 func (b *branch) longest(forms []form, text []byte, at int) (size int) {
 	for end := at; b != nil; end += 8 {
 		for _, i := range b.ends {
@@ -142,7 +142,7 @@ func newFinder(texts []string) *Finder {
 
 func hashFour(b []byte) uint32 { return binary.LittleEndian.Uint32(b) * 2654435761 >> 16 }
 
-// formsOf gives a text as it may stand in a file.
+// formsOf returns a text as it may stand in a file.
 func formsOf(text string) [][]byte {
 	inner := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
 	once := [][]byte{inner(rawjson.Quote(nil, text)), asciiJSON(text)}
@@ -183,13 +183,13 @@ func asciiJSON(text string) []byte {
 	return out
 }
 
-// In reports that a text holds one of the forms.
+// In reports whether a text holds one of the forms.
 func (f *Finder) In(text []byte) bool {
 	_, _, ok := f.Next(text, 0)
 	return ok
 }
 
-// Next gives the first place from an offset on that holds a form.
+// Next returns the first place from an offset on that holds a form.
 func (f *Finder) Next(text []byte, from int) (start, end int, ok bool) {
 	best, size := -1, 0
 	take := func(at, n int) {
@@ -235,7 +235,7 @@ func (f *Finder) Next(text []byte, from int) (start, end int, ok bool) {
 	return best, best + size, best >= 0
 }
 
-// standsAlone reports that no letter or digit is beside a place. The letter of an escape is none.
+// standsAlone reports whether no letter or digit is beside a place. The letter of an escape is none.
 func standsAlone(text []byte, start, end int) bool {
 	before, n := utf8.DecodeLastRune(text[:start])
 	escape := n == 1 && start >= 2 && text[start-2] == '\\' && strings.IndexByte("nrtbf", text[start-1]) >= 0
@@ -258,7 +258,7 @@ func (f *Finder) Blot(text []byte) (places int) {
 	}
 }
 
-// Read reports that what comes from r holds one of the forms. It takes twice the longest form and 256 KiB of memory.
+// Read reports whether what comes from r holds one of the forms. It takes twice the longest form and 256 KiB of memory.
 func (f *Finder) Read(r io.Reader) (bool, error) {
 	if len(f.forms) == 0 {
 		return false, nil
@@ -284,7 +284,7 @@ func (f *Finder) Read(r io.Reader) (bool, error) {
 	}
 }
 
-// Overwrite is [Finder.Blot] for a file, in place, and returns how many places there were. Who appends to the file meanwhile is not disturbed.
+// Overwrite works like [Finder.Blot] on a file, in place, and returns the number of places. It does not disturb who appends meanwhile.
 func (f *Finder) Overwrite(file interface {
 	io.ReaderAt
 	io.WriterAt

@@ -32,9 +32,9 @@ type Options struct {
 	MaxPins      limit.Bytes   // of the texts of all pins of a namespace (DefaultMaxPins)
 	// Journal takes what the bounds did; nil drops it.
 	Journal *journal.Journal
-	// Log is told of damaged files; nil means slog.Default.
+	// Log logs damaged files; nil means slog.Default.
 	Log *slog.Logger
-	// Clock tells the time; nil means time.Now.
+	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 	// Embed turns texts into vectors, so that a search also finds what means the same in other words; nil searches by words only. The texts of the records of the
 	// namespaces that are searched, and the questions, are sent to that service.
@@ -51,17 +51,17 @@ type Options struct {
 
 // Errors of a [Store].
 var (
-	// ErrClosed says that the store was closed.
+	// ErrClosed reports that the store was closed.
 	ErrClosed = errors.New("the memory is closed")
-	// ErrTooLarge says that a text is larger than what is kept of one record.
+	// ErrTooLarge reports that a text is larger than what is kept of one record.
 	ErrTooLarge = errors.New("too large to remember")
-	// ErrNotFound says that there is no record with an id.
+	// ErrNotFound reports that there is no record with an id.
 	ErrNotFound = errors.New("no such record")
-	// ErrForgotten says that a record was there and was forgotten.
+	// ErrForgotten reports that a record was there and was forgotten.
 	ErrForgotten = errors.New("it was forgotten")
-	// ErrOrigin says that a record's origin is not trusted enough for what was asked.
+	// ErrOrigin reports that a record's origin is not trusted enough for what was asked.
 	ErrOrigin = errors.New("only the user's own words may be pinned")
-	// ErrPins says that there is no room for another pin; the error names those that could go.
+	// ErrPins reports that there is no room for another pin; the error names those that could go.
 	ErrPins = errors.New("no room for another pin")
 )
 

@@ -49,7 +49,7 @@ type Results struct {
 	// Total is the number of matches of which Items are a page.
 	Total  int `json:"total"`
 	Offset int `json:"offset"`
-	// WordsOnly says in one line why a store that also searches by meaning did not this time; "" is that it did, or has no vectors yet.
+	// WordsOnly is the reason, in one line, why a store that also searches by meaning did not; "" where it did, or has no vectors yet.
 	WordsOnly string `json:"words_only,omitempty"`
 }
 
@@ -83,13 +83,13 @@ type Page struct {
 	Offset  int      `json:"offset"`
 }
 
-// narrow reports that a filter has a condition.
+// narrow reports whether a filter has a condition.
 func (f *Filter) narrow() bool {
 	return len(f.IDs) > 0 || len(f.Namespaces) > 0 || f.Scope != "" || len(f.Kinds) > 0 || len(f.Origins) > 0 || f.Conversation != "" ||
 		f.Run != "" || f.File != "" || !f.Since.IsZero() || !f.Until.IsZero() || f.Quarantined != nil
 }
 
-// matches reports that a record is meant. Namespaces were looked at before.
+// matches reports whether a record is meant. Namespaces were looked at before.
 func (f *Filter) matches(r *Record) bool {
 	switch {
 	case len(f.IDs) > 0 && !slices.Contains(f.IDs, r.ID),

@@ -80,7 +80,7 @@ type Record struct {
 	// From are the ids of the records that this one is derived from.
 	From []string `json:"from,omitempty"`
 	Fact *Fact    `json:"fact,omitempty"` // set for facts
-	// Quarantined says that it waits for a person's word: it is found by List, never by Search.
+	// Quarantined is true when it waits for a person's word: it is found by List, never by Search.
 	Quarantined bool `json:"quarantined,omitempty"`
 	// Recalled is the time when it was last given to somebody; the zero time means never.
 	Recalled time.Time `json:"recalled,omitzero"`

@@ -64,7 +64,7 @@ type place struct {
 	score float64
 }
 
-// search returns one try. stale says that a segment was rewritten between the search and the reading of what it found.
+// search returns one try. stale is true when a segment was rewritten between the search and the reading of what it found.
 func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string, wanted, offset int) (out Results, stale bool, err error) {
 	now := s.o.Clock()
 	var found, near []place

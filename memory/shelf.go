@@ -318,7 +318,7 @@ func (f *filter) put(q *index.Query) {
 	}
 }
 
-// keeps reports that a slot is what the query asks for.
+// keeps reports whether a slot is one that the query asks for.
 func (f *filter) keeps(n int) bool {
 	one := &f.h.slots[n]
 	if one.flags&(quarantined|removed) != 0 || !f.kinds[one.kind] || !f.origins[one.origin] || !f.scopes[one.shared] || one.said < f.since || one.said >= f.until {

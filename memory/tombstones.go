@@ -51,7 +51,7 @@ func (s *Store) readForgotten() error {
 	return err
 }
 
-// isForgotten says that the words of a record were forgotten once, or what it is derived from.
+// isForgotten reports whether the words of a record were forgotten once, or what it is derived from.
 func (s *Store) isForgotten(r *Record) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Store) isForgotten(r *Record) bool {
 	return s.forgotten.derived(r.From, r.Fact)
 }
 
-// derived says that one of the records that something was drawn from was forgotten. The caller holds f.mu.
+// derived reports whether one of the records that something was drawn from was forgotten. The caller holds f.mu.
 func (f *forgotten) derived(from []string, fact *Fact) bool {
 	for _, id := range from {
 		if _, ok := f.ids[id]; ok {
@@ -78,7 +78,7 @@ func (f *forgotten) derived(from []string, fact *Fact) bool {
 	return ok
 }
 
-// buried says that a record was forgotten: by its id, by its words, or with what it is drawn from.
+// buried reports whether a record was forgotten: by its id, by its words, or with what it is drawn from.
 func (s *Store) buried(b *entryBody) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Store) buried(b *entryBody) bool {
 	return ok
 }
 
-// isLate says that a record that is buried has no tombstone of its own for its id or these words of it.
+// isLate reports whether a record that is buried has no tombstone of its own for its id or these words of it.
 func (s *Store) isLate(b *entryBody) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()

@@ -82,7 +82,7 @@ func (s *Store) Recalled(ctx context.Context, use Use, records ...Record) error 
 	return nil
 }
 
-// Uses tells to whom a record was given, the newest first: at most [MaxUses]. An id that is not there is an [ErrNotFound].
+// Uses returns the uses of a record, the newest first: at most [MaxUses]. An id that is not there is an [ErrNotFound].
 func (s *Store) Uses(ctx context.Context, id string) ([]Use, error) {
 	found, err := s.Get(ctx, id, 0)
 	if err != nil {

@@ -118,7 +118,7 @@ func timesOf(text string, now time.Time) (times []span) {
 	return times
 }
 
-// introducesTime reports that a month or a year may stand behind a word without a day: "may" and "march" are mostly something else.
+// introducesTime reports whether a month or a year may stand behind a word without a day: "may" and "march" are mostly something else.
 func introducesTime(word string) bool {
 	switch word {
 	case "in", "of", "during", "since", "until", "till", "by", "from", "before", "after", "last", "this", "early", "late", "mid":

@@ -22,7 +22,7 @@ const (
 	lookupTime = 3 * time.Second
 )
 
-// closedNetworks are networks that are not the public internet beside those that package netip
+// closedNetworks returns the networks that are not the public internet beside those that package netip
 // names (IANA's special-purpose address registries), among them all the places where clouds
 // have their metadata.
 func closedNetworks() []netip.Prefix {

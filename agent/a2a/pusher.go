@@ -177,7 +177,7 @@ func (p *pusher) deliver(n notification) error {
 	}
 }
 
-// post makes one try. retry says that another one may succeed.
+// post makes one try. retry is true when another one may succeed.
 func (p *pusher) post(n notification) (retry bool, err error) {
 	select {
 	case p.posting <- struct{}{}:

@@ -100,7 +100,7 @@ func New(o Options) (*Model, error) {
 // version is the protocol version that each request names.
 const version = "2023-06-01"
 
-// usualOutput is asked for when a request names no limit, which this protocol demands;
+// usualOutput is the limit sent when a request names none, which this protocol demands;
 // unknownOutput where nobody knows what the model gives. In tokens.
 const (
 	defaultOutput = 16_384

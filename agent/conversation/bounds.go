@@ -91,7 +91,7 @@ func (s *Store) survey() ([]storedFile, error) {
 	return out, err
 }
 
-// makeRoom evicts old sessions so that one can grow, and counts its growth. fresh says that its file does not exist yet. A process
+// makeRoom evicts old sessions so that one can grow, and counts its growth. fresh is true when its file does not exist yet. A process
 // lists the whole directory when it begins a session, and each time it has written a 64th of the bound; in between it uses its own
 // count.
 func (s *Store) makeRoom(key string, grow int64, fresh bool) error {

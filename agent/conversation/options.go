@@ -33,7 +33,7 @@ type Options struct {
 	MaxAge      time.Duration // since a session was written (DefaultMaxAge); negative means no bound
 	// Journal takes what the bounds did; nil drops it.
 	Journal *journal.Journal
-	// Log is told of damaged files; nil means slog.Default.
+	// Log logs damaged files; nil means slog.Default.
 	Log *slog.Logger
 }
 

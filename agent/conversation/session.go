@@ -40,7 +40,7 @@ type conversation struct {
 	closed   bool
 }
 
-// bounds of the records of a session, and of one of them.
+// bounds returns the bounds of the records of a session, and of one of them.
 func (s *Store) bounds() (all int64, one int) {
 	all = int64(s.o.MaxSession) - headRoom
 	return all, int(all / 4)

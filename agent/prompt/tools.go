@@ -70,7 +70,7 @@ func sorted(specs []agent.ToolSpec) kinds {
 	return k
 }
 
-// argumentsOf returns the names of a schema's properties; needs says that some are required.
+// argumentsOf returns the names of a schema's properties; needs is true when some are required.
 func argumentsOf(schema json.RawMessage) (takes map[string]bool, needs bool) {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -132,7 +132,7 @@ func asksForSummary(ms []message) bool {
 	return strings.Contains(strings.ToLower(ms[0].text[:min(len(ms[0].text), 200)]), "summar")
 }
 
-// continued gives the rest of an answer that the limit of output cut, where that is asked for.
+// continued returns the rest of an answer that the limit of output cut, where that is asked for.
 func (p *planner) continued(ms []message) (string, bool) {
 	end, part := len(ms), ""
 	for end > 0 {

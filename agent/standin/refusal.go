@@ -33,7 +33,7 @@ func overloaded(why string, after time.Duration) *refusal {
 	return &refusal{status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded", text: "The stand-in is busy: " + why + ". Please try again.", after: after}
 }
 
-// tooLong is OpenAI's own sentence about a window.
+// tooLong returns OpenAI's own sentence about a window.
 func tooLong(window, input int) *refusal {
 	r := badRequest("messages", "This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", window, input)
 	r.code = "context_length_exceeded"

@@ -75,7 +75,7 @@ func (l *serverSession) fetchTools(ctx context.Context, p transport.Peer) (tools
 	return tools, hidden, nil
 }
 
-// tool reads one entry; ok says that it can be called.
+// tool reads one entry; ok is true when it can be called.
 func (l *serverSession) tool(raw []byte) (t tool, ok bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return t, false

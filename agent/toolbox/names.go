@@ -16,8 +16,8 @@ import (
 // clip cuts a text to at most most bytes, whole characters, and shows that it did.
 func clip(text string, maxBytes int) string { return limit.Short(text, maxBytes) }
 
-// toolName makes a name of the letters that all providers of models take. short says that it
-// was too long: then it ends in a digest of itself, as behind a merged gateway, so that it
+// toolName makes a name of the letters that all providers of models take. One that
+// was too long ends in a digest of itself, as behind a merged gateway, so that it
 // is the same every time.
 func toolName(name string) string {
 	out := strings.Map(func(r rune) rune {
@@ -33,7 +33,7 @@ func toolName(name string) string {
 	return out
 }
 
-// digested is out with a digest of name at its end.
+// digested returns out with a digest of name at its end.
 func digested(out, name string) string {
 	sum := sha256.Sum256([]byte(name))
 	const tail = 9
@@ -78,7 +78,7 @@ func addedName(n result.Names, role int) string {
 	return [...]string{"", n.Page, n.Search, n.Query}[role]
 }
 
-// suggestion is ` (did you mean "x"?)` for the nearest names; "" when none is near.
+// suggestion returns ` (did you mean "x"?)` for the nearest names; "" when none is near.
 func suggestion(name string, known []string) string {
 	near := nearest.Names(name, known, 3)
 	if len(near) == 0 {

@@ -237,7 +237,7 @@ func (l *serverSession) request(ctx context.Context, p transport.Peer, method st
 	return ask(ctx, p, transport.Message{Raw: raw, Head: head, Principal: l.b.principal})
 }
 
-// ask is transport.Ask that also returns when ctx ends while the message is being sent.
+// ask calls transport.Ask and also returns when ctx ends while the message is being sent.
 func ask(ctx context.Context, p transport.Peer, m transport.Message) ([]byte, error) {
 	type answer struct {
 		raw []byte

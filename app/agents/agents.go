@@ -25,12 +25,12 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// AgentOptions say which agent is meant, and what stands in the place of what is configured.
+// AgentOptions name the agent, and the settings that replace the configured ones.
 type AgentOptions struct {
 	// Name is one of [agents], or argocd, which is built in; "" is the only one that is
 	// configured, or argocd.
 	Name string
-	// Model is asked in the place of the configured one: NAME, PROVIDER/NAME, or StandinModel.
+	// Model replaces the configured one: NAME, PROVIDER/NAME, or StandinModel.
 	Model string
 	// BaseURL is the address of the model, in place of the configured or known one; the key of its provider is sent there.
 	BaseURL string
@@ -42,9 +42,9 @@ type AgentOptions struct {
 	MCP []string
 	// MCPConfig are files of clients (.mcp.json, config.toml of Codex) whose servers the agent gets too.
 	MCPConfig []string
-	// forgets says that no conversation is kept.
+	// forgets is true when no conversation is kept.
 	forgets bool
-	// typed says that a person types the questions, at a terminal.
+	// typed is true when a person types the questions, at a terminal.
 	typed bool
 	// remembers gives the agent the memory to search, where there is one.
 	remembers bool
@@ -121,12 +121,12 @@ func find(app *core.Core, name string) (config.Agent, error) {
 	return c, nil
 }
 
-// namesArgoCD says that the options say which Argo CD is meant.
+// namesArgoCD reports whether the options say which Argo CD is meant.
 func (o AgentOptions) namesArgoCD() bool {
 	return o.Simulator != nil || o.Server != "" || o.Context != "" || o.Instance != ""
 }
 
-// usesArgoCD says that an agent has the tools of Argo CD.
+// usesArgoCD reports whether an agent has the tools of Argo CD.
 func usesArgoCD(c config.Agent) bool {
 	return c.Builtin == mcp.ArgoCDName || slices.Contains(c.Servers, mcp.ArgoCDName)
 }
@@ -347,7 +347,7 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	return o, nil
 }
 
-// defined says that somebody has written a table for the agent.
+// defined reports whether somebody has written a table for the agent.
 func defined(c config.Agent) bool { return c.Source != config.Source{} }
 
 // promptOf makes the system prompt of the tools: what is configured in its place, else what is

@@ -24,7 +24,7 @@ type AskOptions struct {
 	// demands that it exists.
 	Session  string
 	Existing bool
-	// Events hears what happens, in order, and Begun who is asked, before that; nil does not.
+	// Events is called with each event, in order, and Begun before that with the agent that is asked; nil is not.
 	Events func(Event)
 	Begun  func(AskedAgent)
 	// MaxSteps bounds the requests to the model; 0 goes by the configuration.
@@ -61,7 +61,7 @@ type AskReport struct {
 	signal       int               // that took the question back
 }
 
-// Answered says that there is an answer. One that a limit has cut is one too: Outcome and Detail
+// Answered reports whether there is an answer. One that a limit has cut is one too: Outcome and Detail
 // tell of that.
 func (r AskReport) Answered() bool {
 	return r.Answer != "" && (r.Outcome == agent.Completed || r.Outcome == agent.StepLimit)

@@ -44,7 +44,7 @@ type Chat struct {
 	Usage  agent.Usage
 	Cost   float64
 	Priced bool
-	// InWindow are the tokens that the last request had, and its answer; 0 before the first. Window is what the model takes.
+	// InWindow are the tokens that the last request had, and its answer; 0 before the first. Window is the model's.
 	InWindow, Window int
 
 	app    *core.Core
@@ -154,7 +154,7 @@ func (c *Chat) Close() error {
 }
 
 // Ask asks the next question of the conversation. The error is of what kept it from being asked; how it ended is in the report. events
-// hears what happens, in order; it may be nil.
+// is called with what happens, in order; it may be nil.
 func (c *Chat) Ask(ctx context.Context, question string, events func(Event)) (AskReport, error) {
 	session := c.Session
 	if session == "" {
@@ -273,7 +273,7 @@ func (c *Chat) Markdown() string {
 	return b.String()
 }
 
-// Empty says that nothing was said yet.
+// Empty reports whether nothing was said yet.
 func (c *Chat) Empty() bool { return len(c.said.messages) == 0 }
 
 // recall reads what was said before in a session that is gone on with.

@@ -25,7 +25,7 @@ import (
 
 // After a death for memory an agent works with half of its window, in each of its processes: the one that died has left a mark in the
 // state directory, whose lock it held while it lived, and the next one finds it. A container that is restarted has the same process
-// numbers again, so nothing else tells who lives.
+// numbers again, so nothing else shows who lives.
 const (
 	// quietTime is the time without a death after which the whole window counts again.
 	quietTime = 20 * time.Minute
@@ -159,7 +159,7 @@ func (d *deaths) settle(now time.Time, died string) error {
 	return atomicfile.Write(filepath.Join(d.dir, halvedName), append(body, '\n'), 0o600, atomicfile.Durable)
 }
 
-// takeMark removes a mark whose owner is dead, and tells what it said.
+// takeMark removes a mark whose owner is dead, and returns its content.
 func takeMark(path string) (m liveMark, dead bool) {
 	f, err := statefile.Open(path, os.O_RDWR, 0o600)
 	if err != nil {
@@ -198,7 +198,7 @@ func (d *deaths) read() (h halved) {
 	return h
 }
 
-// Until is until when the window is halved.
+// Until returns the time until which the window is halved.
 func (d *deaths) Until() time.Time {
 	if d == nil {
 		return time.Time{}
@@ -209,7 +209,7 @@ func (d *deaths) Until() time.Time {
 	return d.read().Until
 }
 
-// Halved says that the window is.
+// Halved reports whether the window is halved.
 func (d *deaths) Halved() bool { return time.Now().Before(d.Until()) }
 
 // ratio returns the part of the window that counts.
@@ -289,7 +289,7 @@ func (d *deaths) write(last liveMark) liveMark {
 	return m
 }
 
-// Close says that the end is a clean one.
+// Close records that the end is a clean one.
 func (d *deaths) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

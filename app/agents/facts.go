@@ -26,7 +26,7 @@ type Facts struct {
 	done   sync.WaitGroup
 }
 
-// OpenFacts begins to draw facts from what is said, if the user has switched that on; nil when not. The error says what is missing of its settings.
+// OpenFacts begins to draw facts from what is said, if the user has switched that on; nil when not. The error names the missing setting.
 func OpenFacts(app *core.Core, s config.Settings, events *journal.Journal) (*Facts, error) {
 	return openFacts(app, s, events, 0, 0)
 }

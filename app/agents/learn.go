@@ -15,7 +15,7 @@ import (
 
 // LearnOptions are the options of `plimsoll memory learn`.
 type LearnOptions struct {
-	// Model is asked: NAME or PROVIDER/NAME; "" goes by whose key is in the environment. BaseURL is where, in the place of what is known.
+	// Model names the model: NAME or PROVIDER/NAME; "" goes by whose key is in the environment. BaseURL replaces its known address.
 	Model, BaseURL string
 	// TokensPerDay bounds what is spent; 0 is the default of package facts.
 	TokensPerDay int

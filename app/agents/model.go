@@ -23,7 +23,7 @@ import (
 // StandinModel is the --model value for the built-in stand-in: keywords, no network, no key.
 const StandinModel = "standin"
 
-// Models that are asked when nothing names one.
+// The default models.
 const (
 	defaultAnthropic = "claude-sonnet-5"
 	defaultOpenAI    = "gpt-5.2"
@@ -37,13 +37,13 @@ type modelChoice struct {
 	name     string
 	url      string
 	keyEnv   string
-	// cloud says that it is asked where the cloud of that provider has models.
+	// cloud is true when it is asked where the cloud of that provider has models.
 	cloud bool
 	// why is the origin of the choice, for people.
 	why string
 }
 
-// isStandin says that it is no real model: one started here, or one that the demo has.
+// isStandin reports whether it is no real model: one started here, or one that the demo has.
 func (m modelChoice) isStandin() bool { return m.standin || m.name == standin.Model }
 
 // String returns the choice as --model takes it.
@@ -198,7 +198,7 @@ func splitModel(text string) (provider, name string) {
 	return "", text
 }
 
-// sameHost says that an address is at the host of one of the others.
+// sameHost reports whether an address is at the host of one of the others.
 func sameHost(address string, others ...string) bool {
 	u, err := url.Parse(address)
 	return err == nil && slices.ContainsFunc(others, func(o string) bool {

@@ -63,7 +63,7 @@ func sampleMemory() (m liveMark) {
 	return m
 }
 
-// patient says so when a conversation is waited for because another process has it.
+// patient calls tell when a conversation is waited for because another process has it.
 type patient struct {
 	agent.Conversations
 	tell func(string)

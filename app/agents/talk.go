@@ -59,7 +59,7 @@ type talking struct {
 	bare  bool // a question had no answer
 }
 
-// Talk talks until there are no more questions. status is how the program ends: 0, without a terminal 1 when a question had no answer,
+// Talk talks until there are no more questions. status is the program's exit status: 0, without a terminal 1 when a question had no answer,
 // 128+N when signal N ended it.
 func Talk(ctx context.Context, app *core.Core, o TalkOptions) (status int, err error) {
 	t := &talking{out: o.Out, view: o.View, quiet: o.Quiet}
@@ -199,7 +199,7 @@ func (t *talking) talk(ctx context.Context) (status int, err error) {
 	}
 }
 
-// isCommand says that a text is a command and no question: one word behind a slash, in one line, which a path ("/etc/hosts is …") is not.
+// isCommand reports whether a text is a command and no question: one word behind a slash, in one line ("/etc/hosts is …" is a path).
 func (t *talking) isCommand(text string) bool {
 	word, _, _ := strings.Cut(text, " ")
 	return strings.HasPrefix(word, "/") && !strings.Contains(text, "\n") && !strings.Contains(word[1:], "/")
@@ -272,7 +272,7 @@ func (t *talking) status(steps, calls int) string {
 	return strings.Join(parts, " · ")
 }
 
-// command does what a command says; ended says that it was the last one.
+// command does what a command says; ended is true when it was the last one.
 func (t *talking) command(ctx context.Context, text string) (ended bool) {
 	word, rest, _ := strings.Cut(text, " ")
 	rest = strings.TrimSpace(rest)

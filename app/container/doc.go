@@ -1,4 +1,4 @@
-// Package container is what an image without a shell and without curl cannot do by other means: it asks the daemon beside it for its
+// Package container does for an image without a shell and without curl what it cannot do itself: it asks the daemon beside it for its
 // health, and puts a copy of this program into a volume, from where another image runs it.
 //
 //	err := container.Health(ctx, c, container.HealthOptions{})

@@ -12,17 +12,17 @@ import (
 	"github.com/plimsoll/plimsoll/app/listen"
 )
 
-// HealthTimeout is how long a daemon has to answer where nothing else is said: a probe of Kubernetes gives up after a second by
+// HealthTimeout is the time in which a daemon has to answer by default: a probe of Kubernetes gives up after a second by
 // itself unless its timeoutSeconds says more.
 const HealthTimeout = 3 * time.Second
 
-// HealthOptions say who is asked for what.
+// HealthOptions name the daemon and what is asked of it.
 type HealthOptions struct {
 	// URL is the daemon's address, "http://127.0.0.1:4620"; "" is the one that the configuration has serve listen on.
 	URL string
 	// Live asks whether it is there (/healthz), and not whether it takes requests (/readyz).
 	Live bool
-	// Timeout is how long it has; 0 is HealthTimeout.
+	// Timeout is the time in which the daemon has to answer; 0 is HealthTimeout.
 	Timeout time.Duration
 }
 

@@ -18,7 +18,7 @@ type Options struct {
 	Dir string
 	// Flags are configuration values from the command line.
 	Flags []config.Flag
-	// Warn hears what the user should know and what stops nothing; nil drops it.
+	// Warn is called with each warning that stops nothing; nil drops it.
 	Warn func(text string)
 }
 
@@ -56,7 +56,7 @@ func Getenv(environ []string) func(name string) string {
 	}
 }
 
-// Warn tells what the user should know and what stops nothing.
+// Warn passes on a warning that stops nothing.
 func (c *Core) Warn(text string) {
 	if c.warn != nil {
 		c.warn(text)
@@ -70,7 +70,7 @@ func (c *Core) Telling(warn func(text string)) *Core {
 	return &own
 }
 
-// OpenLedger opens the ledger of claims. warn hears its warnings; nil drops them.
+// OpenLedger opens the ledger of claims. warn is called with its warnings; nil drops them.
 func (c *Core) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, error) {
 	dir, err := c.Dirs.EnsureRuntime()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package core is what every family of commands is given: a checked configuration, the places
-// where state lives, who hears warnings, and how a process of Plimsoll listens to signals and
+// Package core holds what every family of commands shares: a checked configuration, the places
+// where state lives, who gets warnings, and how a process of Plimsoll listens to signals and
 // ends.
 //
 //	c, err := core.New(core.Options{})

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// logLines is how many events wait for a reader that is slow. A line has a few hundred
+	// logLines bounds the events that wait for a slow reader. A line has a few hundred
 	// bytes, so they take some 200 KB.
 	logLines = 512
-	// logFlush is what the reader gets at the end to take those that wait.
+	// logFlush is the time that the reader gets at the end to take those that wait.
 	logFlush = time.Second
 )
 
@@ -99,7 +99,7 @@ func (l *EventLog) Observe(r journal.Record) {
 	}
 }
 
-// Close gives the reader a moment for what still waits, and says what it did not get. A
+// Close gives the reader a moment for what still waits, and reports what it did not get. A
 // request that was cut may still tell something; that is lost.
 func (l *EventLog) Close() error {
 	close(l.end)

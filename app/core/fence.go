@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/fence"
 )
 
-// Fence tells whether this process is inside a run. Whoever is there may have set any variable that says where our directories are, so the places
+// Fence finds out whether this process is inside a run. Whoever is there may have set any variable that names our directories, so the places
 // count where runs are registered without any, and beside the state in use, too.
 func (c *Core) Fence() fence.Finding {
 	var ledgers []string

@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// OnLoopback says that an address is of this machine, where nobody listens on the way.
+// OnLoopback reports whether an address is of this machine, where nobody listens on the way.
 func OnLoopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

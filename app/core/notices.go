@@ -13,11 +13,11 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// NoticeWait is how long the end of a run waits for a notice that is on its way. Without one it does not wait.
+// NoticeWait bounds the time that the end of a run waits for a notice that is on its way. Without one it does not wait.
 const NoticeWait = 2 * time.Second
 
-// OpenNotices opens the way by which this user is told of runs. check says that a way which cannot work is an error now, and not with
-// the first notice. warn hears of notices that could not be given.
+// OpenNotices opens the way by which this user is told of runs. check makes a way that cannot work an error now, and not with
+// the first notice. warn is called with notices that could not be given.
 func OpenNotices(way config.NoticeWay, check bool, warn func(string)) (*notify.Sender, error) {
 	w, err := notify.Open(way, notify.Options{Terminal: terminal()})
 	if err == nil && check {
@@ -39,7 +39,7 @@ func terminal() io.Writer {
 	return nil
 }
 
-// OwnNotices tells of this process's own run, where the user wants that. nil tells nothing.
+// OwnNotices sends notices of this process's own run, where the user wants that. nil sends nothing.
 type OwnNotices struct{ own *notify.Own }
 
 // NotifyOf begins to tell of a run, and writes into its header that it does.
@@ -75,5 +75,5 @@ func (n *OwnNotices) Close() {
 	}
 }
 
-// AtTerminal says that standard input is a terminal, at which a person may type.
+// AtTerminal reports whether standard input is a terminal, at which a person may type.
 func AtTerminal() bool { return term.IsTerminal(int(os.Stdin.Fd())) }

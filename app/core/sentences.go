@@ -27,12 +27,12 @@ func NewLog(w io.Writer) *EventLog {
 	return newEventLog(w, new(sentences).of)
 }
 
-// sentences are what is told of events. One goroutine at a time asks: the journal's.
+// sentences words events for people. One goroutine at a time uses it: the journal's.
 type sentences struct {
 	told []string // the newest repairs
 }
 
-// of tells of one event; nil is nothing. A repair is told once, though a conversation that is sent again is repaired again.
+// of returns the lines about one event; nil is nothing. A repair is told once, though a conversation that is sent again is repaired again.
 func (s *sentences) of(r journal.Record) []byte {
 	var lines []string
 	say := func(form string, args ...any) {
@@ -72,7 +72,7 @@ func (s *sentences) of(r journal.Record) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// first tells whether something is told for the first time.
+// first reports whether something is told for the first time.
 func (s *sentences) first(what string) bool {
 	if slices.Contains(s.told, what) {
 		return false
@@ -88,7 +88,7 @@ func conversationOf(name, model string) string {
 	return fmt.Sprintf("conversation %s with %s", cmp.Or(name, "unknown"), cmp.Or(model, "an unknown model"))
 }
 
-// checked is what was found by the check before a request is sent, by the reason of a compaction.
+// checked names the finding of the check before a request is sent, by the reason of a compaction.
 var checked = map[string]string{
 	"trigger": "a conversation over the trigger", "window": "a conversation over the trigger", "limit": "a conversation that would not fit", "topic": "the end of a task", "cold": "a conversation near the trigger whose cache has expired",
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// trialsKept is how long a trial counts where the system does not tell one boot from another.
+// trialsKept is the time for which a trial counts where the system does not tell one boot from another.
 const trialsKept = 24 * time.Hour
 
 // trials are files in the runtime directory, one for each limit that was seen to hold.

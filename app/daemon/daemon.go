@@ -25,7 +25,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
-// Options are what `plimsoll serve` can be told beside the configuration.
+// Options are the settings of `plimsoll serve` beside the configuration.
 type Options struct {
 	// ReadyFile takes the base URL when the daemon takes requests, and is removed at the
 	// end; "" writes none. It holds no token.
@@ -34,13 +34,13 @@ type Options struct {
 	Ready func(url string)
 	// Log takes one JSON object a line for every event; nil writes none.
 	Log io.Writer
-	// Stderr is where the daemon says where it listens.
+	// Stderr receives the line with the address that the daemon listens on.
 	Stderr io.Writer
 	// Quiet leaves that out.
 	Quiet bool
 	// Version of this program, which clients of its own MCP servers are told.
 	Version string
-	// Service is what the service manager gave; nil is none.
+	// Service holds what the service manager passed; nil is none.
 	Service *systemd.Service
 	// Ledger gives the dashboard who holds memory; nil leaves that page out.
 	Ledger watch.Ledger

@@ -121,7 +121,7 @@ func (c *client) ask(ctx context.Context, session, question string, stop func(*t
 	return t, nil
 }
 
-// follow subscribes to a task again, and is told what it has become when it has ended.
+// follow subscribes to a task again, and returns what it has become when it has ended.
 func (c *client) follow(ctx context.Context, id a2a.TaskID) (t *talk, later int, err error) {
 	t = &talk{}
 	for e, err := range c.c.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: id}) {

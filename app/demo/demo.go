@@ -13,23 +13,23 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Options are what `plimsoll demo` can be told.
+// Options are the settings of `plimsoll demo`.
 type Options struct {
-	// Model is asked in the place of the stand-in, with the key in the environment; "" asks the
+	// Model replaces the stand-in, with the key in the environment; "" asks the
 	// stand-in. ArgoCD takes the Argo CD of the environment in the place of the simulated one.
 	Model  string
 	ArgoCD bool
-	// Out gets what happens, line by line; Colour says that it is a terminal that shows colours.
+	// Out gets what happens, line by line; Colour is true when that is a terminal that shows colours.
 	Out    io.Writer
 	Colour bool
-	// Each hears of every scene when it is over; nil does not.
+	// Each is called with every scene when it is over; nil is not.
 	Each func(Scene)
 	// Stay is called after the report; then the dashboard shows what happened, at the address that it is given, until ctx ends or
 	// somebody asks for the end. nil does not stay.
 	Stay func(r Report, address string)
 }
 
-// Scene is what came of one scene.
+// Scene is the result of one scene.
 type Scene struct {
 	Scene      string `json:"scene"`
 	Question   string `json:"question"`
@@ -39,13 +39,13 @@ type Scene struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-// Report is what came of all.
+// Report is the result of all scenes.
 type Report struct {
 	Scenes []Scene        `json:"scenes"`
 	Run    journal.Report `json:"run"`
 }
 
-// OK says that every scene ended as it should.
+// OK reports whether every scene ended as it should.
 func (r Report) OK() bool {
 	for _, s := range r.Scenes {
 		if !s.OK {
@@ -120,7 +120,7 @@ func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool,
 	return report, err
 }
 
-// interruptedOr is err, unless somebody has ended the demo or its time is over.
+// interruptedOr returns err, unless somebody has ended the demo or its time is over.
 func interruptedOr(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -131,7 +131,7 @@ func interruptedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// endedBySignal says that somebody has ended a command.
+// endedBySignal is the error of a command that somebody has ended.
 type endedBySignal struct{ cause error }
 
 func (*endedBySignal) Error() string {
@@ -148,7 +148,7 @@ func SignalOf(err error) int {
 	return 0
 }
 
-// Offers are real things in the environment that the demo could use, as the flags that
+// Offers returns the real things in the environment that the demo could use, as the flags that
 // would make it.
 func Offers(getenv func(string) string) (model, argocd string) {
 	model = agents.ModelOfKey(getenv)

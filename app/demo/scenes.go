@@ -16,16 +16,16 @@ import (
 // script is one thing that agents die of, and what keeps this one from it.
 type script struct {
 	name, question string
-	// danger is what usually comes of it.
+	// danger describes the usual outcome.
 	danger string
-	// play plays it. note is what came of it; an error, that it was not as it should be.
+	// play plays it. note is the result; an error reports that it was not as it should be.
 	play func(ctx context.Context, s *stage, out *Scene) (note string, err error)
 }
 
-// journalWait is what an event of the agent's journal may take to get here.
+// journalWait bounds the time that an event of the agent's journal takes to get here.
 const journalWait = 10 * time.Second
 
-// rememberedWord is what the last scene says and finds again.
+// rememberedWord is the word that the last scene says and finds again.
 const rememberedWord = "heronwing"
 
 var scripts = []script{

@@ -25,7 +25,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// stage is what the demo has started: the stand-ins in this process, and the agent in a
+// stage holds all that the demo has started: the stand-ins in this process, and the agent in a
 // run of its own.
 type stage struct {
 	dir     string
@@ -286,7 +286,7 @@ type heardEvent struct {
 // maxHeard bounds the events that are remembered: the demo makes some hundreds.
 const maxHeard = 16 << 10
 
-// heard is what the agent's journal told.
+// heard holds the events of the agent's journal.
 type heard struct {
 	mu   sync.Mutex
 	list []heardEvent

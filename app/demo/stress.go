@@ -23,21 +23,21 @@ import (
 
 // The outcome of [Stress].
 type (
-	// StressReport is what came of all cases.
+	// StressReport is the result of all cases.
 	StressReport = stress.Report
-	// StressRow is what came of one case.
+	// StressRow is the result of one case.
 	StressRow = stress.Row
 )
 
-// stressMemory is what the server may take while it is under stress: the budget that holds for
+// stressMemory bounds the server's memory under stress, in bytes: the budget that holds for
 // an installation of 100,000 applications.
 const stressMemory = 32 * limit.MiB
 
-// StressOptions are what `plimsoll stress argocd` can be told.
+// StressOptions are the settings of `plimsoll stress argocd`.
 type StressOptions struct {
 	// Server, Context, Instance: a real Argo CD, which is only read; see [ArgoCDOptions].
 	Server, Context, Instance string
-	// Simulator is what is taken when none of them is given.
+	// Simulator describes the simulated server that is used when none of them is given.
 	Simulator mcp.SimulatorOptions
 	// Queries is the number of queries in the long case; 0 means 1000.
 	Queries int

@@ -36,7 +36,7 @@ func (v *view) line(format string, args ...any) {
 	}
 }
 
-// opening says what is real and what is not.
+// opening writes what is real and what is not.
 func (v *view) opening(s *stage) {
 	v.line("%s %s; %s", v.style(bold, "plimsoll demo:"), s.argocd, s.model)
 	if s.sim != nil {
@@ -88,7 +88,7 @@ func (v *view) event(e heardEvent) {
 	}
 }
 
-// maxLines is how much of an answer is shown.
+// maxLines bounds the lines of an answer that are shown.
 const maxLines = 6
 
 func (v *view) answer(text string) {

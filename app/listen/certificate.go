@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 )
 
-// certificateAge is how long a certificate is used before its files are looked at again.
+// certificateAge is the time after which the files of a certificate in use are looked at again.
 const certificateAge = time.Second
 
 // certificateFiles are a chain and its key. What renews them (cert-manager, certbot, a mounted Secret) replaces the files and restarts

@@ -1,4 +1,4 @@
-// Package listen is how commands of Plimsoll take requests over HTTP, each in the same way: the address
+// Package listen takes requests over HTTP for the commands of Plimsoll, each in the same way: the address
 // and the token of [serve], TLS, the file that tells others the address, health and metrics, and an
 // orderly end.
 //

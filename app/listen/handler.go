@@ -12,7 +12,7 @@ import (
 // Part serves the requests of some paths.
 type Part interface {
 	http.Handler
-	// Takes says whether a path is the part's. The token may stand in front.
+	// Takes reports whether a path is the part's. The token may stand in front.
 	Takes(path string) bool
 }
 
@@ -31,7 +31,7 @@ func guard(door *proxy.Proxy, p Part) http.Handler {
 	return door.Protect(p)
 }
 
-// Guarded is parts behind the checks of door, and rest for all else.
+// Guarded returns a handler of parts behind the checks of door, and rest for all else.
 func Guarded(door *proxy.Proxy, rest http.Handler, parts ...Part) http.Handler {
 	protected := make([]http.Handler, len(parts))
 	for i, p := range parts {
@@ -84,7 +84,7 @@ func Handler(door *proxy.Proxy, ready <-chan struct{}, metrics http.Handler, res
 	})
 }
 
-// underToken says whether path is a token and then name.
+// underToken reports whether path is a token and then name.
 func underToken(path, name string) bool {
 	token, ok := strings.CutSuffix(path, name)
 	return ok && len(token) > 1 && token[0] == '/' && !strings.Contains(token[1:], "/")

@@ -15,11 +15,11 @@ import (
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
-// Drain is what requests under way get when a daemon ends. An answer of a model takes
+// Drain is the time that requests under way get when a daemon ends. An answer of a model takes
 // longer, but whoever stops a daemon waits for it.
 const Drain = 10 * time.Second
 
-// Options say what is served, and who is told of it.
+// Options name the handler, the listener, and the callbacks for its start and end.
 type Options struct {
 	Serve config.ServeSettings // Listen is the address, "127.0.0.1:0" for any port
 	// Door makes the listener, behind its checks of who may come.
@@ -27,14 +27,14 @@ type Options struct {
 	Handler http.Handler
 	// Taking is closed when requests are taken; nil is not.
 	Taking chan struct{}
-	// Ready hears the URL then. What others look up of this listener is recorded here.
+	// Ready is called with the URL then. What others look up of this listener is recorded here.
 	Ready func(url string)
 	// ReadyFile takes the URL, with Path behind it, when Ready has returned; "" writes none.
 	ReadyFile, Path string
-	// Service is told when Ready has returned and ReadyFile is there, whether the listener answers, and when the end begins. The
+	// Service is notified when Ready has returned and ReadyFile is there, whether the listener answers, and when the end begins. The
 	// socket that it was passed is used in place of Serve.Listen, and by the same rules. Nil is without a service manager.
 	Service *systemd.Service
-	// Warn hears what it could not be told.
+	// Warn is called when Service cannot be notified.
 	Warn func(text string)
 	// End ends the streams that clients hold open, once ctx has ended: they would keep the listener from ending.
 	End func() error

@@ -37,7 +37,7 @@ type ArgoCDOptions struct {
 	Simulator *SimulatorOptions
 	// Version of this program, which clients are told.
 	Version string
-	// MCPOptions say how clients come: Listen, ReadyFile, Events, Stdin, Stdout, Stderr, Quiet
+	// MCPOptions are the ways for clients to connect: Listen, ReadyFile, Events, Stdin, Stdout, Stderr, Quiet
 	// are of use here.
 	MCPOptions
 }

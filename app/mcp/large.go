@@ -22,7 +22,7 @@ type LargeResult struct {
 	Level  string `json:"level"`
 }
 
-// LargeResults tells of large results, where no dashboard does: once for a tool and level, and at most 64 times.
+// LargeResults warns of large results, where no dashboard does: once for a tool and level, and at most 64 times.
 type LargeResults struct {
 	// Tell takes a line, without the name of the program.
 	Tell func(line string)
@@ -76,7 +76,7 @@ func (l *LargeResults) warnOnce(kind LargeResult, line string) {
 	}
 }
 
-// List gives them in order, the first 64.
+// List returns them in order, the first 64.
 func (l *LargeResults) List() []LargeResult {
 	l.mu.Lock()
 	defer l.mu.Unlock()

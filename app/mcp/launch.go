@@ -39,7 +39,7 @@ type launcher struct {
 	ledgerErr error
 	// hidden are variables that servers do not get: the daemon's own secrets.
 	hidden []string
-	// bounded tells once that the server may use less here than its table says.
+	// bounded limits to one the warning that the server may use less here than its table says.
 	bounded sync.Once
 }
 

@@ -28,7 +28,7 @@ type MemoryOptions struct {
 	// Version of this program, which clients are told.
 	Version string
 	shared  bool // its clients are not all this user's
-	// MCPOptions say how clients come, as with [ArgoCDOptions].
+	// MCPOptions are the ways for clients to connect, as with [ArgoCDOptions].
 	MCPOptions
 }
 

@@ -65,7 +65,7 @@ type PlaneOptions struct {
 	Journal *journal.Journal
 }
 
-// spoolFree is free_min in the words of [spool.Options].
+// spoolFree returns free_min in the words of [spool.Options].
 func spoolFree(freeMin limit.Bytes) limit.Bytes {
 	switch freeMin {
 	case config.Auto:
@@ -186,7 +186,7 @@ func (p *Plane) Gateway(s config.MCPServer, stderr *os.File) (*gateway.Server, e
 	return p.gateway(s, nil, stderr)
 }
 
-// GatewayOfClient is [Plane.Gateway] of a server of a client's file.
+// GatewayOfClient calls [Plane.Gateway] for a server of a client's file.
 func (p *Plane) GatewayOfClient(s ClientServer) (*gateway.Server, error) {
 	return p.gateway(s.MCPServer, s.Header, nil)
 }

@@ -34,7 +34,7 @@ func otherStores(state, cache string) []memory.Elsewhere {
 	return all
 }
 
-// exists reports that there is a directory.
+// exists reports whether there is a directory.
 func exists(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir()
@@ -130,7 +130,7 @@ func (l logsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) (
 	return places, err
 }
 
-// overwriteWords writes over words in a file, and tells whether it had them. Who appends to it is not disturbed.
+// overwriteWords writes over words in a file, and reports whether it had them. Who appends to it is not disturbed.
 func overwriteWords(path string, words *memory.Finder, dry bool) (held bool, err error) {
 	mode := os.O_RDWR
 	if dry {

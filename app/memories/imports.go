@@ -25,14 +25,14 @@ const (
 	maxImportLine = 1 << 20
 )
 
-// ImportOptions say how a file is read.
+// ImportOptions are the settings for reading a file.
 type ImportOptions struct {
 	Format string
 	// Name of the file, for the source of what is in it.
 	Name string
 	// Namespace takes what does not say where it belongs; "" is the user's, "project" that of the working directory.
 	Namespace string
-	// Mine says that a person vouches for it: it is the user's own. Without it what is in a file is an agent's at best.
+	// Mine is true when a person vouches for it: it is the user's own. Without it what is in a file is an agent's at best.
 	Mine bool
 	// DryRun adds nothing.
 	DryRun bool

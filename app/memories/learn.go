@@ -12,7 +12,7 @@ import (
 // FactsDir holds the queue and the budget of what is learned.
 func (m *Memory) FactsDir() string { return filepath.Join(m.state, "facts") }
 
-// Unread gives the ids of the episodes that a query means and that were not read for facts yet, the oldest first, at most [facts.MaxQueue].
+// Unread returns the ids of the episodes that a query means and that were not read for facts, the oldest first, at most [facts.MaxQueue].
 func (m *Memory) Unread(ctx context.Context, q Query) ([]string, error) {
 	q.Kind = string(memory.KindEpisode)
 	f, err := q.filter()

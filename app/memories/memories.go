@@ -26,7 +26,7 @@ type Options struct {
 	Journal *journal.Journal
 	// Elsewhere are other stores that may hold the words of a record, for forgetting.
 	Elsewhere []memory.Elsewhere
-	// Vectors say whether searches also go by meaning.
+	// Vectors chooses whether searches also go by meaning.
 	Vectors Vectors
 }
 
@@ -39,7 +39,7 @@ type Memory struct {
 	state   string
 	journal *journal.Journal
 	fence   fence.Finding // whether this process is inside a run
-	// onSearch says that a search makes the vectors first that are missing.
+	// onSearch is true when a search makes the vectors first that are missing.
 	onSearch bool
 }
 
@@ -174,7 +174,7 @@ func (m *Memory) append(e journal.Event) {
 	}
 }
 
-// ToolOptions say whose tools are meant.
+// ToolOptions name the namespaces and the client of the tools.
 type ToolOptions struct {
 	// Namespace is the one that they write to; "" is the project of the working directory.
 	Namespace string
@@ -182,7 +182,7 @@ type ToolOptions struct {
 	Search []string
 	// Client is the name of the writer, and Conversation the place.
 	Client, Conversation string
-	// Own says that the client is one that this user has started: it finds what was said with any credential. Others find what was said with none.
+	// Own is true when this user has started the client: it finds what was said with any credential. Others find what was said with none.
 	Own      bool
 	ReadOnly bool
 }

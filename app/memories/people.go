@@ -108,7 +108,7 @@ func (q Query) filter() (memory.Filter, error) {
 	return f, nil
 }
 
-// List gives records, the newest first.
+// List returns records, the newest first.
 func (m *Memory) List(ctx context.Context, q Query) (memory.Page, error) {
 	f, err := q.filter()
 	if err != nil {
@@ -121,7 +121,7 @@ func (m *Memory) List(ctx context.Context, q Query) (memory.Page, error) {
 	return p, err
 }
 
-// Show gives a record and what was said around it.
+// Show returns a record and what was said around it.
 func (m *Memory) Show(ctx context.Context, id string, around int) ([]memory.Record, error) {
 	found, err := m.Store.Get(ctx, id, around)
 	if err != nil {
@@ -258,7 +258,7 @@ func (m *Memory) Edit(ctx context.Context, id, text string) (memory.Record, erro
 	return r, m.Store.Update(ctx, r)
 }
 
-// Editable gives a record whose words may be replaced.
+// Editable returns a record whose words may be replaced.
 func (m *Memory) Editable(ctx context.Context, id string) (memory.Record, error) {
 	found, err := m.Show(ctx, id, 0)
 	if err != nil {

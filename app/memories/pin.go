@@ -21,7 +21,7 @@ type Pins struct {
 	// Entries are in force since Confirmed.
 	Entries   []Pin      `json:"entries"`
 	Confirmed *time.Time `json:"confirmed,omitempty"`
-	// Pending says that the file was edited since, and Draft is what it says then.
+	// Pending is true when the file was edited since, and Draft is its text then.
 	Pending bool   `json:"pending"`
 	Draft   string `json:"draft,omitempty"`
 	// Problem is the reason why the file cannot be confirmed.
@@ -116,7 +116,7 @@ func (m *Memory) Unpin(ctx context.Context, id string) error {
 	return m.syncPins(ctx)
 }
 
-// Confirm puts the edited profile in force; draft is what the person saw.
+// Confirm puts the edited profile in force; draft is the text that the person saw.
 func (m *Memory) Confirm(ctx context.Context, draft string) error {
 	if err := m.refuseAgent(); err != nil {
 		return err

@@ -112,7 +112,7 @@ func (m *Memory) Stats(ctx context.Context) (Stats, error) {
 	return out, err
 }
 
-// GC removes from the disk what counts no longer, or with dry tells what that would be.
+// GC removes from the disk what counts no longer, or with dry reports what that would be.
 func (m *Memory) GC(ctx context.Context, dry bool) (memory.Collected, error) {
 	if dry {
 		return m.Store.WouldGC(ctx)

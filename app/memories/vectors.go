@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/embed"
 )
 
-// Vectors say whether searches also go by meaning, where the user has named a service for embeddings ([memory] embed_url).
+// Vectors chooses whether searches also go by meaning, where the user has named a service for embeddings ([memory] embed_url).
 type Vectors int
 
 const (

@@ -19,16 +19,16 @@ import (
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
-// UserNamespace is that of what holds everywhere.
+// UserNamespace is the namespace of what holds everywhere.
 const UserNamespace = memories.UserNamespace
 
-// ServeNamespace is that of conversations that go through the daemon, which knows no project of theirs.
+// ServeNamespace is the namespace of conversations that go through the daemon, which knows no project of theirs.
 const ServeNamespace = "project/serve"
 
-// ProjectNamespace is that of a project, by its [config.Project.Key].
+// ProjectNamespace returns the namespace of a project, by its [config.Project.Key].
 func ProjectNamespace(key string) string { return "project/" + key }
 
-// AgentNamespace is that of one of Plimsoll's own agents.
+// AgentNamespace returns the namespace of one of Plimsoll's own agents.
 func AgentNamespace(name string) string { return "agent/" + config.SafeName(name) }
 
 // Dir returns where the memory lies.
@@ -49,19 +49,19 @@ func OpenStore(app *core.Core, j *journal.Journal) (*memory.Store, error) {
 	return memory.Open(o)
 }
 
-// Options say whose conversations they are.
+// Options are the settings of a [Plane].
 type Options struct {
 	Journal *journal.Journal
-	// Namespace is where what is said is kept, and looked for beside the user's own.
+	// Namespace keeps what is said, and is searched beside the user's own.
 	Namespace string
 	// Client and Run are kept with each record; Client counts where a request does not say.
 	Client, Run string
-	// Inside says that this process runs inside a run: what has the form of a person's words was written by an agent there.
+	// Inside is true when this process runs inside a run: what has the form of a person's words was written by an agent there.
 	Inside bool
-	// Own says that everything in the namespace is this user's, by whatever credential it was said. A daemon with several clients
+	// Own is true when everything in the namespace is this user's, by whatever credential it was said. A daemon with several clients
 	// keeps them apart.
 	Own bool
-	// Turns is what counts where [memory] capture was not set.
+	// Turns is the default for [memory] capture.
 	Turns bool
 	Warn  func(string)
 }
@@ -125,10 +125,10 @@ func (p *Plane) Keeper() proxy.Keeper {
 	return keeper{p}
 }
 
-// Turns says that every turn is kept, not only what is cut.
+// Turns reports whether every turn is kept, not only what is cut.
 func (p *Plane) Turns() bool { return p != nil && p.settings.Capture == config.CaptureTurns }
 
-// Recaller says what to add to a prompt; nil where nothing is added.
+// Recaller returns the source of what to add to a prompt; nil where nothing is added.
 func (p *Plane) Recaller() proxy.Recaller {
 	if p == nil || p.settings.Inject == config.InjectOff {
 		return nil
@@ -144,7 +144,7 @@ func (p *Plane) Namespace() string {
 	return p.o.Namespace
 }
 
-// closing is what the end of a run waits for what is still to be written.
+// closing bounds the time that the end of a run waits for records that are still to be written.
 const closing = 2 * time.Second
 
 // Close writes what waits, for at most two seconds.
@@ -170,7 +170,7 @@ func (p *Plane) Close() {
 	}
 }
 
-// Stats tells what was kept since it was opened, and what waits.
+// Stats returns counts of what was kept since it was opened, and of what waits.
 func (p *Plane) Stats() capture.QueueStats {
 	if p == nil {
 		return capture.QueueStats{}
@@ -201,7 +201,7 @@ func (p *Plane) write(ctx context.Context, records []memory.Record) error {
 	return err
 }
 
-// lost says what was lost, at the first time and at ten times as much.
+// lost warns of losses, at the first time and at ten times as much.
 func (p *Plane) lost(s capture.QueueStats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -220,7 +220,7 @@ func (p *Plane) lost(s capture.QueueStats) {
 	}
 }
 
-// exists says whether there is a memory to ask.
+// exists reports whether there is a memory to ask.
 func (p *Plane) exists() bool {
 	dir, err := Dir(p.app)
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 type recaller struct{ *Plane }
 
 const (
-	// bytesPerToken is how few bytes of text a token may have: English has four, Chinese three.
+	// bytesPerToken is the least number of bytes of text that a token is taken to have: English has four, Chinese three.
 	bytesPerToken = 3
 	// lineBytes bounds one line of what is added.
 	lineBytes = 600
-	// candidates is how many records are looked at for one that is added: some were added before, some have another origin.
+	// candidates is the number of records looked at for one that is added: some were added before, some have another origin.
 	candidates = 4
 )
 
@@ -165,7 +165,7 @@ func (p *Plane) recall(ctx context.Context, q proxy.Prompt) string {
 	return text
 }
 
-// trusted says that a record is the user's, and so is all that it is derived from, as far as that is still there. What wrote it may
+// trusted reports whether a record is the user's, as is all that it is derived from, as far as that is still there. What wrote it may
 // have claimed more than it could.
 func trusted(ctx context.Context, store *memory.Store, r *memory.Record) bool {
 	if r.Origin != memory.OriginUser || r.Quarantined {

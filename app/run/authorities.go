@@ -2,7 +2,7 @@ package run
 
 import "crypto/x509"
 
-// authorityNotes say what every request over TLS would end in: containers are often made without certificates.
+// authorityNotes returns the error that every request over TLS would end in: containers are often made without certificates.
 func authorityNotes() []string {
 	pool, err := x509.SystemCertPool()
 	if err == nil && !pool.Equal(x509.NewCertPool()) {

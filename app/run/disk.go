@@ -115,7 +115,7 @@ func victimWords(e disk.Event) string {
 	return who
 }
 
-// ownWords tell of files that the agent itself lets grow, such as its log.
+// ownWords returns a warning of files that the agent itself lets grow, such as its log.
 func ownWords(e disk.Event, tool string) string {
 	text := fmt.Sprintf("%s itself has written %s in this run", tool, e.Used.Human())
 	if e.Path != "" {

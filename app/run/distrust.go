@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
-// DistrustedEstimate is [guard.DistrustedEstimate] for this host.
+// DistrustedEstimate calls [guard.DistrustedEstimate] for this host.
 func DistrustedEstimate(s config.Settings) (wrong config.Problem, ok bool) {
 	var host guard.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})

@@ -45,7 +45,7 @@ var clients = []daemonClient{
 	{[]string{"at", "batch"}, nil, nil, "plimsoll run in the job itself"},
 }
 
-// clientOf finds out what a program hands over with these arguments; bounded says that it has a limit of its own.
+// clientOf finds out what a program hands over with these arguments; bounded is true when it has a limit of its own.
 func clientOf(name string, words []string) (c *daemonClient, bounded bool) {
 	words = words[:min(len(words), 64)]
 	for i := range clients {
@@ -99,7 +99,7 @@ func (h *handed) meet(pid int, name string) {
 	})
 }
 
-// take looks at a program and its arguments; command says that it is the run's own.
+// take looks at a program and its arguments; command is true when it is the run's own.
 func (h *handed) take(name string, words []string, command bool) {
 	c, bounded := clientOf(name, words)
 	var told string

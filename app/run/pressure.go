@@ -113,7 +113,7 @@ func (x *process) underPressure(run *sandbox.Run, terminal bool) (stop func()) {
 	}
 }
 
-// pressureMode is [pressure.Off] also where memory can't be read, and in a run inside a run.
+// pressureMode returns the mode: [pressure.Off] also where memory can't be read, and in a run inside a run.
 func (x *process) pressureMode(terminal bool) pressure.Mode {
 	nested := false
 	if x.claim != nil {

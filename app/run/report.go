@@ -76,13 +76,13 @@ func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision
 	r.early = nil
 }
 
-// warn tells the user and the report something that stops nothing.
+// warn adds a warning that stops nothing to the report, and shows it to the user.
 func (r *report) warn(about, text string) {
 	r.say.warn(text)
 	r.note(about, text)
 }
 
-// alert is warn that is heard under --quiet too: something that the user relies on was not done.
+// alert warns also under --quiet: something that the user relies on was not done.
 func (r *report) alert(about, text string) {
 	r.say.alert(text)
 	r.note(about, text)
@@ -147,7 +147,7 @@ func (r *report) fail(err error) Status {
 	return r.status
 }
 
-// lastWords say why the run ended, where it was not the command's own doing: they are the container's termination message.
+// lastWords returns the reason why the run ended, where it was not the command's own doing: it is the container's termination message.
 func (r *report) lastWords(basis runs.Decision) string {
 	switch {
 	case r.failed != "":

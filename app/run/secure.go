@@ -22,7 +22,7 @@ type secureDoor struct {
 	tls   *tls.Config
 }
 
-// open is [profile.Setup.Secure].
+// open implements [profile.Setup.Secure].
 func (d *secureDoor) open() (root string, authority []byte, err error) {
 	pair, authority, err := newCertificate(time.Now())
 	if err != nil {

@@ -25,7 +25,7 @@ type insertion struct {
 	// Before and After are SHA-256 digests of the whole file without and with the text.
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Made says that there was no file. Folders are those that were made for it, the innermost first.
+	// Made is true when there was no file. Folders are those that were made for it, the innermost first.
 	Made    bool     `json:"made,omitempty"`
 	Folders []string `json:"folders,omitempty"`
 }
@@ -42,7 +42,7 @@ func (i *insertion) apply(base []byte) []byte {
 	return after
 }
 
-// remove takes the text out of a file's content. exact says that the outcome is what the file was before, byte for byte; found is false
+// remove takes the text out of a file's content. exact is true when the outcome is what the file was before, byte for byte; found is false
 // when the text is not there, or more than once.
 func (i insertion) remove(content []byte) (base []byte, exact, found bool) {
 	at := i.At

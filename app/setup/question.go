@@ -17,14 +17,14 @@ type Question struct {
 	Say string
 	// names may be answered; nil makes it a question of yes or no.
 	names []string
-	// no says that no answer is a no.
+	// no is true when no answer counts as a no.
 	no bool
 }
 
 // tries bounds how often a question is asked.
 const tries = 10
 
-// answer gives the answer: "all", "none" or names with blanks between for the question with names, else "yes" or "no".
+// answer returns the answer: "all", "none" or names with blanks between for the question with names, else "yes" or "no".
 func (s *site) answer(q Question, show func() string) (string, error) {
 	if q.Given != "" {
 		answer, err := q.read(q.Given)

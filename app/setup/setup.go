@@ -57,7 +57,7 @@ type Change struct {
 	Action string `json:"action"`
 	Why    string `json:"why,omitempty"`
 	Diff   string `json:"diff,omitempty"`
-	// Exact says of an undone change that the file is what it was, byte for byte.
+	// Exact is true of an undone change when the file is what it was, byte for byte.
 	Exact bool `json:"exact,omitempty"`
 }
 
@@ -79,7 +79,7 @@ const (
 	whatBound   = "definitions of tools"
 )
 
-// ErrNobodyToAsk says that there are questions and nobody who answers.
+// ErrNobodyToAsk reports that there are questions and nobody who answers.
 var ErrNobodyToAsk = errors.New("setup asks questions, and there is no terminal; plimsoll setup --yes takes the proposed answers, --dry-run shows what they would change")
 
 // site is the state of one set-up.

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
-// Undo takes out what was set up, the last first. What cannot be taken out stays recorded, and the error says what that is.
+// Undo takes out what was set up, the last first. What cannot be taken out stays recorded, and the error names it.
 func Undo(ctx context.Context, o Options) (Result, error) {
 	s, unlock, err := open(ctx, o)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll/plimsoll/config/profile"
 )
 
-// Program says how this program is started by others for a long time: its path, as PATH has it where PATH leads to it. That may
+// Program returns the path by which others start this program for a long time, as PATH has it where PATH leads to it. That may
 // be a link which a package manager sets anew with each version, while the file behind it goes.
-// inPath says that its bare name does, too.
+// inPath is true when its bare name does, too.
 func Program() (path string, inPath bool, err error) {
 	self, err := os.Executable()
 	if err != nil {

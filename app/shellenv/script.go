@@ -21,7 +21,7 @@ type Options struct {
 	Getenv func(string) string
 }
 
-// MaxTools is how many commands one text protects at most.
+// MaxTools bounds the commands that one text protects.
 const MaxTools = 100
 
 // Script returns the text to be evaluated.
@@ -134,7 +134,7 @@ func taken(name string) string {
 	return quote("plimsoll: "+name+" is a function of yours already and stays as it is; for limits let it call: plimsoll run -- "+name) + " >&2"
 }
 
-// claim is the begin of a definition in a POSIX shell: exists tells of a function that is there. What follows is done for ours.
+// claim writes the beginning of a definition in a POSIX shell: exists tells of a function that is there. What follows is done for ours.
 func claim(b *strings.Builder, name, exists string) {
 	fmt.Fprintf(b, `case " ${__plimsoll_tools-} " in
 *' %[1]s '*) ;;

@@ -37,7 +37,7 @@ func shellOf(name string) string {
 	return ""
 }
 
-// Detect says which shell asks: the one that this process was started by, else the one that SHELL names. The error says to name it.
+// Detect returns the shell that asks: the one that this process was started by, else the one that SHELL names. The error says to name it.
 func Detect(getenv func(string) string) (string, error) { return detect(parent(), getenv("SHELL")) }
 
 func detect(parent, login string) (string, error) {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// DefaultFrom is asked where Options name nothing else
+	// DefaultFrom is the URL that is used where Options name nothing else
 	// (https://docs.github.com/en/rest/releases/releases#get-the-latest-release).
 	DefaultFrom = "https://api.github.com/repos/plimsoll/plimsoll/releases/latest"
 	// Timeout is the longest that a check takes.
@@ -36,7 +36,7 @@ type Options struct {
 	From string
 }
 
-// Found is what a check found out.
+// Found is the result of a check for a newer release.
 type Found struct {
 	Version string `json:"version"` // of this program
 	Latest  string `json:"latest"`  // the newest release: "v0.2.0"

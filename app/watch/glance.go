@@ -47,7 +47,7 @@ type Glance struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// GlanceOptions say whose glance is meant. The zero value means this process's.
+// GlanceOptions select the run and the client of a glance. The zero value means this process's.
 type GlanceOptions struct {
 	// Run is the run's ID; "" means the one that this process is in.
 	Run string

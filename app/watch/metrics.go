@@ -41,7 +41,7 @@ func WriteMetrics(c *core.Core, to io.Writer) error {
 	return all.Write(to)
 }
 
-// WriteMetricsFile is WriteMetrics into a file that node_exporter's textfile collector reads: it is there whole or not at all, and
+// WriteMetricsFile writes the metrics into a file that node_exporter's textfile collector reads: it is there whole or not at all, and
 // others may read it.
 func WriteMetricsFile(c *core.Core, file string) error {
 	if folder := filepath.Dir(file); !isFolder(folder) {

@@ -136,7 +136,7 @@ func (r *remembered) idle() {
 	}
 }
 
-// overview gives the newest records, the namespaces and what is pinned. It reads them again only when a file has changed: the page asks
+// overview returns the newest records, the namespaces and what is pinned. It reads them again only when a file has changed: the page asks
 // every three seconds.
 func (r *remembered) overview(ctx context.Context) (any, error) {
 	r.mu.Lock()

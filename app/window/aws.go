@@ -58,7 +58,7 @@ func loadAWS(ctx context.Context) (aws.Config, error) {
 	return awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
 }
 
-// awsConfigured tells whether the environment or a profile has credentials. A machine's own role is not looked for: to ask for it takes
+// awsConfigured reports whether the environment or a profile has credentials. A machine's own role is not looked for: to ask for it takes
 // seconds where there is none.
 func awsConfigured(ctx context.Context) bool {
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {

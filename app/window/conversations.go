@@ -57,7 +57,7 @@ func Existing(app *core.Core) (*checkpoint.Store, error) {
 	return checkpoint.Open(checkpoint.Options{Dir: dir})
 }
 
-// Entry says what was cut from a conversation at one time, Cut has the text too.
+// Entry describes a cut from a conversation at one time, Cut has the text too.
 type (
 	Entry = checkpoint.Entry
 	Cut   = checkpoint.Cut

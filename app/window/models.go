@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// Model is what is known of one model at one place, as `models --json` prints it. Windows are tokens; 0 is unknown.
+// Model describes one model at one place, as `models --json` prints it. Windows are tokens; 0 is unknown.
 type Model struct {
 	Upstream string `json:"upstream"`
 	Model    string `json:"model"`
@@ -18,18 +18,18 @@ type Model struct {
 	Output   int    `json:"output,omitempty"`
 	// Source is "config", "learned", "server", "refreshed", "catalogue", "elsewhere", "family" or "default".
 	Source string `json:"source"`
-	// Guessed says that a window is not held before the provider has refused once.
+	// Guessed is true when a window is not held before the provider has refused once.
 	Guessed bool       `json:"guessed,omitempty"`
 	Learned *time.Time `json:"learned,omitempty"`
 }
 
-// ModelList is what is known of windows: what the user has set and what providers have taught, and what was asked for of the
+// ModelList holds the known windows: those that the user has set and that providers have taught, and those that were asked for of the
 // catalogue.
 type ModelList struct {
 	Catalogue string         `json:"catalogue"` // the day the built-in one is of
 	Providers map[string]int `json:"providers"` // how many models it has of each
 	Models    []Model        `json:"models"`
-	// Refreshed is what the user has put in front of the built-in catalogue.
+	// Refreshed is the refreshed catalogue that the user has put in front of the built-in one.
 	Refreshed *models.Refreshed `json:"refreshed,omitempty"`
 }
 

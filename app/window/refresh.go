@@ -39,7 +39,7 @@ func Refresh(ctx context.Context, app *core.Core, from string) (models.Refreshed
 	return r, nil
 }
 
-// Reset takes out what [Refresh] has put in front of the built-in catalogue; had tells whether there was something.
+// Reset takes out what [Refresh] has put in front of the built-in catalogue; had reports whether there was something.
 func Reset(app *core.Core) (had bool, err error) { return models.Forget(limitsDir(app)) }
 
 // shown returns where a catalogue comes from, without what may be a secret in an address.

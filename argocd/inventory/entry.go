@@ -174,7 +174,7 @@ func (r *reader) destination(span rawjson.Span) (d destination) {
 	return d
 }
 
-// status of an object whose value is {"status": …}.
+// status returns the status of an object whose value is {"status": …}.
 func (r *reader) status(span rawjson.Span) (status []byte) {
 	r.members(span, func(key string, value rawjson.Span) {
 		if key == "status" {

@@ -103,7 +103,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// canonicalNames gives the values as Argo CD spells them.
+// canonicalNames returns the values as Argo CD spells them.
 func canonicalNames(filter string, values, all []string) ([]string, error) {
 	var list []string
 	for _, value := range values {

@@ -55,7 +55,7 @@ func text(item []byte, span rawjson.Span) []byte {
 	return inner
 }
 
-// texts gives the strings of the array at span of item.
+// texts returns the strings of the array at span of item.
 func texts(item []byte, span rawjson.Span) (list [][]byte, err error) {
 	err = elements(item, span, func(_ int, value rawjson.Span) {
 		list = append(list, text(item, value))

@@ -55,7 +55,7 @@ var errClosed = errors.New("the inventory is closed: the server is about to end"
 // runner reads a server, and keeps at least the first need rows.
 type runner func(ctx context.Context, need int) (*answer, error)
 
-// get gives the answer for key: from a snapshot, from a pass that somebody else waits for,
+// get returns the answer for key: from a snapshot, from a pass that somebody else waits for,
 // or from one of its own. A pass that has begun is shared only where snapshots are
 // allowed: who asks after a change must not get what was read before it. release gives the
 // answer back. The empty key is shared with nobody.
@@ -119,7 +119,7 @@ func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, r
 	return p.ans, func() { v.release(p.ans) }, nil
 }
 
-// leave is of a caller that does not wait any more.
+// leave takes away a caller that does not wait any more.
 func (v *Inventory) leave(p *pass) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

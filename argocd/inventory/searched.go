@@ -35,7 +35,7 @@ func (p fieldPlace) String() string {
 	return s
 }
 
-// matches gives the names of the fields of e that match, at most maxMatched of them.
+// matches returns the names of the fields of e that match, at most maxMatched of them.
 func (e *entry) matches(p *pattern) (names []string) {
 	for _, status := range e.statuses() {
 		if p.whole(status.text) {

@@ -25,7 +25,7 @@ type table struct {
 // 100 whole objects 900 KB as a rule.
 const maxPageBytes = 64 << 20
 
-// tableOf drains a sorter. onDisk says that it is to be kept, and is no burden then.
+// tableOf drains a sorter. onDisk is true when it is to be kept, and is no burden then.
 func tableOf(s *sorter, onDisk bool) (t *table, err error) {
 	defer s.close()
 	t = &table{}
@@ -75,7 +75,7 @@ func tableOf(s *sorter, onDisk bool) (t *table, err error) {
 	return t, nil
 }
 
-// page gives the rows from (counted from 0) to before to.
+// page returns the rows from (counted from 0) to before to.
 func (t *table) page(from, to int) ([]json.RawMessage, error) {
 	from, to = min(max(from, 0), t.n), min(max(to, 0), t.n)
 	if from >= to {

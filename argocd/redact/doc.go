@@ -23,7 +23,7 @@
 //
 // The rules for names and texts are those of package internal/secrets. A mask is always [Hidden], whatever it covers. Empty strings, null, true and false stay,
 // and so do the plus signs that Argo CD itself puts over a Secret's data: their number
-// tells whether two values differ.
+// shows whether two values differ.
 //
 // What is masked by name is masked in doubt. No rule finds a secret that neither its name
 // nor its shape gives away.

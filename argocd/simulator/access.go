@@ -39,7 +39,7 @@ func (c *call) canRead(project string) bool {
 	return c.user == nil || slices.Contains(c.user.Projects, project)
 }
 
-// canChange says whether the user may change a project's objects.
+// canChange reports whether the user may change a project's objects.
 func (c *call) canChange(project string) bool {
 	return c.user == nil || c.user.Writes && c.canRead(project)
 }

@@ -2,7 +2,7 @@ package simulator
 
 import "strconv"
 
-// application is what is decided about a generated application: with traits enough for
+// application describes a generated application: with traits enough for
 // filters and counts, with fill what the lists of a template go through.
 type application struct {
 	seed  uint64

@@ -2,7 +2,7 @@ package simulator
 
 import "slices"
 
-// set is what is decided about a generated application set.
+// set describes a generated application set.
 type set struct {
 	index                        int
 	name, short, domain, project string

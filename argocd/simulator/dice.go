@@ -49,7 +49,7 @@ func (d *dice) intn(n int) int {
 	return int(hi)
 }
 
-// chance says yes n times of a thousand.
+// chance returns true n times of a thousand.
 func (d *dice) chance(n int) bool { return d.intn(1000) < n }
 
 func (d *dice) of(words []string) string { return words[d.intn(len(words))] }

@@ -10,7 +10,7 @@ import (
 // fieldSection begins the names of the sections that fields= selects.
 const fieldSection = "fields/"
 
-// selection is what of applications is asked for.
+// selection lists the paths of the fields that a query asks for of applications.
 type selection [][]string
 
 // selectFields reads fields=. ok is false where 3.5.1 fails to build the answer: an
@@ -77,7 +77,7 @@ func comma(b []byte) []byte {
 	return b
 }
 
-// filled says whether one of the fields is made of what only fill rolls.
+// filled reports whether one of the fields is made of what only fill rolls.
 func (s selection) filled() bool {
 	return slices.ContainsFunc(s, func(path []string) bool {
 		return len(path) > 1 && (path[1] == "resources" || path[1] == "operationState" && path[2] != "phase")
@@ -127,7 +127,7 @@ func leafOf(body []byte) func(b []byte, path string) ([]byte, bool) {
 	}
 }
 
-// pruning is what of any other answer is asked for, grpc/http/forwarders.go of argoproj/pkg.
+// pruning lists the fields that a query asks for, or excludes, of any other answer, grpc/http/forwarders.go of argoproj/pkg.
 type pruning struct {
 	fields  []string
 	exclude bool
@@ -141,7 +141,7 @@ func prunes(query string) *pruning {
 	return &pruning{strings.Split(rest, ","), exclude}
 }
 
-// keep says what becomes of a path: whole, or with what is below it pruned.
+// keep reports whether a path is kept, and whether whole or with what is below it pruned.
 func (p *pruning) keep(path string) (keep, whole bool) {
 	named := slices.Contains(p.fields, path)
 	if p.exclude {

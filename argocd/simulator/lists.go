@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// filter is what the query of a list selects.
+// filter holds the conditions in the query of a list.
 type filter struct {
 	projects          []string
 	name, repo, space string

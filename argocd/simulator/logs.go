@@ -14,7 +14,7 @@ type line struct {
 	last           bool
 }
 
-// logStart is when the lines of all logs end: the moment of the recording.
+// logEnd returns the time at which the lines of all logs end: the moment of the recording.
 func logEnd() time.Time { return time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC) }
 
 // lineOf makes line i of n of a pod's container. Only what is asked for is made.
@@ -24,7 +24,7 @@ func (s *Simulator) lineOf(pod, container string, i, n int) line {
 	return line{pod: pod, text: text, at: logEnd().Add(-time.Duration(n-i) * 250 * time.Millisecond)}
 }
 
-// logQuery is what of a log is asked for.
+// logQuery holds the parameters of a request for a log.
 type logQuery struct {
 	container          string
 	tail, since        int64

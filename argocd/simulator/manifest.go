@@ -82,7 +82,7 @@ func getManaged(c *call) error {
 	return s.end()
 }
 
-// asked says whether the query names an object, or nothing at all.
+// asked reports whether the query names an object, or nothing at all.
 func (c *call) asked(o *object, name, namespace string) bool {
 	for key, value := range map[string]string{name: o.Name, namespace: o.Namespace, "kind": o.Kind, "group": o.Group, "version": o.Version} {
 		if q := c.query.Get(key); q != "" && q != value {

@@ -31,7 +31,7 @@ func (l *nameSequence) from(slot int) int {
 	return int((int64(slot)*int64(l.n) + int64(l.slots) - 1) / int64(l.slots))
 }
 
-// triple says which words name i consists of, and its copy, 0 for the first.
+// triple returns the words that name i consists of, and its copy, 0 for the first.
 func (l *nameSequence) triple(i int) (a, b, c, copied int) {
 	s := l.slot(i)
 	copied = s % l.copies

@@ -18,7 +18,7 @@ const (
 	maxChangedBytes = 64 * limit.MiB
 )
 
-// head is what filters and counts need of an object.
+// head holds the fields of an object that filters and counts need.
 type head struct {
 	name, namespace, project string
 	health, sync             string
@@ -34,7 +34,7 @@ type entry struct {
 	body []byte
 }
 
-// overlay is what differs from the generated objects of a kind.
+// overlay holds the differences from the generated objects of a kind.
 type overlay struct {
 	mu      sync.RWMutex
 	entries map[string]*entry // by namespace/name
@@ -49,7 +49,7 @@ func (o *overlay) get(key string) *entry {
 	return o.entries[key]
 }
 
-// put keeps an object, or with a nil body that it is gone. generated says that there is one
+// put keeps an object, or with a nil body that it is gone. generated is true when there is one
 // of this key without the overlay.
 func (o *overlay) put(e *entry, generated bool) error {
 	o.mu.Lock()

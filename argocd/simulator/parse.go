@@ -10,7 +10,7 @@ import (
 // Max is the most objects of one kind. Ten million applications are about 90 GB of JSON.
 const Max = 10_000_000
 
-// The size of the recorded installation, which is what zero numbers stand for.
+// The size of the recorded installation, for which zero numbers stand.
 const (
 	DefaultApplications    = 819
 	DefaultProjects        = 236

@@ -46,7 +46,7 @@ func (c *catalogue) lookup(name string) (int, bool) {
 	return i, ok
 }
 
-// project is what is decided about a generated project.
+// project describes a generated project.
 type project struct {
 	index, version        int
 	name, domain, created string

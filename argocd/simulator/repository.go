@@ -6,7 +6,7 @@ type repository struct {
 	insecure, oci, failed    bool
 }
 
-// repositories are 24, as in the recorded installation.
+// repositories returns 24, as in the recorded installation.
 func (s *Simulator) repositories() []repository {
 	var all []repository
 	for i, domain := range s.apps.first[:24] {

@@ -16,7 +16,7 @@ const None = -1
 // DefaultVersion is the server that was recorded.
 const DefaultVersion = "v3.5.1"
 
-// Options say what the simulator shows. Numbers of zero are the defaults (see [ParseSize]),
+// Options describe the simulated instance. Numbers of zero are the defaults (see [ParseSize]),
 // [None] is none.
 type Options struct {
 	Applications    int
@@ -38,7 +38,7 @@ type Options struct {
 	LogEvery, SyncTakes time.Duration
 }
 
-// Access is what a user may do: see applications of some projects, and change them with
+// Access describes the rights of a user: to see applications of some projects, and to change them with
 // Writes. Clusters and repositories are not shown to users.
 type Access struct {
 	Name     string
@@ -46,7 +46,7 @@ type Access struct {
 	Writes   bool
 }
 
-// Faults are what goes wrong. The zero value is nothing.
+// Faults are the faults that the simulator shows. The zero value has none.
 type Faults struct {
 	Latency     time.Duration // before the first byte of every answer
 	PerItem     time.Duration // before every object of a list
@@ -220,7 +220,7 @@ func (s *Simulator) Counts() Counts {
 	return c
 }
 
-// halfStarted says whether a list is to be null, and counts it.
+// halfStarted reports whether a list is to be null, and counts it.
 func (s *Simulator) halfStarted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -249,7 +249,7 @@ func (s *Simulator) settle(m, status obj, q syncRequest, revision string, behind
 	status["history"] = history[max(int64(len(history))-limit, 0):]
 }
 
-// takes says whether a sync is about a resource: about all, unless some are named.
+// takes reports whether a sync is about a resource: about all, unless some are named.
 func (q *syncRequest) takes(o obj) bool {
 	return len(q.Resources) == 0 || slices.ContainsFunc(q.Resources, func(r struct{ Group, Kind, Name, Namespace string }) bool {
 		return r.Kind == text(o, "kind") && r.Name == text(o, "name") && r.Group == text(o, "group") && (r.Namespace == "" || r.Namespace == text(o, "namespace"))

@@ -105,7 +105,7 @@ func getUser(c *call) error {
 	return c.answer(cat(nil, `{"loggedIn":true,"username":"`, quoted(c.username()), `","iss":"argocd"}`))
 }
 
-// login takes no password: tokens are what the simulator was given.
+// login takes no password: tokens are those that the simulator was given.
 func login(c *call) error {
 	var in struct{ Username, Password string }
 	if err := c.read(&in); err != nil {

@@ -21,7 +21,7 @@ func components() []string {
 	}
 }
 
-// places are environments, some of them with a region: production is met more often.
+// places returns environments, some of them with a region: production is met more often.
 func places() []string {
 	return []string{
 		"dev", "dev-eu-west-1", "dr", "perf", "prod", "prod-ap-southeast-2", "prod-eu-central-1", "sandbox", "stg", "stg-us-east-1",
@@ -75,7 +75,7 @@ type resourceKind struct {
 	pods                 bool
 }
 
-// resourceKinds are sorted by group and kind, as the server sorts status.resources.
+// resourceKinds returns the kinds sorted by group and kind, as the server sorts status.resources.
 func resourceKinds() []resourceKind {
 	return []resourceKind{
 		{"", "v1", "ConfigMap", false, false, false},

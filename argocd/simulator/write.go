@@ -239,7 +239,7 @@ func (c *call) valid(m obj) error {
 	return nil
 }
 
-// dnsName says whether Kubernetes takes a name for an object.
+// dnsName reports whether Kubernetes takes a name for an object.
 func dnsName(name string) bool {
 	if len(name) == 0 || len(name) > 253 {
 		return false
@@ -266,7 +266,7 @@ func (s *Simulator) fillMetadata(m obj) {
 	delete(m, "apiVersion")
 }
 
-// same says whether two specs are equal.
+// same reports whether two specs are equal.
 func same(a, b any) bool { return bytes.Equal(marshal(a), marshal(b)) }
 
 func createApplication(c *call) error {

@@ -208,7 +208,7 @@ func (c *caseRun) row(name string) Row {
 	return r
 }
 
-// quantile of what is sorted, nearest rank.
+// quantile returns a quantile of what is sorted, nearest rank.
 func quantile(sorted []time.Duration, percent int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -26,7 +26,7 @@ var lists = [...]struct{ tool, kind string }{
 
 const searchTool = "search_argocd_resources"
 
-// cases are played in this order: what is cheap comes first.
+// cases returns the cases in the order in which they are played: what is cheap comes first.
 func cases(o Options) []testCase {
 	few := max(10, o.Queries/20)
 	all := []testCase{

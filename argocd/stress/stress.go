@@ -13,7 +13,7 @@ type Target struct {
 	// Call makes one call of a tool. An error is one of the connection; what the tool
 	// itself refuses is an Answer with IsError.
 	Call func(ctx context.Context, tool string, args map[string]any) (Answer, error)
-	// Memory tells the anonymous memory (RssAnon) of the server's process in bytes. Nil:
+	// Memory returns the anonymous memory (RssAnon) of the server's process in bytes. Nil:
 	// memory is not looked at.
 	Memory func() (rssAnon int64, err error)
 }

@@ -197,7 +197,7 @@ func appLink(client *argocd.Client, namespace, name string) string {
 	return client.URL() + "/applications/" + namespace + "/" + name
 }
 
-// linkOf is [appLink] of an application as the server sent it.
+// linkOf returns the [appLink] of an application as the server sent it.
 func linkOf(client *argocd.Client, raw []byte) string {
 	var app struct {
 		Metadata struct {

@@ -164,7 +164,7 @@ func keysOf[V any](a, b map[string]V) []string {
 	return keys
 }
 
-// byElementName gives the positions of elements by name; ok is false when one has none, or
+// byElementName returns the positions of elements by name; ok is false when one has none, or
 // two have the same.
 func byElementName(list []any) (at map[string]int, ok bool) {
 	at = make(map[string]int, len(list))

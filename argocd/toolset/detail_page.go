@@ -169,7 +169,7 @@ func clip(text string, maxBytes int) string {
 	return fmt.Sprintf("%s… (%d bytes more)", text[:at], len(text)-at+all-read)
 }
 
-// clips is clip for a list, which is cut to n entries too.
+// clips works like clip for a list, which is cut to n entries too.
 func clips(list []string, n, maxBytes int) []string {
 	var out []string
 	for i, text := range list {

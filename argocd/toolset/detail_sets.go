@@ -37,7 +37,7 @@ func (t *Toolset) applicationSetTool() builtin.Tool {
 		})
 }
 
-// progressiveSync says in a few words how far the steps of a rolling sync are (ApplicationSetApplicationStatus of
+// progressiveSync describes in a few words how far the steps of a rolling sync are (ApplicationSetApplicationStatus of
 // applicationset_types.go); "" where there are none.
 func progressiveSync(raw []byte) string {
 	var set struct {

@@ -63,7 +63,7 @@ type target struct {
 	Instance string `json:"instance,omitempty" jsonschema:"Argo CD instance"`
 }
 
-// clientFor gives the instance of that name ("" is the default) as the caller may use it: with
+// clientFor returns the instance of that name ("" is the default) as the caller may use it: with
 // the caller's own token where the policy says so.
 func (t *Toolset) clientFor(c *builtin.Call, instance string) (*argocd.Client, error) {
 	client, err := t.named(instance)

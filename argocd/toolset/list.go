@@ -64,7 +64,7 @@ type detailOptions struct {
 // parts are left out of full objects unless they are asked for.
 var parts = [...]string{"managed_fields", "history", "helm_values", "api_versions"}
 
-// keep reads include; full says that whole objects are wanted.
+// keep reads include; full is true when whole objects are wanted.
 func (s detailOptions) keep() (keep redact.Keep, full bool, err error) {
 	for _, name := range words(s.Include) {
 		switch strings.ToLower(name) {
@@ -270,7 +270,7 @@ func clampNote(asked, size int) string {
 	return fmt.Sprintf("page_size is %d here, on every page: %d rows are more than one answer takes. ", size, asked)
 }
 
-// pointers are of the elements of rows.
+// pointers returns pointers to the elements of rows.
 func pointers(rows []json.RawMessage) []*json.RawMessage {
 	list := make([]*json.RawMessage, len(rows))
 	for i := range rows {
@@ -304,7 +304,7 @@ func words(values []string) (list []string) {
 	return list
 }
 
-// oneValue gives the one value of two arguments that mean the same.
+// oneValue returns the one value of two arguments that mean the same.
 func oneValue(nameA, a, nameB, b string) (string, error) {
 	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 	switch {

@@ -70,7 +70,7 @@ func refused(err error, query string, repeat func(page int) *nextCall) (*builtin
 	return r, nil
 }
 
-// countsByName has the kinds by their names, for JSON.
+// countsByName returns the counts by the kinds' names, for JSON.
 func countsByName(m map[argocd.Kind]int) map[string]int {
 	if m == nil {
 		return nil

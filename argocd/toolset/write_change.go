@@ -133,7 +133,7 @@ func differences(before, after any) (list []change, all int, err error) {
 	return list, all, nil
 }
 
-// masked gives v with secrets masked.
+// masked returns v with secrets masked.
 func masked(v any) (any, error) {
 	raw, err := compact(v)
 	if err != nil {

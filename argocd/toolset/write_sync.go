@@ -196,7 +196,7 @@ func (in syncArgs) covers(r resource) bool {
 	})
 }
 
-// obstacles are reasons for which the server would refuse an operation.
+// obstacles returns reasons for which the server would refuse an operation.
 func (a *application) obstacles() (warnings []string) {
 	if busy := a.busy(); busy != "" {
 		warnings = append(warnings, busy+": the server takes no other until it ends; terminate_operation ends it")

@@ -111,7 +111,7 @@ with 125 when nothing could be asked; it says why.`,
 	return cmd
 }
 
-// agentFlags are the flags that say which agent and which model are meant.
+// agentFlags adds the flags that say which agent and which model are meant.
 func agentFlags(cmd *cobra.Command, o *app.AgentOptions) {
 	f := cmd.Flags()
 	if f.Lookup("agent") == nil && cmd.Name() == "ask" {
@@ -123,7 +123,7 @@ func agentFlags(cmd *cobra.Command, o *app.AgentOptions) {
 	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(append([]cobra.Completion{app.StandinModel}, app.ModelServices()...), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 }
 
-// mcpFlags are the flags that give an agent more tools.
+// mcpFlags adds the flags that give an agent more tools.
 func mcpFlags(cmd *cobra.Command, o *app.AgentOptions) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.MCP, "mcp", nil, "command of an MCP server whose tools the agent may use too, in quotes; no shell runs it (may be repeated)")

@@ -17,7 +17,7 @@ import (
 // meanwhile on standard error, for a person.
 type askView struct {
 	out, err io.Writer
-	// live says that pieces of the answer are shown as they come; else the answer is printed at
+	// live is true when pieces of the answer are shown as they come; else the answer is printed at
 	// the end, when it is certain.
 	live, person bool
 	open         bool // a line without an end is on the screen
@@ -114,7 +114,7 @@ func firstLine(s string) string {
 	return clipped(s)
 }
 
-// shortArguments are arguments in one line of bounded length.
+// shortArguments returns arguments in one line of bounded length.
 func shortArguments(s string) string {
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(s)) == nil {

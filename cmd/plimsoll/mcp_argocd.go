@@ -90,7 +90,7 @@ Tools that change something are there with --allow-writes only, and ask for a co
 	return cmd
 }
 
-// argocdFlags are the flags that say which Argo CD is meant.
+// argocdFlags adds the flags that say which Argo CD is meant.
 func argocdFlags(cmd *cobra.Command, o *app.ArgoCDOptions) {
 	f := cmd.Flags()
 	f.StringVar(&o.Server, "server", "", "address of the Argo CD server (default: ARGOCD_SERVER)")

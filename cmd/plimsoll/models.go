@@ -88,7 +88,7 @@ func resetModels(out io.Writer, a *app.App, asJSON bool) error {
 	return err
 }
 
-// refreshedWords say what a refreshed catalogue is.
+// refreshedWords describes a refreshed catalogue.
 func refreshedWords(r app.RefreshedModels) string {
 	words := fmt.Sprintf("%d models differ from the built-in catalogue and count now: %s, read on %s", r.Models, r.Origin, r.When.Format(time.DateOnly))
 	if r.LeftOut > 0 {

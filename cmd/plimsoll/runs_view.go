@@ -103,7 +103,7 @@ func kindWords(kind string) string {
 	return kind
 }
 
-// admissionRows say why the run got its memory, or why not.
+// admissionRows writes why the run got its memory, or why not.
 func admissionRows(row func(string, string, ...any), r *app.RunRecord) {
 	if r.Report.Estimate.Bytes > 0 {
 		e := r.Report.Estimate

@@ -72,7 +72,7 @@ func newTopCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// isScreen says that the terminal takes a screen that changes.
+// isScreen reports whether the terminal takes a screen that changes.
 func isScreen() bool {
 	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
 }

@@ -89,7 +89,7 @@ func (w *planner) flags(names ...string) []flag {
 	return found
 }
 
-// hasFlag tells that a flag without a value is among the tool's arguments.
+// hasFlag reports whether a flag without a value is among the tool's arguments.
 func (w *planner) hasFlag(name string) bool {
 	at, _ := w.word()
 	for _, arg := range w.out.Argv[at+1:] {

@@ -54,7 +54,7 @@ func readBounded(name string) ([]byte, error) {
 	return statefile.ReadLinked(name, maxState)
 }
 
-// readJSON decodes a settings file with comments into v. It tells whether there was one.
+// readJSON decodes a settings file with comments into v. It reports whether there was one.
 func (w *planner) readJSON(name string, v any) (bool, error) {
 	text, err := w.read(name)
 	if err != nil || text == nil {
@@ -66,7 +66,7 @@ func (w *planner) readJSON(name string, v any) (bool, error) {
 	return true, nil
 }
 
-// tryJSON is readJSON for files that may fail: it notes why one was passed over.
+// tryJSON calls readJSON for files that may fail: it notes why one was passed over.
 func (w *planner) tryJSON(name string, v any) bool {
 	found, err := w.readJSON(name, v)
 	if err != nil {

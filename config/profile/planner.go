@@ -17,7 +17,7 @@ type planner struct {
 	host  string // of the proxy, without port
 	home  string
 	reads int
-	// secure is the proxy's address by TLS, once it was asked for; insecure says that there can be none.
+	// secure is the proxy's address by TLS, once it was asked for; insecure is true when there can be none.
 	secure   string
 	insecure bool
 	out      Setting
@@ -157,7 +157,7 @@ func (w *planner) through(name, provider, address, origin string) string {
 	return base
 }
 
-// throughVersion is through for addresses that hold the version: for all but OpenAI's
+// throughVersion calls through for addresses that hold the version: for all but OpenAI's
 // protocol it goes from the upstream's end to the end of what the tool is given.
 func (w *planner) throughVersion(name, provider, address, version, origin string) string {
 	address = strings.TrimRight(address, "/")
@@ -256,7 +256,7 @@ func (w *planner) azure() {
 	}
 }
 
-// official tells that an address is the provider's own, so that the tool would behave as
+// official reports whether an address is the provider's own, so that the tool would behave as
 // without any.
 func official(address, provider string) bool {
 	if address == "" {

@@ -28,7 +28,7 @@ type Agent struct {
 
 	// Source is the origin of the facts about its requests: "measured" with the version, or "documentation".
 	Source string
-	// Compacts tells that it makes room in its history by itself (Claude Code at about 83 % of the window, Codex at
+	// Compacts is true when it makes room in its history by itself (Claude Code at about 83 % of the window, Codex at
 	// about 90 %): the proxy acts late, so that it gets the chance.
 	Compacts bool
 	// Resume is the command that goes on with the newest session in the same directory; each as its own documentation has it (November 2026).
@@ -45,13 +45,13 @@ type Agent struct {
 	// MCPClient begins the name it gives itself as a client of MCP servers (clientInfo.name), in lower case, and is its name in
 	// the gateway's reports; "" where it gives none or none is known.
 	MCPClient string
-	// DefersTools tells that it does not give its model all definitions of tools where they are many, but lets it find them.
+	// DefersTools is true when it does not give its model all definitions of tools where they are many, but lets it find them.
 	DefersTools bool
 	// ResultCap is the text of one tool's result in bytes that it is given whole: under the size at which it cuts, drops or
 	// moves a result away itself. 0 is what a client is given that nothing is known of.
 	ResultCap limit.Bytes
 
-	// Clouds says that it asks Amazon Bedrock or Azure OpenAI where the variables of their libraries say so, or that nothing is known of it.
+	// Clouds is true when it asks Amazon Bedrock or Azure OpenAI where the variables of their libraries say so, or nothing is known of it.
 	Clouds bool
 
 	// UserAgent begins the User-Agent of its requests to a model.
@@ -68,12 +68,12 @@ type Agent struct {
 	trusts func(*planner) bool // takes the settings of the folder it starts in; nil: it asks for no trust
 }
 
-// Adapter says that the program translates for an agent which it starts as its child: the child's end is the run's, and what the run
+// An Adapter is a program that translates for an agent which it starts as its child: the child's end is the run's, and what the run
 // took is learnt under the agent's name.
 type Adapter struct {
 	// Agent is the name of the agent.
 	Agent string
-	// Child tells of the arguments of a process below the adapter, its program first, whether it is the agent.
+	// Child reports, from the arguments of a process below the adapter, its program first, whether it is the agent.
 	Child func(argv []string) bool
 }
 

@@ -32,7 +32,7 @@ type claim struct {
 	file, name, value string
 }
 
-// addressName tells names whose values are addresses, which may be shown. Keys and headers are not.
+// addressName reports whether the values of a name are addresses, which may be shown. Keys and headers are not.
 func addressName(name string) bool {
 	name = strings.ToUpper(name)
 	return strings.Contains(name, "URL") || strings.Contains(name, "API_BASE") || strings.Contains(name, "API-BASE") ||

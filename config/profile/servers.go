@@ -4,7 +4,7 @@ import "github.com/plimsoll/plimsoll/internal/rawjson"
 
 // Servers is the start of an agent whose MCP servers are to stand behind the gateway for one run. Package tools/wrap makes it.
 type Servers interface {
-	// Home and Project are the user's home and the folder the agent starts in; trusted tells that it takes that folder's settings now.
+	// Home and Project are the user's home and the folder the agent starts in; trusted is true when it takes that folder's settings now.
 	Home() Home
 	Project() (folder string, trusted bool)
 	// Given reports whether the agent's arguments have a flag, alone or with "=".
@@ -36,11 +36,11 @@ type Server struct {
 	// Command and Args start the gateway for it.
 	Command string
 	Args    []string
-	// Remote tells that it is reached by an address.
+	// Remote is true when it is reached by an address.
 	Remote bool
 	// Entry is its entry as plain JSON, of these keys only (all when none are named); nil where it has none.
 	Entry func(keys ...string) []byte
-	// Hidden are variables with what no argument may show. NamesFile tells that its entry names a file from where its own file lies.
+	// Hidden are variables with what no argument may show. NamesFile is true when its entry names a file from where its own file lies.
 	Hidden    []Variable
 	NamesFile bool
 }

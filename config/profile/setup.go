@@ -19,7 +19,7 @@ type Setup struct {
 	Environ []string
 	// Dir is the working directory, absolute.
 	Dir string
-	// Terminal tells that the tool's standard input and output are a terminal, on which it can ask the user whether a
+	// Terminal is true when the tool's standard input and output are a terminal, on which it can ask the user whether a
 	// folder is to be trusted.
 	Terminal bool
 	// Home is the user's home; "" takes it from Environ.
@@ -36,7 +36,7 @@ type Setup struct {
 	// Upstreams are configured addresses by provider ("openai", "anthropic", "gemini"),
 	// used where the tool has none of its own. Missing ones are the official addresses.
 	Upstreams map[string]string
-	// AWS tells that requests to Bedrock can be signed anew: credentials are configured.
+	// AWS is true when requests to Bedrock can be signed anew: credentials are configured.
 	AWS bool
 	// Secure is the proxy's address by TLS, as Root is, with the certificate in PEM by which it is trusted. It is called where some
 	// library sends nothing without TLS, and what it needs is made then. Nil: there is none.
@@ -75,7 +75,7 @@ type Setting struct {
 	// Why is the reason to start it without proxy, "" when there is none. All other fields
 	// but Argv, Compacts and Notes are then empty.
 	Why string
-	// Project tells that the reason is what a file of the project says: the user should hear of it at once.
+	// Project is true when the reason is what a file of the project says: the user should hear of it at once.
 	Project bool
 	// Argv is the command line, with flags put in where the tool needs them.
 	Argv []string
@@ -87,7 +87,7 @@ type Setting struct {
 	Upstreams []Upstream
 	// Models are the limits of models in the user's own settings of the tool.
 	Models []ModelLimit
-	// Compacts tells that the tool makes room by itself.
+	// Compacts is true when the tool makes room by itself.
 	Compacts bool
 	// Notes are sentences for the user about what goes around the proxy.
 	Notes []string

@@ -15,10 +15,10 @@ const MaxSelfDescription = 16 << 10
 
 // Origin is the speaker of a request.
 type Origin struct {
-	// Person says that whoever writes the prompts is a person at the agent's prompt: no script (claude -p, codex exec), no
+	// Person is true when whoever writes the prompts is a person at the agent's prompt: no script (claude -p, codex exec), no
 	// sub-agent, no task of the agent's own.
 	Person bool
-	// Side says that the request is none of the conversation with the user: a sub-agent's, or one of the agent's own, such as
+	// Side is true when the request is none of the conversation with the user: a sub-agent's, or one of the agent's own, such as
 	// the title of the session.
 	Side bool
 }
@@ -28,7 +28,7 @@ type Origin struct {
 type Said struct {
 	Text  string
 	Media bool
-	// Single tells that it is one text; Bare that nothing else hangs on it.
+	// Single is true when it is one text; Bare when nothing else hangs on it.
 	Single, Bare bool
 }
 
@@ -42,12 +42,12 @@ func OfUserAgent(agent string) (*Agent, bool) {
 	return nil, false
 }
 
-// inElement says that a text begins with an element or a note in brackets.
+// inElement reports whether a text begins with an element or a note in brackets.
 func inElement(text string) bool {
 	return text == "" || text[0] == '<' || text[0] == '['
 }
 
-// agentWrote says that a text is none that a person typed: an element (a reminder, a command, a notification), a note in brackets
+// agentWrote reports whether a text is none that a person typed: an element (a reminder, a command, a notification), a note in brackets
 // ([Request interrupted by user]), or an opening of the agent's own. A person's prompt that looks so is not taken for one.
 func agentWrote(text string, openings []string) bool {
 	text = strings.TrimSpace(text)

@@ -13,7 +13,7 @@ import (
 	"os"
 )
 
-// Dashboard is what Grafana imports, as far as this one uses it (its JSON model, schema version 39).
+// Dashboard is the document that Grafana imports, as far as this one uses it (its JSON model, schema version 39).
 type Dashboard struct {
 	UID           string     `json:"uid"`
 	Title         string     `json:"title"`
@@ -109,7 +109,7 @@ type Custom struct {
 	ThresholdsStyle Style `json:"thresholdsStyle"`
 }
 
-// Style is how.
+// Style is the way in which thresholds are drawn.
 type Style struct {
 	Mode string `json:"mode"`
 }

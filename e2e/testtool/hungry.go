@@ -34,7 +34,7 @@ func thrash(args []string) {
 	}
 }
 
-// outlive N starts a child that thrashes N MiB, and says how the child ended.
+// outlive N starts a child that thrashes N MiB, and prints how the child ended.
 func outlive(args []string) {
 	self, err := os.Executable()
 	check(err)

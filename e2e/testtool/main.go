@@ -31,7 +31,7 @@ import (
 	"golang.org/x/term"
 )
 
-// again is how long a verb looks whether a signal comes a second time.
+// again is the time for which a verb looks whether a signal comes a second time.
 const again = 300 * time.Millisecond
 
 var verbs = map[string]func(args []string){
@@ -152,7 +152,7 @@ func turned(data []byte) []byte {
 	return out
 }
 
-// group tells how this process stands to its terminal.
+// group prints how this process stands to its terminal.
 func group([]string) {
 	for fd := range 3 {
 		fmt.Printf("tty%d=%v ", fd, term.IsTerminal(fd))
@@ -214,7 +214,7 @@ func suspended([]string) {
 	fmt.Println("went on")
 }
 
-// resized tells the new size, and how many signals told of it.
+// resized prints the new size, and how many signals told of it.
 func resized([]string) {
 	c := make(chan os.Signal, 16)
 	signal.Notify(c, syscall.SIGWINCH)

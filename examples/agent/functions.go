@@ -14,7 +14,7 @@ import (
 // maxFiles bounds what one call looks at.
 const maxFiles = 10_000
 
-// functions are tools that read below folder and nowhere else. A result may be of any size:
+// functions returns tools that read below folder and nowhere else. A result may be of any size:
 // what is over the cap of the toolbox goes to disk, and the model gets a page of it.
 func functions(folder *os.Root) []builtin.Tool {
 	reads := builtin.Hints{ReadOnly: true, Idempotent: true}

@@ -53,7 +53,7 @@ func (r Replacement) Write(body []byte) error {
 	})
 }
 
-// Stream is Write for a content that write writes, unbuffered. An error of write's is returned.
+// Stream works like Write for a content that write writes, unbuffered. An error of write's is returned.
 func (r Replacement) Stream(write func(io.Writer) error) error {
 	temporary, err := r.prepare(write)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r Replacement) Stream(write func(io.Writer) error) error {
 	return nil
 }
 
-// Create puts a file into its place unless there is one; first tells which. Of several that create
+// Create puts a file into its place unless there is one; first reports whether. Of several that create
 // it at once one is first, wherever the file system has hard links.
 func (r Replacement) Create(body []byte) (first bool, err error) {
 	temporary, err := r.prepare(func(w io.Writer) error {

@@ -2,5 +2,5 @@
 
 package diskspace
 
-// Of is not known here: ok is false.
+// Of returns false: the space is not known here.
 func Of(string) (total, free int64, ok bool) { return 0, 0, false }

@@ -81,16 +81,16 @@ func (f *Reader) validHead() bool {
 	return crc32.ChecksumIEEE(f.held[:8]) == binary.BigEndian.Uint32(f.held[8:]) && size >= frameSums && size <= frameMost && headers <= size-frameSums
 }
 
-// Broken tells that a sum was wrong: what comes behind it is not read.
+// Broken reports whether a sum was wrong: what comes behind it is not read.
 func (f *Reader) Broken() bool { return f.bad }
 
-// Skipping tells that the frame at hand is larger than what is read.
+// Skipping reports whether the frame at hand is larger than what is read.
 func (f *Reader) Skipping() bool { return f.skip > 0 }
 
 // Held returns the memory that the reader holds, in bytes.
 func (f *Reader) Held() int { return cap(f.held) }
 
-// Between tells that a frame has just ended and none begun.
+// Between reports whether a frame has just ended and none begun.
 func (f *Reader) Between() bool { return !f.bad && f.skip == 0 && len(f.held) == 0 }
 
 // read reads a whole frame of which the head is known to be one.

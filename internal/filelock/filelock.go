@@ -72,7 +72,7 @@ func Lock(ctx context.Context, f *os.File, m Mode) error {
 	return err
 }
 
-// sleep is Lock on a thread of its own, which may outlive the wait.
+// sleep locks on a thread of its own, which may outlive the wait.
 func sleep(ctx context.Context, f *os.File, m Mode) error {
 	granted, givenUp := make(chan error), make(chan struct{})
 	go func() {
@@ -129,7 +129,7 @@ func Open(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// Named reports that the file under the name of f, which [os.Lstat] has answered for, is still f. A
+// Named reports whether the file under the name of f, which [os.Lstat] has answered for, is still f. A
 // lock on a file that has lost its name excludes nobody.
 func Named(f *os.File, there fs.FileInfo, err error) bool {
 	if err != nil {

@@ -15,8 +15,8 @@ const garbage = 25
 // for a tenth of a second is over without a collection, which would be a tenth of what it costs.
 const starting = 200
 
-// Start is for the first moments of a process. What it returns is called when the process begins to wait for something: it goes on with
-// Go's own setting. Who has set GOGC decides for all moments. Setting another one meanwhile, as [Shrink] does, is fine.
+// Start sets the collector for the first moments of a process. What it returns is called when the process begins to wait for something: it
+// goes on with Go's own setting. Who has set GOGC decides for all moments. Setting another one meanwhile, as [Shrink] does, is fine.
 func Start() (settled func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -72,9 +72,9 @@ type Small struct {
 }
 
 const (
-	// worthwhile is how much a process grows before the collector is called, in bytes.
+	// worthwhile is the growth of a process after which the collector is called, in bytes.
 	worthwhile = 384 << 10
-	// burst is what Go may have of memory before it collects at once, in bytes: a process that waits has some 7 MB, half of them only reserved.
+	// burst is the memory that Go may take before it collects, in bytes: a process that waits has some 7 MB, half of them only reserved.
 	burst = 16 << 20
 )
 
@@ -91,7 +91,7 @@ func Shrink() *Small {
 	return s
 }
 
-// Again is for once a minute: it gives back the pages of the program that were read meanwhile, and the garbage when there is enough.
+// Again is called once a minute: it gives back the pages of the program that were read meanwhile, and the garbage when there is enough.
 func (s *Small) Again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package forwardproxy sends requests through the proxy that the environment names, and says what is wrong with it.
+// Package forwardproxy sends requests through the proxy that the environment names, and reports what is wrong with it.
 //
 //	t := &http.Transport{…}
 //	forwardproxy.Use(t)                        // in the place of Proxy: http.ProxyFromEnvironment
@@ -35,7 +35,7 @@ func Use(t *http.Transport) {
 	}
 }
 
-// Transport is net/http's own default with Use.
+// Transport returns net/http's own default with Use.
 func Transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	Use(t)

@@ -69,7 +69,7 @@ func (c *Counter) Write(p []byte) {
 	}
 }
 
-// End gives the count when the text is complete, and makes c ready for another.
+// End returns the count when the text is complete, and makes c ready for another.
 func (c *Counter) End() int {
 	n := c.longest
 	if c.broken || c.depth != 0 {

@@ -10,16 +10,16 @@ import (
 // MaxKeys limits the keys that lead to the main array or object.
 const MaxKeys = 6
 
-// Events is told what [Items] finds. Offsets count from where the text begins.
+// Events receives the findings of [Items]. Offsets count from where the text begins.
 type Events interface {
-	// Opened says that an array begins at off that can only be reached through keys of objects.
+	// Opened is called when an array begins at off that can only be reached through keys of objects.
 	Opened(off int64)
-	// Item says that an item of it (or of the container that is walked) lies in [start,end);
+	// Item is called with the place [start,end) of each item of it (or of the container that is walked);
 	// false stops the scanner.
 	Item(start, end int64) bool
-	// Closed says that the array has ended before end.
+	// Closed is called when the array has ended before end.
 	Closed(end int64)
-	// Object says that an object below `depth` keys lies in [start,end).
+	// Object is called with the place [start,end) of an object below `depth` keys.
 	Object(depth int, start, end int64)
 }
 
@@ -31,7 +31,7 @@ type Items struct {
 	Off int64
 	// SkipAt stops the scanner before an item that starts there; -1 is none. See [Items.Skipped].
 	SkipAt int64
-	// Stopped says that Feed ended early: before SkipAt, or because Item said so.
+	// Stopped reports whether Feed ended early: before SkipAt, or because Item said so.
 	Stopped bool
 	// What is the reason why Feed failed.
 	What string
@@ -75,10 +75,10 @@ func (s *Items) Skipped(end int64) {
 	s.Stopped, s.state, s.start, s.Off = false, afterValue, s.Off, end
 }
 
-// Whole says that one value has been read and nothing else.
+// Whole reports whether one value has been read and nothing else.
 func (s *Items) Whole() bool { return s.state == afterAll }
 
-// endsHere says that one value has been read if the text ends here: a number does not say so.
+// endsHere reports whether one value has been read if the text ends here: a number does not say so.
 func (s *Items) endsHere() bool {
 	switch s.state {
 	case numberZero, numberInt, numberFraction, numberExponent:
@@ -93,7 +93,7 @@ func (s *Items) Depth() int { return s.brackets.Depth }
 // Keys returns the spans of the keys that lead down to a depth, with their quotes.
 func (s *Items) Keys(depth int) [][2]int64 { return slices.Clone(s.keys[1 : depth+1]) }
 
-// ended says that a value ends before off.
+// ended handles a value that ends before off.
 func (s *Items) ended(off int64) {
 	switch {
 	case s.brackets.Depth == 0:
@@ -141,7 +141,7 @@ func (s *Items) shut(end int64) {
 	s.ended(end)
 }
 
-// Feed reads b and tells how many bytes of it were taken: all, unless the scanner was
+// Feed reads b and returns the number of bytes taken: all, unless the scanner was
 // stopped or b is not JSON (ok is false, and What says why).
 func (s *Items) Feed(b []byte) (n int, ok bool) {
 	base, i := s.Off, 0
@@ -244,7 +244,7 @@ func (s *Items) fail(base int64, i int) bool {
 	return false
 }
 
-// beginsItem says that what comes next, unless it is a bracket that closes, is an item.
+// beginsItem reports whether what comes next, unless it is a bracket that closes, is an item.
 func (s *Items) beginsItem() bool {
 	if s.brackets.Depth != s.level || s.brackets.Depth == 0 {
 		return false

@@ -26,7 +26,7 @@ type Visitor interface {
 	// Piece is the next bytes of a value that is not entered, and End its end.
 	Piece(p []byte)
 	End()
-	// Leave says that the container entered last has ended.
+	// Leave is called when the container entered last has ended.
 	Leave()
 }
 
@@ -46,7 +46,7 @@ type Lexer struct {
 	esc   bool // the next byte of a string is escaped
 	text  Unquoter
 
-	// Trailed says that bytes follow the message.
+	// Trailed is true when bytes follow the message.
 	Trailed bool
 }
 
@@ -186,7 +186,7 @@ func (l *Lexer) next(p []byte) (n int, why string) {
 	return len(p), ""
 }
 
-// endValue is the state behind a value.
+// endValue enters the state behind a value.
 func (l *Lexer) endValue() {
 	l.state = moreNext
 	if l.open.Depth == 0 {

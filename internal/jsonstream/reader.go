@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// ErrTooLarge says that a value is larger than [Options.MaxValue].
+// ErrTooLarge reports that a value is larger than [Options.MaxValue].
 var ErrTooLarge = errors.New("larger than allowed")
 
 // SyntaxError is the place where a text is no JSON, and the reason.
@@ -114,7 +114,7 @@ func (r *Reader) fill() error {
 // Fail returns a [SyntaxError] at the next byte.
 func (r *Reader) Fail(what string) error { return &SyntaxError{r.base + int64(r.pos), what} }
 
-// peek gives the next byte without taking it.
+// peek returns the next byte without taking it.
 func (r *Reader) peek() (byte, error) {
 	if r.pos == r.end {
 		if err := r.fill(); err != nil {
@@ -133,7 +133,7 @@ func (r *Reader) Byte() (byte, error) {
 	return c, err
 }
 
-// unexpected is for the end of a text where something is to come.
+// unexpected returns the error for the end of a text where something is to come.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -34,7 +34,7 @@ func (r *Reader) Text(to *Clip) error {
 	}
 }
 
-// copyPlain adds the ASCII that comes, up to what a string cannot hold as it is, and tells what
+// copyPlain adds the ASCII that comes, up to what a string cannot hold as it is, and returns what
 // stands behind it.
 func (r *Reader) copyPlain(to *Clip) (byte, error) {
 	for {

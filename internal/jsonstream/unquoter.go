@@ -22,7 +22,7 @@ type Unquoter struct {
 func (u *Unquoter) Reset() { *u = Unquoter{out: u.out} }
 
 // Feed decodes p up to the closing quote. text is valid until the next call; used is how
-// much of p was taken, with the quote; closed says that the quote was there.
+// much of p was taken, with the quote; closed is true when the quote was there.
 func (u *Unquoter) Feed(p []byte) (text []byte, used int, closed bool) {
 	i := 0
 	u.out = u.out[:0]
@@ -66,7 +66,7 @@ func (u *Unquoter) Feed(p []byte) (text []byte, used int, closed bool) {
 	return u.out, i, false
 }
 
-// End gives what was cut when the string closed: nothing more decides it.
+// End returns what was cut when the string closed: nothing more decides it.
 func (u *Unquoter) End() []byte {
 	u.out = u.out[:0]
 	for u.n > 0 {

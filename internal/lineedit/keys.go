@@ -205,7 +205,7 @@ func (k *keys) restore(line string) string {
 	return line
 }
 
-// reset forgets what was pasted, and tells whether a text had a name, and how many bytes did not fit.
+// reset forgets what was pasted, and reports whether a text had a name, and how many bytes did not fit.
 func (k *keys) reset() (named bool, lost int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

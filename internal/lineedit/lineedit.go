@@ -14,10 +14,10 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrInterrupted says that Ctrl-C was pressed.
+// ErrInterrupted reports that Ctrl-C was pressed.
 var ErrInterrupted = errors.New("interrupted")
 
-// ErrTooLong says that a text is longer than [MaxText].
+// ErrTooLong reports that a text is longer than [MaxText].
 var ErrTooLong = fmt.Errorf("what was typed is longer than %d MiB", MaxText>>20)
 
 // MaxText bounds one text, in bytes.
@@ -26,7 +26,7 @@ const MaxText = 2 << 20
 // maxHistory bounds the lines at the arrow keys.
 const maxHistory = 500
 
-// Options say how it looks.
+// Options are the prompts and the completions.
 type Options struct {
 	Prompt string
 	// More stands before each further line of a text.
@@ -114,7 +114,7 @@ func (w words) Do(line []rune, pos int) ([][]rune, int) {
 	return rest, len([]rune(typed))
 }
 
-// Terminal says that somebody sits at a terminal.
+// Terminal reports whether somebody sits at a terminal.
 func (r *Reader) Terminal() bool { return r.editor != nil }
 
 // Remember puts a text among those of the arrow keys, as if it had been typed.

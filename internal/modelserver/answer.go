@@ -23,9 +23,9 @@ type Answer struct {
 	Redacted  []string
 	// Summary is a compaction block that takes the place of the answer (Messages).
 	Summary *Summary
-	// Iteration, unless nil, is what writing a summary used; Usage, of an answer, is nothing then.
+	// Iteration, unless nil, is the usage of writing a summary; Usage, of an answer, is nothing then.
 	Iteration *Usage
-	// Transformations, unless nil, are what was done to the request: input_transformations.
+	// Transformations, unless nil, are the changes made to the request: input_transformations.
 	Transformations any
 	// Refusal is the reason why the model will not answer (Chat Completions alone has a place for it).
 	Refusal string

@@ -22,8 +22,8 @@ type Stream struct {
 	Delay time.Duration
 	// Timeout is the time that a client may take to read one event; 0 waits for ever.
 	Timeout time.Duration
-	// Each, when set, hears of every event before it is written (a whole answer is one) and may write something
-	// itself, set Err, or tell that it has written the event.
+	// Each, when set, is called with every event before it is written (a whole answer is one) and may write something
+	// itself, set Err, or report that it has written the event.
 	Each func(event string) (written bool)
 
 	Status int   // that was sent; 0 until then
@@ -66,7 +66,7 @@ func (s *Stream) Open(contentType string) {
 	s.Flush()
 }
 
-// OpenEvents is [Stream.Open] for server-sent events.
+// OpenEvents calls [Stream.Open] for server-sent events.
 func (s *Stream) OpenEvents() { s.Open("text/event-stream; charset=utf-8") }
 
 // Flush sends what was written.
@@ -125,7 +125,7 @@ func (s *Stream) Raw(text string) {
 	}
 }
 
-// Wait waits, and tells whether the client is still there.
+// Wait waits, and reports whether the client is still there.
 func (s *Stream) Wait(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

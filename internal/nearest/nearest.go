@@ -14,7 +14,7 @@ var plain = strings.NewReplacer("-", "", "_", "", ".", "", " ", "")
 
 func key(name string) string { return strings.ToLower(plain.Replace(limit.Clip(name, maxWord))) }
 
-// Names gives at most n of the known names, the most like word first; nil when none is like it.
+// Names returns at most n of the known names, the most like word first; nil when none is like it.
 func Names(word string, known []string, n int) []string {
 	want := key(word)
 	if want == "" {

@@ -34,7 +34,7 @@ func Text(text string) string {
 	}, text)
 }
 
-// moves says that a character does something to a terminal rather than being shown: the
+// moves reports whether a character does something to a terminal rather than being shown: the
 // control characters C0, DEL and C1 (ISO 6429), those of direction (Unicode's property
 // Bidi_Control, UAX #9) and the line ends of Unicode.
 func moves(r rune) bool {

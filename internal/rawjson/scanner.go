@@ -147,7 +147,7 @@ func skipEscaped(text []byte, j int) int {
 	return j
 }
 
-// matchBytes has the highest bit of each byte of w that is c.
+// matchBytes returns the highest bit of each byte of w that is c.
 func matchBytes(w uint64, c byte) uint64 {
 	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
 	w ^= ones * uint64(c) // such a byte is 0 now

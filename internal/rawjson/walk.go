@@ -9,7 +9,7 @@ import (
 // MaxDepth limits the nesting of values; the same as in encoding/json.
 const MaxDepth = 10_000
 
-// SyntaxError says that bytes are not the JSON they should be.
+// SyntaxError is the error of bytes that are not the JSON they should be.
 type SyntaxError struct {
 	Offset int    // in bytes, where it was seen
 	What   string // never text of the input
@@ -21,7 +21,7 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offse
 // none: no value that is looked for begins at byte 0 and ends there.
 type Span struct{ Start, End int }
 
-// IsZero tells that there is no such value.
+// IsZero reports whether there is no such value.
 func (s Span) IsZero() bool { return s.End == 0 }
 
 // Len returns the length in bytes.
@@ -85,7 +85,7 @@ func Elements(text []byte, at int) iter.Seq2[Span, error] {
 	}
 }
 
-// Value gives the span of the value that text[at:] begins with.
+// Value returns the span of the value that text[at:] begins with.
 func Value(text []byte, at int) (Span, error) {
 	s := Scanner{Text: text, At: at}
 	v := s.Skip()
@@ -95,7 +95,7 @@ func Value(text []byte, at int) (Span, error) {
 	return v, nil
 }
 
-// Only gives the span of the one value that text consists of, beside white space.
+// Only returns the span of the one value that text consists of, beside white space.
 func Only(text []byte) (Span, error) {
 	s := Scanner{Text: text}
 	v := s.Skip()

@@ -138,21 +138,21 @@ func NewShared[K comparable, V any](max int, sum func(K) uint64) *Shared[K, V] {
 	return &Shared[K, V]{m: Map[K, V]{Max: max, Sum: sum}}
 }
 
-// Get is [Map.Get].
+// Get calls [Map.Get].
 func (s *Shared[K, V]) Get(k K) (V, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.m.Get(k)
 }
 
-// Last is [Map.Last].
+// Last calls [Map.Last].
 func (s *Shared[K, V]) Last(n int, key func(i int) K) (V, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.m.Last(n, key)
 }
 
-// Put is [Map.Put].
+// Put calls [Map.Put].
 func (s *Shared[K, V]) Put(k K, v V) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

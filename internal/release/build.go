@@ -42,7 +42,7 @@ func (b *binary) exe() string {
 	return "plimsoll"
 }
 
-// version is that of the program without the "v": "0.1.0". GitHub writes a dot for the plus of a build's metadata in names of
+// version returns the version of the program without the "v": "0.1.0". GitHub writes a dot for the plus of a build's metadata in names of
 // files, so it is one here.
 func (b *binary) version() string {
 	return strings.ReplaceAll(strings.TrimPrefix(b.info.Main.Version, "v"), "+", ".")

@@ -272,7 +272,7 @@ func isReference(s string) bool {
 	return false
 }
 
-// isInstalled reports whether a value is what is installed under a name: the version of a package, the image of a container.
+// isInstalled reports whether a value names the thing installed: the version of a package, the image of a container.
 func isInstalled(s string) bool {
 	if s[0] == '=' { // pip install token==1.2.3
 		return true

@@ -2,7 +2,7 @@ package secrets
 
 import "reflect"
 
-// Masked is v with the credentials masked that the shape of its texts gives away, and the values, at any depth. It returns v itself
+// Masked returns v with the credentials masked that the shape of its texts gives away, and the values, at any depth. It returns v itself
 // where there are none.
 func Masked[T any](values *Values, v T) T {
 	from := reflect.ValueOf(&v).Elem()

@@ -130,7 +130,7 @@ func Named(name string) bool {
 	return false
 }
 
-// PairNamed is Named for {"name":…,"value":…}: a parameter or variable that ends
+// PairNamed works like Named for {"name":…,"value":…}: a parameter or variable that ends
 // in key is one, whatever stands before it, unless that makes it public.
 func PairNamed(name string) bool {
 	if Named(name) {

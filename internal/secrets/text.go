@@ -55,7 +55,7 @@ func Suspicious(text []byte) bool {
 	return len(text) >= minRandom && tokenFormats().mayBegin(text)
 }
 
-// MaskText is [Text] that also tells in how many places something was masked.
+// MaskText works like [Text] and also returns in how many places something was masked.
 func MaskText(s string) (safe string, masked int) {
 	// A manifest that is no valid JSON any more, or YAML: what is secret in it has no names
 	// that say so.
@@ -228,7 +228,7 @@ func quotes(value string) (open, end string) {
 	return open, end
 }
 
-// replace is ReplaceAllStringFunc with submatches.
+// replace works like ReplaceAllStringFunc with submatches.
 func replace(re *regexp.Regexp, s string, with func(m []string) string) string {
 	var b strings.Builder
 	from := 0

@@ -134,7 +134,7 @@ func (f *formats) length(s string) int {
 // stretch is the number of letters and digits in a row that show whether a text is random.
 const stretch = 8
 
-// random tells characters that were drawn from words that are joined by dashes and dots. Without any of these it is one long word, and
+// random reports whether characters were drawn, and are no words joined by dashes and dots. Without any of these it is one long word, and
 // after the prefix of a token that is taken for random.
 func random(s string) bool {
 	joined := false

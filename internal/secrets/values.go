@@ -20,7 +20,7 @@ type Values struct {
 	forms [][]byte // as they are, and as a string of JSON has them; longer ones first
 }
 
-// Environ knows the values of the variables that have the name of a secret, each as NAME=value.
+// Environ returns the values of the variables that have the name of a secret, each as NAME=value.
 func Environ(environ []string) *Values {
 	v := &Values{}
 	for _, e := range environ {
@@ -46,7 +46,7 @@ func (v *Values) add(form []byte) {
 	}
 }
 
-// Text is [Text], and masks the values too.
+// Text works like [Text], and masks the values too.
 func (v *Values) Text(s string) string { return v.hide(Text(s)) }
 
 func (v *Values) hide(s string) string {

@@ -12,13 +12,13 @@ import (
 	"sort"
 )
 
-// By is [slices.SortFunc].
+// By works like [slices.SortFunc].
 func By[S ~[]E, E any](list S, cmp func(a, b E) int) { sort.Sort(sortable(list, cmp)) }
 
-// StableBy is [slices.SortStableFunc].
+// StableBy works like [slices.SortStableFunc].
 func StableBy[S ~[]E, E any](list S, cmp func(a, b E) int) { sort.Stable(sortable(list, cmp)) }
 
-// CollectBy is [slices.SortedFunc].
+// CollectBy works like [slices.SortedFunc].
 func CollectBy[E any](seq iter.Seq[E], cmp func(a, b E) int) []E {
 	list := slices.Collect(seq)
 	By(list, cmp)

@@ -89,7 +89,7 @@ func (r *Reader) LastID() string { return r.last }
 // Retry returns the time that the server wants a reconnection to wait; 0 when it named none.
 func (r *Reader) Retry() time.Duration { return r.retry }
 
-// Next gives the next event: its fields, and its data, whose lines are joined by "\n". head is the data's
+// Next returns the next event: its fields, and its data, whose lines are joined by "\n". head is the data's
 // beginning, and all of it when rest is nil; otherwise rest gives what follows, and io.EOF at the event's end. Where the
 // stream ends within an event rest gives io.ErrUnexpectedEOF, or the error of the stream. Both are valid until the next
 // call, which skips what was not read of rest. The end of the stream is io.EOF.

@@ -19,7 +19,7 @@ var ErrNotDirectory = errors.New("is no directory")
 // ErrTooLarge is the error of a file that has more bytes than its reader takes.
 var ErrTooLarge = errors.New("is larger")
 
-// Open is [os.OpenFile] for regular files.
+// Open works like [os.OpenFile] for regular files.
 func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return open(path, flag, opener{
 		lstat: func() (fs.FileInfo, error) { return os.Lstat(path) },
@@ -27,7 +27,7 @@ func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	})
 }
 
-// OpenIn is [os.Root.OpenFile] for regular files.
+// OpenIn works like [os.Root.OpenFile] for regular files.
 func OpenIn(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return open(name, flag, opener{
 		lstat: func() (fs.FileInfo, error) { return root.Lstat(name) },
@@ -35,7 +35,7 @@ func OpenIn(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, e
 	})
 }
 
-// OpenRoot is [os.OpenRoot], which would wait for the other end of a pipe that has the name of
+// OpenRoot works like [os.OpenRoot], which would wait for the other end of a pipe that has the name of
 // the directory.
 func OpenRoot(dir string) (*os.Root, error) {
 	info, err := os.Stat(dir)
@@ -59,7 +59,7 @@ func Read(path string, maxBytes int64) ([]byte, error) {
 	return readBounded(f, path, maxBytes)
 }
 
-// ReadLinked is [Read] of a file that others made, whose links are followed: where they lead a regular file must be. Nothing waits
+// ReadLinked calls [Read] for a file that others made, whose links are followed: where they lead a regular file must be. Nothing waits
 // for the other end of a pipe, even of one that takes the place of the file meanwhile.
 func ReadLinked(path string, maxBytes int64) ([]byte, error) {
 	f, err := OpenLinked(path)

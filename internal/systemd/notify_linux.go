@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Ready says that requests are taken. status is one line for `systemctl status`.
+// Ready notifies the service manager that requests are taken. status is one line for `systemctl status`.
 func (s *Service) Ready(status string) error {
 	return s.send("READY=1\n" + statusLine(status))
 }
 
-// Stopping says that the end has begun.
+// Stopping notifies the service manager that the end has begun.
 func (s *Service) Stopping(status string) error {
 	return s.send("STOPPING=1\n" + statusLine(status))
 }
@@ -53,7 +53,7 @@ func (s *Service) send(state string) error {
 }
 
 // Watch gives the watchdog a sign of life twice in each of its periods, until ctx ends, and only when alive returns nil
-// within half of that. It returns at once when there is no watchdog. warn hears the first of several failures.
+// within half of that. It returns at once when there is no watchdog. warn is called with the first of several failures.
 func (s *Service) Watch(ctx context.Context, alive func(context.Context) error, warn func(string)) {
 	if s == nil || s.watchdog == 0 || s.notify == "" {
 		return

@@ -55,7 +55,7 @@ func Take() (*Service, error) {
 	return s, nil
 }
 
-// notifyAddress is NOTIFY_SOCKET where it can be used: a path, or "@" and an abstract name.
+// notifyAddress returns NOTIFY_SOCKET where it can be used: a path, or "@" and an abstract name.
 func notifyAddress(value string) (string, error) {
 	// sun_path of unix(7) has 108 bytes, the last of them 0.
 	if value == "" || (value[0] == '/' || value[0] == '@') && len(value) > 1 && len(value) < 108 {
@@ -64,7 +64,7 @@ func notifyAddress(value string) (string, error) {
 	return "", fmt.Errorf("NOTIFY_SOCKET=%q is neither a path nor an abstract socket (@NAME) of at most 107 bytes; unset it, or leave it to the service manager", value)
 }
 
-// watchdog is WATCHDOG_USEC if it is for the process pid; WATCHDOG_PID may be absent.
+// watchdog returns WATCHDOG_USEC if it is for the process pid; WATCHDOG_PID may be absent.
 func watchdog(usec, forPID string, pid int) (time.Duration, error) {
 	if usec == "" || forPID != "" && forPID != strconv.Itoa(pid) {
 		return 0, nil

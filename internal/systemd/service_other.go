@@ -13,13 +13,13 @@ type Service struct{}
 // Take returns nil on this system.
 func Take() (*Service, error) { return nil, nil }
 
-// Listener is nil: no socket was passed.
+// Listener returns nil: no socket was passed.
 func (s *Service) Listener() (net.Listener, error) { return nil, nil }
 
-// Ready tells nobody.
+// Ready does nothing.
 func (s *Service) Ready(string) error { return nil }
 
-// Stopping tells nobody.
+// Stopping does nothing.
 func (s *Service) Stopping(string) error { return nil }
 
 // Watch returns at once: there is no watchdog.

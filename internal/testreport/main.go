@@ -1,4 +1,4 @@
-// Command testreport reads what `go test -json` wrote and says what came of it, for the
+// Command testreport reads what `go test -json` wrote and reports the outcome, for the
 // gate: every failing test and package with all of its output, every skipped test with
 // its reason, and one line of sums per file.
 //

@@ -149,7 +149,7 @@ func (a *Archive) lockSegment(f *folder, name string) (*writer, error) {
 	return nil, nil
 }
 
-// isCurrent reports that the locked file still has its name, and no newer generation took its place.
+// isCurrent reports whether the locked file still has its name, and no newer generation took its place.
 func (a *Archive) isCurrent(dir, name string, file *os.File) bool {
 	there, err := a.root.Lstat(path.Join(dir, name))
 	if !filelock.Named(file, there, err) {

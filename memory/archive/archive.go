@@ -27,7 +27,7 @@ const DefaultSegmentBytes = 4 * limit.MiB
 type Options struct {
 	Dir          string      // made when it is missing, 0700
 	SegmentBytes limit.Bytes // (DefaultSegmentBytes)
-	// TooLarge is told, once for each, of segments that are larger than any that was written, and how much of them is read; nil drops it.
+	// TooLarge is called once for each segment that is larger than any that was written, with how much of it is read; nil is not.
 	TooLarge func(file string, size, read limit.Bytes)
 }
 
@@ -36,7 +36,7 @@ type Options struct {
 // leaves it out.
 func (a *Archive) readable() int64 { return 4 * int64(max(a.o.SegmentBytes, DefaultSegmentBytes)) }
 
-// ErrClosed says that the archive was closed.
+// ErrClosed reports that the archive was closed.
 var ErrClosed = errors.New("the archive is closed")
 
 // Archive is a directory with a folder of segments for each namespace. Its methods may be called from any goroutine, and other
@@ -221,7 +221,7 @@ func headLine(namespace string) ([]byte, error) {
 	return appendLine(nil, Line{Body: body}, false), nil
 }
 
-// ErrNewer says that a newer version has written a segment. It is left alone.
+// ErrNewer reports that a newer version has written a segment. It is left alone.
 var ErrNewer = errors.New("was written by a newer version of this program; use that one, or another directory")
 
 // parseHead reports whether a body is a head, and what is wrong with it.

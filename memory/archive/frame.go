@@ -20,7 +20,7 @@ const frame = 8 + 1 + 8 + 1
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Key tells lines apart without reading their bodies. The zero key is that of lines that need none.
+// Key identifies a line without reading its body. The zero key is that of lines that need none.
 type Key [8]byte
 
 // Line is one entry of a namespace.

@@ -79,7 +79,7 @@ func (a *Archive) Read(namespace string, c *Cursor, each func(Place, Line) error
 	return seen, nil
 }
 
-// readSegment reads a segment from where the cursor is. changed says that it was replaced meanwhile.
+// readSegment reads a segment from where the cursor is. changed is true when it was replaced meanwhile.
 func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, each func(Place, Line) error) (changed bool, err error) {
 	file, err := a.open(f.dir, name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {

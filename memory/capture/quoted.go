@@ -58,7 +58,7 @@ func fenceOf(bare string) string {
 	return ""
 }
 
-// namesSpeaker says that a line gives the words of somebody by name: "User: …", "[assistant] …", "System prompt: …".
+// namesSpeaker reports whether a line gives the words of somebody by name: "User: …", "[assistant] …", "System prompt: …".
 func namesSpeaker(bare string) bool {
 	bare = strings.ToLower(strings.TrimLeft(bare, "*_#[(- "))
 	for _, who := range []string{"user", "human", "assistant", "system", "tool", "developer", "function", "result", "output"} {

@@ -112,7 +112,7 @@ func (b *batch) passages(s *Said, text string, origin memory.Origin) {
 // small returns a name within the bound that a record has for one.
 func small(s string) string { return limit.Clip(strings.ToValidUTF8(s, "\uFFFD"), 200) }
 
-// worthKeeping says that there is a word in a text: "ok." and rules of dashes say nothing that anybody looks for.
+// worthKeeping reports whether there is a word in a text: "ok." and rules of dashes say nothing that anybody looks for.
 func worthKeeping(text string) bool {
 	run := 0
 	for _, r := range text {

@@ -33,7 +33,7 @@ const (
 // DefaultTimeout limits a request for a batch: a small machine computes a model by itself.
 const DefaultTimeout = 30 * time.Second
 
-// ClientOptions say which service turns texts into vectors. URL and Model are required.
+// ClientOptions name the service that turns texts into vectors. URL and Model are required.
 type ClientOptions struct {
 	// URL is the base as OpenAI's own clients take it, with /v1 at its end.
 	URL   string
@@ -44,7 +44,7 @@ type ClientOptions struct {
 	Timeout time.Duration
 	// HTTP makes the requests; nil means a client of its own.
 	HTTP *http.Client
-	// Now tells the time; nil means time.Now.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -94,7 +94,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// isLocal tells that a host is this machine.
+// isLocal reports whether a host is this machine.
 func isLocal(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.IsLoopback()
@@ -113,9 +113,9 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Errors of a [Client], beside those of its context.
 var (
-	// ErrResting says that the service has failed several times and is left alone for a while.
+	// ErrResting reports that the service has failed several times and is left alone for a while.
 	ErrResting = errors.New("it has failed several times")
-	// ErrRefused says that the service works and does not take these texts.
+	// ErrRefused reports that the service works and does not take these texts.
 	ErrRefused = errors.New("it does not take these texts")
 )
 
@@ -146,7 +146,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	return vectors, nil
 }
 
-// request makes one request. wait is how long the service wants to be left alone.
+// request makes one request. wait is the time for which the service wants to be left alone.
 func (c *Client) request(ctx context.Context, texts []string) (vectors []Vector, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %s", c.timeout))
 	defer cancel()

@@ -56,7 +56,7 @@ const (
 // RecordSize returns the bytes that a vector takes in a file.
 func RecordSize(dimensions int) int { return fixedSize + dimensions }
 
-// ErrNewer says that the file is of no format that this version knows.
+// ErrNewer reports that the file is of no format that this version knows.
 var ErrNewer = errors.New("is no file of vectors that this version knows")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -39,7 +39,7 @@ func (r *rest) succeeded() {
 	r.failures, r.last, r.until = 0, 0, time.Time{}
 }
 
-// failed counts a failure. wait is how long the service itself wants to be left alone; 0 is that it did not say.
+// failed counts a failure. wait is the time for which the service itself wants to be left alone; 0 where it named none.
 func (r *rest) failed(wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,10 +34,10 @@ type spent struct {
 	Tokens int    `json:"tokens"`
 }
 
-// ErrBudget says that the day's tokens are spent.
+// ErrBudget reports that the day's tokens are spent.
 var ErrBudget = errors.New("the day's tokens for facts are spent")
 
-// NewBudget gives the budget in a directory.
+// NewBudget returns the budget in a directory.
 func NewBudget(dir string, perDay int) *Budget { return &Budget{dir: dir, perDay: perDay} }
 
 // Reserve takes tokens off the day's, or is an [ErrBudget].
@@ -101,7 +101,7 @@ func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) er
 	return nil
 }
 
-// read gives what is spent. A damaged file is an error and not an empty one: it would be a new budget.
+// read returns what is spent. A damaged file is an error and not an empty one: it would be a new budget.
 func (b *Budget) read() (spent, error) {
 	path := filepath.Join(b.dir, budgetFile)
 	body, err := statefile.Read(path, 4096)

@@ -54,8 +54,8 @@ type validityEnd struct {
 	until time.Time // from when it is true no longer
 }
 
-// resolveFact decides what a new fact means for those about the same thing. Of an attribute with several values nothing ends. known tells that the same
-// value stands already; ends are the facts whose validity ends; until, when not zero, is when the new one's ended.
+// resolveFact decides what a new fact means for those about the same thing. Of an attribute with several values nothing ends. known is true
+// when the same value stands already; ends are the facts whose validity ends; until, when not zero, is when the new one's ended.
 func resolveFact(fresh memory.Record, have []memory.Record) (known bool, ends []validityEnd, until time.Time) {
 	single := SingleValued(fresh.Fact.Attribute)
 	for _, old := range have {

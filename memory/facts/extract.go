@@ -26,12 +26,12 @@ const (
 
 // Model is one request to a language model.
 type Model interface {
-	// Complete answers a question in text. It does not repeat a request that fails. Used is what the provider counted, input and output; 0 means that it
-	// did not. An error that is an [ErrUnspent] says that the provider has not begun to answer: nothing was spent, and it is not for the question.
+	// Complete answers a question in text. It does not repeat a request that fails. Used is the provider's count, input and output; 0 without
+	// one. An error that is an [ErrUnspent] is from a provider that has not begun to answer: nothing was spent, and it is not for the question.
 	Complete(ctx context.Context, system, question string, maxOutput int) (answer string, used int, err error)
 }
 
-// ErrUnspent says that a request did not come as far as to cost anything: no connection, too many requests, a key that is refused.
+// ErrUnspent reports that a request did not come as far as to cost anything: no connection, too many requests, a key that is refused.
 var ErrUnspent = errors.New("the provider did not take the request")
 
 // Store supplies episodes and takes facts.
@@ -58,7 +58,7 @@ type Options struct {
 	Timeout      time.Duration
 	// FirstPause is the pause after a failure (a minute); it doubles with each.
 	FirstPause time.Duration
-	// Tell hears what happens (may be nil). It holds no word of a passage.
+	// Tell is called with each event (may be nil). It holds no word of a passage.
 	Tell func(Event)
 }
 
@@ -116,7 +116,7 @@ func New(o Options) (*Extractor, error) {
 	return &Extractor{o: o, queue: NewQueue(o.Dir, o.MaxQueue), budget: NewBudget(o.Dir, o.TokensPerDay), seen: NewSeen(o.Dir, 0)}, nil
 }
 
-// Stats tells the counts.
+// Stats returns the counts.
 func (x *Extractor) Stats() Stats {
 	return Stats{
 		Requests: x.requests.Load(), Failed: x.failed.Load(), GaveUp: x.gaveUp.Load(), Kept: x.kept.Load(), Known: x.known.Load(),
@@ -135,7 +135,7 @@ func (x *Extractor) Push(ctx context.Context, ids ...string) error {
 	return err
 }
 
-// Step makes at most one request. more tells whether it found anything to do. It is an [ErrBudget] when the day's tokens are spent.
+// Step makes at most one request. more reports whether it found anything to do. It is an [ErrBudget] when the day's tokens are spent.
 func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 	now := time.Now()
 	taken, err := x.queue.take(ctx, MaxBatch, now, 2*x.o.Timeout)

@@ -45,7 +45,7 @@ const (
 	queueLock = "queue.lock"
 )
 
-// NewQueue gives the queue in a directory, which is made with the first episode. maxItems 0 is [MaxQueue].
+// NewQueue returns the queue in a directory, which is made with the first episode. maxItems 0 is [MaxQueue].
 func NewQueue(dir string, maxItems int) *Queue {
 	if maxItems <= 0 {
 		maxItems = MaxQueue
@@ -53,7 +53,7 @@ func NewQueue(dir string, maxItems int) *Queue {
 	return &Queue{dir: dir, maxItems: maxItems}
 }
 
-// Push adds episodes that are not in the queue yet, and tells how many had to go for that.
+// Push adds episodes that are not in the queue yet, and returns how many had to go for that.
 func (q *Queue) Push(ctx context.Context, ids ...string) (dropped int, err error) {
 	err = q.change(ctx, func(all []item) []item {
 		have := map[string]bool{}
@@ -85,8 +85,8 @@ func (q *Queue) Forget(ctx context.Context, ids ...string) error {
 	})
 }
 
-// take gives up to n episodes that may be tried now, oldest first, and leases them until then: another process does not get them meanwhile, and when
-// this one dies they are tried again afterwards.
+// take returns up to n episodes that may be tried now, oldest first, and leases them until then: another process does not get them meanwhile,
+// and when this one dies they are tried again afterwards.
 func (q *Queue) take(ctx context.Context, n int, now time.Time, lease time.Duration) (taken []item, err error) {
 	err = q.change(ctx, func(all []item) []item {
 		for i := range all {
@@ -150,7 +150,7 @@ func (q *Queue) change(ctx context.Context, edit func([]item) []item) error {
 	return nil
 }
 
-// read gives the items. Lines that are none are passed over: the worst that comes of it is that an episode is not read.
+// read returns the items. Lines that are none are passed over: the worst that comes of it is that an episode is not read.
 func (q *Queue) read() ([]item, error) {
 	f, err := statefile.Open(filepath.Join(q.dir, queueFile), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,7 +20,7 @@ type Runner struct {
 	// Feed pushes what is new into the queue. It is called every [DefaultEvery], or Every.
 	Feed  func(ctx context.Context) error
 	Every time.Duration
-	// Warn is told what keeps it from working on this machine's side, once until it works again (may be nil).
+	// Warn is called with what keeps it from working on this machine's side, once until it works again (may be nil).
 	Warn func(error)
 
 	warned bool

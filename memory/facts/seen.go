@@ -32,7 +32,7 @@ type Seen struct {
 	max int
 }
 
-// NewSeen gives the set in a directory. maxItems 0 is [MaxSeen].
+// NewSeen returns the set in a directory. maxItems 0 is [MaxSeen].
 func NewSeen(dir string, maxItems int) *Seen {
 	if maxItems <= 0 {
 		maxItems = MaxSeen
@@ -99,7 +99,7 @@ func (s *Seen) append(ids []string) error {
 	return f.Sync()
 }
 
-// Load reads the set, and gives what tells whether an episode is in it.
+// Load reads the set, and returns a function that reports whether an episode is in it.
 func (s *Seen) Load() (has func(id string) bool, n int, err error) {
 	f, err := statefile.Open(filepath.Join(s.dir, seenFile), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -99,7 +99,7 @@ func (x *Index) Spread(own []float32, alone bool) []float32 {
 	return out
 }
 
-// isAnswered tells that a document ends with a question, and that one of its kind stands behind it.
+// isAnswered reports whether a document ends with a question and one of its kind stands behind it.
 func (x *Index) isAnswered(d *doc) bool {
 	if d.flags&asks == 0 || d.next == 0 {
 		return false

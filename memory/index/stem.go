@@ -29,7 +29,7 @@ s t d ll m o re ve y
 // longestListed is the longest word of the lists.
 const longestListed = 10
 
-// listed tells of which words it is worth asking the lists: a look-up in a map for each word of all texts would cost more than all else
+// listed marks the shapes of the words in the lists: a look-up in a map for each word of all texts would cost more than all else
 // that is done with it.
 var listed = sync.OnceValue(func() *[1024]bool {
 	var t [1024]bool
@@ -101,7 +101,7 @@ func stem(word []byte) []byte {
 	return regular(word)
 }
 
-// regular is stem for words that change by endings only.
+// regular works like stem for words that change by endings only.
 func regular(word []byte) []byte {
 	n := len(word)
 	if n < 4 {

@@ -71,7 +71,7 @@ func (t *terms) find(hash uint64) *term {
 	}
 }
 
-// get is find for a term that may be missing; then it is nil.
+// get works like find for a term that may be missing; then it is nil.
 func (t *terms) get(hash uint64) *term {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {

@@ -193,7 +193,7 @@ func (w *Words) term(word []byte) []byte {
 	return stem(word)
 }
 
-// whole says that a run is a term itself, beside its parts.
+// whole reports whether a run is a term itself, beside its parts.
 func (w *Words) whole() bool { return !w.raw && len(w.parts) > 1 && len(w.run) <= maxTerm }
 
 // pairs gives the pairs of letters of a run of a script without spaces, and returns where it ends. A letter alone is a term.
@@ -233,7 +233,7 @@ func wordly(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r))
 }
 
-// dense tells that a script has no spaces between words.
+// dense reports whether a script has no spaces between words.
 func dense(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }

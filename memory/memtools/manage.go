@@ -91,7 +91,7 @@ func (t *Toolset) create(ctx context.Context, content string) (string, error) {
 	return "created memory " + added.IDs[0], nil
 }
 
-// ownNote gives a record that an agent may change: a note of an agent in this namespace that is no file.
+// ownNote returns a record that an agent may change: a note of an agent in this namespace that is no file.
 func (t *Toolset) ownNote(ctx context.Context, id string) (memory.Record, error) {
 	found, err := t.visible(ctx, id, 0)
 	if err != nil {

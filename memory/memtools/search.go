@@ -39,10 +39,10 @@ const (
 	maxAnswer = 10_000
 )
 
-// wordsOnly tells that a search did with less than it has at other times.
+// wordsOnly is the note that a search did with less than it has at other times.
 const wordsOnly = " The search went by words only: what finds other words of the same meaning does not answer."
 
-// Search finds memories. maxText is how much text the client takes, 0 when that is not known.
+// Search finds memories. maxText bounds the text that the client takes, 0 when that is not known.
 func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.Bytes) (string, error) {
 	q, err := t.query(in)
 	if err != nil {
@@ -170,7 +170,7 @@ func (t *Toolset) Get(ctx context.Context, in GetArguments) (string, error) {
 	return page(head+".", found, 1<<30, 1<<30), nil
 }
 
-// visible gives records if these tools may see them; what they may not is not there.
+// visible returns records if these tools may see them; what they may not is not there.
 func (t *Toolset) visible(ctx context.Context, id string, around int) ([]memory.Record, error) {
 	none := fmt.Errorf("there is no memory %s; search_memory shows those that there are", quote(limit.Clip(id, 60)))
 	if id == "" {

@@ -46,7 +46,7 @@ type Command struct {
 // Writes reports whether a command changes anything.
 func (c Command) Writes() bool { return c.Command != "view" }
 
-// Do carries a command out. The answer and the text of an error are what the model is to read.
+// Do carries a command out. The answer and the text of an error are for the model to read.
 func (d *Dir) Do(ctx context.Context, c Command) (string, error) {
 	if c.ContentSHA256 != "" && !isDigest(c.ContentSHA256) {
 		return "", refuse("Error: content_sha256 is %q; it must be 64 lowercase hexadecimal characters", limit.Clip(c.ContentSHA256, 80))
@@ -191,7 +191,7 @@ func (d *Dir) edit(ctx context.Context, c Command, none func(string) error, chan
 	})
 }
 
-// write puts a note's text into its place. before is how long the note is that it replaces, -1 when there is none.
+// write puts a note's text into its place. before is the length of the note that it replaces, -1 when there is none.
 func (d *Dir) write(root *os.Root, name, notePath, text string, before int64) error {
 	if len(text) > MaxNote && int64(len(text)) > before {
 		d.refused.Add(1)

@@ -87,7 +87,7 @@ func (d *Dir) rename(ctx context.Context, c Command) (string, error) {
 	return fmt.Sprintf("Successfully renamed %s to %s", c.OldPath, c.NewPath), nil
 }
 
-// moved tells of the notes that have other paths now.
+// moved calls Changed for the notes that have other paths now.
 func (d *Dir) moved(root *os.Root, from, to string, old []string) error {
 	if d.o.Changed == nil {
 		return nil

@@ -40,10 +40,10 @@ type Options struct {
 	// MaxFiles and MaxTotal bound it; 0 is [MaxFiles] and [MaxTotal].
 	MaxFiles int
 	MaxTotal limit.Bytes
-	// Changed is told of each note that was written or removed (text is "" then), in the order of the changes of this process, after
+	// Changed is called with each note that was written or removed (text is "" then), in the order of the changes of this process, after
 	// the change is on the disk (may be nil). The path begins with /memories.
 	Changed func(path, text string, removed bool)
-	// Evicted is told of each note that went because of a bound, "count" or "bytes" (may be nil).
+	// Evicted is called with each note that went because of a bound, "count" or "bytes" (may be nil).
 	Evicted func(path string, bytes int64, why string)
 }
 
@@ -75,7 +75,7 @@ func Open(o Options) (*Dir, error) {
 	return &Dir{o: o}, nil
 }
 
-// Stats tells the counts.
+// Stats returns the counts.
 func (d *Dir) Stats() Stats {
 	return Stats{
 		Written: d.written.Load(), Removed: d.removed.Load(), Evicted: d.evicted.Load(),
@@ -91,7 +91,7 @@ type Note struct {
 	Written time.Time
 }
 
-// List gives all notes by path. A directory that is not there has none.
+// List returns all notes by path. A directory that is not there has none.
 func (d *Dir) List() ([]Note, error) {
 	root, err := d.open(false)
 	if root == nil {
@@ -101,7 +101,7 @@ func (d *Dir) List() ([]Note, error) {
 	return list(root)
 }
 
-// Read gives a note's text.
+// Read returns a note's text.
 func (d *Dir) Read(notePath string) (string, error) {
 	name, err := resolve(notePath)
 	if err != nil {
@@ -172,7 +172,7 @@ func list(root *os.Root) ([]Note, error) {
 }
 
 // makeRoom removes the notes that were written longest ago until the directory is within its bounds. The note at keep stays. It is called with
-// the lock held, before the note is written; more is how many bytes come on top of what is there, files how many new files.
+// the lock held, before the note is written; more is the number of bytes on top of what is there, files that of new files.
 func (d *Dir) makeRoom(root *os.Root, keep string, more int64, files int) error {
 	all, err := list(root)
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 	maxName = 200 // 255 bytes less the ending of a temporary file
 )
 
-// resolve gives the name below the root that a path of the memory tool stands for, "." for the root itself.
+// resolve returns the name below the root that a path of the memory tool stands for, "." for the root itself.
 func resolve(notePath string) (string, error) {
 	rest, is := strings.CutPrefix(notePath, prefix)
 	if !is || rest != "" && rest[0] != '/' {

@@ -29,13 +29,13 @@ const (
 	profileLock   = "profile.lock"
 )
 
-// ErrPending says that the file was edited and the edit is not confirmed.
+// ErrPending reports that the file was edited and the edit is not confirmed.
 var ErrPending = errors.New("the profile was edited, and the edit is not confirmed")
 
-// ErrNoEntry says that the profile has no entry of an id.
+// ErrNoEntry reports that the profile has no entry of an id.
 var ErrNoEntry = errors.New("the profile has no such entry")
 
-// ErrChanged says that the file is not what its confirmation was meant for.
+// ErrChanged reports that the file is not what its confirmation was meant for.
 var ErrChanged = errors.New("the profile has changed since it was shown")
 
 // ProfileOptions configure a [Profile]. Dir is required; Max 0 is [MaxProfile].
@@ -47,7 +47,7 @@ type ProfileOptions struct {
 // Profile is the user's standing instructions, in a Markdown file.
 type Profile struct{ o ProfileOptions }
 
-// NewProfile gives the profile in o.Dir. It touches no file.
+// NewProfile returns the profile in o.Dir. It touches no file.
 func NewProfile(o ProfileOptions) *Profile {
 	if o.Max <= 0 {
 		o.Max = MaxProfile
@@ -276,7 +276,7 @@ func entry(block string) Entry {
 	return Entry{ID: "pin-" + digest(text)[:12], Text: text, Bytes: len(block) + 1, block: block}
 }
 
-// FullError says that a profile would pass its bound, and what could go.
+// FullError is the error of a profile that would pass its bound, and names what could go.
 type FullError struct {
 	Have, More, Max int
 	Entries         []Entry

@@ -240,8 +240,8 @@ func (l *Ledger) removeFiles(id string) {
 	failpoint("lock removed")
 }
 
-// probe tries to take a claim's lock. free says that its owner is dead; lock is then
-// held by us and must be closed. removed says that there is no such file.
+// probe tries to take a claim's lock. free is true when its owner is dead; lock is then
+// held by us and must be closed. removed is true when there is no such file.
 func (l *Ledger) probe(id string) (lock *os.File, free, removed bool) {
 	f, err := openRegular(l.claimLock(id), os.O_RDWR)
 	if err != nil {

@@ -57,7 +57,7 @@ func (l *Ledger) oldBoots(maxBytes int, do func(dir string) bool) (done []string
 	return done
 }
 
-// unusedBoot reports that nobody holds the ledger's lock or a claim. It makes nothing: a
+// unusedBoot reports whether nobody holds the ledger's lock or a claim. It makes nothing: a
 // new file would make the directory young again.
 func unusedBoot(dir string) bool {
 	old := &Ledger{dir: dir}

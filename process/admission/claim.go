@@ -52,7 +52,7 @@ func (c *Claim) Terms() Terms { return c.terms }
 // Waited returns the time it took to get the claim.
 func (c *Claim) Waited() time.Duration { return c.waited }
 
-// Forced reports that the sum or the slots would have refused it.
+// Forced reports whether the sum or the slots would have refused it.
 func (c *Claim) Forced() bool { return c.entry.Forced }
 
 // Parent returns the run that this one draws on; ok is false when it stands for itself.

@@ -125,7 +125,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	return v
 }
 
-// judge is decide with as much care as the answer needs: what every holder uses is read before a run is refused, and, where
+// judge decides with as much care as the answer needs: what every holder uses is read before a run is refused, and, where
 // it may be asked for again, for the first waiter.
 func (b *book) judge(e *entry, waiting []*entry, r Request, refusing, rereadForFirst bool) verdict {
 	v := b.decide(e, waiting, r, false)

@@ -80,7 +80,7 @@ func (e *UnavailableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Unwritable reports that the ledger cannot be written at all (no permission, a read-only or
+// Unwritable reports whether the ledger cannot be written at all (no permission, a read-only or
 // full file system), so that no run of this user is coordinated. Everything else, such as a
 // lock that is not released, is a reason to start no run: others do coordinate theirs.
 func (e *UnavailableError) Unwritable() bool {

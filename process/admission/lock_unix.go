@@ -18,5 +18,5 @@ func isUnwritable(err error) bool {
 	return false
 }
 
-// processEnded reports that no process has the number.
+// processEnded reports whether no process has the number.
 func processEnded(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }

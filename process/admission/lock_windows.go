@@ -11,5 +11,5 @@ func isUnwritable(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_WRITE_PROTECT)
 }
 
-// processEnded is true for all: there is nothing cheaper than to probe the lock.
+// processEnded returns true for all: there is nothing cheaper than to probe the lock.
 func processEnded(int) bool { return true }

@@ -54,7 +54,7 @@ func (n noteName) String() string {
 	return n.boot + "." + strconv.Itoa(n.uid) + "." + n.id + end
 }
 
-// parseNoteName is false for what this package did not name.
+// parseNoteName returns false for what this package did not name.
 func parseNoteName(name string) (n noteName, ok bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) != 4 || !ValidID(parts[0]) || !ValidID(parts[2]) {

@@ -21,7 +21,7 @@ type notifiers interface {
 type notifier interface {
 	// wait returns when woken, after d, lookFirst after it was told to watch, or with ctx's cause.
 	wait(ctx context.Context, d time.Duration) error
-	// polls reports that nothing can wake this notifier, so its waiter has to poll.
+	// polls reports whether nothing can wake this notifier, so its waiter has to poll.
 	polls() bool
 	close()
 }

@@ -18,7 +18,7 @@ import (
 // needs none of the host's few inotify instances, and wakes one process instead of all.
 type pipeNotifiers struct{ l *Ledger }
 
-// notifierPath is outside the directory of the claims, in which there are regular files only.
+// notifierPath returns a path outside the directory of the claims, in which there are regular files only.
 func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "waiters", id) }
 
 type pipeNotifier struct{ f *os.File }

@@ -42,12 +42,12 @@ func (o Owner) alive(us Owner) bool {
 	return o.Start != 0 && startTime(o.PID) == o.Start
 }
 
-// gone reports that the process is known to have ended: a process that we cannot see is not.
+// gone reports whether the process is known to have ended: a process that we cannot see is not.
 func (o Owner) gone(us Owner) bool {
 	return o.Start != 0 && o.PIDNamespace == us.PIDNamespace && o.PIDNamespace != 0 && startTime(o.PID) != o.Start
 }
 
-// ended is gone for a process whose number nobody has: cheap, and false for one that is dead and not waited for yet.
+// ended works like gone for a process whose number nobody has: cheap, and false for one that is dead and not waited for yet.
 func (o Owner) ended(us Owner) bool {
 	return o.PID > 0 && o.PIDNamespace == us.PIDNamespace && processEnded(o.PID)
 }

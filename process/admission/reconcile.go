@@ -31,8 +31,8 @@ type dead struct {
 	lock  *os.File
 }
 
-// These bounds say which owners are checked at each look. Probing a lock is certain and costs about 10 µs: with few holders and waiters
-// all are probed, with many a part in turn. Asking whether a process exists costs less than a microsecond. It finds every killed
+// These bounds choose the owners that are checked at each look. Probing a lock is certain and costs about 10 µs: with few holders and
+// waiters all are probed, with many a part in turn. Asking whether a process exists costs less than a microsecond. It finds every killed
 // owner except a zombie. With many holders, and for waiters far back in the queue, a part is asked in turn.
 const (
 	probedHolders = 64
@@ -184,7 +184,7 @@ func (b *book) nested(e *entry) bool {
 	return false // a circle
 }
 
-// byID is find with an index, for many look-ups.
+// byID works like find, with an index, for many look-ups.
 func (b *book) byID(id string) *entry {
 	if len(b.index) != len(b.file.Entries) {
 		b.index = make(map[string]*entry, len(b.file.Entries))

@@ -119,7 +119,7 @@ func (s *sharing) lockPatience() time.Duration {
 	return SharedLockTimeout
 }
 
-// moving is noted when the lock was given to us: nobody is stuck with it.
+// moving notes that the lock was given to us: nobody is stuck with it.
 func (s *sharing) moving() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,7 +90,7 @@ func (d *sharedDir) open(name string, flags int, mode uint32) (*os.File, error) 
 // unlink removes a name; for a link that is the link.
 func (d *sharedDir) unlink(name string) error { return unix.Unlinkat(int(d.f.Fd()), name, 0) }
 
-// unlocked reports that nobody holds a lock on f. A claim's file has its name only while
+// unlocked reports whether nobody holds a lock on f. A claim's file has its name only while
 // its owner holds the exclusive lock, so a shared one that is granted proves that the owner is
 // dead, and readers do not disturb each other.
 func unlocked(f *os.File) (bool, error) { return filelock.Try(f, filelock.Shared) }

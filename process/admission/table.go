@@ -34,7 +34,7 @@ func (b *book) load() error {
 	return nil
 }
 
-// loadTable reads the table; lost says that there is none, or no longer one.
+// loadTable reads the table; lost is true when there is none, or no longer one.
 func (b *book) loadTable() (lost bool, err error) {
 	path := b.ledger.tablePath()
 	b.file = ledgerFile{Schema: schema}

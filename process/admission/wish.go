@@ -19,7 +19,7 @@ import (
 // Wish asks the plimsoll of a run for something while the run lives. It is a file beside the ledger, which the run looks for when it publishes what it
 // uses, and answers with another one.
 type Wish struct {
-	// Number tells two wishes apart.
+	// Number distinguishes two wishes.
 	Number string `json:"number"`
 	// Memory is the memory limit that the run is to have, in bytes.
 	Memory limit.Bytes `json:"memory_bytes"`

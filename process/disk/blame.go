@@ -20,10 +20,10 @@ func (p *Process) id() identity { return identity{p.PID, p.Start} }
 const (
 	// maxLines bounds what is remembered of those who were ended, and maxAncestors of each.
 	maxLines, maxAncestors = 64, 32
-	// waitedOften is how many looks make a process that waits for writers the one behind them, and the agent waitedVeryOften: an
+	// waitedOften is the number of looks that make a process which waits for writers the one behind them, the agent waitedVeryOften: an
 	// agent waits for a large copy, too, but once.
 	waitedOften, waitedVeryOften = 3, 10
-	// agentsChildren is how many writers are ended before the agent that has started them all itself.
+	// agentsChildren is the number of writers ended before the agent that has started them all itself.
 	agentsChildren = 3
 	// agentShare is the part of what the agent writes itself from which on another writer goes before it.
 	agentShare = 10

@@ -10,8 +10,8 @@
 //
 // # What is measured
 //
-// Growth is how much less is free now on each local file system that the run has files open on
-// for writing than when it was first seen. Files that were written and closed count in it, in
+// Growth is the free space lost, since it was first seen, on each local file system that the run has files open on
+// for writing. Files that were written and closed count in it, in
 // TMPDIR too, and so do those that were deleted and are still open; files that are gone do not,
 // and nothing is searched for (du). Beside it stands the growth of the run's own open
 // files, for the case that somebody else makes room meanwhile; the larger of the two counts. What

@@ -24,7 +24,7 @@ var notDisks = []string{
 // remote are file systems of which a question may never come back.
 var remote = []string{"nfs", "cifs", "smb", "9p", "fuse", "ceph", "afs", "gluster", "lustre", "coda", "ncpfs", "virtiofs", "beegfs", "gpfs"}
 
-// local says that the file system is a disk of this machine.
+// local reports whether the file system is a disk of this machine.
 func (m *mount) local() bool {
 	return !slices.Contains(notDisks, m.kind) && !slices.ContainsFunc(remote, func(p string) bool { return strings.HasPrefix(m.kind, p) }) ||
 		m.kind == "fuseblk" // ntfs-3g and the like, on a disk of this machine

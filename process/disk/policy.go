@@ -16,11 +16,11 @@ const (
 const (
 	// Share of a run's writes in the growth from which on the growth counts as its own: half.
 	ownShare = 2
-	// trifle is what a run may always write: nobody is ended for less.
+	// trifle is the size that a run may always write: nobody is ended for less.
 	trifle = 64 * limit.MiB
-	// recentLeast is what a process must have written since the last look to be a writer.
+	// recentLeast is the least size that a process must have written since the last look to be a writer.
 	recentLeast = 256 * limit.KiB
-	// ownFirst is what the agent itself may write before that is told, where a quarter of WriteMax is not less, and each time that
+	// ownFirst is the size that the agent itself may write before that is told, where a quarter of WriteMax is not less, and each time that
 	// it is ownAgain times as much: the log of one grew to 219 GB.
 	ownFirst = 2 * limit.GiB
 	ownAgain = 4
@@ -30,7 +30,7 @@ const (
 type Lines struct {
 	// WriteMax bounds the growth that a run makes, in bytes. Its soft line is four fifths.
 	WriteMax limit.Bytes
-	// FreeMin is what must stay free on each file system; [Auto] is 5 % of it, between 256 MiB
+	// FreeMin is the space that must stay free on each file system; [Auto] is 5 % of it, between 256 MiB
 	// and 2 GiB. Its soft line is twice as much. Where less than twice of [Auto] was free at the
 	// start the line is half of what was free then: a disk that is full already is no fault of
 	// this run. A size that somebody asked for is held as it is.
@@ -53,9 +53,9 @@ type Process struct {
 	PID, Parent int
 	Start       uint64
 	Name        string
-	// Agent says that it is the run's command, or leads from that to the agent: it is ended last.
+	// Agent is true when it is the run's command, or leads from that to the agent: it is ended last.
 	Agent bool
-	// Recent is what it has written itself since the last look, in bytes, and Collected what children had that it has waited
+	// Recent is the size that it has written itself since the last look, in bytes, and Collected that of children which it has waited
 	// for since then.
 	Recent, Collected limit.Bytes
 	// Keeper is the nearest of its ancestors that has a file open, for writing, which it makes grow; 0 for none.
@@ -76,7 +76,7 @@ type Reading struct {
 	Writers []Process
 	// Processes are all of the run, Writers among them.
 	Processes []Process
-	// Own is what the agent itself has written since the run began, and OwnFile its file that has grown the most.
+	// Own is the size that the agent itself has written since the run began, and OwnFile its file that has grown the most.
 	Own     limit.Bytes
 	OwnFile string
 }
@@ -106,11 +106,11 @@ type Event struct {
 	Used  limit.Bytes // growth of the run, or what is free on Path
 	Line  limit.Bytes
 	Path  string // of FreeMin
-	// Foreign says that a hard line was crossed and the run did not make most of the growth.
+	// Foreign is true when a hard line was crossed and the run did not make most of the growth.
 	Foreign bool
 	// Victim is ended, and with it Writer where that is another one: what it has started, and is writing.
 	Victim, Writer *Process
-	// Own says that no limit is meant: the agent itself has written Used, most of it to Path.
+	// Own is true when no limit is meant: the agent itself has written Used, most of it to Path.
 	Own bool
 }
 
@@ -124,7 +124,7 @@ type Policy struct {
 	own      limit.Bytes // what the agent may write itself before it is told again
 }
 
-// Near says that a soft line is reached: look closely.
+// Near reports whether a soft line is reached: look closely.
 func (p *Policy) Near(r Reading) bool {
 	if p.Lines.WriteMax > 0 && r.Growth() >= p.Lines.WriteMax/2 {
 		return true

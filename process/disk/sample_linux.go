@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// Supported says that this system can be looked at.
+// Supported is true where this system can be looked at.
 const Supported = true
 
 // Bounds of what is kept and read. What is beyond them is not seen as a file of the run; the
@@ -155,8 +155,8 @@ func emptied[V any](m map[int]V) map[int]V {
 	return m
 }
 
-// attribute says how much of what a process has more than at the last look, grown, it has written itself, and how much
-// children that it has waited for since. own is what its threads have written; known says that it was there at the last look.
+// attribute divides grown, what a process has more than at the last look, into what it has written itself and what
+// children wrote that it has waited for since. own is what its threads have written; known is true when it was there at the last look.
 func (s *sampler) attribute(p *Process, grown, own limit.Bytes, known bool) {
 	before, counted := s.own[p.PID]
 	if p.Agent {
@@ -177,7 +177,7 @@ func (s *sampler) attribute(p *Process, grown, own limit.Bytes, known bool) {
 	}
 }
 
-// findKeepers tells the writers, and who of their ancestors has a file open that they make grow.
+// findKeepers finds the writers, and those of their ancestors that have a file open which they make grow.
 func (s *sampler) findKeepers(r *Reading, held map[int][]fileID, mounts *mountTable) {
 	for i := range r.Processes {
 		p := &r.Processes[i]

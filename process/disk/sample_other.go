@@ -2,7 +2,7 @@
 
 package disk
 
-// Supported says that this system can be looked at.
+// Supported is true where this system can be looked at.
 const Supported = false
 
 type sampler struct{}

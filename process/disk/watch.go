@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/rounding"
 )
 
-// Run is what is watched.
+// Run is the run that is watched.
 type Run interface {
 	// Processes lists its processes as they are now. The list is good until the next call.
 	Processes() []Process
@@ -22,9 +22,9 @@ type Options struct {
 	// Dirs are directories whose file systems are looked at from the start.
 	Dirs []string
 	Run  Run
-	// Note is told every event, from the watch's goroutine. Victims have been asked to end.
+	// Note is called with every event, from the watch's goroutine. Victims have been asked to end.
 	Note func(Event)
-	// Used is told the growth after every look, and what is written.
+	// Used is called with the growth after every look, and what is written.
 	Used func(growth, written limit.Bytes)
 }
 
@@ -34,7 +34,7 @@ const (
 	brisk = 200 * time.Millisecond
 	// hasty is the least between two looks while the run writes and a line is near: at [fastest] that is 40 MiB.
 	hasty = 20 * time.Millisecond
-	// fastest is what a run is thought to be able to write in a second: a fast disk of 2026.
+	// fastest is the size that a run is thought to be able to write in a second: a fast disk of 2026.
 	fastest = 2 * limit.GiB
 )
 

@@ -58,7 +58,7 @@ type Input struct {
 // Estimate backs off: the variant's history in the project, the tool's other variants there, the
 // variant's history elsewhere, the tool's elsewhere, the configured initial estimate, the profile's,
 // [FirstGuess]. A history that shows no need (see evidence) is passed over; when none does, the initial estimate
-// holds, and Source and Samples say which history it was held against. The error is about an unknown estimator.
+// holds, and Source and Samples name the history it was held against. The error is about an unknown estimator.
 func (in Input) Estimate() (Estimate, error) {
 	estimator, err := ByName(in.Estimator)
 	if err != nil {

@@ -41,7 +41,7 @@ type Pool map[string][]Sample
 // siblingShare of the variants need at most what is reserved for one that nobody has seen.
 const siblingShare = 0.75
 
-// estimate is for a variant that has no history. What the tool recorded without variants speaks as it
+// estimate estimates a variant that has no history. What the tool recorded without variants speaks as it
 // always did. Else the variants vote, and the initial estimate with them: one heavy `sh -c` says
 // little of the next, and a script that was never seen may well need what the initial estimate says.
 func (p Pool) estimate(estimator Estimator, first Estimate, source string) (Estimate, bool) {

@@ -1,4 +1,4 @@
-// Package fence tells whether this process is inside a run, where an agent may be the one who acts and not the person:
+// Package fence finds out whether this process is inside a run, where an agent may be the one who acts and not the person:
 //
 //	found := fence.Find([]string{"/run/plimsoll"})
 //	if found.Inside() {

@@ -17,7 +17,7 @@ const program = "plimsoll"
 // maxAncestors bounds how far up the processes are followed. No person's shell is so deep below the first process.
 const maxAncestors = 4096
 
-// Finding says where this process is. The zero value is outside of every run.
+// Finding is the run around this process, with the evidence. The zero value is outside of every run.
 type Finding struct {
 	// Run is the run's id, "" where it is not known, and outside.
 	Run string

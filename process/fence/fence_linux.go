@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// adopted says that a process whose parent ends gets another one.
+// adopted is true where a process whose parent ends gets another one.
 const adopted = true
 
 // maxEnviron is more than arguments and environment of a process may have together: 6 MiB since Linux 4.13 (bprm_stack_limits of fs/exec.c).

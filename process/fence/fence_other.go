@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 )
 
-// adopted says that a process whose parent ends gets another one: launchd on macOS, none on Windows.
+// adopted is true where a process whose parent ends gets another one: launchd on macOS, none on Windows.
 const adopted = runtime.GOOS != "windows"
 
 func elsewhere([]admission.Supervisor) Finding { return Finding{} }

@@ -108,7 +108,7 @@ func (g *Guard) EstimateVariant(tool, variant string, project usage.Project) est
 // errNotRead stands for the reading of a host that the question does not go by.
 var errNotRead = errors.New("the host was not read")
 
-// decide is [Decide] with the history and the estimates of this guard.
+// decide calls [Decide] with the history and the estimates of this guard.
 func (g *Guard) decide(s config.Settings, tool, variant string, project usage.Project, host Host) Numbers {
 	tool = config.CanonicalTool(tool)
 	known := InputOf(g.history, project.Key, tool, variant, func(err error) {
@@ -120,7 +120,7 @@ func (g *Guard) decide(s config.Settings, tool, variant string, project usage.Pr
 	return n
 }
 
-// projectOf is p, or the project of the working directory.
+// projectOf returns p, or the project of the working directory.
 func projectOf(p usage.Project) usage.Project {
 	if p.Key != "" {
 		return p

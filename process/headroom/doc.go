@@ -1,4 +1,4 @@
-// Package headroom tells how much memory there really is: on the host, and inside every
+// Package headroom reads how much memory there really is: on the host, and inside every
 // control group (cgroup) with a memory limit that encloses this process.
 //
 //	r, err := headroom.Read(headroom.Source{})
@@ -26,7 +26,7 @@
 // be seen. A kernel without MemAvailable, a cgroup whose usage cannot be read and a path
 // outside the mount are named in [Reading.Approximate]. On macOS the free, purgeable
 // and file-backed pages are added up, and its swap grows on demand, so that free
-// swap is what is allocated now. On Windows it is the free physical memory and the
+// swap means the part that is allocated now. On Windows it is the free physical memory and the
 // free commit charge beyond it; an enclosing job object's limit is not seen.
 //
 // # Concurrency, cost, tests

@@ -19,13 +19,13 @@ const (
 	maxMounts = 4 << 20
 )
 
-// ErrNoMemTotal says that a meminfo file does not tell the size of memory.
+// ErrNoMemTotal reports that a meminfo file does not tell the size of memory.
 var ErrNoMemTotal = errors.New("no MemTotal line")
 
 // readLinux reads a Linux file system.
 func readLinux(root fs.FS) (Reading, error) { return readPlaces(root, findCgroups(root)) }
 
-// readPlaces is readLinux where it is known in which cgroups we are.
+// readPlaces works like readLinux where it is known in which cgroups we are.
 func readPlaces(root fs.FS, p places) (Reading, error) {
 	text, err := readFile(root, "proc/meminfo", maxFile)
 	if err != nil {

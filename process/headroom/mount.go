@@ -51,7 +51,7 @@ func locate(version int, own string, mounts []mount) (p ownCgroup, ok, exact boo
 	return p, ok, exact
 }
 
-// below tells how to get from root to own; both are absolute.
+// below returns the path from root to own; both are absolute.
 func below(root, own string) (rel string, ok bool) {
 	if escapes(root) || escapes(own) {
 		return "", false

@@ -75,7 +75,7 @@ func (r *Reader) find(now time.Time) {
 	r.places, r.found, r.told = findCgroups(r.root.machine), now, told
 }
 
-// fingerprint tells whether a file is as it was.
+// fingerprint returns a sum by which a change of a file shows; ok is false where it cannot be read.
 func (r *Reader) fingerprint(name string) (sum uint64, ok bool) {
 	if len(r.root.text) == 0 {
 		r.root.text = make([]byte, 4<<10)

@@ -13,7 +13,7 @@ const Unlimited = limit.Bytes(math.MaxInt64)
 // Host is [Room.BoundBy] when no cgroup leaves less than the host itself.
 const Host = "host"
 
-// Source says where to read. The zero value is this machine.
+// Source names the tree to read. The zero value is this machine.
 type Source struct {
 	// Root is the root of a Linux file system (proc/meminfo, proc/self/cgroup,
 	// proc/self/mountinfo and the cgroup mounts they name). Nil means this machine's, which
@@ -21,7 +21,7 @@ type Source struct {
 	Root fs.FS
 }
 
-// Reading is what was found at one moment. All sizes are in bytes and not negative.
+// Reading holds the memory found at one moment. All sizes are in bytes and not negative.
 type Reading struct {
 	// MemTotal, MemAvailable, SwapTotal and SwapFree are the host's.
 	MemTotal, MemAvailable, SwapTotal, SwapFree limit.Bytes
@@ -107,7 +107,7 @@ func (r Reading) room(memory, swap limit.Bytes, countSwap bool, level func(Cgrou
 	return room
 }
 
-// rest is limit − used, not below zero; an unlimited limit leaves an unlimited rest.
+// rest returns limit − used, not below zero; an unlimited limit leaves an unlimited rest.
 func rest(limit, used limit.Bytes) limit.Bytes {
 	if limit >= Unlimited {
 		return Unlimited

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Mode says what is done about orphans.
+// Mode is the treatment of orphans.
 type Mode string
 
 // The modes.
@@ -23,7 +23,7 @@ const (
 const (
 	// DefaultEvery is the longest pause between two looks.
 	DefaultEvery = 30 * time.Second
-	// DefaultGrace is what a process gets between SIGTERM and SIGKILL.
+	// DefaultGrace is the time between SIGTERM and SIGKILL.
 	DefaultGrace = 2 * time.Second
 	// MaxOrphans bounds the orphans that are followed at one time, and MaxEvents the events of a run.
 	MaxOrphans = 1024
@@ -40,9 +40,9 @@ type Process struct {
 	CPU time.Duration
 	// State is the kernel's letter, 0 where it is not known.
 	State byte
-	// Command says that it is the agent, which is never touched.
+	// Command is true when it is the agent, which is never touched.
 	Command bool
-	// Orphan says that its parent has ended, and Daemon that it was meant to outlive it.
+	// Orphan is true when its parent has ended, and Daemon when it was meant to outlive it.
 	Orphan, Daemon bool
 }
 
@@ -53,7 +53,7 @@ type identity struct {
 	start uint64
 }
 
-// Fate says what became of an orphan.
+// Fate is the outcome for an orphan.
 type Fate string
 
 // The fates.
@@ -68,9 +68,9 @@ const (
 // Orphan is a process that lost its parent.
 type Orphan struct {
 	Process
-	// For is how long ago it was first seen without its parent.
+	// For is the time since it was first seen without its parent.
 	For time.Duration
-	// Load is what it used of the processors in that time: 1 is one of them all the time; negative where it is
+	// Load is its use of the processors in that time: 1 is one of them all the time; negative where it is
 	// not known.
 	Load float64
 	Fate Fate
@@ -80,7 +80,7 @@ type Orphan struct {
 // that are asked to end, without a fate), or those whose end is certain.
 type Event struct {
 	Orphans []Orphan
-	// Ended says that it is the second kind.
+	// Ended is true when it is the second kind.
 	Ended bool
 	// Say is set for what a person should read.
 	Say bool
@@ -122,7 +122,7 @@ func newState(o Options) *state {
 	}
 }
 
-// step is what to do after a look.
+// step holds the actions after a look.
 type step struct {
 	ask, kill []Process
 	events    []Event

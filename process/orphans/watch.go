@@ -21,13 +21,13 @@ type Run interface {
 // Options configure [Start].
 type Options struct {
 	Mode Mode
-	// Max is how long a process may run without its parent; 0 is for ever.
+	// Max bounds the time that a process may run without its parent; 0 is for ever.
 	Max time.Duration
-	// Grace is what it gets between SIGTERM and SIGKILL (DefaultGrace).
+	// Grace is the time between SIGTERM and SIGKILL (0: DefaultGrace).
 	Grace time.Duration
 	// Run is looked after. Required.
 	Run Run
-	// Note is told what was found and done; nil tells nobody.
+	// Note is called with what was found and done; nil is not.
 	Note func(Event)
 }
 
@@ -70,7 +70,7 @@ func (o *Options) watch(quit <-chan struct{}) {
 	}
 }
 
-// pause is until the next look: an eighth of Max, which is how late it may be; shorter while somebody is to
+// pause returns the time until the next look: an eighth of Max, which is how late it may be; shorter while somebody is to
 // end.
 func (o *Options) pause(s *state) time.Duration {
 	if len(s.dying) > 0 {

@@ -23,7 +23,7 @@ func (m Mode) acts() bool { return m == Freeze || m == Kill }
 // Child is a descendant of a run's command.
 type Child struct {
 	PID int
-	// Start tells it from a later process with the same PID.
+	// Start distinguishes it from a later process with the same PID.
 	Start uint64
 	Name  string
 	Bytes limit.Bytes

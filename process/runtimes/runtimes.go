@@ -81,7 +81,7 @@ func HandDown(environ []string, memory limit.Bytes) []string {
 	return set(environ, MemoryName, strconv.FormatInt(int64(memory), 10))
 }
 
-// setsHeap says whether a flag of V8 bounds its heap. V8 takes underscores for dashes.
+// setsHeap reports whether a flag of V8 bounds its heap. V8 takes underscores for dashes.
 func setsHeap(flag string) bool {
 	flag = strings.ReplaceAll(flag, "_", "-")
 	return strings.HasPrefix(flag, "--max-old-space-size") || strings.HasPrefix(flag, "--max-heap-size")

@@ -11,7 +11,7 @@ const maxRSSMethod = "PeakPagefileUsage"
 // adoptOrphans does nothing: Windows has no orphans to adopt.
 func adoptOrphans(bool) (release func()) { return func() {} }
 
-// startedByGo is asked only of adopted processes, and there are none.
+// startedByGo is called only for adopted processes, and there are none.
 func startedByGo(int) (started, sure bool) { return false, false }
 
 // resident returns the private commit charge of a process.

@@ -6,7 +6,7 @@ import "os"
 // of an agent. See [FindCaller].
 type Caller struct {
 	PID int
-	// Start tells it from a later process with the same PID.
+	// Start distinguishes it from a later process with the same PID.
 	Start uint64
 	// Needed reports whether the command can do nothing without the caller any more: then it does not matter how long before its death it
 	// stopped writing. nil says no.

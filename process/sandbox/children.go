@@ -15,7 +15,7 @@ import (
 // Child is a descendant of the command.
 type Child struct {
 	PID int `json:"pid"`
-	// Start tells it from a later process with the same PID (see [Run.LargestChild]).
+	// Start distinguishes it from a later process with the same PID (see [Run.LargestChild]).
 	Start uint64 `json:"start"`
 	Name  string `json:"name,omitempty"`
 	// Bytes is the private memory that it held when it was found.
@@ -126,7 +126,7 @@ func (r *Run) checkChild(c Child) error {
 	return nil
 }
 
-// freezeLocked is [Run.Freeze]; the caller holds the cage.
+// freezeLocked works like [Run.Freeze]; the caller holds the cage.
 func (r *Run) freezeLocked(on bool) error {
 	if r.frozen == on {
 		return nil

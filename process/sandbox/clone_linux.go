@@ -35,7 +35,7 @@ func (e *cloneError) Error() string {
 }
 func (e *cloneError) Unwrap() error { return e.err }
 
-// cloneRefused tells a refused clone from a refused exec, which fork(2) and execve(2) report
+// cloneRefused distinguishes a refused clone from a refused exec, which fork(2) and execve(2) report
 // with the same numbers: it starts what can't be executed for a reason that clone never has.
 // Want of memory or of processes would meet every other way to fork too and is left out.
 func cloneRefused(dir *os.File) error {

@@ -43,7 +43,7 @@ func cpuGroup1(own cgroupfs.Place, name string, l Limits) string {
 	return filepath.Join(parent, name)
 }
 
-// limitCPU is [group2.limitCPU] for cgroup v1, whose usual share is 1024.
+// limitCPU works like [group2.limitCPU] for cgroup v1, whose usual share is 1024.
 func (g *group1) limitCPU(l Limits) {
 	if g.cpu == "" {
 		return

@@ -15,7 +15,7 @@ import (
 // Member is one process of a run as it was when it was looked at.
 type Member struct {
 	PID, Parent int
-	// Start tells it from a later process with the same PID.
+	// Start distinguishes it from a later process with the same PID.
 	Start uint64
 	// Name may hold any byte.
 	Name string
@@ -31,7 +31,7 @@ type Member struct {
 	Command bool
 	// Orphan is true when its parent has ended: the parent that it has now is none of the run's.
 	Orphan bool
-	// Daemon says of an orphan that somebody meant it to outlive its parent: it leads a session of its
+	// Daemon is true of an orphan when somebody meant it to outlive its parent: it leads a session of its
 	// own, as a daemon does, or ignores SIGHUP though the command does not, as under nohup.
 	Daemon bool
 }

@@ -131,8 +131,8 @@ func writeControl(dir, name, text string) error {
 	return nil
 }
 
-// writeLimit is writeControl for a memory limit, and sees that it is in force: what only looks like a group's file may take any value and hold none.
-// The kernel holds whole pages.
+// writeLimit works like writeControl for a memory limit, and sees that it is in force: what only looks like a group's file may take any
+// value and hold none. The kernel holds whole pages.
 func writeLimit(dir, name string, n int64) error {
 	if err := writeControl(dir, name, strconv.FormatInt(n, 10)); err != nil {
 		return err

@@ -189,7 +189,7 @@ func (j *jobCage) peak() (int64, string, bool) {
 	return int64(min(info.PeakJobMemoryUsed, uintptr(maxJobMemory))), "PeakJobMemoryUsed", true
 }
 
-// oomKills is 0: at the limit allocations fail, and nothing is killed.
+// oomKills returns 0: at the limit allocations fail, and nothing is killed.
 func (j *jobCage) oomKills() int { return 0 }
 
 func (j *jobCage) freeze(bool) error {

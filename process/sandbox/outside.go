@@ -13,7 +13,7 @@ import (
 // ErrInside is wrapped by the error of [Pause] for a run that this process is a part of: it would stop itself.
 var ErrInside = errors.New("this command runs inside the run itself")
 
-// Pause stops every process of a run that another process supervises, until [Resume]. bySignal says that there was no
+// Pause stops every process of a run that another process supervises, until [Resume]. bySignal is true when there was no
 // freezer, and SIGSTOP did it: processes can notice that, and one that was born meanwhile may have been missed. A pause
 // does not stop the clock of the run's time limits.
 func Pause(r Remains) (bySignal bool, err error) {

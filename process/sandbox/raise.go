@@ -64,7 +64,7 @@ func (r *Run) Raise(to limit.Bytes, why string) error {
 	return nil
 }
 
-// raise of a watched cage has nothing to write: the watcher reads the limit at each look.
+// raise has nothing to write in a watched cage: the watcher reads the limit at each look.
 func (w *watchedCage) raise(limit.Bytes, limit.Bytes) error { return nil }
 
 // keepAlarm sets the alarms of a limit, and sets them anew when it was raised, until stop is closed.

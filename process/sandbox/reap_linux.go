@@ -110,7 +110,7 @@ type reaper struct {
 	unsure map[int]time.Time // dead children that may have a waiter, since when
 }
 
-// reap takes all that can be taken. later says that dead children are left.
+// reap takes all that can be taken. later is true when dead children are left.
 func (r *reaper) reap(now time.Time) (later bool) {
 	for {
 		pid := anyDead()

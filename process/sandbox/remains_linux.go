@@ -195,7 +195,7 @@ func thaw(r Remains) {
 	}
 }
 
-// groupsOf1 tells the groups of a v1 run apart by their files.
+// groupsOf1 sorts the groups of a v1 run by their files.
 func groupsOf1(groups []string) *group1 {
 	g := &group1{}
 	for _, dir := range groups {

@@ -328,10 +328,10 @@ func (r *Run) launch(c *command) (pid int, held bool, err error) {
 	return pid, true, nil
 }
 
-// Exited is closed when the command itself has ended; leftovers may still run.
+// Exited returns a channel that is closed when the command itself has ended; leftovers may still run.
 func (r *Run) Exited() <-chan struct{} { return r.exited }
 
-// Done is closed when the run is over.
+// Done returns a channel that is closed when the run is over.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
 // Wait returns when the run is over: the command has ended, and so have its leftovers as

@@ -208,7 +208,7 @@ type Result struct {
 	Started  time.Time
 	Duration time.Duration
 	Peak     Peak
-	// OOMKills counts the kernel's OOM kills in the run; CommandOOM says that the command
+	// OOMKills counts the kernel's OOM kills in the run; CommandOOM is true when the command
 	// itself was among them, or was ended by the monitor or by systemd-oomd for memory.
 	OOMKills   int
 	CommandOOM bool
@@ -226,7 +226,7 @@ type Result struct {
 	PidsKills    int
 	ForksRefused int
 	Leftovers    []Leftover
-	// Moved names the processes that left the run's groups, at most 64; CommandMoved says that the command is one of them. What they used
+	// Moved names the processes that left the run's groups, at most 64; CommandMoved is true when the command is one of them. What they used
 	// since is in no number here.
 	Moved        []string
 	CommandMoved bool

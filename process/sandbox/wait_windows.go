@@ -58,7 +58,7 @@ func signalOf(code uint32) syscall.Signal {
 
 func (r *Run) onStop(int) {}
 
-// ownPeak is 0: a child starts with nothing of its parent's memory.
+// ownPeak returns 0: a child starts with nothing of its parent's memory.
 func ownPeak() limit.Bytes { return 0 }
 
 // Signal ends the command when sig is SIGTERM, SIGINT or SIGKILL: Windows knows no other

@@ -6,7 +6,7 @@
 //
 // Since Kubernetes 1.28 a container on cgroup v2 has memory.oom.group set: at its limit the kernel kills every process in it, also one
 // that would have told which of them was greedy. What is in the container's termination message (/dev/termination-log, at most 4,096
-// bytes) is what `kubectl describe pod` and the pod's status show afterwards. So it is written before, and kept up to date.
+// bytes) is shown by `kubectl describe pod` and the pod's status afterwards. So it is written before, and kept up to date.
 //
 // # What is written, and when
 //

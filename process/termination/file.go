@@ -10,14 +10,14 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// MaxMessage is how much of a termination message is shown, in bytes: the kubelet reads the last 4,096 of the file
+// MaxMessage bounds the part of a termination message that is shown, in bytes: the kubelet reads the last 4,096 of the file
 // (https://kubernetes.io/docs/tasks/debug/debug-application/determine-reason-pod-failure/).
 const MaxMessage = 4096
 
 // own begins every text of Plimsoll's.
 const own = "plimsoll: "
 
-// errForeign says that the container's program has written a message of its own.
+// errForeign reports that the container's program has written a message of its own.
 var errForeign = errors.New("the container's program has written a message of its own, which stays")
 
 // message is the file while it is open.

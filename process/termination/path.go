@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// DefaultPath is where Kubernetes mounts the termination message of a container (terminationMessagePath).
+	// DefaultPath is the path at which Kubernetes mounts the termination message of a container (terminationMessagePath).
 	DefaultPath = "/dev/termination-log"
 	// Variable names another file, or "off".
 	Variable = "PLIMSOLL_TERMINATION_LOG"

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// named is how many processes are named.
+	// named bounds the processes that are named.
 	named = 8
 	// maxReason and maxName bound, in bytes, what others say: all of it together stays below [MaxMessage].
 	maxReason = 1500
@@ -18,7 +18,7 @@ const (
 	maxName   = 64
 )
 
-// sight is what was seen at one moment.
+// sight holds the use of memory seen at one moment.
 type sight struct {
 	at        time.Time
 	group     group
@@ -46,8 +46,8 @@ func (p proc) String() string {
 	return fmt.Sprintf("%s (pid %d) with %s", printable.Name(limit.Short(p.name, maxName)), p.pid, p.held.Human())
 }
 
-// text returns what stands in the file. high is what was seen, at the highest when the use has fallen since, and now what was seen then; inner are
-// the limits inside the container in words, reason why the program has ended, both "" for none.
+// text returns what stands in the file. high is the sight, the highest one when the use has fallen since, and now the one after that; inner
+// are the limits inside the container in words, reason why the program has ended, both "" for none.
 func text(high sight, now *sight, inner, reason string) string {
 	var b strings.Builder
 	b.WriteString(own)

@@ -14,7 +14,7 @@ import (
 const (
 	Soft = 75
 	Hard = 90
-	// slack is how far below a line the use counts as fallen again.
+	// slack is the distance below a line at which the use counts as fallen again, in percent.
 	slack = 5
 )
 
@@ -24,16 +24,16 @@ const (
 	// rest is the least between two looks while the use stays what it was, and hasty while it moves.
 	rest  = 25 * time.Millisecond
 	hasty = 5 * time.Millisecond
-	// fastest is what processes are thought to be able to take in a second: zeroing pages on a fast core of 2026.
+	// fastest is the memory that processes are thought to be able to take in a second: zeroing pages on a fast core of 2026.
 	fastest = 4 * limit.GiB
-	// renewed is how often the container's limit is looked up again, and rewritten how often the file is while a line is crossed.
+	// renewed is the time after which the container's limit is looked up again, rewritten the same of the file while a line is crossed.
 	renewed   = 5 * time.Second
 	rewritten = 5 * time.Second
 	// reminded is the least between two events about the same line.
 	reminded = time.Minute
 )
 
-// Event is that the use has crossed a line upwards.
+// Event reports that the use has crossed a line upwards.
 type Event struct {
 	Line    int // Soft or Hard, in percent
 	Used    limit.Bytes
@@ -56,9 +56,9 @@ type Options struct {
 	Path string
 	// Inner are the limits inside the container in words, as in "claude may use 480M (plimsoll run)"; "" for none.
 	Inner string
-	// Note is told of lines that are crossed, at most once a minute for each, from the watch's goroutine; nil is not.
+	// Note is called with lines that are crossed, at most once a minute for each, from the watch's goroutine; nil is not.
 	Note func(Event)
-	// Warn hears once that the file cannot be written; nil does not.
+	// Warn is called once when the file cannot be written; nil is not.
 	Warn func(text string)
 }
 

@@ -22,7 +22,7 @@ type lines struct {
 	open bool // a line has begun and not ended
 }
 
-// next gives the next line with its line break, or a piece of it. first says that the line begins here, last that it ends. Valid until
+// next returns the next line with its line break, or a piece of it. first is true when the line begins here, last when it ends. Valid until
 // the next call.
 func (l *lines) next() (piece []byte, first, last bool, err error) {
 	seen := 0

@@ -18,7 +18,7 @@ type Options struct {
 	Out io.Writer
 	// Gateway puts MCP servers behind the gateway; nil leaves them as they are.
 	Gateway Gateway
-	// Changed is told when a session begins or ends, from the goroutine that passes messages on; nil tells nobody. It must not call the relay.
+	// Changed is called when a session begins or ends, from the goroutine that passes messages on; nil is not. It must not call the relay.
 	Changed func(State)
 }
 
@@ -46,7 +46,7 @@ func New(o Options) *Relay {
 	return r
 }
 
-// Asked is closed when the editor has sent initialize, and waits for its answer.
+// Asked returns a channel that is closed when the editor has sent initialize, and waits for its answer.
 func (r *Relay) Asked() <-chan struct{} { return r.asked }
 
 // Connect gives the relay the streams of the agent, once. It closes toAgent when the editor sends no more.
@@ -56,7 +56,7 @@ func (r *Relay) Connect(toAgent io.WriteCloser, fromAgent io.Reader) {
 	go r.speak(fromAgent)
 }
 
-// Passed is closed when all that the agent wrote has been passed on.
+// Passed returns a channel that is closed when all that the agent wrote has been passed on.
 func (r *Relay) Passed() <-chan struct{} { return r.passed }
 
 // State returns a snapshot of the relay.

@@ -98,7 +98,7 @@ func (c *Catalogue) isAlone() bool {
 	return c.alone
 }
 
-// trait of a tool; nil-safe.
+// trait returns the traits of a tool; nil-safe.
 func (k *toolList) trait(tool string) toolTraits {
 	if k == nil {
 		return toolTraits{}

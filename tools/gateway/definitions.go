@@ -276,7 +276,7 @@ func objectOf(raw []byte) []byte {
 	return raw
 }
 
-// searchTools gives the definitions of the tools that fit best, within what the client takes of a result.
+// searchTools returns the definitions of the tools that fit best, within what the client takes of a result.
 func (s *Session) searchTools(k *toolList, m transport.Message, p params) (string, error) {
 	args, err := readArguments(objectOf(p.arguments.Of(m.Raw)), "query", "max")
 	if err != nil {

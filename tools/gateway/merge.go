@@ -66,7 +66,7 @@ func NewMerge(o MergeOptions) *Merge {
 	return &Merge{o: o, catalogue: NewCatalogue()}
 }
 
-// Open is mcpserver.Options.Open of the merged endpoint.
+// Open implements mcpserver.Options.Open for the merged endpoint.
 func (m *Merge) Open(_ context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	if !o.Modern && !o.Begins {
 		return mcpserver.Session{}, mcpserver.ErrNoSession
@@ -201,7 +201,7 @@ func shortened(prefix string) string {
 	return full[:min(len(full), MaxName-9)]
 }
 
-// nameOf gives the merged name of a server's tool.
+// nameOf returns the merged name of a server's tool.
 func (u *union) nameOf(server, tool string) (string, bool) {
 	for _, c := range u.parts {
 		if c.server == server {

@@ -42,8 +42,8 @@ const (
 	discover
 )
 
-// nextStep is for a client of one version, with what is known of the server. A client is never translated at a server that understands
-// it: only a server that has refused initialize gets an older client's requests in the sessionless version.
+// nextStep returns the next step for a client of one version, with what is known of the server. A client is never translated at a server
+// that understands it: only a server that has refused initialize gets an older client's requests in the sessionless version.
 func nextStep(sessionless bool, server versions) step {
 	switch {
 	case !sessionless && server.sessions:
@@ -143,7 +143,7 @@ func (n *negotiation) take(next step, started transport.Peer) (transport.Peer, e
 	return p, err
 }
 
-// set makes p the connection; decided says that it will stay.
+// set makes p the connection; decided is true when it will stay.
 func (n *negotiation) set(p transport.Peer, decided bool) {
 	n.mu.Lock()
 	n.next = p

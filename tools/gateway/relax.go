@@ -46,7 +46,7 @@ func relaxed(schema []byte) (out []byte, ok bool) {
 	return relax(schema, true, !rawjson.Get(schema, "$ref").IsZero(), 0)
 }
 
-// relax does so with one schema; root says that it is of structuredContent itself, and refers that a definition may be too.
+// relax does so with one schema; root is true when it is of structuredContent itself, and refers when a definition may be too.
 func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 	if depth > maxRelaxDepth {
 		return nil, false

@@ -96,7 +96,7 @@ func (s *Server) Name() string { return s.o.Name }
 // Named reports whether the server's tools have its name in front already.
 func (s *Server) Named() bool { return s.o.Named }
 
-// Open is mcpserver.Options.Open of the server.
+// Open implements mcpserver.Options.Open for the server.
 func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	if s.o.Remote {
 		return s.openRemote(ctx, o)

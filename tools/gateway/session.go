@@ -239,7 +239,7 @@ func (s *Session) newID() jsonrpc.ID {
 	return jsonrpc.ID(fmt.Sprintf("%q", fmt.Sprintf("%s%d", s.own, s.serial.Add(1))))
 }
 
-// profile of the client that sent a request.
+// profile returns the profile of the client that sent a request.
 func (s *Session) profile(p params) Profile {
 	if p.client != "" {
 		return ProfileOf(p.client)
@@ -263,7 +263,7 @@ func (s *Session) protocol(p params) string {
 	return v
 }
 
-// names of the added tools, as this principal's list has them.
+// names returns the names of the added tools, as this principal's list has them.
 func (s *Session) names(principal string) result.Names {
 	if s.o.Bare {
 		return s.o.Names

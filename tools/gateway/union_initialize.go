@@ -131,7 +131,7 @@ const ownInfo = `{"name":"plimsoll","version":"1"}`
 
 func cutMark(n int) string { return fmt.Sprintf(" … [%d bytes cut] … ", n) }
 
-// initializeOne gives a server's answer, and whether it is a result.
+// initializeOne returns a server's answer, and whether it is a result.
 func (u *union) initializeOne(ctx context.Context, c *part, m transport.Message) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(ctx, initializeTimeout)
 	defer cancel()

@@ -232,7 +232,7 @@ func (t template) fits(uri string) bool {
 	return strings.HasSuffix(uri, t.literals[len(t.literals)-1])
 }
 
-// find tells the place of the server: of who listed the resource, else of the template
+// find returns the index of the server: of who listed the resource, else of the template
 // that fits with the most literal text.
 func (r *resourceMap) find(uri string) (serverIndex int, ok bool) {
 	r.mu.Lock()

@@ -93,7 +93,7 @@ func initializes(ctx context.Context, next transport.Peer, first transport.Messa
 	return err == nil && !rawjson.Get(answer, "result", "protocolVersion").IsZero()
 }
 
-// opening tells the id of the session that an answer begins.
+// opening sends on the id of the session that an answer begins.
 type opening struct {
 	transport.Peer
 	id chan string

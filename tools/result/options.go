@@ -101,8 +101,8 @@ type Options struct {
 	// TempDir is the folder for files without a name; "" is the system's. It should be on
 	// a disk: the system's is often memory.
 	TempDir string
-	// Progress is told, at most twice a second until something is delivered, how far a
-	// spilled result has come. nil is told nothing.
+	// Progress is called, at most twice a second until something is delivered, with how far a
+	// spilled result has come. nil is not called.
 	Progress func(bytes, items int64, handle string)
 	// Deliver takes the one message for the client: at most once, and always for a
 	// response, unless ctx ended. The frame must not be used after it returns. A
@@ -127,7 +127,7 @@ type Outcome struct {
 	// Failed is set when the client got an error: the tool's (isError), the protocol's, or
 	// one made here because the answer did not arrive whole.
 	Failed bool
-	// Cut says why the message was not read to its end, nil when it was: it broke off, was
+	// Cut is the reason why the message was not read to its end, nil when it was: it broke off, was
 	// larger than MaxFrame, could not be followed, or could not be kept.
 	Cut error
 }

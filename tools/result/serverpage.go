@@ -145,7 +145,7 @@ func emptyObject(value []byte) bool {
 	return true
 }
 
-// number is that of a whole number, or of a text that is one; 0 for anything else.
+// number returns the value of a whole number, or of a text that is one; 0 for anything else.
 func number(value []byte) int64 {
 	n, err := strconv.ParseInt(strings.Trim(string(value), `"`), 10, 64)
 	if err != nil {

@@ -82,7 +82,7 @@ func (r *Result) isWriterAlive() error {
 	return err
 }
 
-// Range gives up to n bytes (0 is PageBytes, at most MaxRange) from offset off of what is
+// Range returns up to n bytes (0 is PageBytes, at most MaxRange) from offset off of what is
 // stored, whole characters only: an offset within one is moved on to the next. While the
 // result is written it waits for the first byte.
 func (r *Result) Range(ctx context.Context, off, n int64) (Piece, error) {

@@ -199,7 +199,7 @@ func (f *finder) growing() *paging {
 	return f.best
 }
 
-// finish settles the shape of the part, whose text is all there. cut says that the text
+// finish settles the shape of the part, whose text is all there. cut is true when the text
 // was broken off, so that JSON need not have an end.
 func (f *finder) finish(cut bool) (*paging, error) {
 	switch {

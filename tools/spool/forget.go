@@ -13,7 +13,7 @@ import (
 
 // Words are texts to be forgotten.
 type Words interface {
-	// In reports that a text holds them, Read that what comes from a reader does.
+	// In reports whether a text holds them, Read whether what comes from a reader does.
 	In(text []byte) bool
 	Read(r io.Reader) (bool, error)
 	// Overwrite writes over them in a file, without changing its length, and returns the number of places.

@@ -182,7 +182,7 @@ func (s *Spool) rebuild() *ledger {
 	return l
 }
 
-// readAccount sees what an entry's directory says of it.
+// readAccount reads the account of an entry in its directory.
 func (s *Spool) readAccount(i id) account {
 	a := account{id: i, writing: true}
 	name := i.String()

@@ -10,7 +10,7 @@ import (
 // ordinary log lines; above the cap a line could never be shown.
 const maxLine = 8 << 10
 
-// lineScanner tells the lines of valid UTF-8 text that comes in pieces of any size. A line
+// lineScanner finds the lines of valid UTF-8 text that comes in pieces of any size. A line
 // holds its newline. One longer than `longest` is cut where a character begins.
 type lineScanner struct {
 	tell    func(start, end int64) bool

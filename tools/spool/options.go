@@ -177,7 +177,7 @@ type Totals struct {
 	Failed bool
 	// SHA256 is the document's, in hex, when complete.
 	SHA256 string
-	// Path is the keys that lead to the main array or object; Envelope says that pages
+	// Path is the keys that lead to the main array or object; Envelope is true when pages
 	// have what surrounds it.
 	Path     []string
 	Envelope bool

@@ -20,7 +20,7 @@ type source struct {
 	epilog []byte
 }
 
-// Page gives page n, from 1, of pages of size items (0 is the default; more than the most
+// Page returns page n, from 1, of pages of size items (0 is the default; more than the most
 // is the most). While the result is written it waits until the page is whole or the end
 // has come; ctx ends the waiting. A page that is not there is *NoPage.
 func (r *Result) Page(ctx context.Context, n, size int) (Page, error) {
@@ -67,7 +67,7 @@ func clamp(shape Shape, size, def int) int {
 	return min(size, maxBytes)
 }
 
-// pageOf gives a page of a document that has ended.
+// pageOf returns a page of a document that has ended.
 func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error) {
 	size = clamp(v.m.Shape, size, v.m.PerPage)
 	m := v.m
@@ -141,7 +141,7 @@ func (r *Result) readEnvelope(m *meta) (prolog, epilog []byte, err error) {
 	return prolog, epilog, nil
 }
 
-// pageSoFar gives a page of what is still written when all of its items are there.
+// pageSoFar returns a page of what is still written when all of its items are there.
 func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, bool, error) {
 	w.mu.Lock()
 	p := w.part

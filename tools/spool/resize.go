@@ -20,7 +20,7 @@ func newTemporaryTable(dir *os.Root, name string) *table {
 	return &table{dir: dir, name: name + rand.Text(), passing: true}
 }
 
-// pagesOf gives the page table of another page size. It is made by reading the document
+// pagesOf returns the page table of another page size. It is made by reading the document
 // once, and kept beside it for the next reader. r.mu is held.
 func (r *Result) pagesOf(ctx context.Context, v *view, size int) (*table, error) {
 	if t := r.made[size]; t != nil {

@@ -266,7 +266,7 @@ func (s *search) match(ctx context.Context, u unit) error {
 	return nil
 }
 
-// bytes gives a range of the text, of at most scanBuffer, until the next call.
+// bytes returns a range of the text, of at most scanBuffer, until the next call.
 func (s *search) bytes(from, to int64) ([]byte, error) {
 	if s.window == nil {
 		s.window = make([]byte, 0, scanBuffer)

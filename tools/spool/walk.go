@@ -27,7 +27,7 @@ func (w *walker) Closed(int64)                   {}
 func (w *walker) Object(int, int64, int64)       {}
 func (w *walker) Item(start, end int64) (m bool) { return w.tell(start, end) }
 
-// walkJSON tells the items of an array, or the members of an object, from the one at off
+// walkJSON calls tell with the items of an array, or the members of an object, from the one at off
 // on (or the space before it) until tell returns false; none ends behind `end`. One byte more
 // is looked at: it says that a number is at its end.
 // Items that large has are not read but jumped over.

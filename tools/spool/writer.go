@@ -329,7 +329,7 @@ func (w *Writer) grow(n int64) error {
 	return err
 }
 
-// reserve sees that n more bytes are set aside.
+// reserve sets n more bytes aside.
 func (w *Writer) reserve(n int64) error {
 	if w.ending { // the spare room is for this
 		return nil

@@ -9,7 +9,7 @@ import (
 // maxHeaders bounds the headers of a remote server.
 const maxHeaders = 64
 
-// FromEnvironment gives what a wrapped remote server's entry has put into the environment
+// FromEnvironment returns what a wrapped remote server's entry has put into the environment
 // of `plimsoll mcp`: its address, "" when that is an argument, and its headers, nil when
 // there are none. Errors name the variable, never its value.
 func FromEnvironment(lookup func(name string) (value string, ok bool)) (url string, headers http.Header, err error) {

@@ -171,7 +171,7 @@ func objectOf(v *hujson.Value, base int) (object, bool) {
 	return all, true
 }
 
-// get gives the last member of a key, as decoders do, and how many there are.
+// get returns the last member of a key, as decoders do, and how many there are.
 func (o object) get(key string) (found *member, times int) {
 	for i := range o.members {
 		if o.members[i].key == key {
@@ -253,7 +253,7 @@ func (d *document) find(root object) {
 	}
 }
 
-// keysIn gives the keys of the object that a key has.
+// keysIn returns the keys of the object that a key has.
 func (o object) keysIn(key string) (keys []string) {
 	below, _ := o.object(key)
 	for _, m := range below.members {

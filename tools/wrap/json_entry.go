@@ -27,7 +27,7 @@ func (e *jsonEntry) place() []string { return e.path }
 
 func (e *jsonEntry) text() []byte { return e.object.span.Of(e.d.data) }
 
-// list gives the strings of an array and where they lie; ok is false when one is no string.
+// list returns the strings of an array and where they lie; ok is false when one is no string.
 func (e *jsonEntry) list(key string) (at *member, values []string, places []span, ok bool) {
 	m, times := e.object.get(key)
 	if m == nil {

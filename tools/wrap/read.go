@@ -36,7 +36,7 @@ type Environment struct {
 	shell bool // values are words of a shell
 }
 
-// Read gives the servers of a client's file, in the file's order, with everything that the client would fill in filled in. One that
+// Read returns the servers of a client's file, in the file's order, with everything that the client would fill in filled in. One that
 // has been wrapped is given as it was before: whoever starts it is Plimsoll. Errors and reasons name keys and variables, never values.
 func Read(path string, data []byte, from Environment) ([]Startable, error) {
 	d, err := parse(path, data, false)
@@ -313,7 +313,7 @@ func (e Environment) variable(name string) (string, error) {
 	return "", fmt.Errorf("the variable %s is not set", name)
 }
 
-// ReadFile is [Read] of a file, in this process' environment.
+// ReadFile calls [Read] for a file, in this process' environment.
 func ReadFile(path string) ([]Startable, error) {
 	f, err := open(path)
 	if err != nil {

@@ -63,7 +63,7 @@ func (e *tomlEntry) has(key string) bool {
 	return false
 }
 
-// tableStrings gives the strings of a table of the entry, in the file's order; ok is false when
+// tableStrings returns the strings of a table of the entry, in the file's order; ok is false when
 // one is no string.
 func (e *tomlEntry) tableStrings(key string) (all []header, at []assignment, ok bool) {
 	for _, a := range e.assignments {
@@ -90,7 +90,7 @@ func (e *tomlEntry) word(key string) (string, bool) {
 	return textOf(a.value.Of(e.d.data))
 }
 
-// list gives the strings of args and where they lie.
+// list returns the strings of args and where they lie.
 func (e *tomlEntry) list() (a assignment, values []string, places []span, ok bool) {
 	a, found := e.get("args")
 	if !found || e.d.data[a.value.Start] != '[' {

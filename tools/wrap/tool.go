@@ -16,7 +16,7 @@ type Start struct {
 	Agent *profile.Agent
 	// Home is the user's, Project the folder the agent starts in.
 	Home, Project string
-	// Untrusted tells that the agent does not take the project's settings now, because the user has not trusted the
+	// Untrusted is true when the agent does not take the project's settings now, because the user has not trusted the
 	// folder: then its servers are not started behind the gateway either.
 	Untrusted bool
 	// Argv is the command; the tool's own arguments begin behind Argv[Word].

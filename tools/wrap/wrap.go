@@ -228,7 +228,7 @@ func (o Options) front(name string) []string {
 	return args
 }
 
-// Before gives the command that stands before a server which another protocol describes, and what stands before the server's own
+// Before returns the command that stands before a server which another protocol describes, and what stands before the server's own
 // command in its arguments; "" for one that is wrapped, or Plimsoll itself.
 func (o Options) Before(name, command string, args []string) (gateway string, front []string) {
 	if _, ok := wrapping(args); ok || isPlimsoll(command) {
@@ -273,7 +273,7 @@ func (r remote) arguments(o Options, name string) (args []string, env []header) 
 // isDisplayable reports whether an address can be shown: no user, no query, nothing to be filled in.
 func isDisplayable(url string) bool { return !strings.ContainsAny(url, "@?#${}") }
 
-// flagValues gives what stands behind key in args.
+// flagValues returns what stands behind key in args.
 func flagValues(args []string, key string) (values []string) {
 	for i := 0; i+1 < len(args); i++ {
 		if args[i] == key {

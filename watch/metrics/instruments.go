@@ -116,10 +116,10 @@ func (i *instrument) add(n int64, l labels) {
 	i.seriesOf(l).sum += float64(n)
 }
 
-// set is the value of a gauge from now on.
+// set sets a gauge.
 func (i *instrument) set(n int64, l labels) { i.put(float64(n), l) }
 
-// put is the value of a gauge, or of a counter that somebody else counts, from now on.
+// put sets a gauge, or a counter that somebody else counts.
 func (i *instrument) put(v float64, l labels) {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
@@ -177,7 +177,7 @@ func (i *instrument) seriesOf(l labels) *series {
 	return s
 }
 
-// now are copies of all series, in the order of their labels: those with fewer come first. Who reads them may be slow, and holds
+// now returns copies of all series, in the order of their labels: those with fewer come first. Who reads them may be slow, and holds
 // nobody up.
 func (i *instrument) now() []series {
 	i.all.mu.Lock()

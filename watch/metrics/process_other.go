@@ -2,5 +2,5 @@
 
 package metrics
 
-// readProcess knows nothing of other systems.
+// readProcess returns nothing on this system.
 func readProcess() map[string]float64 { return nil }

@@ -129,7 +129,7 @@ func (h *Host) show(all *instruments) {
 	}
 }
 
-// sumsOf are the counters, which outlive a restart and the clean-up.
+// sumsOf sets the counters, which outlive a restart and the clean-up.
 func sumsOf(all *instruments, totals runs.Totals) {
 	ended := all.counter("plimsoll.runs.ended", "{run}", "Runs that have ended, by outcome.")
 	kills := all.counter("plimsoll.run.oom.kills", "{process}", "Commands (agent) and processes of theirs (child) that were killed for memory.")
@@ -185,7 +185,7 @@ type now struct {
 	longest                        time.Duration
 }
 
-// liveOf are the gauges. A tool without a run has zeros, so that what was shown does not stay.
+// liveOf sets the gauges. A tool without a run has zeros, so that what was shown does not stay.
 func liveOf(all *instruments, totals runs.Totals, store *runs.Store) {
 	at := time.Now()
 	byTool := map[string]*now{}

@@ -27,7 +27,7 @@ func (w textWriter) head(name, help, kind string) {
 	w.put("\n# TYPE ", name, " ", kind, "\n")
 }
 
-// sample is a line. extra, unless it is "", is one more label, whose value is a number: le or quantile.
+// sample writes a line. extra, unless it is "", is one more label, whose value is a number: le or quantile.
 func (w textWriter) sample(name, suffix string, of labels, extra string, bound, value float64) {
 	w.put(name, suffix)
 	before := "{"

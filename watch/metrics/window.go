@@ -83,7 +83,7 @@ func provider(upstream string) label {
 	return label{"gen_ai.provider.name", name}
 }
 
-// operation is "generate_content" for Gemini's protocol and "chat" for the others.
+// operation returns "generate_content" for Gemini's protocol and "chat" for the others.
 func operation(dialect string) label {
 	name := "chat"
 	if dialect == "gemini" {

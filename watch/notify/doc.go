@@ -1,4 +1,4 @@
-// Package notify tells a person who has no Prometheus what they would want to hear of a run: it was killed for memory, a child of it
+// Package notify informs a person who has no Prometheus of what they would want to hear of a run: it was killed for memory, a child of it
 // was, it reached another limit, it was refused, it waits for longer than [LongWait], it got its turn, its plimsoll was killed.
 //
 //	way, err := notify.Open(words, notify.Options{Terminal: os.Stderr}) // "desktop", a URL, or a command

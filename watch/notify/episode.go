@@ -24,10 +24,10 @@ type episode struct {
 	unnamed time.Time
 }
 
-// newEpisode is of a run of which all is news.
+// newEpisode returns the episode of a run of which all is news.
 func newEpisode() *episode { return &episode{told: map[Cause]bool{}} }
 
-// begun is of a run of which everything so far is past.
+// begun returns the episode of a run of which everything so far is past.
 func begun(now time.Time, r *runs.Run) *episode {
 	p := newEpisode()
 	p.see(now, r)

@@ -16,7 +16,7 @@ const (
 
 // SenderOptions configure a [Sender].
 type SenderOptions struct {
-	// Fail hears of the first notice of several that could not be given, and how many found no room; nil drops it.
+	// Fail is called with the first notice of several that could not be given, and how many found no room; nil drops it.
 	Fail func(error)
 	// Environ has variables whose values are masked when their names are those of secrets, each as NAME=value.
 	Environ []string

@@ -18,7 +18,7 @@ const (
 	maxEnded = 8192
 )
 
-// WatchOptions say what [Watch] watches.
+// WatchOptions are the settings of [Watch].
 type WatchOptions struct {
 	// StateDir holds the store of runs.
 	StateDir string
@@ -28,7 +28,7 @@ type WatchOptions struct {
 	// Hold reports whether no other process gives notices by the same way; nil is always so. It is called with each look, from one
 	// goroutine. While it is false nothing is told, and what happens then is not told later.
 	Hold func() bool
-	// Warn hears what goes wrong with the store, once until it is right again; nil drops it.
+	// Warn is called with what goes wrong with the store, once until it is right again; nil drops it.
 	Warn func(error)
 }
 

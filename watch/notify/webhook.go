@@ -83,7 +83,7 @@ func (w *webhook) Send(ctx context.Context, n Notice) error {
 	}
 }
 
-// post posts once; again says that it may work a moment later.
+// post posts once; again is true when it may work a moment later.
 func (w *webhook) post(ctx context.Context, body []byte) (again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()

@@ -22,7 +22,7 @@ type Daily struct {
 	ending   sync.WaitGroup
 }
 
-// BeginDaily begins the first file. newID names the next ones, fail hears what of a file was not kept; nil drops it.
+// BeginDaily begins the first file. newID names the next ones, fail is called with what of a file was not kept; nil drops it.
 func BeginDaily(o Options, h Header, newID func() string, fail func(error)) *Daily {
 	if o.now == nil {
 		o.now = time.Now

@@ -284,7 +284,7 @@ func (r *Run) request(at time.Time, e *journal.WindowRequest) {
 	}
 }
 
-// fuller is that of two requests whose window was fuller; the later one of equals.
+// fuller returns that of two requests whose window was fuller; the later one of equals.
 func fuller(a, b Context) Context {
 	if float64(a.Tokens)*float64(max(b.Limit, 1)) > float64(b.Tokens)*float64(max(a.Limit, 1)) {
 		return a
@@ -381,7 +381,7 @@ func (r *Run) Now() Sample {
 	return r.Samples[len(r.Samples)-1]
 }
 
-// Fullest is that of the newest requests since the last compaction whose window is the fullest, the zero value without one: a
+// Fullest returns that of the newest requests since the last compaction whose window is the fullest, the zero value without one: a
 // client asks for a title or a summary in between, in a window of its own that is nearly empty. What came after at does not count.
 func (r *Run) Fullest(at time.Time) (c Context) {
 	since, n := time.Time{}, len(r.Context)

@@ -30,7 +30,7 @@ func (s *Store) Follow(e *Entry) *Follower {
 	return &Follower{store: s, name: e.Day + "/" + e.ID + fileEnd}
 }
 
-// Next gives take the lines of at most maxBytes that have come since the last time; rest says that there are more. What is no
+// Next gives take the lines of at most maxBytes that have come since the last time; rest is true when there are more. What is no
 // line of a run is left out. The error wraps [fs.ErrNotExist] once the file has been cleaned up.
 func (f *Follower) Next(maxBytes int64, take func(Line)) (rest bool, err error) {
 	if f.store.root == nil {

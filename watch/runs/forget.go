@@ -17,7 +17,7 @@ import (
 
 // Words are the texts to forget.
 type Words interface {
-	// In reports that a text holds them.
+	// In reports whether a text holds them.
 	In(text []byte) bool
 	// Blot writes over them, at the length that they have, and returns the number of places.
 	Blot(text []byte) int

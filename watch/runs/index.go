@@ -60,7 +60,7 @@ type removedLine struct {
 
 var removedStart = []byte(`{"removed_tool":`)
 
-// takeRemoved takes a line of removed runs; ok says that it is one.
+// takeRemoved takes a line of removed runs; ok is true when it is one.
 func (t Totals) takeRemoved(text []byte) (ok bool) {
 	var l removedLine
 	if !bytes.HasPrefix(text, removedStart) || json.Unmarshal(text, &l) != nil {
@@ -149,7 +149,7 @@ func appendLocked(root *os.Root, e Entry) (sums, error) {
 	return after, nil
 }
 
-// lastSums reads the sums of the last line; whole says that the file ends with a whole line.
+// lastSums reads the sums of the last line; whole is true when the file ends with a whole line.
 func lastSums(f *os.File) (s sums, whole bool, err error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {

@@ -56,7 +56,7 @@ func (t *tail) close() { _ = t.file.Close() }
 // readBuffers are for reading: who looks at a hundred runs each second must not need one for each.
 var readBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
-// poll takes the lines that have come since the last time; more says that some did.
+// poll takes the lines that have come since the last time; more is true when some did.
 func (t *tail) poll() (more bool, err error) {
 	buf := readBuffers.Get().(*[64 << 10]byte)
 	defer readBuffers.Put(buf)

@@ -127,7 +127,7 @@ func (a *attributes) truth(key string, v bool) {
 	}
 }
 
-// envelope is what stands before and after the spans of a request.
+// envelope holds the bytes before and after the spans of a request.
 type envelope struct{ before, after []byte }
 
 // schema is the version of the conventions that the names are of: the last one that had those for generative AI and MCP in it.

@@ -24,7 +24,7 @@ const (
 	maxPositionFile = 4 << 20
 )
 
-// position is how far the spans of a run were sent.
+// position marks the last span of a run that was sent.
 type position struct {
 	// Place is that of the last span, At when that ended.
 	Place uint64    `json:"place"`
@@ -68,7 +68,7 @@ func loadPositions(dir, to string) (*positions, error) {
 	return p, nil
 }
 
-// sent says that a span has not to be sent any more.
+// sent reports whether a span has not to be sent any more.
 func (p *positions) sent(run string, place uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -55,9 +55,9 @@ func newClient(timeout time.Duration) *http.Client {
 	}
 }
 
-// outcome is what came of a request.
+// outcome is the result of a request.
 type outcome struct {
-	// again says that the same spans may be taken later, not before wait.
+	// again is set when the same spans may be taken later, not before wait.
 	again bool
 	wait  time.Duration
 	// rejected are spans that the collector took no further, of a request that it took.
@@ -113,7 +113,7 @@ func post(ctx context.Context, client *http.Client, to string, body []byte, now 
 	return outcome{rejected: rejected, why: fmt.Errorf("%d spans were not taken: %s", rejected, clean(answer.Partial.Message))}
 }
 
-// statusOf tells what a collector answered.
+// statusOf returns a collector's answer as an error.
 func statusOf(res *http.Response, text []byte) error {
 	said := clean(string(text))
 	if res.Header.Get("Location") != "" {

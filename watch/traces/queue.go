@@ -29,7 +29,7 @@ type queue struct {
 
 func newQueue(maxBytes int) *queue { return &queue{max: maxBytes, more: make(chan struct{}, 1)} }
 
-// push adds a span and tells how many others it cost.
+// push adds a span and returns how many others it cost.
 func (q *queue) push(s queued) (dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,7 +42,7 @@ func (q *queue) push(s queued) (dropped int) {
 	return dropped
 }
 
-// wake tells who sends that there may be something to send.
+// wake signals to who sends that there may be something to send.
 func (q *queue) wake() {
 	select {
 	case q.more <- struct{}{}:

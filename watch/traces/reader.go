@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// readPiece is how much of a run's file is read at a time, in bytes: its spans are some four times that.
+// readPiece is the size read of a run's file at a time, in bytes: its spans are some four times that.
 const readPiece = 64 << 10
 
 // reader turns the store of runs into spans.

@@ -19,7 +19,7 @@ const (
 	// Dir is the sender's folder in the state directory.
 	Dir      = "traces"
 	lockName = "lock"
-	// LookBack is how old a span may be that is still sent.
+	// LookBack is the greatest age of a span that is still sent.
 	LookBack = time.Hour
 	// DefaultMaxQueue bounds the spans that wait, in bytes.
 	DefaultMaxQueue = 4 << 20
@@ -28,9 +28,9 @@ const (
 	// maxBatch and maxBatchBytes bound one request.
 	maxBatch      = 512
 	maxBatchBytes = 1 << 20
-	// closeWait is how long the end of a sender waits for a collector.
+	// closeWait bounds the time that the end of a sender waits for a collector.
 	closeWait = 2 * time.Second
-	// saveEvery is how often positions are written while they change.
+	// saveEvery is the time between two writes of the positions while they change.
 	saveEvery = 2 * time.Second
 )
 
@@ -42,7 +42,7 @@ type Options struct {
 	URL string
 	// Version of this program, for the spans' resource.
 	Version string
-	// Warn tells the user, once when sending begins to fail and once when it goes again; nil tells nobody.
+	// Warn is called once when sending begins to fail and once when it goes again; nil is not.
 	Warn func(text string)
 	// MaxQueue bounds the spans that wait, in bytes; 0 means DefaultMaxQueue.
 	MaxQueue int
@@ -53,9 +53,9 @@ type Options struct {
 	backoff time.Duration // after the first failure
 }
 
-// Stats is what a sender has done since it began, in spans.
+// Stats counts the work of a sender since it began, in spans.
 type Stats struct {
-	// Sending says that this sender is the one that sends; another process may be.
+	// Sending is true when this sender is the one that sends; another process may be.
 	Sending bool
 	Sent    uint64
 	// Dropped found no room, got too old, or were refused for good; Rejected were taken and then left out by the collector.
@@ -123,7 +123,7 @@ func Start(o Options) (*Sender, error) {
 	return s, nil
 }
 
-// Stats tells what was done so far.
+// Stats returns the counts so far.
 func (s *Sender) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +280,7 @@ const (
 	positionsFail  = "positions"
 )
 
-// tell tells the user that something goes wrong, once until it goes again, and that it does. why is nil when it went well.
+// tell warns the user that something goes wrong, once until it goes again, and then that it does. why is nil when it went well.
 func (s *Sender) tell(what string, why error) {
 	s.mu.Lock()
 	changed := s.failing[what] != (why != nil)

@@ -16,9 +16,9 @@ const (
 	// DefaultOverflows in DefaultWithin trip: two may be one request and its retry.
 	DefaultOverflows = 3
 	DefaultWithin    = 10 * time.Minute
-	// DefaultQuiet is how long nothing may happen before a step of recovery.
+	// DefaultQuiet is the time in which nothing may happen before a step of recovery.
 	DefaultQuiet = 10 * time.Minute
-	// DefaultModels is how many models are watched.
+	// DefaultModels bounds the models that are watched.
 	DefaultModels = 256
 )
 
@@ -52,7 +52,7 @@ type Change struct {
 	At              time.Time // when it came into force, which may be before it was noticed
 }
 
-// State is what counts for one model.
+// State is the state of one model's breaker.
 type State struct {
 	Factor float64 // of the limit: 1, 0.75, 0.5 or 0.25
 	Strict bool    // Factor is below 1
@@ -115,7 +115,7 @@ func (b *Breaker) Overflow(upstream, model string) []Change {
 	return append(changes, c.trip(k, now, fmt.Sprintf("%d refusals for length in %v", b.o.Overflows, now.Sub(first).Round(time.Second)))...)
 }
 
-// OutOfMemory says that the agent's own process was killed for lack of memory. It trips all
+// OutOfMemory records that the agent's own process was killed for lack of memory. It trips all
 // models at once and returns the changes.
 func (b *Breaker) OutOfMemory() []Change {
 	b.mu.Lock()

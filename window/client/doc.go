@@ -1,4 +1,4 @@
-// Package client tells from a model request who sent it: which agent, whether a person typed its prompts, and whether it shows the
+// Package client finds out from a model request who sent it: which agent, whether a person typed its prompts, and whether it shows the
 // login of a subscription.
 //
 //	s := client.SpeakerOf(header, request)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Subscription tells whether a request shows the login of a person's subscription, and no API key: the providers give that to their own
+// Subscription reports whether a request shows the login of a person's subscription, and no API key: the providers give that to their own
 // clients for their own requests, and count what it does against the person's allowance.
 //
 // Anthropic's begin with sk-ant-oat and come with the beta oauth-2025-04-20 (Claude Code 2.1); OpenAI's are signed tokens

@@ -12,7 +12,7 @@ type Lines struct {
 	Room int // what fits beside the answer
 	// Trigger is the part of Room above which room is made, Target what it is made down to.
 	Trigger, Target float64
-	// Late says that the client makes room by itself: the trigger is at most lateShort tokens below Room, whatever its part.
+	// Late is true when the client makes room by itself: the trigger is at most lateShort tokens below Room, whatever its part.
 	Late bool
 	// Topic is the part of Room above which room is made between two tasks (package topic); 0 is nowhere but at the trigger.
 	Topic float64
@@ -24,7 +24,7 @@ const DefaultTopic = 0.6
 // DefaultTrigger is the part of the room above which room is made unless the user says otherwise.
 const DefaultTrigger = 0.8
 
-// autoTarget is what is left of the room where nobody said how much, by a trigger of DefaultTrigger. Room is made rarely and then
+// autoTarget is the part of the room that is left where nobody said how much, by a trigger of DefaultTrigger. Room is made rarely and then
 // deeply, since what is left is sent again as it is until the next time: with 0.2, 60 % of the room has to fill with new text first.
 const autoTarget = 0.2
 
@@ -41,7 +41,7 @@ const DefaultReserve = 20_000
 // lies above the trigger is left for the answer.
 func Reserve(asked, most int, w models.Window) int { return max(0, min(asked, most, w.Context/4)) }
 
-// lateShort is how many tokens below the room the trigger is at most for clients that make room by themselves. Claude Code does so at the window
+// lateShort bounds the tokens between the trigger and the room for clients that make room by themselves. Claude Code does so at the window
 // less the answer (at most 20,000) less 13,000, in a window of a million as in one of 200,000 (2.1.296; claude-code#31806), and
 // opencode at the window less 32,000 (opencode.ai/v2/docs/compaction, 2026-11-26): a part of a million would come before them.
 const lateShort = 9000
@@ -76,7 +76,7 @@ func (l Lines) Goal(in tokens.Estimate) compact.Goal {
 	return compact.Goal{Target: int(target), Limit: limit, Trigger: trigger}
 }
 
-// Near says that room is made in a request that counts in when it stands at a boundary between two tasks. Below the line nothing
+// Near reports whether room is made in a request that counts in when it stands at a boundary between two tasks. Below the line nothing
 // is touched: where in doubt, a request counts as below.
 func (l Lines) Near(in tokens.Estimate) bool {
 	return l.Topic > 0 && in.Low > int(l.Topic*float64(l.Room))
@@ -93,7 +93,7 @@ const boundaryGain = 0.3
 // BoundaryGoal returns where a compaction goes from a request that counts in and stands at a boundary: since is the client's message with
 // which the new task begins. It frees at least a good part of the room, or nothing is done, so that a conversation is
 // not compacted often. Results go deeper than at the trigger, a summary does not.
-// over says that room has to be made in any case.
+// over is true when room has to be made in any case.
 func (l Lines) BoundaryGoal(in tokens.Estimate, since int, over bool) compact.Goal {
 	g := l.Goal(in)
 	g.Since, g.SummaryTarget = since, g.Target
@@ -119,12 +119,12 @@ func Sizes(counter *tokens.Counter, family tokens.Family, in tokens.Estimate, ta
 	}
 }
 
-// Enforced reports that a request is made to fit a window before it is sent. A window that is only guessed is not: what is cut for
+// Enforced reports whether a request is made to fit a window before it is sent. A window that is only guessed is not: what is cut for
 // it may have been taken whole, and a refusal, which names the limit or teaches it, is not seen by the client. Servers that cut a long
 // input without a word (cuts, see [models.CutsSilently]) refuse nothing; for them the guess holds.
 func Enforced(w models.Window, cuts bool) bool { return !w.Guessed() || cuts }
 
-// MustRefuse says that a request whose part that has to stay is over the limit cannot be taken by anybody: also by the lower
+// MustRefuse reports whether a request whose part that has to stay is over the limit cannot be taken by anybody: also by the lower
 // estimate that part alone is over the whole window, and the window is known. A window that is a guess is no reason to refuse.
 func MustRefuse(e *compact.DoesNotFit, in tokens.Estimate, whole models.Window) bool {
 	low := float64(e.Total) * float64(in.Low) / float64(max(in.Best, 1))

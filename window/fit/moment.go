@@ -2,17 +2,17 @@ package fit
 
 import "github.com/plimsoll/plimsoll/window/tokens"
 
-// A Moment is what stands for or against a cut in one request.
+// A Moment holds the circumstances for or against a cut in one request.
 type Moment struct {
-	// Warm says that the provider's cache has the beginning of the conversation: to change it costs that it is written again.
+	// Warm is true when the provider's cache has the beginning of the conversation: to change it costs that it is written again.
 	Warm bool
-	// Cold says that the cache has expired: the beginning is written again whatever is done.
+	// Cold is true when the cache has expired: the beginning is written again whatever is done.
 	Cold bool
-	// First says that the model has not begun to work on the newest prompt: no thoughts stand between it and the cut.
+	// First is true when the model has not begun to work on the newest prompt: no thoughts stand between it and the cut.
 	First bool
 }
 
-// A Verdict says what becomes of a cut.
+// A Verdict is the decision on a cut.
 type Verdict uint8
 
 // The verdicts.
@@ -31,17 +31,17 @@ const (
 	fullShare = 0.95
 )
 
-// Full says that a cut is necessary in a request that counts in.
+// Full reports whether a cut is necessary in a request that counts in.
 func (l Lines) Full(in tokens.Estimate) bool {
 	return in.High > max(l.TriggerTokens(), int(fullShare*float64(l.Room)))
 }
 
-// Close says that a cut is nearly due in a request that counts in.
+// Close reports whether a cut is nearly due in a request that counts in.
 func (l Lines) Close(in tokens.Estimate) bool {
 	return in.Low > int(nearShare*float64(l.TriggerTokens()))
 }
 
-// Judge says whether room is made in a request that counts in; over says that it is over the trigger. A cut that is necessary never waits. One
+// Judge decides whether room is made in a request that counts in; over means that in is over the trigger. A necessary cut never waits. One
 // that is only advisable waits while the cache is warm, for the first request of a turn or until it is necessary.
 func (l Lines) Judge(in tokens.Estimate, over bool, m Moment) Verdict {
 	switch {

@@ -124,7 +124,7 @@ func finish(text, ends []byte) ([]byte, bool) {
 	return out, json.Valid(out)
 }
 
-// stringEnd is behind the closing quote of the string that begins at i; or, when it has none, behind the last character that is whole.
+// stringEnd returns the offset behind the closing quote of the string that begins at i or, without one, behind the last whole character.
 func stringEnd(text []byte, i int) (end int, whole bool) {
 	for i++; i < len(text); {
 		switch c := text[i]; {

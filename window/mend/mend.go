@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Options say which rules hold, and what may be changed.
+// Options choose the rules that hold, and what may be changed.
 type Options struct {
 	// From is the first message that may be changed: those before it were sent as they are. With the number of messages only what stands
 	// outside them is mended (marks, the system prompt, the thinking budget), and a line of the user comes behind the last one where it must.

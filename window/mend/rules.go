@@ -94,7 +94,7 @@ func rulesOf(of wire.Dialect, o Options) rules {
 	return u
 }
 
-// onlyBase64 tells the platforms on which a Claude takes no address of an image (platform.claude.com "vision", 2026-11).
+// onlyBase64 reports whether a platform is one on which a Claude takes no address of an image (platform.claude.com "vision", 2026-11).
 func onlyBase64(provider string) bool { return provider == "bedrock" || provider == "vertex" }
 
 // mostImages returns the number of images that a request may have; 0 is any number.
@@ -108,7 +108,8 @@ func (m *mending) mostImages(images int) int {
 	return claudeImages
 }
 
-// isKimi tells a model whose maker refuses empty messages: "the message at position 8 with role 'assistant' must not be empty" (AstrBot#7200, kimi-code#1985).
+// isKimi reports whether a model's maker refuses empty messages: "the message at position 8 with role 'assistant' must not be empty"
+// (AstrBot#7200, kimi-code#1985).
 func isKimi(model string) bool {
 	model = strings.ToLower(model)
 	return strings.Contains(model, "kimi") || strings.Contains(model, "moonshot")

@@ -88,7 +88,7 @@ func (m *mending) texts(i int, msg *wire.Message) bool {
 	return true
 }
 
-// wordless tells the items of Responses that are no messages: they have no content to be empty.
+// wordless reports whether an item of Responses is no message: it has no content to be empty.
 func wordless(d *wire.Rules, msg *wire.Message) bool {
 	return d.Items && msg.Role != wire.RoleUser && len(msg.Parts) == 1 && msg.Parts[0].Kind != wire.Text && msg.Parts[0].Kind != wire.Media || msg.Role == wire.RoleTool && !d.Untyped || msg.Role == wire.RoleOther
 }

@@ -43,7 +43,7 @@ type stamp struct {
 	when time.Time
 }
 
-// errNewer says that a newer version of Plimsoll wrote the file.
+// errNewer reports that a newer version of Plimsoll wrote the file.
 var errNewer = errors.New("it was written by a newer version")
 
 // path returns the file of an upstream: readable, and different for different upstreams.
@@ -179,7 +179,7 @@ func parseDocument(text []byte) (*document, error) {
 	return &d, nil
 }
 
-// unreadable sets a damaged file aside, one per upstream, and says what is the matter.
+// unreadable sets a damaged file aside, one per upstream, and warns of what is the matter.
 func (x *Resolver) unreadable(path string, err error) {
 	if d, ok := errors.AsType[*damage](err); ok {
 		aside := path + ".damaged"

@@ -112,7 +112,7 @@ func (n *name) addWithoutVendor(folded string) {
 	}
 }
 
-// suffixes that say when or in which shape a model is served, not which it is.
+// suffixes name the time or shape in which a model is served, not the model.
 var suffixes = []string{
 	"-latest", "-default", "-preview", "-experimental", "-exp", "-beta", "-free", "-thinking", "-extended", "-nitro", "-floor", "-online",
 	"-customtools", "-xhigh", "-high", "-medium", "-low", "-minimal", "-fp8", "-fp4", "-int4", "-int8", "-bf16", "-awq", "-gguf", "-turbo-tput",
@@ -159,7 +159,7 @@ func cutLast(s string, sep byte) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// isMethod knows what follows the colon in a path of Gemini and Vertex.
+// isMethod reports whether s is a method that follows the colon in a path of Gemini and Vertex.
 func isMethod(s string) bool {
 	switch s {
 	case "generateContent", "streamGenerateContent", "countTokens", "rawPredict", "streamRawPredict", "predict":

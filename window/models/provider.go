@@ -15,7 +15,7 @@ func Provider(upstream string) string {
 	return serverOf(upstream).provider
 }
 
-// A server is what can be derived from the name of an upstream.
+// A server holds the facts derived from the name of an upstream.
 type server struct {
 	provider string // by its address or else by its protocol
 	at       string // by its address alone
@@ -243,7 +243,7 @@ var hosts = [...]struct{ domain, part, port, provider string }{
 	{domain: "baseten.co", provider: "baseten"},
 }
 
-// isLocal knows servers whose window is what their user gave them.
+// isLocal reports whether a server's window is what its user gave it.
 func isLocal(provider string) bool {
 	return provider == "ollama" || provider == "lmstudio" || provider == "llama.cpp"
 }

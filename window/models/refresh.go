@@ -42,7 +42,7 @@ type Refreshed struct {
 	file stamp
 }
 
-// stamp tells two of them apart.
+// stamp returns a text that differs between two of them.
 func (r Refreshed) stamp() string {
 	if r.file == (stamp{}) {
 		return ""
@@ -91,7 +91,7 @@ func oneLine(s string) string {
 	}, strings.ToValidUTF8(s[:min(len(s), 512)], "?"))
 }
 
-// Forget takes out what [Refresh] has put in front of the built-in catalogue; had tells whether there was something.
+// Forget takes out what [Refresh] has put in front of the built-in catalogue; had reports whether there was something.
 func Forget(dir string) (had bool, err error) {
 	err = os.Remove(filepath.Join(dir, refreshedFile))
 	if errors.Is(err, fs.ErrNotExist) {

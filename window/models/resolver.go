@@ -38,11 +38,11 @@ type Options struct {
 	Dir string
 	// Overrides are the user's.
 	Overrides Overrides
-	// Ask is asked for the window that a server serves a model with, where the server might cut a longer input without a word
+	// Ask returns the window that a server serves a model with, where the server might cut a longer input without a word
 	// ([MayTruncate]) and nothing else was set or learned; it returns 0 when it does not know. nil asks nobody. It may take a moment,
 	// and remembers what it was told.
 	Ask func(upstream, model string) int
-	// Warn is told, in a sentence, when a file can't be used; nil tells nobody. It may be
+	// Warn is called with a sentence when a file can't be used; nil is not. It may be
 	// called from any goroutine, and at most once for the same file and reason.
 	Warn func(text string)
 }

@@ -47,7 +47,7 @@ func numbers(spelled string) (words []string, v version) {
 	return words, v
 }
 
-// isMonth knows a year and a month as some name their models by it: "2512".
+// isMonth reports whether a part is a year and a month as some name their models by it: "2512".
 func isMonth(part string) bool {
 	return len(part) == 4 && part[0] == '2' && part[1] >= '3' && part[2:] >= "01" && part[2:] <= "12"
 }

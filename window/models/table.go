@@ -18,7 +18,7 @@ const CatalogueDate = "2026-09-28"
 //go:embed table.txt
 var builtin string
 
-// table is a text of such lines, and where they come from.
+// table holds such lines as one text, and where they come from.
 type table struct {
 	text   string
 	source string
@@ -31,7 +31,7 @@ type Catalogue struct {
 	text      string // of that
 }
 
-// tables are in the order in which they count.
+// tables returns the tables in the order in which they count.
 func (c *Catalogue) tables() []table {
 	if c.text == "" {
 		return []table{{builtin, SourceCatalogue}}

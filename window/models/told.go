@@ -1,6 +1,6 @@
 package models
 
-// SourceList says that the provider's own list of models, which passed on its way to a client, has the window.
+// SourceList marks a window from the provider's own list of models, which passed on its way to a client.
 const SourceList = "list"
 
 // maxTold bounds the models of all lists that are remembered; beyond it nothing more is.

@@ -22,7 +22,7 @@ type Window struct {
 	Source  string
 }
 
-// Guessed reports that nobody has said that this is the model's window.
+// Guessed reports whether nobody has said that this is the model's window.
 func (w Window) Guessed() bool {
 	return w.Source == SourceElsewhere || w.Source == SourceFamily || w.Source == SourceDefault
 }
@@ -51,7 +51,7 @@ func Lookup(upstream, model string, betas []string) (Window, bool) {
 	return new(Catalogue).Lookup(upstream, model, betas)
 }
 
-// Lookup is [Lookup] in this catalogue.
+// Lookup works like [Lookup] in this catalogue.
 func (c *Catalogue) Lookup(upstream, model string, betas []string) (Window, bool) {
 	provider := Provider(upstream)
 	if isLocal(provider) {

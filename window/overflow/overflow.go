@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/refusal"
 )
 
-// An Overflow is what a refusal says.
+// An Overflow holds the facts in a refusal.
 type Overflow struct {
 	// Form names the row that matched, for events and metrics: "anthropic.prompt", …
 	Form string
@@ -18,13 +18,13 @@ type Overflow struct {
 	// output; 0 where the text does not name them. Limits in bytes or characters are not
 	// reported: they say nothing about tokens.
 	Limit, Actual, Output int
-	// AtLeast says that the server stopped counting at Actual: the input may be longer.
+	// AtLeast is true when the server stopped counting at Actual: the input may be longer.
 	AtLeast bool
-	// LowerOutput says that the input alone fits into Limit: asking for less output is enough.
+	// LowerOutput is true when the input alone fits into Limit: asking for less output is enough.
 	LowerOutput bool
 }
 
-// Classify tells whether a response refuses a request as too long. The body must be
+// Classify reports whether a response refuses a request as too long. The body must be
 // decoded (no gzip); its first 64 KiB are read. A 429 and a 5xx never are such a refusal,
 // except for the 500 of servers that use it for this. A 200 is one only when it carries an
 // error; its events are looked at one by one when contentType is text/event-stream.
@@ -41,7 +41,7 @@ func Classify(status int, contentType string, body []byte) (Overflow, bool) {
 	return classify(status, body)
 }
 
-// Event tells whether one event of a stream refuses the request as too long. Data is what
+// Event reports whether one event of a stream refuses the request as too long. Data is what
 // follows "data:"; the first 64 KiB are read.
 func Event(data []byte) (Overflow, bool) {
 	return classify(200, data)
@@ -89,7 +89,7 @@ func silent(status int, body []byte) (Overflow, bool) {
 	return Overflow{}, false
 }
 
-// StopReason tells whether an answer ended because the window was full: Anthropic's newer
+// StopReason reports whether an answer ended because the window was full: Anthropic's newer
 // models, Bedrock Converse and GLM say model_context_window_exceeded in place of an error.
 // An answer that reached its own max_tokens (length, MAX_TOKENS, incomplete) is no overflow.
 func StopReason(reason string) (Overflow, bool) {
@@ -106,7 +106,7 @@ const (
 	truncationShare = 0.75
 )
 
-// SilentTruncation tells whether a server that took a request without complaint must have
+// SilentTruncation reports whether a server that took a request without complaint must have
 // thrown input away: it reports having read less than three quarters of the lower estimate
 // of that input. Ollama cuts the oldest messages down to num_ctx and answers 200; what it
 // reports is then close to its window. Both are in tokens, a reported 0 means that there

@@ -14,7 +14,7 @@ import "strings"
 // that looking for it is one search from the left and all of it is linear.
 type phrase string
 
-// numbers are what a phrase found.
+// numbers are the token counts that a phrase found.
 type numbers struct {
 	limit, actual, output int
 	least                 bool

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// Usual is how long a cache lives until something else is known: Anthropic's default (docs "prompt caching", 2026-11), and the least that
-	// OpenAI gives ("5 to 10 minutes of inactivity", docs "prompt caching", 2026-11). Every use begins it anew at both.
+	// Usual is the lifetime of a cache until something else is known: Anthropic's default (docs "prompt caching", 2026-11), and the least
+	// that OpenAI gives ("5 to 10 minutes of inactivity", docs "prompt caching", 2026-11). Every use begins it anew at both.
 	Usual = 5 * time.Minute
-	// Hour is how long it lives where the client asks for it (Anthropic, cache_control with ttl "1h").
+	// Hour is the lifetime that a client may ask for (Anthropic, cache_control with ttl "1h").
 	Hour = time.Hour
 	// longest is more than any provider keeps a prompt (OpenAI's extended retention: 24 h).
 	longest = 24 * time.Hour
@@ -31,26 +31,26 @@ const (
 	maxModels = 128
 )
 
-// A life is what is known of one model's cache.
+// A life bounds the lifetime of one model's cache.
 type life struct {
 	alive time.Duration // the longest pause after which it was read
 	dead  time.Duration // the shortest pause after which it was not; 0 for none
 }
 
-// Lifetimes are how long the caches of models live. The zero value is ready.
+// Lifetimes holds the lifetimes of models' caches, as they were observed. The zero value is ready.
 type Lifetimes struct {
 	mu     sync.Mutex
 	models recent.Map[string, life]
 }
 
-// Cold tells whether the cache of a conversation has expired that was quiet for idle: with a margin, for a clock is not the
-// provider's. asked is how long the client wants it kept; 0 for no wish.
+// Cold reports whether the cache of a conversation has expired that was quiet for idle: with a margin, for a clock is not the
+// provider's. asked is the lifetime that the client wants; 0 for no wish.
 func (l *Lifetimes) Cold(model string, idle, asked time.Duration) bool {
 	lives := l.lives(model, asked)
 	return idle > lives+max(lives/5, 30*time.Second)
 }
 
-// Warm tells whether the cache of a conversation is still there that was quiet for idle.
+// Warm reports whether the cache of a conversation is still there that was quiet for idle.
 func (l *Lifetimes) Warm(model string, idle, asked time.Duration) bool {
 	return idle < l.lives(model, asked)*4/5
 }

@@ -122,7 +122,7 @@ func ownBody(req *http.Request, body []byte) {
 	req.ContentLength = int64(len(body))
 }
 
-// askProvider returns the count, 0 when there is none; silent says that asking again soon
+// askProvider returns the count, 0 when there is none; silent is true when asking again soon
 // is no use.
 func (t *conversation) askProvider(below string, body []byte) (n int, silent bool) {
 	ctx, cancel := context.WithTimeout(t.r.Context(), askTime)

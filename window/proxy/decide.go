@@ -151,7 +151,7 @@ func (d *decision) mend() {
 	}
 }
 
-// mendOptions say what the provider takes, with what it has taught in this conversation.
+// mendOptions returns what the provider takes, with what it has taught in this conversation.
 func (t *conversation) mendOptions() mend.Options {
 	o, _ := t.p.lessons.Get(t.key())
 	o.Provider, o.Model, o.Betas = t.upstream, t.model, t.betas

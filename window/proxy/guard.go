@@ -147,7 +147,7 @@ type peer struct {
 
 type peerKey struct{}
 
-// ConnContext is for http.Server.ConnContext of a server that is not made by [Listen]:
+// ConnContext serves as http.Server.ConnContext of a server that is not made by [Listen]:
 // with it the check of the peer's user costs once per connection, without it once per
 // request.
 func (p *Proxy) ConnContext(ctx context.Context, c net.Conn) context.Context {

@@ -80,7 +80,7 @@ type Options struct {
 	MaxBody int64
 
 	// Trigger is the part of (window − reserve) above which room is made, Target what it is
-	// brought down to, RetryTarget what a second try aims at. OwnCompaction says that the
+	// brought down to, RetryTarget what a second try aims at. OwnCompaction is true when the
 	// client compacts by itself: the default of Trigger then is OwnTrigger or later ([fit.Lines]), so that the
 	// client gets the chance. So it is for requests that say that they are of such a client. That of Target is [fit.AutoTarget].
 	Trigger, Target, RetryTarget float64

@@ -30,7 +30,7 @@ func (p *Proxy) Protect(h http.Handler) http.Handler {
 	})
 }
 
-// Guard is [Proxy.Protect] without the token, for a handler that looks for one itself.
+// Guard works like [Proxy.Protect] without the token, for a handler that looks for one itself.
 func (p *Proxy) Guard(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if e := p.checkOutside(r); e != nil {

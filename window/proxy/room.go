@@ -72,7 +72,7 @@ func (t *conversation) fit() error {
 // reasonCold is the reason of a cut that was nearly due when the provider's cache had expired.
 const reasonCold = "cold"
 
-// enforced reports that somebody has said what the window is, or that the provider has refused something lately.
+// enforced reports whether somebody has said what the window is, or the provider has refused something lately.
 func (t *conversation) enforced() bool {
 	return fit.Enforced(t.window, t.silent)
 }

@@ -92,8 +92,8 @@ type stallWatch struct {
 }
 
 // watchStall makes a watch over an answer to a request to a model; nil where there is none: it comes in one piece, is no answer of a
-// model, or nothing is to be changed. Whoever has it ends it, and shows it what comes: unpacked says that he can unpack that; thinks,
-// that reasoning was asked for.
+// model, or nothing is to be changed. Whoever has it ends it, and shows it what comes: unpacked is true when he can unpack that; thinks,
+// when reasoning was asked for.
 func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of string, unpacked, thinks bool) *stallWatch {
 	kind := mediaType(res.Header)
 	events := isStream(kind)
@@ -134,7 +134,7 @@ func (s *stallWatch) waited() time.Duration {
 	return s.quiet + time.Since(s.since)
 }
 
-// look is called when the answer may stand still for too long.
+// look checks an answer that may stand still for too long.
 func (s *stallWatch) look() {
 	s.mu.Lock()
 	if s.over {

@@ -23,7 +23,7 @@ type tap struct {
 }
 
 // newTap reads along from the first byte that see is given on. In an answer that is packed
-// the bytes held before must be given again. Skim says that it is an event stream of which
+// the bytes held before must be given again. Skim is true when it is an event stream of which
 // most events can be left unread once the content has begun. Watch, when not nil, is shown what was unpacked.
 func newTap(encoding string, reader *wire.Answer, skim bool, watch *stallWatch) *tap {
 	t := &tap{reader: reader, inLine: true}

@@ -11,7 +11,7 @@ type form struct {
 	code  string   // value of code or type in the error object, in lower case
 }
 
-// says tells whether all words of a form are in a text, in their order.
+// says reports whether all words of a form are in a text, in their order.
 func (f *form) says(text string) bool {
 	for _, w := range f.words {
 		i := strings.Index(text, w)

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/refusal"
 )
 
-// Cause says what is wrong with reasoning that was refused.
+// Cause is the fault of reasoning that was refused.
 type Cause uint8
 
 // The causes.
@@ -24,7 +24,7 @@ func (c Cause) String() string {
 	return [...]string{"none", "changed", "foreign", "missing", "wanted"}[min(int(c), 4)]
 }
 
-// A Refusal is what a provider says of reasoning that it does not take.
+// A Refusal describes the reasoning that a provider does not take.
 type Refusal struct {
 	// Form names the row that matched, for events and metrics: "anthropic.prefix", …
 	Form  string
@@ -37,10 +37,10 @@ type Refusal struct {
 	Item string
 }
 
-// Bound tells whether a refusal says that the model's reasoning is bound to what stood before it.
+// Bound reports whether a refusal says that the model's reasoning is bound to what stood before it.
 func (r Refusal) Bound() bool { return r.Form == "anthropic.prefix" }
 
-// Refused tells whether a response refuses a request for the reasoning in it. The body must be decoded (no
+// Refused reports whether a response refuses a request for the reasoning in it. The body must be decoded (no
 // gzip); its first 64 KiB are read. A 429 and a 5xx never are such a refusal; a 200 is one only when it
 // carries an error. Its events are looked at one by one when contentType is text/event-stream.
 func Refused(status int, contentType string, body []byte) (Refusal, bool) {
@@ -56,8 +56,8 @@ func Refused(status int, contentType string, body []byte) (Refusal, bool) {
 	return refused(status, body)
 }
 
-// Event tells whether one event of a stream that began with a 200 refuses the request for its reasoning.
-// Data is what follows "data:"; the first 64 KiB are read.
+// Event reports whether one event of a stream that began with a 200 refuses the request for its reasoning.
+// Data are the bytes behind "data:"; the first 64 KiB are read.
 func Event(data []byte) (Refusal, bool) { return refused(200, data) }
 
 func refused(status int, body []byte) (Refusal, bool) {

@@ -1,6 +1,6 @@
 package reasoning
 
-// Binding says what a model's reasoning is held to.
+// Binding is the bond of a model's reasoning to the model and to what stood before it.
 type Binding uint8
 
 // The bindings.
@@ -13,11 +13,11 @@ const (
 // String returns "free", "model" or "prefix".
 func (b Binding) String() string { return [...]string{"free", "model", "prefix"}[min(int(b), 2)] }
 
-// Rule is what a provider does with the reasoning of a model that comes back to it.
+// Rule describes a provider's treatment of a model's reasoning that comes back to it.
 type Rule struct {
 	Family  string // whose rule it is: "claude", "gpt", …; "" where the model is not known
 	Binding Binding
-	// Refuses says that reasoning behind a changed prefix is refused with a 400, for some accounts at
+	// Refuses is true when reasoning behind a changed prefix is refused with a 400, for some accounts at
 	// least. Where it is false the provider drops it without an error and names it in
 	// input_transformations.
 	Refuses bool

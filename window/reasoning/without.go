@@ -56,7 +56,7 @@ func without(r *wire.Request, from int, choice func(*wire.Message, *wire.Part) b
 	return next, n, nil
 }
 
-// budgeted tells whether a request gives thinking a budget, as models before Claude 4.7 want it.
+// budgeted reports whether a request gives thinking a budget, as models before Claude 4.7 want it.
 func budgeted(r *wire.Request) bool {
 	kind, _ := rawjson.Text(r.Raw(r.ThinkingSpan), "type")
 	return kind == "enabled"

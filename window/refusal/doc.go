@@ -3,7 +3,7 @@
 //	w := refusal.Read(body, status == 200)
 //	// w.Texts: what it says in words; w.Codes: its codes and types; w.Param: the member at fault
 //
-// It is what the packages have in common that tell one refusal from another: package overflow (the
+// It holds the common ground of the packages that tell one refusal from another: package overflow (the
 // request is too long) and package reasoning (what the model thought does not fit). They look for
 // phrases in the texts, which [Normal] has brought into one form.
 //

@@ -130,7 +130,7 @@ func badID(rules *wire.Rules, id string, o Options) bool {
 	return false
 }
 
-// plain tells the characters that every provider takes in an id.
+// plain reports whether every provider takes a character in an id.
 func plain(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }

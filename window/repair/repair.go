@@ -84,7 +84,7 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return next, actions, nil
 }
 
-// ErrFrozen says that calls and results can only be paired by changing what was sent before.
+// ErrFrozen reports that calls and results can only be paired by changing what was sent before.
 var ErrFrozen = errors.New("repair: a message that was sent before would have to be changed")
 
 // walk repairs a request whatever the quick check says of it.

@@ -17,8 +17,8 @@ import (
 const (
 	// timeout bounds one question with all its requests: a request of the user's waits for it, once.
 	timeout = 400 * time.Millisecond
-	// knownFor is how long an answer is believed: a server may be started again with another window. unknownFor is how long one
-	// that said nothing is left alone: a model is loaded by its first request, and its window is known from then on.
+	// knownFor is the time for which an answer is believed: a server may be started again with another window. unknownFor is that for which
+	// one that said nothing is left alone: a model is loaded by its first request, and its window is known from then on.
 	knownFor   = 10 * time.Minute
 	unknownFor = 15 * time.Second
 	// maxAnswer bounds what is read of one answer, in bytes: /api/show has a model's licence and template.
@@ -96,7 +96,7 @@ func rootOf(upstream string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// private tells whether a host is this machine or in its private network, by its address alone: no name is looked up.
+// private reports whether a host is this machine or in its private network, by its address alone: no name is looked up.
 func private(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "host.docker.internal" {
 		return true

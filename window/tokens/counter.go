@@ -110,7 +110,7 @@ type messageCounts struct {
 	class         class
 }
 
-// keySpace tells apart things whose bytes may be the same.
+// keySpace separates things whose bytes may be the same.
 type keySpace uint64
 
 const (
@@ -124,7 +124,7 @@ const (
 // this or another request, is only looked up.
 func (c *Counter) Tally(r *wire.Request, f Family) Tally { return c.TallyBelow(r, f, 0) }
 
-// TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens: where a
+// TallyBelow works like Tally for a caller who only wants to know whether the request stays below line, in tokens: where a
 // sample says that it does, with a tenth to spare, the texts of messages that were not counted before are not counted now. Their
 // estimates are wider. System and tools are always counted, and so is what would take less than a millisecond.
 func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {

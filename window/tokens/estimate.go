@@ -17,7 +17,7 @@ func (e Estimate) atMost(n int) Estimate {
 	return Estimate{min(e.Low, n), min(e.Best, n), min(e.High, n)}
 }
 
-// Exact tells that the number is known.
+// Exact reports whether the number is known.
 func (e Estimate) Exact() bool { return e.Low == e.High }
 
 // Over decides whether room must be made, for a trigger at which it should and a limit that

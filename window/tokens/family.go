@@ -32,7 +32,7 @@ func (f Family) String() string {
 	return familyNames[f]
 }
 
-// Exact tells that text is counted as the provider counts it.
+// Exact reports whether text is counted as the provider counts it.
 func (f Family) Exact() bool { return f == FamilyO200K || f == FamilyCL100K }
 
 // Estimate returns the tokens of a text alone, without anything around it. It takes as long as
@@ -108,7 +108,7 @@ func openAIReasoning(m string) bool {
 	return len(m) >= 2 && m[0] == 'o' && m[1] >= '1' && m[1] <= '4' && (len(m) == 2 || m[2] == '-')
 }
 
-// claude tells the two tokenizers apart by the version in the name: the first two numbers
+// claude chooses between the two tokenizers by the version in the name: the first two numbers
 // of one or two digits ("claude-3-5-sonnet-20241022", "claude-opus-4-7"). Without a version
 // it is the newer one, which has more tokens.
 func claude(m string) Family {

@@ -92,7 +92,7 @@ func (s *scratch) encode(t *vocab.Table, p []byte) []uint32 {
 	return stack
 }
 
-// stayApart is Adjacent of the table, remembered.
+// stayApart returns Adjacent of the table, and remembers it.
 func (s *scratch) stayApart(t *vocab.Table, p []byte, at int, a, b uint32) bool {
 	key := (uint64(a)<<18 | uint64(b)) + 1
 	known := &s.apart[key*0x9e3779b97f4a7c15>>(64-apartBits)]

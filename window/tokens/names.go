@@ -22,8 +22,8 @@ type Names struct {
 // Name looks the messages of a request up. Call Done when all is known that is wanted: until then they hold the request's body.
 func (c *Counter) Name(r *wire.Request, f Family) *Names { return c.NameAfter(r, f, &Tally{}, 0) }
 
-// NameAfter is Name of a request whose first messages, as many as same says, are those of another request that was tallied: these are not
-// looked up again. The tally may have a Chain alone.
+// NameAfter works like Name for a request whose first messages, as many as same says, are those of another request that was tallied: these
+// are not looked up again. The tally may have a Chain alone.
 func (c *Counter) NameAfter(r *wire.Request, f Family, before *Tally, same int) *Names {
 	if before.Family != f {
 		same = 0
@@ -53,7 +53,7 @@ func (n *Names) Chain() []Digest {
 	return n.chain
 }
 
-// TallyBelow is [Counter.TallyBelow] of the request.
+// TallyBelow calls [Counter.TallyBelow] for the request.
 func (n *Names) TallyBelow(line int) Tally {
 	c, r, f := n.c, n.r, n.f
 	t := Tally{

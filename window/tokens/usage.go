@@ -99,7 +99,7 @@ type Input struct {
 // was sent: servers that cut silently what is too long (Ollama does) report what was left.
 const silent = 0.5
 
-// honest tells that a family's providers never cut silently. A small number is then true:
+// honest reports whether a family's providers never cut silently. A small number is then true:
 // Anthropic clears old results itself when a request asks for it (clear_* edits).
 func (f Family) honest() bool {
 	return f == FamilyClaude || f == FamilyClaude47 || f == FamilyGemini

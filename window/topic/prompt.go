@@ -61,7 +61,7 @@ func Words(r *wire.Request, message int) string {
 	return strings.Join(all, "\n")
 }
 
-// isPrompt says that a message of the user holds words that are in no element of a client's own, and no result of a tool.
+// isPrompt reports whether a message of the user holds words that are in no element of a client's own, and no result of a tool.
 func isPrompt(r *wire.Request, i int) bool {
 	if has(&r.Messages[i], wire.Result) {
 		return false

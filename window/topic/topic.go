@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A Sign is what shows that one task ended and another begins.
+// A Sign is a sign that one task ended and another begins.
 type Sign string
 
 // The signs, by the names that they have in the journal.
@@ -23,7 +23,7 @@ const (
 	Todos     Sign = "todos"
 )
 
-// IdleAfter is how long a conversation is quiet before what the user says next begins something new. Providers keep a cached prompt
+// IdleAfter is the quiet time after which the user's next words begin something new. Providers keep a cached prompt
 // for 5 to 60 minutes: a cut there seldom costs one that is still warm.
 const IdleAfter = 30 * time.Minute
 
@@ -36,12 +36,12 @@ type Boundary struct {
 	Sign  Sign
 }
 
-// Options say what is known beside the request. The zero value is fine.
+// Options hold the facts known beside the request. The zero value is fine.
 type Options struct {
-	// Typed says whether a person typed words of a message of the user; nil goes by the form of the message, for clients that
+	// Typed reports whether a person typed words of a message of the user; nil goes by the form of the message, for clients that
 	// prove nothing.
 	Typed func(r *wire.Request, message int) bool
-	// Idle is how long the conversation was quiet before this request.
+	// Idle is the time that the conversation was quiet before this request.
 	Idle time.Duration
 }
 

@@ -42,11 +42,11 @@ type Answer struct {
 	StopReason string
 	// ID is the provider's name for the answer, Model the one that gave it; "" where it does not say, or says more than 63 bytes.
 	ID, Model string
-	// Begun tells that content was seen: a client may have shown it. What only announces
+	// Begun is true when content was seen: a client may have shown it. What only announces
 	// or ends it (response.created, message_start, ping, message_stop, a chunk without
 	// choices) does not count, and neither do errors.
 	Begun bool
-	// Done tells that the provider ended the response in its own way.
+	// Done is true when the provider ended the response in its own way.
 	Done bool
 	// ErrorBody is the first JSON object that says it is an error, whatever the status
 	// was; cut at ErrorBytes.
@@ -82,7 +82,7 @@ const (
 	lineOther
 )
 
-// NewAnswer makes a reader for one response. stream says that it is an event stream (by
+// NewAnswer makes a reader for one response. stream is true when it is an event stream (by
 // its Content-Type, not by what was asked for); else it is one JSON value, or Gemini's
 // array of them.
 func NewAnswer(d Dialect, stream bool) *Answer {

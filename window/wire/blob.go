@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Bytes says of a [MediaSource] that nothing is known of it but that it is base64: a picture of a kind that is yet to come, or words
+// Bytes in a [MediaSource] stands for base64 of which nothing else is known: a picture of a kind that is yet to come, or words
 // that only the provider can read.
 const Bytes = "application/octet-stream"
 

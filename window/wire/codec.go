@@ -22,7 +22,7 @@ const Encodings = "gzip, deflate, br, zstd"
 // ErrEncoding is returned for a content encoding that is not known here (compress, several at once).
 var ErrEncoding = errors.New("a content encoding that is not known")
 
-// TooLargeError says that a body would be larger, decoded, than was allowed.
+// TooLargeError is the error of a body that would be larger, decoded, than was allowed.
 type TooLargeError struct{ Max int64 } // in bytes
 
 func (e *TooLargeError) Error() string {

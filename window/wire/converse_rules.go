@@ -70,7 +70,7 @@ var converseRules = &Rules{
 	pulse:     pulseRules{reasons: func(_ *Pulse, event []byte) bool { return hasAny(event, reasoningContents) }},
 }
 
-// countConverse is CountTokens, which not every model has.
+// countConverse returns the request of CountTokens, which not every model has.
 func countConverse(r *Request, below, _ string) (string, []byte) {
 	body := append([]byte(`{"input":{"converse":{"messages":`), r.Raw(r.List)...)
 	body = r.counted(body, "system", r.SystemSpan)
@@ -104,7 +104,7 @@ func countTokens(below string) string {
 	return below[:j] + model + "/count-tokens"
 }
 
-// converseEvent hears which event of a stream has come.
+// converseEvent handles the type of an event of a stream.
 func converseEvent(a *Answer, kind []byte) {
 	switch string(kind) {
 	case "contentBlockStart", "contentBlockDelta":
@@ -126,7 +126,7 @@ func bedrockKind(status int) string {
 	return "ValidationException"
 }
 
-// BedrockText is [Invalid.ProviderText] in the words of Amazon Bedrock's Converse, for Messages bodies too where those differ from
+// BedrockText returns [Invalid.ProviderText] in the words of Amazon Bedrock's Converse, for Messages bodies too where those differ from
 // Anthropic's.
 func (i *Invalid) BedrockText() string {
 	switch i.Rule {
@@ -150,7 +150,7 @@ func (i *Invalid) BedrockText() string {
 	return i.messagesText()
 }
 
-// converseText has the words for what only Converse says.
+// converseText returns the words for what only Converse says.
 func (i *Invalid) converseText() string {
 	switch i.Rule {
 	case RuleRoleFirst:

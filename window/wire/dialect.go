@@ -28,7 +28,7 @@ type Rules struct {
 	ObjectResults bool // a result is an object, not a text or blocks
 	StringContent bool // a content may be one string
 	MarkBlocks    bool // a cache mark is an element of its own, not a member of one
-	// KeepsString says that a content which is one string is to stay one: not every service takes a list there.
+	// KeepsString is true when a content which is one string is to stay one: not every service takes a list there.
 	KeepsString bool
 	// CallHolder names the member of a call with the object that has its name and arguments; nil where that is the call itself.
 	CallHolder func(call *Part) string
@@ -51,7 +51,7 @@ type Rules struct {
 	UniqueIDs bool   // an id is used once in a whole history
 	IDMarks   string // what an id may hold beside letters and digits; "" is anything
 	ByName    bool   // ids may be absent: name and order pair then
-	// CallsBehindUser says that a turn with calls follows one of the user's, or one of results.
+	// CallsBehindUser is true when a turn with calls follows one of the user's, or one of results.
 	CallsBehindUser bool
 	UserFirst       bool // the first message is the user's
 	Alternates      bool // two messages of one speaker may not follow each other
@@ -65,7 +65,7 @@ type Rules struct {
 	EmptyLast   bool // but a last message of the model's
 	SilentError bool // a result that says it failed says why, and holds no image
 	FreeEnd     bool // the last message may be anyone's
-	// SealedAlone says that a signature may come in a part of its own, without words.
+	// SealedAlone is true when a signature may come in a part of its own, without words.
 	SealedAlone bool
 	NoTrailing  bool // a last message of the model's ends in no white space
 	PrefixFlag  string
@@ -73,7 +73,7 @@ type Rules struct {
 	Marks       int    // most cache marks; 0 is any number
 	// NameBytes is the longest name of a tool in a call, where the model's maker has a limit: OpenAI for its own, Anthropic for all.
 	NameBytes int
-	// PlainNames says that such a name is of letters, digits, '_' and '-', whoever answers.
+	// PlainNames is true when such a name is of letters, digits, '_' and '-', whoever answers.
 	PlainNames bool
 	// ArgumentBytes is the most characters of arguments that are taken back; 0 is any number.
 	ArgumentBytes int
@@ -82,9 +82,9 @@ type Rules struct {
 
 	// What is known of reasoning.
 
-	// SignedThinking says that reasoning has a signature, comes first in a turn that runs, never last, and has a budget below the output's.
+	// SignedThinking is true when reasoning is signed, comes first in a turn that runs, never last, and has a budget below the output's.
 	SignedThinking bool
-	// DropsThinking says that the provider can be asked to drop what does not fit, by block_binding.
+	// DropsThinking is true when the provider can be asked to drop what does not fit, by block_binding.
 	DropsThinking bool
 	// Unsigned is the literal with which a call is taken that has lost its signature; "" where there is none.
 	Unsigned string
@@ -93,9 +93,9 @@ type Rules struct {
 
 	// How a request is compacted.
 
-	// SystemBetween says that a system message among the others stands between a user's and a model's.
+	// SystemBetween is true when a system message among the others stands between a user's and a model's.
 	SystemBetween bool
-	// Replaces says that the provider does not read what stands before its compaction.
+	// Replaces is true when the provider does not read what stands before its compaction.
 	Replaces bool
 
 	// What a request costs and how it is counted.
@@ -104,7 +104,7 @@ type Rules struct {
 	// Count writes the request with which a provider counts one for nothing; CountedBy is the only provider that has it, "" for any.
 	Count     func(r *Request, below, model string) (string, []byte)
 	CountedBy string
-	// SharedWindow says that there are providers that refuse an output that does not fit beside the input.
+	// SharedWindow is true when there are providers that refuse an output that does not fit beside the input.
 	SharedWindow bool
 	UsageInEach  bool // each event of a stream says what was used so far
 
@@ -117,7 +117,7 @@ type Rules struct {
 	ErrorHeader func(Failure) (name, value string)
 	// TooLong are the provider's words for an input of so many tokens.
 	TooLong func(tokens, limit int) string
-	// StreamError writes an error into an event stream; body is what Error wrote.
+	// StreamError writes an error into an event stream; body is the one that Error wrote.
 	StreamError func(text string, body []byte) []byte
 
 	resultHolder  string // the member of a part with a result that has its content; "" is the part itself
@@ -174,7 +174,7 @@ type Price struct {
 	Message Range
 	Own     Range // in place of it, of OpenAI's models
 	Tool    Range // percent of its declaration
-	// WholeTool says that a declaration is never more than its text.
+	// WholeTool is true when a declaration is never more than its text.
 	WholeTool   bool
 	ToolsInside bool // Tools says all, in place of Request
 	ResultName  bool // a result has the name of its call
@@ -193,7 +193,7 @@ type Failure struct {
 type Route struct {
 	// Path is the end of a path below the API's root; "" where the path names the model.
 	Path string
-	// Deployment says that the path may name a deployment before that, as Azure has it.
+	// Deployment is true when the path may name a deployment before that, as Azure has it.
 	Deployment bool
 	// Methods maps the methods that may follow the model in a path, after a colon, to whether they stream.
 	Methods map[string]bool

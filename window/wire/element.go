@@ -76,7 +76,7 @@ func orNull(s string) []byte {
 	return Quote(nil, s)
 }
 
-// kind is that of a failure, or the usual one for its status.
+// kind returns the kind of a failure, or the usual one for its status.
 func (f *Failure) kind(usual func(status int) string) string {
 	if f.Kind != "" {
 		return f.Kind

@@ -24,7 +24,7 @@ const (
 	Closes     // brings what was asked for; its id is of the part that asked
 )
 
-// endOf tells the end of a pair by the name of a block, item or part, which is in snake_case or camelCase.
+// endOf returns the end of a pair by the name of a block, item or part, which is in snake_case or camelCase.
 func endOf(kind string) End {
 	at := strings.LastIndexFunc(kind, func(r rune) bool { return r == '_' || r >= 'A' && r <= 'Z' })
 	switch strings.ToLower(strings.TrimPrefix(kind[max(at, 0):], "_")) {

@@ -46,7 +46,7 @@ type hasher struct {
 	write func([]byte) // made once: a method value would be an allocation for each message
 }
 
-// key is that of the message at hand, whose marks are the newest.
+// key returns the key of the message at hand, whose marks are the newest.
 func (h *hasher) key(r *Request, m *Message) (k Key) {
 	if n := len(r.Marks); m.lone.IsZero() && (n == 0 || r.Marks[n-1].Start < m.Span.Start) {
 		return KeyOf(r.Raw(m.Span))
@@ -108,9 +108,9 @@ func (r *Request) Unmarked(s Span, w func([]byte)) {
 	}
 }
 
-// Remarked is raw, which takes the place of a message, with the cache mark that the client has on that message: on its last block, where that
-// may have one. Without it the provider would find the client's marks only at other messages, and cache less. raw itself comes back where
-// there is none, or no block to put it on.
+// Remarked returns raw, which takes the place of a message, with the cache mark that the client has on that message: on its last block,
+// where that may have one. Without it the provider would find the client's marks only at other messages, and cache less. raw itself comes
+// back where there is none, or no block to put it on.
 func (r *Request) Remarked(msg int, raw []byte) []byte {
 	span := r.Messages[msg].Span
 	first := sort.Search(len(r.Marks), func(i int) bool { return r.Marks[i].Start >= span.Start })

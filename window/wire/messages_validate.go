@@ -107,7 +107,7 @@ func (w *blocks) expect() {
 	w.group = group{}
 }
 
-// comesFirst says that a message begins with the provider's summary of what came before, which may come first in either role
+// comesFirst reports whether a message begins with the provider's summary of what came before, which may come first in either role
 // (platform.claude.com, compaction-on-demand, 2026-11-26).
 func comesFirst(list []object) bool { return len(list) > 0 && isCompaction(list[0]) }
 

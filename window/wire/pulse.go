@@ -16,13 +16,13 @@ const (
 	progressHead = 64
 )
 
-// Pulse tells in a streamed answer what is of the answer from what only keeps its connection open: comments, and events that are called
+// Pulse distinguishes in a streamed answer what is of the answer from what only keeps its connection open: comments, and events called
 // ping or keepalive. It reads event streams and Gemini's array of JSON values in pieces cut anywhere, never fails, and keeps at most
 // 8 KiB of an event. It does not parse: it looks for words with their quotes, which inside of a text would be escaped.
 type Pulse struct {
-	// Reasoning tells that the newest event is of reasoning, as the provider itself calls it: models are silent there for long.
+	// Reasoning is true when the newest event is of reasoning, as the provider itself calls it: models are silent there for long.
 	Reasoning bool
-	// BlockEnded tells that a content block of Anthropic's has come whole.
+	// BlockEnded is true when a content block of Anthropic's has come whole.
 	BlockEnded bool
 
 	rules  *pulseRules
@@ -38,7 +38,7 @@ type Pulse struct {
 	counted         int // values of the array
 }
 
-// NewPulse makes one for an answer. Stream says that it is an event stream, else it is an array; thinks, that the request asked for
+// NewPulse makes one for an answer. Stream is true when it is an event stream, else it is an array; thinks, when the request asked for
 // reasoning: then what comes first is of it, whether or not it is shown.
 func NewPulse(d Dialect, stream, thinks bool) *Pulse {
 	return &Pulse{rules: &d.Rules().pulse, events: stream, thinks: thinks}
@@ -66,7 +66,7 @@ func (p *Pulse) framed(b []byte) (alive bool) {
 	return alive || p.frames.Skipping() || p.frames.Broken()
 }
 
-// Alive takes the next bytes, and tells whether any of them are of the answer.
+// Alive takes the next bytes, and reports whether any of them are of the answer.
 func (p *Pulse) Alive(b []byte) bool {
 	switch {
 	case p.frames != nil:
@@ -114,7 +114,7 @@ func (p *Pulse) keep(b []byte) {
 	p.held = append(p.held, b[:min(len(b), room)]...)
 }
 
-// line takes a whole line of an event stream, and tells whether it is of the answer, and whether it may change what phase that is in.
+// line takes a whole line of an event stream, and reports whether it is of the answer, and whether it may change what phase that is in.
 func (p *Pulse) line(line []byte) (alive, phase bool) {
 	line = bytes.TrimSuffix(line, carriage)
 	switch {
@@ -144,7 +144,7 @@ type pulseRules struct {
 	reasons   func(*Pulse, []byte) bool
 }
 
-// saysReasoning is of those who write reasoning into Chat.
+// saysReasoning reports whether an event has reasoning, for those who write it into Chat.
 func saysReasoning(_ *Pulse, event []byte) bool {
 	return hasAny(event, reasoned) && !hasAny(event, unreasoned)
 }
@@ -188,8 +188,8 @@ func (p *Pulse) values(b []byte) bool {
 	return alive
 }
 
-// Between tells that an event has just ended and none begun, so that another can follow; comma, that it must be parted from one before it
-// in an array.
+// Between reports whether an event has just ended and none begun, so that another can follow; comma, whether it must be parted from the one
+// before it in an array.
 func (p *Pulse) Between() (ok, comma bool) {
 	if p.frames != nil {
 		return p.frames.Between(), false

@@ -214,7 +214,7 @@ func (p *parser) itemOutput(it *item) {
 	it.output = Span{Start: at, End: p.At}
 }
 
-// wholeItem files an item that is no message, and says whose it is.
+// wholeItem files an item that is no message, and returns whose it is.
 func (p *parser) wholeItem(it *item) Role {
 	part := &it.part
 	kind := part.Type

@@ -127,7 +127,7 @@ func resultItem(out []byte, call Part, text string, failed bool) []byte {
 
 var responsePrefix = []byte("response.")
 
-// responsesEvent hears the type of an event.
+// responsesEvent handles the type of an event.
 func responsesEvent(a *Answer, kind []byte) {
 	switch string(kind) {
 	case "response.created", "response.in_progress", "response.queued":

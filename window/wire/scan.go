@@ -11,7 +11,7 @@ import (
 // beyond what any provider takes.
 const MaxDepth = rawjson.MaxDepth
 
-// SyntaxError says that a body is not a request this package can look into. Such a body
+// SyntaxError is the error of a body that is not a request this package can look into. Such a body
 // is forwarded as it came: the provider has the better words for it. What quotes nothing
 // of the body.
 type SyntaxError = rawjson.SyntaxError

@@ -84,7 +84,7 @@ func Validate(d Dialect, body []byte) error {
 	return first(inspect(d, body))
 }
 
-// ValidateBedrock is Validate for Messages bodies that go to Bedrock: its ids have 1 to 64
+// ValidateBedrock works like Validate for Messages bodies that go to Bedrock: its ids have 1 to 64
 // characters out of [a-zA-Z0-9_-].
 func ValidateBedrock(body []byte) error {
 	c := &checker{limit: maxFindings, bedrock: true}

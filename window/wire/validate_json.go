@@ -24,7 +24,7 @@ func (o object) has(name string) bool {
 // text returns a string member; false when it is absent, null or no string.
 func (o object) text(name string) (string, bool) { return text(o[name]) }
 
-// isText is text without the cost of decoding.
+// isText reports whether a member is text, without the cost of decoding.
 func (o object) isText(name string) bool { return len(o[name]) > 0 && o[name][0] == '"' }
 
 func text(raw json.RawMessage) (string, bool) {

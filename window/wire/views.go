@@ -112,10 +112,10 @@ func (l *Look) count() int {
 	return n + bytes.Count(l.body[len(l.next.objects)*viewBlock:], brace)
 }
 
-// Parse is [Views.Look] and [Look.Parse].
+// Parse calls [Views.Look] and [Look.Parse].
 func (v *Views) Parse(d Dialect, body []byte) (*Request, error) { return v.Look(d, body).Parse() }
 
-// Parse is [Parse]. Of a body that is remembered, the strings of the view are in memory of their own.
+// Parse works like [Parse]. Of a body that is remembered, the strings of the view are in memory of their own.
 func (l *Look) Parse() (*Request, error) {
 	d, next, known := l.dialect, l.next, l.known
 	if next == nil {

@@ -49,10 +49,10 @@ type Part struct {
 	Kind   PartKind
 	Failed bool // a Result that says it is an error
 	End    End  // of an Other part
-	// Declares says that the part makes tools known, or settles how the model works from here on. Without it calls that
+	// Declares is true when the part makes tools known, or settles how the model works from here on. Without it calls that
 	// come later, or the instructions they follow, are not to be understood: it is never masked, and carried past a cut.
 	Declares bool
-	// Sound says of a Call whose arguments stand in a text that they are JSON. It is found out once, as a message is read for the first time.
+	// Sound is true of a Call whose arguments stand in a text that is JSON. It is found out once, as a message is read for the first time.
 	Sound bool
 	place place
 	// Span is the part as an element of the array it stands in: a content block, an

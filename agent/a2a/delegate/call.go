@@ -177,7 +177,7 @@ func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 	return nil
 }
 
-// send is for agents that do not stream: the task is asked for until it is settled.
+// send sends a message to an agent that does not stream: the task is asked for until it is settled.
 func (x *exchange) send(ctx context.Context, m *sdk.SendMessageRequest) error {
 	m.Config = &sdk.SendMessageConfig{ReturnImmediately: true}
 	sent, err := x.card.client.SendMessage(ctx, m)

@@ -52,7 +52,7 @@ func (p *peer) Send(ctx context.Context, m transport.Message, to transport.Recei
 	}
 }
 
-// connect gives the connection to the server of the current card.
+// connect returns the connection to the server of the current card.
 func (p *peer) connect(ctx context.Context, fresh bool) (transport.Peer, error) {
 	c, err := p.a.current(ctx, fresh)
 	if err != nil {

@@ -83,7 +83,7 @@ func (l *Log) countLate() {
 	}
 }
 
-// add is under mu.
+// add adds a record; the caller holds mu.
 func (l *Log) add(rec Record) {
 	l.last = rec.Seq
 	l.stats.Appended++

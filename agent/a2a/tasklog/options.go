@@ -53,7 +53,7 @@ type Options struct {
 	Keep time.Duration
 	// Journal takes AgentQueueClosed, AgentQueueReopened and AgentQueueRemoved; nil drops them.
 	Journal *journal.Journal
-	// Logger is told the same in words; nil says nothing.
+	// Logger logs the same in words; nil logs nothing.
 	Logger *slog.Logger
 }
 

@@ -54,7 +54,7 @@ type StoreOptions struct {
 	MaxAge   time.Duration
 	// Journal takes AgentTasksEvicted; nil drops them.
 	Journal *journal.Journal
-	// Logger is told of damaged files and of a disk that takes nothing; nil says nothing.
+	// Logger logs damaged files and a disk that takes nothing; nil logs nothing.
 	Logger *slog.Logger
 }
 

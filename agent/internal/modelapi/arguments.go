@@ -70,7 +70,7 @@ func Schema(t agent.ToolSpec) json.RawMessage {
 	return b.Bytes()
 }
 
-// refused are members that OpenAI and Anthropic take inside a schema, and not at its top.
+// refused reports whether a name is that of a member that OpenAI and Anthropic take inside a schema, and not at its top.
 func refused(name string) bool {
 	return name == "anyOf" || name == "oneOf" || name == "allOf" || name == "not" || name == "enum"
 }

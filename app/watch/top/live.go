@@ -213,7 +213,7 @@ func (l *Live) look(r *Row, h admission.Holder, now time.Time, tree bool) {
 	}
 }
 
-// readCPU reads how much of the processor a run uses; more says that it has used some since the last look. One that used nothing
+// readCPU reads how much of the processor a run uses; more is true when it has used some since the last look. One that used nothing
 // is looked at more rarely.
 func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 	last, seen := l.cpu[h.ID]

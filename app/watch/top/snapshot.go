@@ -126,7 +126,7 @@ type Process struct {
 	Bytes int64  `json:"bytes"`
 	CPUMS int64  `json:"cpu_ms"` // -1 where it is not known
 	AgeMS int64  `json:"age_ms"`
-	// Orphan has lost its parent; Daemon says that it was meant to.
+	// Orphan has lost its parent; Daemon is true when it was meant to outlive it.
 	Orphan bool `json:"orphan,omitempty"`
 	Daemon bool `json:"daemon,omitempty"`
 }

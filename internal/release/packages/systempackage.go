@@ -31,7 +31,7 @@ more than its limit the build is killed, and the agent goes on.
 //go:embed scripts
 var scripts embed.FS
 
-// pack makes a deb or an rpm, and says how it is called.
+// pack makes a deb or an rpm, and returns it with its name.
 func pack(s source, p program, kind string) (name string, data []byte, err error) {
 	contents, err := installed(s, p, kind)
 	if err != nil {

@@ -151,7 +151,7 @@ func formatOf(form []step) (format, bool) {
 	return f, true
 }
 
-// isDistinctive says that a prefix has a letter, and a sign or a digit that no word has.
+// isDistinctive reports whether a prefix has a letter, and a sign or a digit that no word has.
 func isDistinctive(prefix string) bool {
 	letter, sign, digit := false, false, false
 	for _, r := range prefix {

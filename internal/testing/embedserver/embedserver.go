@@ -48,7 +48,7 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Fail has it answer a status; 200 makes it work again.
+// Fail makes it answer a status; 200 makes it work again.
 func (s *Server) Fail(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *Server) Dimensions(n int) {
 	s.dimensions = n
 }
 
-// Hold has requests wait until release is called. arrived tells of each that does.
+// Hold makes requests wait until release is called. arrived tells of each that does.
 func (s *Server) Hold() (arrived <-chan struct{}, release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

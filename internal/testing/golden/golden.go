@@ -16,7 +16,7 @@ func init() {
 	}
 }
 
-// Update says that -update was given: expectations are to be written, not compared.
+// Update reports whether -update was given: expectations are to be written, not compared.
 func Update() bool {
 	given, ok := flag.Lookup(update).Value.(flag.Getter)
 	return ok && given.Get() == true

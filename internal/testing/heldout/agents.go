@@ -11,7 +11,7 @@ import (
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// An agent is how one of them calls its tools.
+// An agent forms tool calls the way one of the agents does.
 type agent struct {
 	read  func(path string) call
 	edit  func(path, before, after string) call

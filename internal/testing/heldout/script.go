@@ -21,7 +21,7 @@ type script struct {
 	Code    []string            // lines of the language, with %s for an identifier
 }
 
-// steps is how many calls a session has.
+// steps is the number of calls in a session.
 const steps = 300
 
 func (s *script) session(out Session, r *rand.Rand, w *writer) Session {
@@ -142,7 +142,7 @@ func (s *script) listing(r *rand.Rand) string {
 	return b.String()
 }
 
-// idle is what agents say that decides nothing.
+// idle holds sentences of agents that decide nothing.
 var idle = []string{
 	"Let me look at the next file.", "Reading on.", "Now the callers.", "I'll check how this is used.", "Looking at the surroundings of that.", "Next one.",
 	"Schauen wir weiter.", "Voyons la suite.", "次のファイルを見ます。",

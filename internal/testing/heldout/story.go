@@ -19,7 +19,7 @@ type form struct {
 type story struct {
 	Said []string // by the user; each begins a task
 	User []string // facts in it
-	// Chat announces the next call and Notes are what an agent says besides; {file} and {name} are of the session, {thing} is one of
+	// Chat announces the next call and Notes are an agent's other words; {file} and {name} are of the session, {thing} is one of
 	// Things.
 	Chat, Notes, Things []string
 	Open                []said
@@ -36,7 +36,7 @@ type story struct {
 	Code                []string
 }
 
-// taskSteps is how many calls a task of a story has.
+// taskSteps is the number of calls in a task of a story.
 const taskSteps = 34
 
 func (f form) all() (list []said) {
@@ -47,7 +47,7 @@ func (f form) all() (list []said) {
 	return list
 }
 
-// dealt gives the n-th of so many hands its part of a list.
+// dealt returns the part of a list for the n-th of so many hands.
 func dealt[T any](list []T, n, hands int) []T {
 	return list[len(list)*n/hands : len(list)*(n+1)/hands]
 }

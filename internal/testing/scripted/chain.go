@@ -199,7 +199,7 @@ func plainDigest(raw json.RawMessage) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// toolsDigest is that of the tools that are not loaded later.
+// toolsDigest returns the digest of the tools that are not loaded later.
 func toolsDigest(raw json.RawMessage) string {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {

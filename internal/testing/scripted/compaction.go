@@ -20,7 +20,7 @@ type compactionConfig struct {
 }
 
 // summarizes checks a request for a summary on demand against the rules of platform.claude.com,
-// "Compaction on demand" (November 2026), and tells whether it is one.
+// "Compaction on demand" (November 2026), and reports whether it is one.
 func (p *Provider) summarizes(r *Request) (bool, error) {
 	raw, ok := r.top["compaction"]
 	if !ok || string(raw) == "null" {

@@ -262,7 +262,7 @@ func anthropicStream(s *stream, p *Provider, r *Request, o excess) {
 	s.Event("error", m{"type": "error", "error": m{"type": "invalid_request_error", "message": fmt.Sprintf(tooLong, o.input, o.limit)}})
 }
 
-// anthropicStop is the newer models' way: an answer that ends because the window is full.
+// anthropicStop refuses in the newer models' way: an answer that ends because the window is full.
 func anthropicStop(s *stream, p *Provider, r *Request, o excess) {
 	a := p.answer(r, Reply{Stop: "model_context_window_exceeded", Output: 1})
 	a.Usage = modelserver.Usage{Input: o.limit, Output: 1}

@@ -71,7 +71,7 @@ type Options struct {
 	Marked bool
 	// Now is the clock of the cache. Default: time.Now.
 	Now func() time.Time
-	// Conversation tells conversations apart. Default: all requests are one.
+	// Conversation returns a key for the conversation of a request. Default: all requests are one.
 	Conversation func(r *Request) string
 	// Models are the ids of the model list. Default: one per protocol.
 	Models []string

@@ -34,11 +34,11 @@ type Request struct {
 	Cached       int               // of those, the prefix that is in the cache
 	Written      int               // of those, what the answer puts into the cache
 	Usage        modelserver.Usage // what the answer reported
-	// Side says that this is no turn of the task: no tools are declared, or the client asks
+	// Side is true when this is no turn of the task: no tools are declared, or the client asks
 	// for a summary of its own (Compaction).
 	Side       bool
 	Compaction bool
-	// Summarize says that the provider's own compaction is asked for: Anthropic's on-demand
+	// Summarize is true when the provider's own compaction is asked for: Anthropic's on-demand
 	// compaction, OpenAI's /responses/compact or a compaction_trigger.
 	Summarize bool
 	// Broken is the rule a refused history broke.

@@ -17,7 +17,7 @@ const (
 // whose reasoning is free and that has nothing of what is new.
 type Rule struct {
 	Bound Bound
-	// Family tells models apart whose reasoning is not one another's; models of one family
+	// Family separates models whose reasoning is not one another's; models of one family
 	// read each other's.
 	Family string
 	// Rank orders families: a model reads blocks of its own family and of lower ranks.

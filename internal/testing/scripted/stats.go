@@ -13,7 +13,7 @@ type Stats struct {
 	// Summaries are the answered requests for the provider's own compaction.
 	Summaries int
 	// Sent, Accepted and Dropped count the reasoning that answered requests brought back: blocks of
-	// Messages, items of Responses. Made is what the answers held.
+	// Messages, items of Responses. Made counts that of the answers.
 	Sent, Accepted, Dropped, Made int
 	// Tokens of the answered requests, as they were reported. CacheRead and CacheWritten are
 	// parts of Input.

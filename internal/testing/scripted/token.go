@@ -79,7 +79,7 @@ func textDigest(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// account tells the account of a request, by its key.
+// account returns the account of a request, by its key.
 func account(h http.Header) string {
 	key := h.Get("X-Api-Key")
 	if key == "" {

@@ -65,7 +65,7 @@ type meta struct {
 	Level         string          `json:"io.modelcontextprotocol/logLevel"`
 }
 
-// errNoAnswer says that a handler answered, or will not answer, by itself.
+// errNoAnswer reports that a handler answered, or will not answer, by itself.
 var errNoAnswer = errors.New("no answer")
 
 // serve answers a request.

@@ -118,7 +118,7 @@ func (s *Server) postModern(w http.ResponseWriter, r *http.Request, h jsonrpc.He
 	}
 }
 
-// headerMismatch says in which header a request of 2026-07-28 is not what its body is.
+// headerMismatch returns the name of the header in which a request of 2026-07-28 differs from its body.
 func headerMismatch(header http.Header, h jsonrpc.Head, raw []byte) string {
 	var p struct {
 		Name, URI string

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// errInput says that the client was told what is still needed.
+// errInput reports that the client was told what is still needed.
 var errInput = errors.New("input required")
 
 // question is one thing the client is asked for.

@@ -28,7 +28,7 @@ const (
 	ModernOnly
 )
 
-// Answer says in which form results are sent over HTTP.
+// Answer is the form in which results are sent over HTTP.
 type Answer uint8
 
 // The forms. Auto is JSON unless something comes before the response.
@@ -60,9 +60,9 @@ type Options struct {
 
 // Faults that end a connection. ServeStdio returns them.
 var (
-	// ErrCut says that the stream was ended in the middle of a message.
+	// ErrCut reports that the stream was ended in the middle of a message.
 	ErrCut = errors.New("toolserver: cut in the middle of a result, as asked")
-	// ErrDied says that the server was asked to die.
+	// ErrDied reports that the server was asked to die.
 	ErrDied = errors.New("toolserver: died as asked")
 )
 

@@ -150,7 +150,7 @@ type filter struct {
 	URIs      []string `json:"resourceSubscriptions,omitempty"`
 }
 
-// Change tells every client of a change: "tools", "prompts", "resources" (their lists) or
+// Change notifies every client of a change: "tools", "prompts", "resources" (their lists) or
 // "resource" (the one at uri).
 func (s *Server) Change(what, uri string) {
 	method := "notifications/" + what + "/list_changed"

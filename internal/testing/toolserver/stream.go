@@ -40,7 +40,7 @@ func newStream(w http.ResponseWriter, mode Answer) *stream {
 	return &stream{mode: mode, w: w, out: bufio.NewWriterSize(w, 32<<10), changed: make(chan struct{}), first: 1}
 }
 
-// signal tells the handler to return; the caller holds mu.
+// signal makes the handler return; the caller holds mu.
 func (k *stream) signal() {
 	select {
 	case <-k.changed:
@@ -220,7 +220,7 @@ func (k *stream) drop() {
 	k.signal()
 }
 
-// resume connects a client that has seen events up to and including n, and says whether there is more to come.
+// resume connects a client that has seen events up to and including n, and reports whether there is more to come.
 func (k *stream) resume(w http.ResponseWriter, n int) (changed chan struct{}, over bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -110,7 +110,7 @@ func (m *maker) conversation() {
 	}
 }
 
-// loop is the work of one turn: calls and their results, a few times over.
+// loop adds the work of one turn: calls and their results, a few times over.
 func (m *maker) loop() {
 	for step := range m.r.IntN(5) {
 		a := entry{role: "assistant", listed: m.chance(50)}

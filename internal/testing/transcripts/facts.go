@@ -26,7 +26,7 @@ func (f Fact) In(body []byte) bool { return bytes.Contains(body, []byte(f.Text))
 // body from the request of its Turn on.
 func (s *Session) Facts() []Fact { return s.facts }
 
-// plant makes the facts and says where they go. Instructions are the user's; identifiers
+// plant makes the facts and plans where they go. Instructions are the user's; identifiers
 // are what the model decided on; paths are in arguments; numbers are in results.
 func (s *Session) plant() {
 	s.plan = map[int][]Fact{}

@@ -11,7 +11,7 @@ import (
 type Kind struct {
 	Name string
 	turn []string // # is an id of the turn, $ some words; what holds DECL declares tools or settings
-	// Declares says that the messages with a declaration are to stay; Replaced that only the newest of them are.
+	// Declares is true when the messages with a declaration are to stay; Replaced when only the newest of them are.
 	Declares, Replaced bool
 }
 

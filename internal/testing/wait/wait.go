@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Bound is how long [Until] waits.
+// Bound is the time that [Until] waits.
 const Bound = time.Minute
 
 // Pauses between two looks: short at first, because most conditions hold soon, and longer for those that take their time, because a look
@@ -30,7 +30,7 @@ func Until(t testing.TB, what string, condition func() bool, state ...func() str
 	Within(t, Bound, what, condition, state...)
 }
 
-// Within is [Until] with another bound.
+// Within works like [Until] with another bound.
 func Within(t testing.TB, bound time.Duration, what string, condition func() bool, state ...func() string) {
 	t.Helper()
 	if Reached(bound, condition) {

@@ -18,7 +18,7 @@ type Process struct {
 	PID, PPID int
 	// PGID and SID are the process group and session (0 where the system has none).
 	PGID, SID int
-	// Start tells two processes apart that had the same PID. It is comparable only with
+	// Start distinguishes two processes that had the same PID. It is comparable only with
 	// other Start values of this machine and boot: clock ticks since boot on Linux,
 	// microseconds since 1970 on macOS, 100 ns units since 1601 on Windows.
 	Start uint64
@@ -147,7 +147,7 @@ type Usage struct {
 // what is already swapped out.
 func (u Usage) Working() limit.Bytes { return u.Anon + u.Shmem + u.Swap }
 
-// Counters say what the bounds of a [Tree] did.
+// Counters count the work of a [Tree], and what its bounds left out.
 type Counters struct {
 	// Scans is the number of times the processes were listed.
 	Scans uint64

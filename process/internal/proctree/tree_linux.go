@@ -193,7 +193,7 @@ func (t *Tree) Close() error {
 // which they were found: the root first, ancestors before descendants.
 func (t *Tree) Members() []Process { return t.AppendMembers(make([]Process, 0, 16)) }
 
-// AppendMembers is Members for who looks again and again: it appends to out.
+// AppendMembers works like Members for who looks again and again: it appends to out.
 func (t *Tree) AppendMembers(out []Process) []Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -147,7 +147,7 @@ const maxBytes = 1 << 46
 // which they were found.
 func (t *Tree) Members() []Process { return t.AppendMembers(nil) }
 
-// AppendMembers is Members for who looks again and again: it appends to out.
+// AppendMembers works like Members for who looks again and again: it appends to out.
 func (t *Tree) AppendMembers(out []Process) []Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -201,7 +201,7 @@ func (t *Tree) Measure() Usage {
 	return u
 }
 
-// Precise is Measure: this system has no cheaper and no better figure.
+// Precise calls Measure: this system has no cheaper and no better figure.
 func (t *Tree) Precise() Usage { return t.Measure() }
 
 // Largest returns the member that held most at the last measurement. ok is false when no

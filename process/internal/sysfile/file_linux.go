@@ -28,7 +28,7 @@ func Keep(name string) (*File, error) {
 // process or the group has gone, or that the file is closed.
 func (k *File) Read(maxBytes int) ([]byte, error) { return k.ReadWith(&k.text, maxBytes) }
 
-// ReadWith is Read into a buffer that several files share, for those of which one is looked at after the other: what it returns is
+// ReadWith reads into a buffer that several files share, for those of which one is looked at after the other: what it returns is
 // good until the buffer is used again. The buffer is made, and made larger, where it must be.
 func (k *File) ReadWith(buf *[]byte, maxBytes int) ([]byte, error) {
 	if len(*buf) == 0 {

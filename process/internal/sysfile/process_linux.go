@@ -18,13 +18,13 @@ func ReadProcess(pid int, name string, buf []byte) ([]byte, error) {
 	return readInto(append(path, 0), buf)
 }
 
-// ReadInto is [Read] into buf, as much as fits.
+// ReadInto reads into buf, as much as fits.
 func ReadInto(name string, buf []byte) ([]byte, error) {
 	var room [256]byte
 	return readInto(append(append(room[:0], name...), 0), buf)
 }
 
-// ReadIn is ReadInto of a file in a directory.
+// ReadIn calls ReadInto for a file in a directory.
 func ReadIn(dir, name string, buf []byte) ([]byte, error) {
 	var room [256]byte
 	return readInto(append(append(append(append(room[:0], dir...), '/'), name...), 0), buf)

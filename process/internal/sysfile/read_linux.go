@@ -36,7 +36,7 @@ func retry(call func() (int, error)) (int, error) {
 	}
 }
 
-// Leaf reports that a directory has no directories in it, where the file system counts them as links. A directory of
+// Leaf reports whether a directory has no directories in it, where the file system counts them as links. A directory of
 // which that is not known, or that is gone, is none.
 func Leaf(dir string) bool {
 	if links, ok := links(dir); ok {

@@ -25,5 +25,5 @@ func Missing(name string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Leaf reports that a directory has no directories in it; here that is never known.
+// Leaf reports whether a directory has no directories in it; here that is never known.
 func Leaf(string) bool { return false }

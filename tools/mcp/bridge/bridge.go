@@ -84,7 +84,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// token is unguessable: 256 random bits.
+// token returns an unguessable token: 256 random bits.
 func token() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails

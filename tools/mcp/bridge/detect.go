@@ -70,7 +70,7 @@ func Detect(ctx context.Context, next transport.Peer, first transport.Message, o
 	}
 }
 
-// noAnswer is why there is no answer: ctx has ended, or the server's time.
+// noAnswer returns the reason why there is no answer: ctx has ended, or the server's time.
 func (o *Options) noAnswer(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

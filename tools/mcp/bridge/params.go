@@ -27,7 +27,7 @@ func members(object []byte) func(func(rawjson.Member, error) bool) {
 	return rawjson.Members(object, 0)
 }
 
-// replaceParams gives the message with other params; nil takes the member out.
+// replaceParams returns the message with other params; nil takes the member out.
 func replaceParams(message []byte, head jsonrpc.Head, params []byte) ([]byte, error) {
 	if params == nil {
 		return rawjson.Remove(message, "params")

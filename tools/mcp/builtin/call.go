@@ -219,7 +219,7 @@ func (c *call) finish(err error) {
 	}
 }
 
-// progress is Call.Progress.
+// progress implements Call.Progress.
 func (c *call) progress(done, total float64, text string) {
 	if c.token == nil || math.IsNaN(done) || math.IsInf(done, 0) {
 		return

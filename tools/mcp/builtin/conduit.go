@@ -93,7 +93,7 @@ func (c *conduit) end(tail []byte, err error) {
 	signal(c.data)
 }
 
-// first waits for the first bytes or the end. whole says that all is there, empty that
+// first waits for the first bytes or the end. whole is true when all is there, empty when
 // nothing came before err.
 func (c *conduit) first() (whole, empty bool, err error) {
 	for {
@@ -145,7 +145,7 @@ func (c *conduit) take(p []byte) (int, error) {
 	return n, nil
 }
 
-// close says that nobody reads any more. It returns why what was read is not the whole
+// close ends reading. It returns why what was read is not the whole
 // answer; nil when it is, and when the reader did not want it.
 func (c *conduit) close() error {
 	c.mu.Lock()

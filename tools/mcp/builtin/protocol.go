@@ -144,7 +144,7 @@ func (s *Server) answer(ctx context.Context, w *connection, m transport.Message,
 // not change while the server runs, but the next server may be of another version.
 const cacheable = `"resultType":"complete","ttlMs":300000,"cacheScope":"public"`
 
-// agree gives the version that a session of the version with sessions is of.
+// agree returns the version that a session of the version with sessions is of.
 func (s *Server) agree(wanted []byte) (string, error) {
 	if len(wanted) < 2 || wanted[0] != '"' {
 		return "", fmt.Errorf("initialize needs protocolVersion, a string such as %q", legacyVersions[0])

@@ -18,7 +18,7 @@ const DefaultMaxCalls = 64
 type Options struct {
 	// Name, Title and Version identify the server in its serverInfo.
 	Name, Title, Version string
-	// Instructions tell a model how to use the tools; clients put them into its prompt. At
+	// Instructions describe to a model how to use the tools; clients put them into its prompt. At
 	// most [MaxInstructions] bytes.
 	Instructions string
 	// Tools are at most [MaxTools], and together at most [MaxListBytes] in the list.

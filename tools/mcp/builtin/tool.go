@@ -42,7 +42,7 @@ type Call struct {
 	// Header is of the client's HTTP request, nil over standard streams. It holds the
 	// client's credentials, so it is never to be written anywhere. It must not be changed.
 	Header http.Header
-	// Progress tells a client that asked for it how far the work is: done of total (0: not
+	// Progress reports to a client that asked for it how far the work is: done of total (0: not
 	// known). It is never nil and may be called as often as is handy, by any goroutine: what
 	// comes too soon after the last, or does not go on, is dropped.
 	Progress func(done, total float64, text string)

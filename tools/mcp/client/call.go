@@ -65,7 +65,7 @@ func (c *call) finish(err error) {
 	}
 }
 
-// end needs c.turn.
+// end ends the call; the caller holds c.turn.
 func (c *call) end(err error) {
 	c.over = true
 	if c.stop != nil {

@@ -90,7 +90,7 @@ func (f *firstHandshake) Done(err error) {
 	f.Receiver.Done(err)
 }
 
-// replay says the handshake again to a server that was restarted, and returns when the
+// replay repeats the handshake with a server that was restarted, and returns when the
 // server is ready for the messages that wait.
 func (s *Server) replay(g *generation) error {
 	s.mu.Lock()

@@ -18,7 +18,7 @@ const (
 	maxNesting  = 16       // levels of properties
 )
 
-// mirrors says, by tool, which arguments are mirrored into which headers.
+// mirrors lists, by tool, the arguments that are mirrored into headers.
 type mirrors map[string][]binding
 
 type binding struct {

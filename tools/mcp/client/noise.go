@@ -31,7 +31,7 @@ func (n *noiseCounter) add(what string, bytes int64) {
 	}
 }
 
-// report needs n.mu.
+// report reports; the caller holds n.mu.
 func (n *noiseCounter) report(what string) {
 	if n.journal != nil {
 		n.journal.Append(journal.ToolNoise{Server: n.server, What: what, Bytes: n.bytes[what]})

@@ -86,7 +86,7 @@ func (x *exchange) stream(ctx context.Context, answer *http.Response) error {
 	return x.cut(ctx, err)
 }
 
-// cancelled tells an older server that a request was taken back. The newer ones see it by
+// cancelled notifies an older server that a request was taken back. The newer ones see it by
 // the end of the connection.
 func (x *exchange) cancelled(ctx context.Context) {
 	_, modern := rawjson.Text(x.m.Raw, "params", "_meta", metaVersion)

@@ -42,7 +42,7 @@ func passHeader(from http.Header) http.Header {
 	return h
 }
 
-// do makes one request. written is told once the server has it, or never will.
+// do makes one request. written is called once the server has it, or never will.
 func (r *Remote) do(ctx context.Context, method string, header http.Header, body []byte, written func()) (*http.Response, error) {
 	return r.doAt(ctx, r.url, method, header, body, written)
 }

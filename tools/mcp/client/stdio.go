@@ -199,7 +199,7 @@ func (s *Server) enqueue(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// push needs s.mu.
+// push adds an entry; the caller holds s.mu.
 func (s *Server) push(e *entry) {
 	s.queue = append(s.queue, e)
 	s.queued += len(e.raw)
@@ -284,7 +284,7 @@ func (s *Server) drop(c *call) bool {
 	return true
 }
 
-// forget needs s.mu.
+// forget drops a call; the caller holds s.mu.
 func (s *Server) forget(c *call) {
 	if c.token != "" && s.tokens[c.token] == c {
 		delete(s.tokens, c.token)

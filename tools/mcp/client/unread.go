@@ -12,7 +12,7 @@ import (
 // unendedAfter is the time without an answer, while a line of the server has no end, after which this is reported.
 const unendedAfter = 5 * time.Second
 
-// tellUnread says on the server's standard error why nothing comes of its first line: its client sees a request without an
+// tellUnread writes on the server's standard error why nothing comes of its first line: its client sees a request without an
 // answer and nothing else. Text on lines of its own does no harm.
 func (s *Server) tellUnread(g *generation, line []byte) {
 	if g.answered.Load() {
@@ -35,7 +35,7 @@ func (s *Server) tellUnended(g *generation) {
 	s.writeStderr(g, "it has written a line to standard output that no newline ends, and answered nothing; a message is one line")
 }
 
-// writeStderr is said once of a run of the server.
+// writeStderr writes text once in a run of the server.
 func (s *Server) writeStderr(g *generation, text string) {
 	if s.o.Stderr != nil && !g.said.Swap(true) {
 		_, _ = io.WriteString(s.o.Stderr, "plimsoll: "+printable.Text(s.o.Name+": "+text)+"\n")

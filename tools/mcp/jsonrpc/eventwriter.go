@@ -89,7 +89,7 @@ func (e *EventWriter) send(b []byte) error {
 	return e.flush()
 }
 
-// appendData appends data with a new "data: " after every line break. cr says that the
+// appendData appends data with a new "data: " after every line break. cr is true when the
 // last byte so far was a "\r", to which a "\n" belongs.
 func appendData(b, data []byte, cr *bool) []byte {
 	for len(data) > 0 {

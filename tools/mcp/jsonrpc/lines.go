@@ -44,7 +44,7 @@ func NewLineReader(src io.Reader, maxHead int) *LineReader {
 	return &LineReader{src: src, maxHead: maxHead}
 }
 
-// Next gives the next line that is not blank, without "\n" or "\r\n". head is its
+// Next returns the next line that is not blank, without "\n" or "\r\n". head is its
 // beginning, and all of it when rest is nil; otherwise head is hold bytes long and rest
 // gives what follows, and io.EOF at the line's end. Both are valid until the next call,
 // which skips what was not read of rest.

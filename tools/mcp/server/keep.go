@@ -65,7 +65,7 @@ func (st *stream) dropFirst() {
 	st.events = st.events[1:]
 }
 
-// wrote says that the event at next reached the client. It is kept when the client may ask
+// wrote counts the event at next as having reached the client. It is kept when the client may ask
 // for it again, in at most half of what may be held.
 func (st *stream) wrote(keep bool) {
 	s := st.s

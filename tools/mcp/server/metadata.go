@@ -100,7 +100,7 @@ func (h *Handler) metadata(r *http.Request, upstream *url.URL, client *http.Clie
 	return nil, last
 }
 
-// fetch gives a JSON object; nil without an error says that there is none.
+// fetch returns a JSON object; nil without an error says that there is none.
 func fetch(r *http.Request, place *url.URL, client *http.Client) ([]byte, error) {
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, place.String(), nil)
 	if err != nil {

@@ -174,7 +174,7 @@ func (h *Handler) forget(s *session) {
 	}
 }
 
-// release says that a request no longer uses the session. One that nobody could find again
+// release ends a request's use of the session. One that nobody could find again
 // ends with it.
 func (s *session) release() {
 	s.h.mu.Lock()

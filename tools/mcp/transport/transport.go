@@ -95,12 +95,12 @@ type Answer struct {
 
 // Receiver takes what comes back for one message, or what a server sends of its own accord.
 type Receiver interface {
-	// Open tells the status and headers of a server's HTTP answer, before its first frame.
+	// Open passes on the status and headers of a server's HTTP answer, before its first frame.
 	// It is not called by servers on standard streams, nor for answers made here.
 	Open(a Answer)
 	// Receive takes one frame. The frame must not be used after it returns.
 	Receive(f *Frame)
-	// Done says that nothing more comes. err says why when the response is still missing:
+	// Done ends the response. err says why when the response is still missing:
 	// the server is gone, its answer was broken off, the context ended. For a request that
 	// was answered, and for a notification that was taken, it is nil.
 	Done(err error)

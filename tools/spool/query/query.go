@@ -100,7 +100,7 @@ const (
 	Busy     Kind = "busy"     // no turn came
 )
 
-// Error tells the query's author what was wrong and what to do. Its text may quote the
+// Error describes to the query's author what was wrong and what to do. Its text may quote the
 // query and the document, so it belongs to them and into no log.
 type Error struct {
 	Kind Kind

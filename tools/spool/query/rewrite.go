@@ -101,7 +101,7 @@ func (r rewriter) walk(t *gojq.Term) (rest []string, suffixes []*gojq.Suffix, ok
 	return rest, suffixes, true
 }
 
-// key gives the name that an index stands for, when it is a name.
+// key returns the name that an index stands for, when it is a name.
 func key(i *gojq.Index) (string, bool) {
 	switch {
 	case i == nil || i.IsSlice || i.End != nil:

@@ -70,7 +70,7 @@ type Job struct {
 	// Ask writes the summary. It returns when its context ends, and is let go of with all that it holds when it has returned. Its error
 	// holds no text of the conversation.
 	Ask func(context.Context) (Answer, error)
-	// Told hears what came of it, from the goroutine of the job; nil hears nothing.
+	// Told is called with the outcome, from the goroutine of the job; nil is not.
 	Told func(Outcome)
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// Options say where a store keeps its files and how much of them. Zero means the default.
+// Options name the directory of a store and bound its files. Zero means the default.
 type Options struct {
 	// Dir is made when it is not there. Empty means memory only.
 	Dir string
@@ -136,7 +136,7 @@ func Lookup[D ~[16]byte](s *Store, scope Scope, chain []D) *Checkpoint {
 	return lookup(s, scope, chain, 0)
 }
 
-// lookup is Lookup where no checkpoint is kept of the first messages, as many as untouched says.
+// lookup works like Lookup where no checkpoint is kept of the first messages, as many as untouched says.
 func lookup[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) *Checkpoint {
 	if s == nil {
 		return nil

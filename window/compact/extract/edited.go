@@ -34,7 +34,7 @@ var (
 	placeKeys = []string{"cwd", "workdir", "workingdirectory", "root", "directory", "dir", "folder", "projectpath", "repo", "repository", "pattern", "query", "regex", "glob", "include", "exclude", "url", "branch"}
 	// shellKeys hold commands for a shell.
 	shellKeys = []string{"command", "cmd", "script", "commands", "commandline", "shell", "bash", "input", "args", "argv", "run", "chars"}
-	// actionKeys say in one word what a tool of many uses is asked to do.
+	// actionKeys are the arguments that name in one word what a tool of many uses is asked to do.
 	actionKeys = []string{"command", "action", "operation", "op", "mode", "kind", "method", "type"}
 )
 
@@ -91,7 +91,7 @@ func (e *edits) add(path string) {
 	e.paths = append(e.paths, path)
 }
 
-// object looks at one object of the arguments and at those in it. writes says that what
+// object looks at one object of the arguments and at those in it. writes is true when what
 // stands around it is an edit.
 func (e *edits) object(v *value, writes bool) {
 	content, listed := false, false

@@ -26,7 +26,7 @@ type Turn struct {
 	Text   string
 }
 
-// Options say how long a summary may be.
+// Options bound the length of a summary.
 type Options struct {
 	// Bytes is the most the summary may take, its marks included. Below MinBytes nothing
 	// but the first line is written.

@@ -47,7 +47,7 @@ var failMarks = []string{
 	"Fehler", "FEHLER", "Erreur", "ERREUR", "ERRO", "Errore", "Ошибка", "错误", "エラー", "失败", "失敗", "(in test file", "sh: ", "bash: ", "zsh: ", "Segmentation fault", "Killed", "signal:", "Abort",
 }
 
-// failWords say that something failed wherever they stand in the line, and detailWords what was
+// failWords mark a failure wherever they stand in the line, and detailWords what was
 // expected. All in lower case.
 var (
 	failWords = []string{
@@ -59,7 +59,7 @@ var (
 		"expected", "expect(", "got ", "got:", "want ", "want:", "actual", "received", "but was", "to equal", "left:", "right:", "diff:", "esperado", "esperaba", "erwartet", "attendu", "obtenu",
 		"obtuvo", "erhalten", "verwacht", "ожидалось", "получено", "oczekiwano", "应为", "期待", "实际", "assert", " != ", " == ", "-->",
 	}
-	// passMarks say of an output without a code that the command did well.
+	// passMarks mark an output without a code as that of a command that did well.
 	passMarks = []string{"0 failed", "0 failures", "0 fail", "no failures", "0 errors", "0 error", "failures: 0", "errors: 0", "failed: 0", "failed=0", "fail 0", "failed:     0", "error: (none)", "error: none", "error: null", "errors: none", "error: <none>", "stderr: (none)"}
 	// exitMarks stand before the code a command ended with. In lower case.
 	exitMarks = []string{"exit code", "exit status", "exited with code", "exit_code", "exitcode", "returncode", "return code", "exited with", "exit-code", "rc=", "exit=", "exit:", "*** [", "terminated with", "beendet mit", "código de salida", "code de sortie", "exit"}
@@ -93,7 +93,7 @@ func count(text string, words []string) (n int) {
 	return n
 }
 
-// failed reads a result. found is false when it tells of nothing that failed; passed says that it
+// failed reads a result. found is false when it tells of nothing that failed; passed is true when it
 // is the output of a command that did well.
 func failed(text string, isError bool) (f failure, found bool) {
 	head, tail := text, ""

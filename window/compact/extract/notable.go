@@ -59,7 +59,7 @@ func Notable(turns []Turn, n, most int) []string {
 
 // Failed returns for each turn that is the Result of a command the failures in it, in
 // at most n bytes on lines of their own; "" where there are none. What was run again later is
-// included: it is what happened then.
+// included, for it happened then.
 func Failed(turns []Turn, n int) []string {
 	turns = newest(turns, DefaultScan)
 	found := make([]string, len(turns))

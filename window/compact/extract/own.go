@@ -88,7 +88,7 @@ const (
 )
 
 // element returns the length of a client's <name …>…</name> at the start of text, 0 when there is
-// none; looked says that the text was searched for its end. Codex writes a space into a name
+// none; looked is true when the text was searched for its end. Codex writes a space into a name
 // ("<permissions instructions>"): the first word is enough.
 func element(text string) (length int, looked bool) {
 	i := 1

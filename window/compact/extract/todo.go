@@ -173,7 +173,7 @@ func byState(v *value, named bool) (list []planItem) {
 	return list[:min(len(list), maxItems)]
 }
 
-// items reads an array as a list of things with a state; named says that it is called a plan,
+// items reads an array as a list of things with a state; named is true when it is called a plan,
 // so that texts alone are enough.
 func items(v *value, named bool) (list []planItem) {
 	with := 0

@@ -170,7 +170,7 @@ func trim(text string, from, to int) (int, int) {
 	return from, to
 }
 
-// rarity is 1 for what occurs in one of n lines and falls to 0 for what occurs in all.
+// rarity returns 1 for what occurs in one of n lines and falls to 0 for what occurs in all.
 func rarity(occurs int32, n int) float64 {
 	if n < 2 {
 		return 1

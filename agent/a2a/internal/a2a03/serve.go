@@ -18,7 +18,7 @@ type Options struct {
 	Handler a2asrv.RequestHandler
 	// KeepAlive is the time between comments on a stream on which nothing happens.
 	KeepAlive time.Duration
-	// Panicked is told what a request of a handler panicked with, and gives the error that the client gets.
+	// Panicked is called with the value that a handler of a request panicked with, and returns the error for the client.
 	Panicked func(caught any) error
 }
 

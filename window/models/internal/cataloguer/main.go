@@ -200,7 +200,7 @@ func (c *catalogue) keep(file string) error {
 	return nil
 }
 
-// chats reports that a model answers in text and has a window.
+// chats reports whether a model answers in text and has a window.
 func (e *entry) chats() bool {
 	return e.Limit.Context >= 1024 && (len(e.Modalities.Output) == 0 || slices.Contains(e.Modalities.Output, "text"))
 }

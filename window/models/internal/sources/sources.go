@@ -294,7 +294,7 @@ func (v *votes) addTo(l *List) {
 	}
 }
 
-// Lines are "provider/model context input output", sorted by the
+// Lines returns lines "provider/model context input output", sorted by the
 // folded name, the form that package models reads.
 func Lines(providers map[string]map[string]Limits) []string {
 	lines := map[string]string{}

@@ -18,7 +18,7 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// HashShort is [Hash] of a piece of n <= 16 bytes that was loaded with [Load].
+// HashShort works like [Hash] for a piece of n <= 16 bytes that was loaded with [Load].
 func HashShort(lo, hi uint64, n int) uint64 {
 	return mix(lo^k0^uint64(n)<<56, hi^k1)
 }

@@ -155,7 +155,7 @@ func (t *Table) Find(p []byte, hash uint64) (uint32, bool) {
 	}
 }
 
-// FindShort is Find for a piece of n <= 16 bytes that was loaded with [Load].
+// FindShort works like Find for a piece of n <= 16 bytes that was loaded with [Load].
 func (t *Table) FindShort(lo, hi uint64, n int, hash uint64) (uint32, bool) {
 	slot, _ := bits.Mul64(hash, t.slotCount)
 	for at := int(slot) * 4; ; at += 4 {
