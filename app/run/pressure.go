@@ -226,7 +226,13 @@ type ledgerPeers struct {
 // Holders lists who of this user holds; those who wait use nothing yet.
 func (p *ledgerPeers) Holders(ctx context.Context) ([]pressure.Holder, error) {
 	now := p.ledger.Glance()
-	if p.alone != nil && p.glance.Unchanged(now) { // to be alone is told without reading
+	if p.alone != nil && p.glance.Unchanged(now) { // who else is there is known without reading, but not what this run uses by now
+		id := p.claim.ID()
+		used, ok := sandbox.Current(p.last[id])
+		if !ok || used == 0 {
+			used = p.ledger.Observed(id)
+		}
+		p.alone[0].Current = used
 		return p.alone, nil
 	}
 	p.glance, p.alone = now, nil

@@ -22,6 +22,7 @@ var sleeps = map[string]string{
 	"process/sandbox/time_linux_test.go TestTimeStandsStillWhileStopped":                     "stops a run for longer than its limit of time",
 	"process/admission/lock_test.go TestLockIsWaitedForAsLongAsItGoesFromHandToHand":         "holds a lock for as long as one waits for it",
 	"e2e/systemd_linux_test.go TestSystemdUnit":                                              "lets the time of systemd's watchdog pass",
+	"process/sandbox/garbage_internal_linux_test.go TestLooksMakeNoGarbage":                  "a process is young for a time, and is looked at more then",
 	"e2e/top_linux_test.go ticker":                                                           "tells whether a file grows",
 
 	// A process that a test plays.

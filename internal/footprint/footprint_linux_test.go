@@ -6,7 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // Release takes the program's own pages out of the process, and what was unmapped still runs.
@@ -99,13 +100,12 @@ func TestSmallRests(t *testing.T) {
 	if got := collections(); got == before || percent() != -1 {
 		t.Errorf("a minute with garbage: %d collections, GOGC %d", got-before, percent())
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for percent() == -1 && time.Now().Before(deadline) {
+	wait.Until(t, "a burst of garbage wakes the collector", func() bool {
 		for range burst >> 10 {
 			heap = make([]byte, 1<<10)
 		}
-		time.Sleep(time.Millisecond)
-	}
+		return percent() != -1
+	})
 	if got := percent(); got != garbage {
 		t.Errorf("after a burst GOGC is %d", got)
 	}

@@ -85,13 +85,13 @@ func (b *book) holder(e *entry) Holder {
 		h.State = Stale
 	}
 	if h.Current = max(0, b.ledger.opts.Current(h)); h.Current == 0 {
-		h.Current = b.ledger.observed(e.ID)
+		h.Current = b.ledger.Observed(e.ID)
 	}
 	return h
 }
 
-// observed returns the use that the run published last by [Claim.Observe].
-func (l *Ledger) observed(id string) limit.Bytes {
+// Observed returns the use that the run published last by [Claim.Observe].
+func (l *Ledger) Observed(id string) limit.Bytes {
 	text, err := statefile.Read(l.usePath(id), 64)
 	if err != nil {
 		return 0

@@ -37,5 +37,5 @@ func PeekUse(dir, id string) limit.Bytes {
 	if !ValidID(id) {
 		return 0
 	}
-	return peeked(dir).observed(id)
+	return peeked(dir).Observed(id)
 }

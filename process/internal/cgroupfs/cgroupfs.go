@@ -2,7 +2,6 @@ package cgroupfs
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -203,32 +202,27 @@ func AppendPids(pids []int, body []byte) []int {
 	return pids
 }
 
-// Tree yields dir and every group below it, deepest first, so that removing in order
-// works. It looks at no more than 10,000 groups.
-func Tree(dir string) []string {
-	const maxBytes = 10_000
-	var dirs []string
-	seen := 0
-	var walk func(string, int)
-	walk = func(d string, depth int) {
-		if seen++; seen > maxBytes || depth > 64 {
-			return
-		}
-		if sysfile.Leaf(d) {
-			dirs = append(dirs, d)
-			return
-		}
-		entries, err := os.ReadDir(d)
-		if err != nil {
-			return
-		}
-		for _, e := range entries {
-			if e.Type()&fs.ModeDir != 0 {
-				walk(path.Join(d, e.Name()), depth+1)
-			}
-		}
-		dirs = append(dirs, d)
+// maxTree bounds the groups that [Tree] returns, and maxDepth how deep it looks.
+const (
+	maxTree  = 10_000
+	maxDepth = 64
+)
+
+// Tree returns dir and every group below it, deepest first, so that removing in order works.
+func Tree(dir string) []string { return appendTree(make([]string, 0, 4), dir, 0) }
+
+func appendTree(dirs []string, dir string, depth int) []string {
+	if len(dirs) >= maxTree || depth > maxDepth {
+		return dirs
 	}
-	walk(dir, 0)
-	return dirs
+	if !sysfile.Leaf(dir) {
+		names, err := sysfile.Subdirectories(dir)
+		if err != nil {
+			return dirs
+		}
+		for _, name := range names {
+			dirs = appendTree(dirs, dir+"/"+name, depth+1)
+		}
+	}
+	return append(dirs, dir)
 }

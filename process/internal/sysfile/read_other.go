@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// Read returns at most most bytes of a file.
+// Read returns at most maxBytes bytes of a file.
 func Read(name string, maxBytes int) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -27,3 +27,14 @@ func Missing(name string) bool {
 
 // Leaf reports whether a directory has no directories in it; here that is never known.
 func Leaf(string) bool { return false }
+
+// Subdirectories returns the names of the directories in dir, sorted.
+func Subdirectories(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}

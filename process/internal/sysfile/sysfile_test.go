@@ -3,9 +3,11 @@ package sysfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -50,5 +52,33 @@ func TestLeaf(t *testing.T) {
 	}
 	if Leaf(dir) || Leaf(filepath.Join(dir, "none")) {
 		t.Error("a directory with one in it, or none at all, is a leaf")
+	}
+}
+
+// Of a directory with many files only the directories are named, whatever their number.
+func TestSubdirectories(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for i := range 300 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("memory.file-%d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if name := fmt.Sprintf("group-%03d", i); i%2 == 0 {
+			want = append(want, name)
+			if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got, err := Subdirectories(dir); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%d directories, %v; want %d", len(got), err, len(want))
+	}
+	if got, err := Subdirectories(filepath.Join(dir, "group-000")); err != nil || len(got) != 0 {
+		t.Errorf("an empty directory: %q, %v", got, err)
+	}
+	for _, name := range []string{"memory.file-1", "gone"} {
+		if got, err := Subdirectories(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s: %q without an error", name, got)
+		}
 	}
 }
