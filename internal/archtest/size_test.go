@@ -41,7 +41,7 @@ const slack = 600
 const (
 	maxSettings   = 113 // keys of the configuration
 	maxShortFiles = 727 // files without tests of less than 100 lines
-	maxRiddles    = 10 // comments that say that something is what something else is
+	maxRiddles    = 10  // comments that say that something is what something else is
 )
 
 // riddle matches a comment of the form "X is what ...", which says neither what to call it nor why it is there.
