@@ -18,7 +18,7 @@ import (
 const (
 	// askTime bounds the wait of a request for its provider's count.
 	askTime = 3 * time.Second
-	// askAgain is after how long an upstream that does not count is asked once more.
+	// askAgain is the time after which an upstream that does not count is asked once more.
 	askAgain = 10 * time.Minute
 	// askMemo bounds how many counts are remembered, askBytes the answer that is read.
 	askMemo  = 512
@@ -89,14 +89,14 @@ func (t *conversation) ask() {
 	t.in, t.how = tokens.Exactly(n), tokens.CountedProvider
 }
 
-// cleared reports whether the provider takes old results out itself before it counts, with no number of them: our own count of what is sent
-// may be far over its count.
+// cleared reports whether the request has the provider clear old results itself and only our estimate of it is known, which counts them
+// too: it may be far over the provider's count.
 func (t *conversation) cleared() bool {
 	return !t.request.Clears.IsZero() && t.how == tokens.CountedEstimate
 }
 
-// countRequest returns the path below the upstream and the body that asks for a count of the
-// request; "" when its provider has none.
+// countRequest returns the path below the upstream and the body of a request that asks the provider to count this one; "" and nil when it
+// cannot.
 func (t *conversation) countRequest() (below string, body []byte) {
 	rules := t.rt.dialect.Rules()
 	switch {
@@ -110,7 +110,7 @@ func (t *conversation) countRequest() (below string, body []byte) {
 	return rules.Count(t.request, strings.TrimSuffix(t.rt.below, "/"), t.model)
 }
 
-// ownBody gives a request that was made of a client's a JSON body that is not the client's.
+// ownBody sets a JSON body of ours in a request that was made of a client's, and drops the headers that describe the client's body.
 func ownBody(req *http.Request, body []byte) {
 	req.Header = req.Header.Clone()
 	for _, name := range []string{"Content-Encoding", "Accept-Encoding", "Accept", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Expect"} {
@@ -122,8 +122,7 @@ func ownBody(req *http.Request, body []byte) {
 	req.ContentLength = int64(len(body))
 }
 
-// askProvider returns the count, 0 when there is none; silent says that asking again soon
-// is no use.
+// askProvider returns the provider's count, 0 when there is none; silent means that asking again soon is no use.
 func (t *conversation) askProvider(below string, body []byte) (n int, silent bool) {
 	ctx, cancel := context.WithTimeout(t.r.Context(), askTime)
 	defer cancel()

@@ -19,8 +19,8 @@ func (t *conversation) fitOutput() {
 	}
 }
 
-// lowerOutput asks for at most n tokens of output, less a margin. It is refused where
-// thinking was given a budget that would no longer fit.
+// lowerOutput changes the request to ask for at most n tokens of output, less a margin of 2 %. It returns errNoGain if it asks for no more
+// already, n is below minOutput, or a thinking budget would no longer fit.
 func (t *conversation) lowerOutput(n int) error {
 	n -= n / 50
 	if n < minOutput || t.request.MaxOutput <= n || n <= thinkingBudget(t.request) {

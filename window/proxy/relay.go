@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// silent drops what the standard library would log: only the journal speaks.
+// silent drops what the standard library would log: all that is to be known is in the journal.
 var silent = log.New(io.Discard, "", 0)
 
 // An ending is the end of an answer: complete, or cut off, and why.
@@ -47,9 +47,8 @@ func writeHead(w http.ResponseWriter, res *http.Response) {
 
 var relayBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// relayBody sends the body on as it arrives, first what was read of it before. Each read
-// is flushed, so that an event of a stream never waits for the next. See, when not nil,
-// is shown every byte after it was written. Watch, when not nil, reads the body.
+// relayBody sends before, what was already read of the body, and then the body as it arrives. Each read is flushed, so that an event of a
+// stream never waits for the next. see, if not nil, is shown every byte after it was written. watch, if not nil, reads the body.
 func relayBody(w http.ResponseWriter, res *http.Response, before []byte, watch *stallWatch, see func([]byte)) ending {
 	e := ending{how: "complete"}
 	flusher, _ := w.(http.Flusher)
@@ -118,8 +117,8 @@ func sendTrailers(h, trailer http.Header) {
 	}
 }
 
-// endRelay makes an end that was no end visible: the connection is cut, so that the
-// client does not take half an answer for a whole one.
+// endRelay panics with http.ErrAbortHandler after an answer that was cut off: the connection is cut, so that the client does not take half
+// an answer for a whole one.
 func endRelay(e ending) {
 	if e.err != nil {
 		panic(http.ErrAbortHandler)

@@ -114,7 +114,7 @@ func (s *Server) URL() string {
 	return scheme + s.ln.Addr().String()
 }
 
-// Done is closed when the server has ended, by Shutdown or by an error that Err tells.
+// Done returns a channel that is closed when the server has ended, by Shutdown or by an error, which Err then returns.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Err returns the reason why the server ended by itself; nil before, and after Shutdown.

@@ -22,9 +22,9 @@ type tap struct {
 	done   chan struct{}
 }
 
-// newTap reads along from the first byte that see is given on. In an answer that is packed
-// the bytes held before must be given again. Skim says that it is an event stream of which
-// most events can be left unread once the content has begun. Watch, when not nil, is shown what was unpacked.
+// newTap returns a tap that shows reader what is given to see. Of a packed answer see must be given all, also bytes that were held before.
+// skim means that it is an event stream of which most events need not be read once the content has begun. watch, if not nil, sees what is
+// unpacked.
 func newTap(encoding string, reader *wire.Answer, skim bool, watch *stallWatch) *tap {
 	t := &tap{reader: reader, inLine: true}
 	if isIdentity(encoding) {
@@ -47,7 +47,7 @@ func newTap(encoding string, reader *wire.Answer, skim bool, watch *stallWatch) 
 	return t
 }
 
-// shown is a body whose unpacked bytes are also given to a reader.
+// shown is a writer that gives unpacked bytes to a reader, and to a watch if there is one.
 type shown struct {
 	reader *wire.Answer
 	watch  *stallWatch
