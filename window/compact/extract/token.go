@@ -28,7 +28,8 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// class maps a byte to its possible roles in a word: 0 ends it.
+// class maps a byte to its role in a word: 'd' a digit, 'U' and 'l' a capital and a small letter, 'x' not ASCII, 'p' a sign that may stand
+// in a word; 0 ends the word.
 var class = func() (c [256]byte) {
 	for i := range c {
 		switch {
@@ -151,7 +152,7 @@ func (l *line) scan(buf []token) {
 	l.template, l.shape = template, shape
 }
 
-// starts reports whether the word at i begins a sentence, where a capital says nothing.
+// starts reports whether the word at i begins a sentence, where a capital letter means nothing.
 func starts(text string, i int) bool {
 	for i > 0 && text[i-1] == ' ' {
 		i--
@@ -159,7 +160,7 @@ func starts(text string, i int) bool {
 	return i == 0 || text[i-1] == '.' || text[i-1] == '!' || text[i-1] == '?' || text[i-1] == '"'
 }
 
-// trim takes punctuation off both ends of the word text[from:to].
+// trim returns the word text[from:to] without punctuation at its ends, as new from and to.
 func trim(text string, from, to int) (int, int) {
 	for to > from && (text[to-1] == '.' || text[to-1] == ':' || text[to-1] == '-' || text[to-1] == '#') {
 		to--
@@ -170,7 +171,7 @@ func trim(text string, from, to int) (int, int) {
 	return from, to
 }
 
-// rarity is 1 for what occurs in one of n lines and falls to 0 for what occurs in all.
+// rarity returns 1 for a word in one of n lines, falling to about 0 for one in all of them.
 func rarity(occurs int32, n int) float64 {
 	if n < 2 {
 		return 1
