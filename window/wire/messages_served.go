@@ -22,7 +22,7 @@ const (
 	servedEnded           // its turn is over
 )
 
-// serve takes a block of the model's that is not the client's to answer.
+// serve records a block of the model's that is a call of a tool at the provider, or its result.
 func (w *blocks) serve(place, kind string, b object) {
 	switch {
 	case kind == "tool_use", kind == "tool_result":

@@ -5,8 +5,8 @@ import "sort"
 // Unit is the smallest group of messages that may be cut as a whole: a call, its results
 // and its reasoning travel together. Units are contiguous and cover all messages.
 type Unit struct {
-	From, To int // messages [From,To)
-	// Pending is the number of its calls that no later result answers.
+	From, To int // the messages [From,To)
+	// Pending is the number of calls in it that have no result.
 	Pending int
 	// Open marks the last unit: the model is about to go on from it.
 	Open bool
@@ -100,7 +100,7 @@ func (r *Request) Units() []Unit {
 	return units
 }
 
-// unitOf finds the unit that a message is in.
+// unitOf returns the index of the unit that a message is in.
 func unitOf(units []Unit, message int) int {
 	return sort.Search(len(units), func(k int) bool { return units[k].To > message })
 }
