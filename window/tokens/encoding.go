@@ -46,7 +46,7 @@ func (e *Encoding) Count(text []byte) int {
 	return e.countText(s, text, nil)
 }
 
-// countText counts bytes that need not be UTF-8.
+// countText counts text that need not be UTF-8, and adds the kinds of its tokens to m unless it is nil.
 func (e *Encoding) countText(s *scratch, text []byte, m *mix) int {
 	if utf8.Valid(text) {
 		return e.count(s, text, m)
@@ -78,7 +78,7 @@ func (e *Encoding) Append(dst []uint32, text []byte) []uint32 {
 	return dst
 }
 
-// Bytes returns the bytes of a token, nil for a number that is none. They must not be changed.
+// Bytes returns the bytes of a token, which must not be changed; nil for a number that is not a token.
 func (e *Encoding) Bytes(token uint32) []byte {
 	if int64(token) >= int64(e.table.Count()) {
 		return nil
@@ -93,7 +93,7 @@ func (e *Encoding) release(s *scratch) {
 	e.pool.Put(s)
 }
 
-// count counts valid UTF-8, and adds what the tokens are made of to m unless it is nil.
+// count counts valid UTF-8, and adds the kinds of its tokens to m unless it is nil.
 func (e *Encoding) count(s *scratch, text []byte, m *mix) int {
 	total := 0
 	for i := 0; i < len(text); {
