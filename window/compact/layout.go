@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// standing is how a unit may be treated.
+// standing is the treatment that is allowed for a unit.
 type standing uint8
 
 const (

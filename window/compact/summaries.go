@@ -19,7 +19,7 @@ const (
 type Summary struct {
 	Outcome string
 	Took    time.Duration
-	// Rest is how long the summarizer is not asked from now on; 0 when it goes on being asked.
+	// Rest is the time for which the summarizer is not asked from now on; 0 when it goes on being asked.
 	Rest time.Duration
 	Err  error // nil of one that was written; it holds no text of the conversation
 }

@@ -103,7 +103,7 @@ func closed(text []byte) ([]byte, bool) {
 	return finish(text[:keep], ends[:depth])
 }
 
-// expected is what may come next in an object or array.
+// expected names the tokens that may come next in an object or array.
 type expected uint8
 
 const (

@@ -14,7 +14,7 @@ func Provider(upstream string) string {
 	return serverOf(upstream).provider
 }
 
-// A server is what can be derived from the name of an upstream.
+// A server holds the facts that follow from the name of an upstream.
 type server struct {
 	provider string // by its address or else by its protocol
 	at       string // by its address alone

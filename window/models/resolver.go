@@ -17,13 +17,13 @@ const (
 	// MaxModels is the number of models kept of one upstream, in memory and on disk; the one
 	// learned longest ago goes.
 	MaxModels = 256
-	// LearnedFor is how long a limit that a provider named is believed. Requests below it never show that it no longer holds: a local
+	// LearnedFor is the time for which a limit that a provider named is believed. Requests below it never show that it no longer holds: a local
 	// server that was started again with a larger window, or a provider's slip, would count for ever. Afterwards the catalogue counts
 	// again, and a refusal, which the client does not see, teaches anew.
 	LearnedFor = 24 * time.Hour
-	// GuessedFor is how long a limit that no refusal named is believed.
+	// GuessedFor is the time for which a limit that no refusal named is believed.
 	GuessedFor = time.Hour
-	// justAccepted is how long an accepted request is evidence against a smaller limit. A server may be started again with a smaller
+	// justAccepted is the time for which an accepted request is evidence against a smaller limit. A server may be started again with a smaller
 	// window.
 	justAccepted = 10 * time.Minute
 	// recheck is the interval at which the file of an upstream is checked for limits that others learned.

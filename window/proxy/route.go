@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A route is what the path of a request says, known before its body is read.
+// A route holds the facts in the path of a request, known before its body is read.
 type route struct {
 	up    *upstream
 	below string // the path below the upstream's name, escaped as received, beginning with '/' or empty

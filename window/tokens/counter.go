@@ -55,7 +55,7 @@ type item struct {
 	class     class
 }
 
-// level is how much is known of an item.
+// level grades the knowledge of an item.
 type level uint8
 
 const (

@@ -143,7 +143,7 @@ type Rules struct {
 	pulse     pulseRules
 }
 
-// Placement is where a dialect wants the results of tools.
+// Placement is the position that a dialect requires for the results of tools.
 type Placement uint8
 
 // The placements.

@@ -34,7 +34,7 @@ const (
 	racy = 50 * time.Millisecond
 	// racyCoarse is the same where times are whole seconds: FAT's are even ones.
 	racyCoarse = 2 * time.Second
-	// oursFor is how long a listing to which our own writes were added counts as complete: thousands of names need not be read again for
+	// oursFor is the time for which a listing with our own writes added counts as complete: thousands of names need not be read again for
 	// each. A file that somebody else wrote within the same tick is met later, and no second one is made of it: see write.
 	oursFor = time.Minute
 	// maxListings bounds the scopes whose listing is remembered.
