@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Sizes is the cost of a request, in tokens.
+// Sizes are the costs of a request and its parts, in tokens.
 type Sizes struct {
 	Total    int
 	Head     int   // system, tools and whatever else is no message

@@ -58,7 +58,7 @@ func (l *layout) pin(u int) {
 	}
 }
 
-// pinned reports whether a unit stays behind a cut on a level.
+// pinned reports whether a unit must stay where it is at a level.
 func (l *layout) pinned(u int, at level) bool {
 	return l.stays != nil && l.stays[u] && at < levelOpen
 }

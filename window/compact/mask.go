@@ -31,7 +31,7 @@ const (
 // isMask reports whether a text is the line that a mask put in place of a result.
 func isMask(text string) bool { return strings.HasPrefix(text, maskBegin) }
 
-// maskResults puts a line in place of old results and media.
+// maskResults replaces old results and media by lines that describe them.
 func (w *work) maskResults(at level) {
 	if at >= levelOpen || w.c.o.WholeResults {
 		return // the running turn needs what it just asked for
@@ -147,7 +147,7 @@ func (w *work) held() int {
 	return 1
 }
 
-// failed returns the errors in a result, "" when there are none.
+// failed returns the lines of a result that report failures, "" when there are none.
 func (w *work) failed(t target) string {
 	w.readResults()
 	return w.failures[t]

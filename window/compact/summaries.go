@@ -35,9 +35,9 @@ const (
 // errResting means that the summarizer was not asked, because it failed a moment ago.
 var errResting = errors.New("compact: the model that writes summaries failed a moment ago and is left alone for a while")
 
-// A SummaryBreaker leaves a summarizer alone that hangs or fails: for a minute, and for twice as long after each failure that
-// follows, up to half an hour. After that one compaction tries it. Compactors with the same summarizer share one. The zero value
-// is ready; it is safe for concurrent use.
+// A SummaryBreaker keeps a summarizer that hangs or fails from being asked: for a minute, and for twice as long after each failure that
+// follows, up to half an hour. After that one compaction tries it. Compactors with the same summarizer share one. The zero value is ready;
+// it is safe for concurrent use.
 type SummaryBreaker struct {
 	mu       sync.Mutex
 	failures int // in a row

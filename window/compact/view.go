@@ -267,7 +267,7 @@ func Conversation[D ~[16]byte](r *wire.Request, chain []D) (name string, at int)
 	return hex.EncodeToString(d[:6]), at
 }
 
-// An element is a message of a view: the client's, or raw.
+// An element is a message of a view: one of the client's, or a raw one.
 type element struct {
 	client int // index of the client's message; -1 for a raw one
 	raw    []byte

@@ -73,7 +73,7 @@ func (w *work) did(rung string) {
 	}
 }
 
-// A state is a copy to return to when a rung made nothing smaller.
+// A state is a copy of a work's state, to return to when a rung made nothing smaller.
 type state struct {
 	dropped []bool
 	recast  []bool

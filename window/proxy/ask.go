@@ -25,7 +25,7 @@ const (
 	askBytes = 16 << 10
 )
 
-// counts remembers what providers counted, and which of them do not count.
+// counts remembers the tokens that providers counted, by a hash of the request, and which upstreams do not count.
 type counts struct {
 	mu     sync.Mutex
 	known  map[[sha256.Size]byte]int
@@ -63,10 +63,9 @@ func (c *counts) silence(upstream string) {
 	c.silent[upstream] = time.Now().Add(askAgain) // as many entries as upstreams, at most
 }
 
-// ask has the provider count the request, when it does so for free: Anthropic's
-// count_tokens, Gemini's countTokens, OpenAI's responses/input_tokens and Bedrock's CountTokens. It uses the
-// client's own credential, waits a short time, and is only worth it when an estimate lies
-// on both sides of a line. An upstream that has no such thing is left alone for a while.
+// ask replaces our estimate by the provider's own count of the request, if the provider counts for free: Anthropic's count_tokens, Gemini's
+// countTokens, OpenAI's responses/input_tokens and Bedrock's CountTokens. It uses the client's own credential, waits a short time, and is
+// only worth it when an estimate lies on both sides of a line. An upstream that cannot count is left alone for a while.
 func (t *conversation) ask() {
 	name := t.rt.up.Name
 	below, body := t.countRequest()

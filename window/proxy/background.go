@@ -47,7 +47,7 @@ func (t *conversation) startSummary() bool {
 	return t.p.summaries.Start(job)
 }
 
-// summaryJob returns the job that summarises the conversation in the background; ok is false where that is not wanted, or cannot be.
+// summaryJob returns the job that summarises the conversation in the background; ok is false if no summary is wanted or possible.
 func (t *conversation) summaryJob() (background.Job, bool) {
 	if rule, ok := t.nativeRule(); ok && !t.p.summaries.Refused(t.ledger) {
 		return t.nativeJob(rule)
@@ -73,7 +73,7 @@ func (t *conversation) summaryJob() (background.Job, bool) {
 // summaryTokens bounds a summary by a model.
 const summaryTokens = 4000
 
-// asksModel reports whether a model with a key of its own writes summaries of the conversation.
+// asksModel reports whether summaries of the conversation are written by a model with a key of its own, which the user has set.
 func (t *conversation) asksModel() bool {
 	return t.p.o.Mode == Enforce && !t.p.o.NoPreflight && t.received.Bypass.Room() == wire.RoomAtTrigger && len(t.chain) > 0 && t.p.o.Compactor.AsksModel()
 }
@@ -203,8 +203,8 @@ func (t *conversation) compactsItself() bool {
 	return ok && agent.Compacts
 }
 
-// summaryReady returns a summary that was written in the background and fits the conversation: it covers messages that the client still
-// sends, as they were sent to the provider. The caller takes it when it has put it in.
+// summaryReady returns a summary that was written in the background and fits the conversation: the messages it covers are still sent by the
+// client, as they were sent to the provider; false if there is none. The caller removes it with Take when it has put it in.
 func (t *conversation) summaryReady() (background.Result, bool) {
 	r, ok := t.p.summaries.Ready(t.key())
 	if !ok || r.Covers > len(t.chain) || t.chain[r.Covers-1] != r.Client {
@@ -217,7 +217,7 @@ func (t *conversation) summaryReady() (background.Result, bool) {
 	return r, true
 }
 
-// summarised journals what came of a summary in the background.
+// summarised journals the outcome of a summary in the background, unless the proxy is closing.
 func (p *Proxy) summarised(e journal.WindowSummary, o background.Outcome) {
 	if o.Outcome == compact.SummarySkipped {
 		return // the proxy ends

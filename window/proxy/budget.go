@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A budget bounds what bodies take at one time, over all requests: their bytes as they came, and what looking into them costs.
-// Waiters are served in the order they came. An eighth is kept for small bodies, which so never wait behind large ones.
+// A budget bounds the memory of bodies at one time, over all requests: their bytes as they came, and what a look into them takes. Waiters
+// are served in the order they came. An eighth is kept for small bodies, so that they never wait behind large ones.
 type budget struct {
 	sem   *semaphore.Weighted
 	small *semaphore.Weighted
@@ -189,7 +189,7 @@ func newBuffer(n int) []byte {
 	return make([]byte, 0, 1<<class)
 }
 
-// freeBuffer takes b back. Nothing may refer to its bytes any more.
+// freeBuffer returns b's memory to the pool, if it came from there. Nothing may refer to its bytes any more.
 func freeBuffer(b []byte) {
 	class := bits.Len(uint(max(cap(b), 1) - 1))
 	if cap(b) != 1<<class || class < minBufferBits || class > maxBufferBits {

@@ -152,7 +152,7 @@ func (t *conversation) identify() {
 	t.noted.tally = tokens.Tally{Family: t.family, Chain: t.chain}
 }
 
-// noted is the part of a conversation that is kept for its next request: see [wire.Request.Note].
+// noted is the note of a request for the next one of its conversation, see [wire.Request.Note].
 type noted struct {
 	tally tokens.Tally // of what came; only Family and Chain where that was not counted
 	name  string

@@ -117,7 +117,7 @@ func (d *decision) repair() {
 	d.actions = append(d.actions, fmt.Sprintf("repaired:%d", len(done)))
 }
 
-// mend changes contents that the provider would refuse. Where only something that was sent before can be changed, that is a cut.
+// mend changes contents that the provider would refuse, and journals that. If a message that was sent before has to change, that is a cut.
 func (d *decision) mend() {
 	if d.p.o.NoRepair {
 		return
@@ -255,8 +255,8 @@ func (t *conversation) broke(cause string, message, thoughts int) {
 // maxBound bounds the number of models that are remembered for having refused reasoning, and of conversations with lessons or refusals.
 const maxBound = 256
 
-// boundReasoning reports whether the model's reasoning is valid only behind what it was made behind: by the table of rules, or because the
-// provider has said so.
+// boundReasoning reports whether the model's reasoning becomes invalid when messages before it change: by the table of rules, or because
+// the provider has said so.
 func (t *conversation) boundReasoning() bool {
 	if reasoning.RuleFor(string(t.rt.up.Provider), t.model).Binding == reasoning.Prefix {
 		return true

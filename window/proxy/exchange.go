@@ -24,7 +24,8 @@ const (
 // the default factor of 0.6 the last has 13 % of the first.
 const maxTries = 4
 
-// An exchange sends a conversation until it is answered: what is refused for its length is made smaller and sent again.
+// An exchange sends a conversation until it is answered: a request that is refused for its length, its reasoning or its contents is changed
+// and sent again.
 type exchange struct {
 	*conversation
 
@@ -36,7 +37,7 @@ type exchange struct {
 	form        string // form of the last refusal, as package overflow names it
 }
 
-// run sends the request, recovers from refusals for length, and relays the answer.
+// run sends the request, recovers from refusals, and relays the answer to w.
 func (t *exchange) run(w http.ResponseWriter) {
 	for try := 1; ; try++ {
 		a, err := t.try(w)
@@ -72,8 +73,8 @@ func (t *exchange) run(w http.ResponseWriter) {
 	}
 }
 
-// try sends the request as it now is and reads the answer until it is known whether it
-// was refused for its length.
+// try sends the request as it is now and reads the answer until it is known whether that is a refusal. The error is that there was no
+// answer.
 func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	req, err := t.p.outgoing(t.r, t.rt)
 	if err != nil {
@@ -111,7 +112,7 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	return a, nil
 }
 
-// close ends an answer that is not sent down.
+// close closes an answer's body; it may be called before all is read.
 func (a *answer) close() { _ = a.body.Close() }
 
 // relay sends the answer down, reads its usage as it passes, and journals how it ended. It panics with http.ErrAbortHandler after one that

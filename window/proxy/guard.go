@@ -83,7 +83,7 @@ func sameHost(own, header string) bool {
 	return strings.EqualFold(own, host)
 }
 
-// splitPort splits a Host header. The port is "" when it has none; brackets go.
+// splitPort splits a Host header. The port is "" when it has none; the brackets of an IPv6 address are removed.
 func splitPort(header string) (host, port string) {
 	if i := strings.LastIndexByte(header, ':'); i >= 0 && !strings.HasSuffix(header, "]") && (strings.Count(header, ":") == 1 || strings.HasPrefix(header, "[")) {
 		header, port = header[:i], header[i+1:]
@@ -94,9 +94,8 @@ func splitPort(header string) (host, port string) {
 	return header, port
 }
 
-// ownHost reports whether a Host header names localhost, a loopback address or the very
-// address it came to, with the port. A page that rebinds a name has that name in Host,
-// never an address.
+// ownHost reports whether a Host header names localhost, a loopback address, or the address local that the request came to, with its port.
+// A page that rebinds a name has that name in Host, never an address.
 func ownHost(header string, local net.Addr) bool {
 	host, port := splitPort(header)
 	tcp, ok := local.(*net.TCPAddr)
@@ -147,9 +146,8 @@ type peer struct {
 
 type peerKey struct{}
 
-// ConnContext is for http.Server.ConnContext of a server that is not made by [Listen]:
-// with it the check of the peer's user costs once per connection, without it once per
-// request.
+// ConnContext is to be set as http.Server.ConnContext of a server that was not made by [Proxy.Listen]. With it the user at the other end is
+// looked up once per connection, without it once per request.
 func (p *Proxy) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, &peer{conn: c})
 }

@@ -50,8 +50,8 @@ type readResult struct {
 	err error
 }
 
-// heldReads reads a body with a limit on the waiting: a read that takes too long goes on
-// in the background, and its bytes come with the next call. At most one is under way.
+// heldReads reads a body with a limit on the waiting: a read that takes too long goes on in the background, and the next call gets its
+// bytes. At most one is under way.
 type heldReads struct {
 	io.ReadCloser
 	buf     *[32 << 10]byte
@@ -202,7 +202,7 @@ func newReader(d wire.Dialect, h http.Header) *wire.Answer {
 // isStream reports whether an answer of a media type comes in events.
 func isStream(kind string) bool { return kind == "text/event-stream" || kind == eventstream.Type }
 
-// mediaType returns the Content-Type without its parameters.
+// mediaType returns the Content-Type without its parameters, in lower case.
 func mediaType(h http.Header) string {
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(kind))

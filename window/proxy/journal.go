@@ -52,7 +52,7 @@ func errorText(err error) string {
 	return clip(err.Error(), 256)
 }
 
-// unused journals what a model summary cost when the compaction came to nothing.
+// unused journals the cost of a model's summary that was made for a compaction without effect.
 func (t *conversation) unused(res *compact.Result) {
 	if res.SummaryError == nil && res.SummaryIn+res.SummaryOut == 0 {
 		return
@@ -63,7 +63,7 @@ func (t *conversation) unused(res *compact.Result) {
 	})
 }
 
-// changed journals what the provider says it did to the input, by reason.
+// changed journals the changes that the provider reports it made to the input, by reason.
 func (t *conversation) changed(changes []wire.Change) {
 	for _, c := range changes {
 		t.p.event(journal.WindowTransformed{

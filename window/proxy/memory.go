@@ -21,8 +21,8 @@ type Keeper interface {
 	Keep(Excerpt)
 }
 
-// A Recaller knows what was said in other conversations. Recall is called while a request waits, by any goroutine: it returns
-// before ctx ends, with the text that is to be added to the prompt, or "".
+// A Recaller knows other conversations. Recall returns the text to add to a prompt, or "". It is called while a request waits, by any
+// goroutine, and returns before ctx ends.
 type Recaller interface {
 	Recall(ctx context.Context, p Prompt) string
 }
@@ -54,7 +54,7 @@ type Called struct {
 	Command string // the beginning of its arguments
 }
 
-// A Prompt is a new request of a user.
+// A Prompt is a new message of a user's, which a Recaller is asked about.
 type Prompt struct {
 	Scope, Conversation string
 	Speaker             client.Speaker
@@ -161,7 +161,7 @@ func callsOf(r *wire.Request, messages []int) map[string]Called {
 	return wanted
 }
 
-// knownPrefixes remembers beginnings of conversations.
+// knownPrefixes is a bounded set of beginnings of conversations.
 type knownPrefixes struct {
 	*recent.Shared[prefixOf, struct{}]
 }

@@ -97,7 +97,7 @@ type listTop struct {
 	MaxCompletion listNumber `json:"max_completion_tokens"`
 }
 
-// listCan is Copilot's; others have lists or booleans of this name, which say nothing here.
+// listCan is the capabilities member of Copilot's entries; others have lists or booleans under this name, which are ignored.
 type listCan struct {
 	Limits struct {
 		Context listNumber `json:"max_context_window_tokens"`

@@ -7,8 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// fitOutput lowers the requested output when it does not fit beside the input, at providers
-// that add the two up and refuse.
+// fitOutput lowers the requested output when it does not fit beside the input, for providers that add the two up and refuse.
 func (t *conversation) fitOutput() {
 	if !t.rt.dialect.Rules().SharedWindow || t.whole.Guessed() {
 		return
@@ -44,8 +43,8 @@ const minOutput = 1024
 
 var budgetName = []byte(`"budget_tokens"`)
 
-// thinkingBudget returns thinking.budget_tokens of a Messages request, which max_tokens must
-// exceed; 0 when there is none. It is looked for outside the messages.
+// thinkingBudget returns thinking.budget_tokens of a Messages request, which max_tokens must exceed; 0 when there is none. It is searched
+// for outside the messages.
 func thinkingBudget(r *wire.Request) int {
 	for _, part := range [][]byte{r.Body[:r.List.Start], r.Body[r.List.End:]} {
 		_, after, ok := bytes.Cut(part, budgetName)

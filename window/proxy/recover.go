@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// mayRecover reports whether a refusal could be answered with a smaller request.
+// mayRecover reports whether a refused request may be changed and sent again: not in other modes than Enforce, nor if it could not be read.
 func (t *exchange) mayRecover() bool {
 	return t.p.o.Mode == Enforce && t.view != nil
 }

@@ -14,15 +14,14 @@ import (
 // silent drops what the standard library would log: all that is to be known is in the journal.
 var silent = log.New(io.Discard, "", 0)
 
-// An ending is the end of an answer: complete, or cut off, and why.
+// An ending describes how an answer ended: complete, or cut off, and why.
 type ending struct {
 	bytes int64
 	how   string // of journal.WindowResponse.Ended
 	err   error
 }
 
-// writeHead sends status and headers as they came, less what belongs to the connection.
-// What is set in w's header already is kept beside them.
+// writeHead sends the status and headers of an answer, less those of the connection. Headers that are set in w already are kept.
 func writeHead(w http.ResponseWriter, res *http.Response) {
 	h := w.Header()
 	var own http.Header
@@ -105,8 +104,8 @@ func relayBody(w http.ResponseWriter, res *http.Response, before []byte, watch *
 	}
 }
 
-// sendTrailers adds what came after the body. HTTP/2 may send trailers that the head did
-// not announce; net/http takes those under a prefix.
+// sendTrailers adds the trailers that came after the body. HTTP/2 may send trailers that the head did not announce; net/http takes those
+// under a prefix.
 func sendTrailers(h, trailer http.Header) {
 	announced := h["Trailer"]
 	for name, values := range trailer {

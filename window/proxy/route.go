@@ -26,8 +26,7 @@ type route struct {
 	asked   string // the model of the request, once that was read
 }
 
-// path returns the escaped path of r as its bytes were received. Only a mux that rewrote the
-// URL makes it differ from the request line.
+// path returns the escaped path of r, its bytes as they were received. If a mux has rewritten the URL, it is that of the new one.
 func path(r *http.Request) string {
 	raw, _, _ := strings.Cut(r.RequestURI, "?")
 	if raw == r.URL.Path {
@@ -39,8 +38,8 @@ func path(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// classify fills in what the method and the path below the upstream's name say. Everything
-// it does not recognise is no model request and streams through.
+// classify fills in the fields that the method and the path below the upstream's name determine. A path that it does not recognise is not a
+// model request and streams through.
 func (rt *route) classify(method string) {
 	if method != http.MethodPost {
 		return

@@ -68,8 +68,8 @@ func (x *pauses) saw(of string, length time.Duration) {
 	x.known[of] = pause{max(length, x.known[of].longest), time.Now()}
 }
 
-// A stallWatch reads an answer that comes in events, and ends it when none has come for too long. What counts is the time in which it
-// waits for the provider: a client that takes its time is no stall.
+// A stallWatch reads an answer that comes in events, and ends it when none has come for too long. Only the time that it waits for the
+// provider counts: a client that takes its time is no stall.
 type stallWatch struct {
 	body       io.Reader
 	connection io.Closer // ends a read of body
@@ -179,7 +179,7 @@ func (s *stallWatch) passed(p []byte) {
 	}
 }
 
-// blind notes that the answer could not be unpacked any further.
+// blind tells the watch that the answer cannot be unpacked any further: from now on each byte counts as life.
 func (s *stallWatch) blind() {
 	s.mu.Lock()
 	s.pulse = nil
@@ -203,7 +203,7 @@ func (s *stallWatch) see(p []byte) {
 	}
 }
 
-// stop ends the watch.
+// stop ends the watch; it may be nil.
 func (s *stallWatch) stop() {
 	if s == nil {
 		return

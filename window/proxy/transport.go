@@ -50,7 +50,7 @@ func NewTransport() *http.Transport {
 	return t
 }
 
-// A bodyConn writes a body that is in memory as it stands. net/http would copy it, 32 KB at a time.
+// A bodyConn writes a body that is in memory without a copy. net/http would copy it, 32 KB at a time.
 type bodyConn struct{ *net.TCPConn }
 
 // ReadFrom is called by net/http to send a body where there is no TLS.

@@ -25,7 +25,7 @@ func wantsSocket(h http.Header) bool {
 	return hasToken(h["Connection"], "upgrade") && len(h["Upgrade"]) == 1 && strings.EqualFold(strings.TrimSpace(h["Upgrade"][0]), "websocket")
 }
 
-// isSocket reports whether clients open a WebSocket at a path below an upstream.
+// isSocket reports whether a path below an upstream matches one of sockets.
 func isSocket(below string) bool {
 	elements := strings.Split(strings.TrimSuffix(below, "/"), "/")
 	return slices.ContainsFunc(sockets, func(pattern string) bool {

@@ -114,11 +114,11 @@ func newUpstream(u Upstream) (*upstream, error) {
 
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// target returns the URL at the upstream of a path below its name, escaped as it was received.
+// target returns the URL at the upstream for a path below its name and a query, both escaped as they were received. The error is a broken
+// escape.
 //
-// The client's base URL ends where its provider's convention lets it end, so for OpenAI
-// /NAME/v1 stands for the base, for the others /NAME does. A base that ends in the version
-// the path begins with (a common slip) does not get it twice.
+// The client's base URL ends where its provider's convention lets it end, so for OpenAI /NAME/v1 stands for the base, for the others /NAME
+// does. A base that ends in the version the path begins with (a common slip) does not get it twice.
 func (u *upstream) target(below, query string, forceQuery bool) (*url.URL, error) {
 	if first, rest, _ := cutElement(below); first != "" {
 		base := u.base.EscapedPath()

@@ -12,8 +12,7 @@ import (
 // is near it, and a packed bomb is cheap to send and dear to unpack.
 const tapLimit = 64 << 20
 
-// A tap reads along in an answer that streams by. It never fails and never holds it up
-// for longer than unpacking takes.
+// A tap reads an answer as it streams by. It never fails and never holds it up for longer than unpacking takes.
 type tap struct {
 	reader *wire.Answer
 	skim   bool           // lines that cannot matter need not be read
@@ -102,7 +101,7 @@ func (t *tap) skimLines(p []byte) {
 	}
 }
 
-// close returns once everything that was seen has been read.
+// close waits until everything that was given to see has been read.
 func (t *tap) close() {
 	if t.pipe != nil {
 		_ = t.pipe.Close()

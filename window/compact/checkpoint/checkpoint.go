@@ -14,8 +14,7 @@ import (
 // Digest identifies a run of messages from the first one on. It is that of package tokens.
 type Digest = [16]byte
 
-// A Patch puts With, raw JSON messages, in the place of the client's messages [From,To).
-// With an empty range it inserts before From.
+// A Patch replaces the client's messages [From,To) by With, raw JSON messages. With an empty range it inserts before From.
 type Patch struct {
 	From, To int
 	With     [][]byte
@@ -48,7 +47,7 @@ func (c *Checkpoint) beats(old *Checkpoint) bool {
 	return c.Generation == old.Generation && c.Tokens < old.Tokens-old.Tokens/10
 }
 
-// size estimates the memory of a checkpoint, in bytes.
+// size returns the estimated memory of a checkpoint, in bytes.
 func (c *Checkpoint) size() int64 {
 	n := int64(128)
 	for _, p := range c.Patches {

@@ -171,8 +171,8 @@ func (s *Store) load(k key, h *held) *Checkpoint {
 	return c
 }
 
-// unchanged reports whether the file is the one that memory has. The time is read under the
-// lock, because another request of the conversation may be renewing it.
+// unchanged reports whether the file with that info is the one that memory has. The time is read under the lock, because another request of
+// the conversation may be renewing it.
 func (s *Store) unchanged(h *held, info fs.FileInfo) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -161,7 +161,7 @@ func looksLikePath(text string) bool {
 	return strings.IndexByte(text, '\\') > 0 || hasExtension(text)
 }
 
-// hasExtension reports whether a name ends like a file's: "main.go", ".env".
+// hasExtension reports whether a name has a file's extension at its end: "main.go", ".env".
 func hasExtension(name string) bool {
 	i := strings.LastIndexByte(name, '.')
 	if i < 0 || len(name)-i < 2 || len(name)-i > 12 {

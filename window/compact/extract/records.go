@@ -178,7 +178,7 @@ func (r *records) reasons(v *value, turn int32) {
 	})
 }
 
-// asksUser reports whether a tool puts a question to the user: its result is the user's answer.
+// asksUser reports whether a tool, by its name, asks the user a question, so that its result is the user's answer.
 func asksUser(tool string) bool {
 	words := wordsOf(tool)
 	return slices.ContainsFunc(words, func(w string) bool { return w == "ask" || strings.HasPrefix(w, "ask") }) &&
@@ -187,7 +187,7 @@ func asksUser(tool string) bool {
 		})
 }
 
-// A block is lines that go into a summary together, or as many of them as there is room for.
+// A block is a group of lines of records; of a block that does not fit the first lines are taken.
 type block struct {
 	section section
 	head    string   // heading of the lines; may be ""

@@ -211,7 +211,7 @@ func (e *edits) shellPaths(words []string) {
 	}
 }
 
-// shellPath adds a word of a command when it is written like a path.
+// shellPath adds a word of a command if it looks like a path.
 func (e *edits) shellPath(word string) {
 	if looksLikePath(word) || couldBePath(word) && (word == "Makefile" || word == "Dockerfile") {
 		e.add(word)

@@ -288,8 +288,8 @@ func (p *plans) single(tool string, v *value, turn int32) {
 	at.items = append(at.items, item)
 }
 
-// singleName returns one name for the tools that keep one list together: "TaskCreate" and
-// "TaskUpdate" are one.
+// singleName returns the name for the list that several tools keep together, by a word of planWords in theirs: "TaskCreate" and
+// "TaskUpdate" both give "task". Without such a word it is the tool's name.
 func singleName(tool string) string {
 	for _, w := range wordsOf(tool) {
 		if keepsPlan(w) {

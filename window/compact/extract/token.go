@@ -2,7 +2,7 @@ package extract
 
 import "math"
 
-// A token is a word that a later turn may need to the letter.
+// A token is a word that a later turn may need literally.
 type token struct {
 	hash   uint64
 	weight float32
@@ -48,9 +48,8 @@ var class = func() (c [256]byte) {
 	return c
 }()
 
-// scan fills in the template of a line (a hash of it with every word that has a digit
-// replaced), its shape (a hash of it with every word replaced), its tokens, and how many
-// words it has that a person would read.
+// scan sets the template of a line (a hash of it with every word that has a digit replaced), its shape (a hash of it with every word
+// replaced), its tokens, in buf, and the number of its words that a person would read.
 func (l *line) scan(buf []token) {
 	text := l.text
 	template, shape := uint64(fnvOffset), uint64(fnvOffset)

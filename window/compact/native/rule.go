@@ -80,7 +80,7 @@ func RuleFor(provider string, d wire.Dialect, model string) (r Rule, ok bool) {
 	return Rules[i], true
 }
 
-// Use is the extent to which the user lets the provider compact: the values of [window] summarizer that are about it.
+// Use is the extent to which the user lets the provider compact, by the setting [window] summarizer.
 type Use uint8
 
 // The uses. The zero value is Never.
