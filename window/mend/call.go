@@ -22,7 +22,7 @@ const shortened = "shortened"
 // argument is the name of the member into which arguments go that are not an object.
 const argument = "arguments"
 
-// call mends the name and the arguments of a call.
+// call mends the name and the arguments of a call in message i.
 func (m *mending) call(i int, p *wire.Part) {
 	m.name(i, p)
 	switch d := m.rules.dialect; {

@@ -84,7 +84,7 @@ func (m *mending) imagesIn(msg *wire.Message, each func(*wire.MediaSource)) (n i
 	return n
 }
 
-// media mends an image that is a part of a message.
+// media mends part j of message i, if it is an image.
 func (m *mending) media(i, j int, p *wire.Part) {
 	pic, ok := m.picture(p.Span)
 	if !ok {

@@ -54,7 +54,7 @@ func (m *mending) result(i, j int, p *wire.Part) {
 	}
 }
 
-// blocks mends a result that is a list of blocks.
+// blocks mends a result that is a list of blocks. line, unless "", becomes the first of them.
 func (m *mending) blocks(i int, p *wire.Part, line string) {
 	l := m.list(p.Content)
 	if line != "" && m.r.TakesText(p) {
@@ -102,7 +102,7 @@ func (m *mending) hasEmpty(p *wire.Part) bool {
 	return slices.ContainsFunc(p.Texts, m.hollowText)
 }
 
-// isEmptyResult reports whether a result has neither words nor anything else.
+// isEmptyResult reports whether a result has neither words nor media nor other blocks.
 func (m *mending) isEmptyResult(p *wire.Part) bool {
 	if len(p.Media) > 0 {
 		return false

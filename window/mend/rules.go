@@ -194,7 +194,7 @@ func Learn(o Options, refusal string) (Options, bool) {
 func noPrefill(o *Options, _ string) bool { return !set(&o.NoPrefill) }
 func decode(o *Options, _ string) bool    { return !set(&o.Decode) }
 
-// set sets a flag and returns what it was.
+// set sets a flag and returns its former value.
 func set(flag *bool) (was bool) {
 	was, *flag = *flag, true
 	return was

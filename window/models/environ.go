@@ -156,7 +156,7 @@ func (o Overrides) window(upstream string) int {
 	return max(0, o.Max)
 }
 
-// fallback returns the window of an unknown model at an upstream.
+// fallback returns the window to assume for an unknown model at an upstream.
 func (o Overrides) fallback(upstream string) int {
 	if i := o.row(upstream); i >= 0 {
 		return environment[i].fallback

@@ -81,7 +81,7 @@ func Refresh(dir, origin string, data []byte) (Refreshed, error) {
 	return r, atomicfile.Write(filepath.Join(dir, refreshedFile), []byte(text), 0o600, atomicfile.Durable)
 }
 
-// oneLine returns a text without control characters, of bounded length.
+// oneLine returns at most 512 bytes of a text, with "?" in place of control characters and invalid UTF-8.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

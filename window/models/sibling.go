@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// A version is the numbers in a model's name, in their order: "claude-opus-5-5" has [5 5]. A month at its end is one of them, because it
-// tells models apart ("mistral-large-2402" took 32,000 tokens, "mistral-large-2512" takes 262,144); a day tells when one was served.
+// A version holds the numbers in a model's name, in their order: [5 5] for "claude-opus-5-5". A month at its end is one of them, because it
+// tells models apart ("mistral-large-2402" took 32,000 tokens, "mistral-large-2512" takes 262,144); a full date is not: it is that of a
+// release.
 type version []int
 
 // lineage returns the words of a folded name, which name the family, and the version. "claude-3-5-sonnet" and "claude-sonnet-5" are of one

@@ -18,7 +18,7 @@ const CatalogueDate = "2026-09-28"
 //go:embed table.txt
 var builtin string
 
-// table is a text of such lines, and where they come from.
+// table is a text of such lines, and the Source of the windows in it.
 type table struct {
 	text   string
 	source string
@@ -105,7 +105,7 @@ func (t table) linesOf(provider string) iter.Seq2[string, Window] {
 	}
 }
 
-// tail returns the table from the first line on whose key is not before key.
+// tail returns the part of the table that begins with the first line whose key is not less than key.
 func (t table) tail(key string) string {
 	lo, hi := 0, len(t.text) // both at the beginning of a line
 	for lo < hi {

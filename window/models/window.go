@@ -126,7 +126,7 @@ func asksForLong(betas []string) bool {
 	return false
 }
 
-// A ruled window is given to names that begin with prefix.
+// A ruled is the window of the model whose whole folded name is prefix.
 type ruled struct {
 	prefix                 string
 	context, input, output int

@@ -50,7 +50,7 @@ type pairing struct {
 	covered        map[string]bool // ids of calls before it
 }
 
-// pair walks the history once and matches each result with a call.
+// pair returns the pairing of a history, in which each result is matched with a call.
 func pair(r *wire.Request) *pairing {
 	p := &pairing{r: r, rules: r.Dialect.Rules(), open: none}
 	byID, byName := index{}, index{}
@@ -205,7 +205,7 @@ func (p *pairing) findOpen() {
 	p.open = last.group
 }
 
-// early matches results that come before the only call with their id.
+// early matches results with calls behind them, if the call is the only one with their id.
 func (p *pairing) early(seen map[string]int) {
 	only := map[string]int{}
 	for k := range p.calls {

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A spot is the position of a part.
+// A spot is the position of a part: two indices.
 type spot struct{ msg, part int }
 
 // A request is a call of a tool at the provider, or a request for an approval.
@@ -149,7 +149,7 @@ func hasOwnWords(m *wire.Message) bool {
 	return false
 }
 
-// served reports whether the pairs that no client answers need no mending.
+// served reports whether unserved finds nothing: the pairs that no client answers need no repair.
 func served(r *wire.Request) bool {
 	ended, strays := unserved(r)
 	return len(ended)+len(strays) == 0

@@ -23,9 +23,8 @@ type Options struct {
 	MemoBytes int
 }
 
-// Counter counts requests. It remembers every message it has counted under a hash of its
-// content, so that a request that goes on from one seen before costs its new tail and the
-// hashing of the rest. It is safe for concurrent use.
+// Counter counts requests. It remembers every message it has counted under a hash of its content: for a request that continues an earlier
+// one only the new messages are counted, the others hashed. It is safe for concurrent use.
 type Counter struct {
 	mu    sync.Mutex
 	memo  recent.Map[wire.Key, item]
@@ -121,9 +120,9 @@ const (
 // Tally counts r as a model of family f reads it. Items that were counted before, in this or another request, are only looked up.
 func (c *Counter) Tally(r *wire.Request, f Family) Tally { return c.TallyBelow(r, f, 0) }
 
-// TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens: where a
-// sample says that it does, with a tenth to spare, the texts of messages that were not counted before are not counted now. Their
-// estimates are wider. System and tools are always counted, and so is what would take less than a millisecond.
+// TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens. If a sample says that it does,
+// with a tenth to spare, the texts of messages that were not counted before are not counted, and their estimates are wider. System and
+// tools are always counted, and so are texts that take less than a millisecond.
 func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 	names := c.Name(r, f)
 	defer names.Done()
@@ -136,7 +135,7 @@ func (t *Tally) set(i int, it *item) {
 	t.counts[i] = messageCounts{thought: it.thought, most: it.most, class: it.class}
 }
 
-// item returns the counts of message i, without its own digest.
+// item returns the counts and the chain of message i, without its own digest.
 func (t *Tally) item(i int) item {
 	it := item{chain: t.Chain[i]}
 	if i < len(t.Messages) {
@@ -203,7 +202,7 @@ func (i item) withDigests(cost item) item {
 	return cost
 }
 
-// lookup holds the working memory of one lookup of items.
+// lookup is the working memory for looking up the items of one request.
 type lookup struct {
 	list    []item
 	keys    []wire.Key

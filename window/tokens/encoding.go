@@ -35,11 +35,9 @@ var CL100K = sync.OnceValue(func() *Encoding { return newEncoding("cl100k_base",
 // Name returns the published name, such as "o200k_base".
 func (e *Encoding) Name() string { return e.name }
 
-// Count returns the number of tokens of text. It takes time linear in the length of any
-// text, and allocates nothing but, for a single piece of kilobytes, scratch of up to five
-// times its size. A piece of more than 4 MiB (so many letters without anything between) is
-// counted in parts of that size, so that the scratch is bounded; a part may then have a
-// token or two more than it has in the whole.
+// Count returns the number of tokens of text. It takes time linear in the length of any text, and allocates nothing but, for a single piece
+// of kilobytes, scratch of up to five times its size. A piece of more than 4 MiB (letters only, say) is counted in parts of that size, so
+// that the scratch is bounded; the sum may then be a token or two too high for each part.
 func (e *Encoding) Count(text []byte) int {
 	s := e.scratch()
 	defer e.release(s)

@@ -7,7 +7,7 @@ type Estimate struct{ Low, Best, High int }
 // Exactly returns the estimate whose three numbers are n.
 func Exactly(n int) Estimate { return Estimate{n, n, n} }
 
-// Plus adds two estimates.
+// Plus returns the sum of two estimates.
 func (e Estimate) Plus(o Estimate) Estimate {
 	return Estimate{e.Low + o.Low, e.Best + o.Best, e.High + o.High}
 }

@@ -124,8 +124,8 @@ func splitO200K(text []byte, i int) int {
 	return end
 }
 
-// asciiPiece is splitO200K for what most of a text is: ASCII letters with at most one other character before them, digits, and
-// punctuation. It returns 0 where the piece is, or may be, something else.
+// asciiPiece is splitO200K for the commonest pieces: ASCII letters with at most one other character before them, digits, and punctuation.
+// It returns 0 where the piece is, or may be, another.
 func asciiPiece(text []byte, i int) int {
 	class, word := vocab.ASCII[text[i]], i
 	switch class {

@@ -58,7 +58,7 @@ type prefixKey struct {
 
 func (k prefixKey) sum() uint64 { return k.scope ^ binary.LittleEndian.Uint64(k.chain[:]) }
 
-// prefix is a reported input for a chain under a head.
+// prefix is the reported input of a chain of messages, with the head and the extras it was sent with.
 type prefix struct {
 	input    int
 	head     Digest
@@ -186,10 +186,9 @@ func change(from, to Estimate) Estimate {
 	return Estimate{low - slack, best, high + slack}
 }
 
-// Input returns what is expected for a request before it is sent: the provider's own
-// number for the longest known prefix and an estimate of the tail, whose factors follow
-// what this provider reported for tails of the same class; without a known prefix (a
-// new conversation, or one that was made shorter), such an estimate of all. See [Estimate.Over] for what to hold against which line.
+// Input returns the number of tokens expected for a request before it is sent: the provider's own number for the longest known prefix, and
+// an estimate of the rest, whose factors follow the provider's earlier reports for text of the same class. Without a known prefix (a new
+// conversation, or one that was made shorter) it is such an estimate of all. See [Estimate.Over] for comparing it with a limit.
 func (u *Usage) Input(scope string, t Tally) Input {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -1,6 +1,6 @@
 package wire
 
-// name is a key that an Answer looks for.
+// name is a key, or several that mean the same, that an Answer looks for.
 type name uint8
 
 const (
@@ -240,7 +240,7 @@ func (a *Answer) event(v []byte) {
 	}
 }
 
-// reported holds the last token counts that a provider reported.
+// reported holds the newest token counts that a provider reported for an answer.
 type reported struct {
 	input, tools, read, write, output, thoughts, reasoning int
 	start                                                  bool // message_start had the count of the input

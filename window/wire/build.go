@@ -91,7 +91,7 @@ func joinEdits(edits []Edit) []Edit {
 	return out
 }
 
-// onlyReasoning reports whether dropping a's parts leaves m with nothing but reasoning.
+// onlyReasoning reports whether a's drops leave m with nothing but reasoning.
 func (m *Message) onlyReasoning(a *amendment) bool {
 	if len(a.drops) == 0 || len(a.inserts) > 0 {
 		return false
@@ -153,8 +153,8 @@ func (b *builder) list(d *Draft, kept func(int) bool) (closing []Edit) {
 
 var comma = []byte{','}
 
-// arrange drops elements of an array or object and inserts others, so that one comma
-// stands between any two. Where two neighbours both stay, what is between them stays.
+// arrange drops the elements of an array or object for which kept is false, and inserts those of insert(i) before element i, so that one
+// comma stands between any two. Between two neighbours that both stay nothing changes.
 func (b *builder) arrange(list Span, elements []Span, kept func(int) bool, insert func(int) [][]byte) {
 	some := false // an element stands already
 	for i := range len(elements) + 1 {
@@ -197,7 +197,7 @@ func (b *builder) arrange(list Span, elements []Span, kept func(int) bool, inser
 	}
 }
 
-// message edits the parts of a message that stays.
+// message makes the edits of the parts of a message that stays.
 func (b *builder) message(m *Message, a *amendment) {
 	var blocks, calls []insertion
 	isCall := b.r.Dialect.Rules().isCall
@@ -274,7 +274,7 @@ func (b *builder) elements(m *Message, a *amendment, list Span, where place, in 
 	return n
 }
 
-// single edits a content that is one string or one object.
+// single makes the edits of a content that is one string or one object, which becomes an array if something is inserted.
 func (b *builder) single(m *Message, a *amendment, in []insertion) {
 	at := slices.IndexFunc(m.Parts, func(p Part) bool { return p.place == placePlain || p.place == placeOnly })
 	if a.drops[at] {

@@ -173,7 +173,7 @@ func (p *parser) toolCalls(m *Message) {
 	m.calls = Span{Start: at, End: p.At}
 }
 
-// callee reads the name and arguments of a call.
+// callee reads the object with the name and the arguments of a call.
 func (p *parser) callee(call *Part) {
 	if p.null() || !p.Begin('{', "a call's function is no object") {
 		return

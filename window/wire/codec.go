@@ -73,7 +73,7 @@ func Window(encoding string, packed []byte) int64 {
 	return 3 << (bits - 1)
 }
 
-// NewBrotliReader unpacks a stream as it comes. A window above maxWindow bytes is an error.
+// NewBrotliReader returns a reader that unpacks a brotli stream as it comes. A window above maxWindow bytes is a [*TooLargeError].
 func NewBrotliReader(r io.Reader, maxWindow int64) (io.Reader, error) {
 	var first [1]byte
 	if _, err := io.ReadFull(r, first[:]); err != nil {
@@ -85,7 +85,8 @@ func NewBrotliReader(r io.Reader, maxWindow int64) (io.Reader, error) {
 	return brotli.NewReader(io.MultiReader(bytes.NewReader(first[:]), r)), nil
 }
 
-// DecodedSize returns the decoded size in bytes that a compressed body declares, if it declares one. The declaration may be false.
+// DecodedSize returns the decoded size in bytes that a compressed body declares; ok is false if it declares none. The declaration may be
+// false.
 func DecodedSize(encoding string, body []byte) (n int64, ok bool) {
 	switch codingOf(encoding) {
 	case "gzip": // RFC 1952: ISIZE
@@ -220,7 +221,7 @@ func readAll(encoding string, z io.Reader, size, limit int64) ([]byte, error) {
 	}
 }
 
-// zstdReader is a decoder and the bound it was made with.
+// zstdReader is a decoder with the bound, in bytes, that it was made with.
 type zstdReader struct {
 	*zstd.Decoder
 	limit int64

@@ -145,7 +145,7 @@ func (p *parser) converseMessage() {
 	p.message(m)
 }
 
-// converseContent reads a list of blocks.
+// converseContent reads a content, which is an array of blocks, or null.
 func (p *parser) converseContent(m *Message) {
 	p.Peek()
 	at := p.At

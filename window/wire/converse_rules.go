@@ -127,8 +127,8 @@ func bedrockKind(status int) string {
 	return "ValidationException"
 }
 
-// BedrockText is [Invalid.ProviderText] in the words of Amazon Bedrock's Converse, for Messages bodies too where those differ from
-// Anthropic's.
+// BedrockText returns the refusal in the words of Amazon Bedrock's Converse where these are known, else in Anthropic's; for Messages bodies
+// too.
 func (i *Invalid) BedrockText() string {
 	switch i.Rule {
 	case RuleOrphanCall:

@@ -185,7 +185,7 @@ type Price struct {
 	ResultName  bool // a result has the name of its call
 }
 
-// Failure is an error in the words of a dialect.
+// Failure is an error to be written in a dialect's form.
 type Failure struct {
 	Status  int
 	Kind    string // the dialect's name for the error; "" means the usual one for the status
@@ -206,7 +206,7 @@ type Route struct {
 	Verbs map[string]bool
 }
 
-// Rules returns the rules of the dialect, or those of an unknown one.
+// Rules returns the rules of the dialect; those of an unknown dialect accept nothing.
 func (d Dialect) Rules() *Rules {
 	if int(d) < len(dialects) {
 		return dialects[d]
@@ -214,7 +214,7 @@ func (d Dialect) Rules() *Rules {
 	return unknownRules
 }
 
-// String returns "chat", "responses", "messages", "gemini" or "converse".
+// String returns "chat", "responses", "messages", "gemini" or "converse"; "unknown" for any other.
 func (d Dialect) String() string { return d.Rules().Name }
 
 // ParseDialect returns the dialect of a name that [Dialect.String] returns; false for any other name.

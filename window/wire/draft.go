@@ -20,7 +20,7 @@ type Draft struct {
 	messages map[int]*amendment
 }
 
-// amendment collects the edits to the parts of one message.
+// amendment gathers the edits of the parts of one message.
 type amendment struct {
 	drops   map[int]bool
 	inserts []insertion // in the order of the calls
@@ -162,7 +162,7 @@ func (d *Draft) ReplacePart(msg, part int, raw []byte) {
 	d.set(p.Span, raw)
 }
 
-// ReplaceText puts other words in place of one of the Texts of a part.
+// ReplaceText replaces one of the Texts of a part.
 func (d *Draft) ReplaceText(msg, part, text int, with string) {
 	p := d.part(msg, part)
 	if p == nil {
@@ -182,8 +182,8 @@ func (r *Request) TakesText(p *Part) bool {
 	return p.Kind == Result && r.Dialect.Rules().takesText(p)
 }
 
-// ReplaceResult puts one text in place of all that a result holds, blocks and media too.
-// It returns false, and does nothing, where [Request.TakesText] is false.
+// ReplaceResult replaces everything in a result, blocks and media too, by one text. It returns false, and does nothing, if
+// [Request.TakesText] is false.
 func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 	p := d.part(msg, part)
 	if p == nil || !d.r.TakesText(p) {
@@ -211,8 +211,8 @@ func (d *Draft) ReplaceCallID(msg, part int, id string) {
 	d.set(p.IDSpan, Quote(nil, id))
 }
 
-// SetMaxOutput changes the requested output, in tokens. A request that asks for none has
-// nothing to change: see [Request.MaxOutputSpan].
+// SetMaxOutput changes the requested output, in tokens, to n, which must be above 0. It is an error for a request without one: see
+// [Request.MaxOutputSpan].
 func (d *Draft) SetMaxOutput(n int) {
 	if d.r.MaxOutputSpan.IsZero() || n <= 0 {
 		d.failf("the requested output cannot be set to %d: it is absent, or must stay above 0", n)

@@ -58,7 +58,7 @@ func (r *Request) counted(body []byte, name string, s Span) []byte {
 	return append(append(append(append(body, ',', '"'), name...), '"', ':'), r.Raw(s)...)
 }
 
-// dataEvent returns an event of a stream that has no name.
+// dataEvent returns an event without a name, with body as its data.
 func dataEvent(_ string, body []byte) []byte { return fmt.Appendf(nil, "data: %s\n\n", body) }
 
 // openAIFailure returns an error as OpenAI writes it.

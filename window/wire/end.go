@@ -54,8 +54,8 @@ func (r *Request) CallerID(p *Part) string {
 	return ""
 }
 
-// declaresTools reports whether a Messages block of a type that is passed through unread declares tools or instructions:
-// tools that were found, added or removed, and instructions among the messages.
+// declaresTools reports whether a Messages block that is opaque here declares tools or instructions: tools that were found, added or
+// removed, and instructions among the messages.
 func declaresTools(kind string, raw []byte) bool {
 	switch kind {
 	case "tool_addition", "tool_removal", "mid_conv_system":

@@ -39,7 +39,7 @@ func KeyOf(pieces ...[]byte) (k Key) {
 	return k
 }
 
-// hasher makes keys of bytes that come in pieces.
+// hasher computes keys of bytes that come in pieces.
 type hasher struct {
 	of    [len(Key{})]maphash.Hash
 	write func([]byte) // made once: a method value would be an allocation for each message

@@ -29,7 +29,7 @@ func innerOf(e *eventstream.Frame, scratch *[]byte) []byte {
 	return plain
 }
 
-// failureOf returns an exception as a JSON object that says it is an error.
+// failureOf returns an exception frame as the JSON object of an error.
 func failureOf(e *eventstream.Frame) []byte {
 	message := e.Message
 	if text, ok := rawjson.Text(e.Payload, "message"); ok {

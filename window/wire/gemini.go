@@ -172,7 +172,7 @@ func (p *parser) geminiContent() {
 	p.message(m)
 }
 
-// geminiParts reads an array of parts, or one part where an array of one is meant.
+// geminiParts reads an array of parts, or one part in place of an array.
 func (p *parser) geminiParts(m *Message) {
 	c := p.Peek()
 	at := p.At

@@ -145,7 +145,7 @@ func (l *lexer) feed(p []byte, a *Answer) int {
 	return len(p)
 }
 
-// push enters a container.
+// push enters an object or array that begins with c.
 func (l *lexer) push(c byte, a *Answer) {
 	if l.depth == lexerDepth {
 		l.dead = true

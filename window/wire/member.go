@@ -72,7 +72,7 @@ func (d *Draft) dropResponseParts(p *Part) {
 	}
 }
 
-// setMember gives a member of an object another value, or adds it.
+// setMember sets a member of an object to a value, or adds it behind the others.
 func (d *Draft) setMember(object Span, name string, value []byte) {
 	all := membersOf(d.r.Body, object)
 	for _, m := range all {

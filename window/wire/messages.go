@@ -126,8 +126,7 @@ func (p *parser) blocks(m *Message) (lone Span) {
 	return lone
 }
 
-// block reads one content block. If it has only type and text, apart from a cache mark,
-// the text is returned.
+// block reads one content block. For a block of only type and text, apart from a cache mark, it returns the text's literal.
 func (p *parser) block() (lone Span) {
 	if !p.Begin('{', "a content block is no object") {
 		return Span{}
@@ -266,7 +265,7 @@ func (p *parser) inner(levels int) Span {
 	return Span{Start: at, End: p.At}
 }
 
-// innerBlock reads one block within a block.
+// innerBlock reads one block inside a block, and gathers its texts and media.
 func (p *parser) innerBlock(levels int) {
 	at, texts, media := p.At, len(p.texts), len(p.media)
 	p.Begin('{', "")
@@ -306,7 +305,7 @@ func (p *parser) innerBlock(levels int) {
 	}
 }
 
-// anthropicSource reads the source of an image or document.
+// anthropicSource gathers the media or the texts in the source of an image, document or search result.
 func (p *parser) anthropicSource(levels int) {
 	if p.Peek() != '{' {
 		p.anyText() // a search result's source is an address

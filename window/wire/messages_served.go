@@ -60,7 +60,7 @@ func (s *served) closes(c *checker, result callItem) {
 	}
 }
 
-// end reports the calls whose turn ends here without a result.
+// end reports the calls without a result at the end of their turn.
 func (s *served) end(c *checker) {
 	for _, call := range s.turn {
 		if s.state[call.id] == servedOpen {

@@ -101,7 +101,7 @@ func cacheMarks(b object) int {
 	return 0
 }
 
-// expect reports the calls that were left without results by the message behind them.
+// expect reports the calls of the last assistant message that have no results in the message behind it.
 func (w *blocks) expect() {
 	w.orphans(w.group.place, w.unanswered(), "")
 	w.group = group{}
@@ -279,8 +279,7 @@ func (w *blocks) user(place string, list []object) {
 	}
 }
 
-// endTurn ends the assistant's turn with a message of the user, unless it comes right after
-// one with results: the provider makes consecutive messages of a role one.
+// endTurn ends the assistant's turn at a message of the user, unless that comes right after one with results: the provider joins the two.
 func (w *blocks) endTurn() {
 	if !w.answering {
 		w.turnPlace = ""

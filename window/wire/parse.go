@@ -27,7 +27,7 @@ func Parse(d Dialect, body []byte) (*Request, error) {
 	return p.end()
 }
 
-// members reads the members of the request that are still to come.
+// members reads the rest of the request's members.
 func (p *parser) members() {
 	member := p.r.Dialect.Rules().member
 	for p.More('}') {
@@ -90,7 +90,7 @@ func (p *parser) noteKey(seen *set, bit uint) {
 	*seen |= 1 << bit
 }
 
-// carve returns a copy of from that lives in a slab, with no room behind it.
+// carve returns a copy of from in the memory of a slab, without spare capacity; nil for an empty one.
 func carve[T any](slab *[]T, from []T) []T {
 	n := len(from)
 	if n == 0 {
@@ -215,7 +215,7 @@ func (p *parser) checkArguments(parts []Part) {
 	}
 }
 
-// cacheControl reads the value of a cache mark whose key has just been read.
+// cacheControl reads the value of a cache mark and adds the mark to Marks; key is the position of its key.
 func (p *parser) cacheControl(key int) {
 	comma := p.Comma
 	v := p.Skip()
@@ -347,7 +347,7 @@ func (p *parser) extra() {
 	}
 }
 
-// isSet reports whether the value that follows is set: null, false and "" are not.
+// isSet reads a value and reports whether it is anything but null, false and "".
 func (p *parser) isSet() bool {
 	v := p.Skip()
 	return p.Err == nil && p.Text[v.Start] != 'n' && p.Text[v.Start] != 'f' && string(p.Text[v.Start:v.End]) != `""`

@@ -127,7 +127,7 @@ func resultItem(out []byte, call Part, text string, failed bool) []byte {
 
 var responsePrefix = []byte("response.")
 
-// responsesEvent hears the type of an event.
+// responsesEvent sets what the type of an event says about an answer.
 func responsesEvent(a *Answer, kind []byte) {
 	switch string(kind) {
 	case "response.created", "response.in_progress", "response.queued":

@@ -164,8 +164,8 @@ func isClientOutput(kind string) bool {
 	return output && answered[call]
 }
 
-// settleReasoning judges a waiting reasoning item by what follows it: whatever else the
-// model made. next is "" when that is something the model did not make, or the end.
+// settleReasoning reports a waiting reasoning item that is not followed by something else the model made. next is the kind of what follows,
+// "" when the model did not make that, or at the end.
 func (s *items) settleReasoning(next string) {
 	if s.reasoning != "" && next == "" {
 		s.add(RuleReasoningFollow, s.reasoning, s.rsID, "")

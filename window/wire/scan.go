@@ -15,8 +15,7 @@ const MaxDepth = rawjson.MaxDepth
 // better words for it. Its member What quotes nothing of the body.
 type SyntaxError = rawjson.SyntaxError
 
-// scanner reads the members of requests. What it skips is sent to the provider unchanged, which
-// reports the errors in it.
+// scanner reads the members of requests. Values that it skips are not checked in full: the provider reports errors in them.
 type scanner struct {
 	rawjson.Scanner
 	key []byte // scratch for a key with escapes

@@ -49,8 +49,7 @@ const (
 	maxKnown    = 1 << 16
 )
 
-// Invalid is one broken rule of a provider. It holds ids and places, never message text,
-// so it may be logged.
+// Invalid means that a request breaks one rule of a provider. It holds ids and places, never message text, so it may be logged.
 type Invalid struct {
 	Rule  string // one of the Rule constants
 	Place string // as the providers write it: messages.3.content.1, input.4, contents.2.parts.0

@@ -207,7 +207,7 @@ func (v *Views) hash(d Dialect, body []byte) []uint64 {
 	return out
 }
 
-// known is a view whose body begins as another one does.
+// known is a remembered view whose body begins with the same bytes as another; the zero value means none.
 type known struct {
 	element *lru.Element
 	view    *view

@@ -29,7 +29,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models/internal/spelling"
 )
 
-// catalogue is the kept file.
+// catalogue is the content of catalogue.json.
 type catalogue struct {
 	Source  string `json:"source"`
 	Commit  string `json:"commit,omitempty"`
@@ -104,8 +104,8 @@ func flat(text []byte) []byte {
 	return []byte(strings.ReplaceAll(s, "\n   ]", "]"))
 }
 
-// tabulate writes one line "provider/model context input output" per model, sorted by the
-// folded name, the form that binary search in package models reads.
+// tabulate returns table.txt for catalogue.json: one line "provider/model context input output" per model, sorted by the folded name, the
+// form that binary search in package models reads.
 func tabulate(text []byte) ([]byte, error) {
 	var c catalogue
 	if err := json.Unmarshal(text, &c); err != nil {

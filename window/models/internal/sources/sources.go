@@ -178,8 +178,8 @@ func modelsDev(top map[string]json.RawMessage) (*List, error) {
 	return l, l.check()
 }
 
-// liteLLM reads a map from a model's name to its limits. max_input_tokens is what others call the window for most models; of those that
-// give input and output a room of their own it is the input.
+// liteLLM reads a map from a model's name to its limits. For most models max_input_tokens is the window; for those that have separate
+// limits for input and output it is the input alone.
 func liteLLM(top map[string]json.RawMessage) (*List, error) {
 	l, anywhere := newList("LiteLLM"), newVotes()
 	for _, id := range slices.Sorted(maps.Keys(top)) {
@@ -292,8 +292,8 @@ func (v *votes) addTo(l *List) {
 	}
 }
 
-// Lines are "provider/model context input output", sorted by the
-// folded name, the form that package models reads.
+// Lines returns the lines "provider/model context input output" of a catalogue, sorted by the folded name, the form that package models
+// reads.
 func Lines(providers map[string]map[string]Limits) []string {
 	lines := map[string]string{}
 	for provider, list := range providers {
