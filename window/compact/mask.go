@@ -132,7 +132,7 @@ func (w *work) mask(t target) string {
 	return b.String()
 }
 
-// unmasked returns the lines that a mask quotes of its result, and whether they are errors.
+// unmasked returns the lines of its result that a mask quotes; failed is true if lines about failures are among them.
 func unmasked(mask string) (text string, failed bool) {
 	mask, lines, failed := strings.Cut(strings.TrimSuffix(mask, "]"), maskFailed)
 	_, text, _ = strings.Cut(mask, maskHeld)

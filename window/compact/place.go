@@ -6,9 +6,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// misplaced returns, for each message of the base, whether it is a system message that has lost the neighbours that Anthropic demands: one
-// among the messages stands behind a user's and "must precede an 'assistant' message or end the array", as the API puts it. Where the
-// client's own neighbours are still there, the client answers for them.
+// misplaced returns for each message of the base whether it is a system message that lost a neighbour that Anthropic demands: such a
+// message stands behind a user's and "must precede an 'assistant' message or end the array", as the API puts it. If the client's own
+// neighbours are still there, it is false: the client answers for them.
 func (w *work) misplaced() []bool {
 	found := make([]bool, len(w.base.Messages))
 	if !w.base.Dialect.Rules().SystemBetween {

@@ -76,8 +76,8 @@ func (w *work) fewer(units []int, aim int, before state) {
 	}
 }
 
-// enough returns how many of units, in order, have to go to free need tokens beside the room tokens of a summary; the first n of them are
-// gone already.
+// enough returns the number of the first units that have to be dropped to free need tokens besides the room tokens of a summary; n of them
+// are dropped already.
 func (w *work) enough(units []int, n, need, room int) int {
 	if w.note != "" {
 		room = 0 // it is in the total already

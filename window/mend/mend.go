@@ -137,7 +137,7 @@ func (m *mending) did(kind string, message int, id string, bytes int) {
 	m.actions = append(m.actions, Action{Kind: kind, Message: message, CallID: id, Bytes: bytes})
 }
 
-// message mends one message.
+// message mends the contents of message i.
 func (m *mending) message(i int) {
 	msg := &m.r.Messages[i]
 	if !m.texts(i, msg) {

@@ -97,7 +97,7 @@ func rulesOf(of wire.Dialect, o Options) rules {
 // onlyBase64 reports whether Claude at a provider accepts no address of an image (platform.claude.com "vision", 2026-11).
 func onlyBase64(provider string) bool { return provider == "bedrock" || provider == "vertex" }
 
-// mostImages returns the most images that a request may have, which has images of them; 0 is any number.
+// mostImages returns the most images that a request may have; 0 means any number. images is the number that this one has.
 func (m *mending) mostImages(images int) int {
 	if m.o.MaxImages > 0 || !m.rules.claude || images <= claudeImages {
 		return m.o.MaxImages

@@ -88,8 +88,8 @@ func (t *conversation) ask() {
 	t.in, t.how = tokens.Exactly(n), tokens.CountedProvider
 }
 
-// cleared reports whether the request has the provider clear old results itself and only our estimate of it is known, which counts them
-// too: it may be far over the provider's count.
+// cleared reports whether the request asks the provider to clear old results itself, and only our estimate is known: it counts those
+// results too and may be far over the provider's count.
 func (t *conversation) cleared() bool {
 	return !t.request.Clears.IsZero() && t.how == tokens.CountedEstimate
 }

@@ -273,7 +273,8 @@ func (t *conversation) recount() {
 	}
 }
 
-// nearest returns the lowest number of tokens at which the proxy would act, below which a rough count does; 0 where there is none.
+// nearest returns the lowest number of tokens at which the proxy would act: a request that is surely below it needs no exact count. It is 0
+// where the window is unknown or only assumed; then all is counted.
 func (t *conversation) nearest() int {
 	l := t.lines()
 	if l.Room <= 0 || !t.enforced() {

@@ -103,7 +103,7 @@ func (h *heldReads) Read(p []byte) (int, error) {
 	return h.ReadCloser.Read(p)
 }
 
-// Close also waits for a read that is under way: closing the body ends it.
+// Close closes the body, which ends a read that is under way, and waits for that read.
 func (h *heldReads) Close() error {
 	err := h.ReadCloser.Close()
 	if h.pending != nil {

@@ -36,7 +36,8 @@ type listTap struct {
 	over     bool
 }
 
-// newListTap returns nil for an answer that is not a list that can be read: a failure, no JSON, or larger than maxList.
+// newListTap returns a tap for an answer with a list of models; nil for one that cannot be read as such: a failure, not JSON, or larger
+// than maxList.
 func newListTap(res *http.Response) *listTap {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	encoding := res.Header.Get("Content-Encoding")

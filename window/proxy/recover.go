@@ -89,9 +89,9 @@ func (t *exchange) mendRefused(a *answer) bool {
 	return true
 }
 
-// unbind takes reasoning out of a request that was refused because of it: the client has changed what stood before, or what was decided
-// about the conversation is gone, or the model is one of those that mind and nobody knew. It removes all of it from the place that the
-// provider names on, once. It returns false if it cannot: the provider's own answer then goes down.
+// unbind takes reasoning out of a request that was refused because of it: the client has changed what stood before it, the log of the
+// conversation is gone, or nobody knew that the model's reasoning is bound. All reasoning from the place that the provider names on is
+// removed, once. It returns false if it cannot: the provider's own answer then goes down.
 func (t *exchange) unbind(a *answer) bool {
 	if t.unbound || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false

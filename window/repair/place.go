@@ -112,7 +112,8 @@ func (p *pairing) groups(yield func([]*call) bool) {
 	}
 }
 
-// behindCalls gives each call its result in a message right behind the message with the calls, and drops all other results.
+// behindCalls gives each call its result in a message right behind the message with the calls, and drops results of no call and second
+// ones.
 func (p *pairing) behindCalls() {
 	p.rename()
 	for i := range p.r.Messages {

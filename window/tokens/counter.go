@@ -168,7 +168,8 @@ func count(r *wire.Request, f Family, w keySpace, list []item, less []int) []int
 	return less
 }
 
-// countBelow returns a finder that takes samples, and counts only if the sum of list is over line by these, or if there is little text.
+// countBelow returns a finder that takes samples of the texts, and counts all of them if the sum of list by these samples is over line. If
+// there is little text it counts at once.
 func countBelow(line int) finder {
 	return func(r *wire.Request, f Family, w keySpace, list []item, less []int) (found []int) {
 		text, high := 0, 0

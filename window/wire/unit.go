@@ -12,13 +12,11 @@ type Unit struct {
 	Open bool
 }
 
-// Units groups the messages. Results are matched to the newest call with their id, so
-// reused ids pair with their own call; a result that comes late, with other messages in
-// between, joins all of them into one unit. Where there are no ids, results belong to the
-// calls right before them. In Responses all that a model made in one go, between two
-// inputs of others, is one unit: a reasoning item is refused without its next item, and
-// an item without its reasoning. What closes a pair ([End]) joins what opened it, and a
-// call that a script at the provider made joins the script, wherever they stand.
+// Units returns the messages in units. Results are matched to the newest call with their id, so reused ids pair with their own call; a
+// result that comes late, with other messages in between, joins all of them into one unit. Where there are no ids, results belong to the
+// calls right before them. In Responses all that a model made in one go, between two inputs of others, is one unit: a reasoning item is
+// refused without its next item, and an item without its reasoning. What closes a pair ([End]) joins what opened it, and a call that a
+// script at the provider made joins the script, wherever they stand.
 func (r *Request) Units() []Unit {
 	units := make([]Unit, 0, len(r.Messages))
 	calls := map[string]int{} // id → message, of calls without a result so far

@@ -116,8 +116,8 @@ func (l *Look) count() int {
 // Parse is [Views.Look] followed by [Look.Parse].
 func (v *Views) Parse(d Dialect, body []byte) (*Request, error) { return v.Look(d, body).Parse() }
 
-// Parse is the function [Parse], which reads only what was not read before. The strings in a remembered view do not share the body's
-// memory.
+// Parse returns what the function [Parse] returns, but reads only the part of the body that is not known. The strings in the Request of a
+// body that is remembered do not share its memory.
 func (l *Look) Parse() (*Request, error) {
 	d, next, known := l.dialect, l.next, l.known
 	if next == nil {

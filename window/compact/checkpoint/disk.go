@@ -51,7 +51,7 @@ func (s *Store) path(k key) string {
 	return filepath.Join(s.scopeDir(k.scope), hex.EncodeToString(k.chain[:])+checkpointEnd)
 }
 
-// trusted reports whether a listing is complete as long as the directory's time is the one it has.
+// trusted reports whether an unchanged time of the directory means that the listing is still complete.
 func (l *listing) trusted() bool {
 	if l.ours {
 		return time.Since(l.read).Abs() < oursFor

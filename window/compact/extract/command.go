@@ -121,7 +121,8 @@ func unwrapped(text string) string {
 // readers are commands that show what is in files.
 var readers = []string{"cat", "head", "tail", "less", "more", "grep", "rg", "ag", "egrep", "find", "fd", "ls", "tree", "wc", "nl", "bat", "stat", "file", "diff", "cut", "sort", "jq", "yq", "awk", "history", "printenv", "env", "echo"}
 
-// onlyReads reports whether every command of a line only shows what is in files; not if that may be the output of a command.
+// onlyReads reports whether every command of a line only shows what is in files. It returns false for files that may hold the output of a
+// command, such as logs and reports.
 func onlyReads(command string) bool {
 	if contains(command, []string{".log", ".out", "/tmp/", "output", "report", "result", "junit", ".xml", ".txt"}) {
 		return false // of what a command said

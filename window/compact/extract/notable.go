@@ -14,7 +14,8 @@ const (
 )
 
 // Notable returns for each turn that is a Result the lines of it that a later turn is likeliest to need: at most most of them, in their
-// order, each in at most n bytes; "" where no line stands out, and for other turns. Those count for what is rare and what was spoken of.
+// order, each in at most n bytes; "" where no line stands out, and for other turns. The other turns decide which words are rare and which
+// were spoken of.
 func Notable(turns []Turn, n, most int) []string {
 	turns = newest(turns, DefaultScan)
 	all := lines(turns)
