@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Sizes is the cost of a request, in tokens.
+// Sizes are the costs of a request and its parts, in tokens.
 type Sizes struct {
 	Total    int
 	Head     int   // system, tools and whatever else is no message
@@ -24,9 +24,9 @@ type Measure func(*wire.Request) Sizes
 
 // A Goal is the aim of a compaction, in tokens.
 type Goal struct {
-	// Target is the size to stop at: half of what fits, usually.
+	// Target is the size to stop at, usually half of what fits.
 	Target int
-	// Limit must not be exceeded. 0 means Target.
+	// Limit must not be exceeded; the request is refused if it cannot be met. 0 means Target.
 	Limit int
 	// Trigger is the size at which the next compaction would begin; 0 means four fifths of Limit. A
 	// result near it is no good: the next turns would be compacted again, each time at
@@ -34,27 +34,26 @@ type Goal struct {
 	Trigger int
 	// Strict halves what is kept of a tool's result.
 	Strict bool
-	// Since is the first message of the client's that belongs to the task under way, where that is known: what stands from there
-	// on is spared like the newest messages. 0 means none.
+	// Since is the index of the client's message with which the task under way begins, where that is known: messages from there on are
+	// spared like the newest ones. 0 means that it is not known.
 	Since int
-	// MinGain is the number of tokens that must be freed, or nothing is done: for a compaction that nothing forces. The newest messages
-	// are then spared in any case, and no turn is dropped.
+	// MinGain is the least number of tokens to free; if less can be freed, nothing is done. It is set for a compaction that nothing forces:
+	// the newest messages are then spared in any case, and no turn is dropped. 0 means that any gain will do.
 	MinGain int
-	// SummaryTarget is the size down to which turns are summarised, and from which the room for a summary follows, where it is more than
-	// Target: a summary loses more than what is left of results does.
+	// SummaryTarget, where it is more than Target, is the size down to which turns are summarised, and the one that a summary's length
+	// derives from: a summary loses more than cutting results does.
 	SummaryTarget int
-	// DropReasoning takes all of the model's thoughts out with the cut: for a model whose reasoning is valid only behind what it was made
-	// behind (see package reasoning). What is made afterwards stays valid, because what a cut leaves is not changed again.
+	// DropReasoning takes all of the model's reasoning out with the cut: for a model whose reasoning is valid only behind the messages it
+	// was made behind (see package reasoning). Later reasoning stays valid, because what a cut leaves is not changed again.
 	DropReasoning bool
-	// Summary is a text that a model wrote ahead of the cut, see Assign: it stands for the turns that go.
+	// Summary is a text that a model wrote ahead of the cut (see Assign) in place of the turns that go; "" for none.
 	Summary string
-	// NoModel leaves the model out, as it must be left out while somebody waits for a
-	// request that was refused already.
+	// NoModel asks no model for a summary, as while somebody waits for a request that was refused already. Then also a request in which the
+	// client compacts is cut.
 	NoModel bool
 }
 
-// minGain is the part of the limit that a compaction has to stay below the trigger, or the
-// ladder is climbed on.
+// minGain is the part of the limit by which a result must stay below the trigger to be good enough when the target is not reached.
 const minGain = 0.05
 
 func (g Goal) settled() Goal {
@@ -68,10 +67,10 @@ func (g Goal) settled() Goal {
 	return g
 }
 
-// leaves reports whether a request is to be left alone: somebody compacts in it, and it was not refused yet.
+// leaves reports whether a request is to be left alone: the client compacts in it, and it was not refused yet.
 func (g Goal) leaves(r *wire.Request) bool { return !g.NoModel && r.Bypass.Room() == wire.RoomNever }
 
-// enough returns the size that is accepted when the target cannot be reached.
+// enough returns the size that is accepted when the target cannot be reached without touching the newest messages.
 func (g Goal) enough() int {
 	return max(g.Target, g.Trigger-int(minGain*float64(g.Limit)))
 }
@@ -88,10 +87,10 @@ const (
 
 var styleNames = [...]string{Extractive: "extractive", Model: "model", Off: "off"}
 
-// String returns the name.
+// String returns the style's name in the configuration.
 func (s Style) String() string { return styleNames[min(int(s), len(styleNames)-1)] }
 
-// ParseStyle returns the inverse of [Style.String].
+// ParseStyle returns the style of a name in the configuration; false, and Extractive, for an unknown name.
 func ParseStyle(name string) (Style, bool) {
 	i := slices.Index(styleNames[:], name)
 	return Style(max(0, i)), i >= 0
@@ -99,20 +98,19 @@ func ParseStyle(name string) (Style, bool) {
 
 // Options of a Compactor. Zero means the default.
 type Options struct {
-	// MinMessages is the number of the newest messages that are left alone unless nothing else
-	// helps; with them goes the rest of their units.
+	// MinMessages is the number of the newest messages that are left alone, with the units they belong to, unless nothing else helps.
 	MinMessages int
-	// ResultBytes bounds every tool's result when it is sent first, whether room is needed or not (see Bound); the rung "cut" keeps as
-	// much of one. 0 bounds none, and the rung goes by the window.
+	// ResultBytes bounds every tool's result when it is sent first, whether room is needed or not (see Bound); the rung "cut" keeps as much
+	// of one. With 0 there is no bound, and the rung's size derives from the window.
 	ResultBytes int
 	// WholeResults leaves out the rungs "cut" and "mask": results of tools stay as they are or
 	// go with their turn. The last resort, "open", stays.
 	WholeResults bool
-	// SummarizeResults has the Summarizer say what old results say, in the place of cutting and masking them; these are left for when
-	// it does not answer. For those whose model that is: somebody waits meanwhile.
+	// SummarizeResults has the Summarizer summarise old results, in place of cutting and masking them; those rungs are used if it does not
+	// answer. A request waits meanwhile, so it is for users whose own model that is.
 	SummarizeResults bool
-	// Keep stores a tool's result that is masked where the agent can read it again, and returns a few words on how; "" when it could
-	// not. nil keeps none.
+	// Keep is given a tool's result that is to be masked, stores it where the agent can read it again, and returns a few words on how to,
+	// or "" if it could not. Nil stores none.
 	Keep       func(tool, text string) string
 	Style      Style
 	Summarizer Summarizer
@@ -121,7 +119,7 @@ type Options struct {
 	SummaryBudget int
 	// SummaryTimeout bounds one of them.
 	SummaryTimeout time.Duration
-	// Breaker leaves a Summarizer alone that hangs or fails; nil is one of this Compactor's own.
+	// Breaker decides when a Summarizer that hangs or fails is not asked; nil means one of this Compactor's own.
 	Breaker *SummaryBreaker
 	// Summaries is called with the outcome of each summary that was wanted of a model; it may be nil. It may be called from
 	// several goroutines at once, while a request waits.
@@ -141,7 +139,7 @@ type Compactor struct {
 	spent atomic.Int64 // tokens of model summaries
 }
 
-// New makes a Compactor.
+// New returns a Compactor. Without a Summarizer the style Model becomes Extractive.
 func New(o Options) *Compactor {
 	if o.MinMessages <= 0 {
 		o.MinMessages = DefaultMinMessages
@@ -161,7 +159,7 @@ func New(o Options) *Compactor {
 	return &Compactor{o: o}
 }
 
-// AsksModel reports whether a summary may be asked of a model, which takes seconds.
+// AsksModel reports whether Compact may ask a model for a summary, which takes seconds.
 func (c *Compactor) AsksModel() bool { return c.o.Style == Model }
 
 // Spent returns the tokens that model summaries have used so far, and their budget.
@@ -190,28 +188,27 @@ type Result struct {
 	Request *wire.Request
 	// Patches make Request out of the client's; nil when nothing was done.
 	Patches  []Patch
-	Covers   int      // how many of the client's messages they speak of
-	Rungs    []string // those that did something, in order
+	Covers   int      // number of the client's messages, from the first on, that Patches are about
+	Rungs    []string // names of the rungs that did something, in order
 	Before   int      // tokens
 	After    int      // tokens
 	Messages int      // of the view that were changed, replaced or dropped
-	CutBytes int64    // by which the body got shorter
-	Cut      []byte   // those messages as they were, one JSON value a line
+	CutBytes int64    // bytes by which the body got shorter
+	Cut      []byte   // the changed, replaced and dropped messages as they were, one JSON value a line
 	Thoughts int      // parts of the model's reasoning that went because of Goal.DropReasoning
 	// SummaryIn and SummaryOut are the tokens used by a model summary, also when it could
 	// not be used.
 	SummaryIn, SummaryOut int
-	// SummaryError is the reason for which a model summary was not used; nil when it was, or none was asked
-	// for. It holds no text of the conversation.
+	// SummaryError is the reason for which a model's summary was not used; nil if it was used, or none was asked for. It holds no text of
+	// the conversation.
 	SummaryError error
 }
 
-// Changed reports whether there is something to keep.
+// Changed reports whether the compaction changed the request.
 func (r *Result) Changed() bool { return r.Patches != nil }
 
-// Compact brings a view to goal.Target, or as near as the ladder gets. The error is a
-// *DoesNotFit when even what must stay is over goal.Limit, or the context's; the result
-// then is the view as it was, with what a summary cost.
+// Compact makes the view's request as small as goal.Target, or as near to it as the ladder gets. The error is a *DoesNotFit when even what
+// must stay is over goal.Limit, the context's, or an edit that failed; the result then is the view as it was, with the cost of a summary.
 func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	goal = goal.settled()
 	if !goal.DropReasoning || goal.leaves(v.Request) {
@@ -243,7 +240,7 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 	return res, nil
 }
 
-// climb climbs the ladder.
+// climb climbs the ladder: it is Compact without DropReasoning.
 func (c *Compactor) climb(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	before := measure(v.Request)
 	unchanged := Result{Request: v.Request, Before: before.Total, After: before.Total}
@@ -296,7 +293,7 @@ var ladder = []func(*work, level){
 	(*work).drop,
 }
 
-// leaveUnread leaves out what the provider does not read.
+// leaveUnread drops the messages in front of the provider's own compaction, which the provider does not read.
 func (w *work) leaveUnread(at level) {
 	n := w.base.Unread()
 	if at != levelSpare || n == 0 {
@@ -313,16 +310,16 @@ func (w *work) leaveUnread(at level) {
 	w.did(RungUnread)
 }
 
-// A level is a degree of intrusion: each allows more of the messages to be touched.
+// A level is a degree of intrusion: each allows more of the messages to be changed.
 type level uint8
 
 const (
-	levelSpare level = iota // what is sacred and the newest messages stay as they are
-	levelRelax              // the newest messages are old messages
-	levelOpen               // so is all but the task, the newest user message and the open unit, whose results may be cut
+	levelSpare level = iota // the newest messages are spared, and all that is not free, see standing
+	levelRelax              // the newest messages are treated like old ones
+	levelOpen               // all but the task and the newest user message may be dropped, results of the open unit cut
 )
 
-// wants reports whether a level is worth climbing to.
+// wants reports whether the request is still too large to stop before a level.
 func (w *work) wants(l level) bool {
 	switch l {
 	case levelSpare:
@@ -333,7 +330,7 @@ func (w *work) wants(l level) bool {
 	return w.sizes.Total > w.goal.Limit
 }
 
-// gainable returns the tokens of the messages that the first level may take: no more than that can be freed.
+// gainable returns the tokens of the messages that the first level may change: no more than that can be freed there.
 func (w *work) gainable() (n int) {
 	for u, s := range w.lay.standing {
 		if s != free || w.lay.pinned(u, levelSpare) {
@@ -346,7 +343,8 @@ func (w *work) gainable() (n int) {
 	return n
 }
 
-// aim returns the size at which a level stops. The running turn is cut only as far as it must be.
+// aim returns the size at which a level stops: the target, or on levelOpen the limit, since the running turn is cut only as far as it must
+// be.
 func (w *work) aim(l level) int {
 	if l == levelOpen {
 		return w.goal.Limit

@@ -18,7 +18,7 @@ const (
 	openLeast = 256 // of a result of the running turn, at the very last
 )
 
-// keep returns the bytes that stay of a result that is cut; set overrides the size derived from the window.
+// keep returns how many bytes stay of a result that is cut. set, if above 0, replaces the size derived from the window.
 func (g Goal) keep(set int) int {
 	keep := min(max(g.Limit/cutShare, cutLeast), cutMost)
 	if set > 0 {
@@ -30,7 +30,7 @@ func (g Goal) keep(set int) int {
 	return keep
 }
 
-// cutResults keeps the head and the tail of large results.
+// cutResults cuts large results to their head and tail. On levelOpen it cuts them shorter until the request fits.
 func (w *work) cutResults(at level) {
 	keep := w.goal.keep(w.c.o.ResultBytes)
 	if at < levelOpen {
@@ -49,7 +49,7 @@ func (w *work) cutResults(at level) {
 	}
 }
 
-// large lists the results of a level of which more than keep bytes can go.
+// large returns the results a level may cut of which cutting to keep bytes saves more than keep bytes.
 func (w *work) large(at level, keep int) (list []candidate) {
 	w.touchable(at, func(i int) {
 		for j := range w.base.Messages[i].Parts {
@@ -67,8 +67,8 @@ func (w *work) large(at level, keep int) (list []candidate) {
 	return list
 }
 
-// Bound cuts the results of tools that are larger than Options.ResultBytes allows, in messages from the given one on, and returns them as
-// they were, one message a line. The request is r itself where there are none, or where an edit cannot be made.
+// Bound cuts the results of tools that are larger than Options.ResultBytes, in the messages from index from on. It returns the request with
+// them cut, and those messages as they were, one a line; r itself and nil if there are none, or if an edit cannot be made.
 func (c *Compactor) Bound(r *wire.Request, from int) (next *wire.Request, cut []byte) {
 	if c.o.ResultBytes <= 0 || c.o.WholeResults {
 		return r, nil
@@ -117,15 +117,15 @@ func readableBytes(p *wire.Part) (size int) {
 	return size
 }
 
-// A shortening is the replacement that the rung "cut" puts into a result: whole, or for each of its texts that is too
-// long.
+// A shortening holds the texts that the rung "cut" puts into a result: whole, which replaces all of it, or by its index one for each text
+// that was too long.
 type shortening struct {
 	texts map[int]string
 	whole string
 }
 
-// shorter shortens the texts of a result to about keep bytes each; where there are many, or none that
-// is a text, the result becomes one text, unless it declares tools. It saves 0 bytes when the result is not worth it.
+// shorter returns the shortening of a result's texts to about keep bytes each, and the bytes it saves, 0 when it is not worth it. A result
+// of many texts, or of none, becomes one text, unless it declares tools.
 func shorter(r *wire.Request, p *wire.Part, keep int) (s shortening, saves int) {
 	size := readableBytes(p)
 	for i, t := range p.Texts {
@@ -159,7 +159,7 @@ const (
 	cutEnd   = " bytes out of this result here to make room; its beginning and its end are kept]\n"
 )
 
-// cutText shortens one text. What was cut out of it before is in the number it names.
+// cutText returns text cut to about keep bytes, with a line in the middle that gives the number of bytes cut out, earlier cuts included.
 func cutText(text string, keep int) string {
 	before := 0
 	if _, rest, ok := strings.Cut(text, cutBegin); ok {
@@ -171,7 +171,7 @@ func cutText(text string, keep int) string {
 	return limit.Cut(text, keep, func(cut int) string { return cutBegin + strconv.Itoa(cut+before) + cutEnd })
 }
 
-// resultText returns all a result says, for one text to take its place.
+// resultText returns all that a result says, as one text.
 func resultText(r *wire.Request, p *wire.Part) string {
 	if !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw)) // names and numbers between the texts count too

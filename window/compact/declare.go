@@ -9,11 +9,11 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// declare finds the units that stay behind a cut because something in them makes tools known, or settles how the model
-// works (see [wire.Part].Declares): a call of a tool that was found is not to be understood, or refused, without what
-// found it. The newest word wins: a unit of which all tools are named again later may go like any other, so that a client
-// that searches for the same tools every turn does not fill the window with them. What is left is bounded by the last
-// level, where the oldest of these units go before a request is refused as too long.
+// declare marks the units that stay behind a cut because something in them makes tools known, or settles how the model works (see
+// [wire.Part].Declares): a call of a tool that was searched for is refused or not understood without the result that made it known. A unit
+// of which all tools are named again later may go like any other, so that a client that searches for the same tools every turn does not
+// fill the window with them. What is left is bounded by the last level, where the oldest of these units go before a request is refused as
+// too long.
 func (l *layout) declare(r *wire.Request) {
 	var later map[string]bool // what is declared behind a unit
 	for u := len(l.units) - 1; u >= 0; u-- {
@@ -58,13 +58,13 @@ func (l *layout) pin(u int) {
 	}
 }
 
-// pinned reports whether a unit stays behind a cut on a level.
+// pinned reports whether a unit must stay where it is at a level.
 func (l *layout) pinned(u int, at level) bool {
 	return l.stays != nil && l.stays[u] && at < levelOpen
 }
 
-// declared names what a part declares: each tool by the path of names that leads to it, each setting by its name. What
-// has no such name is like nothing else: an instruction, or a change of the tools, on which the next one builds.
+// declared returns keys for what a part declares: for each tool the path of names that leads to it, for each setting its name. A part
+// without such names gets a key like no other: it is an instruction, or a change of the tools on which the next one builds.
 func declared(r *wire.Request, p *wire.Part) (keys []string) {
 	raw := r.Raw(p.Span)
 	switch {
@@ -89,7 +89,7 @@ func declared(r *wire.Request, p *wire.Part) (keys []string) {
 // toolDepth bounds the nesting in which names of tools are looked for: a tool in a namespace in a list of an item has depth 4.
 const toolDepth = 8
 
-// tools lists the tools that a JSON value names, without what describes their arguments.
+// tools appends to keys the tools that a JSON value names, each with path in front, without what describes their arguments.
 func tools(keys []string, raw []byte, path string, depth int) []string {
 	if depth > toolDepth || len(raw) == 0 {
 		return keys

@@ -13,26 +13,26 @@ type standing uint8
 const (
 	free     standing = iota // old: cut, mask, summarise, drop
 	newest                   // among the newest messages: spared on the first level
-	preamble                 // before the task, or the system's word between messages: spared up to the last level
+	preamble                 // before the task, or a system message between others: spared up to the last level
 	open                     // still running: only its results may be cut, at last
-	covered                  // what a compaction of the provider's stands for, and itself: never edited
-	sacred                   // the system's word before the model's first, the task, the newest user message
+	covered                  // up to a compaction of the provider's: never edited, but for results behind it, at last
+	sacred                   // system messages before the model's first, the task, the newest user message
 )
 
 // A layout holds the position and standing of every unit.
 type layout struct {
 	units    []wire.Unit
 	standing []standing // of each unit
-	stays    []bool     // units that a cut leaves where they are, see declare; nil when there are none
-	between  []int      // those that stay only between the units beside them, in order
-	first    int        // message with the task; -1 when the user said nothing
-	latest   int        // newest message of the user's own
+	stays    []bool     // of each unit: a cut leaves it where it is, see declare; nil when there are none
+	between  []int      // of those, the units that may only stand between the ones beside them, in order
+	first    int        // index of the message with the task; -1 without a user's message
+	latest   int        // index of the user's newest own message
 	at       int        // where a summary goes: before this message
-	edge     int        // first message behind a compaction of the provider's; 0 where there is none
-	covered  int        // how many units there are up to that
+	edge     int        // index of the first message behind a compaction of the provider's; 0 where there is none
+	covered  int        // number of units up to that compaction
 }
 
-// layOut reads where the parts of a conversation are.
+// layOut returns the layout of a conversation. Its newest minMessages messages are spared, with the units they belong to.
 func layOut(r *wire.Request, minMessages int) *layout {
 	l := &layout{units: r.Units(), first: -1, latest: -1}
 	l.standing = make([]standing, len(l.units))
@@ -88,7 +88,7 @@ func layOut(r *wire.Request, minMessages int) *layout {
 	return l
 }
 
-// cover finds the units that a compaction of the provider's stands for, up to the one that it is in.
+// cover sets edge and covered by the provider's newest compaction in the request, if there is one.
 func (l *layout) cover(r *wire.Request) {
 	edge, part := r.Edge()
 	if part == 0 {
@@ -108,8 +108,8 @@ func (l *layout) holds(u, message int) bool {
 	return message >= 0 && l.units[u].From <= message && message < l.units[u].To
 }
 
-// quiet reports whether a unit before the task is a client's opening words and no work: Gemini CLI
-// sets up the context and lets the model say that it got it.
+// quiet reports whether a unit has no call and no result. Before the task such a unit is a client's opening words: Gemini CLI sets up the
+// context and lets the model say that it got it.
 func quiet(r *wire.Request, u wire.Unit) bool {
 	for i := u.From; i < u.To; i++ {
 		for _, p := range r.Messages[i].Parts {
@@ -138,7 +138,8 @@ const (
 	byClient         // a user's message that the client wrote
 )
 
-// spoken returns the author of a message's words.
+// spoken returns the author of a user's message: byUser if it has words of the user's own or media, byClient if all its words are the
+// client's; byOthers for an earlier summary, for results, and for other roles.
 func spoken(r *wire.Request, i int) speaker {
 	m := &r.Messages[i]
 	if m.Role != wire.RoleUser {
@@ -169,7 +170,7 @@ func spoken(r *wire.Request, i int) speaker {
 	return found
 }
 
-// droppable lists the units that a level may summarise or drop, oldest first.
+// droppable returns the units that a level may summarise or drop, oldest first; one of l.between comes before the unit in front of it.
 func (l *layout) droppable(at level) (units []int) {
 	for u, s := range l.standing {
 		if !l.pinned(u, at) && (s == free || s == newest && at >= levelRelax || s == preamble && at >= levelOpen) {
@@ -184,11 +185,10 @@ func (l *layout) droppable(at level) (units []int) {
 	return units
 }
 
-// anchors returns the units that have to stay though they are among the first n of units. While
-// Anthropic's model is in the middle of a turn with tools, that turn must begin with the
-// thinking it began with; a summary in front makes the first message that is kept the
-// beginning. So the last unit with thinking before it stays, and, where a message of the user
-// would begin a turn only because the results before it went, these.
+// anchors returns the units that have to stay though they are among the first n of units. While Anthropic's model is in the middle of a
+// turn with tools, that turn must begin with the thinking it began with, and behind a summary it would begin with the first unit that is
+// kept. So the last unit with thinking before that one stays; and where a user's message would begin a turn only because the results before
+// it went, those stay too.
 func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
 	if !r.Dialect.Rules().SignedThinking {
 		return nil
@@ -224,9 +224,8 @@ func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
 	}
 }
 
-// running returns the first unit of the turn that the model is in, of those not gone. A message of
-// the user begins a turn unless it comes right after results: the provider makes consecutive
-// messages of a role one.
+// running returns the first unit of the turn that the model is in, without the units that are gone. A user's message begins a turn unless
+// it comes right after results: the provider joins consecutive messages of one role.
 func (l *layout) running(r *wire.Request, gone map[int]bool) (turn int) {
 	answering := false
 	turn = l.covered // behind the provider's compaction a turn begins
@@ -245,7 +244,7 @@ func (l *layout) running(r *wire.Request, gone map[int]bool) (turn int) {
 	return turn
 }
 
-// answer returns the first unit from u on, of those not gone, that the model began.
+// answer returns the first unit at or after u that begins with an assistant message and is not gone; the number of units if there is none.
 func (l *layout) answer(r *wire.Request, u int, gone map[int]bool) int {
 	for u < len(l.units) && (gone[u] || !assistants(r, l.units[u])) {
 		u++
@@ -257,7 +256,7 @@ func assistants(r *wire.Request, u wire.Unit) bool {
 	return r.Messages[u.From].Role == wire.RoleAssistant
 }
 
-// thinks reports whether a unit begins with a thinking block.
+// thinks reports whether a unit begins with the model's reasoning.
 func thinks(r *wire.Request, u wire.Unit) bool {
 	parts := r.Messages[u.From].Parts
 	return assistants(r, u) && len(parts) > 0 && parts[0].Kind == wire.Reasoning

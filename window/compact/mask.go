@@ -13,14 +13,14 @@ const (
 	maskBegin = "[Plimsoll took this out to make room: "
 	// maskWorth is the least a mask has to save, in bytes: each one costs the model a look.
 	maskWorth = 160
-	// firstLine is the number of bytes that stay of a result's first line; of an error's more.
+	// firstLine is the number of bytes that stay of a result's first line, firstLineError of an error's.
 	firstLine      = 80
 	firstLineError = 240
-	// heldLine is the number of bytes that stay of the line that stands out.
+	// heldLine is the number of bytes that stay of each line of a result that stands out.
 	heldLine = 140
-	// heldLinesDone is the number of such lines that stay of a result of a task that is done: nobody has it before their eyes any more.
+	// heldLinesDone is the number of such lines that stay of a result of an earlier task; of other results it is one.
 	heldLinesDone = 3
-	// failedLines is the number of bytes that stay of a command's errors.
+	// failedLines is the number of bytes that stay of the errors in a command's output.
 	failedLines = 480
 
 	maskBegan  = "; it began: "
@@ -28,10 +28,10 @@ const (
 	maskFailed = "; it failed:\n"
 )
 
-// isMask reports whether a text was left by a mask.
+// isMask reports whether a text is the line that a mask put in place of a result.
 func isMask(text string) bool { return strings.HasPrefix(text, maskBegin) }
 
-// maskResults puts a line in place of old results and media.
+// maskResults replaces old results and media by lines that describe them.
 func (w *work) maskResults(at level) {
 	if at >= levelOpen || w.c.o.WholeResults {
 		return // the running turn needs what it just asked for
@@ -41,7 +41,7 @@ func (w *work) maskResults(at level) {
 	}
 }
 
-// maskable lists the results and media of a level that a line can stand for.
+// maskable returns the results and media that a level may replace by a line, where that saves maskWorth bytes.
 func (w *work) maskable(at level) (list []candidate) {
 	w.touchable(at, func(i int) {
 		m := &w.base.Messages[i]
@@ -70,7 +70,7 @@ func inside(m *wire.Message, p *wire.Part) bool {
 	return m.Content.Contains(p.Span) && m.Content != p.Span
 }
 
-// mask returns the line that stands for a part; "" when it already is one.
+// mask returns the line that replaces a part; "" when the part is such a line already.
 func (w *work) mask(t target) string {
 	p := &w.base.Messages[t.message].Parts[t.part]
 	if p.Kind == wire.Media {
@@ -132,14 +132,14 @@ func (w *work) mask(t target) string {
 	return b.String()
 }
 
-// unmasked returns the quotation that a mask holds of its result.
+// unmasked returns the lines of its result that a mask quotes; failed is true if lines about failures are among them.
 func unmasked(mask string) (text string, failed bool) {
 	mask, lines, failed := strings.Cut(strings.TrimSuffix(mask, "]"), maskFailed)
 	_, text, _ = strings.Cut(mask, maskHeld)
 	return strings.TrimSpace(text + "\n" + lines), failed
 }
 
-// held returns the largest number of lines of a result that a mask quotes.
+// held returns how many lines that stand out a mask may quote of a result.
 func (w *work) held() int {
 	if w.goal.Since > 0 {
 		return heldLinesDone
@@ -147,19 +147,19 @@ func (w *work) held() int {
 	return 1
 }
 
-// failed returns the errors in a result, "" when there are none.
+// failed returns the lines of a result that report failures, "" when there are none.
 func (w *work) failed(t target) string {
 	w.readResults()
 	return w.failures[t]
 }
 
-// notable returns the lines of a result that stand out in the conversation.
+// notable returns the lines of a result that stand out in the conversation, "" when there are none.
 func (w *work) notable(t target) string {
 	w.readResults()
 	return w.notes[t]
 }
 
-// readResults goes through all results once.
+// readResults fills in notes and failures for all results, once.
 func (w *work) readResults() {
 	if w.notes != nil {
 		return
@@ -182,7 +182,7 @@ func (w *work) readResults() {
 	}
 }
 
-// media describes masked media.
+// media returns a description of media, for a mask.
 func media(list []wire.MediaSource) string {
 	if len(list) != 1 {
 		return strconv.Itoa(len(list)) + " images or files"
@@ -197,7 +197,7 @@ func media(list []wire.MediaSource) string {
 	return "one " + name
 }
 
-// first returns the first line of a text that says something, at most n bytes of it.
+// first returns the first line of a text that has at least 3 bytes, clipped to n bytes; "" when there is none in the first 4 KiB.
 func first(text string, n int) string {
 	for line := range strings.Lines(text[:min(len(text), 4096)]) {
 		line = strings.TrimSpace(line)
@@ -212,7 +212,7 @@ func first(text string, n int) string {
 	return ""
 }
 
-// tool names the tool a result came from: most dialects name it only in the call.
+// tool returns the name of the tool a result came from: most dialects name it only in the call. It is "" when there is no such call.
 func (w *work) tool(t target) string {
 	if w.tools == nil {
 		w.tools = map[target]string{}
@@ -233,7 +233,7 @@ func (w *work) tool(t target) string {
 	return w.tools[t]
 }
 
-// apply does one action in a draft.
+// apply makes the change of one action in a draft.
 func (w *work) apply(d *wire.Draft, t target, a action) {
 	p := &w.base.Messages[t.message].Parts[t.part]
 	switch {

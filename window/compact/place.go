@@ -6,10 +6,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// misplaced reports, by message, the system messages that have lost the neighbours that Anthropic demands: one
-// among the messages stands behind a user's and "must precede an 'assistant' message or end
-// the array", as the API puts it. Where the client's own neighbours are still there, the
-// client answers for them.
+// misplaced returns for each message of the base whether it is a system message that lost a neighbour that Anthropic demands: such a
+// message stands behind a user's and "must precede an 'assistant' message or end the array", as the API puts it. If the client's own
+// neighbours are still there, it is false: the client answers for them.
 func (w *work) misplaced() []bool {
 	found := make([]bool, len(w.base.Messages))
 	if !w.base.Dialect.Rules().SystemBetween {
@@ -47,8 +46,8 @@ func (w *work) misplaced() []bool {
 	return found
 }
 
-// reminder returns a system message as a user's, in the tags in which Anthropic's own client
-// gives such messages to models that take none.
+// reminder returns a system message as a user's, in the tags in which Anthropic's own client sends such messages to models that have no
+// system messages there.
 func (w *work) reminder(i int) []byte {
 	var text strings.Builder
 	text.WriteString("<system-reminder>\n")

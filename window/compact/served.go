@@ -12,8 +12,8 @@ const (
 	foundDepth = 8
 )
 
-// found returns the findings of a tool at the provider, in words: every string of a block that nobody here knows the form of, each
-// on lines of its own, but for names, ids, and what only the provider can read.
+// found returns what a tool at the provider found, as text: every string of a block whose form is not known here, each on a line of its
+// own, without names, ids and what only the provider can read.
 func found(r *wire.Request, p *wire.Part) string {
 	var b strings.Builder
 	var read func(raw []byte, depth int)
@@ -47,7 +47,7 @@ func found(r *wire.Request, p *wire.Part) string {
 	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
 }
 
-// unsaid reports whether a member says nothing to a reader.
+// unsaid reports whether the member of that name, in lower case, holds nothing for a reader.
 func unsaid(key string) bool {
 	for _, end := range [...]string{"type", "id", "signature", "token"} { // type and toolType, id and call_id
 		if strings.HasSuffix(key, end) {

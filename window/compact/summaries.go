@@ -19,7 +19,7 @@ const (
 type Summary struct {
 	Outcome string
 	Took    time.Duration
-	// Rest is for how long the summarizer is not asked any more, from now; 0 when it goes on being asked.
+	// Rest is the time for which the summarizer is not asked from now on; 0 when it goes on being asked.
 	Rest time.Duration
 	Err  error // nil of one that was written; it holds no text of the conversation
 }
@@ -32,12 +32,12 @@ const (
 	longestRest     = 30 * time.Minute
 )
 
-// errResting means that the summarizer is left alone.
+// errResting means that the summarizer was not asked, because it failed a moment ago.
 var errResting = errors.New("compact: the model that writes summaries failed a moment ago and is left alone for a while")
 
-// A SummaryBreaker leaves a summarizer alone that hangs or fails: for a minute, and for twice as long after each failure that
-// follows, up to half an hour. After that one compaction tries it. Compactors with the same summarizer share one. The zero value
-// is ready; it is safe for concurrent use.
+// A SummaryBreaker keeps a summarizer that hangs or fails from being asked: for a minute, and for twice as long after each failure that
+// follows, up to half an hour. After that one compaction tries it. Compactors with the same summarizer share one. The zero value is ready;
+// it is safe for concurrent use.
 type SummaryBreaker struct {
 	mu       sync.Mutex
 	failures int // in a row
@@ -46,7 +46,7 @@ type SummaryBreaker struct {
 	trying   bool // one compaction asks, the others do without
 }
 
-// Try reports whether the summarizer may be asked; then Done has to be called.
+// Try reports whether the summarizer may be asked; if so, the caller calls Done afterwards.
 func (b *SummaryBreaker) Try() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +60,7 @@ func (b *SummaryBreaker) Try() bool {
 	return true
 }
 
-// Done notes what came of asking, one of the outcomes of a [Summary], and returns for how long the summarizer is left alone now; 0 when it is not.
+// Done records the outcome of asking, one of those of a [Summary], and returns for how long the summarizer is not asked now, or 0.
 func (b *SummaryBreaker) Done(outcome string) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +81,7 @@ func (b *SummaryBreaker) Done(outcome string) time.Duration {
 	return b.rest
 }
 
-// summary has the summarizer asked, unless it is left alone, and notes the outcome.
+// summary calls ask with a time limit, unless the summarizer is left alone, and reports the outcome. It returns ask's error, or errResting.
 func (w *work) summary(ask func(context.Context) error) error {
 	if !w.c.o.Breaker.Try() {
 		w.c.report(Summary{Outcome: SummarySkipped, Err: errResting})

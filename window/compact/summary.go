@@ -29,7 +29,7 @@ const (
 	fills = 2
 )
 
-// summarise puts a summary in place of old units, as few as reach the aim.
+// summarise puts a summary in place of old units, of as few as it takes to reach the aim.
 func (w *work) summarise(at level) {
 	if w.c.o.Style == Off {
 		return
@@ -62,7 +62,8 @@ func (w *work) summarise(at level) {
 	}
 }
 
-// fewer puts a summary in place of fewer units where there was less to say of them than the room that was kept for it.
+// fewer summarises fewer units if the summary took less room than was kept for it and the request is well below the aim. before is the
+// state without a summary.
 func (w *work) fewer(units []int, aim int, before state) {
 	room := w.noted()
 	if w.note == "" || w.verbatim != "" || room == 0 || aim-w.sizes.Total < aim/spareShare || w.err != nil || w.ctx.Err() != nil {
@@ -75,8 +76,8 @@ func (w *work) fewer(units []int, aim int, before state) {
 	}
 }
 
-// enough returns the number of the first units that have to go, beyond those n that did, to free need
-// tokens and a summary's room.
+// enough returns the number of the first units that have to be dropped to free need tokens besides the room tokens of a summary; n of them
+// are dropped already.
 func (w *work) enough(units []int, n, need, room int) int {
 	if w.note != "" {
 		room = 0 // it is in the total already
@@ -101,7 +102,7 @@ func (w *work) enough(units []int, n, need, room int) int {
 	return n
 }
 
-// weighMessages notes what the messages that are still there cost as things stand.
+// weighMessages records in costs the tokens of each message that is still there, by the newest measure.
 func (w *work) weighMessages() {
 	if w.costs == nil {
 		w.costs = make([]int, len(w.base.Messages))
@@ -121,7 +122,7 @@ func (w *work) weighMessages() {
 	}
 }
 
-// isSummary reports whether a message is an earlier summary.
+// isSummary reports whether a message of the base is an earlier summary.
 func (w *work) isSummary(message int) bool {
 	m := &w.base.Messages[message]
 	if m.Role != wire.RoleUser || len(m.Parts) != 1 || m.Parts[0].Kind != wire.Text {
@@ -131,7 +132,7 @@ func (w *work) isSummary(message int) bool {
 	return len(texts) == 1 && bytes.HasPrefix(w.base.Raw(texts[0]), []byte(`"`+extract.Opening)) && extract.IsSummary(partText(w.base, &m.Parts[0]))
 }
 
-// now estimates the tokens of a message of the base as things stand.
+// now returns the estimated tokens of a message of the base, 0 if it is dropped.
 func (w *work) now(message int) int {
 	if w.dropped[message] {
 		return 0
@@ -139,7 +140,7 @@ func (w *work) now(message int) int {
 	return w.cost(message)
 }
 
-// cost estimates the tokens of a message of the base once its parts are cut.
+// cost returns the estimated tokens of a message of the base, less what its actions cut, also if the message is dropped.
 func (w *work) cost(message int) int {
 	if w.costs != nil && w.costs[message] >= 0 {
 		return w.costs[message]
@@ -163,9 +164,9 @@ func (w *work) cost(message int) int {
 	return max(0, cost)
 }
 
-// replace drops the first n units and puts a summary of at most room tokens in their place, of more where that is little and aim leaves
-// it: units go whole, and what the last of them frees beyond the aim is worth most in the summary. It returns false when that made nothing
-// smaller; then nothing is changed.
+// replace drops the first n units and puts a summary of at most room tokens in their place; a short summary may take more, up to aim: units
+// go whole, and the room that the last of them frees beyond the aim is worth most in the summary. If the request gets no smaller or an edit
+// fails, it returns false.
 func (w *work) replace(units []int, n, room, aim int) bool {
 	before := w.state()
 	messages := w.take(units, n)
@@ -206,8 +207,8 @@ func (w *work) replace(units []int, n, room, aim int) bool {
 	return true
 }
 
-// put writes the summary of turns, which so many messages were, in size bytes, or in fewer where that takes over tokens more than room.
-// It returns false when that cannot be built.
+// put writes the summary of turns, which were so many messages, in at most size bytes, and in fewer if that takes more than room+over
+// tokens. It returns false when the request cannot be built.
 func (w *work) put(turns []extract.Turn, messages, size, room, over int) bool {
 	for range tries {
 		s := extract.Summarize(turns, extract.Options{Bytes: size, Messages: messages, Verbatim: w.verbatim + w.where})
@@ -224,7 +225,8 @@ func (w *work) put(turns []extract.Turn, messages, size, room, over int) bool {
 	return true
 }
 
-// fill writes the summary anew where the aim leaves it more than its room, up to most. It returns false when that cannot be built.
+// fill writes the summary anew if the aim leaves room for a longer one than room tokens, of at most most. It returns false when the request
+// cannot be built.
 func (w *work) fill(turns []extract.Turn, messages, room, most, aim int) bool {
 	if room > summaryFew {
 		more := min(room+aim-w.sizes.Total, most)
@@ -243,7 +245,7 @@ func (w *work) fill(turns []extract.Turn, messages, room, most, aim int) bool {
 	return true
 }
 
-// noted returns the tokens of the summary as things stand.
+// noted returns the tokens of the summary by the newest measure.
 func (w *work) noted() int {
 	if w.lay.at >= len(w.sizes.Messages) {
 		return 0
@@ -251,7 +253,7 @@ func (w *work) noted() int {
 	return w.sizes.Messages[w.lay.at]
 }
 
-// kept lists what was said after a message and stays: a plan in it replaces one that goes.
+// kept returns the turns behind a message that stay in the conversation, marked as Kept: a plan in one of them replaces one that goes.
 func (w *work) kept(after int) []extract.Turn {
 	var messages []int
 	for i := after + 1; i < len(w.base.Messages); i++ {
@@ -266,8 +268,7 @@ func (w *work) kept(after int) []extract.Turn {
 	return turns
 }
 
-// take marks the first n units as dropped, except the anchors, and lists all messages that
-// are then dropped.
+// take marks the first n units as dropped, except the anchors, and returns the indices of all messages that are dropped then.
 func (w *work) take(units []int, n int) (messages []int) {
 	stay := w.lay.anchors(w.base, units, n)
 	for _, u := range units[:n] {
@@ -283,7 +284,7 @@ func (w *work) take(units []int, n int) (messages []int) {
 	return messages
 }
 
-// drop leaves out old units, as few as reach the aim, and a line in their place.
+// drop drops old units, as few as it takes to reach the aim, and puts a line with their number in their place.
 func (w *work) drop(at level) {
 	if w.goal.MinGain > 0 {
 		return // nothing has to go
@@ -314,8 +315,7 @@ func (w *work) drop(at level) {
 	}
 }
 
-// prior lists the earlier summaries among messages: the line gives the number of messages they
-// stood for.
+// prior returns the earlier summaries among messages: the line of drop counts the messages they stood for.
 func (w *work) prior(messages []int) (list []extract.Turn) {
 	turns, _ := w.turns(messages)
 	for _, t := range turns {

@@ -8,9 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// turns lists what was said in some messages, for a summary, and the place of each.
-// Thoughts are left out: they led to what was said and done. Of a result that was masked
-// before it has the quotation in its mask.
+// turns returns the texts of some messages, for a summary, and for each the part it is from. Reasoning is left out: it led to what was said
+// and done. Of a result that was masked before it has the lines that the mask quotes.
 func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 	r := w.base
 	for _, i := range messages {
@@ -48,7 +47,7 @@ func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 	return list, from
 }
 
-// partText returns the words of a part, without what holds them together.
+// partText returns the words of a part, without the JSON around them; of a part without texts its raw JSON.
 func partText(r *wire.Request, p *wire.Part) string {
 	if len(p.Texts) == 0 && !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw))
@@ -56,8 +55,8 @@ func partText(r *wire.Request, p *wire.Part) string {
 	return r.Words(p)
 }
 
-// numbers returns the members of a result that is JSON which are no text, with their names: the
-// code of a command stands there.
+// numbers returns the numbers and booleans of a result that is a JSON object, one a line with their names: a command's exit code is among
+// them. It is "" for any other result.
 func numbers(r *wire.Request, p *wire.Part) string {
 	if p.Raw.IsZero() || len(p.Texts) == 0 {
 		return ""

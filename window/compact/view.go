@@ -10,11 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Patch is a checkpoint's: raw messages in the place of the client's [From,To).
+// Patch is a checkpoint's: raw messages in place of the client's messages [From,To).
 type Patch = checkpoint.Patch
 
-// A View is a client's request with what was decided about its conversation before. It is not
-// changed once it is made.
+// A View is a client's request together with what was decided about its conversation before. It is not changed once it is made.
 type View struct {
 	Client  *wire.Request // as the client sent it
 	Request *wire.Request // with the log put in; Client itself without one
@@ -22,12 +21,12 @@ type View struct {
 	Patches []Patch
 	// Recalled are the texts from a memory that the log adds to prompts.
 	Recalled   []string
-	covers     int // of the client's messages, those that the log speaks of
+	covers     int // number of the client's messages that the log is about
 	generation int
 }
 
-// Replay puts the log of a conversation into the request it was found for: the cut first, where there is one, then the decisions
-// (see [checkpoint.Log]). Entries that are nil are left out. Without any the view is the request.
+// Replay returns the view of a request with the log of its conversation put in: the cut first, where there is one, then the decisions (see
+// [checkpoint.Log]). Nil entries are left out. The error is a log of more messages than the request has, or an edit that failed.
 func Replay(client *wire.Request, log ...*checkpoint.Checkpoint) (*View, error) {
 	v := &View{Client: client, Request: client}
 	for _, c := range log {
@@ -49,11 +48,11 @@ func Replay(client *wire.Request, log ...*checkpoint.Checkpoint) (*View, error) 
 	return v, err
 }
 
-// Replayed reports whether anything was put in.
+// Replayed reports whether the log changed the request.
 func (v *View) Replayed() bool { return len(v.Patches) > 0 }
 
-// Replaced returns the client's messages that the patches replace, where they do nothing else: then every message of the view stands where
-// the client's does.
+// Replaced returns the indices of the client's messages that the patches replace. ok is false if there are none, or if a patch also inserts
+// or removes messages, so that messages of the view stand elsewhere than the client's.
 func (v *View) Replaced() (at []int, ok bool) {
 	for _, p := range v.Patches {
 		if p.To-p.From != len(p.With) {
@@ -66,13 +65,14 @@ func (v *View) Replaced() (at []int, ok bool) {
 	return at, len(at) > 0
 }
 
-// Generation counts the cuts that were made of the conversation.
+// Generation returns how often the conversation was cut.
 func (v *View) Generation() int { return v.generation }
 
-// Covers returns the number of the client's messages that the log is about.
+// Covers returns the number of the client's messages, from the first on, that the log is about.
 func (v *View) Covers() int { return v.covers }
 
-// Frozen returns the number of messages of the view's request that stand for the client's first: for as many as were sent before.
+// Frozen returns how many messages of the view's request stand for the client's first ones, of which messages is the number: for those that
+// were sent before, they must not change.
 func (v *View) Frozen(messages int) int {
 	n := messages
 	for _, p := range v.Patches {
@@ -84,10 +84,10 @@ func (v *View) Frozen(messages int) int {
 	return n
 }
 
-// Amend puts next, which was made of the view's request by changes behind its first frozen messages, in that request's place: frozen is
-// Frozen(sent), and sent how many of the client's messages were sent before. It returns the view with the changes and the decisions about the
-// client's messages that lead to it, each about one of them or about neighbours. Cache marks are left out of what was changed: the client
-// moves its own. The error says that a frozen message was changed, or that the changes cannot be made.
+// Amend returns the view with next as its request, which was made of the view's request by changes behind its first frozen messages; frozen
+// is Frozen(sent), and sent how many of the client's messages were sent before. The patches are the decisions about the client's messages
+// that lead to it, each about one of them or about neighbours; nil without changes. Cache marks are left out of what was changed: the
+// client moves its own. The error says that a frozen message was changed, or that the changes cannot be made.
 func (v *View) Amend(next *wire.Request, sent, frozen int) (*View, []Patch, error) {
 	patches := difference(v.Request, next)
 	if len(patches) == 0 {
@@ -112,8 +112,8 @@ func (v *View) Amend(next *wire.Request, sent, frozen int) (*View, []Patch, erro
 	return out, patches, err
 }
 
-// Cut puts next, which was made of the view's request by any changes, in that request's place, as a cut does. What a cut says of the
-// client's messages takes the place of all that was decided about them before.
+// Cut returns the view with next as its request, which was made of the view's request by any changes. Its patches replace all earlier
+// decisions about the same messages of the client.
 func (v *View) Cut(next *wire.Request) *View {
 	patches := difference(v.Request, next)
 	if len(patches) == 0 {
@@ -124,8 +124,8 @@ func (v *View) Cut(next *wire.Request) *View {
 	return out
 }
 
-// difference returns the patches that turn the messages of a request into those of another one, cache marks apart: the
-// messages that both have stay. It is found in one pass and need not be the smallest.
+// difference returns the patches that turn the messages of from into those of to, cache marks apart. Messages that both have are left
+// alone. The patches are found in one pass and need not be the smallest.
 func difference(from, to *wire.Request) (patches []Patch) {
 	if from == to {
 		return nil
@@ -167,8 +167,8 @@ func difference(from, to *wire.Request) (patches []Patch) {
 	return patches
 }
 
-// pairs returns the patches that put messages [j,nj) of a request in the place of [i,ni) of another one: one for each message where there
-// are as many, so that each is a decision of its own.
+// pairs returns the patches that put messages [j,nj) of to in place of messages [i,ni) of another request: one patch for each message if
+// there are equally many, so that each is a decision of its own, else one for all.
 func pairs(to *wire.Request, i, ni, j, nj int) (patches []Patch) {
 	if ni-i == nj-j {
 		for ; i < ni; i, j = i+1, j+1 {
@@ -183,8 +183,8 @@ func pairs(to *wire.Request, i, ni, j, nj int) (patches []Patch) {
 	return append(patches, p)
 }
 
-// unmarked returns a message without cache marks, in memory of its own: a patch is kept, the body is not, and the client takes at most four
-// marks, which it moves every turn.
+// unmarked returns a copy of a message without cache marks: a patch is kept, the body is not, and the client takes at most four marks,
+// which it moves every turn.
 func unmarked(r *wire.Request, message int) []byte {
 	span := r.Messages[message].Span
 	out := make([]byte, 0, span.Len())
@@ -192,8 +192,8 @@ func unmarked(r *wire.Request, message int) []byte {
 	return out
 }
 
-// position returns the index in the view's request of a message of the client's; of one that an earlier compaction took out, that
-// of the next one it left.
+// position returns the index in the view's request of one of the client's messages, or for one that was cut out of the next that was not;
+// the number of messages if there is none.
 func (v *View) position(message int) int {
 	for i, e := range elements(len(v.Client.Messages), v.Patches) {
 		if e.client >= message {
@@ -203,7 +203,7 @@ func (v *View) position(message int) int {
 	return len(v.Request.Messages)
 }
 
-// patch puts patches into a request.
+// patch returns the request with the patches put in; a replaced message gets the client's cache marks of its place.
 func patch(r *wire.Request, patches []Patch) (*wire.Request, error) {
 	d := r.Draft()
 	for _, p := range patches {
@@ -218,18 +218,18 @@ func patch(r *wire.Request, patches []Patch) (*wire.Request, error) {
 	return d.Build()
 }
 
-// After returns the view with the outcome of a compaction of it.
+// After returns the view that res, a compaction of v, leads to.
 func (v *View) After(res *Result) *View {
 	return &View{Client: v.Client, Request: res.Request, Patches: res.Patches, Recalled: v.Recalled, covers: res.Covers, generation: v.generation + 1}
 }
 
-// Result returns the outcome of a view that [View.Cut] made, by itself.
+// Result returns a view that [View.Cut] made as the outcome of a compaction from before to after tokens.
 func (v *View) Result(before, after int) Result {
 	return Result{Request: v.Request, Patches: v.Patches, Covers: v.covers, Before: before, After: after}
 }
 
-// Checkpoint returns the entry to store of a cut: chain[i] is the digest of the client's
-// messages 0..i. It is nil when nothing was done.
+// Checkpoint returns the entry to store for a compaction: chain[i] is the digest of the client's messages 0..i. It is nil when nothing was
+// changed.
 func Checkpoint[D ~[16]byte](v *View, res *Result, chain []D) *checkpoint.Checkpoint {
 	if !res.Changed() || res.Covers < 1 || res.Covers > len(chain) {
 		return nil
@@ -240,8 +240,8 @@ func Checkpoint[D ~[16]byte](v *View, res *Result, chain []D) *checkpoint.Checkp
 	}
 }
 
-// Decisions returns the entries to store of patches that [View.Amend] returned: each under the digest of the messages up to the last that
-// it is about.
+// Decisions returns the entries to store for patches that [View.Amend] returned. Each is stored under the digest of the client's messages
+// up to the last one that the patch is about.
 func Decisions[D ~[16]byte](patches []Patch, chain []D) (list []*checkpoint.Checkpoint) {
 	for _, p := range patches {
 		covers := min(max(p.To, p.From+1), len(chain))
@@ -250,9 +250,9 @@ func Decisions[D ~[16]byte](patches []Patch, chain []D) (list []*checkpoint.Chec
 	return list
 }
 
-// Conversation names a conversation for listings and locks: the first 12 hexadecimal digits
-// of the digest of its messages up to the task, which stay the same while it goes on. The task is the message at; it is
-// behind all of them where there is none yet.
+// Conversation returns a name of a conversation, for listings and locks: the first 12 hexadecimal digits of the digest of its messages up
+// to the task, which stay the same while it goes on. at is the index of the message with the task, or the number of messages while there is
+// none.
 func Conversation[D ~[16]byte](r *wire.Request, chain []D) (name string, at int) {
 	if len(chain) == 0 {
 		return "", 0
@@ -267,13 +267,13 @@ func Conversation[D ~[16]byte](r *wire.Request, chain []D) (name string, at int)
 	return hex.EncodeToString(d[:6]), at
 }
 
-// An element is a message of a view: the client's, or raw.
+// An element is a message of a view: one of the client's, or a raw one.
 type element struct {
-	client int // -1 for raw
+	client int // index of the client's message; -1 for a raw one
 	raw    []byte
 }
 
-// elements lists what a request of n messages becomes by patches.
+// elements returns the messages of a request of n messages once the patches are put in.
 func elements(n int, patches []Patch) []element {
 	list := make([]element, 0, n)
 	at := 0
@@ -292,8 +292,8 @@ func elements(n int, patches []Patch) []element {
 	return list
 }
 
-// compose translates patches of the view's messages into patches of the client's. covers is how many of the client's messages, from the
-// first on, the patches and the log reach over.
+// compose returns patches of the view's messages as patches of the client's, with those of the log. covers is the number of the client's
+// messages, from the first on, that they and the log are about.
 func (v *View) compose(patches []Patch) (composed []Patch, covers int) {
 	n := len(v.Client.Messages)
 	covers = v.covers
@@ -325,8 +325,8 @@ func (v *View) compose(patches []Patch) (composed []Patch, covers int) {
 	return composed, covers
 }
 
-// Lost returns the client's messages that a compaction changed or took out, by their positions, without those that an earlier one
-// had. They are still in the request of the view's client, as the client sent them.
+// Lost returns the indices of the client's messages that a compaction changed or took out, without those that an earlier one did. The
+// messages are still in v.Client as the client sent them.
 func Lost(v *View, res *Result) []int {
 	if !res.Changed() {
 		return nil

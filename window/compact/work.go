@@ -8,19 +8,17 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A target names one part of a request.
+// A target identifies one part of a request by two indices.
 type target struct{ message, part int }
 
-// An action is a change of one part: mask it, or keep that many bytes of each of its
-// texts; of all of it where it has none.
+// An action is a change of one part: mask it, or keep that many bytes of each of its texts, or of all of it where it has no texts.
 type action struct {
 	mask bool
 	keep int
 }
 
-// work is one compaction under way: the request it began with, what is to be done to
-// it, and what comes of that. Every build starts from the request it began with, so that the
-// rungs can change their minds.
+// work is one compaction under way: the request it began with (base), what is to be done to it, and the request that leads to (cur). Every
+// build starts from the base, so that the rungs can change their minds.
 type work struct {
 	ctx     context.Context
 	c       *Compactor
@@ -68,14 +66,14 @@ func newWork(ctx context.Context, c *Compactor, v *View, measure Measure, sizes 
 	}
 }
 
-// did notes that a rung changed something.
+// did notes that a rung changed something, for Result.Rungs.
 func (w *work) did(rung string) {
 	if !slices.Contains(w.rungs, rung) {
 		w.rungs = append(w.rungs, rung)
 	}
 }
 
-// A state is a copy to return to when a rung made nothing smaller.
+// A state is a copy of a work's state, to return to when a rung made nothing smaller.
 type state struct {
 	dropped []bool
 	recast  []bool
@@ -90,8 +88,8 @@ func (w *work) restore(s state) {
 	w.dropped, w.recast, w.note, w.cur, w.sizes = s.dropped, s.recast, s.note, s.cur, s.sizes
 }
 
-// build makes the request of what is to be done, and measures it. It returns false, with
-// the error kept, when that fails.
+// build sets cur to the base with all actions, drops and the note applied, and measures it. It returns false, with w.err set, when that
+// fails.
 func (w *work) build() bool {
 	d := w.base.Draft()
 	for t, a := range w.actions {
@@ -119,15 +117,15 @@ func (w *work) build() bool {
 	return true
 }
 
-// A candidate is one thing a rung may do, with about how many tokens it would save.
+// A candidate is one action that a rung may take, with an estimate of the tokens it would save.
 type candidate struct {
 	target
 	action
 	saves int
 }
 
-// climb does one candidate after the other, oldest first, until the aim is reached. It
-// builds as seldom as the estimates allow, and returns whether it did anything.
+// climb takes one candidate after the other, in their order, until the request is no larger than aim. It builds as seldom as the estimates
+// allow. It returns whether it took any, false if a build failed.
 func (w *work) climb(list []candidate, aim int) bool {
 	least := 1
 	done := 0
@@ -150,8 +148,7 @@ func (w *work) climb(list []candidate, aim int) bool {
 	return done > 0
 }
 
-// soften gives back what the last candidate took too much: one result of half a window
-// need not shrink to a page when half of it fits.
+// soften lets the last candidate keep as much as aim allows: one result of half a window need not shrink to a page when half of it fits.
 func (w *work) soften(last candidate, aim int) {
 	p := &w.base.Messages[last.message].Parts[last.part]
 	slack := aim - w.sizes.Total
@@ -174,7 +171,7 @@ func (w *work) soften(last candidate, aim int) {
 	}
 }
 
-// share estimates the tokens of some bytes of a message.
+// share returns the estimated tokens of so many bytes of a message.
 func (w *work) share(message, bytes int) int {
 	span := w.base.Messages[message].Span.Len()
 	if message >= len(w.start.Messages) || span == 0 {
@@ -183,7 +180,7 @@ func (w *work) share(message, bytes int) int {
 	return int(int64(w.start.Messages[message]) * int64(min(bytes, span)) / int64(span))
 }
 
-// touchable yields the messages whose results a level may cut or mask, oldest first.
+// touchable calls f for each message whose results a level may cut or mask, oldest first.
 func (w *work) touchable(at level, f func(message int)) {
 	for u, s := range w.lay.standing {
 		if s == free || s == newest && at >= levelRelax || (s == open || s == sacred || s == preamble || s == covered) && at >= levelOpen {
@@ -196,7 +193,7 @@ func (w *work) touchable(at level, f func(message int)) {
 	}
 }
 
-// result writes down what came of it all, in the client's own messages.
+// result returns res completed with what was done, as patches of the client's own messages; res itself if the request got no smaller.
 func (w *work) result(v *View, res Result) (Result, error) {
 	touched := make([]bool, len(w.base.Messages))
 	copy(touched, w.dropped)
@@ -229,7 +226,7 @@ func (w *work) result(v *View, res Result) (Result, error) {
 	return res, nil
 }
 
-// patches describes the current request as patches of the one the work began with.
+// patches returns the patches that turn the base into the current request. touched marks the messages that were changed or dropped.
 func (w *work) patches(touched []bool) (patches []Patch) {
 	at := 0 // in the current request
 	put := func(from, to int, raw ...[]byte) {

@@ -16,13 +16,13 @@ const (
 	tooLong  = "[The arguments of this call were longer than the provider takes; the rest of them is not there.]"
 )
 
-// shortened is the kind of what was closed because it was too long.
+// shortened is the kind that tell takes for arguments that were cut because they were too long.
 const shortened = "shortened"
 
-// argument is the member that a text gets which is no object.
+// argument is the name of the member into which arguments go that are not an object.
 const argument = "arguments"
 
-// call mends the name and the arguments of a call.
+// call mends the name and the arguments of a call in message i.
 func (m *mending) call(i int, p *wire.Part) {
 	m.name(i, p)
 	switch d := m.rules.dialect; {
@@ -35,7 +35,7 @@ func (m *mending) call(i int, p *wire.Part) {
 	}
 }
 
-// holder returns the object with the name and the arguments of a call; zero where there is none.
+// holder returns the span of the object with the name and the arguments of a call; zero where there is none.
 func (m *mending) holder(call *wire.Part) wire.Span {
 	if member := m.rules.dialect.CallHolder; member != nil {
 		return m.member(call.Span, member(call))
@@ -43,7 +43,7 @@ func (m *mending) holder(call *wire.Part) wire.Span {
 	return call.Span
 }
 
-// arguments mends those that are a text with JSON in it.
+// arguments mends the arguments of a call that has them as JSON in a text.
 func (m *mending) arguments(i int, p *wire.Part) {
 	switch {
 	case len(p.Texts) == 0 && (p.Raw.IsZero() || p.Raw == p.Span):
@@ -77,7 +77,7 @@ func (m *mending) arguments(i int, p *wire.Part) {
 	}
 }
 
-// input mends arguments that are an object.
+// input mends the arguments of a call that has them as an object.
 func (m *mending) input(i int, p *wire.Part) {
 	raw := m.r.Raw(p.Raw)
 	switch {
@@ -103,7 +103,8 @@ func (m *mending) input(i int, p *wire.Part) {
 	}
 }
 
-// tell notes what was done to arguments, and what the model is to be told of it.
+// tell records that arguments were changed, bytes of which are gone, and keeps the line that tells the model about it. With kind "" the
+// arguments mean the same as before, and the model is not told.
 func (m *mending) tell(i int, p *wire.Part, kind string, bytes int) {
 	line := noJSON
 	switch kind {
@@ -122,7 +123,7 @@ func (m *mending) tell(i int, p *wire.Part, kind string, bytes int) {
 	m.notes[noteKey(p)] = line
 }
 
-// noteKey names a call to its result. Calls of Gemini often have no ids.
+// noteKey returns the key in notes for a call or its result: the id, or the name where there is none, as often in Gemini.
 func noteKey(p *wire.Part) string {
 	if p.CallID != "" {
 		return "#" + p.CallID
@@ -130,7 +131,7 @@ func noteKey(p *wire.Part) string {
 	return p.Name
 }
 
-// note takes the line for a result, "" when there is none.
+// note removes the line for a result from notes and returns it, "" when there is none.
 func (m *mending) note(p *wire.Part) string {
 	if len(m.notes) == 0 {
 		return ""
@@ -144,11 +145,11 @@ func (m *mending) note(p *wire.Part) string {
 	return line
 }
 
-// isJSON reports whether arguments are JSON. The type is not checked: a provider that wants an object can say so.
+// isJSON reports whether arguments are valid JSON of any type: a provider that wants an object can say so.
 func isJSON(text []byte) bool { return len(text) > 0 && json.Valid(text) }
 
-// Arguments returns a model's arguments of a call in a form that providers accept: closed where they only end too early. JSON is returned
-// unchanged.
+// Arguments returns a model's arguments of a call in a form that providers accept: JSON unchanged, JSON that ends too early closed, and any
+// other text wrapped in an object.
 func Arguments(text string) string {
 	if isJSON([]byte(text)) {
 		return text
@@ -157,8 +158,8 @@ func Arguments(text string) string {
 	return string(object)
 }
 
-// mended returns arguments as an object: closed where they only end too early, in an object of their own where they are something else.
-// kind is Closed or Wrapped where the text was no valid JSON, and "" otherwise, also where other valid JSON was wrapped.
+// mended returns arguments as an object: closed if they only end too early, wrapped in an object if they are anything else. kind is Closed
+// or Wrapped if the text was not valid JSON, else "", also where other valid JSON was wrapped.
 func mended(text []byte) (object []byte, kind string) {
 	text = bytes.TrimSpace(text)
 	switch {
@@ -176,14 +177,14 @@ func mended(text []byte) (object []byte, kind string) {
 	return wrapped(wire.Quote(nil, text)), Wrapped
 }
 
-// wrapped puts JSON into an object.
+// wrapped returns an object with JSON as its one member.
 func wrapped(raw []byte) []byte {
 	out := make([]byte, 0, len(raw)+len(argument)+5)
 	out = append(append(append(out, `{"`...), argument...), `":`...)
 	return append(append(out, raw...), '}')
 }
 
-// name gives a call a name that its provider takes.
+// name replaces a call's name that its provider refuses.
 func (m *mending) name(i int, p *wire.Part) {
 	u := &m.rules
 	if u.nameBytes == 0 || p.Type == "local_shell_call" || u.dialect.NamedCalls != nil && !slices.Contains(u.dialect.NamedCalls, p.Type) || goodName(p.Name, u) {
@@ -229,7 +230,7 @@ func plain(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// member returns the span of the object that is a member of another one, or a zero span.
+// member returns the span of an object's member that is itself an object, or a zero span.
 func (m *mending) member(object wire.Span, name string) wire.Span {
 	v := rawjson.Get(m.r.Raw(object), name)
 	if v.IsZero() || m.r.Body[object.Start+v.Start] != '{' {
@@ -238,7 +239,7 @@ func (m *mending) member(object wire.Span, name string) wire.Span {
 	return wire.Span{Start: object.Start + v.Start, End: object.Start + v.End}
 }
 
-// unquoted returns the text of a literal, in memory that the next call uses again where it had to be decoded.
+// unquoted returns the text of a literal, valid until the next call.
 func (m *mending) unquoted(lit wire.Span) []byte {
 	raw := m.r.Raw(lit)
 	if bytes.IndexByte(raw, '\\') < 0 {

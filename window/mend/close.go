@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// closed completes a JSON object that ends too early: what was begun is closed, and what cannot be told whole (a number, a key, an escape) goes. It
-// is false for what is no beginning of an object.
+// closed returns a JSON object that ends too early, completed: what is open is closed, and what was cut in the middle (a number, a key, an
+// escape) is left out. It returns false for any other text, a complete object too.
 func closed(text []byte) ([]byte, bool) {
 	if len(text) == 0 || text[0] != '{' {
 		return nil, false
@@ -103,7 +103,7 @@ func closed(text []byte) ([]byte, bool) {
 	return finish(text[:keep], ends[:depth])
 }
 
-// What may come next in an object or array.
+// expected names the tokens that may come next in an object or array.
 type expected uint8
 
 const (
@@ -115,7 +115,7 @@ const (
 	wantsComma // or the end
 )
 
-// finish closes what is open. The last judge of whether that is JSON is the decoder.
+// finish returns text with the brackets in ends behind it, in reverse; false if that is not valid JSON.
 func finish(text, ends []byte) ([]byte, bool) {
 	out := append(make([]byte, 0, len(text)+len(ends)), text...)
 	for i := len(ends) - 1; i >= 0; i-- {
@@ -124,7 +124,8 @@ func finish(text, ends []byte) ([]byte, bool) {
 	return out, json.Valid(out)
 }
 
-// stringEnd returns the offset behind the closing quote of the string that begins at i or, without one, behind the last whole character.
+// stringEnd returns the index behind the closing quote of the string that begins at i; or, if it has none, behind its last complete
+// character.
 func stringEnd(text []byte, i int) (end int, whole bool) {
 	for i++; i < len(text); {
 		switch c := text[i]; {
@@ -154,7 +155,7 @@ func stringEnd(text []byte, i int) (end int, whole bool) {
 	return i, false
 }
 
-// cutText cuts a text to a size, between two characters.
+// cutText returns the first size bytes of a longer text, fewer where that would split a character.
 func cutText(text []byte, size int) []byte {
 	for size > 0 && !utf8.RuneStart(text[size]) {
 		size--

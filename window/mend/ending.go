@@ -10,7 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// ending sees to it that the last message is one that the model can answer.
+// ending makes the last message one that the model can answer: behind its own words, which it does not continue, it puts a message of the
+// user.
 func (m *mending) ending() {
 	i := m.last()
 	if i < 0 {
@@ -43,7 +44,7 @@ func startsWithThinking(msg *wire.Message) bool {
 	return len(msg.Parts) > 0 && msg.Parts[0].Kind == wire.Reasoning
 }
 
-// trailing takes the white space from the end of words that the model is to go on from ("final assistant content cannot end with trailing
+// trailing removes white space at the end of words that the model is to continue ("final assistant content cannot end with trailing
 // whitespace").
 func (m *mending) trailing(i int, msg *wire.Message) {
 	if !m.rules.noTrailing || i < m.from || len(msg.Parts) == 0 {
@@ -61,7 +62,7 @@ func (m *mending) trailing(i int, msg *wire.Message) {
 	}
 }
 
-// hasThinkingBudget reports whether thinking with a budget is asked for.
+// hasThinkingBudget reports whether the request asks for thinking with a budget.
 func (m *mending) hasThinkingBudget() bool {
 	if m.r.ThinkingSpan.IsZero() || m.r.Body[m.r.ThinkingSpan.Start] != '{' {
 		return false
@@ -70,10 +71,11 @@ func (m *mending) hasThinkingBudget() bool {
 	return kind == "enabled"
 }
 
-// leastBudget is the smallest thinking budget that is taken, in tokens.
+// leastBudget is the smallest thinking budget that the provider accepts, in tokens.
 const leastBudget = 1024
 
-// thinking makes the budget and max_tokens fit, and switches thinking off where the turn under way has lost the block it began with.
+// thinking changes the thinking budget and max_tokens so that they fit, and switches thinking off if the current turn has lost the thinking
+// that it began with.
 func (m *mending) thinking() {
 	if !m.rules.signed || !m.hasThinkingBudget() {
 		return
@@ -146,7 +148,7 @@ func (m *mending) lacksThinking() bool {
 	return false
 }
 
-// behindResults reports whether a message of the user comes right after one with results: the provider takes them as one.
+// behindResults reports whether a message of the user comes right after one with results: the provider joins the two.
 func (m *mending) behindResults(i int) bool {
 	for i--; i >= 0 && m.r.Messages[i].Role == wire.RoleUser; i-- {
 		if hasKind(&m.r.Messages[i], wire.Result) {
@@ -165,7 +167,7 @@ func hasKind(msg *wire.Message, kind wire.PartKind) bool {
 	return false
 }
 
-// marks takes out the oldest cache marks of too many: first those in messages, from the front; then those before the messages.
+// marks drops the oldest cache marks of too many: first those in messages, from the front; then those before the messages.
 func (m *mending) marks() {
 	limit := m.rules.marks
 	if limit == 0 || len(m.r.Marks) < limit {
@@ -174,7 +176,7 @@ func (m *mending) marks() {
 	if m.rules.dialect.Marks > 0 && rawjson.Get(m.r.Body, "cache_control").Len() > 4 {
 		limit-- // one for the whole request takes a place (platform.claude.com "prompt-caching", 2026-11)
 	}
-	var count []int // that count, those in messages first
+	var count []int // indices of the marks that count, those in messages first
 	var before []int
 	for n, mark := range m.r.Marks {
 		if slices.ContainsFunc(m.gone, func(s wire.Span) bool { return s.Contains(mark) }) || m.markIn(mark) == nil {
@@ -193,7 +195,7 @@ func (m *mending) marks() {
 	}
 }
 
-// messageAt returns the message that a span lies in, -1 when it is in none.
+// messageAt returns the index of the message that a span lies in, -1 when it is in none.
 func (m *mending) messageAt(s wire.Span) int {
 	i, ok := slices.BinarySearchFunc(m.r.Messages, s.Start, func(msg wire.Message, at int) int {
 		switch {

@@ -11,10 +11,10 @@ const headerBytes = 768 << 10
 
 // header is the information read from the first bytes of an image.
 type header struct {
-	kind          string // its media type; "" when it is none of the four that providers take
+	kind          string // its media type: one of the four that providers take, image/heic, or "" for any other
 	width, height int    // in pixels; 0 when it cannot be told
-	late          bool   // the size comes after all that was looked at
-	deep          bool   // two bytes for a colour, or kept in pieces while it is decoded: it needs more memory than others
+	late          bool   // the size comes after the headerBytes that were read
+	deep          bool   // two bytes for a colour, or decoded in several passes: it needs more memory than others
 }
 
 // isBase64 reports whether a text is base64, whatever it encodes.
@@ -77,7 +77,7 @@ func headerOf(text []byte) header {
 
 func beSize(b []byte) int { return int(min(binary.BigEndian.Uint32(b), 1<<30)) }
 
-// webpHeader reads one of the three kinds of WebP (RFC 9649).
+// webpHeader reads the size in one of the three kinds of WebP (RFC 9649).
 func webpHeader(b []byte) header {
 	h := header{kind: "image/webp"}
 	if len(b) < 30 {
@@ -96,7 +96,7 @@ func webpHeader(b []byte) header {
 	return h
 }
 
-// jpegHeader walks the segments up to the one with the size. It needs more when that was not reached.
+// jpegHeader walks the segments up to the one with the size. more means that b ended before that.
 func jpegHeader(b []byte) (h header, more bool) {
 	h = header{kind: "image/jpeg"}
 	at := 2

@@ -5,17 +5,17 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A list is an array of blocks in the body that is being edited: the content of a result, the system prompt.
+// A list is an array of blocks in the body and the edits of it: the content of a result, the system prompt.
 type list struct {
 	m     *mending
 	span  wire.Span
 	at    []wire.Span // the elements
 	with  map[int][]byte
 	gone  map[int]bool
-	first []byte // an element in front of the others
+	first []byte // an element to insert in front of the others
 }
 
-// list reads the array in a span.
+// list returns the array in a span as a list.
 func (m *mending) list(span wire.Span) *list {
 	l := &list{m: m, span: span}
 	for v, err := range rawjson.Elements(m.r.Body[:span.End], span.Start) {
@@ -44,7 +44,7 @@ func (l *list) replace(i int, with []byte) {
 // remaining returns the number of elements that stay.
 func (l *list) remaining() int { return len(l.at) - len(l.gone) }
 
-// apply makes the edits: of single elements where their number stays, else of the whole.
+// apply makes the edits: of single elements if their number stays, else of the whole array.
 func (l *list) apply() {
 	if len(l.gone) == 0 && l.first == nil {
 		for i, with := range l.with {

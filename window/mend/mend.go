@@ -9,21 +9,22 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Options choose the rules that hold, and what may be changed.
+// Options give the provider, the model and what its refusals have taught, which decide which rules hold; and what may be changed.
 type Options struct {
-	// From is the first message that may be changed: those before it were sent as they are. With the number of messages only what stands
-	// outside them is mended (marks, the system prompt, the thinking budget), and a line of the user comes behind the last one where it must.
+	// From is the index of the first message that may be changed: those before it were sent as they are. With the number of messages only
+	// what is outside of messages is mended (marks, the system prompt, the thinking budget), and a message of the user is added behind the
+	// last one where the model needs one.
 	From int
 	// Provider is its name or address, as package models knows it; Model is the model's name in the request or its path.
 	Provider, Model string
 	// Betas are the values of the header anthropic-beta, each with one name or several with commas.
 	Betas []string
 
-	// What a provider has said in a refusal, and what counts from then on: see [Learn].
+	// What a provider has said in a refusal, see [Learn].
 
-	MaxImages int  // most images in a request; 0 goes by the model
-	NoPrefill bool // it takes no last message of the model
-	NoBlank   bool // it takes no text of white space, also beside other content
+	MaxImages int  // most images in a request; 0 means the model's known limit
+	NoPrefill bool // the last message may not be the model's
+	NoBlank   bool // no text may be all white space, also beside other content
 	Decode    bool // one of the images cannot be read though its header can: decode all
 }
 
@@ -45,16 +46,16 @@ const (
 	Cut       = "cut"       // nothing was done: a message before Options.From has to change
 )
 
-// An Action is one thing that was done, or with Cut one that only the caller can do.
+// An Action is one thing that was done; with Cut, one that was not, because a message before Options.From would have to change.
 type Action struct {
 	Kind    string
-	Message int    // index in the request before; -1 when it was in none
+	Message int    // index in the request before the change; -1 if it was outside of messages
 	CallID  string // of the call concerned; "" when none is
-	Bytes   int    // of what went
+	Bytes   int    // size of what was removed
 }
 
-// First returns the first message that has to change before [Options.From]; false when there is none. A caller who may change it calls again
-// with From 0.
+// First returns the index of the first message before [Options.From] that would have to change; false when there is none. A caller who may
+// change it calls Mend again with From 0.
 func First(actions []Action) (message int, ok bool) {
 	for _, a := range actions {
 		if a.Kind == Cut && (!ok || a.Message < message) {
@@ -64,8 +65,8 @@ func First(actions []Action) (message int, ok bool) {
 	return message, ok
 }
 
-// Mend returns a request without what its provider refuses, and what was done for that; the same request when there was nothing to do, which
-// costs next to nothing. The error is of the edit itself; the request is then as it was.
+// Mend returns the request without the contents that its provider refuses, and what was done for that; r itself when there was nothing to
+// do, which costs next to nothing. The error is that of an edit that failed; then it returns r and no actions.
 func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if o.Model == "" {
 		o.Model = r.Model
@@ -107,7 +108,7 @@ func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return next, m.actions, err
 }
 
-// A mending is one request in hand.
+// A mending is the state of mending one request.
 type mending struct {
 	r       *wire.Request
 	o       Options
@@ -116,12 +117,12 @@ type mending struct {
 	d       *wire.Draft // nil until something is to be done
 	actions []Action
 
-	dropped map[int]bool      // messages that go
-	gone    []wire.Span       // bytes that go or are replaced, for the marks in them
-	notes   map[string]string // what is to be said in the result of a call, by its id or name
+	dropped map[int]bool      // messages that are dropped
+	gone    []wire.Span       // spans that are dropped or replaced: marks in them do not count
+	notes   map[string]string // lines to put into the results of calls, by noteKey
 	scratch []byte
-	pixels  int  // that were decoded
-	surplus int  // oldest images that are too many
+	pixels  int  // number of pixels decoded so far
+	surplus int  // number of the oldest images that have to go
 	crowd   bool // there are so many images that each has to be small
 }
 
@@ -136,7 +137,7 @@ func (m *mending) did(kind string, message int, id string, bytes int) {
 	m.actions = append(m.actions, Action{Kind: kind, Message: message, CallID: id, Bytes: bytes})
 }
 
-// message mends one message.
+// message mends the contents of message i.
 func (m *mending) message(i int) {
 	msg := &m.r.Messages[i]
 	if !m.texts(i, msg) {
@@ -154,7 +155,7 @@ func (m *mending) message(i int) {
 	}
 }
 
-// drop takes a whole message out.
+// drop drops a whole message.
 func (m *mending) drop(i int) {
 	if m.dropped == nil {
 		m.dropped = map[int]bool{}
@@ -165,7 +166,7 @@ func (m *mending) drop(i int) {
 	m.did(Emptied, i, "", m.r.Messages[i].Span.Len())
 }
 
-// last returns the last message that stays, -1 when none does.
+// last returns the index of the last message that stays, -1 when none does.
 func (m *mending) last() int {
 	i := len(m.r.Messages) - 1
 	for i >= 0 && m.dropped[i] {

@@ -16,13 +16,14 @@ import (
 type picture struct {
 	block    wire.Span
 	data     wire.Span // the base64 text, without quotes; zero when the bytes are elsewhere
-	kind     string    // the media type that it says
-	declared wire.Span // where it says that: a literal, or within a data URL
+	kind     string    // the media type that the block declares
+	declared wire.Span // where it declares that: a literal, or within a data URL
 	url      string    // an address
-	line     bool      // what mendPicture returned is a text
+	line     bool      // mendPicture replaced it by a text
 }
 
-// images counts all images, and finds out how many of the oldest are too many and whether each has to be small.
+// images counts all images, and sets surplus, how many of the oldest have to go, and crowd. If an image before From would have to change,
+// it records that as a Cut and lets none go.
 func (m *mending) images() {
 	u := &m.rules.pictures
 	if len(u.types) == 0 || u.crowd == 0 && m.o.MaxImages == 0 {
@@ -62,7 +63,7 @@ func (m *mending) images() {
 	}
 }
 
-// imagesIn counts the images of a message.
+// imagesIn returns the number of images in a message, and calls each for them unless it is nil.
 func (m *mending) imagesIn(msg *wire.Message, each func(*wire.MediaSource)) (n int) {
 	for j := range msg.Parts {
 		p := &msg.Parts[j]
@@ -83,7 +84,7 @@ func (m *mending) imagesIn(msg *wire.Message, each func(*wire.MediaSource)) (n i
 	return n
 }
 
-// media mends an image that is a part of a message.
+// media mends part j of message i, if it is an image.
 func (m *mending) media(i, j int, p *wire.Part) {
 	pic, ok := m.picture(p.Span)
 	if !ok {
@@ -94,7 +95,7 @@ func (m *mending) media(i, j int, p *wire.Part) {
 	}
 }
 
-// picture reads a block; false when it is no image.
+// picture reads a block as an image; false when it is not one that may be mended.
 func (m *mending) picture(block wire.Span) (pic picture, ok bool) {
 	if len(m.rules.pictures.types) == 0 || m.r.Body[block.Start] != '{' {
 		return pic, false
@@ -131,7 +132,7 @@ func (m *mending) picture(block wire.Span) (pic picture, ok bool) {
 	return pic, !pic.data.IsZero() || pic.url != ""
 }
 
-// base64Source reads an object with a media type and base64.
+// base64Source sets pic from an object with base64 data and its media type, in the member typed or mime_type; or with an address.
 func (m *mending) base64Source(pic *picture, source wire.Span, typed string) {
 	if m.r.Body[source.Start] != '{' {
 		return
@@ -160,7 +161,7 @@ func (m *mending) base64Source(pic *picture, source wire.Span, typed string) {
 	}
 }
 
-// formatSource reads an object with a format, and bytes in a source.
+// formatSource sets pic from an object with a format, and bytes in a source.
 func (m *mending) formatSource(pic *picture, value wire.Span) {
 	raw := m.r.Raw(value)
 	within := func(s wire.Span) wire.Span {
@@ -178,7 +179,7 @@ func (m *mending) formatSource(pic *picture, value wire.Span) {
 	}
 }
 
-// dataURL reads an address, or an object with one.
+// dataURL sets pic from an address or data URL, or an object with one as url.
 func (m *mending) dataURL(pic *picture, value wire.Span) {
 	if m.r.Body[value.Start] == '{' {
 		url := rawjson.Get(m.r.Raw(value), "url")
@@ -205,7 +206,7 @@ func (m *mending) dataURL(pic *picture, value wire.Span) {
 	pic.data = wire.Span{Start: value.Start + comma + 1, End: value.End - 1}
 }
 
-// mendPicture returns the block that takes the place of one with an image in it; nil when it stays.
+// mendPicture returns the block that replaces one with an image in it, in message i; nil when it stays as it is.
 func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 	u := &m.rules.pictures
 	tooMany := m.surplus > 0
@@ -266,7 +267,7 @@ func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 	return nil
 }
 
-// describe puts a line in the place of an image. A cache mark stays.
+// describe returns a block with a line of text to replace an image. A cache mark stays.
 func (m *mending) describe(i int, p *wire.Part, pic *picture, line string) []byte {
 	m.did(Described, i, p.CallID, pic.block.Len())
 	pic.line = true
@@ -282,7 +283,7 @@ func (m *mending) describe(i int, p *wire.Part, pic *picture, line string) []byt
 	return with
 }
 
-// rewrite returns the block with another media type, and other bytes where there are some.
+// rewrite returns the block of an image with another media type, and with data as its base64 text unless it is nil.
 func (m *mending) rewrite(pic *picture, kind string, data []byte) []byte {
 	edits := []wire.Edit{}
 	move := func(s wire.Span) wire.Span {
@@ -309,7 +310,7 @@ func (m *mending) rewrite(pic *picture, kind string, data []byte) []byte {
 	return out
 }
 
-// grouped returns a number with its thousands apart.
+// grouped returns a number with commas between its thousands.
 func grouped(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -318,7 +319,7 @@ func grouped(n int) string {
 	return s
 }
 
-// cleanType returns a media type that fits into a line.
+// cleanType returns a media type without characters that could end a line or a bracket, in at most 64 bytes; "(none)" for "".
 func cleanType(kind string) string {
 	if kind == "" {
 		return "(none)"

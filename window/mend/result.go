@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// result mends what a tool returned: empty texts and images in it, no words in one that says it failed, and the line about its call.
+// result mends the result of a call: empty texts and images in it, and a failed one without words; it adds the line about its call.
 func (m *mending) result(i, j int, p *wire.Part) {
 	line := m.note(p)
 	switch d := m.rules.dialect; {
@@ -54,7 +54,7 @@ func (m *mending) result(i, j int, p *wire.Part) {
 	}
 }
 
-// blocks mends a result that is a list of blocks.
+// blocks mends a result that is a list of blocks. line, unless "", becomes the first of them.
 func (m *mending) blocks(i int, p *wire.Part, line string) {
 	l := m.list(p.Content)
 	if line != "" && m.r.TakesText(p) {
@@ -97,12 +97,12 @@ func (m *mending) hollowText(lit wire.Span) bool {
 	return lit.Len() == 2 || m.rules.dialect.NoBlankText && m.isWhite(lit)
 }
 
-// hasEmpty reports whether a result contains such a text.
+// hasEmpty reports whether a result contains a text that hollowText reports.
 func (m *mending) hasEmpty(p *wire.Part) bool {
 	return slices.ContainsFunc(p.Texts, m.hollowText)
 }
 
-// isEmptyResult reports whether a result has neither words nor anything else.
+// isEmptyResult reports whether a result has neither words nor media nor other blocks.
 func (m *mending) isEmptyResult(p *wire.Part) bool {
 	if len(p.Media) > 0 {
 		return false
@@ -123,7 +123,7 @@ func (m *mending) isEmptyResult(p *wire.Part) bool {
 	return true
 }
 
-// response mends a functionResponse of Gemini: what is said has to be an object, and media stand in parts beside it.
+// response mends a functionResponse of Gemini: the response has to be an object, and media stand in parts beside it. line is added to it.
 func (m *mending) response(i int, p *wire.Part, line string) {
 	holder := m.member(p.Span, "functionResponse")
 	if holder.IsZero() {
@@ -172,7 +172,7 @@ func (m *mending) response(i int, p *wire.Part, line string) {
 	l.apply()
 }
 
-// noted adds the line to an object.
+// noted returns an object with line added as its note.
 func noted(object, line string) []byte {
 	out := []byte(object[:len(object)-1])
 	if len(out) > 1 {
@@ -181,7 +181,7 @@ func noted(object, line string) []byte {
 	return append(wire.Quote(append(out, `"note":`...), line), '}')
 }
 
-// lines joins what is not empty.
+// lines returns two texts on lines of their own, or the one that is not empty.
 func lines(first, rest string) string {
 	if first == "" || rest == "" {
 		return first + rest

@@ -8,31 +8,31 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// rules are the requirements of a provider for the contents of a request. docs/refusals.md has their words and where they are from.
+// rules are a provider's requirements for the contents of a request. docs/refusals.md has their words and sources.
 type rules struct {
 	dialect *wire.Rules
 	claude  bool // a Claude, in whatever dialect: gateways hand the blocks on
 	openai  bool // a model of OpenAI's
 
-	signed       bool // reasoning has a signature, and a place
+	signed       bool // reasoning has a signature, and must stand in certain places
 	noTrailing   bool // no white space at the end of the model's last words
-	noBlank      bool // no text of white space
+	noBlank      bool // no text that is all white space
 	noEmpty      bool // no text of "", and no message without content
 	noEmptyInput bool // "" as arguments are refused
 	marks        int  // most cache marks; 0 is any number
-	prefill      bool // the model goes on from a last message of its own
+	prefill      bool // the model continues a last message of its own
 	nameBytes    int  // longest name of a tool in a call; 0 is any
-	plainName    bool // and only letters, digits, '_' and '-' in it
+	plainName    bool // such a name has only letters, digits, '_' and '-'
 
-	argumentBytes int // most characters of arguments that are taken back; 0 is any number
+	argumentBytes int // most characters of a call's arguments; 0 is any number
 
 	pictures pictureRules
 }
 
 // pictureRules are a provider's requirements for images.
 type pictureRules struct {
-	types     []string // media types that are taken; none: images are not looked at
-	exact     bool     // the type that is said must be that of the bytes
+	types     []string // media types that are accepted; none: images are not looked at
+	exact     bool     // the declared type must be that of the bytes
 	fetched   bool     // the provider fetches images by their address
 	side      int      // most pixels on a side; 0 is any
 	crowd     int      // with more images than this…
@@ -94,10 +94,10 @@ func rulesOf(of wire.Dialect, o Options) rules {
 	return u
 }
 
-// onlyBase64 reports whether a platform is one on which a Claude takes no address of an image (platform.claude.com "vision", 2026-11).
+// onlyBase64 reports whether Claude at a provider accepts no address of an image (platform.claude.com "vision", 2026-11).
 func onlyBase64(provider string) bool { return provider == "bedrock" || provider == "vertex" }
 
-// mostImages returns the number of images that a request may have; 0 is any number.
+// mostImages returns the most images that a request may have; 0 means any number. images is the number that this one has.
 func (m *mending) mostImages(images int) int {
 	if m.o.MaxImages > 0 || !m.rules.claude || images <= claudeImages {
 		return m.o.MaxImages
@@ -115,9 +115,10 @@ func isKimi(model string) bool {
 	return strings.Contains(model, "kimi") || strings.Contains(model, "moonshot")
 }
 
-// noPrefill are the versions of Claude from which on a last message of the model is refused: "This model does not support assistant message
-// prefill. The conversation must end with a user message." (platform.claude.com, migration guides: removed with 4.6, 2026-02; nothing
-// newer has it again, 2026-11; Mythos, which came without a number at first, never had it). Haiku 4.5 is the newest with it.
+// noPrefillMajor and noPrefillMinor are the version of Claude from which on a last message of the model is refused: "This model does not
+// support assistant message prefill. The conversation must end with a user message." (platform.claude.com, migration guides: removed with
+// 4.6, 2026-02; nothing newer has it again, 2026-11; Mythos, which came without a number at first, never had it). Haiku 4.5 is the newest
+// with it.
 const noPrefillMajor, noPrefillMinor = 4, 6
 
 // acceptsPrefill reports whether a model accepts a last message of its own and continues it.
@@ -133,7 +134,7 @@ func acceptsPrefill(d *wire.Rules, family tokens.Family, model string) bool {
 	return true
 }
 
-// claudeVersion returns the first two numbers of one or two digits behind "claude".
+// claudeVersion returns the first two numbers of one or two digits behind "claude" in a model's name; ok is false if there is none.
 func claudeVersion(model string) (major, minor int, ok bool) {
 	model = strings.ToLower(model)
 	at := strings.LastIndex(model, "claude")
@@ -160,7 +161,7 @@ func claudeVersion(model string) (major, minor int, ok bool) {
 	return major, minor, seen > 0
 }
 
-// learned are pieces of refusals, in lower case, and what they teach.
+// learned are pieces of refusals, in lower case, and functions that set the options that they call for.
 var learned = []struct {
 	words string
 	learn func(o *Options, refusal string) bool
@@ -178,8 +179,8 @@ var learned = []struct {
 	{"too much media", images},
 }
 
-// Learn adds to options what a provider said in refusing the request that was made with them; false when it taught nothing new. The caller
-// mends again and keeps the options for the conversation.
+// Learn returns the options with what a provider's refusal teaches, of a request that was made with them; false when it teaches nothing
+// new. The caller mends again and keeps the options for the conversation.
 func Learn(o Options, refusal string) (Options, bool) {
 	refusal = strings.ToLower(refusal)
 	for _, l := range learned {
@@ -193,13 +194,13 @@ func Learn(o Options, refusal string) (Options, bool) {
 func noPrefill(o *Options, _ string) bool { return !set(&o.NoPrefill) }
 func decode(o *Options, _ string) bool    { return !set(&o.Decode) }
 
-// set sets a flag and returns what it was.
+// set sets a flag and returns its former value.
 func set(flag *bool) (was bool) {
 	was, *flag = *flag, true
 	return was
 }
 
-// images learns the number behind the last "> ", as in "too much media: 0 document pages + 101 images > 100"; without one, 100.
+// images learns the number behind the first "> ", as in "too much media: 0 document pages + 101 images > 100"; without one, 100.
 func images(o *Options, refusal string) bool {
 	n := 0
 	if _, rest, ok := strings.Cut(refusal, "> "); ok {

@@ -19,10 +19,11 @@ const (
 	maxDecoded = 64 << 20
 	// maxPixels limits the pixels decoded of all images of a request, so that it ends in some seconds.
 	maxPixels = 1 << 28
-	// smallSide is the side in pixels that an image is scaled down to: within Anthropic's limit for many images, so that it has to be done
-	// once, and no less than its models look at (2,576 pixels from 4.7 on, 1,568 before; platform.claude.com "vision", 2026-11).
+	// smallSide is the longest side, in pixels, of an image that was scaled down: within Anthropic's limit for many images, so that it has
+	// to be done once, and no less than its models look at (2,576 pixels from 4.7 on, 1,568 before; platform.claude.com "vision", 2026-11).
 	smallSide = claudeCrowdSide
-	// quality is that of JPEG, in which all is written: letters on a screen stay readable, and a writer of PNG would be 0.1 MB of the program.
+	// quality is that of JPEG, the format of all images that are written: letters on a screen stay readable, and a writer of PNG would be
+	// 0.1 MB of the program.
 	quality = 90
 )
 
@@ -31,13 +32,14 @@ var (
 	errNoFormat = errors.New("a format that is not decoded here")
 )
 
-// smaller is an image that was made smaller, or put into another format. base64 is nil where nothing had to be done.
+// smaller is an image that was made smaller, or put into another format. base64 is nil if it was left as it is.
 type smaller struct {
 	kind   string
 	base64 []byte
 }
 
-// scaled decodes an image. With change it is made to fit within smallSide and the size that the provider takes.
+// scaled decodes an image, and with change makes it fit within smallSide and the provider's size. The error is that it cannot be decoded,
+// or with change that it is too large; without change an image that is too large to decode counts as sound.
 func (m *mending) scaled(text []byte, h header, change bool) (smaller, error) {
 	pixels := h.width * h.height
 	each := 4 // bytes for a pixel
@@ -82,9 +84,9 @@ func decodeImage(kind string, r io.Reader) (image.Image, error) {
 	return nil, errNoFormat
 }
 
-// fitted scales an image down to a longest side, on white where it is transparent. Each pixel is the mean of what lies under it. It is done
-// in whole numbers, so that the same image gives the same bytes on every machine (the scalers of golang.org/x/image/draw do not, and are
-// 0.1 MB of the program).
+// fitted returns an image scaled down to a longest side of side pixels, on white where it is transparent. Each pixel is the mean of those
+// under it. It uses whole numbers only, so that the same image gives the same bytes on every machine (the scalers of
+// golang.org/x/image/draw do not, and are 0.1 MB of the program).
 func fitted(src image.Image, side int) image.Image {
 	from := src.Bounds()
 	w, h := from.Dx(), from.Dy()
@@ -120,7 +122,7 @@ func fitted(src image.Image, side int) image.Image {
 	return dst
 }
 
-// addLine adds one line of an image to the pixels of a narrower one.
+// addLine adds line y of an image, w pixels wide from x0 on, to the sums of a line of dw pixels.
 func addLine(line []uint64, src image.Image, x0, y, w, dw int) {
 	fast, _ := src.(image.RGBA64Image)
 	at, left := 0, w

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Lines that take the place of what cannot go.
+// Lines that replace an empty message or result, or follow the model's last words.
 const (
 	userSaidNothing  = "[The user sent an empty message here.]"
 	modelSaidNothing = "[Nothing was said here.]"
@@ -16,7 +16,7 @@ const (
 	goOn             = "[Go on from where the last message ends.]"
 )
 
-// isBlank reports whether a part's text is empty, or all white space.
+// isBlank reports whether all texts of a part are empty, and whether they are all empty or white space.
 func (m *mending) isBlank(p *wire.Part) (empty, white bool) {
 	if len(p.Texts) == 0 {
 		return true, true
@@ -33,7 +33,7 @@ func (m *mending) isBlank(p *wire.Part) (empty, white bool) {
 	return !white, true
 }
 
-// isWhite reports whether a literal is all white space. It looks at the first byte of most, and decodes the rest.
+// isWhite reports whether a literal is all white space. For most literals it looks at their first byte only.
 func (m *mending) isWhite(lit wire.Span) bool {
 	if c := m.r.Body[lit.Start+1]; c > ' ' && c < utf8.RuneSelf && c != '\\' {
 		return false
@@ -41,7 +41,8 @@ func (m *mending) isWhite(lit wire.Span) bool {
 	return len(bytes.TrimSpace(wire.Unquote(nil, m.r.Raw(lit)))) == 0
 }
 
-// texts takes out what is empty in a message. It returns false when nothing of the message is left to look at.
+// texts drops empty parts of a message, or the whole message if nothing else is in it. It returns false when the message was dropped or
+// replaced.
 func (m *mending) texts(i int, msg *wire.Message) bool {
 	if wordless(m.rules.dialect, msg) {
 		return true
@@ -88,7 +89,8 @@ func (m *mending) texts(i int, msg *wire.Message) bool {
 	return true
 }
 
-// wordless reports whether an item of Responses is no message: it has no content to be empty.
+// wordless reports whether a message cannot be empty in this sense: an item of Responses that is not a message, a result in a message of
+// its own, or one of an unknown role.
 func wordless(d *wire.Rules, msg *wire.Message) bool {
 	return d.Items && msg.Role != wire.RoleUser && len(msg.Parts) == 1 && msg.Parts[0].Kind != wire.Text && msg.Parts[0].Kind != wire.Media || msg.Role == wire.RoleTool && !d.Untyped || msg.Role == wire.RoleOther
 }
@@ -116,7 +118,7 @@ func (m *mending) judge(p *wire.Part) (keep bool, kind string) {
 	return true, ""
 }
 
-// onlyWhite reports whether a message contains nothing but white space.
+// onlyWhite reports whether a message contains nothing but white space, and perhaps reasoning.
 func (m *mending) onlyWhite(msg *wire.Message) bool {
 	for j := range msg.Parts {
 		p := &msg.Parts[j]
@@ -130,14 +132,14 @@ func (m *mending) onlyWhite(msg *wire.Message) bool {
 	return len(msg.Parts) > 0
 }
 
-// takesEmpty: a last message of the model may be empty where the model goes on from it ("all messages must have non-empty content except
-// for the optional final assistant message").
+// takesEmpty reports whether a message may be empty: the last one, if it is the model's and the model continues it ("all messages must have
+// non-empty content except for the optional final assistant message").
 func (m *mending) takesEmpty(i int, msg *wire.Message) bool {
 	return m.rules.dialect.EmptyLast && m.rules.prefill && i == len(m.r.Messages)-1 && msg.Role == wire.RoleAssistant && (len(msg.Parts) == 0 || msg.Plain && msg.Parts[0].Span.Len() == 2)
 }
 
-// hollow takes out a message that says nothing, or puts a line into it: the first message has to be the user's, and so has the last; in
-// Gemini calls follow a content of the user's.
+// hollow drops an empty message, or replaces it by a line of text where the order of messages needs one: the first message has to be the
+// user's, and so has the last; in Gemini calls follow a content of the user's.
 func (m *mending) hollow(i int, msg *wire.Message) {
 	before, after := m.neighbour(i, -1), m.neighbour(i, 1)
 	turns := m.rules.dialect.CallsBehindUser
@@ -161,7 +163,8 @@ func (m *mending) hollow(i int, msg *wire.Message) {
 	m.did(Emptied, i, "", msg.Span.Len())
 }
 
-// neighbour returns the next message in a direction that stays, -1 when there is none. Those of the system do not count.
+// neighbour returns the index of the nearest message before (by -1) or after (by 1) that stays and is not the system's, -1 when there is
+// none.
 func (m *mending) neighbour(i, by int) int {
 	for i += by; i >= 0 && i < len(m.r.Messages); i += by {
 		if !m.dropped[i] && m.r.Messages[i].Role != wire.RoleSystem {
@@ -173,8 +176,8 @@ func (m *mending) neighbour(i, by int) int {
 
 func (m *mending) hasRole(i int, role wire.Role) bool { return m.r.Messages[i].Role == role }
 
-// content puts an empty text where a message has none at all, or an empty list, for those who take the text but not its absence
-// ("Invalid value for 'content': expected a string, got null.").
+// content sets an empty text as the content of a message that has none, or an empty list, for providers that accept the text only ("Invalid
+// value for 'content': expected a string, got null.").
 func (m *mending) content(i int, msg *wire.Message) {
 	if !m.rules.dialect.StringContent || msg.Role == wire.RoleOther || len(msg.Parts) > 0 {
 		return
@@ -185,7 +188,8 @@ func (m *mending) content(i int, msg *wire.Message) {
 	}
 }
 
-// carry moves the cache mark of a block that goes to the block before it, so that the provider's cache ends where the client meant it to.
+// carry moves the cache mark of block j, which is dropped, to the nearest block before it that stays, so that the provider's cache ends
+// where the client meant it to.
 func (m *mending) carry(msg *wire.Message, j int) {
 	mark := m.markIn(msg.Parts[j].Span)
 	if mark == nil || len(m.r.Marks) > claudeMarks {
@@ -218,7 +222,7 @@ func (m *mending) markIn(at wire.Span) []byte {
 	return nil
 }
 
-// system takes empty blocks out of the top-level system prompt.
+// system drops empty blocks of the top-level system prompt.
 func (m *mending) system() {
 	if !m.rules.dialect.NoEmptyText || len(m.r.System) == 0 {
 		return
@@ -252,7 +256,7 @@ func (m *mending) system() {
 	l.apply()
 }
 
-// nothing returns an empty content.
+// nothing returns an empty content: "" or [].
 func (m *mending) nothing() []byte {
 	if m.rules.dialect.StringContent {
 		return []byte(`""`)

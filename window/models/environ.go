@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// DefaultContext is the window of a model that nothing is known of, in tokens.
+// DefaultContext is the window, in tokens, of a model of which nothing is known.
 const DefaultContext = 100_000
 
 // Overrides in tokens must lie between these: no model that is offered takes more than ten
@@ -24,13 +24,12 @@ type Overrides struct {
 	// names of LLM_PROVIDER: "azure-openai" makes the override for Azure count at an upstream that
 	// speaks OpenAI's protocol. "" and "auto" leave it to the upstream.
 	Provider string
-	// Max is for every model; 0 is none.
+	// Max is the window of every model; 0 means none.
 	Max int
-	// ByModel is by the model's name in lower case; a name without a slash is also of those that end in it. It counts before
-	// all others.
+	// ByModel has limits by the model's name in lower case; a name without a slash also applies to names that end in it behind a slash. It
+	// counts before all others.
 	ByModel map[string]ModelOverride
-	// ByProvider is by "azure_openai", "openai", "bedrock", "anthropic", "gemini", "vertex"; 0
-	// is none. It counts before Max.
+	// ByProvider has windows by "azure_openai", "openai", "bedrock", "anthropic", "gemini", "vertex"; 0 means none. It counts before Max.
 	ByProvider map[string]int
 }
 
@@ -52,9 +51,8 @@ func (o Overrides) forModel(model string) ModelOverride {
 	return ModelOverride{}
 }
 
-// A known provider of the environment: its variable, its name in LLM_PROVIDER and in
-// ByProvider, the catalogue's, the default window for a model that is not known, and the
-// protocols it is reached by, named after the upstream of each.
+// environment lists the providers that the environment may name: the variable, the name in LLM_PROVIDER, the key in ByProvider, the
+// catalogue's name, the default window of an unknown model, and the protocols it is reached by, named after the upstream of each.
 var environment = [...]struct {
 	variable, name, key, provider string
 	fallback                      int
@@ -111,7 +109,7 @@ func FromEnviron(lookup func(string) (string, bool)) (Overrides, error) {
 	return o, errors.Join(errs...)
 }
 
-// row returns the place in environment that counts for an upstream, -1 when there is none.
+// row returns the index in environment of the provider of an upstream, -1 when there is none.
 func (o Overrides) row(upstream string) int {
 	provider := Provider(upstream)
 	name, _ := split(upstream)
@@ -158,7 +156,7 @@ func (o Overrides) window(upstream string) int {
 	return max(0, o.Max)
 }
 
-// fallback returns the window of an unknown model at an upstream.
+// fallback returns the window to assume for an unknown model at an upstream.
 func (o Overrides) fallback(upstream string) int {
 	if i := o.row(upstream); i >= 0 {
 		return environment[i].fallback

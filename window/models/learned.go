@@ -43,10 +43,10 @@ type stamp struct {
 	when time.Time
 }
 
-// errNewer reports that a newer version of Plimsoll wrote the file.
+// errNewer means that a newer version of Plimsoll wrote the file.
 var errNewer = errors.New("it was written by a newer version")
 
-// path returns the file of an upstream: readable, and different for different upstreams.
+// path returns the file of an upstream. Its name is readable, and different for different upstreams.
 func (x *Resolver) path(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	readable := strings.Map(func(r rune) rune {
@@ -58,8 +58,8 @@ func (x *Resolver) path(name string) string {
 	return filepath.Join(x.o.Dir, "limits-"+strings.Trim(readable, ".")+"-"+hex.EncodeToString(sum[:4])+".json")
 }
 
-// reload takes over what others have learned, when it is time to look. For the first look at an upstream
-// all wait who ask for it; later ones hold up nobody else.
+// reload reads what other processes have learned of an upstream, if it was not looked at for recheck. Callers wait for the first reading of
+// an upstream; later ones hold up only the caller that reads.
 func (x *Resolver) reload(name string) {
 	if x.o.Dir == "" {
 		return
@@ -94,7 +94,7 @@ func (x *Resolver) reload(name string) {
 	x.refresh(name, u)
 }
 
-// refresh takes over what the file has, when it is another than last time.
+// refresh reads the file of an upstream, if it has changed, and merges it into u.
 func (x *Resolver) refresh(name string, u *upstream) {
 	path := x.path(name)
 	info, err := os.Stat(path)
@@ -120,7 +120,7 @@ func (x *Resolver) refresh(name string, u *upstream) {
 
 func stampOf(info fs.FileInfo) stamp { return stamp{info.Size(), info.ModTime()} }
 
-// merge takes over what is newer.
+// merge takes over limits from the file that are newer than ours.
 func (u *upstream) merge(d *document) {
 	for key, theirs := range d.Models {
 		if theirs == nil || len(key) > maxKey+len("[1m]") || theirs.Limit != 0 && (theirs.Limit < MinContext || theirs.Limit > MaxContext) ||
@@ -154,7 +154,7 @@ func readDocument(path string) (*document, error) {
 	return parseDocument(text)
 }
 
-// damage is the error of a file whose content is at fault.
+// damage is the error of a file whose content is invalid.
 type damage struct{ err error }
 
 func (d *damage) Error() string { return d.err.Error() }
@@ -179,7 +179,7 @@ func parseDocument(text []byte) (*document, error) {
 	return &d, nil
 }
 
-// unreadable sets a damaged file aside, one per upstream, and warns of what is the matter.
+// unreadable warns about a file that cannot be used, and renames a damaged one; one of these is kept per upstream.
 func (x *Resolver) unreadable(path string, err error) {
 	if d, ok := errors.AsType[*damage](err); ok {
 		aside := path + ".damaged"
@@ -195,8 +195,8 @@ func (x *Resolver) unreadable(path string, err error) {
 	}
 }
 
-// save writes what was learned of an upstream, merged with what others wrote meanwhile. When
-// that fails it counts in memory all the same, and is tried again.
+// save writes what was learned of an upstream, merged with what others wrote meanwhile, if there is something new. If that fails, it counts
+// in memory all the same, and a later save tries again.
 func (x *Resolver) save(name string) {
 	if x.o.Dir == "" {
 		return
@@ -258,7 +258,7 @@ func (x *Resolver) write(u *upstream, name, path string) error {
 	return nil
 }
 
-// document returns the text of the file. The lock is held.
+// document returns the contents of the file. The caller holds mu.
 func (u *upstream) document(name string) ([]byte, error) {
 	d := &document{Schema: schema, Upstream: name, Models: map[string]*learnedLimit{}}
 	for key, l := range u.models {

@@ -15,14 +15,14 @@ import (
 
 // An Entry holds the limits of one model at one upstream.
 type Entry struct {
-	// Upstream is a provider, "any" for what a model takes where nobody knows better, or the upstream that taught a limit.
+	// Upstream is a provider, "any" for the window of a model wherever nothing better is known, or the upstream that taught a limit.
 	Upstream string
 	Model    string // folded: "claude-opus-4-5"
 	Window   Window
 	Learned  time.Time // zero unless it was learned
 }
 
-// Providers returns those of the catalogue with how many models each has, in alphabetic order. "any" is none of them.
+// Providers returns the names of the catalogue's providers in alphabetic order, without "any", and the number of models of each.
 func (c *Catalogue) Providers() (names []string, count map[string]int) {
 	count = map[string]int{}
 	for i, t := range c.tables() {
@@ -47,7 +47,7 @@ func (c *Catalogue) Providers() (names []string, count map[string]int) {
 	return names, count
 }
 
-// Of lists the models of a provider, in alphabetic order.
+// Of returns the models of a provider, in alphabetic order.
 func (c *Catalogue) Of(provider string) (list []Entry) {
 	provider = Provider(provider)
 	for key, w := range c.linesOf(provider) {
@@ -57,8 +57,8 @@ func (c *Catalogue) Of(provider string) (list []Entry) {
 	return list
 }
 
-// Known lists what the catalogue has of a model: at each provider that serves it under this name, then for everywhere else. A name
-// that it does not have is guessed, see [Lookup]; nothing is listed for one that has no family.
+// Known returns the catalogue's entries for a model: at each provider that serves it under this name, then the window for everywhere else.
+// For a name that it does not have that one is guessed, see [Lookup]; a name without a family has no entries.
 func (c *Catalogue) Known(model string) (list []Entry) {
 	names, _ := c.Providers()
 	n := parseName(model)
@@ -76,8 +76,8 @@ func (c *Catalogue) Known(model string) (list []Entry) {
 	return list
 }
 
-// Learned lists the limits that providers have named and that count now, by upstream and model. dir is that of [Options]. A file that
-// cannot be read is in the error, and the others are listed.
+// Learned returns the limits that providers have named and that count now, by upstream and model. dir is that of [Options]. Files that
+// cannot be read are in the error, and the others are returned all the same.
 func Learned(dir string) (list []Entry, err error) {
 	if dir == "" {
 		return nil, nil
@@ -113,7 +113,7 @@ func Learned(dir string) (list []Entry, err error) {
 	return list, err
 }
 
-// globQuote keeps what a directory's name may have in it from being taken for a pattern.
+// globQuote returns a directory's name with the characters escaped that filepath.Glob takes for a pattern.
 func globQuote(dir string) string {
 	if os.PathSeparator == '\\' {
 		return dir // there a backslash cannot quote

@@ -10,11 +10,11 @@ import (
 	"github.com/plimsoll/plimsoll/window/models/internal/spelling"
 )
 
-// A name is a model's name taken apart.
+// A name is a model's name, parsed.
 type name struct {
-	spellings []string // folded; as it stands first, then with less and less around it
+	spellings []string // folded: the name as it stands first, then ever shorter ones
 	long      bool     // it ends in [1m]
-	explicit  int      // Bedrock's variants name their window in tokens: "…-v1:0:48k"
+	explicit  int      // the window in tokens that a variant of Bedrock's names ("…-v1:0:48k"); 0 for none
 }
 
 // maxSpellings bounds how often a name is looked up; real ones have up to ten spellings.
@@ -26,7 +26,7 @@ var (
 	upstreams = recent.NewShared[string, server](64, nil)
 )
 
-// maxKept is the longest name that is kept taken apart.
+// maxKept is the longest name, in bytes, whose parse result is remembered.
 const maxKept = 128
 
 func parseName(model string) name {
@@ -93,8 +93,8 @@ var (
 	}
 )
 
-// addWithoutVendor adds a name, and what is left of it without a region and a vendor. A vendor goes
-// only where a name is left that has letters, so that "gemini-2-5-pro" is not cut.
+// addWithoutVendor adds a name, and the name without a region and without a vendor. A vendor is only removed if the rest begins with a
+// letter, so that "gemini-2-5-pro" is not cut.
 func (n *name) addWithoutVendor(folded string) {
 	n.add(folded)
 	for _, region := range regions {
@@ -136,7 +136,8 @@ func cutSuffix(spelled string) (string, bool) {
 	return "", false
 }
 
-// cutVariant takes the window off a name of Bedrock: "anthropic.claude-3-haiku-20240307-v1:0:48k".
+// cutVariant returns a name of Bedrock's without the window at its end, and that window in tokens:
+// "anthropic.claude-3-haiku-20240307-v1:0:48k". For other names it returns the name and 0.
 func cutVariant(model string) (head string, tokens int) {
 	head, variant, ok := cutLast(model, ':')
 	if !ok || !strings.Contains(head, ":") || len(variant) < 2 || len(variant) > 5 || variant[len(variant)-1] != 'k' {
@@ -159,7 +160,7 @@ func cutLast(s string, sep byte) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// isMethod reports whether s is a method that follows the colon in a path of Gemini and Vertex.
+// isMethod reports whether a word is a method that follows the colon in a path of Gemini and Vertex.
 func isMethod(s string) bool {
 	switch s {
 	case "generateContent", "streamGenerateContent", "countTokens", "rawPredict", "streamRawPredict", "predict":
@@ -168,8 +169,8 @@ func isMethod(s string) bool {
 	return false
 }
 
-// longByBeta reports whether a model has a window of a million tokens only with the beta header:
-// Sonnet 4 and 4.5. Newer ones have it without, others never.
+// longByBeta reports whether a model has a window of a million tokens only with the beta header: Sonnet 4 and 4.5 do. Newer models have it
+// without, others never.
 func (n name) longByBeta() bool {
 	return slices.ContainsFunc(n.spellings, func(s string) bool {
 		return s == "claude-sonnet-4" || s == "claude-sonnet-4-0" || s == "claude-sonnet-4-5" || s == "claude-4-sonnet"

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// Provider returns the catalogue's name for a provider: of its other names, and of an address
-// ("https://api.groq.com/openai/v1" is "groq"). An address that tells nothing may have the
-// provider whose protocol it speaks in front: "openai+http://127.0.0.1:4000". It is "" for
-// what is not known.
+// Provider returns the catalogue's name of a provider, given another name of it or an address ("https://api.groq.com/openai/v1" is "groq").
+// An address that is not known may have the provider whose protocol it speaks in front: "openai+http://127.0.0.1:4000" is "openai". For
+// anything else it returns "".
 func Provider(upstream string) string {
 	return serverOf(upstream).provider
 }
 
-// A server holds the facts derived from the name of an upstream.
+// A server holds the facts that follow from the name of an upstream.
 type server struct {
 	provider string // by its address or else by its protocol
 	at       string // by its address alone
@@ -37,7 +36,7 @@ func serverOf(upstream string) server {
 	return s
 }
 
-// split takes "openai+http://127.0.0.1:4000" apart. What has one part is both.
+// split returns the two parts of "openai+http://127.0.0.1:4000"; a name of one part is returned as both.
 func split(upstream string) (protocol, address string) {
 	protocol, address, ok := strings.Cut(upstream, "+")
 	if ok && strings.Contains(address, "://") && !strings.ContainsAny(protocol, ":.") {
@@ -46,11 +45,10 @@ func split(upstream string) (protocol, address string) {
 	return upstream, upstream
 }
 
-// MayTruncate reports whether a server might silently cut a long input of a model: one that a user
-// runs, or an unknown one, with a model that anybody can run. The providers known here refuse it,
-// and so does whoever stands behind a gateway that has their models; when these report less input
-// than was sent the cause is another, such as a client's own clear_* edits, or tokens of a cache
-// that the gateway left out.
+// MayTruncate reports whether a server might silently cut a long input of a model: one that a user runs, or an unknown one, with a model
+// that anybody can run. The providers known here refuse it, and so does any gateway's provider for models that only their makers serve; if
+// such a one reports less input than was sent, the cause is another, such as a client's own clear_* edits, or cached tokens that the
+// gateway left out.
 func MayTruncate(upstream, model string) bool {
 	if at := serverOf(upstream).at; at != "" && !isLocal(at) {
 		return false
@@ -58,16 +56,16 @@ func MayTruncate(upstream, model string) bool {
 	return !slices.ContainsFunc(parseName(model).spellings, isClosed)
 }
 
-// CutsSilently reports whether a server is assumed to cut a long input silently before it was seen to: of those that may
-// ([MayTruncate]) the ones that run Ollama, LM Studio or llama.cpp by their name or port, and an unknown server on this machine or in a
-// private network. A server of models at a public address refuses what is too long.
+// CutsSilently reports whether a server is assumed to cut a long input silently before it was seen to do so: among those that may
+// ([MayTruncate]), servers of Ollama, LM Studio or llama.cpp by their name or port, and unknown servers on this machine or in a private
+// network. A server of models at a public address refuses an input that is too long.
 func CutsSilently(upstream, model string) bool {
 	s := serverOf(upstream)
 	return (isLocal(s.at) || s.private) && MayTruncate(upstream, model)
 }
 
-// isPrivate reports whether an address is on this machine or in a private network, judged by its text alone: no name is looked up. A
-// name without a public suffix counts as private, and so does an address without encryption.
+// isPrivate reports whether an address is on this machine or in a private network, judged by its text alone: no name is looked up. A name
+// without a public suffix counts as private, and so do an address without encryption and text that is not an address.
 func isPrivate(address string) bool {
 	u, err := url.Parse(strings.ToLower(address))
 	if err != nil || u.Host == "" {
@@ -81,7 +79,7 @@ func isPrivate(address string) bool {
 	return u.Scheme != "https" || !dotted || slices.Contains([]string{"localhost", "local", "internal", "lan", "intranet", "corp", "private", "home", "arpa", "test"}, top)
 }
 
-// sharedNetwork is that of carriers (RFC 6598), which overlay networks of users have their addresses in.
+// sharedNetwork is the address space of carriers (RFC 6598), which users' overlay networks use too.
 var sharedNetwork = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
 
 // closed are the beginnings of the names of models that only their makers serve.
@@ -136,8 +134,7 @@ func provider(upstream string) string {
 	return ""
 }
 
-// aliases are pairs of another name and ours. An array costs nothing when the program
-// starts, a map would be filled then.
+// aliases are pairs of a name for a provider and ours. An array costs nothing when the program starts, a map would be filled then.
 var aliases = [...][2]string{
 	{"openai", "openai"},
 	{"chatgpt", "openai"},
@@ -199,7 +196,7 @@ var aliases = [...][2]string{
 	{"sglang", "sglang"},
 }
 
-// hosts are tried in order; part is a piece of a name that has a region inside.
+// hosts are tried in order, those with a port first; part is a piece of a host name that has a region inside.
 var hosts = [...]struct{ domain, part, port, provider string }{
 	{port: ":11434", provider: "ollama"},
 	{port: ":1234", provider: "lmstudio"},
@@ -243,7 +240,7 @@ var hosts = [...]struct{ domain, part, port, provider string }{
 	{domain: "baseten.co", provider: "baseten"},
 }
 
-// isLocal reports whether a server's window is what its user gave it.
+// isLocal reports whether a provider is a kind of server whose window its user sets.
 func isLocal(provider string) bool {
 	return provider == "ollama" || provider == "lmstudio" || provider == "llama.cpp"
 }

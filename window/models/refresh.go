@@ -35,14 +35,14 @@ type Refreshed struct {
 	Form   string    `json:"form,omitempty"`
 	Date   string    `json:"date,omitempty"` // of its newest entry, where it says so
 	When   time.Time `json:"when"`           // the day it was read
-	Models int       `json:"models"`         // entries that differ from the built-in catalogue
-	// LeftOut are entries that made no sense; it is known only while refreshing.
+	Models int       `json:"models"`         // number of entries that differ from the built-in catalogue
+	// LeftOut is the number of invalid entries; it is known only while refreshing.
 	LeftOut int `json:"left_out,omitempty"`
 
 	file stamp
 }
 
-// stamp returns a text that differs between two of them.
+// stamp returns a text that differs between two of them, "" for none.
 func (r Refreshed) stamp() string {
 	if r.file == (stamp{}) {
 		return ""
@@ -50,9 +50,9 @@ func (r Refreshed) stamp() string {
 	return strconv.FormatInt(r.file.when.UnixNano(), 36) + ":"
 }
 
-// Refresh reads a public catalogue, models.dev's api.json or LiteLLM's model_prices_and_context_window.json, and keeps in dir (that of
-// [Options], made when it is missing) what differs from the built-in one. It counts from then on, before the built-in catalogue and
-// after all that was set, learned or asked. When data cannot be read nothing changes.
+// Refresh reads a public catalogue, models.dev's api.json or LiteLLM's model_prices_and_context_window.json, and stores in dir (that of
+// [Options], made when it is missing) the entries that differ from the built-in one. They count from then on, before the built-in catalogue
+// and after everything that was set, learned or asked. When data cannot be read, nothing changes.
 func Refresh(dir, origin string, data []byte) (Refreshed, error) {
 	list, err := sources.Read(data)
 	if err != nil {
@@ -81,7 +81,7 @@ func Refresh(dir, origin string, data []byte) (Refreshed, error) {
 	return r, atomicfile.Write(filepath.Join(dir, refreshedFile), []byte(text), 0o600, atomicfile.Durable)
 }
 
-// oneLine returns a text without control characters, of bounded length.
+// oneLine returns at most 512 bytes of a text, with "?" in place of control characters and invalid UTF-8.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -91,7 +91,7 @@ func oneLine(s string) string {
 	}, strings.ToValidUTF8(s[:min(len(s), 512)], "?"))
 }
 
-// Forget takes out what [Refresh] has put in front of the built-in catalogue; had reports whether there was something.
+// Forget removes what [Refresh] has stored in dir; had reports whether there was something.
 func Forget(dir string) (had bool, err error) {
 	err = os.Remove(filepath.Join(dir, refreshedFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,8 +100,8 @@ func Forget(dir string) (had bool, err error) {
 	return err == nil, err
 }
 
-// Open returns the catalogue with what the user has put in front of it; dir is that of [Options], "" is the built-in one alone. With an error
-// it is the built-in one.
+// Open returns the catalogue with what the user has put in front of it; dir is that of [Options], "" means the built-in one alone. With an
+// error it returns the built-in one.
 func Open(dir string) (*Catalogue, error) {
 	c := &Catalogue{}
 	if dir == "" {
@@ -148,7 +148,7 @@ func (c *Catalogue) current(dir string) bool {
 	return c.Refreshed.file == stampOf(info)
 }
 
-// readRefreshed takes a file apart and holds every line to what [Refresh] writes: a lookup bisects them without a further look.
+// readRefreshed parses a file and checks that every line is as [Refresh] writes it: lookups bisect the lines without a further check.
 func readRefreshed(text []byte) (r Refreshed, lines string, err error) {
 	head, rest, _ := bytes.Cut(text, []byte("\n"))
 	said, ok := strings.CutPrefix(string(head), refreshedHead)

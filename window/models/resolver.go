@@ -17,15 +17,14 @@ const (
 	// MaxModels is the number of models kept of one upstream, in memory and on disk; the one
 	// learned longest ago goes.
 	MaxModels = 256
-	// LearnedFor is the time for which a limit that a provider named is believed. Below it nothing
-	// shows that it no longer holds: a local server that is started again with a larger window, or
-	// a provider's slip, would count as long as it is believed. After that the catalogue counts
+	// LearnedFor is the time for which a limit that a provider named is believed. Requests below it never show that it no longer holds: a local
+	// server that was started again with a larger window, or a provider's slip, would count for ever. Afterwards the catalogue counts
 	// again, and a refusal, which the client does not see, teaches anew.
 	LearnedFor = 24 * time.Hour
 	// GuessedFor is the time for which a limit that no refusal named is believed.
 	GuessedFor = time.Hour
-	// justAccepted is for how long an accepted request speaks against a smaller limit. A
-	// server may be started again with a smaller window.
+	// justAccepted is the time for which an accepted request is evidence against a smaller limit. A server may be started again with a smaller
+	// window.
 	justAccepted = 10 * time.Minute
 	// recheck is the interval at which the file of an upstream is checked for limits that others learned.
 	recheck = 5 * time.Second
@@ -36,14 +35,13 @@ type Options struct {
 	// Dir is the directory of the files of learned limits; it is made (0700) when the first
 	// is written. "" keeps them in memory.
 	Dir string
-	// Overrides are the user's.
+	// Overrides are the windows that the user has set.
 	Overrides Overrides
-	// Ask returns the window that a server serves a model with, where the server might cut a longer input without a word
-	// ([MayTruncate]) and nothing else was set or learned; it returns 0 when it does not know. nil asks nobody. It may take a moment,
-	// and remembers what it was told.
+	// Ask returns the window that a server serves a model with, 0 when it does not know. It is called where the server might cut a longer
+	// input silently ([MayTruncate]) and nothing else was set or learned; nil asks nobody. It may take a moment, and remembers its answers.
 	Ask func(upstream, model string) int
-	// Warn is called with a sentence when a file can't be used; nil is not. It may be
-	// called from any goroutine, and at most once for the same file and reason.
+	// Warn, if not nil, is called with a sentence when a file cannot be used: from any goroutine, and at most once for the same file and
+	// reason.
 	Warn func(text string)
 }
 
@@ -79,24 +77,24 @@ func NewResolver(o Options) *Resolver {
 type upstream struct {
 	models  map[string]*learnedLimit
 	used    time.Time
-	checked time.Time // when the file was looked at
-	stamp   stamp     // and what it was then
-	unsaved bool      // something was learned that the file doesn't have
-	failed  time.Time // when it could not be written last
+	checked time.Time // when the file was last looked at
+	stamp   stamp     // the file's state then
+	unsaved bool      // a learned limit is not in the file yet
+	failed  time.Time // when writing it failed last
 }
 
 // A learnedLimit is the limit learned of one model.
 type learnedLimit struct {
-	Limit   int       `json:"limit"` // 0: a limit that turned out wrong
+	Limit   int       `json:"limit"` // in tokens; 0 means that an earlier limit was wrong
 	Learned time.Time `json:"learned"`
 
 	guess      bool // not named by the provider: memory only
-	accepted   int  // largest input that went through
+	accepted   int  // tokens of the largest input that went through lately
 	acceptedAt time.Time
-	doubted    int // limit that was refused to be believed once
+	doubted    int // the limit that was not believed the first time
 }
 
-// inForce returns the learned limit, 0 when there is none.
+// inForce returns the learned limit in tokens, 0 when there is none or it is too old.
 func (l *learnedLimit) inForce(now time.Time) int {
 	if l == nil || l.Limit == 0 {
 		return 0
@@ -111,9 +109,8 @@ func (l *learnedLimit) inForce(now time.Time) int {
 	return l.Limit
 }
 
-// Window returns the window in force for a model at an upstream, which is the name of a provider
-// or the address that requests go to; the same string must be given to Learn. It always has
-// a Context and says in Source where that comes from.
+// Window returns the window in force for a model at an upstream, which is the name of a provider or the address that requests go to; Learn
+// must be given the same string. The result always has a Context and its Source.
 func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	w, known := x.catalogue().Lookup(upstream, model, betas)
 	if listed, ok := x.listed(upstream, modelKey(model, betas)); ok {
@@ -157,7 +154,7 @@ func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	return w
 }
 
-// catalogue returns the one in force: what the user has refreshed counts soon after. Only the first who ask wait for the disk.
+// catalogue returns the catalogue in force. It looks for a refreshed one at most once in recheck; only the first callers wait for the disk.
 func (x *Resolver) catalogue() *Catalogue {
 	r := &x.refreshed
 	r.Lock()
@@ -196,13 +193,11 @@ func (x *Resolver) learnedLimit(name, key string) int {
 	return x.upstream(name).models[key].inForce(time.Now())
 }
 
-// Learn takes in a limit that a refusal taught: named by the provider, or found out by
-// trying (then it counts for [GuessedFor] and only here). It is believed when it lies
-// between [MinContext] and [MaxContext] (a server's bug once named 3) and a larger input
-// has not gone through within the last ten minutes; the second time that the provider names
-// the same limit, that is believed too. A guess below what went through becomes that: with
-// nothing learned the next request would be refused again. A guess never replaces a smaller
-// limit that was named. Why says the reason when it is not believed.
+// Learn records a limit in tokens that a refusal taught: named by the provider, or found out by trying (then it counts for [GuessedFor] and
+// in this process only). It is believed if it lies between [MinContext] and [MaxContext] (a server's bug once named 3) and no larger input
+// went through within the last ten minutes; if the provider names the same limit a second time, that is believed too. A guess below an
+// input that went through is raised to that: with nothing learned the next request would be refused again. A guess never replaces a smaller
+// limit that was named. why is the reason if it is not believed, else "".
 func (x *Resolver) Learn(upstream, model string, betas []string, limit int, named bool) (accepted bool, why string) {
 	if limit < MinContext || limit > MaxContext {
 		return false, fmt.Sprintf("a window of %d tokens is not plausible (%d to %d are)", limit, MinContext, MaxContext)
@@ -238,8 +233,8 @@ func (x *Resolver) Learn(upstream, model string, betas []string, limit int, name
 	return true, ""
 }
 
-// Accepted takes in that an input of so many tokens, as the provider counts, went through. A
-// learned limit below it was wrong and is forgotten.
+// Accepted records that an input of so many tokens, as the provider counts, went through. A learned limit below it was wrong and is
+// forgotten.
 func (x *Resolver) Accepted(upstream, model string, betas []string, input int) {
 	if input <= 0 || input > MaxContext {
 		return
@@ -261,7 +256,7 @@ func (x *Resolver) Accepted(upstream, model string, betas []string, input int) {
 	}
 }
 
-// upstream returns the state of an upstream. The lock is held.
+// upstream returns the state of an upstream, a new one if there is none. The caller holds mu.
 func (x *Resolver) upstream(name string) *upstream {
 	name = name[:min(len(name), 256)]
 	u := x.upstreams[name]
@@ -288,7 +283,7 @@ func (u *upstream) limitOf(key string) *learnedLimit {
 	return l
 }
 
-// trim leaves at most n models: those that nothing was learned of go first, then by age.
+// trim removes models until at most n are left: first those without a learned limit, then those learned longest ago.
 func (u *upstream) trim(n int) {
 	for len(u.models) > n {
 		delete(u.models, slices.MinFunc(slices.Sorted(maps.Keys(u.models)), func(a, b string) int {
@@ -300,7 +295,7 @@ func (u *upstream) trim(n int) {
 // maxKey bounds a model's name in a file.
 const maxKey = 128
 
-// modelKey names a model in what was learned: with a million tokens asked for it is another.
+// modelKey returns the key of a model in what was learned. A model with the beta for a million tokens has another key.
 func modelKey(model string, betas []string) string {
 	key := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

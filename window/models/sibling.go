@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// A version is the numbers in a model's name, in their order: "claude-opus-5-5" has [5 5]. A month at its end is one of them, because it
-// tells models apart ("mistral-large-2402" took 32,000 tokens, "mistral-large-2512" takes 262,144); a day tells when one was served.
+// A version holds the numbers in a model's name, in their order: [5 5] for "claude-opus-5-5". A month at its end is one of them, because it
+// tells models apart ("mistral-large-2402" took 32,000 tokens, "mistral-large-2512" takes 262,144); a full date is not: it is that of a
+// release.
 type version []int
 
-// lineage takes a folded name apart: the words that name the family, and the version. "claude-3-5-sonnet" and
-// "claude-sonnet-5" are of one family. Sizes ("70b", "128e", "1m") are words, and so is what a number is a part of
-// ("4o", "k2") but for the number at its end.
+// lineage returns the words of a folded name, which name the family, and the version. "claude-3-5-sonnet" and "claude-sonnet-5" are of one
+// family. Sizes ("70b", "128e", "1m") are words, and so is a part with letters ("4o", "k2") without the number at its end.
 func lineage(spelled string) (words []string, v version) {
 	spelled = spelled[strings.LastIndexByte(spelled, '/')+1:]
 	for {
@@ -32,7 +32,7 @@ func lineage(spelled string) (words []string, v version) {
 	return numbers(spelled)
 }
 
-// numbers takes a name apart into words and numbers.
+// numbers returns the words and the version numbers of a folded name.
 func numbers(spelled string) (words []string, v version) {
 	for part := range strings.SplitSeq(spelled, "-") {
 		letters := strings.TrimRight(part, "0123456789")
@@ -47,15 +47,15 @@ func numbers(spelled string) (words []string, v version) {
 	return words, v
 }
 
-// isMonth reports whether a part is a year and a month as some name their models by it: "2512".
+// isMonth reports whether a part of a name is a year and a month, as in "mistral-large-2512".
 func isMonth(part string) bool {
 	return len(part) == 4 && part[0] == '2' && part[1] >= '3' && part[2:] >= "01" && part[2:] <= "12"
 }
 
-// siblings guesses a window by the family of a name that the catalogue does not have: that of the newest member that is
-// not newer than the name, so that a newer model is never taken for smaller than its newest known sibling. Members have
-// the same words; where there is none of the same generation, which is the first number, words are left off at the end
-// ("claude-mythos-9" is a "claude") and the largest is taken. The provider's own models count first.
+// siblings guesses a window by the family of a name that the catalogue does not have: that of the newest member that is not newer than the
+// name, so that a newer model is never taken for smaller than its newest known sibling. Members have the same words; if none is of the same
+// generation, which is the first number, words are left off at the end ("claude-mythos-9" is a "claude") and the largest is taken. The
+// provider's own models count first. It returns false if there is no member.
 func (c *Catalogue) siblings(n name, provider string) (Window, bool) {
 	key := c.Refreshed.stamp() + provider + "/" + strings.Join(n.spellings, " ")
 	if w, ok := guesses.get(key); ok {
@@ -96,9 +96,9 @@ func (c *Catalogue) guess(n name, provider string) Window {
 	return Window{}
 }
 
-// newestMember finds the newest model of a provider that is not newer than v, or else the oldest. whole asks for exactly
-// these words, else they are the first of more. Among equals it is the one with the largest window: what is guessed too
-// large costs a refusal, which the client does not see.
+// newestMember returns the newest model of a provider that is not newer than v, or else the oldest, with its version; false if there is
+// none. With whole, its words must be exactly these, else they must begin with these. Among equals it is the one with the largest window: a
+// guess that is too large costs a refusal, which the client does not see.
 func (c *Catalogue) newestMember(provider string, words []string, whole bool, v version) (best Window, of version, ok bool) {
 	if provider == "" {
 		return Window{}, nil, false
@@ -136,7 +136,7 @@ func (c *Catalogue) newestMember(provider string, words []string, whole bool, v 
 	return best, of, ok
 }
 
-// guesses remembers what was guessed: a guess reads the whole table, and every request asks for its window.
+// guesses remembers guessed windows: a guess reads the whole table, and every request asks for its window.
 var guesses guessCache
 
 // maxGuesses bounds the memory of guesses; when it is full it starts anew.

@@ -18,7 +18,7 @@ const CatalogueDate = "2026-09-28"
 //go:embed table.txt
 var builtin string
 
-// table holds such lines as one text, and where they come from.
+// table is a text of such lines, and the Source of the windows in it.
 type table struct {
 	text   string
 	source string
@@ -28,7 +28,7 @@ type table struct {
 type Catalogue struct {
 	// Refreshed describes what the user has put in front of the built-in catalogue.
 	Refreshed Refreshed
-	text      string // of that
+	text      string // lines of it
 }
 
 // tables returns the tables in the order in which they count.
@@ -39,7 +39,7 @@ func (c *Catalogue) tables() []table {
 	return []table{{c.text, SourceRefreshed}, {builtin, SourceCatalogue}}
 }
 
-// find looks for a folded key.
+// find returns the window of a folded key "provider/model"; false if it is in no table.
 func (c *Catalogue) find(key string) (Window, bool) {
 	for _, t := range c.tables() {
 		if w, ok := t.find(key); ok {
@@ -49,7 +49,7 @@ func (c *Catalogue) find(key string) (Window, bool) {
 	return Window{}, false
 }
 
-// linesOf goes through the models of a provider.
+// linesOf yields the keys and windows of a provider's models, each model once.
 func (c *Catalogue) linesOf(provider string) iter.Seq2[string, Window] {
 	return func(yield func(string, Window) bool) {
 		for i, t := range c.tables() {
@@ -67,7 +67,7 @@ func (c *Catalogue) linesOf(provider string) iter.Seq2[string, Window] {
 	}
 }
 
-// find bisects the table for a folded key.
+// find returns the window of a folded key by bisection; false if it is not there.
 func (t table) find(key string) (Window, bool) {
 	rest := t.tail(key)
 	if line, _, _ := strings.Cut(rest, "\n"); strings.HasPrefix(line, key) {
@@ -78,7 +78,8 @@ func (t table) find(key string) (Window, bool) {
 	return Window{}, false
 }
 
-// limits reads "context input output". Whoever wrote it has checked it, and a test reads all lines.
+// limits returns the window in a text "context input output". The text is not checked: whoever wrote it has done so, and a test reads all
+// lines.
 func (t table) limits(text string) Window {
 	context, rest, _ := strings.Cut(text, " ")
 	input, output, _ := strings.Cut(rest, " ")
@@ -89,7 +90,7 @@ func (t table) limits(text string) Window {
 	return w
 }
 
-// linesOf goes through the models of a provider.
+// linesOf yields the keys and windows of a provider's models in this table.
 func (t table) linesOf(provider string) iter.Seq2[string, Window] {
 	return func(yield func(string, Window) bool) {
 		prefix := provider + "/"
@@ -104,7 +105,7 @@ func (t table) linesOf(provider string) iter.Seq2[string, Window] {
 	}
 }
 
-// tail returns the table from the first line on whose key is not before key.
+// tail returns the part of the table that begins with the first line whose key is not less than key.
 func (t table) tail(key string) string {
 	lo, hi := 0, len(t.text) // both at the beginning of a line
 	for lo < hi {

@@ -1,9 +1,9 @@
 package models
 
-// SourceList marks a window from the provider's own list of models, which passed on its way to a client.
+// SourceList is the source of a window from the provider's own list of models, which passed on its way to a client.
 const SourceList = "list"
 
-// maxTold bounds the models of all lists that are remembered; beyond it nothing more is.
+// maxTold bounds the number of models that are remembered from all lists; further ones are ignored.
 const maxTold = 4096
 
 // A Listing is a model's entry in a provider's list of models, in tokens; 0 is unknown.
@@ -15,9 +15,10 @@ type Listing struct {
 // listedKey is a model at an upstream.
 type listedKey struct{ upstream, model string }
 
-// Tell takes in what an upstream's own list of models says. It fills in for a guess, and raises what the catalogue has; it lowers that
-// only for servers that cut a longer input without a word ([MayTruncate]). Others refuse such an input, which teaches what counts for
-// that credential: the list may have been another's. Of several lists the largest window counts, for as long as the Resolver lives.
+// Tell records the windows in an upstream's own list of models, and returns how many it took. A window replaces a guess, and raises what
+// the catalogue has; it lowers that only for servers that cut a longer input silently ([MayTruncate]). Others refuse such an input, which
+// teaches the window for that credential: the list may have been another's. Of several lists the largest window counts, for as long as the
+// Resolver lives.
 func (x *Resolver) Tell(upstream string, listed []Listing) (taken int) {
 	for _, l := range listed {
 		w := l.Window
@@ -48,7 +49,7 @@ func (x *Resolver) Tell(upstream string, listed []Listing) (taken int) {
 	return taken
 }
 
-// listed returns the window that a list gave for a model.
+// listed returns the window that a list gave for a model; false for none.
 func (x *Resolver) listed(upstream, key string) (Window, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

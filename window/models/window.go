@@ -14,20 +14,20 @@ const (
 	SourceDefault   = "default"   // a guess: the provider's default, or DefaultContext
 )
 
-// A Window holds the limits of a model, in tokens; 0 is unknown.
+// A Window holds the limits of a model, in tokens; 0 means unknown.
 type Window struct {
 	Context int // input and output together
-	Input   int // at most this much of it is input, where the provider says so
+	Input   int // the part of Context that input may have, where the provider limits it
 	Output  int // the largest output that may be asked for
 	Source  string
 }
 
-// Guessed reports whether nobody has said that this is the model's window.
+// Guessed reports whether the window is a guess: nobody has said that it is this model's at this provider.
 func (w Window) Guessed() bool {
 	return w.Source == SourceElsewhere || w.Source == SourceFamily || w.Source == SourceDefault
 }
 
-// ForInput returns the number of input tokens that fit beside reserve tokens of output.
+// ForInput returns the number of input tokens that fit beside reserve tokens of output, at least 0.
 func (w Window) ForInput(reserve int) int {
 	room := max(0, w.Context-max(0, reserve))
 	if w.Input > 0 {
@@ -42,11 +42,10 @@ const longContext = 1_000_000
 // shortContext is the window in tokens, without that beta, of models that could have it.
 const shortContext = 200_000
 
-// Lookup finds a model in the built-in catalogue. Upstream is the name of a provider ("openai",
-// "bedrock", "azure-openai", …) or an address of one; "" and unknown ones are searched among
-// all. Betas are the values of anthropic-beta headers, separated or not. Servers that a user
-// starts (Ollama, LM Studio, llama.cpp) have the window they were started with, whatever
-// their model could take: for them nothing is found.
+// Lookup returns a model's window in the built-in catalogue; false if there is none. Upstream is the name of a provider ("openai",
+// "bedrock", "azure-openai", …) or an address of one; for "" and unknown ones it looks at the models' makers and at all providers. Betas
+// are the values of anthropic-beta headers, separated or not. For servers that a user starts (Ollama, LM Studio, llama.cpp) it returns
+// false: their window is the one they were started with, whatever their model could take.
 func Lookup(upstream, model string, betas []string) (Window, bool) {
 	return new(Catalogue).Lookup(upstream, model, betas)
 }
@@ -71,9 +70,9 @@ func (c *Catalogue) Lookup(upstream, model string, betas []string) (Window, bool
 	return w, ok
 }
 
-// window goes from the name as it stands to shorter ones, and with each from the provider's own entry to that of the
-// makers, whose models are served by others as they are. What is only known of other providers is a guess: they give an
-// open model from 8,000 tokens to all that it was trained for.
+// window looks up the name as it stands and then ever shorter ones, each first among the provider's own models, then among those of the
+// makers, which others serve as they are. A window that is only known of other providers is a guess: they give an open model from 8,000
+// tokens to all that it was trained for. So is that of a sibling, if the name is not found.
 func (c *Catalogue) window(n name, provider string) (Window, bool) {
 	for _, spelled := range n.spellings {
 		for _, where := range [...]string{provider, "anthropic", "openai", "gemini"} {
@@ -95,9 +94,9 @@ func (c *Catalogue) window(n name, provider string) (Window, bool) {
 	return c.siblings(n, provider)
 }
 
-// widenAlias returns the window of an alias, "mistral-large-latest", which is another model from time to time. Where a dated member of its
-// family takes more anywhere, the alias may stand for that one by now: what the table has of it is as old as the table, so the larger
-// window counts, as a guess.
+// widenAlias returns w, the window of a model, widened if the name is an alias: "mistral-large-latest" stands for another model from time
+// to time. If a dated member of its family takes more anywhere, the alias may stand for that one by now, since the table ages; then that
+// window is returned, as a guess.
 func (c *Catalogue) widenAlias(spelled string, w Window) Window {
 	family, alias := strings.CutSuffix(spelled, "-latest")
 	if !alias {
@@ -127,7 +126,7 @@ func asksForLong(betas []string) bool {
 	return false
 }
 
-// A ruled window is given to names that begin with prefix.
+// A ruled is the window of the model whose whole folded name is prefix.
 type ruled struct {
 	prefix                 string
 	context, input, output int

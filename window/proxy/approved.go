@@ -10,8 +10,8 @@ import (
 // rules costs more than all else that is done with it.
 const maxApproved = 2048
 
-// A replayed names the log that was put into a conversation, with the first message behind what it covers;
-// zero is any other edit, which is never approved for later.
+// A replayed identifies the log that was put into a conversation, with the first message behind what it covers. The zero value stands for
+// any other edit, which is never approved for later.
 type replayed struct {
 	chain      tokens.Digest // of the messages it covers and the one that follows
 	generation int

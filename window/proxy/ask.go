@@ -18,14 +18,14 @@ import (
 const (
 	// askTime bounds the wait of a request for its provider's count.
 	askTime = 3 * time.Second
-	// askAgain is after how long an upstream that does not count is asked once more.
+	// askAgain is the time after which an upstream that does not count is asked once more.
 	askAgain = 10 * time.Minute
 	// askMemo bounds how many counts are remembered, askBytes the answer that is read.
 	askMemo  = 512
 	askBytes = 16 << 10
 )
 
-// counts remembers what providers counted, and which of them do not count.
+// counts remembers the tokens that providers counted, by a hash of the request, and which upstreams do not count.
 type counts struct {
 	mu     sync.Mutex
 	known  map[[sha256.Size]byte]int
@@ -63,10 +63,9 @@ func (c *counts) silence(upstream string) {
 	c.silent[upstream] = time.Now().Add(askAgain) // as many entries as upstreams, at most
 }
 
-// ask has the provider count the request, when it does so for free: Anthropic's
-// count_tokens, Gemini's countTokens, OpenAI's responses/input_tokens and Bedrock's CountTokens. It uses the
-// client's own credential, waits a short time, and is only worth it when an estimate lies
-// on both sides of a line. An upstream that has no such thing is left alone for a while.
+// ask replaces our estimate by the provider's own count of the request, if the provider counts for free: Anthropic's count_tokens, Gemini's
+// countTokens, OpenAI's responses/input_tokens and Bedrock's CountTokens. It uses the client's own credential, waits a short time, and is
+// only worth it when an estimate lies on both sides of a line. An upstream that cannot count is left alone for a while.
 func (t *conversation) ask() {
 	name := t.rt.up.Name
 	below, body := t.countRequest()
@@ -89,14 +88,14 @@ func (t *conversation) ask() {
 	t.in, t.how = tokens.Exactly(n), tokens.CountedProvider
 }
 
-// cleared reports whether the provider takes old results out itself before it counts, with no number of them: our own count of what is sent
-// may be far over its count.
+// cleared reports whether the request asks the provider to clear old results itself, and only our estimate is known: it counts those
+// results too and may be far over the provider's count.
 func (t *conversation) cleared() bool {
 	return !t.request.Clears.IsZero() && t.how == tokens.CountedEstimate
 }
 
-// countRequest returns the path below the upstream and the body that asks for a count of the
-// request; "" when its provider has none.
+// countRequest returns the path below the upstream and the body of a request that asks the provider to count this one; "" and nil when it
+// cannot.
 func (t *conversation) countRequest() (below string, body []byte) {
 	rules := t.rt.dialect.Rules()
 	switch {
@@ -110,7 +109,7 @@ func (t *conversation) countRequest() (below string, body []byte) {
 	return rules.Count(t.request, strings.TrimSuffix(t.rt.below, "/"), t.model)
 }
 
-// ownBody gives a request that was made of a client's a JSON body that is not the client's.
+// ownBody sets a JSON body of ours in a request that was made of a client's, and drops the headers that describe the client's body.
 func ownBody(req *http.Request, body []byte) {
 	req.Header = req.Header.Clone()
 	for _, name := range []string{"Content-Encoding", "Accept-Encoding", "Accept", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Expect"} {
@@ -122,8 +121,7 @@ func ownBody(req *http.Request, body []byte) {
 	req.ContentLength = int64(len(body))
 }
 
-// askProvider returns the count, 0 when there is none; silent is true when asking again soon
-// is no use.
+// askProvider returns the provider's count, 0 when there is none; silent means that asking again soon is no use.
 func (t *conversation) askProvider(below string, body []byte) (n int, silent bool) {
 	ctx, cancel := context.WithTimeout(t.r.Context(), askTime)
 	defer cancel()

@@ -20,14 +20,15 @@ import (
 // that it is ready when room is to be made.
 const askAhead = 7.0 / 8
 
-// budgeted charges the bytes of bodies.
+// budgeted charges what summaries in the background hold to the budget of bodies.
 type budgeted struct{ b *budget }
 
 func (m budgeted) Take(n int64) bool { return m.b.sem.TryAcquire(n) }
 func (m budgeted) Give(n int64)      { m.b.sem.Release(n) }
 
-// startSummary has what was sent just now summarised, by the provider or by the model that was set for it, where that is wanted and the window
-// fills. It does not wait, and reports whether something was begun. The request's body is still held.
+// startSummary starts a job that summarises what was sent just now, by the provider or by the model that was set for it, if that is wanted,
+// the window fills, and no such summary is there yet. It does not wait, and reports whether it started one. The request's body is still
+// held.
 func (t *conversation) startSummary() bool {
 	if t.request == nil || len(t.chain) == 0 || t.in.Best < int(askAhead*float64(t.lines().TriggerTokens())) || t.p.summaries.Running(t.key()) {
 		return false
@@ -46,7 +47,7 @@ func (t *conversation) startSummary() bool {
 	return t.p.summaries.Start(job)
 }
 
-// summaryJob returns the job that summarises the conversation in the background; ok is false where that is not wanted, or cannot be.
+// summaryJob returns the job that summarises the conversation in the background; ok is false if no summary is wanted or possible.
 func (t *conversation) summaryJob() (background.Job, bool) {
 	if rule, ok := t.nativeRule(); ok && !t.p.summaries.Refused(t.ledger) {
 		return t.nativeJob(rule)
@@ -72,12 +73,12 @@ func (t *conversation) summaryJob() (background.Job, bool) {
 // summaryTokens bounds a summary by a model.
 const summaryTokens = 4000
 
-// asksModel reports whether a model with a key of its own writes summaries of the conversation.
+// asksModel reports whether summaries of the conversation are written by a model with a key of its own, which the user has set.
 func (t *conversation) asksModel() bool {
 	return t.p.o.Mode == Enforce && !t.p.o.NoPreflight && t.received.Bypass.Room() == wire.RoomAtTrigger && len(t.chain) > 0 && t.p.o.Compactor.AsksModel()
 }
 
-// summaryComing reports whether a cut that is not necessary yet is better made later, with a summary that is being written.
+// summaryComing reports whether a summary is being written and none is ready: a cut that is not necessary yet is better made with it.
 func (t *conversation) summaryComing() bool {
 	if _, ready := t.summaryReady(); ready {
 		return false
@@ -85,7 +86,7 @@ func (t *conversation) summaryComing() bool {
 	return t.p.summaries.Running(t.key())
 }
 
-// nativeJob has the provider itself compact the conversation.
+// nativeJob returns the job in which the provider itself compacts the conversation; ok is false for a request that the rule does not take.
 func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 	call, err := rule.Request(t.rt.below, t.r.Header, t.request)
 	if err != nil {
@@ -123,8 +124,8 @@ func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 	}, true
 }
 
-// carried makes of a request that has the provider's summary in front what the provider takes: header and body. Both come back as they are
-// where there is none of ours.
+// carried returns the headers and the body for a request into which we have put the provider's summary, in the form that the provider
+// takes. For any other request the headers are nil and the body is the one given.
 func (t *conversation) carried(body []byte) (http.Header, []byte) {
 	if !startsWithSummary(t.request) || startsWithSummary(t.received) {
 		return nil, body
@@ -140,13 +141,13 @@ func (t *conversation) carried(body []byte) (http.Header, []byte) {
 	return header, next
 }
 
-// startsWithSummary reports whether a request begins with what a provider wrote of the messages before.
+// startsWithSummary reports whether a request's first message holds a provider's summary of those before it.
 func startsWithSummary(r *wire.Request) bool {
 	return len(r.Messages) > 0 && slices.ContainsFunc(r.Messages[0].Parts, func(p wire.Part) bool { return p.Type == "compaction" })
 }
 
-// useNative makes the cut with what the provider wrote, where it is there and frees enough: it stands in place of the messages it covers, and those
-// behind it keep their reasoning.
+// useNative returns the cut with the provider's summary in place of the messages that it covers; those behind it keep their reasoning. It
+// returns false if there is no such summary or it frees too little; then it is discarded.
 func (t *conversation) useNative(goal compact.Goal) (compact.Result, bool) {
 	r, ok := t.summaryReady()
 	if !ok || len(r.Messages) == 0 {
@@ -176,7 +177,7 @@ func (t *conversation) useNative(goal compact.Goal) (compact.Result, bool) {
 // errNoAnswer means that a provider that was asked for a summary gave no answer, or not all of it.
 var errNoAnswer = errors.New("the provider gave no answer")
 
-// nativeRule returns the rule by which the provider compacts the conversation, where it is wanted.
+// nativeRule returns the rule by which the provider compacts the conversation; false if it has none, or that is not wanted.
 func (t *conversation) nativeRule() (native.Rule, bool) {
 	if t.p.o.Mode != Enforce || t.p.o.NoPreflight || t.received.Bypass.Room() != wire.RoomAtTrigger || len(t.chain) == 0 || !t.enforced() {
 		return native.Rule{}, false
@@ -192,7 +193,8 @@ func (t *conversation) nativeRule() (native.Rule, bool) {
 	return rule, ok
 }
 
-// compactsItself reports whether the client makes room in its history: it was started as one that does, or its requests say who it is.
+// compactsItself reports whether the client compacts its history by itself: it was started as one that does, or its requests name such a
+// client.
 func (t *conversation) compactsItself() bool {
 	if t.p.o.OwnCompaction {
 		return true
@@ -201,8 +203,8 @@ func (t *conversation) compactsItself() bool {
 	return ok && agent.Compacts
 }
 
-// summaryReady returns a summary that was written in the background and fits the conversation: it covers messages that the client still
-// sends, as they were sent to the provider. The caller takes it when it has put it in.
+// summaryReady returns a summary that was written in the background and fits the conversation: the messages it covers are still sent by the
+// client, as they were sent to the provider; false if there is none. The caller removes it with Take when it has put it in.
 func (t *conversation) summaryReady() (background.Result, bool) {
 	r, ok := t.p.summaries.Ready(t.key())
 	if !ok || r.Covers > len(t.chain) || t.chain[r.Covers-1] != r.Client {
@@ -215,7 +217,7 @@ func (t *conversation) summaryReady() (background.Result, bool) {
 	return r, true
 }
 
-// summarised journals what came of a summary in the background.
+// summarised journals the outcome of a summary in the background, unless the proxy is closing.
 func (p *Proxy) summarised(e journal.WindowSummary, o background.Outcome) {
 	if o.Outcome == compact.SummarySkipped {
 		return // the proxy ends

@@ -36,7 +36,7 @@ func (b *heldBody) release() {
 	b.bytes = nil
 }
 
-// reader returns the content as a request body. It may be what came or an edit of it.
+// reader returns content, the body as it came or an edit of it, as a request body. It keeps b from being released until it is closed.
 func (b *heldBody) reader(content []byte) io.ReadCloser {
 	b.refs.Add(1)
 	return &heldReader{left: content, body: b}
@@ -65,7 +65,8 @@ func (r *heldReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// writeTo writes what is left, at most so many bytes, at once. The bytes are held until that is over, also when the reader is closed meanwhile.
+// writeTo writes what is left to w in one call, at most most bytes of it. The bytes are held until that is over, also when the reader is
+// closed meanwhile.
 func (r *heldReader) writeTo(w io.Writer, most int64) (int64, error) {
 	r.mu.Lock()
 	body := r.body
@@ -93,7 +94,7 @@ func (r *heldReader) Close() error {
 	return nil
 }
 
-// attach makes content the body of req, which may then be sent again on a new connection.
+// attach makes content the body of req, which may then be sent again on a new connection. With chunked its length is not announced.
 func (b *heldBody) attach(req *http.Request, content []byte, chunked bool) {
 	if len(content) == 0 && !chunked {
 		req.Body = http.NoBody // net/http takes any other for a body of unknown length
@@ -107,10 +108,10 @@ func (b *heldBody) attach(req *http.Request, content []byte, chunked bool) {
 	}
 }
 
-// errTooLargeToHold means that a body is to stream through.
+// errTooLargeToHold means that a body is too large to be looked into, and streams through instead.
 var errTooLargeToHold = errors.New("the body is larger than what is looked into")
 
-// errGiants means the same of one that came while others as large take the memory or the turn.
+// errGiants means that a large body streams through because others as large take the memory or the turn.
 var errGiants = errors.New("other large bodies are being looked into")
 
 // A resumedBody is a body whose beginning was read into memory before it turned out to be
@@ -139,7 +140,8 @@ func (b *resumedBody) Close() error {
 	return b.rest.Close()
 }
 
-// noRoom returns the answer when the budget stayed full. A giant goes on without a look.
+// noRoom returns the error for a body of size bytes when the budget stayed full: the context's if that ended, errGiants for a giant, which
+// goes on without a look, else a *refusal with 503.
 func (p *Proxy) noRoom(ctx context.Context, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -154,7 +156,8 @@ func (p *Proxy) noRoom(ctx context.Context, size int64) error {
 	}
 }
 
-// bodyFailed answers when a body could not be read.
+// bodyFailed answers err, for which a body could not be read, if it is a *refusal. Otherwise the client went away: it panics with
+// http.ErrAbortHandler.
 func (p *Proxy) bodyFailed(w http.ResponseWriter, r *http.Request, rt *route, err error) {
 	if e, ok := errors.AsType[*refusal](err); ok {
 		p.refuse(w, rt, e)

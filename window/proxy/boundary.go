@@ -8,9 +8,9 @@ import (
 // reasonTopic is the reason of a compaction between two tasks.
 const reasonTopic = "topic"
 
-// boundary returns the place where one task of the conversation ends and another begins, if the request stands there and is near enough to
-// the trigger, or over it. A request that is none of the conversation with the user stands at none. The request is looked at as the client
-// sent it: what was cut or added before hides no boundary.
+// boundary returns the place where one task of the conversation ends and another begins, if the request stands there and is over the
+// trigger or near it; else false, and for a side request of the client. It looks at the client's request: what was cut or added hides no
+// boundary.
 func (t *conversation) boundary(over bool) (topic.Boundary, bool) {
 	lines := t.lines()
 	if lines.Topic <= 0 || !over && !lines.Near(t.in) || t.speak().Side {
@@ -25,7 +25,8 @@ func (t *conversation) boundary(over bool) (topic.Boundary, bool) {
 	return b, ok
 }
 
-// sign returns the sign of the boundary at which a compaction was made; "" for one that was made for another reason.
+// sign returns the sign by which the boundary was found at which a compaction for this reason was made; "" unless the reason is
+// reasonTopic.
 func (t *conversation) sign(reason string) string {
 	if reason != reasonTopic {
 		return ""

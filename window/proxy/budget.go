@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A budget bounds what bodies take at one time, over all requests: their bytes as they came, and what looking into them costs.
-// Waiters are served in the order they came. An eighth is kept for small bodies, which so never wait behind large ones.
+// A budget bounds the memory of bodies at one time, over all requests: their bytes as they came, and what a look into them takes. Waiters
+// are served in the order they came. An eighth is kept for small bodies, so that they never wait behind large ones.
 type budget struct {
 	sem   *semaphore.Weighted
 	small *semaphore.Weighted
@@ -45,13 +45,13 @@ const (
 	turnWait = 30 * time.Second
 )
 
-// lookCost returns the bytes needed to look into a text of that size in which so many objects begin, less the text itself: as much
-// again for an edit of it, and what is known of each message and part.
+// lookCost returns the bytes needed to look into a text of size bytes with that many objects, less the text itself: as much again for an
+// edit of it, and what is kept of each message and part.
 func lookCost(size, objects int) int64 {
 	return int64(size) + recordCost*int64(min(objects, maxRecords))
 }
 
-// giantSize returns size, that of a text in bytes, or that of a giant where looking into it costs as much: see [giantBody].
+// giantSize returns size, the length of a text; at least giantBody where a look into it, which costs look bytes, makes it a giant.
 func giantSize(size, look int64) int64 {
 	if size+look >= giantCost {
 		return max(size, giantBody)
@@ -73,7 +73,7 @@ func newBudget(size int64, wait time.Duration) *budget {
 	}
 }
 
-// A hold is one request's part of the budget. It is used by one goroutine.
+// A hold is one request's share of the budget. It is used by one goroutine.
 type hold struct {
 	b     *budget
 	n     int64
@@ -82,7 +82,7 @@ type hold struct {
 	turn  bool // this has one of the turns
 }
 
-// acquire waits a bounded time for one semaphore.
+// acquire takes n of a semaphore and reports whether it got them before ctx ended or wait was over.
 func acquire(ctx context.Context, s *semaphore.Weighted, n int64, wait time.Duration) bool {
 	if s.TryAcquire(n) {
 		return true
@@ -92,13 +92,13 @@ func acquire(ctx context.Context, s *semaphore.Weighted, n int64, wait time.Dura
 	return s.Acquire(ctx, n) == nil
 }
 
-// beGiant waits a moment to be the one giant.
+// beGiant waits for at most giantWait to be the one giant, and reports whether it is.
 func (h *hold) beGiant(ctx context.Context) bool {
 	h.giant = h.giant || acquire(ctx, h.b.giant, 1, giantWait)
 	return h.giant
 }
 
-// takeTurn waits for a turn to look into size bytes, where that needs one.
+// takeTurn waits a bounded time for a turn to look into size bytes, and reports whether it got one, or needs none.
 func (h *hold) takeTurn(ctx context.Context, size int64) bool {
 	if h.turn || size <= freeLook {
 		return true
@@ -111,7 +111,7 @@ func (h *hold) takeTurn(ctx context.Context, size int64) bool {
 	return h.turn
 }
 
-// endTurn lets the next one look.
+// endTurn gives back the turn, and the place of the one giant.
 func (h *hold) endTurn() {
 	if h.turn {
 		h.b.turns.Release(1)
@@ -122,8 +122,8 @@ func (h *hold) endTurn() {
 	h.turn, h.giant = false, false
 }
 
-// grow raises the part to n bytes, or to all there is, waiting a bounded time for others to finish. A request
-// that holds some and waits for more cannot wait forever for another that does the same.
+// grow raises the share to n bytes, or to the whole budget, and reports whether it could. It waits a bounded time for others to finish: a
+// request that holds some and waits for more cannot wait forever for another that does the same.
 func (h *hold) grow(ctx context.Context, n int64) bool {
 	n = min(n, h.b.size)
 	more := n - h.n
@@ -152,7 +152,7 @@ func (h *hold) grow(ctx context.Context, n int64) bool {
 	return true
 }
 
-// shrink gives back all but n bytes.
+// shrink gives back all but n bytes; with the last of them goes the turn.
 func (h *hold) shrink(n int64) {
 	if n < h.n {
 		if h.small {
@@ -189,7 +189,7 @@ func newBuffer(n int) []byte {
 	return make([]byte, 0, 1<<class)
 }
 
-// freeBuffer takes b back. Nothing may refer to its bytes any more.
+// freeBuffer returns b's memory to the pool, if it came from there. Nothing may refer to its bytes any more.
 func freeBuffer(b []byte) {
 	class := bits.Len(uint(max(cap(b), 1) - 1))
 	if cap(b) != 1<<class || class < minBufferBits || class > maxBufferBits {

@@ -34,7 +34,7 @@ func withoutChecksum(r *wire.Request) []byte {
 	return body
 }
 
-// summedUp reports whether the first block of the system prompt is the one with the checksum: it is another one in every request.
+// summedUp reports whether the system prompt begins with Claude Code's block that holds the checksum, which differs in every request.
 func summedUp(r *wire.Request) bool {
 	return len(r.System) > 0 && len(r.System[0].Texts) > 0 &&
 		bytes.HasPrefix(r.Raw(r.System[0].Texts[0]), []byte(`"x-anthropic-billing-header:`))

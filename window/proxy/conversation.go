@@ -19,54 +19,54 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A conversation is a model request on its way to the provider: at first as it came; then with the log of the conversation put in, with the
-// decisions about new messages, counted, and brought under the line where it is over. When an edit breaks a rule of the provider, it is as
-// it came again.
+// A conversation is one model request on its way to the provider. It starts as the client sent it; then the stored log of its conversation
+// is put in, decisions about new messages are made, it is counted, and cut if it is over the trigger. If an edit breaks a rule of the
+// provider, it is again as the client sent it.
 type conversation struct {
 	*modelRequest
 
 	family tokens.Family
 	who    string // upstream and credential, only ever hashed
 	scope  checkpoint.Scope
-	log    checkpoint.Scope // of what is kept: what was recalled for one project is put into no conversation of another
+	log    checkpoint.Scope // of what is stored: scope, or with a Recaller one for RecallFor too, so that no project gets what was recalled for another
 	ledger string           // scope, upstream and model in one
 	name   string           // names the conversation
 	noted  noted
-	chain  []tokens.Digest // of the client's messages
+	chain  []tokens.Digest // chain[i] is the digest of the client's messages 0..i
 
 	view    *compact.View // of the client's request and what was decided about it
 	request *wire.Request // what view became: it is sent
 	content []byte        // request's body, packed as the client packed it
-	packed  *wire.Request // that content was made of, when it was edited
+	packed  *wire.Request // the edited request that content was made of
 	edited  bool
-	header  http.Header // to send in place of the client's; nil for that
+	header  http.Header // of what is sent only Anthropic-Beta is taken from it; nil: as the client has it
 
 	before     sentAs // the last request of the conversation; zero where none is known
-	cut        bool   // what was sent before was changed
-	sentBefore int    // of the client's messages
-	frozen     int    // of the view's messages, those that stand for them
-	lost       bool   // what was decided about them is gone
-	strange    int    // the first of the client's messages with reasoning that cannot be of this conversation; 0 for none
-	rehead     bool   // the system prompt or the tools are others, and the provider minds
-	fresh      bool   // something was decided now
+	cut        bool   // messages that were sent before were changed
+	sentBefore int    // number of the client's messages that were sent before
+	frozen     int    // number of the view's messages that stand for those
+	lost       bool   // what was decided about those is gone
+	strange    int    // index of the first of the client's messages with reasoning made behind other messages; 0 for none
+	rehead     bool   // system prompt or tools differ from the last request's, and the provider binds reasoning to them
+	fresh      bool   // a decision about this request was made now
 
 	tally  tokens.Tally    // of request
 	in     tokens.Estimate // input of request, in the provider's tokens
 	how    tokens.Counted
 	window models.Window // in force
-	whole  models.Window // before the breaker
+	whole  models.Window // window before the breaker lowered it
 	strict bool
 
 	result    *compact.Result // of the newest compaction, until it is kept
 	speaker   *client.Speaker
-	cutKept   []int // messages that the Keeper has as cut
-	turnsKept bool  // it has all of them
+	cutKept   []int // the client's messages that the Keeper was given as cut
+	turnsKept bool  // the Keeper was given all messages
 
 	idle     time.Duration // for which the conversation was quiet before; 0 where that is not known
-	standing topic.Sign    // of the boundary that the request stands at
+	standing topic.Sign    // of the topic boundary that the request stands at
 
 	names  *tokens.Names // of the messages that came, until they are counted
-	silent bool          // the server cuts what is too long without a word
+	silent bool          // the server cuts input that is too long without an error
 
 	generation int      // of the cut that was put in
 	replayed   replayed // names the log that was put in, where nothing was decided now; else zero
@@ -74,11 +74,12 @@ type conversation struct {
 	actions    []string
 }
 
-// key names the conversation and whose it is.
+// key returns the conversation's key in the tables of the Proxy: the scope of its log and its name.
 func (t *conversation) key() string { return t.log.String() + t.name }
 
-// prepare makes of what came what is sent: the conversation's log put in, what is new decided, counted, and brought under the line where it is
-// over. The error is the answer when it cannot be made to fit.
+// prepare turns what the client sent into what is sent: it puts the conversation's log in, decides about new messages, counts, and cuts a
+// request over the trigger. The error is what to answer: a *refusal for a request that cannot be made to fit or found no memory, else the
+// context's.
 func (t *conversation) prepare() error {
 	t.identify()
 	enforce := t.p.o.Mode == Enforce && t.received.Bypass.Room() != wire.RoomNever
@@ -117,7 +118,7 @@ func (t *conversation) prepare() error {
 	return nil
 }
 
-// identify finds the client, the scope and the conversation of a request.
+// identify sets who asks, the scopes, the model's window in force, the digests of the messages and the name of the conversation.
 func (t *conversation) identify() {
 	t.who = t.rt.up.Name + "\x00" + credential(t.r.Header, t.r.URL.RawQuery)
 	t.scope = t.p.scope(t.who)
@@ -151,14 +152,15 @@ func (t *conversation) identify() {
 	t.noted.tally = tokens.Tally{Family: t.family, Chain: t.chain}
 }
 
-// noted is the part of a conversation that is kept for its next request: see [wire.Request.Note].
+// noted is the note of a request for the next one of its conversation, see [wire.Request.Note].
 type noted struct {
-	tally tokens.Tally // of what came; its chain alone where that was not counted
+	tally tokens.Tally // of what came; only Family and Chain where that was not counted
 	name  string
-	task  int // the message that names it
+	task  int // index of the message that names it
 }
 
-// replay puts the conversation's log in, and finds out how much of it was sent before.
+// replay puts the conversation's stored log into the request, counts it, and finds out which of its messages were sent before and whether
+// they still can be sent as they were (lost, strange, rehead). A damaged log is left out; the error is an edit that cannot be made.
 func (t *conversation) replay() error {
 	before, known := t.p.lastSent(t.log, t.chain)
 	t.before = before
@@ -203,8 +205,9 @@ func (t *conversation) replay() error {
 	return nil
 }
 
-// foreignThoughts returns the first of the client's messages with reasoning that the model cannot have made here: it stands behind messages
-// of the client that were not sent before, so it was made behind others. 0 stands for none, and for a model that does not mind.
+// foreignThoughts returns the index of the first of the client's messages with reasoning that the model cannot have made here: a message of
+// the client that was not sent before stands in front of it. It returns 0 if there is none, or if the model's reasoning is not bound to
+// that.
 func (t *conversation) foreignThoughts() int {
 	answered := false // the client has spoken since what was sent before
 	for i := t.sentBefore; i < len(t.received.Messages); i++ {
@@ -221,10 +224,9 @@ func (t *conversation) foreignThoughts() int {
 	return 0
 }
 
-// changedHead reports whether system prompt or tools are others than before, in a conversation in which the provider has refused reasoning:
-// it is bound to them too. Before the first refusal they may change: tools that are loaded on demand count for nothing, and which they are
-// only the provider knows. A client that writes a checksum there changes it with every request: its refusals are recovered from as they
-// come.
+// changedHead reports whether system prompt or tools differ from the last request's in a conversation in which the provider has refused
+// reasoning, which is bound to them too. Before the first refusal they may change: tools that are loaded on demand do not count, and only
+// the provider knows which those are. Nor does it count where the client writes a checksum into them: that is another in each request.
 func (t *conversation) changedHead() bool {
 	if t.before.head == t.tally.HeadDigest || summedUp(t.received) || !t.boundReasoning() {
 		return false
@@ -233,7 +235,7 @@ func (t *conversation) changedHead() bool {
 	return refused
 }
 
-// use makes request, which comes of view, what is sent.
+// use makes request, which was built from view, the request to send.
 func (t *conversation) use(view *compact.View, request *wire.Request) {
 	if view != t.view {
 		t.replayed = replayed{}
@@ -245,14 +247,14 @@ func (t *conversation) use(view *compact.View, request *wire.Request) {
 	}
 }
 
-// measure counts what is to be sent.
+// measure sets in and how from the tally of the request to send and from what the provider counted before.
 func (t *conversation) measure() {
 	in := t.p.o.Usage.Input(t.ledger, t.tally)
 	t.in, t.how = in.Estimate, in.Counted
 }
 
-// recount counts what is to be sent. After an edit what is new in the request is measured against what
-// was found for the one before it: an exact count is not lost to a wide band.
+// recount tallies and measures the request to send. Where only an estimate is known, the earlier measure is scaled by the change of the
+// tally: an exact count is not lost to a wide band.
 func (t *conversation) recount() {
 	before, total := t.in, t.tally.Total.Best
 	if t.request == t.received && t.names != nil {
@@ -271,7 +273,8 @@ func (t *conversation) recount() {
 	}
 }
 
-// nearest returns the lowest line at which something would be done, in tokens; 0 where there is none and all is counted.
+// nearest returns the lowest number of tokens at which the proxy would act: a request that is surely below it needs no exact count. It is 0
+// where the window is unknown or only assumed; then all is counted.
 func (t *conversation) nearest() int {
 	l := t.lines()
 	if l.Room <= 0 || !t.enforced() {
@@ -280,14 +283,13 @@ func (t *conversation) nearest() int {
 	return l.Nearest()
 }
 
-// room returns the tokens of input that fit beside the reserve.
+// room returns the tokens of input that fit beside the reserve, 0 if none do.
 func (t *conversation) room() int {
 	return t.window.ForInput(fit.Reserve(t.received.MaxOutput, t.p.o.Reserve, t.window))
 }
 
-// pack makes the bytes to send. After an edit they are validated against what came: when
-// the edit broke a rule, what came goes on and the journal says so. A replay that broke none
-// before is not validated again.
+// pack sets content, the bytes to send. After an edit they are validated against what came: if the edit broke a rule, what came is sent and
+// the journal says so. A replay that broke none before is not validated again. The error is always nil.
 func (t *conversation) pack() error {
 	t.mendParameters()
 	switch {
@@ -331,7 +333,7 @@ func (t *conversation) pack() error {
 	return nil
 }
 
-// unedited goes back to what the client sent.
+// unedited goes back to what the client sent and journals why.
 func (t *conversation) unedited(why string) {
 	view, err := compact.Replay(t.received)
 	if err != nil {

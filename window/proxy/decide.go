@@ -23,9 +23,9 @@ const (
 	causeRepair  = "repair"  // calls and results could not be paired otherwise
 )
 
-// decide settles what becomes of the messages that are sent for the first time: calls and results are paired, what would doom the session is
-// mended, results are held to the user's bound, the newest prompt gets what is recalled. Each decision is frozen. What was sent before stays
-// as it was; where it cannot, because the log is gone or a repair needs it, that is a cut.
+// decide decides about the messages that are sent for the first time: calls and results are paired, contents that would doom the session
+// are mended, results are held to the user's bound, the newest prompt gets what is recalled. Each decision is stored. What was sent before
+// stays as it was; if it cannot, because the log is gone or a repair needs it, the decisions are stored as a cut.
 func (t *conversation) decide() {
 	d := decision{conversation: t, next: t.view.Request}
 	switch {
@@ -57,16 +57,17 @@ func (t *conversation) decide() {
 	d.keepCut(text)
 }
 
-// A decision is the state of deciding about a request.
+// A decision is the state of [conversation.decide].
 type decision struct {
 	*conversation
 	next     *wire.Request
-	cuts     bool   // what was sent before is not kept
+	cuts     bool   // what was sent before may change
 	shown    []byte // results as they were before they were cut
-	thoughts int    // that were taken out
+	thoughts int    // parts of reasoning that were taken out
 }
 
-// cut gives up what was sent before. Reasoning that is bound to it goes.
+// cut lets what was sent before change, for a cause that it journals, and takes out the reasoning that is bound to it. Once cut, it does
+// nothing.
 func (d *decision) cut(cause string) {
 	if d.cuts {
 		return
@@ -78,7 +79,7 @@ func (d *decision) cut(cause string) {
 	d.broke(cause, 0, d.thoughts)
 }
 
-// think takes reasoning out from a message on.
+// think takes the reasoning out of the messages from an index on. On an error it does nothing.
 func (d *decision) think(from int) {
 	next, n, err := reasoning.Without(d.next, from)
 	if err == nil && n > 0 {
@@ -86,7 +87,7 @@ func (d *decision) think(from int) {
 	}
 }
 
-// kept returns the number of messages that must stay as they are.
+// kept returns the number of leading messages that must stay as they are.
 func (d *decision) kept() int {
 	if d.cuts {
 		return 0
@@ -94,7 +95,7 @@ func (d *decision) kept() int {
 	return d.frozen
 }
 
-// repair pairs calls and results. What goes wrong leaves the request as it is.
+// repair pairs calls and results. If that needs a change of what was sent before, that is a cut. On an error the request stays as it is.
 func (d *decision) repair() {
 	if d.p.o.NoRepair {
 		return
@@ -116,7 +117,7 @@ func (d *decision) repair() {
 	d.actions = append(d.actions, fmt.Sprintf("repaired:%d", len(done)))
 }
 
-// mend changes contents that the provider would refuse. Where only something that was sent before can be changed, that is a cut.
+// mend changes contents that the provider would refuse, and journals that. If a message that was sent before has to change, that is a cut.
 func (d *decision) mend() {
 	if d.p.o.NoRepair {
 		return
@@ -151,15 +152,15 @@ func (d *decision) mend() {
 	}
 }
 
-// mendOptions returns what the provider takes, with what it has taught in this conversation.
+// mendOptions returns what the provider accepts, with what its refusals have taught in this conversation.
 func (t *conversation) mendOptions() mend.Options {
 	o, _ := t.p.lessons.Get(t.key())
 	o.Provider, o.Model, o.Betas = t.upstream, t.model, t.betas
 	return o
 }
 
-// mendParameters changes what is no message and would be refused: cache marks that are too many, a budget that does not fit. It is no decision: it
-// follows from what the client asks for in each request.
+// mendParameters changes what would be refused outside the messages: too many cache marks, a budget that does not fit. It is not stored as
+// a decision: it follows from what the client asks for in each request.
 func (t *conversation) mendParameters() {
 	if t.p.o.Mode != Enforce || t.p.o.NoRepair || t.packed == t.request && t.packed != nil {
 		return
@@ -172,7 +173,7 @@ func (t *conversation) mendParameters() {
 	}
 }
 
-// bound cuts results that are larger than the user allows.
+// bound cuts new results that are larger than the user allows, and journals that.
 func (d *decision) bound() {
 	if d.received.Bypass.Room() == wire.RoomNever {
 		return
@@ -193,7 +194,8 @@ func (d *decision) bound() {
 // reasonSize is the reason for cutting a result that is larger than the user allows.
 const reasonSize = "result_size"
 
-// freeze keeps decisions about messages that are sent for the first time.
+// freeze stores patches, the decisions about messages that are sent for the first time, and makes view what is sent. text is what was
+// recalled for the client's message at, "" for nothing. If another process stored other decisions first, those are sent.
 func (d *decision) freeze(view *compact.View, patches []compact.Patch, at int, text string) {
 	var cut *checkpoint.Cut
 	other := false
@@ -223,7 +225,7 @@ func (d *decision) freeze(view *compact.View, patches []compact.Patch, at int, t
 	d.fresh = true
 }
 
-// keepCut keeps decisions that change what was sent before, as one cut.
+// keepCut stores decisions that change what was sent before, as one cut. text is what was recalled, "" for nothing.
 func (d *decision) keepCut(text string) {
 	view := d.view.Cut(d.next)
 	if text != "" {
@@ -241,7 +243,7 @@ func (d *decision) keepCut(text string) {
 	d.fresh = true
 }
 
-// broke journals that the request does not begin with what was sent before.
+// broke journals that the request does not begin with what was sent before: from which message on, and how many parts of reasoning went.
 func (t *conversation) broke(cause string, message, thoughts int) {
 	t.cut = true
 	t.p.event(journal.WindowBreak{
@@ -250,11 +252,11 @@ func (t *conversation) broke(cause string, message, thoughts int) {
 	})
 }
 
-// maxBound bounds how many models are remembered that refused reasoning.
+// maxBound bounds the number of models that are remembered for having refused reasoning, and of conversations with lessons or refusals.
 const maxBound = 256
 
-// boundReasoning reports whether the model's reasoning is valid only behind what it was made behind: by the table of rules, or because the
-// provider has said so.
+// boundReasoning reports whether the model's reasoning becomes invalid when messages before it change: by the table of rules, or because
+// the provider has said so.
 func (t *conversation) boundReasoning() bool {
 	if reasoning.RuleFor(string(t.rt.up.Provider), t.model).Binding == reasoning.Prefix {
 		return true

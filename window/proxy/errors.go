@@ -9,20 +9,20 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A refusal is an answer that Plimsoll gives itself. Its text is for the agent's user: it
-// names the value and the next step, and holds no secret.
+// A refusal is an answer of Plimsoll's own in place of a provider's. Its text is for the agent's user: it names the value and the next
+// step, and holds no secret.
 type refusal struct {
 	status int
 	reason string // of journal.WindowRefused
 	text   string
 	retry  time.Duration // sent as Retry-After
-	// form is the dialect's own: its error code or type for this status, "" for the usual.
+	// code is the dialect's error code or type for this refusal, "" for the usual one of the status.
 	code string
 }
 
 func (e *refusal) Error() string { return e.text }
 
-// refuse answers with e in the form of the route's dialect, and writes it down.
+// refuse answers with e in the form of the route's dialect, and journals it. rt may be nil.
 func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
 	name, model, request := "", "", uint64(0)
 	if rt != nil && rt.up != nil {
@@ -53,10 +53,10 @@ func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
 	_, _ = w.Write(body)
 }
 
-// forms are the dialects in whose words a provider's errors are that are of no model; the others have OpenAI's.
+// forms are the dialects of the errors that providers return where no model is asked; providers that are not listed use OpenAI's.
 var forms = map[Provider]wire.Dialect{Anthropic: wire.Messages, Gemini: wire.Gemini, Vertex: wire.Gemini, Bedrock: wire.Converse}
 
-// formOf returns the dialect whose clients are to read an error.
+// formOf returns the dialect in which the client expects an error; OpenAI's Chat for a nil route.
 func formOf(rt *route) wire.Dialect {
 	d := wire.Chat
 	if rt != nil && rt.up != nil {
@@ -77,8 +77,8 @@ func (e *refusal) failure() wire.Failure {
 // errorBody returns the JSON that clients of the dialect know how to read.
 func errorBody(rt *route, e *refusal) []byte { return formOf(rt).Rules().Error(e.failure()) }
 
-// tooLong answers in the provider's own words that a request cannot be made to fit, so that
-// clients which look for those words understand it; then what Plimsoll found out.
+// tooLong returns the refusal of a request that cannot be made to fit, in the provider's own words, for clients that look for those; then
+// what Plimsoll found out, which is detail.
 func tooLong(d wire.Dialect, tokens, limit int, detail string) *refusal {
 	return &refusal{
 		status: http.StatusBadRequest, reason: "does_not_fit", code: "context_length_exceeded",

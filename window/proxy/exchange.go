@@ -24,19 +24,20 @@ const (
 // the default factor of 0.6 the last has 13 % of the first.
 const maxTries = 4
 
-// An exchange sends a conversation until it is answered: what is refused for its length is made smaller and sent again.
+// An exchange sends a conversation until it is answered: a request that is refused for its length, its reasoning or its contents is changed
+// and sent again.
 type exchange struct {
 	*conversation
 
-	firstSize   int    // of what was refused first, by our count
-	refusedSize int    // of what was refused last
-	unnamed     bool   // without naming a limit
+	firstSize   int    // tokens of the request that was refused first, by our count
+	refusedSize int    // the same of the one refused last
+	unnamed     bool   // that refusal named no limit
 	unbound     bool   // reasoning was taken out after a refusal
 	mended      bool   // contents were mended after a refusal
-	form        string // of the last refusal
+	form        string // form of the last refusal, as package overflow names it
 }
 
-// run sends the request, recovers from refusals for length, and relays the answer.
+// run sends the request, recovers from refusals, and relays the answer to w.
 func (t *exchange) run(w http.ResponseWriter) {
 	for try := 1; ; try++ {
 		a, err := t.try(w)
@@ -72,8 +73,8 @@ func (t *exchange) run(w http.ResponseWriter) {
 	}
 }
 
-// try sends the request as it now is and reads the answer until it is known whether it
-// was refused for its length.
+// try sends the request as it is now and reads the answer until it is known whether that is a refusal. The error is that there was no
+// answer.
 func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	req, err := t.p.outgoing(t.r, t.rt)
 	if err != nil {
@@ -111,11 +112,11 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	return a, nil
 }
 
-// close ends an answer that is not sent down.
+// close closes an answer's body; it may be called before all is read.
 func (a *answer) close() { _ = a.body.Close() }
 
-// relay sends the answer down, reading along what it says of usage, and writes down how
-// it ended.
+// relay sends the answer down, reads its usage as it passes, and journals how it ended. It panics with http.ErrAbortHandler after one that
+// was cut off.
 func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	defer a.close()
 	t.body.done() // nothing is sent again: the memory is free once the transport has sent it
@@ -165,12 +166,12 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	endRelay(e)
 }
 
-// skims reports whether most events of an answer need not be read.
+// skims reports whether most events of an answer of this media type may be left unread: it is a stream that has its usage in few of them.
 func (t *exchange) skims(kind string) bool {
 	return kind == "text/event-stream" && !t.rt.dialect.Rules().UsageInEach
 }
 
-// headers adds what was found out and done.
+// headers adds the Plimsoll headers to those of the answer, each only where there is something to say.
 func (t *exchange) headers(h http.Header) {
 	if t.in.Best > 0 {
 		h[TokensHeader] = []string{strconv.Itoa(t.in.Best)}
@@ -183,7 +184,7 @@ func (t *exchange) headers(h http.Header) {
 	}
 }
 
-// finish learns from an answer and journals it.
+// finish journals an answer that ended as e says, and learns from it. first is the time until its head was sent down.
 func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 	ev := journal.WindowResponse{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Status: a.res.StatusCode, Stream: a.stream || t.stream,
@@ -210,8 +211,8 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 	t.p.event(ev)
 }
 
-// learnLate takes in a refusal that came after something was sent down: nothing can be sent
-// again, but the next request will be smaller.
+// learnLate learns from a refusal that came after something was sent down, if this is one: nothing can be sent again, but the next request
+// will be smaller.
 func (t *exchange) learnLate(r *wire.Answer) {
 	o, ok := overflow.StopReason(r.StopReason)
 	if !ok && len(r.ErrorBody) > 0 {
@@ -239,13 +240,13 @@ func (t *exchange) learnLimit(limit int) bool {
 	return ok
 }
 
-// keptElsewhere reports whether the provider read more than the request holds: what it keeps of
-// the conversation itself. Its numbers then say nothing about our counts.
+// keptElsewhere reports whether the provider read more than the request holds, because it keeps a part of the conversation itself. Its
+// numbers then say nothing about our counts.
 func (t *exchange) keptElsewhere() bool {
 	return t.received != nil && !t.received.Bypass.Whole()
 }
 
-// learnUsage takes in what the provider counted.
+// learnUsage learns the ratio to our count and the window from input, the tokens of input that the provider counted.
 func (t *exchange) learnUsage(input int) {
 	if t.request == nil || t.keptElsewhere() {
 		return

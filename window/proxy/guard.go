@@ -22,8 +22,8 @@ const TokenHeader = "Plimsoll-Token"
 // unescape sees a path that was escaped as often. What is still escaped after that is no address of an API.
 const decodings = 4
 
-// hasDotSegment finds "." and ".." among the elements of an escaped path, also escaped, and between backslashes, which
-// some servers take for slashes. A configured key must not go where such a path leads.
+// hasDotSegment reports whether "." or ".." is among the elements of an escaped path, also escaped, or between backslashes, which some
+// servers take for slashes; and for a path that is escaped more than decodings times. A configured key must not go where such a path leads.
 func hasDotSegment(path string) bool {
 	for range decodings {
 		for element := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
@@ -40,7 +40,7 @@ func hasDotSegment(path string) bool {
 	return true
 }
 
-// unescaped returns path with every %XX that is one in its place; others stay, so that one of them hides nothing.
+// unescaped returns path with every valid %XX decoded. Invalid escapes stay as they are, so that they do not hide the valid ones.
 func unescaped(path string) string {
 	if !strings.Contains(path, "%") {
 		return path
@@ -59,8 +59,8 @@ func unescaped(path string) string {
 	return string(out)
 }
 
-// checkHost refuses a Host header that is not ours: a name of somebody else's that resolves
-// to this address lets a web page reach a local server (DNS rebinding).
+// checkHost returns a refusal if the Host header is not ours, else nil: a name of somebody else's that resolves to this address lets a web
+// page reach a local server (DNS rebinding).
 func (p *Proxy) checkHost(r *http.Request) *refusal {
 	if slices.ContainsFunc(p.o.Hosts, func(own string) bool { return sameHost(own, r.Host) }) {
 		return nil
@@ -74,7 +74,7 @@ func (p *Proxy) checkHost(r *http.Request) *refusal {
 	}
 }
 
-// sameHost compares a configured host, with or without a port, with a Host header.
+// sameHost reports whether a Host header is the configured host own, in any case. An own without a port matches every port.
 func sameHost(own, header string) bool {
 	if strings.EqualFold(own, header) {
 		return true
@@ -83,7 +83,7 @@ func sameHost(own, header string) bool {
 	return strings.EqualFold(own, host)
 }
 
-// splitPort splits a Host header. The port is "" when it has none; brackets go.
+// splitPort splits a Host header. The port is "" when it has none; the brackets of an IPv6 address are removed.
 func splitPort(header string) (host, port string) {
 	if i := strings.LastIndexByte(header, ':'); i >= 0 && !strings.HasSuffix(header, "]") && (strings.Count(header, ":") == 1 || strings.HasPrefix(header, "[")) {
 		header, port = header[:i], header[i+1:]
@@ -94,9 +94,8 @@ func splitPort(header string) (host, port string) {
 	return header, port
 }
 
-// ownHost reports whether a Host header names localhost, a loopback address or the very
-// address it came to, with the port. A page that rebinds a name has that name in Host,
-// never an address.
+// ownHost reports whether a Host header names localhost, a loopback address, or the address local that the request came to, with its port.
+// A page that rebinds a name has that name in Host, never an address.
 func ownHost(header string, local net.Addr) bool {
 	host, port := splitPort(header)
 	tcp, ok := local.(*net.TCPAddr)
@@ -110,7 +109,7 @@ func ownHost(header string, local net.Addr) bool {
 	return ip != nil && (ip.IsLoopback() || ip.Equal(tcp.IP))
 }
 
-// checkOrigin refuses what a browser sends for a page of somebody else.
+// checkOrigin returns a refusal if a browser sends the request for a page of another origin, else nil.
 func (p *Proxy) checkOrigin(r *http.Request) *refusal {
 	e := &refusal{
 		status: http.StatusForbidden, reason: "origin",
@@ -137,7 +136,7 @@ func (p *Proxy) checkOrigin(r *http.Request) *refusal {
 	return e
 }
 
-// A peer is looked up once per connection: the table of the kernel is text and long.
+// A peer is the user at the other end of a connection. It is looked up once per connection: the table of the kernel is text and long.
 type peer struct {
 	once sync.Once
 	own  bool // the connection is known to be of this user, or root's
@@ -147,9 +146,8 @@ type peer struct {
 
 type peerKey struct{}
 
-// ConnContext serves as http.Server.ConnContext of a server that is not made by [Listen]:
-// with it the check of the peer's user costs once per connection, without it once per
-// request.
+// ConnContext is to be set as http.Server.ConnContext of a server that was not made by [Proxy.Listen]. With it the user at the other end is
+// looked up once per connection, without it once per request.
 func (p *Proxy) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, &peer{conn: c})
 }
@@ -176,7 +174,7 @@ func (p *Proxy) checkPeer(r *http.Request) *refusal {
 
 func (p *peer) look() { p.own, p.err = peerAllowed(p.conn.RemoteAddr(), p.conn.LocalAddr()) }
 
-// ownConnection reports whether the request came over a connection that is known to be of this user.
+// ownConnection reports whether the request came over a connection that is known to be of this user or root; false where that is not known.
 func ownConnection(r *http.Request) bool {
 	known, ok := r.Context().Value(peerKey{}).(*peer)
 	if !ok {
@@ -189,9 +187,8 @@ func ownConnection(r *http.Request) bool {
 // PeerKnown reports whether this system can name the user of a loopback connection, so that [Options.PeerPath] can be used.
 func PeerKnown() bool { return peerKnown }
 
-// peerAllowed reports whether the process at the other end of a loopback connection belongs
-// to this user or to root, who could read our memory anyway. Connections from elsewhere
-// have no local user: a token is demanded of them. own is true only when the user is known.
+// peerAllowed returns an error if the process at the other end of a loopback connection belongs to another user; root is allowed, who could
+// read our memory anyway, and so are connections from elsewhere, of which a token is demanded. own is true only when the user is known.
 func peerAllowed(remote, local net.Addr) (own bool, err error) {
 	from, ok := remote.(*net.TCPAddr)
 	to, ok2 := local.(*net.TCPAddr)
@@ -208,8 +205,8 @@ func peerAllowed(remote, local net.Addr) (own bool, err error) {
 	return known, nil
 }
 
-// checkToken takes the token off the path. A request may also carry it in a header, or,
-// where keys are injected, in the place of the key.
+// checkToken returns the path without the token, or a refusal. Without the token in its path, a request may carry it in a header, or, where
+// keys are injected, in the place of the key. PeerPath does in place of it.
 func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
 	full := path(r)
 	if p.token == nil {
@@ -237,7 +234,7 @@ func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
 	}
 }
 
-// dropToken takes this proxy's token out of every place in which it may have come: an upstream must not see it.
+// dropToken takes this proxy's token out of the headers h and the query of t, wherever it may have come: an upstream must not see it.
 func (p *Proxy) dropToken(h http.Header, t *url.URL) {
 	delete(h, TokenHeader)
 	if p.token == nil {
@@ -263,7 +260,7 @@ func (p *Proxy) dropToken(h http.Header, t *url.URL) {
 	t.RawQuery = strings.Join(kept, "&")
 }
 
-// bearerOf returns the text behind the scheme in a header of credentials.
+// bearerOf returns the token of a header "Bearer TOKEN", and any other value as it is, without space around it.
 func bearerOf(value string) string {
 	value = strings.TrimSpace(value)
 	if scheme, rest, ok := strings.Cut(value, " "); ok && strings.EqualFold(scheme, "Bearer") {
@@ -272,7 +269,8 @@ func bearerOf(value string) string {
 	return value
 }
 
-// isToken compares digests: the time it takes tells neither a byte nor the length.
+// isToken reports whether s is the proxy's token, which there must be. It compares digests: the time it takes reveals neither a byte nor
+// the length.
 func (p *Proxy) isToken(s string) bool {
 	sum := sha256.Sum256([]byte(s))
 	return subtle.ConstantTimeCompare(sum[:], p.token[:]) == 1

@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ServeHTTP checks who asks, finds the upstream and relays.
+// ServeHTTP checks who asks, finds the upstream, and relays or refuses the request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, e := p.admit(r)
 	if e != nil {
@@ -48,8 +48,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit checks who asks, and returns the path without the token. The checks are ordered
-// so that a page in a browser and another local user learn nothing but that they may not.
+// admit checks who asks, and returns the path without the token, or a refusal. The checks are ordered so that a page in a browser and
+// another local user learn nothing but that they may not.
 func (p *Proxy) admit(r *http.Request) (string, *refusal) {
 	if e := p.checkOutside(r); e != nil {
 		return "", e
@@ -69,8 +69,8 @@ func (p *Proxy) admit(r *http.Request) (string, *refusal) {
 	return p.checkToken(r)
 }
 
-// checkOutside checks what every request must satisfy, whatever it is for: its address, the page on whose behalf it comes, and the user of
-// the connection.
+// checkOutside returns a refusal, or nil, by what every request must satisfy whatever it is for: its Host, the page on whose behalf it
+// comes, and the user of the connection.
 func (p *Proxy) checkOutside(r *http.Request) *refusal {
 	if e := p.checkHost(r); e != nil {
 		return e
@@ -81,7 +81,7 @@ func (p *Proxy) checkOutside(r *http.Request) *refusal {
 	return p.checkPeer(r)
 }
 
-// find looks the upstream up that the path, already without a token, belongs to.
+// find returns the upstream that a path, already without a token, names, and the path below that name; false if it names none.
 func (p *Proxy) find(path string) (*upstream, string, bool) {
 	name, below, ok := cutElement(path)
 	if !ok {
@@ -95,8 +95,7 @@ func (p *Proxy) find(path string) (*upstream, string, bool) {
 	return up, below, up != nil
 }
 
-// noUpstream answers a path without an upstream. The root is no error: some clients ask
-// for it to see whether anybody is there.
+// noUpstream answers 404 to a path that names no upstream. The root is no error: some clients ask for it to see whether anybody is there.
 func (p *Proxy) noUpstream(w http.ResponseWriter, r *http.Request, path string) {
 	if (path == "" || path == "/") && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		h := w.Header()
@@ -111,7 +110,7 @@ func (p *Proxy) noUpstream(w http.ResponseWriter, r *http.Request, path string) 
 	})
 }
 
-// pass relays a request that is not looked into: nothing of it is held.
+// pass relays a request that is not looked into and journals the reason with a detail. Nothing of it is held, unless it has to be signed.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, rt *route, reason, detail string) {
 	p.passed(rt, reason, detail)
 	if r.ContentLength > p.o.MaxBody {
@@ -129,10 +128,10 @@ func (p *Proxy) passed(rt *route, reason, detail string) {
 	p.event(journal.WindowPassed{Upstream: rt.up.Name, Path: clip(rt.below, 256), Reason: reason, Detail: clip(detail, 256)})
 }
 
-// clip bounds what an event holds of a request, in memory of its own.
+// clip returns at most n bytes of the beginning of s, in memory of its own: an event must not keep a whole request alive.
 func clip(s string, n int) string { return strings.Clone(limit.Clip(s, n)) }
 
-// passBody sends a body that is not held, and relays the answer.
+// passBody sends the request with body, which streams through and may have MaxBody bytes, and relays the answer.
 func (p *Proxy) passBody(w http.ResponseWriter, r *http.Request, rt *route, body io.ReadCloser) {
 	req, err := p.outgoing(r, rt)
 	if err != nil {
@@ -148,13 +147,14 @@ func (p *Proxy) passBody(w http.ResponseWriter, r *http.Request, rt *route, body
 	p.relay(w, r, rt, req)
 }
 
-// relay sends req and its answer on. It looks at neither, but at a list of models as it passes: that may say how much they take.
+// relay sends req to the upstream and the answer to the client.
 func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, rt *route, req *http.Request) {
 	res, err := p.send(w, req)
 	p.relayAnswer(w, r, rt, res, err)
 }
 
-// relayAnswer sends the answer of an upstream down, or the reason why there is none.
+// relayAnswer sends an upstream's answer to the client, or an error answer if err is not nil. A list of models is read as it passes, for
+// their windows, and a stream of a model that stands still is ended.
 func (p *Proxy) relayAnswer(w http.ResponseWriter, r *http.Request, rt *route, res *http.Response, err error) {
 	if err != nil {
 		p.upstreamFailed(w, r, rt, err)
@@ -187,8 +187,8 @@ func (p *Proxy) relayAnswer(w http.ResponseWriter, r *http.Request, rt *route, r
 	endRelay(e)
 }
 
-// outgoing returns the request to the upstream without its body: what the client sent less
-// what belongs to the one connection.
+// outgoing returns the request to the upstream without its body: what the client sent, less the proxy's token and what belongs to the one
+// connection, with the upstream's key where one is configured. The error is a path with a broken escape.
 func (p *Proxy) outgoing(r *http.Request, rt *route) (*http.Request, error) {
 	target, err := rt.up.target(rt.below, r.URL.RawQuery, r.URL.ForceQuery)
 	if err != nil {
@@ -232,7 +232,7 @@ func dropHopByHop(h http.Header) {
 	}
 }
 
-// hasToken looks for one item of a comma-separated header.
+// hasToken reports whether a comma-separated header, of one line or several, has an item, in upper or lower case.
 func hasToken(lines []string, token string) bool {
 	for _, line := range lines {
 		for item := range strings.SplitSeq(line, ",") {
@@ -244,8 +244,8 @@ func hasToken(lines []string, token string) bool {
 	return false
 }
 
-// send makes the request and forwards what arrives before the answer: 103 and other 1xx.
-// 100 is the server's own to say, when the body is read.
+// send makes the request and forwards to w what arrives before the answer: 103 and other 1xx, but not 100, which the server says itself
+// when the body is read. A status that ends no request, and a refusal of the forward proxy, are errors.
 func (p *Proxy) send(w http.ResponseWriter, req *http.Request) (*http.Response, error) {
 	var mu sync.Mutex
 	over := false // w is the handler's again: a request that was given up may still hear a 1xx
@@ -278,7 +278,8 @@ func (p *Proxy) send(w http.ResponseWriter, req *http.Request) (*http.Response, 
 	return res, err
 }
 
-// upstreamFailed answers when the upstream could not be asked or sent no answer.
+// upstreamFailed answers 502, or 504 after a timeout, when the upstream could not be asked or sent no answer. It panics with
+// http.ErrAbortHandler when the client is gone.
 func (p *Proxy) upstreamFailed(w http.ResponseWriter, r *http.Request, rt *route, err error) {
 	if r.Context().Err() != nil { // the client is gone, nobody reads an answer
 		p.event(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Request: rt.request, Ended: "client_gone"})
@@ -314,7 +315,7 @@ func (p *Proxy) tooLarge() *refusal {
 
 var errBodyTooLarge = errors.New("the body is larger than this proxy lets through")
 
-// A boundedBody fails once more than left bytes were read of it.
+// A boundedBody is a body whose Read fails with errBodyTooLarge once more than left bytes were read.
 type boundedBody struct {
 	io.ReadCloser
 	left int64

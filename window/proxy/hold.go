@@ -50,8 +50,8 @@ type readResult struct {
 	err error
 }
 
-// heldReads reads a body with a limit on the waiting: a read that takes too long goes on
-// in the background, and its bytes come with the next call. At most one is under way.
+// heldReads reads a body with a limit on the waiting: a read that takes too long goes on in the background, and the next call gets its
+// bytes. At most one is under way.
 type heldReads struct {
 	io.ReadCloser
 	buf     *[32 << 10]byte
@@ -60,7 +60,7 @@ type heldReads struct {
 	err     error           // that came with left
 }
 
-// readBefore reads once. It returns false when the timer fires first; a nil timer never does.
+// readBefore reads once; what it returns is valid until the next call. ok is false when the timer fires first; a nil timer never does.
 func (h *heldReads) readBefore(timer <-chan time.Time) (p []byte, err error, ok bool) {
 	if h.buf == nil {
 		h.buf = relayBuffers.Get().(*[32 << 10]byte)
@@ -85,7 +85,7 @@ func (h *heldReads) readBefore(timer <-chan time.Time) (p []byte, err error, ok 
 	}
 }
 
-// Read gives what was read in the background first.
+// Read returns what was read in the background first.
 func (h *heldReads) Read(p []byte) (int, error) {
 	if h.pending != nil {
 		r := <-h.pending
@@ -103,7 +103,7 @@ func (h *heldReads) Read(p []byte) (int, error) {
 	return h.ReadCloser.Read(p)
 }
 
-// Close also waits for a read that is under way: closing the body ends it.
+// Close closes the body, which ends a read that is under way, and waits for that read.
 func (h *heldReads) Close() error {
 	err := h.ReadCloser.Close()
 	if h.pending != nil {
@@ -117,9 +117,9 @@ func (h *heldReads) Close() error {
 	return err
 }
 
-// look reads the beginning of an answer as far as is needed to know whether it refuses the
-// request as too long: the body of an error, or of a 200 what comes before the content.
-// Within a time and a size; what is not clear by then is none.
+// look reads the beginning of an answer as far as is needed to know whether it refuses the request: the body of an error, or of a 200 what
+// comes before the content. It stops at holdBytes, and in a stream or a long answer after holdTime; one that is not clear by then counts as
+// no refusal.
 func (a *answer) look(d wire.Dialect) {
 	kind := mediaType(a.res.Header)
 	a.stream = isStream(kind)
@@ -177,8 +177,8 @@ func (a *answer) look(d wire.Dialect) {
 	}
 }
 
-// follow shows the reader more of a body. A packed one is unpacked from its start again,
-// which is cheap because little is held.
+// follow shows the reader p, the next part of a body. A packed body is unpacked from its start again, which is cheap because little is
+// held.
 func (a *answer) follow(d wire.Dialect, encoding string, p []byte) {
 	if isIdentity(encoding) {
 		if a.reader == nil {
@@ -191,7 +191,7 @@ func (a *answer) follow(d wire.Dialect, encoding string, p []byte) {
 	_, _ = a.reader.Write(unpacked(encoding, a.held))
 }
 
-// newReader reads an answer along, whatever its form.
+// newReader returns a reader of answers of a dialect, in the form that the headers name.
 func newReader(d wire.Dialect, h http.Header) *wire.Answer {
 	if kind := mediaType(h); kind != eventstream.Type {
 		return wire.NewAnswer(d, isStream(kind))
@@ -202,7 +202,7 @@ func newReader(d wire.Dialect, h http.Header) *wire.Answer {
 // isStream reports whether an answer of a media type comes in events.
 func isStream(kind string) bool { return kind == "text/event-stream" || kind == eventstream.Type }
 
-// mediaType returns the Content-Type without its parameters.
+// mediaType returns the Content-Type without its parameters, in lower case.
 func mediaType(h http.Header) string {
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(kind))
@@ -210,7 +210,7 @@ func mediaType(h http.Header) string {
 
 func isIdentity(encoding string) bool { return encoding == "" || encoding == "identity" }
 
-// readable reports whether the content can be read along.
+// readable reports whether an answer with this content encoding and media type can be read as it passes: a stream of events or JSON.
 func readable(encoding, kind string) bool {
 	switch encoding {
 	case "", "identity", "gzip", "x-gzip", "br", "zstd":
@@ -220,7 +220,7 @@ func readable(encoding, kind string) bool {
 	return isStream(kind) || kind == "application/json"
 }
 
-// unpacked returns as much of a packed text as its beginning gives.
+// unpacked returns what the beginning of a packed text unpacks to, at most holdDecoded bytes; nil for an encoding that is not read.
 func unpacked(encoding string, packed []byte) []byte {
 	if isIdentity(encoding) {
 		return packed

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// breaker journals the moves of the working limit.
+// breaker journals the breaker's changes of working limits.
 func (t *conversation) breaker(changes []breaker.Change) {
 	for _, c := range changes {
 		limit := 0
@@ -25,7 +25,7 @@ func (t *conversation) breaker(changes []breaker.Change) {
 	}
 }
 
-// repaired journals what was repaired, by kind.
+// repaired journals what was repaired, one event for each kind.
 func (t *conversation) repaired() {
 	for i, a := range t.repairs {
 		same := func(b repair.Action) bool { return b.Kind == a.Kind }
@@ -44,7 +44,7 @@ func (t *conversation) repaired() {
 	}
 }
 
-// errorText returns the reason why a summary was not used, bounded, "" when it was.
+// errorText returns at most 256 bytes of an error's text, "" for nil.
 func errorText(err error) string {
 	if err == nil {
 		return ""
@@ -52,7 +52,7 @@ func errorText(err error) string {
 	return clip(err.Error(), 256)
 }
 
-// unused journals what a model summary cost when the compaction came to nothing.
+// unused journals the cost of a model's summary that was made for a compaction without effect.
 func (t *conversation) unused(res *compact.Result) {
 	if res.SummaryError == nil && res.SummaryIn+res.SummaryOut == 0 {
 		return
@@ -63,7 +63,7 @@ func (t *conversation) unused(res *compact.Result) {
 	})
 }
 
-// changed journals what the provider says it did to the input, by reason.
+// changed journals the changes that the provider reports it made to the input, by reason.
 func (t *conversation) changed(changes []wire.Change) {
 	for _, c := range changes {
 		t.p.event(journal.WindowTransformed{
@@ -72,7 +72,7 @@ func (t *conversation) changed(changes []wire.Change) {
 	}
 }
 
-// overflowed journals what happened with a refusal.
+// overflowed journals a refusal for length: its form, the limit it named or 0, the number of the try, and what was done about it.
 func (t *conversation) overflowed(form string, limit, try int, action string) {
 	t.p.event(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 )
 
-// adopt uses a cut that somebody else stored while this request waited.
+// adopt uses a newer cut that another request stored while this one waited, if there is one. It returns true if that brings the request
+// below the trigger.
 func (t *conversation) adopt(goal compact.Goal) bool {
 	c := checkpoint.Lookup(t.p.o.Store, t.log, t.chain)
 	if c == nil || c.Generation <= t.generation {
@@ -27,8 +28,8 @@ func (t *conversation) adopt(goal compact.Goal) bool {
 	return true
 }
 
-// keep stores what was made, and uses what is in force: another replica may have been first
-// with the same step. It reports whether that is another.
+// keep stores c, the cut that was just made. If another replica has stored one for the same step first, it makes that one what is sent and
+// returns true.
 func (t *conversation) keep(c *checkpoint.Checkpoint) bool {
 	res := t.result
 	cut := checkpoint.Cut{Text: res.Cut, Entry: checkpoint.Entry{
@@ -47,7 +48,7 @@ func (t *conversation) keep(c *checkpoint.Checkpoint) bool {
 	return true
 }
 
-// recovered stores what a provider took after it had refused something else.
+// recovered stores the cut that the provider took after it had refused the request before it.
 func (t *conversation) recovered() {
 	if t.result == nil {
 		return

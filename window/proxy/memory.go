@@ -15,14 +15,14 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A Keeper is given parts of conversations: what a compaction took out, and with Options.KeepTurns each turn. Keep is called while
-// a request waits, by any goroutine: it returns at once. What it is given is its own.
+// A Keeper is given parts of conversations: what a compaction took out, and with Options.KeepTurns each turn. Keep is called while a
+// request waits, by any goroutine: it returns at once. It may keep what it is given.
 type Keeper interface {
 	Keep(Excerpt)
 }
 
-// A Recaller knows what was said in other conversations. Recall is called while a request waits, by any goroutine: it returns
-// before ctx ends, with the text that is to be added to the prompt, or "".
+// A Recaller knows other conversations. Recall returns the text to add to a prompt, or "". It is called while a request waits, by any
+// goroutine, and returns before ctx ends.
 type Recaller interface {
 	Recall(ctx context.Context, p Prompt) string
 }
@@ -54,7 +54,7 @@ type Called struct {
 	Command string // the beginning of its arguments
 }
 
-// A Prompt is a new request of a user.
+// A Prompt is a new message of a user's, which a Recaller is asked about.
 type Prompt struct {
 	Scope, Conversation string
 	Speaker             client.Speaker
@@ -75,7 +75,7 @@ const (
 	recallWait = 50 * time.Millisecond
 )
 
-// speak finds out whose words the request's messages are.
+// speak returns whose words the request's messages are. It looks once.
 func (t *conversation) speak() client.Speaker {
 	if t.speaker == nil {
 		s := client.SpeakerOf(t.r.Header, t.received)
@@ -84,7 +84,8 @@ func (t *conversation) speak() client.Speaker {
 	return *t.speaker
 }
 
-// keepCut gives what a compaction took out, once for each request.
+// keepCut gives the Keeper the messages that a compaction took out or changed, each once in a request; not with KeepTurns, when it has
+// them.
 func (t *conversation) keepCut(res *compact.Result) {
 	if t.p.o.Keeper == nil || t.p.o.KeepTurns && t.turnsKept {
 		return
@@ -95,7 +96,7 @@ func (t *conversation) keepCut(res *compact.Result) {
 	t.excerpts(ExcerptCut, lost)
 }
 
-// keepTurn hands the messages that are new in the conversation to the Keeper.
+// keepTurn gives the Keeper, with KeepTurns, the messages that are new in the conversation.
 func (t *conversation) keepTurn() {
 	if t.p.o.Keeper == nil || !t.p.o.KeepTurns || t.received.Bypass&wire.Summarising != 0 || t.speak().Side {
 		return
@@ -108,7 +109,7 @@ func (t *conversation) keepTurn() {
 	t.excerpts(ExcerptTurn, fresh)
 }
 
-// excerpts gives messages of the client's request, in pieces.
+// excerpts gives the Keeper the client's messages at the given indices, in pieces of about excerptBytes.
 func (t *conversation) excerpts(why string, messages []int) {
 	r := t.received
 	for len(messages) > 0 {
@@ -126,7 +127,7 @@ func (t *conversation) excerpts(why string, messages []int) {
 	}
 }
 
-// callsOf returns the calls whose results are in some messages, by their ids.
+// callsOf returns, by their ids, the calls whose results are in the given messages of r. A result whose call r lacks has a zero Called.
 func callsOf(r *wire.Request, messages []int) map[string]Called {
 	wanted := map[string]Called{}
 	for _, i := range messages {
@@ -160,7 +161,7 @@ func callsOf(r *wire.Request, messages []int) map[string]Called {
 	return wanted
 }
 
-// knownPrefixes remembers beginnings of conversations.
+// knownPrefixes is a bounded set of beginnings of conversations.
 type knownPrefixes struct {
 	*recent.Shared[prefixOf, struct{}]
 }
@@ -169,7 +170,7 @@ func newKnownPrefixes() knownPrefixes {
 	return knownPrefixes{recent.NewShared[prefixOf, struct{}](maxPrefixes, prefixOf.sum)}
 }
 
-// learn returns how many messages of a conversation are known, and knows all of them from now on.
+// learn returns how many of the first messages of a conversation are known, and makes all of them known. chain[i] is the digest of 0..i.
 func (k knownPrefixes) learn(scope checkpoint.Scope, chain []tokens.Digest) int {
 	_, last := k.Last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
 	for _, d := range chain[last+1:] {

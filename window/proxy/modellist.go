@@ -36,7 +36,8 @@ type listTap struct {
 	over     bool
 }
 
-// newListTap returns nil for an answer that is none.
+// newListTap returns a tap for an answer with a list of models; nil for one that cannot be read as such: a failure, not JSON, or larger
+// than maxList.
 func newListTap(res *http.Response) *listTap {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	encoding := res.Header.Get("Content-Encoding")
@@ -54,7 +55,7 @@ func (l *listTap) see(p []byte) {
 	l.held = append(l.held, p...)
 }
 
-// text returns the list, nil when it is too long.
+// text returns the list, unpacked; nil when it is too long or cannot be unpacked.
 func (l *listTap) text() []byte {
 	if l.over || len(l.held) == 0 || isIdentity(l.encoding) {
 		return l.held
@@ -71,9 +72,10 @@ func (l *listTap) text() []byte {
 	return text
 }
 
-// listedModel is an entry of a list, in the words of all providers: Anthropic (max_input_tokens, max_tokens), Gemini (inputTokenLimit,
-// outputTokenLimit), OpenRouter and Together (context_length, top_provider), Groq and Codex (context_window, max_completion_tokens),
-// Mistral and LM Studio (max_context_length, loaded_context_length), vLLM (max_model_len), Copilot (capabilities.limits).
+// listedModel is an entry of a list, with the field names of all providers: Anthropic (max_input_tokens, max_tokens), Gemini
+// (inputTokenLimit, outputTokenLimit), OpenRouter and Together (context_length, top_provider), Groq and Codex (context_window,
+// max_completion_tokens), Mistral and LM Studio (max_context_length, loaded_context_length), vLLM (max_model_len), Copilot
+// (capabilities.limits).
 type listedModel struct {
 	ID               string     `json:"id"`
 	Name             string     `json:"name"`
@@ -96,7 +98,7 @@ type listTop struct {
 	MaxCompletion listNumber `json:"max_completion_tokens"`
 }
 
-// listCan is Copilot's; others have lists or booleans of this name, which say nothing here.
+// listCan is the capabilities member of Copilot's entries; others have lists or booleans under this name, which are ignored.
 type listCan struct {
 	Limits struct {
 		Context listNumber `json:"max_context_window_tokens"`
@@ -114,7 +116,7 @@ func (c *listCan) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// listNumber is a number of tokens; what is none is 0.
+// listNumber is a number of tokens; any other JSON value, and a number out of range, is read as 0.
 type listNumber int
 
 func (n *listNumber) UnmarshalJSON(text []byte) error {
@@ -125,7 +127,7 @@ func (n *listNumber) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// firstOf returns the first number that is there.
+// firstOf returns the first number above 0, or 0.
 func firstOf(all ...listNumber) int {
 	for _, n := range all {
 		if n > 0 {
@@ -152,7 +154,7 @@ func (m *listedModel) listing() models.Listing {
 	return models.Listing{Model: name, Window: w}
 }
 
-// readList reads a provider's list of models, or one of them.
+// readList returns the models of a provider's list, or of one entry of it, whose window it names; nil for text that is not such JSON.
 func readList(text []byte) []models.Listing {
 	var list struct {
 		Data   []listedModel `json:"data"`
@@ -184,7 +186,8 @@ func readList(text []byte) []models.Listing {
 	return out
 }
 
-// Tell takes in what the client's own settings say of the models behind an upstream, as if that had listed them.
+// Tell records the windows that the client's own settings name for models of the upstream of that name, as if the upstream had listed them.
+// It ignores a name that is no upstream's.
 func (p *Proxy) Tell(upstream string, listed []models.Listing) {
 	if up := p.upstreams[upstream]; up != nil {
 		p.o.Resolver.Tell(up.known(), listed)

@@ -25,10 +25,10 @@ type modelRequest struct {
 	betas    []string
 	stream   bool
 	received *wire.Request // decoded, as it came; nil when it could not be read
-	readAt   time.Time     // the body had been read
+	readAt   time.Time     // when the whole body had been read
 }
 
-// requestBody is the request's own hold on its body, which ends once.
+// requestBody is the handler's own reference to a heldBody. done releases it, once only.
 type requestBody struct {
 	*heldBody
 	gone bool
@@ -41,7 +41,7 @@ func (b *requestBody) done() {
 	}
 }
 
-// serveModel handles a request to a model: read, looked into, sent, recovered.
+// serveModel handles a request to a model: reads it, looks into it, sends it, recovers from refusals, and answers.
 func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 	rt.request = p.requests.Add(1)
 	if r.ContentLength > p.o.MaxBody {
@@ -92,16 +92,15 @@ func (p *Proxy) requestRefused(w http.ResponseWriter, r *http.Request, rt *route
 	p.upstreamFailed(w, r, rt, err)
 }
 
-// firstRoom is charged for a body of unknown length before its first byte is read.
+// firstRoom is the number of bytes charged for a body of unknown length before its first byte is read.
 const firstRoom = 16 << 10
 
-// bodyIdle bounds the pauses in a body that is held. Its room is charged when it is
-// announced: clients that hang in the middle would keep it from all others for good.
+// bodyIdle bounds each pause in a body that is held. Its memory is charged when it is announced: clients that hang in the middle would keep
+// it from all others for good.
 const bodyIdle = time.Minute
 
-// readBody reads the whole body into memory. On errTooLargeToHold the part that was read
-// is in the result and the rest still in r.Body. A *refusal means no room, or that the body
-// stopped coming.
+// readBody reads the whole body into memory. On errTooLargeToHold the part that was read is in the result and the rest still in r.Body; on
+// errGiants nothing was read, or a part. A *refusal means no memory, or that the body stopped coming. The result is never nil: release it.
 func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, error) {
 	b := &heldBody{room: hold{b: p.budget}, pooled: true}
 	b.refs.Store(1)
@@ -152,7 +151,7 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 	}
 }
 
-// enlarge doubles the buffer of a body whose length was not announced.
+// enlarge doubles the buffer of a body whose length was not announced, up to MaxHeld. The error is noRoom's.
 func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 	size := min(2*int64(cap(b.bytes)), p.o.MaxHeld+1)
 	// While the bytes are copied both buffers exist.
@@ -165,8 +164,8 @@ func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 	return nil
 }
 
-// read decodes and parses the body. A body that is broken goes on as it came: the
-// provider's answer explains the fault.
+// read decodes and parses the body into received. Of a body that is broken received stays nil, and it goes on as it came: the provider's
+// answer explains the fault. The error is a *refusal or the context's.
 func (t *modelRequest) read() error {
 	t.model = t.rt.name
 	t.upstream = t.rt.up.known()
@@ -214,8 +213,8 @@ func (t *modelRequest) read() error {
 	return nil
 }
 
-// look unpacks the body and waits for its turn to be looked into, with all that a look takes charged to the budget before it
-// is made: first by what the packed form says of itself, or a guess. errGiants says that it goes on as it came.
+// look unpacks the body and waits for its turn to be looked into. All that a look takes is charged to the budget before it is made: first
+// by the size that the packed form claims, or a guess. errGiants means that the body goes on as it came.
 func (t *modelRequest) look(encoding string) (*wire.Look, error) {
 	packed := t.body.bytes
 	if isIdentity(encoding) {
@@ -238,7 +237,7 @@ func (t *modelRequest) look(encoding string) (*wire.Look, error) {
 	}
 }
 
-// mayLook charges what a look into text takes, beside what is held anyhow.
+// mayLook returns a look into text, once its turn has come and its memory is charged beside the held bytes. The error is turnFor's.
 func (t *modelRequest) mayLook(text []byte, held int64) (*wire.Look, error) {
 	look := t.p.views.Look(t.rt.dialect, text)
 	cost := lookCost(len(text), look.Objects())
@@ -247,7 +246,7 @@ func (t *modelRequest) mayLook(text []byte, held int64) (*wire.Look, error) {
 	return look, err
 }
 
-// turnFor waits for memory, cost bytes of it, and then for a turn to look into size bytes.
+// turnFor waits until cost bytes of memory in all are charged, and then for a turn to look into size bytes. The error is noRoom's.
 func (t *modelRequest) turnFor(size, cost int64) error {
 	ctx, room := t.r.Context(), &t.body.room
 	if cost > room.n {
@@ -262,7 +261,7 @@ func (t *modelRequest) turnFor(size, cost int64) error {
 	return nil
 }
 
-// looked gives back what only the look took.
+// looked gives back the turn, and the memory that only the look needed.
 func (t *conversation) looked() {
 	room := &t.body.room
 	room.endTurn()
@@ -274,8 +273,8 @@ func (t *conversation) looked() {
 	}
 }
 
-// unpackedSize returns the size that a packed body claims, with some room; a guess where it claims
-// none. It is only believed as far as memory goes.
+// unpackedSize returns the size that a packed body claims, with some room, or a guess where it claims none. What it claims may be false:
+// the caller bounds it.
 func unpackedSize(encoding string, packed []byte) int64 {
 	if n, ok := wire.DecodedSize(encoding, packed); ok {
 		return n + 4<<10

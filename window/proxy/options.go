@@ -79,20 +79,19 @@ type Options struct {
 	// MaxBody bounds a body of any kind; a larger one is answered 413.
 	MaxBody int64
 
-	// Trigger is the part of (window − reserve) above which room is made, Target what it is
-	// brought down to, RetryTarget what a second try aims at. OwnCompaction is true when the
-	// client compacts by itself: the default of Trigger then is OwnTrigger or later ([fit.Lines]), so that the
-	// client gets the chance. So it is for requests that say that they are of such a client. That of Target is [fit.AutoTarget].
+	// Trigger is the part of (window − reserve) above which room is made, Target what it is brought down to, RetryTarget what a second try
+	// aims at. OwnCompaction says that the client compacts by itself: Trigger then is OwnTrigger or later ([fit.Lines]) by default, so that
+	// the client gets the chance. That default also holds for requests whose headers name such a client. The default of Target is
+	// [fit.AutoTarget].
 	Trigger, Target, RetryTarget float64
 	OwnCompaction                bool
-	// Topic is the part of (window − reserve) above which room is made where one task of a conversation ends and another begins
-	// (package topic), so that it need not be made in the middle of the next; 0 is nowhere but at Trigger. What it takes out is at
-	// least what a compaction at the trigger does.
+	// Topic is the part of (window − reserve) above which room is made where one task of a conversation ends and another begins (package
+	// topic), so that it need not be made in the middle of the next; 0 makes room at Trigger only. Such a cut takes out at least as much as
+	// one at the trigger.
 	Topic float64
 	// Reserve caps how many tokens of the requested output are kept free.
 	Reserve int
-	// NoPreflight makes room only after a provider refused a request, NoRepair leaves calls
-	// and results as they are.
+	// NoPreflight makes room only after a provider refused a request. NoRepair leaves calls, results and contents as they are.
 	NoPreflight, NoRepair bool
 
 	// Counter, Usage, Resolver, Breaker and Compactor do the work; nil makes one with the
@@ -106,14 +105,14 @@ type Options struct {
 	// same bytes again. Nil keeps nothing: every turn over the line is compacted anew.
 	Store *checkpoint.Store
 
-	// Keeper is given what compactions take out of conversations, with KeepTurns every turn of them; nil is given nothing.
+	// Keeper is given what compactions take out of conversations, and with KeepTurns every turn of them. Nil keeps nothing.
 	Keeper    Keeper
 	KeepTurns bool
 	// Recaller returns texts to add to a prompt; nil adds nothing, and requests under the trigger stay as they are to the byte.
 	// It needs a Store, in which what was added is kept for the requests that follow.
 	Recaller Recaller
-	// RecallFor names whose memory that is, a project's: what was added there is put into no conversation elsewhere, even one of the
-	// same words.
+	// RecallFor names the owner of the Recaller's memory, a project: what was added there is put into no conversation elsewhere, even one
+	// of the same words.
 	RecallFor string
 
 	// Summaries decides when a provider is asked to compact a conversation itself, in the background (package native).
@@ -134,7 +133,7 @@ type Proxy struct {
 	token      *[sha256.Size]byte
 	budget     *budget
 	transport  http.RoundTripper
-	secret     [32]byte // of scopes without a store
+	secret     [32]byte // key of scopes where there is no store
 	counts     counts
 	approved   *recent.Shared[replayed, struct{}] // replays that broke no rule
 	views      *wire.Views
@@ -146,15 +145,15 @@ type Proxy struct {
 	lessons    *recent.Shared[string, mend.Options] // what providers have taught of contents, by conversation
 	caches     promptcache.Lifetimes                // of the providers
 	summaries  *background.Jobs
-	ownLine    bool // no trigger was set: clients that compact by themselves have one of their own
+	ownLine    bool // no trigger was set: that of clients that compact by themselves is OwnTrigger
 	now        func() time.Time
 	requests   atomic.Uint64 // to models, so far
-	skew       atomic.Int64  // of the clock of AWS against ours, in nanoseconds
-	pauses     pauses        // in answers
+	skew       atomic.Int64  // by which the clock of AWS is ahead of ours, in nanoseconds
+	pauses     pauses        // lengths of pauses in answers
 	bodyIdle   time.Duration
 }
 
-// New checks the options and makes a Proxy.
+// New returns a Proxy, or an error that names the option that is wrong.
 func New(o Options) (*Proxy, error) {
 	if o.Upstreams == nil {
 		o.Upstreams = DefaultUpstreams()

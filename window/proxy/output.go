@@ -7,8 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// fitOutput lowers the requested output when it does not fit beside the input, at providers
-// that add the two up and refuse.
+// fitOutput lowers the requested output when it does not fit beside the input, for providers that add the two up and refuse.
 func (t *conversation) fitOutput() {
 	if !t.rt.dialect.Rules().SharedWindow || t.whole.Guessed() {
 		return
@@ -19,8 +18,8 @@ func (t *conversation) fitOutput() {
 	}
 }
 
-// lowerOutput asks for at most n tokens of output, less a margin. It is refused where
-// thinking was given a budget that would no longer fit.
+// lowerOutput changes the request to ask for at most n tokens of output, less a margin of 2 %. It returns errNoGain if it asks for no more
+// already, n is below minOutput, or a thinking budget would no longer fit.
 func (t *conversation) lowerOutput(n int) error {
 	n -= n / 50
 	if n < minOutput || t.request.MaxOutput <= n || n <= thinkingBudget(t.request) {
@@ -44,8 +43,8 @@ const minOutput = 1024
 
 var budgetName = []byte(`"budget_tokens"`)
 
-// thinkingBudget returns thinking.budget_tokens of a Messages request, which max_tokens must
-// exceed; 0 when there is none. It is looked for outside the messages.
+// thinkingBudget returns thinking.budget_tokens of a Messages request, which max_tokens must exceed; 0 when there is none. It is searched
+// for outside the messages.
 func thinkingBudget(r *wire.Request) int {
 	for _, part := range [][]byte{r.Body[:r.List.Start], r.Body[r.List.End:]} {
 		_, after, ok := bytes.Cut(part, budgetName)

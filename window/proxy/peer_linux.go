@@ -15,10 +15,9 @@ import (
 
 const peerKnown = true
 
-// peerUID looks up whose socket the other end of a TCP connection on this host is. The
-// credentials that Unix sockets tell (SO_PEERCRED) do not exist for TCP, so the kernel's
-// table of connections is read: the line whose local end is the peer's address. It is the
-// table of our own network namespace; a peer that is not in it is refused.
+// peerUID returns the user who owns the socket at the other end of a TCP connection on this host. TCP has no peer credentials like those of
+// Unix sockets (SO_PEERCRED), so the kernel's table of connections is read: the line whose local end is the peer's address. It is the table
+// of our own network namespace; a peer that is not in it is an error. known is true without an error.
 func peerUID(remote, local netip.AddrPort) (uid int, known bool, err error) {
 	// The kernel writes the table piece by piece while connections come and go: a line may
 	// be missed once, hardly ever every time.
@@ -58,9 +57,9 @@ const (
 	closeWait   = "08"
 )
 
-// scanConnections finds the connection from remote to local in a table in the form of
-// /proc/net/tcp or tcp6: "sl local rem st tx:rx tr:when retrnsmt uid …". A socket that its
-// process has closed is listed with uid 0, so only a living one counts.
+// scanConnections returns the user of the connection from remote to local in a table in the form of /proc/net/tcp or tcp6: "sl local rem st
+// tx:rx tr:when retrnsmt uid …"; found is false if it is not there. A socket that its process has closed is listed with uid 0, so only a
+// living one counts.
 func scanConnections(r io.Reader, remote, local netip.AddrPort) (uid int, found bool, err error) {
 	from4, from6 := tableAddress(remote)
 	to4, to6 := tableAddress(local)
@@ -111,9 +110,8 @@ func matchConnection(line []byte, from, to string) (uid int, ok bool) {
 	return uid, err == nil && uid >= 0
 }
 
-// tableAddress writes an address as the tables do: each 32-bit word in the byte order of
-// the machine, then the port. The IPv6 form of an IPv4 address is the mapped one, which a
-// socket that speaks both uses.
+// tableAddress returns an address as the two tables have it: each 32-bit word in the byte order of the machine, then the port. v4 is "" for
+// an IPv6 address. v6 of an IPv4 address is the mapped one, which a socket that speaks both uses.
 func tableAddress(a netip.AddrPort) (v4, v6 string) {
 	addr := a.Addr().Unmap()
 	port := fmt.Sprintf(":%04X", a.Port())

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Protect puts the proxy's checks (Host, Origin, the peer's user, the token) in front of
-// another handler on the same listener. The token stands in the path's first element, which
-// h does not see, in the Plimsoll-Token header or, as scrapers send it, in Authorization.
+// Protect returns h behind the proxy's checks (Host, Origin, the peer's user, the token), for the same listener. The token stands in the
+// path's first element, which h does not see, in the Plimsoll-Token header or, as scrapers send it, in Authorization.
 func (p *Proxy) Protect(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.token != nil {
@@ -30,7 +29,7 @@ func (p *Proxy) Protect(h http.Handler) http.Handler {
 	})
 }
 
-// Guard works like [Proxy.Protect] without the token, for a handler that looks for one itself.
+// Guard is [Proxy.Protect] without the check of the token, for a handler that checks one itself.
 func (p *Proxy) Guard(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if e := p.checkOutside(r); e != nil {

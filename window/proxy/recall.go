@@ -9,9 +9,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// recall adds to the newest prompt what the Recaller knows about it, where the prompt is sent for the first time. It stands behind the client's
-// own blocks, never in the system prompt, the tools or a result. r is the request that is about to be sent, of which the first frozen
-// messages were sent before. It returns the client's message that something was added to, and what.
+// recall adds to the newest prompt what the Recaller knows about it, when the prompt is sent for the first time. It stands behind the
+// client's own blocks, never in the system prompt, the tools or a result. r is the request that is about to be sent. recall returns the
+// request with the text, the index of the client's message it was added to, and the text; r, 0 and "" if nothing was added.
 func (t *conversation) recall(r *wire.Request) (next *wire.Request, at int, text string) {
 	if t.p.o.Recaller == nil || t.p.o.Store == nil || r.Bypass.Room() == wire.RoomNever || t.speak().Side {
 		return r, 0, ""
@@ -36,7 +36,7 @@ func (t *conversation) recall(r *wire.Request) (next *wire.Request, at int, text
 	return next, at, text
 }
 
-// askMemory asks the Recaller about the prompt in the client's message at; "" when it knows nothing.
+// askMemory returns what the Recaller knows about the prompt in the client's message at; "" for nothing.
 func (t *conversation) askMemory(at int) string {
 	r := t.received
 	ctx, cancel := context.WithTimeout(t.r.Context(), recallWait)
@@ -48,7 +48,7 @@ func (t *conversation) askMemory(at int) string {
 	})
 }
 
-// add puts a text behind what a message says. A Chat message of one string stays one: not every service takes a list there.
+// add appends a text to a user's message in d, a draft of r. A Chat message of one string stays one: not every service takes a list there.
 // Elsewhere the client itself sends the same message now as a string, now as a list, and one block more is one in both.
 func add(d *wire.Draft, r *wire.Request, message int, text string) {
 	m := &r.Messages[message]

@@ -12,13 +12,13 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// mayRecover reports whether a refusal could be answered with a smaller request.
+// mayRecover reports whether a refused request may be changed and sent again: not in other modes than Enforce, nor if it could not be read.
 func (t *exchange) mayRecover() bool {
 	return t.p.o.Mode == Enforce && t.view != nil
 }
 
-// recover makes the request smaller after a refusal. False means that the provider's own
-// answer goes down.
+// recover makes the request smaller after a refusal for its length, and reports whether it did. If not, the provider's own answer goes
+// down.
 func (t *exchange) recover(a *answer, try int) bool {
 	o := a.over
 	named := 0
@@ -39,7 +39,8 @@ func (t *exchange) recover(a *answer, try int) bool {
 	return true
 }
 
-// recut makes a cut of a request that was refused: next is sent instead. False means that it cannot be sent.
+// recut replaces the request that was refused by next, as a cut that is stored once the provider takes it. It returns false if next cannot
+// be sent.
 func (t *exchange) recut(next *wire.Request, rung string) bool {
 	before, view := t.in.Best, t.view
 	if t.result != nil { // room was made: that is what was refused
@@ -58,7 +59,8 @@ func (t *exchange) recut(next *wire.Request, rung string) bool {
 	return true
 }
 
-// mendRefused mends what a provider refused by a rule that it has only now told: fewer images, say. It is kept for the conversation.
+// mendRefused mends a request that was refused by a rule that the provider has only now told: fewer images, say. The rule is kept for the
+// conversation. It reports whether there is a mended request to send; it tries once.
 func (t *exchange) mendRefused(a *answer) bool {
 	if t.mended || t.p.o.NoRepair || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
@@ -87,9 +89,9 @@ func (t *exchange) mendRefused(a *answer) bool {
 	return true
 }
 
-// unbind takes reasoning out of a request that was refused because of it: the client has changed what stood before, or what was decided
-// about the conversation is gone, or the model is one of those that mind and nobody knew. From the place that the provider names all of it
-// goes, once, and what is sent then stays. False means that the provider's own answer goes down.
+// unbind takes reasoning out of a request that was refused because of it: the client has changed what stood before it, the log of the
+// conversation is gone, or nobody knew that the model's reasoning is bound. All reasoning from the place that the provider names on is
+// removed, once. It returns false if it cannot: the provider's own answer then goes down.
 func (t *exchange) unbind(a *answer) bool {
 	if t.unbound || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
@@ -111,9 +113,8 @@ func (t *exchange) unbind(a *answer) bool {
 	return true
 }
 
-// shrink finds a smaller request. Lowering the output that was asked for is enough when the
-// provider says so; else room is made, to the target of a limit that was named, or to a
-// part of what was refused.
+// shrink makes the refused request smaller, and reports whether it could. Lowering the requested output is enough when the provider says
+// so; else room is made, to the target of a limit that was named, or (named is 0) to a part of what was refused that shrinks with each try.
 func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
 	size := max(t.in.Best, 1) // of what was refused, by our count
 	t.refusedSize, t.unnamed = size, named == 0

@@ -11,18 +11,17 @@ import (
 	"sync"
 )
 
-// silent drops what the standard library would log: only the journal speaks.
+// silent drops what the standard library would log: all that is to be known is in the journal.
 var silent = log.New(io.Discard, "", 0)
 
-// An ending is the end of an answer: complete, or cut off, and why.
+// An ending describes how an answer ended: complete, or cut off, and why.
 type ending struct {
 	bytes int64
 	how   string // of journal.WindowResponse.Ended
 	err   error
 }
 
-// writeHead sends status and headers as they came, less what belongs to the connection.
-// What is set in w's header already is kept beside them.
+// writeHead sends the status and headers of an answer, less those of the connection. Headers that are set in w already are kept.
 func writeHead(w http.ResponseWriter, res *http.Response) {
 	h := w.Header()
 	var own http.Header
@@ -47,9 +46,8 @@ func writeHead(w http.ResponseWriter, res *http.Response) {
 
 var relayBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// relayBody sends the body on as it arrives, first what was read of it before. Each read
-// is flushed, so that an event of a stream never waits for the next. See, when not nil,
-// is shown every byte after it was written. Watch, when not nil, reads the body.
+// relayBody sends before, what was already read of the body, and then the body as it arrives. Each read is flushed, so that an event of a
+// stream never waits for the next. see, if not nil, is shown every byte after it was written. watch, if not nil, reads the body.
 func relayBody(w http.ResponseWriter, res *http.Response, before []byte, watch *stallWatch, see func([]byte)) ending {
 	e := ending{how: "complete"}
 	flusher, _ := w.(http.Flusher)
@@ -106,8 +104,8 @@ func relayBody(w http.ResponseWriter, res *http.Response, before []byte, watch *
 	}
 }
 
-// sendTrailers adds what came after the body. HTTP/2 may send trailers that the head did
-// not announce; net/http takes those under a prefix.
+// sendTrailers adds the trailers that came after the body. HTTP/2 may send trailers that the head did not announce; net/http takes those
+// under a prefix.
 func sendTrailers(h, trailer http.Header) {
 	announced := h["Trailer"]
 	for name, values := range trailer {
@@ -118,8 +116,8 @@ func sendTrailers(h, trailer http.Header) {
 	}
 }
 
-// endRelay makes an end that was no end visible: the connection is cut, so that the
-// client does not take half an answer for a whole one.
+// endRelay panics with http.ErrAbortHandler after an answer that was cut off: the connection is cut, so that the client does not take half
+// an answer for a whole one.
 func endRelay(e ending) {
 	if e.err != nil {
 		panic(http.ErrAbortHandler)

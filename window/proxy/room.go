@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// fit brings a request that is over the trigger to the target. Where it is only the
-// requested output that does not fit, that is lowered.
+// fit brings a request that is over the trigger to the target, and lowers the requested output if only that does not fit. The error is a
+// *refusal for a request that cannot be made to fit or found no memory, or the context's.
 func (t *conversation) fit() error {
 	room := t.room()
 	if room <= 0 || !t.enforced() {
@@ -72,7 +72,7 @@ func (t *conversation) fit() error {
 // reasonCold is the reason of a cut that was nearly due when the provider's cache had expired.
 const reasonCold = "cold"
 
-// enforced reports whether somebody has said what the window is, or the provider has refused something lately.
+// enforced reports whether the window is more than a guess, or the provider has refused something lately.
 func (t *conversation) enforced() bool {
 	return fit.Enforced(t.window, t.silent)
 }
@@ -84,7 +84,7 @@ func (t *conversation) reasonFor(room int) string {
 	return "trigger"
 }
 
-// lines returns the lines of the request in hand.
+// lines returns the thresholds for this request: the room for input, and the parts of it at which to act and to stop.
 func (t *conversation) lines() fit.Lines {
 	l := fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target, Topic: t.p.o.Topic}
 	if t.p.ownLine && t.compactsItself() {
@@ -93,17 +93,16 @@ func (t *conversation) lines() fit.Lines {
 	return l
 }
 
-// goal returns the aim of a compaction.
+// goal returns the sizes that a compaction of this request is to reach.
 func (t *conversation) goal() compact.Goal {
 	goal := t.lines().Goal(t.in)
 	goal.Strict = t.strict
 	return goal
 }
 
-// bestEffort decides about a request whose sacred part is over the limit. When even the
-// lower estimate is over the whole window, it is answered here; else it goes out as small
-// as it gets, and the provider decides. A window that is only a default, or that the
-// breaker has made smaller, is no reason to refuse.
+// bestEffort handles a request of which the part that must stay is over the limit. If even the lower estimate is over the whole window, it
+// returns a *refusal; else the request is made as small as it gets, and the provider decides. A window that is only a default, or that the
+// breaker has made smaller, is no reason to refuse. errNoGain means that nothing could be made smaller.
 func (t *conversation) bestEffort(e *compact.DoesNotFit) error {
 	if fit.MustRefuse(e, t.in, t.whole) {
 		return tooLong(t.rt.dialect, e.Total, t.whole.Context, e.Error())
@@ -117,8 +116,9 @@ func (t *conversation) bestEffort(e *compact.DoesNotFit) error {
 	return err
 }
 
-// compact makes room, one request of a conversation at a time: a second one of the same
-// conversation waits and finds what the first has stored.
+// compact makes room, one request of a conversation at a time: a second one of the same conversation waits and uses what the first has
+// stored. It returns nil if the request is smaller now, errNoGain if it stays as it is, else a *compact.DoesNotFit, a *refusal without
+// memory, or the context's error.
 func (t *conversation) compact(goal compact.Goal, reason string) error {
 	ctx := t.r.Context()
 	t.body.room.endTurn() // others look while this one waits for its conversation, or a model's summary

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A route is the content of a request's path, known before its body is read.
+// A route holds the facts in the path of a request, known before its body is read.
 type route struct {
 	up    *upstream
 	below string // the path below the upstream's name, escaped as received, beginning with '/' or empty
@@ -16,7 +16,7 @@ type route struct {
 	// mean nothing when it is false.
 	model   bool
 	dialect wire.Dialect
-	// name of the model when the path holds it, else "" (the body does).
+	// name is the name of the model when the path holds it, else "" (the body does).
 	name   string
 	stream bool // the path asks for a stream
 	// unnamed is true when the path names no maker of the model: only the body shows whether it is in the dialect.
@@ -26,8 +26,7 @@ type route struct {
 	asked   string // the model of the request, once that was read
 }
 
-// path returns the escaped path of r as its bytes were received. Only a mux that rewrote the
-// URL makes it differ from the request line.
+// path returns the escaped path of r, its bytes as they were received. If a mux has rewritten the URL, it is that of the new one.
 func path(r *http.Request) string {
 	raw, _, _ := strings.Cut(r.RequestURI, "?")
 	if raw == r.URL.Path {
@@ -39,8 +38,8 @@ func path(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// classify fills in what the method and the path below the upstream's name say. Everything
-// it does not recognise is no model request and streams through.
+// classify fills in the fields that the method and the path below the upstream's name determine. A path that it does not recognise is not a
+// model request and streams through.
 func (rt *route) classify(method string) {
 	if method != http.MethodPost {
 		return
@@ -65,9 +64,8 @@ func (rt *route) classify(method string) {
 	rt.classifyModelPath(cutLast(below))
 }
 
-// apiRoot reports whether head can be where an API begins: nothing, or a path that ends in a
-// version or in a mount that providers use. Collections whose objects have messages or
-// responses of their own (/v1/threads/T/messages) are none.
+// apiRoot reports whether head can be where an API begins: nothing, or a path that ends in a version or in a mount that providers use.
+// Collections whose objects have messages or responses of their own (/v1/threads/T/messages) are not.
 func apiRoot(head string) bool {
 	_, last := cutLast(head)
 	switch last {
@@ -77,14 +75,14 @@ func apiRoot(head string) bool {
 	return isVersion(last)
 }
 
-// publishers are the makers of models at Vertex, and what they speak there.
+// publishers are the makers of models at Vertex and the dialects of their models there.
 var publishers = map[string]wire.Dialect{
 	"anthropic": wire.Messages,
 	"mistralai": wire.Chat, "meta": wire.Chat, "deepseek-ai": wire.Chat, "qwen": wire.Chat, "openai": wire.Chat,
 }
 
-// classifyModelPath reads paths that name the model: Gemini's models/M:generateContent,
-// Vertex's publishers/P/models/M:rawPredict and Bedrock's model/ID/invoke.
+// classifyModelPath fills in the route from a path that names the model: Gemini's models/M:generateContent, Vertex's
+// publishers/P/models/M:rawPredict and Bedrock's model/ID/invoke. last is the path's last element, head what stands before it.
 func (rt *route) classifyModelPath(head, last string) {
 	up, name := cutLast(head)
 	if model, method, ok := cutMethod(last); ok {
@@ -137,7 +135,7 @@ func cutLast(path string) (head, last string) {
 	return path[:i], path[i+1:]
 }
 
-// cutMethod splits "gemini-2.5-pro:generateContent"; some clients escape the colon.
+// cutMethod splits "gemini-2.5-pro:generateContent"; some clients escape the colon. ok is false without one.
 func cutMethod(element string) (model, method string, ok bool) {
 	if i := strings.LastIndexByte(element, ':'); i > 0 {
 		return element[:i], element[i+1:], true
@@ -150,7 +148,7 @@ func cutMethod(element string) (model, method string, ok bool) {
 	return "", "", false
 }
 
-// deployment reads Azure's …/openai/deployments/D.
+// deployment returns the name D of a path …/openai/deployments/D of Azure's; false for any other path.
 func deployment(path string) (string, bool) {
 	up, name := cutLast(path)
 	_, collection := cutLast(up)

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 )
 
-// scope names what a credential may see without naming the credential: its HMAC under the
-// store's own secret, or where nothing is stored under one that dies with the Proxy.
+// scope returns the name of what a credential may see: the credential's HMAC under the store's secret, or where nothing is stored under one
+// that dies with the Proxy.
 func (p *Proxy) scope(who string) (s checkpoint.Scope) {
 	if p.o.Store != nil {
 		return p.o.Store.Scope([]byte(who))
@@ -21,8 +21,8 @@ func (p *Proxy) scope(who string) (s checkpoint.Scope) {
 	return s
 }
 
-// credential returns the client's proof of identity, which separates its conversations from those of
-// other clients. It is only ever hashed.
+// credential returns the client's credential, "" if it sends none. It separates the client's conversations from those of others and is only
+// ever hashed. Of a signature of AWS it is the name of the key.
 func credential(h http.Header, query string) string {
 	for _, name := range credentialHeaders {
 		v := h[name]
@@ -42,7 +42,7 @@ func credential(h http.Header, query string) string {
 	return ""
 }
 
-// awsKey returns the name of the key in "AWS4-HMAC-SHA256 Credential=KEY/DATE/…, …".
+// awsKey returns the name of the key in "AWS4-HMAC-SHA256 Credential=KEY/DATE/…, …"; false for another header.
 func awsKey(authorization string) (string, bool) {
 	_, rest, ok := strings.Cut(authorization, "Credential=")
 	if !ok || !strings.HasPrefix(authorization, "AWS4-") {

@@ -26,26 +26,26 @@ func (p prefixOf) sum() uint64 {
 // maxPrefixes bounds each of the memories of beginnings of conversations, by half.
 const maxPrefixes = 1 << 13
 
-// sentAs is the form in which a request was sent whose answer was good: what the provider has read and the model has thought about.
+// sentAs describes the last request with these messages whose answer was good: what the provider has read and the model has thought about.
 type sentAs struct {
 	digest   tokens.Digest // of all its messages
 	head     tokens.Digest // of the system prompt and the tools
 	messages int32
-	edited   bool      // they were not the client's
+	edited   bool      // they differed from the client's
 	at       time.Time // when
-	tokens   int       // of input, as the provider counted them, or we did
+	tokens   int       // of input, as the provider counted them, or else by our estimate
 	cached   bool      // the provider has said that it keeps the prompt
 }
 
-// lastSent finds the longest beginning of a conversation that was a request itself, and returns of how many of the client's messages it is;
-// 0 where none is known.
+// lastSent returns how the longest beginning of a conversation that was a request itself was sent, and of how many of the client's messages
+// it is; 0 where none is known.
 func (p *Proxy) lastSent(scope checkpoint.Scope, chain []tokens.Digest) (sentAs, int) {
 	s, i := p.sent.Last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
 	return s, i + 1
 }
 
-// taken notes that the request was taken as it is: from now on its messages are sent like that. What the answer says of the provider's cache is
-// noted too, once it is there.
+// taken records that the provider took the request: from now on its messages are sent as they are. It is called again with the usage once
+// the answer has told that, for the provider's count and its cache; u is nil before.
 func (t *conversation) taken(u *wire.Usage) {
 	n := len(t.tally.Chain)
 	if t.request == nil || len(t.chain) == 0 || n == 0 || n != len(t.request.Messages) {
@@ -61,11 +61,10 @@ func (t *conversation) taken(u *wire.Usage) {
 	t.p.sent.Put(prefixOf{t.log, t.chain[len(t.chain)-1]}, s)
 }
 
-// cacheKey names whose prompts are kept together.
+// cacheKey returns the key under which the lifetime of the provider's prompt cache is learned.
 func (t *conversation) cacheKey() string { return t.upstream + "\x00" + t.model }
 
-// moment returns the reasons for or against a cut now. Of a conversation that was not seen before nothing is known: nothing speaks against
-// one.
+// moment returns the reasons for or against a cut now. In a conversation that was not seen before, nothing is known of the cache.
 func (t *conversation) moment() fit.Moment {
 	m := fit.Moment{First: topic.FreshPrompt(t.received) >= 0}
 	if t.before.at.IsZero() {
@@ -77,7 +76,7 @@ func (t *conversation) moment() fit.Moment {
 	return m
 }
 
-// askedToKeep returns the time for which the client wants the prompt kept; 0 where it names none.
+// askedToKeep returns an hour if the client asks the provider to keep the prompt for one, else 0.
 func (t *conversation) askedToKeep() time.Duration {
 	for _, mark := range t.received.Marks {
 		if bytes.Contains(t.received.Raw(mark), []byte(`"1h"`)) {

@@ -40,8 +40,8 @@ const (
 	idleClient    = 5 * time.Minute
 )
 
-// Listen opens the listener and serves in the background until [Server.Shutdown]. Beyond
-// loopback it demands a token and TLS: what passes holds credentials and source code.
+// Listen opens the listener and serves in the background until [Server.Shutdown]. Beyond loopback it returns an error without a token and
+// TLS: credentials and source code pass through.
 func (p *Proxy) Listen(o ListenOptions) (*Server, error) {
 	if o.Addr == "" {
 		o.Addr = "127.0.0.1:0"
@@ -114,7 +114,7 @@ func (s *Server) URL() string {
 	return scheme + s.ln.Addr().String()
 }
 
-// Done returns a channel that is closed when the server has ended, by Shutdown or by the error in Err.
+// Done returns a channel that is closed when the server has ended, by Shutdown or by an error, which Err then returns.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Err returns the reason why the server ended by itself; nil before, and after Shutdown.
@@ -127,8 +127,7 @@ func (s *Server) Err() error {
 	}
 }
 
-// Shutdown takes no more connections, waits for the requests under way until ctx ends,
-// and then cuts them.
+// Shutdown closes the listener, waits for the requests under way, and closes their connections when ctx ends; then it returns ctx's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if err != nil {

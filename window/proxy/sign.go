@@ -14,12 +14,11 @@ import (
 
 var signer = v4.NewSigner()
 
-// signed are the headers of a signature; a client's own are for another host.
+// signed are the headers of a signature; a client's own signature is over another host.
 var signed = []string{"Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256"}
 
-// sign signs a request anew with the configured credentials (AWS Signature Version 4): the
-// client's signature is over the proxy's host, and over the body before an edit. Without
-// credentials a request goes as it is, and the provider judges it.
+// sign signs a request anew with the upstream's AWS credentials (Signature Version 4): the client's signature is over the proxy's host, and
+// over the body before an edit. A request that is not to be signed stays as it is. The error is that there are no credentials to be had.
 func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 	a := rt.up.AWS
 	if !rt.up.signs(req.Header) {
@@ -50,8 +49,8 @@ func (u *upstream) signs(h http.Header) bool {
 	return !ok || !strings.EqualFold(scheme, "Bearer")
 }
 
-// region returns the region a request is signed for: the one in the client's own signature, when that is a part of AWS that the upstream
-// stands for; the request then goes there. A client may ask several regions, and knows of one address only.
+// region returns the region a request is signed for. If the upstream is the Bedrock host of one region and the client signed for another,
+// it is the client's, and the request's host is changed to match: a client may ask several regions, and knows of one address only.
 func (p *Proxy) region(req *http.Request, rt *route) string {
 	ours := rt.up.AWS.Region
 	_, scope, _ := strings.Cut(req.Header.Get("Authorization"), "Credential=")
@@ -69,11 +68,11 @@ func (p *Proxy) region(req *http.Request, rt *route) string {
 
 func bedrockHost(region string) string { return "bedrock-runtime." + region + ".amazonaws.com" }
 
-// maxSkew bounds the difference between a clock and that of AWS, which refuses a signature at five minutes.
+// maxSkew bounds the difference between our clock and that of AWS, which refuses a signature at five minutes.
 const maxSkew = 4 * time.Minute
 
-// sendSigned sends a request that [Proxy.sign] has signed. Where it is refused by a clock that differs from ours by more than signatures
-// may, ours is corrected by what the answer says, for this request, which is sent once more, and for those that follow.
+// sendSigned sends a request that [Proxy.sign] has signed. If it is refused and the answer's clock differs from ours by more than maxSkew,
+// the difference is kept for all later signatures and the request is signed and sent once more.
 func (p *Proxy) sendSigned(w http.ResponseWriter, req *http.Request, rt *route, body []byte) (*http.Response, error) {
 	res, err := p.send(w, req)
 	if err != nil || !rt.up.signs(req.Header) || !p.correctClock(res) {
@@ -93,7 +92,8 @@ func (p *Proxy) sendSigned(w http.ResponseWriter, req *http.Request, rt *route, 
 	return p.send(w, again)
 }
 
-// correctClock takes over the clock of an answer that refuses a request, where it says another time than ours.
+// correctClock reports whether an answer refuses a request and its Date differs from our clock by more than maxSkew; it then keeps the
+// difference as p.skew.
 func (p *Proxy) correctClock(res *http.Response) bool {
 	switch res.StatusCode {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
@@ -117,8 +117,7 @@ func hexSum(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// passSigned relays a request that is not looked into, to an upstream that wants it
-// signed. Its body has to be held for that.
+// passSigned relays a request that is not looked into to an upstream for which it must be signed. Its body is held for that.
 func (p *Proxy) passSigned(w http.ResponseWriter, r *http.Request, rt *route) {
 	body, err := p.readBody(w, r)
 	defer body.release()

@@ -14,21 +14,21 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// How long an answer may stand still that comes in events. Anthropic sends a ping every few seconds and OpenAI and its like comments, so
+// How long an answer that comes in events may stand still. Anthropic sends a ping every few seconds and OpenAI and its like comments, so
 // that a connection over which nothing comes any more looks alive: people report 25 to 109 minutes of it.
 const (
-	// stallAfter is the rule. Where a model was seen to go on after a longer pause it is twice that.
+	// stallAfter is the usual bound. Where a model was seen to go on after a longer pause, the bound is twice that pause.
 	stallAfter = 5 * time.Minute
-	// stallMost is the most, and what reasoning gets while the provider says that it goes on.
+	// stallMost is the upper bound, and the one for reasoning while the provider says that it goes on.
 	stallMost = 30 * time.Minute
-	// maxPauses bounds the models of which pauses are known.
+	// maxPauses bounds the number of models whose pauses are remembered.
 	maxPauses = 256
 )
 
 // errStalled means that no event came for too long.
 var errStalled = errors.New("the answer stood still for too long")
 
-// pauses holds the lengths of pauses in the middle of answers that went on then, by upstream and model.
+// pauses holds, by upstream and model, the longest pause after which an answer went on.
 type pauses struct {
 	mu    sync.Mutex
 	known map[string]pause
@@ -39,14 +39,14 @@ type pause struct {
 	at      time.Time // last seen
 }
 
-// allowed returns the longest time that the next pause may last.
+// allowed returns how long the next pause of an upstream and model may last.
 func (x *pauses) allowed(of string) time.Duration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return min(max(stallAfter, 2*x.known[of].longest), stallMost)
 }
 
-// saw takes in a pause that ended. One that changes nothing is not kept.
+// saw records that an answer of an upstream and model went on after a pause. A pause too short to change what is allowed is not kept.
 func (x *pauses) saw(of string, length time.Duration) {
 	if 2*length <= stallAfter {
 		return
@@ -68,32 +68,32 @@ func (x *pauses) saw(of string, length time.Duration) {
 	x.known[of] = pause{max(length, x.known[of].longest), time.Now()}
 }
 
-// A stallWatch reads an answer that comes in events, and ends it when none has come for too long. What counts is the time in which it
-// waits for the provider: a client that takes its time is no stall.
+// A stallWatch reads an answer that comes in events, and ends it when none has come for too long. Only the time that it waits for the
+// provider counts: a client that takes its time is no stall.
 type stallWatch struct {
 	body       io.Reader
 	connection io.Closer // ends a read of body
 	pauses     *pauses
 	of         string // upstream and model
-	slowStart  bool   // before its first event it gets all the time there is
+	slowStart  bool   // until its first event stallMost is allowed
 	packed     bool
 
 	timer *time.Timer
 	mu    sync.Mutex
-	pulse *wire.Pulse   // nil: nobody can look into the answer, and each byte is of it
+	pulse *wire.Pulse   // finds events in the answer; nil: it cannot be unpacked, and each byte counts
 	heard bool          // an event has come
-	since time.Time     // of the read under way; zero between two
-	quiet time.Duration // gone by in reads before that one since the newest event
+	since time.Time     // when the read under way began; zero between two
+	quiet time.Duration // time spent since the newest event in reads before that one
 	late  bool
 	over  bool
-	// What there was to say of the stall when it was one.
+	// The state when the answer was found to stand still, for the journal.
 	stood     time.Duration
 	reasoning bool
 }
 
-// watchStall makes a watch over an answer to a request to a model; nil where there is none: it comes in one piece, is no answer of a
-// model, or nothing is to be changed. Whoever has it ends it, and shows it what comes: unpacked is true when he can unpack that; thinks,
-// when reasoning was asked for.
+// watchStall returns a watch over an answer to a request to a model; nil, on which stop may be called, where it comes in one piece or is no
+// answer of a model, and in any mode but Enforce. The caller stops it and shows it what comes: unpacked if the caller can unpack that.
+// thinks means that the request asks for reasoning.
 func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of string, unpacked, thinks bool) *stallWatch {
 	kind := mediaType(res.Header)
 	events := isStream(kind)
@@ -118,7 +118,7 @@ func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of
 	return s
 }
 
-// allowed returns the longest time that nothing may come now. The caller has the lock.
+// allowed returns for how long nothing may come now. The caller has the lock.
 func (s *stallWatch) allowed() time.Duration {
 	if s.slowStart && !s.heard || s.pulse != nil && s.pulse.Reasoning {
 		return stallMost
@@ -126,7 +126,7 @@ func (s *stallWatch) allowed() time.Duration {
 	return s.pauses.allowed(s.of)
 }
 
-// waited returns the time for which nothing has come. The caller has the lock.
+// waited returns the time spent waiting for the provider since its newest event. The caller has the lock.
 func (s *stallWatch) waited() time.Duration {
 	if s.since.IsZero() {
 		return s.quiet
@@ -134,7 +134,7 @@ func (s *stallWatch) waited() time.Duration {
 	return s.quiet + time.Since(s.since)
 }
 
-// look checks an answer that may stand still for too long.
+// look is called by the timer. It closes the connection if the answer stands still for too long, and else sets the timer anew.
 func (s *stallWatch) look() {
 	s.mu.Lock()
 	if s.over {
@@ -154,7 +154,7 @@ func (s *stallWatch) look() {
 	}
 }
 
-// Read reads from the provider. It gives errStalled once the answer stands still for too long.
+// Read reads from the provider. Its error is errStalled once the answer stands still for too long.
 func (s *stallWatch) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	s.since = time.Now()
@@ -169,7 +169,7 @@ func (s *stallWatch) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// passed takes in what came of a packed answer, as it came. It counts where nobody unpacks it any more.
+// passed shows the watch what came of a packed answer, as it came. It counts as life only where nobody unpacks the answer any more.
 func (s *stallWatch) passed(p []byte) {
 	s.mu.Lock()
 	blind := s.pulse == nil
@@ -179,14 +179,14 @@ func (s *stallWatch) passed(p []byte) {
 	}
 }
 
-// blind notes that the answer could not be unpacked any further.
+// blind tells the watch that the answer cannot be unpacked any further: from now on each byte counts as life.
 func (s *stallWatch) blind() {
 	s.mu.Lock()
 	s.pulse = nil
 	s.mu.Unlock()
 }
 
-// see takes in what came of the answer, unpacked.
+// see shows the watch what came of the answer, unpacked. If there is an event in it, the wait begins anew.
 func (s *stallWatch) see(p []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +203,7 @@ func (s *stallWatch) see(p []byte) {
 	}
 }
 
-// stop ends the watch.
+// stop ends the watch; it may be nil.
 func (s *stallWatch) stop() {
 	if s == nil {
 		return
@@ -214,8 +214,9 @@ func (s *stallWatch) stop() {
 	s.timer.Stop()
 }
 
-// end ends an answer that stood still as its provider ends one that failed and may be asked for again, and writes that down. The client
-// gets that as an event where it can read it as one, else its connection is cut.
+// end ends an answer that stood still in the way its provider ends one that failed and may be asked for again, and journals that. The
+// client gets an error event if it can read one there, and e.err becomes nil; otherwise e.err stays, with which the caller cuts the
+// connection.
 func (s *stallWatch) end(p *Proxy, w http.ResponseWriter, res *http.Response, rt *route, e *ending) {
 	s.mu.Lock()
 	ev := journal.WindowStalled{

@@ -21,10 +21,9 @@ const (
 	pingTimeout     = 15 * time.Second
 )
 
-// NewTransport makes the way to the upstreams: HTTP/2 where they speak it, the proxy that
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY name (as they are now; see [forwardproxy.Use]),
-// connections kept for reuse. It adds nothing to a request and takes no content encoding
-// off an answer. Connecting and TLS have a time limit, an answer has none.
+// NewTransport returns the transport to the upstreams: HTTP/2 where they speak it, the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name
+// (as they are now; see [forwardproxy.Use]), connections kept for reuse. It adds nothing to a request and takes no content encoding off an
+// answer. Connecting and TLS have a time limit, an answer has none.
 func NewTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: ConnectTimeout, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
@@ -51,7 +50,7 @@ func NewTransport() *http.Transport {
 	return t
 }
 
-// A bodyConn writes a body that is in memory as it stands. net/http would copy it, 32 KB at a time.
+// A bodyConn writes a body that is in memory without a copy. net/http would copy it, 32 KB at a time.
 type bodyConn struct{ *net.TCPConn }
 
 // ReadFrom is called by net/http to send a body where there is no TLS.

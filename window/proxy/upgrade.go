@@ -19,13 +19,13 @@ var sockets = []string{
 	"ws/google.ai.generativelanguage.*.GenerativeService.BidiGenerateContentConstrained",
 }
 
-// wantsSocket reports whether a request asks for a WebSocket. A wish for another protocol (Java's clients ask for h2c with each request)
-// may be passed over (RFC 9110, section 7.8): the request is answered as it is.
+// wantsSocket reports whether a request asks for a WebSocket. A request for another protocol (Java's clients ask for h2c with each one) may
+// be ignored (RFC 9110, section 7.8) and is answered as it is.
 func wantsSocket(h http.Header) bool {
 	return hasToken(h["Connection"], "upgrade") && len(h["Upgrade"]) == 1 && strings.EqualFold(strings.TrimSpace(h["Upgrade"][0]), "websocket")
 }
 
-// isSocket reports whether clients open a WebSocket at a path below an upstream.
+// isSocket reports whether a path below an upstream matches one of sockets.
 func isSocket(below string) bool {
 	elements := strings.Split(strings.TrimSuffix(below, "/"), "/")
 	return slices.ContainsFunc(sockets, func(pattern string) bool {
@@ -35,8 +35,8 @@ func isSocket(below string) bool {
 	})
 }
 
-// upgrade answers requests for a WebSocket. A model stream over one cannot be counted or cut, and its clients fall back to HTTP on 426; those of
-// other services that are known go through as they are.
+// upgrade answers requests for a WebSocket. A model stream over one cannot be counted or cut: it is answered 426, on which clients fall
+// back to HTTP. Those at known paths of other services go through as they are; any other is answered 403.
 func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, rt *route) {
 	if _, last := cutLast(strings.TrimSuffix(rt.below, "/")); last == "responses" && p.o.Mode != Off {
 		w.Header()["Upgrade"] = []string{"HTTP/2.0, HTTP/1.1"}

@@ -44,7 +44,7 @@ type Upstream struct {
 	AWS *AWS
 }
 
-// AWS is the credentials that requests to Bedrock are signed with.
+// AWS holds the credentials that requests to Bedrock are signed with.
 type AWS struct {
 	Credentials aws.CredentialsProvider
 	Region      string
@@ -62,14 +62,14 @@ func DefaultUpstreams() []Upstream {
 	}
 }
 
-// An upstream is an Upstream made ready.
+// An upstream is an Upstream that was checked, with its URL parsed and its key read.
 type upstream struct {
 	Upstream
 	base *url.URL // path without a slash at its end
 	key  string
 }
 
-// newUpstream checks u. Errors never hold the key or the URL's user information.
+// newUpstream checks u and returns it ready for use. Errors never hold the key or the URL's user information.
 func newUpstream(u Upstream) (*upstream, error) {
 	if u.Name == "" || strings.Trim(u.Name, nameBytes) != "" {
 		return nil, fmt.Errorf("upstream %q: the name must be letters, digits, '-', '_' or '.'", u.Name)
@@ -114,11 +114,11 @@ func newUpstream(u Upstream) (*upstream, error) {
 
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// target returns the URL at the upstream of a path below its name, escaped as it was received.
+// target returns the URL at the upstream for a path below its name and a query, both escaped as they were received. The error is a broken
+// escape.
 //
-// The client's base URL ends where its provider's convention lets it end, so for OpenAI
-// /NAME/v1 stands for the base, for the others /NAME does. A base that ends in the version
-// the path begins with (a common slip) does not get it twice.
+// The client's base URL ends where its provider's convention lets it end, so for OpenAI /NAME/v1 stands for the base, for the others /NAME
+// does. A base that ends in the version the path begins with (a common slip) does not get it twice.
 func (u *upstream) target(below, query string, forceQuery bool) (*url.URL, error) {
 	if first, rest, _ := cutElement(below); first != "" {
 		base := u.base.EscapedPath()
@@ -138,7 +138,7 @@ func (u *upstream) target(below, query string, forceQuery bool) (*url.URL, error
 	return t, nil
 }
 
-// cutElement splits "/a/b/c" into "a" and "/b/c".
+// cutElement splits "/a/b/c" into "a" and "/b/c". ok is false for a path that does not begin with a slash.
 func cutElement(path string) (element, rest string, ok bool) {
 	path, ok = strings.CutPrefix(path, "/")
 	if !ok {
@@ -155,12 +155,11 @@ func isVersion(s string) bool {
 	return len(s) >= 2 && s[0] == 'v' && s[1] >= '0' && s[1] <= '9'
 }
 
-// credentialHeaders may carry what a client proves itself with.
+// credentialHeaders are the headers in which clients send their credentials.
 var credentialHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
 
-// injectKey puts the configured key where the provider looks for it and takes every
-// credential of the client away: two keys of two owners in one request would be told to
-// a provider who should know one of them.
+// injectKey puts the configured key, if there is one, where the provider looks for it, and removes every credential of the client from h
+// and from the query of t: two keys of two owners in one request would be told to a provider who should know one of them.
 func (u *upstream) injectKey(h http.Header, t *url.URL) {
 	if u.key == "" {
 		return
@@ -189,10 +188,10 @@ func (u *upstream) injectKey(h http.Header, t *url.URL) {
 	}
 }
 
-// known returns the upstream as package models names it.
+// known returns the upstream's name in package models: PROVIDER+URL.
 func (up *upstream) known() string { return string(up.Provider) + "+" + up.base.String() }
 
-// server returns the host, with its port unless that is the one of https.
+// server returns the upstream's host with its port, which is left out where it is the default of https.
 func (u *upstream) server() string {
 	if u.base.Scheme == "http" && u.base.Port() == "" {
 		return u.base.Host + ":80"

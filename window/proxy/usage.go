@@ -12,8 +12,7 @@ import (
 // is near it, and a packed bomb is cheap to send and dear to unpack.
 const tapLimit = 64 << 20
 
-// A tap reads along in an answer that streams by. It never fails and never holds it up
-// for longer than unpacking takes.
+// A tap reads an answer as it streams by. It never fails and never holds it up for longer than unpacking takes.
 type tap struct {
 	reader *wire.Answer
 	skim   bool           // lines that cannot matter need not be read
@@ -22,9 +21,9 @@ type tap struct {
 	done   chan struct{}
 }
 
-// newTap reads along from the first byte that see is given on. In an answer that is packed
-// the bytes held before must be given again. Skim is true when it is an event stream of which
-// most events can be left unread once the content has begun. Watch, when not nil, is shown what was unpacked.
+// newTap returns a tap that shows reader what is given to see. Of a packed answer see must be given all, also bytes that were held before.
+// skim means that it is an event stream of which most events need not be read once the content has begun. watch, if not nil, sees what is
+// unpacked.
 func newTap(encoding string, reader *wire.Answer, skim bool, watch *stallWatch) *tap {
 	t := &tap{reader: reader, inLine: true}
 	if isIdentity(encoding) {
@@ -47,7 +46,7 @@ func newTap(encoding string, reader *wire.Answer, skim bool, watch *stallWatch) 
 	return t
 }
 
-// shown is a body whose unpacked bytes are also given to a reader.
+// shown is a writer that gives unpacked bytes to a reader, and to a watch if there is one.
 type shown struct {
 	reader *wire.Answer
 	watch  *stallWatch
@@ -102,7 +101,7 @@ func (t *tap) skimLines(p []byte) {
 	}
 }
 
-// close returns once everything that was seen has been read.
+// close waits until everything that was given to see has been read.
 func (t *tap) close() {
 	if t.pipe != nil {
 		_ = t.pipe.Close()

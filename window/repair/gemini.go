@@ -2,8 +2,8 @@ package repair
 
 import "github.com/plimsoll/plimsoll/window/wire"
 
-// inOrder puts results into the content behind their calls: as many as there
-// are calls, in their order, because where ids are absent the order is all there is.
+// inOrder puts results into the content right behind their calls: as many as there are calls, in their order, because without ids the order
+// is all there is.
 func (p *pairing) inOrder() {
 	p.rename()
 	kept := make([]bool, len(p.results))
@@ -46,7 +46,7 @@ func (p *pairing) sameOrder(results []int) bool {
 	return true
 }
 
-// allNamed reports whether every result has the id of its call, so that order doesn't matter.
+// allNamed reports whether every call has a result with the call's id, so that their order does not matter.
 func (p *pairing) allNamed(calls []*call) bool {
 	for _, c := range calls {
 		if c.id == "" || c.result == none || p.resultPart(&p.results[c.result]).CallID != c.id {
@@ -56,8 +56,8 @@ func (p *pairing) allNamed(calls []*call) bool {
 	return true
 }
 
-// fill puts what is missing into a content: before the next result that stays, else behind
-// the last, so that it doesn't matter which others leave.
+// fill inserts the results that are missing in the content host: each before the next result that stays, else behind the last, so that it
+// does not matter which others leave.
 func (p *pairing) fill(host int, calls []*call, kept []bool) {
 	end := p.firstResult(host)
 	places := make([]int, len(calls))

@@ -6,13 +6,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// join finds the second results that say something else than the first, and puts their
-// words behind its words: a client may have noted "running" first and the outcome later,
-// and a provider takes one result. That needs both to be words alone; a result with media,
-// or a first one that is a list of blocks or an object, stays the only one. Of an id that
-// several calls have nobody knows whose second result it is.
+// join finds second results that say something else than the first, and appends their words to the first: a client may have noted "running"
+// first and the outcome later, and a provider takes one result. Both must be words alone: a result with media is not joined, nor is
+// anything appended to a list of blocks or an object. Where several calls have one id, nobody knows whose second result it is, and none is
+// joined.
 func (p *pairing) join() {
-	said := map[int]map[string]bool{} // by result: what is in it
+	said := map[int]map[string]bool{} // by result: the texts that are in it
 	for s := range p.results {
 		double := &p.results[s]
 		if double.second == none || p.count[p.calls[double.second].id] != 1 {
@@ -63,7 +62,7 @@ func (p *pairing) isString(s *result) bool {
 	return blocks == 1
 }
 
-// words returns the texts of a result; false when it holds more than that.
+// words returns the texts of a result; false when it holds media or other JSON too.
 func (p *pairing) words(s *result) (string, bool) {
 	part := p.resultPart(s)
 	if len(part.Media) > 0 || !part.Raw.IsZero() {

@@ -7,8 +7,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// tellLate turns results that come too late into words of the user, where they stand: their call was sent before, and what has the place of its
-// result too. It would be refused as a second result, and the model has read that there is none: it is told the result instead.
+// tellLate replaces results that come too late by words of the user, where they stand: their call was sent before, and so was what stood in
+// the place of its result. A second result would be refused, and the model has read that there is none; now it reads the result. It returns
+// r itself if there are none.
 func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
 	p := pair(r)
 	var d *wire.Draft
@@ -31,7 +32,7 @@ func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
 	return next, p.actions, err
 }
 
-// isLate reports whether the call of a result was already sent without it: followed by another result, or by something else.
+// isLate reports whether the call of a result was sent before without this result: another result, or something else, was sent behind it.
 func (p *pairing) isLate(res *result, frozen int) bool {
 	k := res.call
 	if k == none {
@@ -53,7 +54,8 @@ func (p *pairing) isLate(res *result, frozen int) bool {
 	return false
 }
 
-// answers reports whether a message holds nothing but results: other calls of the same turn were answered first.
+// answers reports whether a message holds nothing but results, in dialects where each may have its own: then other calls of the same turn
+// were answered first.
 func (p *pairing) answers(message int) bool {
 	m := &p.r.Messages[message]
 	if p.rules.Results.Together() {
@@ -67,7 +69,7 @@ func (p *pairing) answers(message int) bool {
 	return len(m.Parts) > 0
 }
 
-// putAsText puts what a result says in its own place, as the user's words. Blocks that a user's message may hold stay as they are.
+// putAsText replaces a result in its place by the user's words, with what it says. Blocks that a user's message may hold stay as they are.
 func putAsText(d *wire.Draft, r *wire.Request, rules *wire.Rules, msg, part int, p *wire.Part) {
 	head := "[The result of the call " + p.CallID + " came late"
 	if p.Name != "" {
@@ -106,14 +108,14 @@ func putAsText(d *wire.Draft, r *wire.Request, rules *wire.Rules, msg, part int,
 	}
 }
 
-// ofUsers are the types of blocks that stand in results and in messages of a user alike.
+// ofUsers are the types of blocks that may stand both in results and in a user's message.
 var ofUsers = map[string]bool{
 	"text": true, "image": true, "document": true, "search_result": true, // Messages
 	"input_text": true, "input_image": true, "input_file": true, // Responses
 	"image_url": true, // Chat
 }
 
-// userBlocks returns the blocks of a result, where all of them may stand in a message of the user.
+// userBlocks returns the blocks of a result; false unless all of them may stand in a message of the user.
 func userBlocks(r *wire.Request, p *wire.Part) (blocks [][]byte, ok bool) {
 	list := r.Raw(p.Content)
 	for e, err := range rawjson.Elements(list, 0) {

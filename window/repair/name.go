@@ -15,12 +15,12 @@ import (
 const (
 	// minMaxID leaves eight characters of an id readable beside its digest.
 	minMaxID = 24
-	// maxPlainID is the longest an id may get by being numbered: OpenAI takes 64 characters.
+	// maxPlainID is the longest that an id may become by a number behind it: OpenAI takes 64 characters.
 	maxPlainID = 64
 	digestLen  = 16
 )
 
-// name finds the calls that need another id, or must go because they are copies.
+// name sets newID of the calls that need another id, and drop of those that are copies.
 func (p *pairing) name(o Options) {
 	used := map[string]bool{}
 	for k := range p.calls {
@@ -64,7 +64,7 @@ func (p *pairing) mustDiffer(old, c *call) bool {
 	return old.group == c.group
 }
 
-// end returns the message before which a call of Responses has its output in the end.
+// end returns the index of the message before which a call of Responses is answered once everything is in its place.
 func (p *pairing) end(c *call) int {
 	if c.result != none && p.results[c.result].msg > c.msg {
 		return p.results[c.result].msg
@@ -75,8 +75,8 @@ func (p *pairing) end(c *call) int {
 	return p.behind(c.msg)
 }
 
-// behind returns the place behind the calls that were made together with the one in a message,
-// and behind the outputs that follow those.
+// behind returns the index of the message behind all calls that were made together with the one in message msg, and behind the outputs that
+// follow those.
 func (p *pairing) behind(msg int) int {
 	if msg >= p.run[0] && msg < p.run[1] {
 		return p.run[1]
@@ -98,7 +98,7 @@ func (p *pairing) same(a, b *call) bool {
 	return bytes.Equal(p.r.Raw(p.partOf(a).Span), p.r.Raw(p.partOf(b).Span))
 }
 
-// numbered makes an id that is not used yet. The same history gives the same.
+// numbered returns id with the first number behind it that makes it unused. The same history gives the same id.
 func numbered(id string, numbers map[string]int, used map[string]bool, o Options) string {
 	longest := maxPlainID
 	if o.MaxID > 0 {
@@ -130,7 +130,7 @@ func badID(rules *wire.Rules, id string, o Options) bool {
 	return false
 }
 
-// plain reports whether every provider takes a character in an id.
+// plain reports whether every provider accepts a character in an id.
 func plain(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
@@ -142,8 +142,8 @@ func shortened(id string, o Options) string {
 	return digested(id, maxPlainID)
 }
 
-// digested keeps the beginning of an id, in characters that every provider takes, and a
-// digest of all of it: equal ids stay equal, different ones different.
+// digested returns the beginning of an id, in characters that every provider takes, and a digest of all of it: equal ids stay equal,
+// different ones different. It has at most longest characters.
 func digested(id string, longest int) string {
 	sum := sha256.Sum256([]byte(id))
 	head := make([]byte, 0, longest)

@@ -22,8 +22,8 @@ const maxScratch = 4096
 
 var scratches = sync.Pool{New: func() any { return &scratch{ids: map[string]state{}} }}
 
-// manyCalls is from where on the calls of one message are not compared one by one. The
-// whole walk then judges: it takes a map.
+// manyCalls is the number of calls in one message above which they are not compared one by one: the whole walk, which has a map, then
+// decides.
 const manyCalls = 64
 
 // inOrder reports whether nothing needs repair. It may return false for a request in order; the
@@ -78,7 +78,7 @@ func inOrder(r *wire.Request, o Options) bool {
 	return true
 }
 
-// claimID reports whether a call may keep its id, and records it.
+// claimID reports whether a call may keep its id, and records the id where it must be unique.
 func (s *scratch) claimID(rules *wire.Rules, part *wire.Part, o Options) bool {
 	if badID(rules, part.CallID, o) {
 		return false
@@ -134,7 +134,7 @@ func distinct(m *wire.Message) bool {
 	return true
 }
 
-// findCall finds the call with an id, and whether it is the only one with it.
+// findCall returns the tool's name of the call with an id; ok is false unless exactly one call has it.
 func findCall(m *wire.Message, id string) (name string, ok bool) {
 	n := 0
 	for j := range m.Parts {
@@ -227,7 +227,8 @@ func repeatsEarlier(m *wire.Message, j int) bool {
 	return false
 }
 
-// items reports whether the calls of a Responses input are answered, and its reasoning followed.
+// items reports whether the calls of a Responses input are answered, and its reasoning followed by what it led to. It returns false for
+// rare kinds of calls: the walk then decides.
 func (s *scratch) items(r *wire.Request, o Options) bool {
 	owing, thinking := 0, false
 	tail := len(r.Messages) // the open last turn begins here
@@ -263,8 +264,8 @@ func (s *scratch) items(r *wire.Request, o Options) bool {
 	return owing == 0
 }
 
-// answer reports whether an output is of the kind of its call. It searches backwards from the
-// output, only over the nearest messages; if the call is further away, the walk decides.
+// answer reports whether an output is of the type of its call. It searches backwards from the output, over manyCalls messages; if the call
+// is further away, it returns false and the walk decides.
 func (s *scratch) answer(r *wire.Request, i int, part *wire.Part) bool {
 	for k := i - 1; k >= max(0, i-manyCalls); k-- {
 		for j := range r.Messages[k].Parts {

@@ -13,7 +13,7 @@ const none = -1
 type call struct {
 	msg, part int
 	group     int // calls of one group were made at once
-	result    int // index in results
+	result    int // index in results, or none
 	id        string
 	newID     string // "" keeps it
 	drop      bool
@@ -22,11 +22,11 @@ type call struct {
 // A result is one occurrence of a result.
 type result struct {
 	msg, part int
-	call      int // index in calls
-	// second is the call that it would belong to, had that not got another result.
+	call      int // index in calls, or none
+	// second is the index of the call that it would belong to if that had no result yet, or none.
 	second    int
-	added     bool // what it says is in that other result now
-	elsewhere bool // its call is kept by the provider, as far as one can see: it is left alone
+	added     bool // its words are in that other result now
+	elsewhere bool // its call may be kept by the provider: it is left alone
 }
 
 // A pairing matches the results of a request with its calls.
@@ -37,11 +37,11 @@ type pairing struct {
 	results []result
 	// open is the group of the open last turn, none when there is none.
 	open    int
-	frozen  int             // so many of the first messages were sent before
-	asked   map[string]bool // where names pair: ids of calls
-	told    map[string]bool // and of results
-	count   map[string]int  // calls by id
-	joined  map[int]string  // what a result says when those of its doubles that say more are in it
+	frozen  int             // number of the first messages that were sent before
+	asked   map[string]bool // all ids of calls, in dialects that pair by name too
+	told    map[string]bool // and all ids of results
+	count   map[string]int  // number of calls by id
+	joined  map[int]string  // by result: its text with those of its second results
 	run     [2]int          // the calls that were made together, of whom was last asked
 	draft   *wire.Draft
 	actions []Action
@@ -50,7 +50,7 @@ type pairing struct {
 	covered        map[string]bool // ids of calls before it
 }
 
-// pair walks the history once and matches each result with a call.
+// pair returns the pairing of a history, in which each result is matched with a call.
 func pair(r *wire.Request) *pairing {
 	p := &pairing{r: r, rules: r.Dialect.Rules(), open: none}
 	byID, byName := index{}, index{}
@@ -110,7 +110,7 @@ func (p *pairing) compacted(msg, part int) bool {
 	return msg < p.edge || msg == p.edge && part < p.edgePart
 }
 
-// cover notes a call that stands before the edge.
+// cover records the id of a call that stands before the edge.
 func (p *pairing) cover(part *wire.Part) {
 	if part.Kind != wire.Call || part.CallID == "" {
 		return
@@ -121,9 +121,9 @@ func (p *pairing) cover(part *wire.Part) {
 	p.covered[part.CallID] = true
 }
 
-// keptElsewhere reports whether the provider may hold the missing call of a result. Behind a compaction of Responses that holds for a
-// result that follows at once, since what follows it could not be waiting for one any more, and for the result of a call that stands before
-// it. A compaction of Messages is a text, which holds no call, and what stands before it is not read.
+// keptElsewhere reports whether the provider may hold the missing call of a result. Behind a compaction of Responses that holds for results
+// that follow at once, since later ones could not be waiting for a call any more, and for the result of a call that stands before it. A
+// compaction of Messages is a text, which holds no call, and what stands before it is not read.
 func (p *pairing) keptElsewhere(res *result) bool {
 	switch p.rules.Results {
 	case wire.ResultsInOrder: // they stand right behind their calls, so only the first can have them in a cache
@@ -146,8 +146,8 @@ func (p *pairing) keptElsewhere(res *result) bool {
 func (p *pairing) partOf(c *call) *wire.Part       { return &p.r.Messages[c.msg].Parts[c.part] }
 func (p *pairing) resultPart(s *result) *wire.Part { return &p.r.Messages[s.msg].Parts[s.part] }
 
-// census notes all ids of calls and results where those may have none: an id that both have names that call
-// and no other, wherever the two stand.
+// census records all ids of calls and results, for dialects in which ids may be absent: an id that both a call and a result have pairs
+// these two and no others, wherever they stand.
 func (p *pairing) census() {
 	p.asked, p.told = map[string]bool{}, map[string]bool{}
 	for i := range p.r.Messages {
@@ -163,7 +163,7 @@ func (p *pairing) census() {
 	}
 }
 
-// match finds the call of a result among those before it.
+// match returns the index of the call before it that a result answers, or none.
 func (p *pairing) match(part *wire.Part, byID, byName index) int {
 	answered := func(k int) bool { return p.calls[k].result != none }
 	if p.rules.ByName && !p.asked[part.CallID] {
@@ -175,7 +175,7 @@ func (p *pairing) match(part *wire.Part, byID, byName index) int {
 	return none
 }
 
-// fits reports whether a result with the id of a call is of its kind.
+// fits reports whether a result may answer a call with its id, by type or name.
 func (p *pairing) fits(part *wire.Part, c *call) bool {
 	switch {
 	case p.rules.Items:
@@ -186,7 +186,7 @@ func (p *pairing) fits(part *wire.Part, c *call) bool {
 	return true
 }
 
-// findOpen looks whether the last message is the model's and has calls that nothing answers.
+// findOpen sets open if the last message is the model's and none of the calls of the last turn has a result.
 func (p *pairing) findOpen() {
 	if len(p.calls) == 0 {
 		return
@@ -205,7 +205,7 @@ func (p *pairing) findOpen() {
 	p.open = last.group
 }
 
-// early matches results that come before the only call with their id.
+// early matches results with calls behind them, if the call is the only one with their id.
 func (p *pairing) early(seen map[string]int) {
 	only := map[string]int{}
 	for k := range p.calls {
@@ -228,7 +228,7 @@ func (p *pairing) early(seen map[string]int) {
 	}
 }
 
-// An index finds the newest open call by a key. Calls of one group are found in their order.
+// An index finds the newest open call by a key, an id or a name. Calls of one group are found in their order.
 type index map[string]*[]queue
 
 type queue struct {
@@ -249,8 +249,8 @@ func (x index) push(key string, k, group int) {
 	*stack = append(*stack, queue{group: group, calls: []int{k}})
 }
 
-// top returns the call that a result with that key answers. What is answered meanwhile is
-// thrown away on the way, so that each call is looked at once in all.
+// top returns the index of the call that a result with that key answers, or none. Calls that are answered are removed on the way, so that
+// each is looked at once in all.
 func (x index) top(key string, answered func(int) bool) int {
 	stack := x[key]
 	if stack == nil {
@@ -282,8 +282,7 @@ func fits(output, kind string) bool {
 	return output == kind+"_output"
 }
 
-// owesOutput reports whether the client owes a call of Responses its output. Other calls run at the
-// provider and may have one.
+// owesOutput reports whether the client must answer a call of Responses. Other calls run at the provider and may have an output.
 func owesOutput(r *wire.Request, part *wire.Part) bool {
 	switch part.Type {
 	case "function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call":

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// raw returns a result as it goes to another place, under the id of its call.
+// raw returns a result to be put elsewhere: with the id of its call and the words that were joined to it.
 func (p *pairing) raw(s *result) []byte {
 	part := p.resultPart(s)
 	var edits []wire.Edit
@@ -29,7 +29,7 @@ func (p *pairing) raw(s *result) []byte {
 	return moved
 }
 
-// note makes the result of a call that has none; nil where there is no form for it.
+// note returns a result with a [Note] for a call that has none; nil for a call whose result cannot be a text.
 func (p *pairing) note(c *call) []byte {
 	part := *p.partOf(c)
 	if c.newID != "" {
@@ -42,7 +42,7 @@ func (p *pairing) note(c *call) []byte {
 	return raw
 }
 
-// brought returns the result that has to be put in for a call: moved, or a note.
+// brought returns the result that has to be put in for a call: the one that is moved there, or a note; nil where there is no form for one.
 func (p *pairing) brought(c *call) []byte {
 	if c.result == none {
 		return p.note(c)
@@ -52,7 +52,7 @@ func (p *pairing) brought(c *call) []byte {
 	return p.raw(s)
 }
 
-// stays leaves a result where it is, under the id of its call.
+// stays keeps a result where it is, with the id of its call and the words that were joined to it.
 func (p *pairing) stays(s *result) {
 	if text, ok := p.joined[p.calls[s.call].result]; ok {
 		p.draft.ReplaceText(s.msg, s.part, 0, text)
@@ -62,7 +62,7 @@ func (p *pairing) stays(s *result) {
 	}
 }
 
-// leaves takes a result out of its place. One that goes to its call is not told here.
+// leaves drops a result from its place. The action of a result that moves to its call is recorded by brought.
 func (p *pairing) leaves(s *result) {
 	p.draft.DropPart(s.msg, s.part)
 	if s.call != none {
@@ -79,7 +79,7 @@ func (p *pairing) leaves(s *result) {
 	p.did(kind, s.msg, part.CallID, part.Span.Len())
 }
 
-// rename gives the calls their ids, and drops copies.
+// rename gives calls their new ids, and drops those that are copies.
 func (p *pairing) rename() {
 	for k := range p.calls {
 		switch c := &p.calls[k]; {
@@ -91,7 +91,7 @@ func (p *pairing) rename() {
 	}
 }
 
-// groups yields the calls of each group that has to be answered, without the copies.
+// groups yields the calls of each group that has to be answered, without copies.
 func (p *pairing) groups(yield func([]*call) bool) {
 	var list []*call
 	for k := range p.calls {
@@ -112,7 +112,8 @@ func (p *pairing) groups(yield func([]*call) bool) {
 	}
 }
 
-// behindCalls puts messages with results directly behind the message with their calls.
+// behindCalls gives each call its result in a message right behind the message with the calls, and drops results of no call and second
+// ones.
 func (p *pairing) behindCalls() {
 	p.rename()
 	for i := range p.r.Messages {
@@ -142,7 +143,7 @@ func (p *pairing) behindCalls() {
 	p.settle(kept)
 }
 
-// settle lets the results that were found in their place stay, and takes the others out.
+// settle keeps the results for which kept is true where they are, and drops the others.
 func (p *pairing) settle(kept []bool) {
 	for s := range p.results {
 		switch {
@@ -154,8 +155,8 @@ func (p *pairing) settle(kept []bool) {
 	}
 }
 
-// first puts results in front of the user's message behind their calls, or
-// into one of their own when that has none of them: its words stay as they are.
+// first puts results at the front of the user's message behind their calls; if that has none of them, in a message of their own, so that
+// the user's words stay as they are.
 func (p *pairing) first() {
 	p.rename()
 	kept := make([]bool, len(p.results))
@@ -204,7 +205,7 @@ func (p *pairing) leadingResults(msg int) int {
 	return n
 }
 
-// joinElements makes one message of elements.
+// joinElements returns a message made of head, which opens it and its content, and elements.
 func joinElements(head string, elements [][]byte) []byte {
 	out := []byte(head)
 	for i, e := range elements {

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Note stands in place of a result that is not there. It must not make a model call again:
-// the call may have run, and may have done something that is not to be done twice.
+// Note is the text in place of a result that is missing. It must not make a model call again: the call may have run, and may have done
+// something that is not to be done twice.
 const Note = "[No result was recorded for this call. It may or may not have run. Do not repeat it only because of this note.]"
 
 // Texts of messages that are put in where a dialect wants one of the user.
@@ -28,8 +28,8 @@ type Options struct {
 	// MaxID is the longest id of a call that the provider takes, in characters; 0 is no
 	// limit. Values under 24 count as 24: a shortened id holds a digest.
 	MaxID int
-	// Frozen is the number of leading messages that were sent before. They are not changed: a result that comes too late for its
-	// call is told where it stands.
+	// Frozen is the number of leading messages that were sent before. They are not changed: a result that comes too late for its call
+	// becomes words of the user where it stands.
 	Frozen int
 }
 
@@ -39,7 +39,7 @@ const (
 	Moved       = "moved"       // a result went to its call
 	Dropped     = "dropped"     // a result of no call, or a call that can have no note
 	Duplicate   = "duplicate"   // a second result of a call, or a copy of a call, was dropped
-	Joined      = "joined"      // a second result went into the first, whose words were others
+	Joined      = "joined"      // the words of a second result were appended to those of the first
 	Renamed     = "renamed"     // a call and its result got another id
 	Reasoning   = "reasoning"   // a reasoning item that led to nothing was dropped
 	Inserted    = "inserted"    // a message of the user was put in
@@ -50,15 +50,14 @@ const (
 // An Action is one thing that was done.
 type Action struct {
 	Kind    string
-	Message int    // index in the request before the repair, of what it was done to
+	Message int    // index of the changed message in the request before the repair
 	CallID  string // as it was before; "" where there is none
-	Bytes   int    // of what was dropped
+	Bytes   int    // size of what was dropped, else 0
 }
 
-// Repair returns a request whose calls and results are paired as its dialect wants them,
-// and what was done for that; the same request and nothing when it was in order. The error
-// is of the edit itself, and no fault of the history; the request is then as good as it was. It is [ErrFrozen] where a message that was
-// sent before would have to be changed.
+// Repair returns a request whose calls and results are paired as its dialect wants them, and what was done for that; r itself and nil when
+// it was in order. The error is [ErrFrozen] where a message that was sent before would have to be changed, or that of an edit that failed;
+// then it returns r.
 func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if o.MaxID > 0 {
 		o.MaxID = max(o.MaxID, minMaxID)
@@ -84,10 +83,10 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return next, actions, nil
 }
 
-// ErrFrozen reports that calls and results can only be paired by changing what was sent before.
+// ErrFrozen means that calls and results can only be paired by changing a message that was sent before.
 var ErrFrozen = errors.New("repair: a message that was sent before would have to be changed")
 
-// walk repairs a request whatever the quick check says of it.
+// walk repairs a request without the quick check.
 func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	p := pair(r)
 	p.frozen = o.Frozen
@@ -124,8 +123,7 @@ func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return next, p.actions, nil
 }
 
-// complete puts in messages of the user where the dialect wants one and there is none: this
-// shows only once the rest is in its place.
+// complete inserts messages of the user where the dialect requires one and there is none: that shows only once the rest is in its place.
 func (p *pairing) complete(r *wire.Request) (*wire.Request, error) {
 	if len(r.Messages) == 0 {
 		if len(p.r.Messages) == 0 {
@@ -163,7 +161,7 @@ func (p *pairing) insert(r *wire.Request, before int, text string) (*wire.Reques
 	return d.Build()
 }
 
-// firstSpeaker returns the first message that is not the system's.
+// firstSpeaker returns the index of the first message that is not the system's; the number of messages if there is none.
 func firstSpeaker(r *wire.Request) int {
 	for i := range r.Messages {
 		if r.Messages[i].Role != wire.RoleSystem {
@@ -173,7 +171,7 @@ func firstSpeaker(r *wire.Request) int {
 	return len(r.Messages)
 }
 
-// callTurn reports whether a content of Gemini has calls and does not follow the user's.
+// callTurn reports whether a message of the model has calls and does not follow a message of the user's or a tool's.
 func callTurn(r *wire.Request, i int) bool {
 	m := &r.Messages[i]
 	return m.Role == wire.RoleAssistant && (i == 0 || r.Messages[i-1].Role == wire.RoleAssistant) && hasCall(m)

@@ -2,8 +2,8 @@ package repair
 
 import "github.com/plimsoll/plimsoll/window/wire"
 
-// anywhere gives every call an output behind it. Where it stands there is all the same to
-// the provider, so what has its output stays.
+// anywhere gives every call of Responses an output behind it. The provider does not mind where it stands, so an output behind its call
+// stays.
 func (p *pairing) anywhere() {
 	p.rename()
 	kept := make([]bool, len(p.results))
@@ -38,9 +38,8 @@ func (p *pairing) anywhere() {
 	p.thoughts(gone)
 }
 
-// thoughts drops reasoning items whose next item the model did not make. At the very end
-// one is left alone: the turn is open. What is put in stands behind calls, so it follows no
-// reasoning.
+// thoughts drops reasoning items whose next item the model did not make. gone are the messages that are dropped. At the very end reasoning
+// is left alone: the turn is open. What is inserted stands behind calls, so it follows no reasoning.
 func (p *pairing) thoughts(gone map[int]bool) {
 	follows := true // what comes next is the model's, or the end
 	for i := len(p.r.Messages) - 1; i >= p.edge; i-- {
@@ -62,8 +61,7 @@ func isReasoning(m *wire.Message) bool {
 	return len(m.Parts) == 1 && m.Parts[0].Kind == wire.Reasoning && m.Parts[0].Type == "reasoning"
 }
 
-// mayFollowReasoning reports whether an item may follow a reasoning item: whether the model made it, or the
-// provider for it.
+// mayFollowReasoning reports whether an item may follow a reasoning item: the model made it, or the provider for the model.
 func mayFollowReasoning(m *wire.Message) bool {
 	switch m.Role {
 	case wire.RoleAssistant:

@@ -7,17 +7,17 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A spot is the position of a part.
+// A spot is the position of a part: two indices.
 type spot struct{ msg, part int }
 
-// An request is something that a tool at the provider was asked.
+// A request is a call of a tool at the provider, or a request for an approval.
 type request struct {
 	spot
 	id    string
-	end   int  // message with which the turn ended, or the user went past it
-	done  bool // it has what it found
-	again bool // it was asked once more, under the same id, and what answers that answers both
-	found bool // or that came late, in another turn
+	end   int  // index of the message that ended the turn, or in which the user went past it
+	done  bool // it has its result
+	again bool // a later one has the same id, and the answer to that answers both
+	found bool // its result came late, in another turn, at late
 	late  spot
 }
 
@@ -27,8 +27,8 @@ type strayResult struct {
 	second bool
 }
 
-// An idState is the state of an id: asked in the current turn, or in one that ended without a result, each by its index
-// there; or settled in a turn that is over.
+// An idState is the state of an id: of a request in the current turn, or in one that ended without its result, each with its index in turn
+// or ended; or settled, in a turn that is over.
 type idState struct {
 	phase phase
 	index int
@@ -42,11 +42,11 @@ const (
 	settled
 )
 
-// unserved lists what is out of order among the pairs that no client answers (see [wire.End]): what was asked in a turn
-// that is over, and what was found for nobody. In Messages both ends stand in one turn of the model, with nothing but
-// results of the client's tools between its messages; in Responses the second end stands anywhere behind the first, and
-// need not be there, but for an approval that the user went past. A second result in the same turn is left alone: what would become of it is not known. So is one
-// whose call may lie where nobody sees it.
+// unserved returns what is out of order among the pairs that no client answers (see [wire.End]): requests of a turn that is over without
+// their result, and results without a request. In Messages both ends stand in one turn of the model, with nothing but results of the
+// client's tools between its messages; in Responses the second end stands anywhere behind the first, and may be missing, except for an
+// approval that the user went past. A second result in the same turn is left alone: its effect is not known. So is a result whose call may
+// be kept by the provider.
 func unserved(r *wire.Request) (ended []request, strays []strayResult) {
 	rules := r.Dialect.Rules()
 	if !rules.Served {
@@ -113,13 +113,13 @@ func unserved(r *wire.Request) (ended []request, strays []strayResult) {
 	return ended, strays
 }
 
-// approvalRequest is the kind of item that the provider wants an answer to before anything else is said.
+// approvalRequest is the type of item that must be answered before the user says anything else.
 const approvalRequest = "mcp_approval_request"
 
-// unansweredText is the reason given when such a request is refused.
+// unansweredText is the reason given when an approval is refused that nobody answered.
 const unansweredText = "[Nobody answered this request.]"
 
-// endTurn adds what was asked in a turn without an answer to what ended before.
+// endTurn appends the requests of a turn that are without a result to ended. end is the index of the message that ends the turn.
 func endTurn(end int, ended, turn []request, seen map[string]idState) []request {
 	for n, a := range turn {
 		switch {
@@ -149,16 +149,16 @@ func hasOwnWords(m *wire.Message) bool {
 	return false
 }
 
-// served reports whether the pairs that no client answers need no mending.
+// served reports whether unserved finds nothing: the pairs that no client answers need no repair.
 func served(r *wire.Request) bool {
 	ended, strays := unserved(r)
 	return len(ended)+len(strays) == 0
 }
 
-// serve mends the pairs that no client answers. What was asked gets what was found for it, where that came too late, or
-// an error as the provider writes it; it goes where nobody knows how to write one. What was found for nobody goes.
-// Messages that were sent before stay as they were sent: what they ask is answered in a message of the model's own, before
-// the one that ends the turn. It returns the messages that leave.
+// serve repairs the pairs that no client answers. A request gets its result, where that came too late, or an error as the provider writes
+// it; it is dropped where the form of that is not known. A result without a request is dropped. Messages that were sent before stay as they
+// were sent: their requests are answered in a message of the model's own, before the one that ends the turn. It returns the indices of the
+// messages in which parts were dropped.
 func (p *pairing) serve() (gone []int) {
 	ended, strays := unserved(p.r)
 	drops := map[int][]int{}
@@ -222,7 +222,7 @@ func (p *pairing) serve() (gone []int) {
 	return gone
 }
 
-// dropServed drops parts of a message, and the thoughts that would then end it: they led to these.
+// dropServed drops parts of a message, and the reasoning that would then end it, which led to these parts.
 func (p *pairing) dropServed(msg int, parts []int) {
 	leaves := map[int]bool{}
 	for _, part := range parts {
@@ -237,9 +237,9 @@ func (p *pairing) dropServed(msg int, parts []int) {
 	}
 }
 
-// unavailable makes the result of a call of a tool at the provider that says that there was none; nil where the form of
-// such a result is not known. The provider's own tools write their errors in one way, under the tool's name
-// (Anthropic's schema of the Messages API, beta, 2026-11); a search for tools has one name for its two ways to search.
+// unavailable returns a result for a call of a tool at the provider that says that there was none, or a refusal of an approval; nil where
+// the form of such a result is not known. The provider's own tools write their errors in one way, under the tool's name (Anthropic's schema
+// of the Messages API, beta, 2026-11); a search for tools has one name for its two ways to search.
 func unavailable(call *wire.Part) []byte {
 	var kind string
 	switch call.Type {

@@ -8,12 +8,12 @@ import (
 const (
 	// window is the number of newest reports that a calibration uses.
 	window = 32
-	// perClass is the number of newest ratios of a class that count.
+	// perClass is the number of newest ratios of a class that are kept.
 	perClass = window / int(classes-1)
-	// minTail is the least number of tokens a ratio is taken from: below, what separates
-	// messages weighs more than their text.
+	// minTail is the least number of tokens of a tail from which a ratio is learned: below, the markers between messages weigh more than
+	// their text.
 	minTail = 48
-	// enough ratios of a class replace the family's own factors.
+	// enough is the number of ratios of a class from which on they replace the family's own factors.
 	enough = 3
 )
 
@@ -25,15 +25,14 @@ type calibration struct {
 	noted  int
 }
 
-// note keeps how far an expectation was from what came.
+// note records the error of an expectation against the reported input.
 func (c *calibration) note(expected Estimate, input int) {
 	c.errors[c.noted%window] = float32(math.Abs(float64(expected.Best-input)) / float64(input))
 	c.noted++
 }
 
-// learn takes the ratio of a tail: what the report grew by over what we had expected. A
-// tail of several classes is what most of it is; it must be two thirds. before is what is
-// known of all before it, give or take slack.
+// learn records the ratio of a tail, the messages from through on: of the growth of the reported input to what we had counted for them. Two
+// thirds of the tail must be of one class. before is the known input of everything before it, give or take slack.
 func (c *calibration) learn(t *Tally, through, before, input, slack int) {
 	var of [classes]int
 	all, thought := 0, 0
@@ -69,10 +68,10 @@ func (c *calibration) learn(t *Tally, through, before, input, slack int) {
 	c.seen[most]++
 }
 
-// adjust replaces the family's band by one around what was seen, when enough was. The band
-// keeps a margin: of the spread seen, of the family's own band (less with more reports),
-// and of a few tokens for the markers between messages. So it is never narrower than what
-// was seen, and a number above the family's High widens it.
+// adjust returns e, an estimate for text of class k, with the family's band replaced by one around the ratios seen, when there are enough.
+// thought is the part of e that is reasoning. The band keeps a margin: of the spread seen, of the family's own band (less with more
+// reports), and of a few tokens for the markers between messages. So it is never narrower than what was seen, and a number above the
+// family's High widens it.
 func (c *calibration) adjust(f Family, e Estimate, k class, thought int32) Estimate {
 	if c == nil || c.seen[k] == 0 {
 		return e
@@ -98,7 +97,7 @@ func (c *calibration) adjust(f Family, e Estimate, k class, thought int32) Estim
 	}
 }
 
-// widen keeps the family's band, but not below what was seen so far of the class.
+// widen returns e with the family's band, and High not below the highest ratio seen of the class.
 func (c *calibration) widen(f Family, e Estimate, k class) Estimate {
 	margin := 1.1
 	if f.Exact() {

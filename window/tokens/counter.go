@@ -23,9 +23,8 @@ type Options struct {
 	MemoBytes int
 }
 
-// Counter counts requests. It remembers every message it has counted under a hash of its
-// content, so that a request that goes on from one seen before costs its new tail and the
-// hashing of the rest. It is safe for concurrent use.
+// Counter counts requests. It remembers every message it has counted under a hash of its content: for a request that continues an earlier
+// one only the new messages are counted, the others hashed. It is safe for concurrent use.
 type Counter struct {
 	mu    sync.Mutex
 	memo  recent.Map[wire.Key, item]
@@ -39,8 +38,7 @@ type Stats struct {
 	Entries, Bytes          int
 }
 
-// Digest names a message or a chain of messages. It is the same in every process: the
-// first half of a SHA-256.
+// Digest identifies a message, or a chain of messages, by its content. It is the same in every process: the first half of a SHA-256.
 type Digest [16]byte
 
 // item holds the remembered counts of a message, a system block or a tool.
@@ -51,8 +49,8 @@ type item struct {
 	prev      Digest
 	low, high int32
 	best      int32
-	thought   int32 // what of best is reasoning, which a provider may leave out
-	most      int32 // what no estimate may be above: a token for each byte, and what is around the text
+	thought   int32 // part of best that is reasoning, which a provider may leave out
+	most      int32 // upper bound of any estimate: a token for each byte, and what is around the text
 	class     class
 }
 
@@ -60,8 +58,8 @@ type item struct {
 type level uint8
 
 const (
-	byName   level = iota // its digests
-	bySample              // what it costs, by a sample of its texts
+	byName   level = iota // its digests only
+	bySample              // its cost too, by a sample of its texts
 	counted
 )
 
@@ -90,15 +88,14 @@ func (c *Counter) Stats() Stats {
 type Tally struct {
 	Family Family
 	Model  string
-	// Head is system and tools with what the provider adds to every request, Extra the
-	// schemas of the answer and the like.
+	// Head is the cost of system and tools with what the provider adds to every request, Extra that of schemas of the answer and the like.
 	Head, Extra Estimate
 	HeadDigest  Digest
-	// Messages are the costs one by one, and Chain[i] names the messages up to and with i:
-	// equal chains are equal conversations, in any process.
+	// Messages are the costs of the messages one by one. Chain[i] is the digest of messages 0..i: equal chains are equal conversations, in
+	// any process.
 	Messages []Estimate
 	Chain    []Digest
-	// Total is all of it.
+	// Total is the sum of all costs.
 	Total Estimate
 
 	counts []messageCounts // of the messages one by one
@@ -110,7 +107,7 @@ type messageCounts struct {
 	class         class
 }
 
-// keySpace separates things whose bytes may be the same.
+// keySpace keeps the keys of different kinds of items apart whose bytes may be the same.
 type keySpace uint64
 
 const (
@@ -120,26 +117,25 @@ const (
 	anExtra
 )
 
-// Tally counts r as a model of family f reads it. One pass; what was counted before, in
-// this or another request, is only looked up.
+// Tally counts r as a model of family f reads it. Items that were counted before, in this or another request, are only looked up.
 func (c *Counter) Tally(r *wire.Request, f Family) Tally { return c.TallyBelow(r, f, 0) }
 
-// TallyBelow works like Tally for a caller who only wants to know whether the request stays below line, in tokens: where a
-// sample says that it does, with a tenth to spare, the texts of messages that were not counted before are not counted now. Their
-// estimates are wider. System and tools are always counted, and so is what would take less than a millisecond.
+// TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens. If a sample says that it does,
+// with a tenth to spare, the texts of messages that were not counted before are not counted, and their estimates are wider. System and
+// tools are always counted, and so are texts that take less than a millisecond.
 func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 	names := c.Name(r, f)
 	defer names.Done()
 	return names.TallyBelow(line)
 }
 
-// set takes in what message i costs.
+// set records the cost of message i.
 func (t *Tally) set(i int, it *item) {
 	t.Messages[i] = it.estimate()
 	t.counts[i] = messageCounts{thought: it.thought, most: it.most, class: it.class}
 }
 
-// item returns the counts of message i, without its own digest.
+// item returns the counts and the chain of message i, without its own digest.
 func (t *Tally) item(i int) item {
 	it := item{chain: t.Chain[i]}
 	if i < len(t.Messages) {
@@ -157,14 +153,14 @@ func (i *item) estimate() Estimate {
 	return Estimate{int(i.low), int(i.best), int(i.high)}
 }
 
-// finder finds out what is to be known of items, of which list has what is known already and less those that were not counted, by
-// their indices. It returns the indices of those of which it found something out.
+// finder finds out more about items of r: list holds what is known of them, less the indices of those that were not counted. It returns the
+// indices of the items that it changed in list.
 type finder func(r *wire.Request, f Family, w keySpace, list []item, less []int) []int
 
-// name leaves it at the names.
+// name is the finder that adds nothing to the digests.
 func name(*wire.Request, Family, keySpace, []item, []int) []int { return nil }
 
-// count counts.
+// count is the finder that counts all items in less.
 func count(r *wire.Request, f Family, w keySpace, list []item, less []int) []int {
 	for _, i := range less {
 		list[i] = list[i].withDigests(countItem(r, f, w, i))
@@ -172,7 +168,8 @@ func count(r *wire.Request, f Family, w keySpace, list []item, less []int) []int
 	return less
 }
 
-// countBelow takes samples, and counts where the sum of them is over line.
+// countBelow returns a finder that takes samples of the texts, and counts all of them if the sum of list by these samples is over line. If
+// there is little text it counts at once.
 func countBelow(line int) finder {
 	return func(r *wire.Request, f Family, w keySpace, list []item, less []int) (found []int) {
 		text, high := 0, 0
@@ -200,20 +197,20 @@ func countBelow(line int) finder {
 	}
 }
 
-// withDigests returns cost under the digests of i.
+// withDigests returns cost with the digests of i.
 func (i item) withDigests(cost item) item {
 	cost.digest, cost.chain, cost.prev = i.digest, i.chain, i.prev
 	return cost
 }
 
-// lookup holds the working memory of one lookup of items.
+// lookup is the working memory for looking up the items of one request.
 type lookup struct {
 	list    []item
 	keys    []wire.Key
 	changed []bool
 	less    []int
 	missing []int
-	same    int // the first items were taken from a tally
+	same    int // number of the first items, which were taken from a tally
 	views   *views
 }
 
@@ -234,16 +231,15 @@ func (c *Counter) release(l *lookup) {
 	}
 }
 
-// items returns n items of a request: from the memo, or found out and put there. Messages
-// come with their chain. They are valid until the next call with l.
+// items returns n items of a request: from the memo, or found out by find and put there. Messages come with their chain. The result is
+// valid until the next call with l.
 func (c *Counter) items(r *wire.Request, f Family, w keySpace, n int, l *lookup, find finder) []item {
 	less := c.recall(r, f, w, n, l, nil, 0)
 	return c.countMissing(r, f, w, l, less, find)
 }
 
-// recall takes n items of a request from the memo into l, those that are not there with their digests alone. The first messages, as many as same
-// says, are those of another request that was tallied: what is known of them is taken from there, without a look. It returns the indices of
-// those of which less is known than what they cost.
+// recall fills l with n items of a request, from the memo or with their digests alone. The first same messages are those of the tally
+// before, from which they are taken without a look. It returns the indices of the items that were not counted.
 func (c *Counter) recall(r *wire.Request, f Family, w keySpace, n int, l *lookup, before *Tally, same int) (less []int) {
 	v := l.views
 	l.same = same
@@ -299,7 +295,8 @@ func (c *Counter) recall(r *wire.Request, f Family, w keySpace, n int, l *lookup
 	return less
 }
 
-// countMissing finds out what is wanted of the items in l, and puts into the memo what is new of them.
+// countMissing has find complete the items in l, puts those that changed into the memo, and returns all. less are the indices of those that
+// were not counted.
 func (c *Counter) countMissing(r *wire.Request, f Family, w keySpace, l *lookup, less []int, find finder) []item {
 	for _, i := range find(r, f, w, l.list, less) {
 		l.changed[i] = true
@@ -326,7 +323,7 @@ func (c *Counter) countMissing(r *wire.Request, f Family, w keySpace, l *lookup,
 	return l.list
 }
 
-// extendChain returns the digest of a chain that goes on with one more message.
+// extendChain returns the digest of the chain prev with one more message, next.
 func extendChain(prev, next Digest) Digest {
 	var b [32]byte
 	copy(b[:16], prev[:])
@@ -335,8 +332,8 @@ func extendChain(prev, next Digest) Digest {
 	return Digest(sum[:16])
 }
 
-// views gathers what decides whether an item is the same as one seen before: mostly one
-// run of bytes, more where cache marks are left out.
+// views gathers the bytes that decide whether an item is the same as one seen before: mostly one run of bytes, more where cache marks are
+// left out.
 type views struct {
 	list [][]byte
 	add  func([]byte) // made once: a method value would be an allocation for each message

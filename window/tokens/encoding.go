@@ -35,18 +35,16 @@ var CL100K = sync.OnceValue(func() *Encoding { return newEncoding("cl100k_base",
 // Name returns the published name, such as "o200k_base".
 func (e *Encoding) Name() string { return e.name }
 
-// Count returns the number of tokens of text. It takes time linear in the length of any
-// text, and allocates nothing but, for a single piece of kilobytes, scratch of up to five
-// times its size. A piece of more than 4 MiB (so many letters without anything between) is
-// counted in parts of that size, so that the scratch is bounded; a part may then have a
-// token or two more than it has in the whole.
+// Count returns the number of tokens of text. It takes time linear in the length of any text, and allocates nothing but, for a single piece
+// of kilobytes, scratch of up to five times its size. A piece of more than 4 MiB (letters only, say) is counted in parts of that size, so
+// that the scratch is bounded; the sum may then be a token or two too high for each part.
 func (e *Encoding) Count(text []byte) int {
 	s := e.scratch()
 	defer e.release(s)
 	return e.countText(s, text, nil)
 }
 
-// countText counts bytes that need not be UTF-8.
+// countText counts text that need not be UTF-8, and adds the kinds of its tokens to m unless it is nil.
 func (e *Encoding) countText(s *scratch, text []byte, m *mix) int {
 	if utf8.Valid(text) {
 		return e.count(s, text, m)
@@ -78,7 +76,7 @@ func (e *Encoding) Append(dst []uint32, text []byte) []uint32 {
 	return dst
 }
 
-// Bytes returns the bytes of a token, nil for a number that is none. They must not be changed.
+// Bytes returns the bytes of a token, which must not be changed; nil for a number that is not a token.
 func (e *Encoding) Bytes(token uint32) []byte {
 	if int64(token) >= int64(e.table.Count()) {
 		return nil
@@ -93,7 +91,7 @@ func (e *Encoding) release(s *scratch) {
 	e.pool.Put(s)
 }
 
-// count counts valid UTF-8, and adds what the tokens are made of to m unless it is nil.
+// count counts valid UTF-8, and adds the kinds of its tokens to m unless it is nil.
 func (e *Encoding) count(s *scratch, text []byte, m *mix) int {
 	total := 0
 	for i := 0; i < len(text); {

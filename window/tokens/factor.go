@@ -63,7 +63,7 @@ var factors = [families][kinds]band{
 	},
 }
 
-// estimate turns what was counted into tokens of a family.
+// estimate returns the tokens that a family's models count for a text that was counted as m.
 func (m *mix) estimate(f Family) (e Estimate) {
 	if f.Exact() {
 		return Exactly(m.total())
@@ -78,8 +78,8 @@ func (m *mix) estimate(f Family) (e Estimate) {
 	return Estimate{low / 100, (best + 50) / 100, (high + 99) / 100}
 }
 
-// class is the main content of a message. A provider's reports are compared with our own count by
-// class, since a factor learned on prose says little about a hexadecimal dump.
+// class is the main content of a message. Ratios of a provider's reports to our own counts are kept by class, since one learned on prose
+// says little about a hexadecimal dump.
 type class uint8
 
 const (

@@ -32,11 +32,10 @@ func (f Family) String() string {
 	return familyNames[f]
 }
 
-// Exact reports whether text is counted as the provider counts it.
+// Exact reports whether text of this family is counted as the provider counts it.
 func (f Family) Exact() bool { return f == FamilyO200K || f == FamilyCL100K }
 
-// Estimate returns the tokens of a text alone, without anything around it. It takes as long as
-// [Encoding.Count] and allocates nothing.
+// Estimate returns the tokens of a text alone, without markers around it. It takes as long as [Encoding.Count] and allocates nothing.
 func (f Family) Estimate(text []byte) Estimate {
 	e := f.encoding()
 	s := e.scratch()
@@ -103,14 +102,13 @@ func FamilyOf(upstream, model string) Family {
 	return FamilyUnknown
 }
 
-// openAIReasoning recognises o1, o3-mini, o4-mini-2025-04-16 and the like.
+// openAIReasoning reports whether a name is o1, o3-mini, o4-mini-2025-04-16 or the like.
 func openAIReasoning(m string) bool {
 	return len(m) >= 2 && m[0] == 'o' && m[1] >= '1' && m[1] <= '4' && (len(m) == 2 || m[2] == '-')
 }
 
-// claude chooses between the two tokenizers by the version in the name: the first two numbers
-// of one or two digits ("claude-3-5-sonnet-20241022", "claude-opus-4-7"). Without a version
-// it is the newer one, which has more tokens.
+// claude returns which of the two tokenizers a model with "claude" in its name has, by its version: the first two numbers of one or two
+// digits ("claude-3-5-sonnet-20241022", "claude-opus-4-7"). Without a version it is the newer one, which has more tokens.
 func claude(m string) Family {
 	major, minor, seen := 0, 0, 0
 	rest := m[strings.Index(m, "claude"):]

@@ -12,10 +12,8 @@ import (
 // chunkBytes is the number of unescaped bytes gathered before they are counted.
 const chunkBytes = 16 << 10
 
-// CountLiteral returns the number of tokens of the text that a JSON string literal (quotes
-// included) stands for, as [Encoding.Count] of the unescaped text would, without holding
-// more than a chunk of that text. A lone surrogate counts as U+FFFD. What is no valid
-// escape counts as it stands.
+// CountLiteral returns the number of tokens of the text that a JSON string literal (quotes included) stands for, as [Encoding.Count] of the
+// unescaped text would, without holding more than a chunk of that text. A lone surrogate counts as U+FFFD, an invalid escape as it stands.
 func (e *Encoding) CountLiteral(literal []byte) int {
 	s := e.scratch()
 	defer e.release(s)
@@ -59,8 +57,7 @@ func (e *Encoding) countLiteral(s *scratch, literal []byte, m *mix) int {
 // shortEscapes maps the second character of a two-character escape to the byte it stands for.
 var shortEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unescape reads the escape b begins with and returns its character and length. What is no
-// escape is a backslash.
+// unescape returns the character of the escape that b begins with, and its length; for an invalid one a backslash and 1.
 func unescape(b []byte) (r rune, size int) {
 	if len(b) < 2 {
 		return '\\', 1
@@ -86,17 +83,17 @@ func unescape(b []byte) (r rune, size int) {
 	return '\\', 1
 }
 
-// stream counts a text that comes in parts, as if it came whole: it counts up to a place
-// where a piece ends whatever follows, and keeps the rest. The text waits in s.text.
+// stream counts a text that comes in parts as if it came whole: it counts up to a place where a piece ends whatever follows, and keeps the
+// rest, in s.text.
 type stream struct {
 	e     *Encoding
 	s     *scratch
-	m     *mix // nil, or what the tokens are made of
+	m     *mix // the kinds of the tokens are added to it; may be nil
 	total int
-	tried int // no such place was found in the first so many bytes of s.text
+	tried int // number of bytes of s.text in which no such place was found
 }
 
-// writeText takes text that need not be UTF-8.
+// writeText adds text that need not be UTF-8.
 func (w *stream) writeText(text []byte) {
 	for len(text) > 0 {
 		part := text[:min(len(text), chunkBytes)]
@@ -121,8 +118,8 @@ func (w *stream) writeText(text []byte) {
 	}
 }
 
-// settle counts what can be counted once a chunk has come together. Each search looks at
-// twice as much as the last one that failed, so that all searches together are linear.
+// settle counts as much of s.text as it can once there is a chunk. Each search covers twice as much as the last one that failed, so that
+// all searches together are linear.
 func (w *stream) settle() {
 	text := w.s.text
 	if len(text) < max(chunkBytes, 2*w.tried) {

@@ -35,7 +35,7 @@ const (
 	sealedMost = 256 << 10
 )
 
-// media estimates one image, sound or document.
+// media returns the estimate for one image, sound or document; head is the beginning of its base64 text.
 func media(f Family, s *wire.MediaSource, head []byte) Estimate {
 	size := s.Base64 / 4 * 3
 	far := s.Base64 == 0
@@ -69,14 +69,14 @@ func media(f Family, s *wire.MediaSource, head []byte) Estimate {
 	return picture(f, w, h)
 }
 
-// thoughts estimates reasoning that only the provider can read.
+// thoughts returns the estimate for reasoning that only the provider can read.
 func thoughts(s *wire.MediaSource) Estimate { return Estimate{0, s.Base64 / 12, s.Base64 / 4} }
 
-// unknownMedia estimates base64 of which nothing is known but its length. Up to sealedMost characters it is taken for words that only the
-// provider can read: a page that it found, what a tool of its own returned. Codex takes nine bytes of text for sixteen characters of
-// such a result and four bytes for a token (estimate_encrypted_function_output_length of its history.rs, read 2026-11-26). Above it is
-// taken for a picture of a kind that is not known here. So the error is bounded either way: a picture costs what a page does, and sealed
-// words never more than High.
+// unknownMedia returns the estimate for base64 of which only the length is known, size characters. Up to sealedMost it is taken for words
+// that only the provider can read: a page that it found, the result of a tool of its own. Codex takes nine bytes of text for sixteen
+// characters of such a result and four bytes for a token (estimate_encrypted_function_output_length of its history.rs, read 2026-11-26).
+// Above, it is taken for an image of an unknown kind. So the error is bounded either way: an image costs what a page does, and sealed words
+// never more than High.
 func unknownMedia(f Family, size int) Estimate {
 	if size <= sealedMost {
 		return Estimate{0, size * 9 / 64, size / 4}
@@ -85,8 +85,8 @@ func unknownMedia(f Family, size int) Estimate {
 	return Estimate{0, e.Best, max(e.High, sealedMost/12)}
 }
 
-// imageSize reads width and height off the start of an image in base64; 0, 0 when it is
-// none of the four formats that the providers take, or broken.
+// imageSize returns the width and height of an image by the start of its base64 text; 0, 0 if it is in none of the four formats that the
+// providers take, or broken.
 func imageSize(head []byte) (w, h int) {
 	head = head[:len(head)/4*4]
 	raw := make([]byte, base64.StdEncoding.DecodedLen(len(head)))
@@ -115,7 +115,7 @@ func imageSize(head []byte) (w, h int) {
 	return c.Width, c.Height
 }
 
-// picture estimates an image of w by h pixels, 0 when they are not known.
+// picture returns the estimate for an image of w by h pixels, which are 0 if unknown.
 func picture(f Family, w, h int) Estimate {
 	known := w > 0
 	switch f {
@@ -154,8 +154,7 @@ func picture(f Family, w, h int) Estimate {
 	return Estimate{min(n, 64), min(n, 1280) + 8, min(3*n, 16384) + 64}
 }
 
-// patches counts squares of side pixels after scaling down to a longest edge and a number
-// of tokens.
+// patches returns the number of squares of side pixels in an image after it is scaled down to a longest edge, at most limit.
 func patches(w, h, side, edge, limit int) Estimate {
 	if w == 0 {
 		return Estimate{0, min(limit, 1568), limit + 8}

@@ -6,8 +6,7 @@ const (
 	// knownBits sets the size of the cache of short pieces: 4,096 entries of 24 bytes
 	// stay in a core's second-level cache beside the tables' hot lines.
 	knownBits = 12
-	// apartBits and shorterBits set the sizes of the caches of what was found out about
-	// tokens: 4,096 and 1,024 entries of 8 bytes.
+	// apartBits and shorterBits set the sizes of the caches of facts about tokens: 4,096 and 1,024 entries of 8 bytes.
 	apartBits, shorterBits = 12, 10
 	// maxPiece is the longest piece that is encoded as a whole, in bytes.
 	maxPiece = 4 << 20
@@ -34,7 +33,7 @@ type scratch struct {
 	text  []byte   // unescaped text that is not counted yet
 }
 
-// trim gives up what an unusually long piece needed.
+// trim frees buffers that grew for an unusually long piece.
 func (s *scratch) trim() {
 	if cap(s.stack) > keepBytes/4 {
 		s.stack = nil
@@ -92,7 +91,7 @@ func (s *scratch) encode(t *vocab.Table, p []byte) []uint32 {
 	return stack
 }
 
-// stayApart returns Adjacent of the table, and remembers it.
+// stayApart is [vocab.Table.Adjacent] with a cache.
 func (s *scratch) stayApart(t *vocab.Table, p []byte, at int, a, b uint32) bool {
 	key := (uint64(a)<<18 | uint64(b)) + 1
 	known := &s.apart[key*0x9e3779b97f4a7c15>>(64-apartBits)]

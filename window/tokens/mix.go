@@ -22,8 +22,7 @@ type mix struct {
 	tokens, bytes [kinds]int32
 }
 
-// kindOfByte is the kind a piece has that ends in an ASCII byte, or whose first other
-// byte is this one.
+// kindOfByte is the kind of a piece that ends in this ASCII byte, or whose first byte beyond ASCII is this one.
 var kindOfByte = func() (k [256]kind) {
 	for b := range 256 {
 		switch {
@@ -48,7 +47,7 @@ var kindOfByte = func() (k [256]kind) {
 	return k
 }()
 
-// add notes a piece of n tokens.
+// add adds a piece of n tokens.
 func (m *mix) add(piece []byte, n int) {
 	last := piece[len(piece)-1]
 	k := kindOfByte[last]
@@ -71,8 +70,8 @@ func (m *mix) add(piece []byte, n int) {
 // denseFrom is the least number of bytes that can be called dense.
 const denseFrom = 48
 
-// settle moves letters and digits to dense when they are no words: o200k has 4 to 6 bytes
-// of English or of code in a token, but 1.3 to 1.8 of base64, hexadecimal and random ids.
+// settle moves letters and digits to dense if they are not words: o200k has 4 to 6 bytes of English or of code in a token, but 1.3 to 1.8
+// of base64, hexadecimal and random ids.
 func (m *mix) settle() {
 	n, b := m.tokens[words]+m.tokens[digits], m.bytes[words]+m.bytes[digits]
 	if b < denseFrom || int64(n)*24 < int64(b)*10 {
@@ -83,7 +82,7 @@ func (m *mix) settle() {
 	m.tokens[words], m.tokens[digits], m.bytes[words], m.bytes[digits] = 0, 0, 0, 0
 }
 
-// plus adds another mix.
+// plus adds another mix to m.
 func (m *mix) plus(o *mix) {
 	for k := range kinds {
 		m.tokens[k] += o.tokens[k]
@@ -99,7 +98,7 @@ func (m *mix) size() (n int) {
 	return n
 }
 
-// total returns the number of tokens of the encoding that was counted with.
+// total returns the number of tokens, in the encoding that was used.
 func (m *mix) total() (n int) {
 	for _, t := range m.tokens {
 		n += int(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Names are the messages of one request as a [Counter] knows them: looked up once for their names and their costs. They are for one goroutine.
+// Names are the digests of one request's messages and what a [Counter] knows of their costs, looked up once. They are for one goroutine.
 type Names struct {
 	c    *Counter
 	r    *wire.Request
@@ -14,16 +14,16 @@ type Names struct {
 	l    *lookup
 	less []int // messages that were not counted
 
-	before *Tally // of a request whose first messages, as many as same says, are the same
+	before *Tally // of a request whose first same messages are the same
 	same   int
 	chain  []Digest
 }
 
-// Name looks the messages of a request up. Call Done when all is known that is wanted: until then they hold the request's body.
+// Name looks up the messages of a request. Until the caller calls Done, the Names hold the request's body.
 func (c *Counter) Name(r *wire.Request, f Family) *Names { return c.NameAfter(r, f, &Tally{}, 0) }
 
-// NameAfter works like Name for a request whose first messages, as many as same says, are those of another request that was tallied: these
-// are not looked up again. The tally may have a Chain alone.
+// NameAfter is Name for a request whose first same messages are those of another request that was tallied as before: these are not looked
+// up again. Of before only Family and Chain need be set.
 func (c *Counter) NameAfter(r *wire.Request, f Family, before *Tally, same int) *Names {
 	if before.Family != f {
 		same = 0
@@ -33,7 +33,7 @@ func (c *Counter) NameAfter(r *wire.Request, f Family, before *Tally, same int) 
 	return n
 }
 
-// Done gives back what the names hold. More calls do nothing, also on nil.
+// Done releases the request. Further calls do nothing, nor does one on nil.
 func (n *Names) Done() {
 	if n != nil && n.l != nil {
 		n.c.release(n.l)
@@ -41,7 +41,7 @@ func (n *Names) Done() {
 	}
 }
 
-// Chain names the messages up to and with each: the same as Chain of a [Tally], without a count. It is not to be changed.
+// Chain returns the digests of messages 0..i for each i: Chain of the [Tally], without counting. It must not be changed.
 func (n *Names) Chain() []Digest {
 	if n.chain == nil {
 		n.chain = make([]Digest, len(n.l.list))

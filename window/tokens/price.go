@@ -31,14 +31,14 @@ func perMessage(r *wire.Request, f Family) Estimate {
 	return Estimate(price.Message)
 }
 
-// Calls and results have markers of their own, and where the model sees ids, those.
+// Calls, results and tools have markers of their own, and ids where the model sees them.
 var (
 	perCall   = Estimate{2, 8, 30}
 	perResult = Estimate{2, 6, 26}
 	perTool   = Estimate{2, 8, 24}
 )
 
-// price adds up what an item costs.
+// price is the sum of what an item costs, while it is computed.
 type price struct {
 	r   *wire.Request
 	f   Family
@@ -50,11 +50,11 @@ type price struct {
 	mix  mix
 	// thoughts is the reasoning included in sum.Best.
 	thoughts int
-	// sampled leaves long texts unread but for a sample.
+	// sampled means that of long texts only a sample is counted.
 	sampled bool
 }
 
-// countItem counts one item afresh.
+// countItem returns the counts of one item without its digests.
 func countItem(r *wire.Request, f Family, w keySpace, i int) item {
 	p := price{r: r, f: f, enc: f.encoding()}
 	p.s = p.enc.scratch()
@@ -88,7 +88,7 @@ func (p *price) message(i int) {
 	}
 }
 
-// text estimates one text and notes its mix. A literal is unescaped.
+// text returns the estimate for one text and adds to the mix. A literal is unescaped first.
 func (p *price) text(b []byte, literal bool) Estimate {
 	if p.sampled && len(b) >= sampleFrom {
 		return p.sample(b, literal)
@@ -109,8 +109,8 @@ func (p *price) settle(m *mix) Estimate {
 	return m.estimate(p.f)
 }
 
-// raw estimates JSON as it stands, without the cache marks in it: providers do not show
-// them to the model, and what is remembered must not depend on where they were.
+// raw returns the estimate for JSON as it stands, without the cache marks in it: providers do not show them to the model, and the memo must
+// not depend on where they were.
 func (p *price) raw(s wire.Span) Estimate {
 	if p.sampled && s.Len() >= sampleFrom {
 		return p.sample(p.r.Raw(s), false)
@@ -128,7 +128,7 @@ func (p *price) raw(s wire.Span) Estimate {
 	return p.settle(&m)
 }
 
-// opaque estimates a part that is read as JSON, without the bytes in it, which are priced by what they are.
+// opaque returns the estimate for a part that is read as JSON, without the base64 in it, which is priced as media.
 func (p *price) opaque(part *wire.Part) (e Estimate) {
 	at := part.Raw.Start
 	for i := range part.Media {
@@ -140,7 +140,7 @@ func (p *price) opaque(part *wire.Part) (e Estimate) {
 	return e.Plus(p.raw(wire.Span{Start: at, End: part.Raw.End}))
 }
 
-// texts estimates what the model reads of a part.
+// texts returns the estimate for the texts or the JSON of a part.
 func (p *price) texts(part *wire.Part) (e Estimate) {
 	if !part.Raw.IsZero() {
 		// Read as JSON, but written by the provider: spaces and escapes may differ.
@@ -193,8 +193,8 @@ func (p *price) part(part *wire.Part) {
 	p.most += e.High - texts
 }
 
-// tool estimates the declaration of a tool. OpenAI rewrites it as a shorter type
-// declaration; the others put the JSON before the model more or less as it is.
+// tool adds the declaration of a tool. OpenAI rewrites it as a shorter type declaration; the others put the JSON before the model more or
+// less as it is.
 func (p *price) tool(s wire.Span) {
 	before := p.most
 	e := p.raw(s)

@@ -7,10 +7,10 @@ import "github.com/plimsoll/plimsoll/window/wire"
 // (TestSamplesAreNear, 2026-11-27). The band allows for a tenth.
 const (
 	sampleBytes, sampleStep = 192, 3072
-	// sampleFrom is the length of a text from which it is sampled, in bytes.
+	// sampleFrom is the length in bytes from which on a text is sampled.
 	sampleFrom = 1 << 10
-	// quickBytes is the number of bytes of text counted without asking whether that is needed: it takes about a millisecond, and a smaller
-	// sample says little.
+	// quickBytes is the number of bytes of text that are counted without a sample: it takes about a millisecond, and a smaller sample says
+	// little.
 	quickBytes = 64 << 10
 )
 
@@ -26,7 +26,7 @@ func sampled(r *wire.Request, f Family, i int) item {
 	}
 }
 
-// sample estimates a text by parts of it.
+// sample returns the estimate for a text by parts of it.
 func (p *price) sample(b []byte, literal bool) Estimate {
 	var m mix
 	n := 0
@@ -46,7 +46,7 @@ func (p *price) sample(b []byte, literal bool) Estimate {
 	return Estimate{e.Low * 10 / 11, e.Best, min(e.High*11/10, len(b))}
 }
 
-// scale makes a mix of part bytes one of whole bytes.
+// scale extrapolates a mix of part bytes to whole bytes.
 func (m *mix) scale(whole, part int) {
 	for k := range kinds {
 		m.tokens[k] = clamp(int(m.tokens[k]) * whole / part)
@@ -54,7 +54,7 @@ func (m *mix) scale(whole, part int) {
 	}
 }
 
-// textBytes returns the length of what would have to be read of a message to count it.
+// textBytes returns the number of bytes of a message that counting it would read.
 func textBytes(r *wire.Request, i int) (n int) {
 	for j := range r.Messages[i].Parts {
 		p := &r.Messages[i].Parts[j]

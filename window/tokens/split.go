@@ -124,8 +124,8 @@ func splitO200K(text []byte, i int) int {
 	return end
 }
 
-// asciiPiece works like splitO200K for what most of a text is: ASCII letters with at most one other character before them, digits, and
-// punctuation. It returns 0 where the piece is, or may be, something else.
+// asciiPiece is splitO200K for the commonest pieces: ASCII letters with at most one other character before them, digits, and punctuation.
+// It returns 0 where the piece is, or may be, another.
 func asciiPiece(text []byte, i int) int {
 	class, word := vocab.ASCII[text[i]], i
 	switch class {
@@ -174,8 +174,8 @@ func asciiPiece(text []byte, i int) int {
 	return end
 }
 
-// cased matches a word of o200k_base at i, without what may stand before and after it. It
-// returns i when there is none, and whether the first of the two alternatives matched.
+// cased matches a word of o200k_base at i, without the characters that may stand before and after it. It returns its end, i when there is
+// none, and whether the first of the two alternatives matched.
 func cased(text []byte, i int) (end int, first bool) {
 	k := i
 	turn := -1 // behind the last character so far that can belong to both halves of a word
@@ -208,7 +208,7 @@ func cased(text []byte, i int) (end int, first bool) {
 	return k, false
 }
 
-// numbers matches \p{N}{1,3}.
+// numbers returns the end of a match of \p{N}{1,3}.
 func numbers(text []byte, i int) int {
 	for range 3 {
 		class, size := classAt(text, i)
@@ -220,8 +220,8 @@ func numbers(text []byte, i int) int {
 	return i
 }
 
-// spaces matches \s*[\r\n]+ | \s+(?!\S) | \s+ at a white space: up to the last line end, or
-// all when the text ends, or all but the last one (which the next piece may want).
+// spaces returns the end of a match of \s*[\r\n]+ | \s+(?!\S) | \s+ at white space: behind the last line end in it, or behind all of it
+// when the text ends, or before its last character (which the next piece may want).
 func spaces(text []byte, i int) int {
 	last, newline, end := i, -1, i
 	for end < len(text) {

@@ -25,11 +25,11 @@ type UsageOptions struct {
 	Bytes int
 }
 
-// Usage is the ledger of what providers reported: the input tokens of exact prefixes of
-// conversations, and how their numbers stand to ours. It is safe for concurrent use.
+// Usage is the ledger of the input tokens that providers reported for exact prefixes of conversations, and of the ratios of their numbers
+// to ours. It is safe for concurrent use.
 //
-// A scope is one credential at one upstream, named by any string the caller likes; only a
-// hash of it is kept. Models of a scope are kept apart.
+// A scope is one credential at one upstream, named by any string the caller likes; only a hash of it is kept. Models of a scope are kept
+// apart.
 type Usage struct {
 	seed     maphash.Seed
 	mu       sync.Mutex
@@ -40,8 +40,8 @@ type Usage struct {
 
 // UsageStats are counters of a [Usage] since it was made, and its size now.
 type UsageStats struct {
-	Reports   int64 // taken
-	Ignored   int64 // not believed: far below any count of ours
+	Reports   int64 // that were believed
+	Ignored   int64 // that were not believed: far below any count of ours
 	Above     int64 // reports above what was the upper estimate: each should worry
 	Evictions int64
 	Prefixes  int
@@ -58,7 +58,7 @@ type prefixKey struct {
 
 func (k prefixKey) sum() uint64 { return k.scope ^ binary.LittleEndian.Uint64(k.chain[:]) }
 
-// prefix is a reported input for a chain under a head.
+// prefix is the reported input of a chain of messages, with the head and the extras it was sent with.
 type prefix struct {
 	input    int
 	head     Digest
@@ -95,20 +95,18 @@ type Input struct {
 	Known int
 }
 
-// silent is the share of our lowest estimate under which a report does not speak of what
-// was sent: servers that cut silently what is too long (Ollama does) report what was left.
+// silent is the share of our lowest estimate below which a report is not taken for that of the whole request: servers that cut a long input
+// silently (Ollama does) report what was left.
 const silent = 0.5
 
-// honest reports whether a family's providers never cut silently. A small number is then true:
-// Anthropic clears old results itself when a request asks for it (clear_* edits).
+// honest reports whether a family's providers never cut silently. Then a small number is true: Anthropic clears old results itself when a
+// request asks for it (clear_* edits).
 func (f Family) honest() bool {
 	return f == FamilyClaude || f == FamilyClaude47 || f == FamilyGemini
 }
 
-// Report notes that the provider counted input tokens (cache reads and writes included)
-// for exactly the request that t is of. It returns false when the number is not believed,
-// because it is far below any count of ours and the provider may be one that cuts silently:
-// then nothing is learned from it.
+// Report records that the provider counted input tokens (cache reads and writes included) for exactly the request of t. It returns false,
+// and learns nothing, when the number is not believed: it is not above 0, or far below any count of ours and the provider may cut silently.
 func (u *Usage) Report(scope string, t Tally, input int) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -149,9 +147,9 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 	return true
 }
 
-// Known returns the longest prefix of the conversation whose tokens the provider reported:
-// how many messages, and their tokens with head and extras. When system or tools changed
-// since, their difference by our own count is added, with its band.
+// Known returns the longest prefix of the conversation whose tokens the provider reported: the number of its messages, and their tokens
+// with head and extras. If system or tools changed since, their difference by our own count is added, with its band. ok is false if there
+// is none.
 func (u *Usage) Known(scope string, t Tally) (through int, tokens Estimate, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -175,9 +173,8 @@ func (u *Usage) lastReported(id uint64, t *Tally) (through int, tokens Estimate,
 	return i + 1, tokens, p, true
 }
 
-// change returns the difference of two estimates of what is mostly the same: what did not
-// change cancels out, so its band does not count, but a fiftieth of the whole may have
-// moved without the sum showing it.
+// change returns the difference of two estimates of nearly the same content: what did not change cancels out, so its band does not count,
+// but a fiftieth of the whole may have moved without the sum showing it.
 func change(from, to Estimate) Estimate {
 	best := to.Best - from.Best
 	slack := to.Best/50 + 32
@@ -189,10 +186,9 @@ func change(from, to Estimate) Estimate {
 	return Estimate{low - slack, best, high + slack}
 }
 
-// Input returns what is expected for a request before it is sent: the provider's own
-// number for the longest known prefix and an estimate of the tail, whose factors follow
-// what this provider reported for tails of the same class; without a known prefix (a
-// new conversation, or one that was made shorter), such an estimate of all. See [Estimate.Over] for what to hold against which line.
+// Input returns the number of tokens expected for a request before it is sent: the provider's own number for the longest known prefix, and
+// an estimate of the rest, whose factors follow the provider's earlier reports for text of the same class. Without a known prefix (a new
+// conversation, or one that was made shorter) it is such an estimate of all. See [Estimate.Over] for comparing it with a limit.
 func (u *Usage) Input(scope string, t Tally) Input {
 	u.mu.Lock()
 	defer u.mu.Unlock()

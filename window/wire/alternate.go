@@ -2,9 +2,9 @@ package wire
 
 import "bytes"
 
-// Alternating returns the body of a request with messages of one speaker that follow each other made one, where the dialect wants the two to
-// take turns: what is put in or left out between messages of a conversation may have brought them together. It is the body itself where
-// there are none. A message becomes the end of the one before it, so what was sent of a conversation stays as it was sent.
+// Alternating returns the body of a request with consecutive messages of one role joined, if the dialect wants roles to alternate: edits
+// may have brought them together. Without any it returns r.Body. A message is appended to the one before it, so what was sent of a
+// conversation stays as it was sent.
 func (r *Request) Alternating() []byte {
 	if !r.Dialect.Rules().Alternates {
 		return r.Body

@@ -24,15 +24,14 @@ type Change struct {
 	Count  int
 }
 
-// maxChanges bounds [Answer.Changes]; what does not fit counts with the last.
+// maxChanges bounds [Answer.Changes]; further changes are counted in the last of them.
 const maxChanges = 8
 
 // ErrorBytes is the most that [Answer.ErrorBody] holds.
 const ErrorBytes = 64 << 10
 
-// Answer reads along while a response streams by: JSON bodies and server-sent events of
-// all dialects, in pieces cut anywhere. It takes a fixed amount of memory (about
-// [ErrorBytes] and 4 KB), never fails, and keeps nothing of what it is given.
+// Answer reads along while a response streams by: JSON bodies and server-sent events of all dialects, in pieces cut anywhere. It takes a
+// fixed amount of memory (about [ErrorBytes] and 4 KB), never fails, and refers to nothing of its input.
 //
 // Lines of an event stream end in LF or CRLF.
 type Answer struct {
@@ -40,16 +39,14 @@ type Answer struct {
 	// StopReason is the provider's own word ("stop", "max_tokens", "MAX_TOKENS",
 	// "model_context_window_exceeded", …), at most 64 bytes.
 	StopReason string
-	// ID is the provider's name for the answer, Model the one that gave it; "" where it does not say, or says more than 63 bytes.
+	// ID is the provider's name for the answer, Model the model that gave it; "" where they are not given or have more than 63 bytes.
 	ID, Model string
-	// Begun is true when content was seen: a client may have shown it. What only announces
-	// or ends it (response.created, message_start, ping, message_stop, a chunk without
-	// choices) does not count, and neither do errors.
+	// Begun means that content was seen: a client may have shown it. Events that only announce or end content (response.created,
+	// message_start, ping, message_stop, a chunk without choices) do not count, and neither do errors.
 	Begun bool
-	// Done is true when the provider ended the response in its own way.
+	// Done means that the provider ended the response in its own way.
 	Done bool
-	// ErrorBody is the first JSON object that says it is an error, whatever the status
-	// was; cut at ErrorBytes.
+	// ErrorBody is the first JSON object that is marked as an error, whatever the status was, cut at ErrorBytes; nil where there is none.
 	ErrorBody []byte
 	// Changes are the input_transformations that the provider reports. Anthropic does so in the message, with a stream in its
 	// message_start and, if another model took over in mid-stream, anew in the last message_delta (anthropic-sdk-python,
@@ -57,10 +54,10 @@ type Answer struct {
 	// report counts.
 	Changes []Change
 
-	change Change // the one at hand, if Count is not 0
+	change Change // the one being read, if Count is not 0
 	rules  *answerRules
 	stream bool
-	frames *eventstream.Reader // of a stream of event frames
+	frames *eventstream.Reader // of a stream of event frames; nil for any other
 	inner  []byte
 	line   lineState
 	field  [6]byte // the beginning of a line, until it is known what line it is
@@ -68,10 +65,10 @@ type Answer struct {
 
 	lex      lexer
 	record   []byte // the object at hand, cut at ErrorBytes
-	failed   bool   // and whether it says it is an error
-	last     bool   // and whether it ends the response
+	failed   bool   // that object is an error
+	last     bool   // that object ends the response
 	reported reported
-	reason   bool // StopReason is the better one of two words for it
+	reason   bool // StopReason is set, by the better of two members for it
 }
 
 type lineState uint8
@@ -82,21 +79,20 @@ const (
 	lineOther
 )
 
-// NewAnswer makes a reader for one response. stream is true when it is an event stream (by
-// its Content-Type, not by what was asked for); else it is one JSON value, or Gemini's
-// array of them.
+// NewAnswer returns a reader for one response. stream means that it is an event stream (by its Content-Type, not by what was asked for);
+// otherwise it is one JSON value, or Gemini's array of them.
 func NewAnswer(d Dialect, stream bool) *Answer {
 	return &Answer{rules: &d.Rules().answer, stream: stream}
 }
 
-// NewFramedAnswer makes a reader for a stream of [eventstream.Type].
+// NewFramedAnswer returns a reader for a stream of [eventstream.Type].
 func NewFramedAnswer(d Dialect) *Answer {
 	a := NewAnswer(d, true)
 	a.frames = &eventstream.Reader{Most: frameHeld}
 	return a
 }
 
-// framed takes a whole frame.
+// framed reads a whole frame.
 func (a *Answer) framed(e *eventstream.Frame) {
 	if e.Kind != "event" {
 		if a.ErrorBody == nil {
@@ -113,8 +109,8 @@ func (a *Answer) framed(e *eventstream.Frame) {
 	a.clear()
 }
 
-// Write takes the next bytes. It returns len(p) and nil. It finds the data of events itself: sse.Reader reads from a stream
-// and copies, while these bytes are on their way to the client and are looked at where they lie.
+// Write reads the next bytes. It returns len(p) and nil. It finds the data of events itself: sse.Reader reads from a stream and copies,
+// while these bytes are on their way to the client and are looked at where they lie.
 func (a *Answer) Write(p []byte) (int, error) {
 	n := len(p)
 	if a.frames != nil {
@@ -153,7 +149,7 @@ var (
 	dataField = []byte("data:")
 )
 
-// piece takes bytes of one line.
+// piece reads bytes of one line.
 func (a *Answer) piece(p []byte) {
 	for a.line == lineBegins && len(p) > 0 {
 		a.field[a.nfield] = p[0]
@@ -174,7 +170,7 @@ func (a *Answer) piece(p []byte) {
 	}
 }
 
-// payload takes bytes of JSON.
+// payload reads bytes of JSON.
 func (a *Answer) payload(p []byte) {
 	for len(p) > 0 {
 		n := a.lex.feed(p, a)
@@ -191,13 +187,13 @@ func (a *Answer) payload(p []byte) {
 	}
 }
 
-// clear forgets the object at hand.
+// clear drops the object being read.
 func (a *Answer) clear() {
 	a.record, a.failed, a.last = a.record[:0], false, false
 	a.change = Change{}
 }
 
-// changed counts the change at hand with those of its kind.
+// changed adds the change being read to Changes.
 func (a *Answer) changed() {
 	if a.change.Count == 0 {
 		return
@@ -214,7 +210,7 @@ func (a *Answer) changed() {
 	a.change = Change{}
 }
 
-// finish draws the conclusions of a complete object.
+// finish sets Changes, ErrorBody and Done by a complete object.
 func (a *Answer) finish() {
 	a.changed()
 	if a.failed && a.ErrorBody == nil {

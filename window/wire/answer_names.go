@@ -1,6 +1,6 @@
 package wire
 
-// name is a key that an Answer looks for.
+// name is a key, or several that mean the same, that an Answer looks for.
 type name uint8
 
 const (
@@ -41,7 +41,7 @@ const (
 	nameUsage
 )
 
-// nameOf returns the name for a key of any dialect; those that mean the same are the same.
+// nameOf returns the name that a key stands for, in any dialect; keys that mean the same have one name.
 func nameOf(key []byte) name {
 	switch string(key) {
 	case "usage", "usageMetadata":
@@ -151,7 +151,7 @@ const (
 	atFinalChanges = path(nameResponse)<<8 | atChanges
 )
 
-// opened handles the beginning of an object or array.
+// opened is called at the beginning of an object or array.
 func (a *Answer) opened(at path) {
 	switch at {
 	case atError, atFailure:
@@ -174,7 +174,7 @@ func (a *Answer) opened(at path) {
 
 func (p path) changes() bool { return p == atChanges || p == atStartChanges || p == atFinalChanges }
 
-// value handles a string, without its quotes and as it is written, or a number or literal.
+// value is called with a string, without its quotes and as it is written, or with a number or literal (text is false).
 func (a *Answer) value(at path, v []byte, text bool) {
 	switch at {
 	case nowhere, 0:
@@ -220,16 +220,16 @@ func (a *Answer) value(at path, v []byte, text bool) {
 	}
 }
 
-// answerRules describe the differences in a dialect's answers.
+// answerRules describe what is special about a dialect's answers.
 type answerRules struct {
-	blocks      bool                  // a content is a list at the top
-	output      bool                  // a content is in a message in output
-	statuses    bool                  // a status is a reason to stop
-	cacheBeside bool                  // what a cache took part in does not count as input
-	event       func(*Answer, []byte) // handles the type of an event
+	blocks      bool                  // the answer has its content as a list at the top
+	output      bool                  // the answer has its content in a message in output
+	statuses    bool                  // a status may be the stop reason
+	cacheBeside bool                  // the input count leaves out what was read from or written to the cache
+	event       func(*Answer, []byte) // called with the type of an event; may be nil
 }
 
-// event handles the type of an event (or, without a stream, of the whole answer).
+// event is called with the type of an event (or, without a stream, of the whole answer).
 func (a *Answer) event(v []byte) {
 	if string(v) == "error" {
 		a.failed = true
@@ -240,13 +240,13 @@ func (a *Answer) event(v []byte) {
 	}
 }
 
-// reported holds the last token counts that a provider reported.
+// reported holds the newest token counts that a provider reported for an answer.
 type reported struct {
 	input, tools, read, write, output, thoughts, reasoning int
-	start                                                  bool // message_start said how long the input is
+	start                                                  bool // message_start had the count of the input
 }
 
-// count handles a number of a usage.
+// count is called with a number of a usage.
 func (a *Answer) count(at path, v []byte) {
 	n := 0
 	if len(v) == 0 || len(v) > 12 {

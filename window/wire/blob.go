@@ -7,8 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Bytes in a [MediaSource] stands for base64 of which nothing else is known: a picture of a kind that is yet to come, or words
-// that only the provider can read.
+// Bytes is the type of a [MediaSource] of which nothing is known but that it is base64: an image of an unknown kind, or encrypted words.
 const Bytes = "application/octet-stream"
 
 const (
@@ -27,8 +26,8 @@ var isBase64 = func() (is [256]bool) {
 	return is
 }()
 
-// blob notes a string that nobody knows and that is bytes: a data URL, or a long run of base64. It is one thing, never cut, and costs
-// what its kind costs, whatever block or member of tomorrow holds it.
+// blob reports whether a string in an unknown value is a data URL or long base64, and gathers it as media then. It is never cut, and costs
+// what its kind costs, whatever block or member holds it.
 func (p *parser) blob(lit Span) bool {
 	if lit.Len() < blobFrom {
 		return false
@@ -105,7 +104,7 @@ var magics = []struct {
 	{0, "\x1aE\xdf\xa3", "video/webm"},
 }
 
-// sniff returns the media type of base64, by how it begins.
+// sniff returns the media type of a file in base64, by its first bytes; Bytes if they are unknown.
 func sniff(text []byte) string {
 	var head, raw [24]byte
 	copy(head[:], text)
@@ -126,7 +125,7 @@ func sniff(text []byte) string {
 	return Bytes
 }
 
-// strings steps over a value that nobody knows. Every string in it may be read: it is a text, or bytes.
+// strings steps over an unknown value, and gathers every string in it: as a text that the model may read, or as media.
 func (p *parser) strings() {
 	from := len(p.texts)
 	p.texts = p.literals(p.texts)
@@ -140,7 +139,7 @@ func (p *parser) strings() {
 	p.texts, p.At = kept, at
 }
 
-// blobs returns what bytes there are in a value that nobody knows and that was stepped over before.
+// blobs returns the media in an unknown value that was stepped over before.
 func (p *parser) blobs(value Span) (found []MediaSource) {
 	if value.Len() < blobFrom || p.Err != nil {
 		return nil

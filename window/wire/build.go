@@ -10,9 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// Build makes the edits and parses the new body: where they lie within messages, these
-// messages alone. Without edits it returns the request the draft began with, and what it
-// returns may share the memory of that one.
+// Build returns the request with all edits made: a new body, read anew, or only its edited messages if all edits lie within messages.
+// Without edits it returns the request the draft began with. The result may share memory with that one. The error is that of a wrong edit.
 func (d *Draft) Build() (*Request, error) {
 	if d.err != nil {
 		return nil, d.err
@@ -58,8 +57,7 @@ func (d *Draft) Build() (*Request, error) {
 	return next, nil
 }
 
-// joinEdits sorts edits and leaves out those inside another one. Of two for the same bytes
-// the later call wins.
+// joinEdits returns edits sorted by position, without those inside another one. Of two for the same bytes the later call wins.
 func joinEdits(edits []Edit) []Edit {
 	type numbered struct {
 		Edit
@@ -93,7 +91,7 @@ func joinEdits(edits []Edit) []Edit {
 	return out
 }
 
-// onlyReasoning reports whether dropping a's parts leaves m with nothing but reasoning.
+// onlyReasoning reports whether a's drops leave m with nothing but reasoning.
 func (m *Message) onlyReasoning(a *amendment) bool {
 	if len(a.drops) == 0 || len(a.inserts) > 0 {
 		return false
@@ -106,7 +104,7 @@ func (m *Message) onlyReasoning(a *amendment) bool {
 	return true
 }
 
-// builder turns what is wanted into edits of bytes.
+// builder turns the edits of a Draft into edits of bytes.
 type builder struct {
 	r     *Request
 	edits []Edit
@@ -116,8 +114,7 @@ func (b *builder) insert(at int, raw []byte) {
 	b.edits = append(b.edits, Edit{Span: Span{Start: at, End: at}, With: raw})
 }
 
-// list drops and inserts messages. What it returns closes what it opened, and belongs
-// behind the edits of the messages.
+// list drops and inserts messages. It returns edits that close brackets it opened, and which belong behind the edits of the messages.
 func (b *builder) list(d *Draft, kept func(int) bool) (closing []Edit) {
 	r := b.r
 	amended := false // a part goes into an input that is one string
@@ -156,8 +153,8 @@ func (b *builder) list(d *Draft, kept func(int) bool) (closing []Edit) {
 
 var comma = []byte{','}
 
-// arrange drops elements of an array or object and inserts others, so that one comma
-// stands between any two. Where two neighbours both stay, what is between them stays.
+// arrange drops the elements of an array or object for which kept is false, and inserts those of insert(i) before element i, so that one
+// comma stands between any two. Between two neighbours that both stay nothing changes.
 func (b *builder) arrange(list Span, elements []Span, kept func(int) bool, insert func(int) [][]byte) {
 	some := false // an element stands already
 	for i := range len(elements) + 1 {
@@ -200,7 +197,7 @@ func (b *builder) arrange(list Span, elements []Span, kept func(int) bool, inser
 	}
 }
 
-// message edits the parts of a message that stays.
+// message makes the edits of the parts of a message that stays.
 func (b *builder) message(m *Message, a *amendment) {
 	var blocks, calls []insertion
 	isCall := b.r.Dialect.Rules().isCall
@@ -244,7 +241,7 @@ func (b *builder) message(m *Message, a *amendment) {
 	}
 }
 
-// elements edits one of the arrays of a message, and returns how many it has then.
+// elements edits one of the arrays of a message, list with the parts at where, and returns how many elements it has then.
 func (b *builder) elements(m *Message, a *amendment, list Span, where place, in []insertion) (n int) {
 	if list.IsZero() {
 		return 0
@@ -277,7 +274,7 @@ func (b *builder) elements(m *Message, a *amendment, list Span, where place, in 
 	return n
 }
 
-// single edits a content that is one string or one object.
+// single makes the edits of a content that is one string or one object, which becomes an array if something is inserted.
 func (b *builder) single(m *Message, a *amendment, in []insertion) {
 	at := slices.IndexFunc(m.Parts, func(p Part) bool { return p.place == placePlain || p.place == placeOnly })
 	if a.drops[at] {

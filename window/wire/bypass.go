@@ -59,7 +59,7 @@ const (
 	RoomNever                 // not before it has refused it
 )
 
-// Room returns the latest of what the reasons say.
+// Room returns when room may be made: the latest time of all reasons.
 func (b Bypass) Room() Room {
 	switch {
 	case b&(Compacting|Summarising) != 0:
@@ -70,7 +70,7 @@ func (b Bypass) Room() Room {
 	return RoomAtTrigger
 }
 
-// reasons gathers why a request that was read is no whole history.
+// reasons returns the reasons why a request is not a whole history or not ours to shorten.
 func (r *Request) reasons() Bypass {
 	b := r.outer | summarising(r)
 	for i := range r.Messages {
@@ -79,8 +79,8 @@ func (r *Request) reasons() Bypass {
 	return b
 }
 
-// compaction reads a member of a request that nobody asked for by its name. One that is there and begins with "compact" lets the provider
-// compact: "compaction" of Messages (platform.claude.com, compaction-on-demand, 2026-11-26), and what will be called alike.
+// compaction reads a member of a request that has no other meaning here. If its name begins with "compact" and it is set, it lets the
+// provider compact: "compaction" of Messages (platform.claude.com, compaction-on-demand, 2026-11-26), and any later one with such a name.
 func (p *parser) compaction(name []byte) {
 	if !strings.HasPrefix(string(name), "compact") {
 		p.Skip()

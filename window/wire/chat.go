@@ -110,8 +110,8 @@ func (p *parser) chatMessage() {
 	p.message(m)
 }
 
-// memberPart reads a member of a message that is a part of its own. A string is its text;
-// anything else is opaque.
+// memberPart reads a member of a message that is a part of its own. A string is its text; anything else is opaque, but for a refusal an
+// error.
 func (p *parser) memberPart(kind PartKind, name string) {
 	switch p.Peek() {
 	case 'n':
@@ -173,7 +173,7 @@ func (p *parser) toolCalls(m *Message) {
 	m.calls = Span{Start: at, End: p.At}
 }
 
-// callee reads the name and arguments of a call.
+// callee reads the object with the name and the arguments of a call.
 func (p *parser) callee(call *Part) {
 	if p.null() || !p.Begin('{', "a call's function is no object") {
 		return
@@ -226,8 +226,7 @@ func (p *parser) openaiContent(m *Message) {
 	}
 }
 
-// openaiBlock reads one content block. If it has only type and text, apart from a cache
-// mark, the text is returned.
+// openaiBlock reads one content block. For a block of only type and text, apart from a cache mark, it returns the text's literal.
 func (p *parser) openaiBlock() (lone Span) {
 	if !p.Begin('{', "a content block is no object") {
 		return Span{}
@@ -302,7 +301,7 @@ func (p *parser) openaiBlock() (lone Span) {
 	return lone
 }
 
-// openaiSource reads the value of image_url, input_audio or file: a string or an object.
+// openaiSource gathers the media in image_url, video_url, input_audio or file: a string or an object.
 func (p *parser) openaiSource() {
 	switch p.Peek() {
 	case '"':
@@ -342,7 +341,7 @@ func (p *parser) openaiSource() {
 	p.source(data, format, true)
 }
 
-// fileData reads a file given as a data URL or bare base64.
+// fileData gathers a file given as a data URL or bare base64.
 func (p *parser) fileData() {
 	lit := p.text("file_data is no string")
 	if lit.Len() > 6 && string(p.Text[lit.Start+1:lit.Start+6]) == "data:" {

@@ -44,13 +44,13 @@ var chatRules = &Rules{
 	pulse: pulseRules{reasons: saysReasoning},
 }
 
-// toolMessage makes the message with the result of a call.
+// toolMessage appends the message with the result of a call.
 func toolMessage(out []byte, call Part, text string, _ bool) []byte {
 	out = Quote(append(out, `{"role":"tool","tool_call_id":`...), call.CallID)
 	return append(Quote(append(out, `,"content":`...), text), '}')
 }
 
-// isCallElement reports whether an element belongs in tool_calls.
+// isCallElement reports whether an element belongs into tool_calls.
 func isCallElement(raw []byte) bool {
 	for _, m := range membersOf(raw, Span{Start: 0, End: len(raw)}) {
 		if m.name == "type" {

@@ -1,8 +1,7 @@
 package wire
 
-// chat holds a Chat Completions body to its rules: every call of an assistant message is
-// answered by one tool message, and nothing but those stands between. An id may be used
-// again by a later message: the pairing is local.
+// chat checks a Chat Completions body: every call of an assistant message is answered by one tool message, and nothing but those stands
+// between. An id may be used again by a later message: the pairing is local.
 func (c *checker) chat(top object) {
 	list, ok := c.array("messages", top["messages"])
 	if !ok {

@@ -22,16 +22,16 @@ const Encodings = "gzip, deflate, br, zstd"
 // ErrEncoding is returned for a content encoding that is not known here (compress, several at once).
 var ErrEncoding = errors.New("a content encoding that is not known")
 
-// TooLargeError is the error of a body that would be larger, decoded, than was allowed.
+// TooLargeError means that a body, decoded, would be larger than was allowed.
 type TooLargeError struct{ Max int64 } // in bytes
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the body is larger than %d bytes when it is decoded", e.Max)
 }
 
-// Decode unpacks a body by its Content-Encoding: gzip, x-gzip, deflate, br or zstd; "" and identity
-// return the body itself. No more than about max bytes of memory are taken (and 8 MB for
-// zstd, for br what [Window] says), whatever the body claims; what would be larger is a [*TooLargeError].
+// Decode unpacks a body by its Content-Encoding: gzip, x-gzip, deflate, br or zstd; for "" and identity it returns the body itself. It
+// takes no more than about max bytes of memory (and 8 MB for zstd, for br those of [Window]), whatever the body claims. The error is a
+// [*TooLargeError] for a text over max bytes, ErrEncoding for another encoding, or that of a broken body.
 func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 	switch codingOf(encoding) {
 	case "":
@@ -51,8 +51,8 @@ func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 	return nil, fmt.Errorf("wire: %.40q: %w", encoding, ErrEncoding)
 }
 
-// Window returns what unpacking a body takes beside the text that comes of it, at the most and in bytes: brotli's window (RFC 7932, 9.1), which
-// the first byte tells, and half of it again while it grows. For the other encodings it is 0.
+// Window returns an upper bound of the memory in bytes that unpacking a body takes beside its text: brotli's window (RFC 7932, 9.1), whose
+// size is in the first byte, and half of it again while it grows. For the other encodings it is 0.
 func Window(encoding string, packed []byte) int64 {
 	if codingOf(encoding) != "br" || len(packed) == 0 {
 		return 0
@@ -73,7 +73,7 @@ func Window(encoding string, packed []byte) int64 {
 	return 3 << (bits - 1)
 }
 
-// NewBrotliReader unpacks a stream as it comes. A window above maxWindow bytes is an error.
+// NewBrotliReader returns a reader that unpacks a brotli stream as it comes. A window above maxWindow bytes is a [*TooLargeError].
 func NewBrotliReader(r io.Reader, maxWindow int64) (io.Reader, error) {
 	var first [1]byte
 	if _, err := io.ReadFull(r, first[:]); err != nil {
@@ -85,7 +85,8 @@ func NewBrotliReader(r io.Reader, maxWindow int64) (io.Reader, error) {
 	return brotli.NewReader(io.MultiReader(bytes.NewReader(first[:]), r)), nil
 }
 
-// DecodedSize returns the decoded size in bytes that a compressed body declares, if it declares one. The declaration may be false.
+// DecodedSize returns the decoded size in bytes that a compressed body declares; ok is false if it declares none. The declaration may be
+// false.
 func DecodedSize(encoding string, body []byte) (n int64, ok bool) {
 	switch codingOf(encoding) {
 	case "gzip": // RFC 1952: ISIZE
@@ -101,8 +102,8 @@ func DecodedSize(encoding string, body []byte) (n int64, ok bool) {
 	return 0, false
 }
 
-// EditedEncoding returns the Content-Encoding of an edited body whose client had sent it in this one: the same, but none for br, which is
-// only read (an encoder is larger than all other codecs together).
+// EditedEncoding returns the Content-Encoding to use for an edited body that the client had sent in encoding: the same, but "" for br,
+// which is only read (an encoder is larger than all other codecs together).
 func EditedEncoding(encoding string) string {
 	if codingOf(encoding) == "br" {
 		return ""
@@ -110,7 +111,7 @@ func EditedEncoding(encoding string) string {
 	return encoding
 }
 
-// Encode packs a body, for an edited request of a client that sent a packed one, in what [EditedEncoding] says.
+// Encode packs an edited body by a Content-Encoding that [EditedEncoding] returned. The error is ErrEncoding for any other.
 func Encode(encoding string, body []byte) ([]byte, error) {
 	switch codingOf(encoding) {
 	case "":
@@ -183,7 +184,8 @@ func gunzip(body []byte, limit int64) ([]byte, error) {
 	return readAll("gzip", z, size, limit)
 }
 
-// inflate reads what RFC 9110 calls deflate (8.4.1.2): the form of RFC 1950. Some send the bare one of RFC 1951, which has no header.
+// inflate unpacks what RFC 9110 calls deflate (8.4.1.2), the form of RFC 1950; and that of RFC 1951, without a header, which some clients
+// send.
 func inflate(body []byte, limit int64) ([]byte, error) {
 	size := int64(len(body)) * 5
 	if len(body) >= 2 && body[0]&0x0F == 8 && binary.BigEndian.Uint16(body)%31 == 0 {
@@ -196,7 +198,7 @@ func inflate(body []byte, limit int64) ([]byte, error) {
 	return readAll("deflate", flate.NewReader(bytes.NewReader(body)), size, limit)
 }
 
-// readAll reads to the end, within limit bytes; size is a guess.
+// readAll reads z to the end, at most limit bytes; size is a guess. encoding is for errors.
 func readAll(encoding string, z io.Reader, size, limit int64) ([]byte, error) {
 	out := make([]byte, 0, max(512, min(limit+1, size)))
 	for {
@@ -219,7 +221,7 @@ func readAll(encoding string, z io.Reader, size, limit int64) ([]byte, error) {
 	}
 }
 
-// zstdReader is a decoder and the bound it was made with.
+// zstdReader is a decoder with the bound, in bytes, that it was made with.
 type zstdReader struct {
 	*zstd.Decoder
 	limit int64

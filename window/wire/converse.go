@@ -47,13 +47,13 @@ func (p *parser) converseMember(k []byte, seen *set) {
 	}
 }
 
-// thinking reads the value that asks for reasoning.
+// thinking reads the value that asks for reasoning: any but one with "disabled" does.
 func (p *parser) thinking() {
 	p.r.ThinkingSpan = p.Skip()
 	p.r.Thinking = !bytes.Contains(p.r.Raw(p.r.ThinkingSpan), []byte(`"disabled"`))
 }
 
-// objectMembers reads the members of an object, if there is one.
+// objectMembers calls member for each member of an object, with the set of those seen, after the name was read. A null has no members.
 func (p *parser) objectMembers(member func(name []byte, seen *set)) {
 	if p.null() || !p.Begin('{', "a member that has to be an object is none") {
 		return
@@ -64,7 +64,7 @@ func (p *parser) objectMembers(member func(name []byte, seen *set)) {
 	}
 }
 
-// toolConfig reads the tools: each toolSpec is one, and each other element but a cache point.
+// toolConfig reads the tools: each toolSpec is one, and so is each other element but a cache point.
 func (p *parser) toolConfig() {
 	p.Peek()
 	at := p.At
@@ -109,7 +109,7 @@ func (p *parser) converseTool() {
 	p.tool(name, from)
 }
 
-// cachePoint notes an element that is nothing but a cache mark. It is no part of its message: it says nothing.
+// cachePoint records an element that is nothing but a cache mark, with the comma before it. It is not a part of its message.
 func (p *parser) cachePoint(comma, from int) {
 	if p.Err == nil {
 		p.r.Marks = append(p.r.Marks, p.mark(comma, from, p.At))
@@ -145,7 +145,7 @@ func (p *parser) converseMessage() {
 	p.message(m)
 }
 
-// converseContent reads a list of blocks.
+// converseContent reads a content, which is an array of blocks, or null.
 func (p *parser) converseContent(m *Message) {
 	p.Peek()
 	at := p.At
@@ -250,7 +250,7 @@ func (p *parser) toolResult(part *Part) {
 	})
 }
 
-// resultBlock reads one block of a result. Of JSON, and of what is not known, every string may be read.
+// resultBlock reads one block of a result. In JSON and in unknown blocks the model may read every string.
 func (p *parser) resultBlock() {
 	if p.Peek() != '{' {
 		p.strings()
@@ -294,7 +294,7 @@ func (p *parser) reasoningContent(part *Part) {
 	})
 }
 
-// converseMedia reads an image, a document, a sound or a video.
+// converseMedia gathers an image, a document, a sound or a video.
 func (p *parser) converseMedia(kind string) {
 	form := ""
 	var data Span

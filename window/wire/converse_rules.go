@@ -70,24 +70,25 @@ var converseRules = &Rules{
 	pulse:     pulseRules{reasons: func(_ *Pulse, event []byte) bool { return hasAny(event, reasoningContents) }},
 }
 
-// countConverse returns the request of CountTokens, which not every model has.
+// countConverse returns the path and the body of a CountTokens request, which not every model has.
 func countConverse(r *Request, below, _ string) (string, []byte) {
 	body := append([]byte(`{"input":{"converse":{"messages":`), r.Raw(r.List)...)
 	body = r.counted(body, "system", r.SystemSpan)
 	return countTokens(below), append(r.counted(body, "toolConfig", r.ToolsSpan), "}}}"...)
 }
 
-// CountInvoked asks Amazon Bedrock for a count of what goes by InvokeModel to the path below: it takes that body as it is.
+// CountInvoked returns the path and the body of a request that has Amazon Bedrock count a body that goes by InvokeModel to the path below;
+// the path is "" if below names no model.
 func CountInvoked(r *Request, below string) (string, []byte) {
 	body := base64.StdEncoding.AppendEncode([]byte(`{"input":{"invokeModel":{"body":"`), r.Body)
 	return countTokens(below), append(body, `"}}}`...)
 }
 
-// geographies begin the names of inference profiles over several regions. CountTokens refuses those and takes the model behind them
-// (pydantic-ai#3367, Portkey-AI/gateway#1437, 2026-11-27).
+// geographies are prefixes of the names of inference profiles over several regions. CountTokens refuses those and takes the model behind
+// them (pydantic-ai#3367, Portkey-AI/gateway#1437, 2026-11-27).
 var geographies = []string{"us.", "us-gov.", "eu.", "apac.", "jp.", "au.", "ca.", "global."}
 
-// countTokens returns the path of CountTokens for the model of another path.
+// countTokens returns the path of CountTokens for the model that another path names, "" if it names none.
 func countTokens(below string) string {
 	i := strings.LastIndexByte(below, '/')
 	j := strings.LastIndexByte(below[:max(i, 0)], '/') + 1
@@ -104,7 +105,7 @@ func countTokens(below string) string {
 	return below[:j] + model + "/count-tokens"
 }
 
-// converseEvent handles the type of an event of a stream.
+// converseEvent sets Begun and last by the name of an event in a stream.
 func converseEvent(a *Answer, kind []byte) {
 	switch string(kind) {
 	case "contentBlockStart", "contentBlockDelta":
@@ -126,8 +127,8 @@ func bedrockKind(status int) string {
 	return "ValidationException"
 }
 
-// BedrockText returns [Invalid.ProviderText] in the words of Amazon Bedrock's Converse, for Messages bodies too where those differ from
-// Anthropic's.
+// BedrockText returns the refusal in the words of Amazon Bedrock's Converse where these are known, else in Anthropic's; for Messages bodies
+// too.
 func (i *Invalid) BedrockText() string {
 	switch i.Rule {
 	case RuleOrphanCall:
@@ -150,7 +151,7 @@ func (i *Invalid) BedrockText() string {
 	return i.messagesText()
 }
 
-// converseText returns the words for what only Converse says.
+// converseText returns the words for rules that only Converse has, and BedrockText for the others.
 func (i *Invalid) converseText() string {
 	switch i.Rule {
 	case RuleRoleFirst:

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// converse holds a Converse body to its rules: those of Messages, and that the two speakers take turns. Its blocks are read as those of
-// Messages that mean the same.
+// converse checks a Converse body against the rules of Messages, and that the two speakers take turns. Its blocks are translated into those
+// of Messages that mean the same.
 func (c *checker) converse(top object) {
 	list, ok := c.array("messages", top["messages"])
 	if !ok {
@@ -81,7 +81,8 @@ func (c *checker) converse(top object) {
 // converseKinds are the blocks that mean the same in Messages.
 var converseKinds = map[string]string{"text": "text", "toolUse": "tool_use", "toolResult": "tool_result", "reasoningContent": "thinking"}
 
-// converseBlocks reads blocks of a speaker; "" is the system. Cache points count, and are none of them.
+// converseBlocks returns the blocks of a message as those of Messages; role "" stands for the system prompt. Cache points are counted and
+// left out.
 func (w *blocks) converseBlocks(place, role string, raws []json.RawMessage) (list []object) {
 	for k, raw := range raws {
 		here := joinPath(place, k)
@@ -115,7 +116,7 @@ func (w *blocks) converseBlocks(place, role string, raws []json.RawMessage) (lis
 	return list
 }
 
-// typed returns a block in the words of Messages.
+// typed returns a block of Converse as the block of Messages of that kind.
 func (w *blocks) typed(place, kind string, raw json.RawMessage) object {
 	typed := object{"type": Quote(nil, kind)}
 	if kind == "text" {

@@ -5,23 +5,22 @@ import (
 	"fmt"
 )
 
-// Draft gathers edits of one request. Messages and parts are named by their indices in
-// that request, however many edits came before: nothing shifts. An edit inside something
-// that is dropped or replaced as a whole is void. A wrong index is reported by Build.
+// Draft gathers edits of one request. Messages and parts are named by their indices in that request, however many edits came before:
+// nothing shifts. An edit inside something that is dropped or replaced as a whole has no effect. A wrong index is reported by Build.
 //
-// Dropping the last part of a message drops the message, and so does dropping all but its
-// reasoning: no provider takes thoughts that led to nothing.
+// Dropping the last part of a message drops the message, and so does dropping all but its reasoning: no provider takes reasoning that led
+// to nothing.
 type Draft struct {
 	r        *Request
 	err      error
 	edits    []Edit           // of values, in the order of the calls
-	added    map[addition]int // which of them adds a member
+	added    map[addition]int // index in edits of the edit that adds a member
 	drops    map[int]bool
 	inserts  map[int][][]byte
 	messages map[int]*amendment
 }
 
-// amendment collects the edits to the parts of one message.
+// amendment gathers the edits of the parts of one message.
 type amendment struct {
 	drops   map[int]bool
 	inserts []insertion // in the order of the calls
@@ -33,7 +32,7 @@ type insertion struct {
 	raw []byte
 }
 
-// Draft begins an edit.
+// Draft returns a draft of edits of r.
 func (r *Request) Draft() *Draft { return &Draft{r: r} }
 
 func (d *Draft) failf(format string, args ...any) {
@@ -81,7 +80,7 @@ func (d *Draft) ReplaceMessages(from, to int, raw ...[]byte) {
 	d.InsertMessages(from, raw...)
 }
 
-// ReplaceMessage puts an element in place of one message. Of a list of messages it is read again alone.
+// ReplaceMessage puts an element in place of one message. In an array of messages Build then reads only that one again.
 func (d *Draft) ReplaceMessage(msg int, raw []byte) {
 	if msg < 0 || msg >= len(d.r.Messages) || d.r.Body[d.r.List.Start] != '[' {
 		d.ReplaceMessages(msg, msg+1, raw)
@@ -97,7 +96,7 @@ func (d *Draft) check(raw []byte) {
 	}
 }
 
-// part returns a part, or reports the index as wrong.
+// part returns a part. For a wrong index it returns nil, and Build will report it.
 func (d *Draft) part(msg, part int) *Part {
 	if msg < 0 || msg >= len(d.r.Messages) || part < 0 || part >= len(d.r.Messages[msg].Parts) {
 		d.failf("no part %d in message %d of %d", part, msg, len(d.r.Messages))
@@ -131,10 +130,9 @@ func (d *Draft) DropPart(msg, part int) {
 	}
 }
 
-// InsertPart inserts an element before a part; len(Parts) appends. In a Chat message an
-// element of type "function" or "custom" goes into tool_calls, any other into the
-// content, which becomes an array where it was a string. A message that is itself the
-// part (a Chat tool message, a Responses item) takes none.
+// InsertPart inserts an element before a part; len(Parts) appends. In a Chat message an element of type "function" or "custom" goes into
+// tool_calls, any other into the content, which becomes an array if it was a string. It is an error for a message that is itself the part
+// (a Chat tool message, a Responses item).
 func (d *Draft) InsertPart(msg, at int, raw []byte) {
 	if msg < 0 || msg >= len(d.r.Messages) || at < 0 || at > len(d.r.Messages[msg].Parts) {
 		d.failf("insert before part %d in message %d of %d", at, msg, len(d.r.Messages))
@@ -149,8 +147,8 @@ func (d *Draft) InsertPart(msg, at int, raw []byte) {
 	a.inserts = append(a.inserts, insertion{at, raw})
 }
 
-// ReplacePart puts an element in place of a part; one that is dropped stays dropped. Where the content is one string it
-// becomes an array of that element; where the message is the part it is the message.
+// ReplacePart puts an element in place of a part; a part that is dropped too stays dropped. A content that is one string becomes an array
+// of that element; where the message is itself the part, the element replaces the message.
 func (d *Draft) ReplacePart(msg, part int, raw []byte) {
 	p := d.part(msg, part)
 	if p == nil {
@@ -164,7 +162,7 @@ func (d *Draft) ReplacePart(msg, part int, raw []byte) {
 	d.set(p.Span, raw)
 }
 
-// ReplaceText puts other words in place of one of the Texts of a part.
+// ReplaceText replaces one of the Texts of a part.
 func (d *Draft) ReplaceText(msg, part, text int, with string) {
 	p := d.part(msg, part)
 	if p == nil {
@@ -184,8 +182,8 @@ func (r *Request) TakesText(p *Part) bool {
 	return p.Kind == Result && r.Dialect.Rules().takesText(p)
 }
 
-// ReplaceResult puts one text in place of all that a result holds, blocks and media too.
-// It returns false, and does nothing, where [Request.TakesText] is false.
+// ReplaceResult replaces everything in a result, blocks and media too, by one text. It returns false, and does nothing, if
+// [Request.TakesText] is false.
 func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 	p := d.part(msg, part)
 	if p == nil || !d.r.TakesText(p) {
@@ -200,7 +198,7 @@ func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 	return true
 }
 
-// ReplaceCallID gives a call or result another id.
+// ReplaceCallID gives a call or result another id. It is an error if it has none.
 func (d *Draft) ReplaceCallID(msg, part int, id string) {
 	p := d.part(msg, part)
 	if p == nil {
@@ -213,8 +211,8 @@ func (d *Draft) ReplaceCallID(msg, part int, id string) {
 	d.set(p.IDSpan, Quote(nil, id))
 }
 
-// SetMaxOutput changes the requested output, in tokens. A request that asks for none has
-// nothing to change: see [Request.MaxOutputSpan].
+// SetMaxOutput changes the requested output, in tokens, to n, which must be above 0. It is an error for a request without one: see
+// [Request.MaxOutputSpan].
 func (d *Draft) SetMaxOutput(n int) {
 	if d.r.MaxOutputSpan.IsZero() || n <= 0 {
 		d.failf("the requested output cannot be set to %d: it is absent, or must stay above 0", n)
@@ -223,13 +221,13 @@ func (d *Draft) SetMaxOutput(n int) {
 	d.set(d.r.MaxOutputSpan, fmt.Append(nil, n))
 }
 
-// join makes one element of its pieces.
+// join returns the three pieces joined.
 func join(before string, raw []byte, after string) []byte {
 	out := make([]byte, 0, len(before)+len(raw)+len(after))
 	return append(append(append(out, before...), raw...), after...)
 }
 
-// holderOf returns the object in a part that has the content of its result.
+// holderOf returns the span of the object in a part that has the content of its result.
 func (d *Draft) holderOf(p *Part) Span {
 	if name := d.r.Dialect.Rules().resultHolder; name != "" {
 		for _, m := range membersOf(d.r.Body, p.Span) {

@@ -5,26 +5,24 @@ import (
 	"net/http"
 )
 
-// TextMessage makes a message of one text in the dialect's own JSON. A role that the
-// dialect has no message for becomes the user's: RoleTool and RoleOther everywhere,
-// RoleSystem in Gemini.
+// TextMessage returns a message of one text in the dialect's own JSON. A role that the dialect has no message for becomes the user's:
+// RoleTool and RoleOther everywhere, RoleSystem in Gemini and Converse.
 func TextMessage(d Dialect, role Role, text string) []byte {
 	return d.Rules().textMessage(make([]byte, 0, len(text)+len(text)/8+96), role, text)
 }
 
-// TextElement makes a content block (a Gemini part) of one text.
+// TextElement returns a content block (a Gemini part) of one text.
 func TextElement(d Dialect, role Role, text string) []byte {
 	return d.Rules().textElement(make([]byte, 0, len(text)+len(text)/8+48), role, text)
 }
 
-// ResultElement makes the result of a call: a tool message in Chat, an item in Responses,
-// a tool_result block in Messages, a functionResponse part in Gemini. It returns nil for
-// calls whose result is no text (a computer's screen).
+// ResultElement returns the result of a call: a tool message in Chat, an item in Responses, a block in Messages and Converse, a part in
+// Gemini. It returns nil for calls whose result cannot be a text (a computer's screen).
 func ResultElement(d Dialect, call Part, text string, failed bool) []byte {
 	return d.Rules().resultElement(make([]byte, 0, len(text)+len(text)/8+len(call.CallID)+128), call, text, failed)
 }
 
-// contentMessage makes a message with a role and a content that is one string.
+// contentMessage appends a message with a role and a content that is one string.
 func contentMessage(out []byte, role Role, text string) []byte {
 	name := "user"
 	switch role {
@@ -37,7 +35,7 @@ func contentMessage(out []byte, role Role, text string) []byte {
 	return append(Quote(out, text), '}')
 }
 
-// typedText makes a block of one text that names its type.
+// typedText appends a block of one text that names its type.
 func typedText(out []byte, kind, text string) []byte {
 	out = append(append(append(out, `{"type":"`...), kind...), `","text":`...)
 	return append(Quote(out, text), '}')
@@ -47,12 +45,12 @@ func plainTextType(Role) string { return "text" }
 
 func plainText(out []byte, _ Role, text string) []byte { return typedText(out, "text", text) }
 
-// anyText and contentResult are of dialects whose results take any text as their content.
+// anyText and contentResult are the rules of dialects in which every result may have a text as its content.
 func anyText(*Part) bool { return true }
 
 func contentResult(_ *Draft, _ *Part, lit []byte) (string, []byte) { return "content", lit }
 
-// counted adds a member to a request that is to be counted, where there is one.
+// counted appends a member with the value in a span, if there is one, to the body of a request for a count.
 func (r *Request) counted(body []byte, name string, s Span) []byte {
 	if s.IsZero() {
 		return body
@@ -60,10 +58,10 @@ func (r *Request) counted(body []byte, name string, s Span) []byte {
 	return append(append(append(append(body, ',', '"'), name...), '"', ':'), r.Raw(s)...)
 }
 
-// dataEvent returns an event of a stream that has no name.
+// dataEvent returns an event without a name, with body as its data.
 func dataEvent(_ string, body []byte) []byte { return fmt.Appendf(nil, "data: %s\n\n", body) }
 
-// openAIFailure writes an error as OpenAI does.
+// openAIFailure returns an error as OpenAI writes it.
 func openAIFailure(f Failure) []byte {
 	return fmt.Appendf(nil, `{"error":{"message":%s,"type":%s,"param":%s,"code":%s}}`,
 		Quote(nil, f.Message), Quote(nil, f.kind(openAIKind)), orNull(f.Param), orNull(f.Code))

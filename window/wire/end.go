@@ -24,7 +24,7 @@ const (
 	Closes     // brings what was asked for; its id is of the part that asked
 )
 
-// endOf returns the end of a pair by the name of a block, item or part, which is in snake_case or camelCase.
+// endOf returns the end of a pair that a block, item or part is by its name, in snake_case or camelCase; NoEnd for any other name.
 func endOf(kind string) End {
 	at := strings.LastIndexFunc(kind, func(r rune) bool { return r == '_' || r >= 'A' && r <= 'Z' })
 	switch strings.ToLower(strings.TrimPrefix(kind[max(at, 0):], "_")) {
@@ -36,8 +36,8 @@ func endOf(kind string) End {
 	return NoEnd
 }
 
-// CallerID returns the id of what made a call of the client's tools, where the model did not make it itself: a script that
-// runs at the provider. It reads the part again, so it is for those who know that there are such scripts.
+// CallerID returns the id of the script at the provider that made a call of the client's tools, "" if the model made it itself. It reads
+// the part again, so it is for callers who know that there are such scripts.
 func (r *Request) CallerID(p *Part) string {
 	if p.Kind != Call {
 		return ""
@@ -54,8 +54,8 @@ func (r *Request) CallerID(p *Part) string {
 	return ""
 }
 
-// declaresTools reports whether a Messages block of a type that is passed through unread declares tools or instructions:
-// tools that were found, added or removed, and instructions among the messages.
+// declaresTools reports whether a Messages block that is opaque here declares tools or instructions: tools that were found, added or
+// removed, and instructions among the messages.
 func declaresTools(kind string, raw []byte) bool {
 	switch kind {
 	case "tool_addition", "tool_removal", "mid_conv_system":

@@ -2,8 +2,8 @@ package wire
 
 import "slices"
 
-// Excerpt makes a body of the same dialect with these messages and nothing else, for a view of them alone. It is a copy. A
-// Responses input that is a string becomes a message.
+// Excerpt returns a new body of the same dialect with the messages at the given indices and nothing else. A Responses input that is a
+// string becomes a message.
 func (r *Request) Excerpt(messages []int) []byte {
 	size := 32
 	for _, i := range messages {

@@ -8,22 +8,21 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Fingerprint feeds w with what decides whether a message is the same as one seen before:
-// its bytes, cache marks left out. A content that is one string and a content of one text
-// block with the same literal are the same, since clients turn one into the other when
-// the cache mark moves. What w is given is a view of the body.
+// Fingerprint calls w with the bytes that decide whether a message is the same as one seen before: all of it, cache marks left out. A
+// content that is one string and a content of one text block with the same literal are the same, since clients turn one into the other when
+// the cache mark moves. w is given slices of the body.
 func (r *Request) Fingerprint(msg int, w func([]byte)) {
 	m := &r.Messages[msg]
 	r.unmarked(m.Span, m.Content, m.lone, w)
 }
 
-// Key names a message in this process: two hashes of its [Request.Fingerprint]. Nobody outside can make two messages have the
-// same, since the seeds are not known.
+// Key identifies a message by its content within this process: two hashes of its [Request.Fingerprint]. Nobody outside can make two
+// messages with the same key, since the seeds are not known.
 type Key [2]uint64
 
 var keySeeds = [len(Key{})]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-// KeyOf returns the key of bytes that stand in no message, in pieces.
+// KeyOf returns the key of bytes that are not a message, given in pieces.
 func KeyOf(pieces ...[]byte) (k Key) {
 	for i, seed := range keySeeds {
 		if len(pieces) == 1 {
@@ -40,13 +39,13 @@ func KeyOf(pieces ...[]byte) (k Key) {
 	return k
 }
 
-// hasher makes keys of bytes that come in pieces.
+// hasher computes keys of bytes that come in pieces.
 type hasher struct {
 	of    [len(Key{})]maphash.Hash
 	write func([]byte) // made once: a method value would be an allocation for each message
 }
 
-// key returns the key of the message at hand, whose marks are the newest.
+// key returns the key of m, the message that was just read: its cache marks are the last ones in r.Marks.
 func (h *hasher) key(r *Request, m *Message) (k Key) {
 	if n := len(r.Marks); m.lone.IsZero() && (n == 0 || r.Marks[n-1].Start < m.Span.Start) {
 		return KeyOf(r.Raw(m.Span))
@@ -71,7 +70,7 @@ func (h *hasher) key(r *Request, m *Message) (k Key) {
 
 var systemName, toolsName = []byte("system:"), []byte("tools:")
 
-// FingerprintHead does the same for system and tools.
+// FingerprintHead is [Request.Fingerprint] for system and tools.
 func (r *Request) FingerprintHead(w func([]byte)) {
 	w(systemName)
 	r.unmarked(r.SystemSpan, r.SystemSpan, r.systemLone, w)
@@ -88,7 +87,7 @@ func (r *Request) unmarked(s, content, lone Span, w func([]byte)) {
 	r.Unmarked(s, w)
 }
 
-// Unmarked feeds w with the bytes of a span without the cache marks in it: views of the body.
+// Unmarked calls w with the bytes of a span without the cache marks in it. They are slices of the body.
 func (r *Request) Unmarked(s Span, w func([]byte)) {
 	at := s.Start
 	if len(r.Marks) > 0 {
@@ -108,9 +107,9 @@ func (r *Request) Unmarked(s Span, w func([]byte)) {
 	}
 }
 
-// Remarked returns raw, which takes the place of a message, with the cache mark that the client has on that message: on its last block,
-// where that may have one. Without it the provider would find the client's marks only at other messages, and cache less. raw itself comes
-// back where there is none, or no block to put it on.
+// Remarked returns raw, which takes the place of a message, with the cache mark that the client has on that message: on its last block, if
+// that may have one. Without it the provider would find the client's marks only at other messages, and cache less. It returns raw itself if
+// there is no mark, or no block to put it on.
 func (r *Request) Remarked(msg int, raw []byte) []byte {
 	span := r.Messages[msg].Span
 	first := sort.Search(len(r.Marks), func(i int) bool { return r.Marks[i].Start >= span.Start })

@@ -7,10 +7,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// frameHeld bounds the event frames that are looked into: the events of a model are far below. What is larger passes unread.
+// frameHeld bounds the event frames that are looked into, in bytes: the events of a model are far smaller. A larger frame passes unread.
 const frameHeld = 256 << 10
 
-// innerOf returns the model output in a frame: its payload, or for InvokeModel the bytes in it, decoded into scratch, which is reused.
+// innerOf returns the model output in a frame: its payload, or for InvokeModel the bytes in it, decoded into scratch, which is reused. It
+// is nil if they cannot be decoded.
 func innerOf(e *eventstream.Frame, scratch *[]byte) []byte {
 	if e.Name != "chunk" {
 		return e.Payload
@@ -28,7 +29,7 @@ func innerOf(e *eventstream.Frame, scratch *[]byte) []byte {
 	return plain
 }
 
-// failureOf returns an exception as a JSON object that says it is an error.
+// failureOf returns an exception frame as the JSON object of an error.
 func failureOf(e *eventstream.Frame) []byte {
 	message := e.Message
 	if text, ok := rawjson.Text(e.Payload, "message"); ok {

@@ -87,8 +87,7 @@ func (p *parser) generationConfig() {
 	}
 }
 
-// geminiTools reads the tools: each declared function is one, and each other member of a
-// tool's object.
+// geminiTools reads the tools: each declared function is one, and so is each other member of a tool's object.
 func (p *parser) geminiTools() {
 	c := p.Peek()
 	at := p.At
@@ -173,7 +172,7 @@ func (p *parser) geminiContent() {
 	p.message(m)
 }
 
-// geminiParts reads an array of parts, or one part where an array of one is meant.
+// geminiParts reads an array of parts, or one part in place of an array.
 func (p *parser) geminiParts(m *Message) {
 	c := p.Peek()
 	at := p.At
@@ -257,7 +256,7 @@ func (p *parser) geminiPart(where place) {
 	p.add(part)
 }
 
-// geminiServed reads which pair a part belongs to that is the provider's own: what it asked a tool there, or what that found.
+// geminiServed reads the id in a part of the provider's own, which is a call of a tool there or its result.
 func (p *parser) geminiServed(part *Part) {
 	p.Begin('{', "")
 	for p.More('}') {
@@ -305,8 +304,8 @@ func (p *parser) geminiFunction(part *Part) {
 	}
 }
 
-// geminiResponse reads what a function returned: an object, whose direct members that are
-// strings may be cut.
+// geminiResponse reads the response of a function: an object, whose direct members that are strings may be cut. A member "error" that is
+// not null marks it as failed.
 func (p *parser) geminiResponse(part *Part) {
 	c := p.Peek()
 	at := p.At
@@ -330,7 +329,7 @@ func (p *parser) geminiResponse(part *Part) {
 	part.Content = part.Raw
 }
 
-// responsePart reads one of the media a function returned.
+// responsePart gathers one of the media that a function returned.
 func (p *parser) responsePart() {
 	if !p.Begin('{', "a part is no object") {
 		return
@@ -347,7 +346,7 @@ func (p *parser) responsePart() {
 	}
 }
 
-// geminiData reads inlineData or fileData.
+// geminiData gathers the media in inlineData or fileData.
 func (p *parser) geminiData() {
 	if !p.Begin('{', "data of a part is no object") {
 		return

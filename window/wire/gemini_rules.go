@@ -59,7 +59,7 @@ var geminiRules = &Rules{
 	pulse: pulseRules{reasons: func(_ *Pulse, event []byte) bool { return hasAny(event, thoughts) }},
 }
 
-// partsMessage makes a content of one text.
+// partsMessage appends a content of one text.
 func partsMessage(out []byte, role Role, text string) []byte {
 	name := "user"
 	if role == RoleAssistant {
@@ -69,7 +69,7 @@ func partsMessage(out []byte, role Role, text string) []byte {
 	return append(Quote(out, text), `}]}`...)
 }
 
-// functionResponse makes the part with the result of a call.
+// functionResponse appends the part with the result of a call.
 func functionResponse(out []byte, call Part, text string, failed bool) []byte {
 	out = append(out, `{"functionResponse":{`...)
 	if call.CallID != "" {

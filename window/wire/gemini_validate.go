@@ -1,9 +1,8 @@
 package wire
 
-// gemini holds a generateContent body to its rules: a turn with function calls is followed
-// directly by one turn with as many function responses, and follows a user turn or such a
-// turn of responses itself. Ids are optional there, and clients send response ids that no
-// call has: then order and name decide. Behind a cachedContent the first turn may go on from what is kept there.
+// gemini checks a generateContent body: a turn with function calls is followed directly by one turn with as many function responses, and
+// follows a user turn or such a turn of responses itself. Ids are optional there, and clients send response ids that no call has: then
+// order and name decide. Behind a cachedContent the first turn may continue from the cached messages.
 func (c *checker) gemini(top object) {
 	list, ok := c.array("contents", top["contents"])
 	if !ok {
@@ -60,9 +59,9 @@ type part struct{ id, name string }
 
 type turn struct {
 	role             string // "user" or "model"
-	speaks           bool   // there is something in it beside responses
+	speaks           bool   // it has parts other than responses
 	calls, responses []part
-	served           []callItem // what tools at the provider were asked and found
+	served           []callItem // calls and results of tools at the provider
 }
 
 func (c *checker) geminiTurn(place string, raw []byte) (turn, bool) {
@@ -121,7 +120,7 @@ func (c *checker) geminiTurn(place string, raw []byte) (turn, bool) {
 	return t, true
 }
 
-// geminiServed adds what a tool at the provider was asked or found. Parts without an id cannot be told apart.
+// geminiServed appends the calls and results of tools at the provider in a part to list. Those without an id are left out.
 func (c *checker) geminiServed(list []callItem, place string, p object) []callItem {
 	for kind, raw := range p {
 		switch kind {
@@ -140,8 +139,7 @@ func (c *checker) geminiServed(list []callItem, place string, p object) []callIt
 	return list
 }
 
-// geminiPart reads a call or response out of a part, in either of the two spellings that
-// the API takes.
+// geminiPart returns the call or response in a part, in either of the two spellings that the API takes; false if it has none.
 func (c *checker) geminiPart(place string, p object, names ...string) (part, bool) {
 	for _, name := range names {
 		if !p.has(name) {

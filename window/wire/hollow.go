@@ -14,8 +14,7 @@ func (m *Message) EmptyCalls() bool {
 	return true
 }
 
-// DropEmptyCalls takes an empty tool_calls array out of a message. It returns false, and
-// does nothing, when there is none.
+// DropEmptyCalls removes an empty tool_calls array from a message. It returns false, and does nothing, when there is none.
 func (d *Draft) DropEmptyCalls(msg int) bool {
 	if msg < 0 || msg >= len(d.r.Messages) {
 		d.failf("no message %d of %d", msg, len(d.r.Messages))

@@ -5,15 +5,15 @@ import "bytes"
 // maxWord is the number of bytes of a string or number that are kept.
 const maxWord = 64
 
-// lexer walks JSON that comes in pieces cut anywhere. It knows where it is by a path of
-// known names, and tells an Answer of what it meets there; it keeps a few words at most.
+// lexer walks JSON that comes in pieces cut anywhere. It keeps track of the path of known names, and reports values to an Answer; it keeps
+// a few words at most.
 type lexer struct {
 	closed  bool // the outermost object has just ended
-	array   bool // it stands in an array, which does not count
+	array   bool // the outermost value is an array, whose elements count as outermost objects
 	awaited bool // in an object: a key comes next
 	naming  bool // the string at hand is a key
 	quoted  bool // in a string
-	wanted  bool // that somebody may ask for
+	wanted  bool // the string at hand is at a path that may be of interest
 	escaped bool // behind an odd number of backslashes
 	dead    bool // nested too deep
 	long    bool // word does not hold all of the string or number
@@ -33,10 +33,10 @@ const (
 	pathLength = 8
 )
 
-// path is a row of names, one byte each, the last one lowest.
+// path is a row of names, one byte each, the last one lowest. The zero path is that of the outermost object.
 type path uint64
 
-// nowhere is a path with a name that nobody asks for.
+// nowhere is the path of everything that is of no interest.
 const nowhere = ^path(0)
 
 func (p path) child(n name) path {
@@ -48,7 +48,7 @@ func (p path) child(n name) path {
 
 func (l *lexer) reset() { *l = lexer{} }
 
-// containerPath returns the path of the container at hand.
+// containerPath returns the path of the object or array being read.
 func (l *lexer) containerPath() path {
 	if l.depth == 0 {
 		return 0
@@ -63,7 +63,7 @@ func (l *lexer) object() bool {
 	return l.depth > 0 && l.objects[(l.depth-1)>>6]>>((l.depth-1)&63)&1 == 1
 }
 
-// valuePath returns the path of the value that begins.
+// valuePath returns the path of the value that begins here.
 func (l *lexer) valuePath() path {
 	switch {
 	case l.depth == 0:
@@ -74,7 +74,7 @@ func (l *lexer) valuePath() path {
 	return l.containerPath().child(nameElement)
 }
 
-// feed takes bytes up to the end of the outermost object, and returns how many.
+// feed reads p up to the end of the outermost object, and returns how many bytes that are. It reports what it meets to a.
 func (l *lexer) feed(p []byte, a *Answer) int {
 	l.from = len(p)
 	if l.depth > 0 {
@@ -145,7 +145,7 @@ func (l *lexer) feed(p []byte, a *Answer) int {
 	return len(p)
 }
 
-// push enters a container.
+// push enters an object or array that begins with c.
 func (l *lexer) push(c byte, a *Answer) {
 	if l.depth == lexerDepth {
 		l.dead = true
@@ -168,7 +168,7 @@ func (l *lexer) push(c byte, a *Answer) {
 	}
 }
 
-// text takes bytes of a string and returns where it stopped.
+// text reads the rest of a string in p[i:], and returns the index at which it stopped.
 func (l *lexer) text(p []byte, i int, a *Answer) int {
 	end := bytes.IndexByte(p[i:], '"')
 	piece := p[i:]

@@ -7,14 +7,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// member is one member of an object, as it is needed to take it out.
+// member is one member of an object.
 type member struct {
 	name  string
 	span  Span // key and value
 	value Span
 }
 
-// membersOf lists the members of the object in a span that Parse has been through.
+// membersOf returns the members of the object in a span of a body that was parsed; nil if it is not an object.
 func membersOf(body []byte, object Span) (all []member) {
 	s := scanner{Scanner: rawjson.Scanner{Text: body[:object.End], At: object.Start}}
 	if !s.Begin('{', "not an object") {
@@ -33,7 +33,7 @@ func membersOf(body []byte, object Span) (all []member) {
 	return all
 }
 
-// members takes members out of an object, and adds others behind those that stay.
+// members removes the members named gone from an object, and adds others behind those that stay.
 func (b *builder) members(object Span, gone []string, added [][]byte) {
 	all := membersOf(b.r.Body, object)
 	spans := make([]Span, len(all))
@@ -50,8 +50,7 @@ func (b *builder) members(object Span, gone []string, added [][]byte) {
 		})
 }
 
-// dropResponseParts takes the media out of a functionResponse, which stand beside what it
-// says.
+// dropResponseParts drops the media of a functionResponse, which are in a member beside its response.
 func (d *Draft) dropResponseParts(p *Part) {
 	if len(p.Media) == 0 {
 		return
@@ -73,7 +72,7 @@ func (d *Draft) dropResponseParts(p *Part) {
 	}
 }
 
-// setMember gives a member of an object another value, or adds it.
+// setMember sets a member of an object to a value, or adds it behind the others.
 func (d *Draft) setMember(object Span, name string, value []byte) {
 	all := membersOf(d.r.Body, object)
 	for _, m := range all {

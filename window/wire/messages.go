@@ -40,9 +40,9 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 	}
 }
 
-// contextManagement looks for edits with which the provider itself would summarise:
-// compact_* in Messages, compaction in Responses. The clear_* edits only blank old results
-// there, and change nothing for what is sent; but what the provider counts is less.
+// contextManagement reads the edits with which the provider itself is to shorten the input. Those that summarise (compact_* in Messages,
+// compaction in Responses) set Compacting; the clear_* edits only blank old results there, and set Clears: what the provider counts is
+// less.
 func (p *parser) contextManagement() {
 	v := p.Skip()
 	if p.Err != nil {
@@ -101,8 +101,7 @@ func (p *parser) messagesMessage() {
 	p.message(m)
 }
 
-// blocks reads a content: a string, null or an array of blocks. Of one block with nothing
-// but type and text it returns the text.
+// blocks reads a content: a string, null or an array of blocks. For one block with nothing but type and text it returns the text's literal.
 func (p *parser) blocks(m *Message) (lone Span) {
 	switch p.Peek() {
 	case 'n':
@@ -127,8 +126,7 @@ func (p *parser) blocks(m *Message) (lone Span) {
 	return lone
 }
 
-// block reads one content block. If it has only type and text, apart from a cache mark,
-// the text is returned.
+// block reads one content block. For a block of only type and text, apart from a cache mark, it returns the text's literal.
 func (p *parser) block() (lone Span) {
 	if !p.Begin('{', "a content block is no object") {
 		return Span{}
@@ -236,7 +234,7 @@ func (p *parser) block() (lone Span) {
 	return lone
 }
 
-// pairs notes which end of a pair an opaque part is: own is its id, of that of the part it belongs to.
+// pairs sets which end of a pair an opaque part is, with its id: own is the part's id, of that of the part it answers.
 func (p *parser) pairs(part *Part, own, of Span) {
 	switch part.End = endOf(part.Type); {
 	case part.End == Opens && own.Len() > 2:
@@ -248,8 +246,8 @@ func (p *parser) pairs(part *Part, own, of Span) {
 	}
 }
 
-// inner reads the content of a result or document: a string, or blocks of which texts and
-// sources are noted. It returns the value's span.
+// inner reads the content of a result or document: a string, or blocks of which texts and sources are gathered, levels deep. It returns its
+// span.
 func (p *parser) inner(levels int) Span {
 	c := p.Peek()
 	at := p.At
@@ -267,7 +265,7 @@ func (p *parser) inner(levels int) Span {
 	return Span{Start: at, End: p.At}
 }
 
-// innerBlock reads one block within a block.
+// innerBlock reads one block inside a block, and gathers its texts and media.
 func (p *parser) innerBlock(levels int) {
 	at, texts, media := p.At, len(p.texts), len(p.media)
 	p.Begin('{', "")
@@ -307,7 +305,7 @@ func (p *parser) innerBlock(levels int) {
 	}
 }
 
-// anthropicSource reads the source of an image or document.
+// anthropicSource gathers the media or the texts in the source of an image, document or search result.
 func (p *parser) anthropicSource(levels int) {
 	if p.Peek() != '{' {
 		p.anyText() // a search result's source is an address

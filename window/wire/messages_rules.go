@@ -64,7 +64,7 @@ var messagesRules = &Rules{
 
 var blockPrefix = []byte("content_block_")
 
-// resultBlock makes a tool_result.
+// resultBlock appends a tool_result.
 func resultBlock(out []byte, call Part, text string, failed bool) []byte {
 	out = Quote(append(out, `{"type":"tool_result","tool_use_id":`...), call.CallID)
 	out = Quote(append(out, `,"content":`...), text)

@@ -22,7 +22,7 @@ const (
 	servedEnded           // its turn is over
 )
 
-// serve takes a block of the model's that is not the client's to answer.
+// serve records a block of the model's that is a call of a tool at the provider, or its result.
 func (w *blocks) serve(place, kind string, b object) {
 	switch {
 	case kind == "tool_use", kind == "tool_result":
@@ -60,7 +60,7 @@ func (s *served) closes(c *checker, result callItem) {
 	}
 }
 
-// end reports the calls whose turn ends here without a result.
+// end reports the calls without a result at the end of their turn.
 func (s *served) end(c *checker) {
 	for _, call := range s.turn {
 		if s.state[call.id] == servedOpen {

@@ -14,8 +14,8 @@ const (
 	maxBedrockID    = 64 // characters of a toolUseId in Bedrock's ToolUseBlock
 )
 
-// messages holds a Messages body to its rules. Roles need not alternate, and role system
-// inside the list is accepted (Claude Code sends it), but not between a call and its result.
+// messages checks a Messages body. Roles need not alternate, and role system inside the list is accepted (Claude Code sends it), but not
+// between a call and its result.
 func (c *checker) messages(top object) {
 	list, ok := c.array("messages", top["messages"])
 	if !ok {
@@ -101,13 +101,13 @@ func cacheMarks(b object) int {
 	return 0
 }
 
-// expect reports the calls that were left without results by the message behind them.
+// expect reports the calls of the last assistant message that have no results in the message behind it.
 func (w *blocks) expect() {
 	w.orphans(w.group.place, w.unanswered(), "")
 	w.group = group{}
 }
 
-// comesFirst reports whether a message begins with the provider's summary of what came before, which may come first in either role
+// comesFirst reports whether a message begins with the provider's summary of earlier messages, which may come first in either role
 // (platform.claude.com, compaction-on-demand, 2026-11-26).
 func comesFirst(list []object) bool { return len(list) > 0 && isCompaction(list[0]) }
 
@@ -117,7 +117,7 @@ func isCompaction(b object) bool {
 	return kind == "compaction" && b.isText("content")
 }
 
-// forget begins anew behind a compaction: the provider drops what stands before it.
+// forget drops all state at a compaction: the provider does not read what stands before it.
 func (w *blocks) forget() {
 	w.forgive()
 	w.group = group{place: w.group.place}
@@ -158,7 +158,7 @@ func (w *blocks) message(place string, m object, last bool) {
 	}
 }
 
-// content returns the blocks of a message, or that it is one plain string.
+// content returns the blocks of a message; plain means that the content is one string.
 func (w *blocks) content(place, role string, m object, last bool) (list []object, plain bool) {
 	final := last && role == "assistant"
 	if m.isText("content") {
@@ -236,7 +236,7 @@ func endsInSpace(raw json.RawMessage) bool {
 	return s != strings.TrimRight(s, " \t\r\n")
 }
 
-// user pairs the results of a user message with the calls right before it.
+// user pairs the results of a user message with the calls right before it, and reports what does not pair.
 func (w *blocks) user(place string, list []object) {
 	other, answers := false, false
 	for k, b := range list {
@@ -279,8 +279,7 @@ func (w *blocks) user(place string, list []object) {
 	}
 }
 
-// endTurn ends the assistant's turn with a message of the user, unless it comes right after
-// one with results: the provider makes consecutive messages of a role one.
+// endTurn ends the assistant's turn at a message of the user, unless that comes right after one with results: the provider joins the two.
 func (w *blocks) endTurn() {
 	if !w.answering {
 		w.turnPlace = ""
@@ -352,8 +351,7 @@ func (w *blocks) id(place, id string) {
 	}
 }
 
-// thinkingFirst demands that the assistant turn that is still running, when it calls tools
-// and thinking is on, begins with the thinking it began with.
+// thinkingFirst reports an assistant turn that is still running and calls tools, but does not begin with the thinking it began with.
 func (w *blocks) thinkingFirst() {
 	if w.turnPlace == "" || !w.turnCalls || w.turnKind == "thinking" || w.turnKind == "redacted_thinking" {
 		return

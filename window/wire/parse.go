@@ -13,13 +13,11 @@ const (
 	MaxTexts    = 1 << 18
 )
 
-// Parse reads a request body. It is linear, does not recurse with the body's nesting,
-// allocates only slices that grow with the number of messages and parts, and leaves the
-// body as it is. The Request keeps body; nobody may change it any more.
+// Parse reads a request body. It is linear, does not recurse with the body's nesting, allocates only slices that grow with the number of
+// messages and parts, and leaves the body as it is. The Request keeps body; nobody may change it any more.
 //
-// A [*SyntaxError] means that the body is no JSON, has bytes behind its end, has a shape
-// no request has, or says a thing twice (two clients of one body may then read different
-// requests). What no name is known for is skipped by its brackets alone, unchecked.
+// A [*SyntaxError] means that the body is not JSON, has bytes behind its end, has a shape that no request has, or has a known member twice
+// (two readers of one body might then see different requests). Unknown members are skipped by their brackets alone, unchecked.
 func Parse(d Dialect, body []byte) (*Request, error) {
 	p := &parser{r: &Request{Dialect: d, Body: body}}
 	p.Text = body
@@ -29,7 +27,7 @@ func Parse(d Dialect, body []byte) (*Request, error) {
 	return p.end()
 }
 
-// members reads the members of the request that are still to come.
+// members reads the rest of the request's members.
 func (p *parser) members() {
 	member := p.r.Dialect.Rules().member
 	for p.More('}') {
@@ -41,7 +39,7 @@ func (p *parser) members() {
 	}
 }
 
-// end checks what can be checked at the end of the body.
+// end returns the request, or the first error, after checking what can only be checked at the end of the body.
 func (p *parser) end() (*Request, error) {
 	if p.Peek(); p.Err == nil && p.At < len(p.Text) {
 		p.Fail(p.At, "bytes behind the end")
@@ -57,11 +55,11 @@ func (p *parser) end() (*Request, error) {
 	return p.r, nil
 }
 
-// set remembers which of the known keys of an object were seen.
+// set is the known keys of an object that were seen, one bit each.
 type set uint64
 
-// parser builds the view. Parts and texts of the element at hand are gathered in scratch
-// slices and then moved into slabs, which messages share.
+// parser builds the view. Parts and texts of the message being read are gathered in scratch slices and then moved into slabs, which
+// messages share.
 type parser struct {
 	scanner
 	r     *Request
@@ -76,15 +74,15 @@ type parser struct {
 	nparts, ntexts int
 
 	scratch  []byte
-	declares bool // the part at hand does: a tool_reference was met in it
+	declares bool // the part being read has Part.Declares: it holds a tool_reference
 
 	seen   set    // the members of the request that were read
-	brings Bypass // reasons in the message at hand
-	start  *start // what was read before the messages, where [Views] wants to know it
+	brings Bypass // reasons for a bypass in the message being read
+	start  *start // filled in with what was read before the messages, for [Views]; may be nil
 	names  hasher
 }
 
-// noteKey fails when a key of one object is met for the second time.
+// noteKey records that a known key was met, and fails if it is the second time in one object.
 func (p *parser) noteKey(seen *set, bit uint) {
 	if *seen>>bit&1 == 1 {
 		p.Fail(p.At, "a key for the second time")
@@ -92,7 +90,7 @@ func (p *parser) noteKey(seen *set, bit uint) {
 	*seen |= 1 << bit
 }
 
-// carve returns a copy of from that lives in a slab, with no room behind it.
+// carve returns a copy of from in the memory of a slab, without spare capacity; nil for an empty one.
 func carve[T any](slab *[]T, from []T) []T {
 	n := len(from)
 	if n == 0 {
@@ -110,7 +108,7 @@ func carve[T any](slab *[]T, from []T) []T {
 	return (*slab)[at : at+n : at+n]
 }
 
-// add appends a part with the texts and media gathered for it.
+// add appends a part with the texts and media gathered for it, and returns it.
 func (p *parser) add(part Part) *Part {
 	if p.nparts++; p.nparts > MaxParts {
 		p.Fail(p.At, "too many parts")
@@ -128,22 +126,21 @@ func (p *parser) add(part Part) *Part {
 	return &p.parts[len(p.parts)-1]
 }
 
-// takeParts returns the gathered parts.
+// takeParts returns the gathered parts and gathers anew.
 func (p *parser) takeParts() []Part {
 	parts := carve(&p.partSlab, p.parts)
 	p.parts = p.parts[:0]
 	return parts
 }
 
-// addText notes a literal that the model reads.
+// addText gathers a literal that the model reads.
 func (p *parser) addText(lit Span) {
 	if !lit.IsZero() {
 		p.texts = append(p.texts, lit)
 	}
 }
 
-// addWhole makes one part of the message at hand out of all that was gathered for it: the
-// texts and media of its parts in their order.
+// addWhole makes one part of the message being read out of all that was gathered for it: the texts and media of its parts in their order.
 func (p *parser) addWhole(part Part) {
 	// What was gathered last and belongs to no part yet comes last, as in the body.
 	texts, media := p.texts, p.media
@@ -181,7 +178,7 @@ func (p *parser) list(element func(*parser)) {
 	p.r.List.End = p.At
 }
 
-// elements reads the messages that are still to come.
+// elements reads the rest of the messages.
 func (p *parser) elements(element func(*parser)) {
 	for p.More(']') {
 		if len(p.r.Messages) == MaxMessages {
@@ -191,7 +188,7 @@ func (p *parser) elements(element func(*parser)) {
 	}
 }
 
-// message files the message at hand.
+// message appends m to the messages, with the parts gathered for it.
 func (p *parser) message(m Message) {
 	m.Parts = p.takeParts()
 	m.bypass, p.brings = p.brings, 0
@@ -202,7 +199,7 @@ func (p *parser) message(m Message) {
 	p.r.Messages = append(p.r.Messages, m)
 }
 
-// checkArguments finds out which calls have arguments that are JSON, where they stand in a text of their own: in Chat and Responses, and not in tools of free text.
+// checkArguments sets Part.Sound of the calls whose arguments stand in a text, in Chat and Responses; not of tools with free text.
 func (p *parser) checkArguments(parts []Part) {
 	for i := range parts {
 		if c := &parts[i]; c.Kind == Call && len(c.Texts) > 0 && (c.Type == "function" || c.Type == "function_call") {
@@ -218,7 +215,7 @@ func (p *parser) checkArguments(parts []Part) {
 	}
 }
 
-// cacheControl reads the value of a cache mark whose key has just been read.
+// cacheControl reads the value of a cache mark and adds the mark to Marks; key is the position of its key.
 func (p *parser) cacheControl(key int) {
 	comma := p.Comma
 	v := p.Skip()
@@ -227,14 +224,15 @@ func (p *parser) cacheControl(key int) {
 	}
 }
 
-// member reads a key at p.At: its position is wanted before it is read.
+// member reads a key, and returns the position it begins at, and the key.
 func (p *parser) member() (int, []byte) {
 	p.Peek()
 	at := p.At
 	return at, p.name()
 }
 
-// source measures bytes given as a data URL, an address, or base64 of a known type.
+// source gathers the media of a literal that is a data URL, an address, or with base64 set base64 text. kind is the media type, "" if
+// unknown.
 func (p *parser) source(lit Span, kind string, base64 bool) {
 	if lit.Len() <= 2 {
 		return
@@ -257,7 +255,7 @@ func (p *parser) source(lit Span, kind string, base64 bool) {
 	p.media = append(p.media, m)
 }
 
-// anyText reads a value that is one string, or else any JSON of which all strings may be read.
+// anyText reads a value that is one string, or any JSON of which the model may read all strings. It returns its span, zero for null.
 func (p *parser) anyText() Span {
 	c := p.Peek()
 	at := p.At
@@ -273,7 +271,7 @@ func (p *parser) anyText() Span {
 	return Span{Start: at, End: p.At}
 }
 
-// tools reads an array of tools; name reads one and returns what it is called.
+// tools reads an array of tools; name reads one tool and returns its name.
 func (p *parser) tools(name func(*parser) string) {
 	p.Peek()
 	at := p.At
@@ -295,7 +293,7 @@ func (p *parser) tool(name string, from int) {
 	p.r.Tools = append(p.r.Tools, Tool{Name: name, Span: Span{Start: from, End: p.At}})
 }
 
-// namedTool reads one tool of the OpenAI and Anthropic dialects.
+// namedTool reads one tool of the OpenAI and Anthropic dialects and returns its name.
 func namedTool(p *parser) (name string) {
 	if !p.Begin('{', "a tool is no object") {
 		return ""
@@ -336,20 +334,20 @@ func namedTool(p *parser) (name string) {
 	return name
 }
 
-// model reads which model is asked.
+// model reads the name of the model.
 func (p *parser) model() { p.r.Model, p.r.ModelSpan = p.word("the model is no string") }
 
-// maxOutput reads how many tokens the answer may have.
+// maxOutput reads the most tokens that the answer may have.
 func (p *parser) maxOutput() { p.r.MaxOutput, p.r.MaxOutputSpan = p.number() }
 
-// extra notes a value that counts as input and is not looked into.
+// extra adds a value that counts as input and is not looked into to Extra; null is left out.
 func (p *parser) extra() {
 	if v := p.Skip(); p.Err == nil && p.Text[v.Start] != 'n' {
 		p.r.Extra = append(p.r.Extra, v)
 	}
 }
 
-// isSet reports whether the value that follows is set: null, false and "" are not.
+// isSet reads a value and reports whether it is anything but null, false and "".
 func (p *parser) isSet() bool {
 	v := p.Skip()
 	return p.Err == nil && p.Text[v.Start] != 'n' && p.Text[v.Start] != 'f' && string(p.Text[v.Start:v.End]) != `""`

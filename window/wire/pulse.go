@@ -16,13 +16,13 @@ const (
 	progressHead = 64
 )
 
-// Pulse distinguishes in a streamed answer what is of the answer from what only keeps its connection open: comments, and events called
-// ping or keepalive. It reads event streams and Gemini's array of JSON values in pieces cut anywhere, never fails, and keeps at most
-// 8 KiB of an event. It does not parse: it looks for words with their quotes, which inside of a text would be escaped.
+// Pulse tells apart the parts of a streamed answer from bytes that only keep its connection open: comments, and events named ping or
+// keepalive. It reads event streams and Gemini's array of JSON values in pieces cut anywhere, never fails, and keeps at most 8 KiB of an
+// event. It does not parse: it looks for words with their quotes, which inside a text would be escaped.
 type Pulse struct {
-	// Reasoning is true when the newest event is of reasoning, as the provider itself calls it: models are silent there for long.
+	// Reasoning means that the newest event is reasoning by the provider's own name for it: models are silent for long there.
 	Reasoning bool
-	// BlockEnded is true when a content block of Anthropic's has come whole.
+	// BlockEnded means that a content block of Anthropic's has come whole.
 	BlockEnded bool
 
 	rules  *pulseRules
@@ -38,20 +38,20 @@ type Pulse struct {
 	counted         int // values of the array
 }
 
-// NewPulse makes one for an answer. Stream is true when it is an event stream, else it is an array; thinks, when the request asked for
-// reasoning: then what comes first is of it, whether or not it is shown.
+// NewPulse returns a Pulse for an answer: an event stream with stream, else an array. thinks means that the request asked for reasoning:
+// then the answer begins with reasoning, whether or not it is shown.
 func NewPulse(d Dialect, stream, thinks bool) *Pulse {
 	return &Pulse{rules: &d.Rules().pulse, events: stream, thinks: thinks}
 }
 
-// NewFramedPulse makes one for a stream of [eventstream.Type].
+// NewFramedPulse returns a Pulse for a stream of [eventstream.Type].
 func NewFramedPulse(d Dialect, thinks bool) *Pulse {
 	p := NewPulse(d, true, thinks)
 	p.frames = &eventstream.Reader{Most: frameHeld}
 	return p
 }
 
-// framed takes bytes of event frames.
+// framed is Alive for bytes of event frames.
 func (p *Pulse) framed(b []byte) (alive bool) {
 	p.frames.Feed(b, func(e *eventstream.Frame) {
 		event := innerOf(e, &p.inner)
@@ -66,7 +66,7 @@ func (p *Pulse) framed(b []byte) (alive bool) {
 	return alive || p.frames.Skipping() || p.frames.Broken()
 }
 
-// Alive takes the next bytes, and reports whether any of them are of the answer.
+// Alive reads the next bytes, and reports whether any of them are part of the answer.
 func (p *Pulse) Alive(b []byte) bool {
 	switch {
 	case p.frames != nil:
@@ -108,13 +108,13 @@ func (p *Pulse) Alive(b []byte) bool {
 	return alive
 }
 
-// keep keeps the beginning of what is not whole yet.
+// keep adds bytes of an incomplete line or value to held, up to pulseHeld bytes.
 func (p *Pulse) keep(b []byte) {
 	room := pulseHeld - len(p.held)
 	p.held = append(p.held, b[:min(len(b), room)]...)
 }
 
-// line takes a whole line of an event stream, and reports whether it is of the answer, and whether it may change what phase that is in.
+// line reads a whole line of an event stream. alive means that it is part of the answer, phase that it may begin or end reasoning.
 func (p *Pulse) line(line []byte) (alive, phase bool) {
 	line = bytes.TrimSuffix(line, carriage)
 	switch {
@@ -134,22 +134,22 @@ func (p *Pulse) line(line []byte) (alive, phase bool) {
 	return true, !hasAny(data[:min(len(data), progressHead)], p.rules.progress)
 }
 
-// classify finds out whether the newest event is of reasoning.
+// classify sets Reasoning by the newest event.
 func (p *Pulse) classify(event []byte) { p.Reasoning = p.rules.reasons(p, event) }
 
-// pulseRules are the words by which a dialect's events are told.
+// pulseRules are the words by which the events of a dialect are recognised.
 type pulseRules struct {
-	blockEnds [][]byte // of a block that has come whole
-	progress  [][]byte // of what says nothing new of a phase
+	blockEnds [][]byte // words of an event that ends a block
+	progress  [][]byte // words of an event that neither begins nor ends reasoning
 	reasons   func(*Pulse, []byte) bool
 }
 
-// saysReasoning reports whether an event has reasoning, for those who write it into Chat.
+// saysReasoning reports whether an event is reasoning, for providers that write it into Chat's deltas.
 func saysReasoning(_ *Pulse, event []byte) bool {
 	return hasAny(event, reasoned) && !hasAny(event, unreasoned)
 }
 
-// values takes bytes of an array.
+// values is Alive for bytes of an array.
 func (p *Pulse) values(b []byte) bool {
 	alive := false
 	from := 0
@@ -188,8 +188,8 @@ func (p *Pulse) values(b []byte) bool {
 	return alive
 }
 
-// Between reports whether an event has just ended and none begun, so that another can follow; comma, whether it must be parted from the one
-// before it in an array.
+// Between reports whether an event has just ended and none begun, so that another one can be written. comma means that it must be separated
+// from one before it in an array.
 func (p *Pulse) Between() (ok, comma bool) {
 	if p.frames != nil {
 		return p.frames.Between(), false
@@ -204,7 +204,7 @@ func hasAny(event []byte, words [][]byte) bool {
 	return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(event, word) })
 }
 
-// spelled returns the spellings of a member whose value is one of some words, or begins with them where the last quote is left out.
+// spelled returns the spellings of a member whose value is one of values, or begins with one that has no closing quote.
 func spelled(key string, values ...string) (words [][]byte) {
 	for _, v := range values {
 		words = append(words, []byte(`"`+key+`":`+v), []byte(`"`+key+`": `+v))

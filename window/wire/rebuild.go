@@ -1,8 +1,8 @@
 package wire
 
-// rebuilt returns what [Parse] returns for body, which is r.Body after edits, sorted and apart. If each edit lies within a message or is
-// one, only the edited messages are parsed and the others shifted: a line added to a prompt costs no second parse of a long conversation.
-// It returns nil if an edit lies elsewhere or an edited message does not end where expected; the caller then parses all of body.
+// rebuilt returns what [Parse] would return for body, which is r.Body after edits that are sorted and do not overlap. Only the edited
+// messages are parsed and the others shifted: a line added to a prompt costs no second parse of a long conversation. It returns nil if an
+// edit lies outside the messages or an edited message does not end where expected; the caller then parses all of body.
 //
 // A message is read the same way wherever it stands, so one that ends where it should leaves what follows as it was.
 func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
@@ -76,7 +76,7 @@ func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
 	return &next
 }
 
-// moved returns a span that stands further behind by some bytes.
+// moved returns a span shifted by some bytes; a zero span stays zero.
 func moved(s Span, by int) Span {
 	if s.IsZero() {
 		return s
@@ -84,7 +84,7 @@ func moved(s Span, by int) Span {
 	return Span{Start: s.Start + by, End: s.End + by}
 }
 
-// movedMessage returns a message that stands further behind. One that stays where it is shares its parts.
+// movedMessage returns a message shifted by some bytes. With 0 it shares the parts of m.
 func (p *parser) movedMessage(m *Message, by int) Message {
 	out := *m
 	out.Span, out.lone, out.calls, out.Content = moved(m.Span, by), moved(m.lone, by), moved(m.calls, by), moved(m.Content, by)

@@ -49,7 +49,7 @@ func (p *parser) responsesMember(k []byte, seen *set) {
 	}
 }
 
-// inputString reads an input that is one string: one message of the user.
+// inputString reads an input that is one string, as one message of the user.
 func (p *parser) inputString() {
 	lit := p.String()
 	p.r.List = lit
@@ -62,8 +62,8 @@ func (p *parser) inputString() {
 type item struct {
 	role   string
 	id     Span
-	of     Span // approval_request_id: of the item that this one belongs to
-	action Span // action, operation or arguments that are no string
+	of     Span // approval_request_id: the id of the item that this one answers
+	action Span // value of action, operation or arguments that is not a string
 	output Span
 	part   Part
 }
@@ -103,7 +103,7 @@ func (p *parser) responsesItem() {
 	p.message(m)
 }
 
-// responsesField reads one member of an item, in place, whatever the item will be.
+// responsesField reads one member of an item whose type may not be known yet.
 func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 	switch string(k) {
 	case "type":
@@ -167,7 +167,7 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 	}
 }
 
-// itemInput reads what a tool is called with: a string, or an object in the search for tools.
+// itemInput reads the arguments of a call: a string, or in a search for tools an object.
 func (p *parser) itemInput(it *item) {
 	if p.Peek() == '"' {
 		p.addText(p.String())
@@ -186,7 +186,7 @@ func (it *item) isMessage() bool {
 	return false
 }
 
-// itemOutput reads what a tool returned: a string, an array of blocks, or one block.
+// itemOutput reads the result of a tool: a string, an array of blocks, or one block.
 func (p *parser) itemOutput(it *item) {
 	c := p.Peek()
 	at := p.At
@@ -214,7 +214,7 @@ func (p *parser) itemOutput(it *item) {
 	it.output = Span{Start: at, End: p.At}
 }
 
-// wholeItem files an item that is no message, and returns whose it is.
+// wholeItem makes an item that is not a message its own only part, and returns its role.
 func (p *parser) wholeItem(it *item) Role {
 	part := &it.part
 	kind := part.Type
@@ -273,8 +273,8 @@ func (p *parser) wholeItem(it *item) Role {
 	return role
 }
 
-// itemPairs notes which end of a pair an item is that is neither a call of the client's tools nor its result. What one
-// needs an approval for names the request for it, as the approval does.
+// itemPairs sets which end of a pair an item is that is neither a call of the client's tools nor its result. An item that needed an
+// approval has the id of the request for it, as the approval has.
 func (p *parser) itemPairs(it *item) {
 	part := &it.part
 	own := part.IDSpan

@@ -69,7 +69,7 @@ var responsesRules = &Rules{
 	},
 }
 
-// itemTextType returns the name of a block of text in a message of that role.
+// itemTextType returns the type of a block of text in a message of a role.
 func itemTextType(role Role) string {
 	if role == RoleAssistant {
 		return "output_text"
@@ -88,7 +88,7 @@ func countResponses(r *Request, below, model string) (string, []byte) {
 	return below + "/input_tokens", append(r.counted(body, "input", r.List), '}')
 }
 
-// resultItem makes the output item that belongs to the type of the call.
+// resultItem appends the output item for a call of that type.
 func resultItem(out []byte, call Part, text string, failed bool) []byte {
 	switch call.Type {
 	case "", "function_call", "custom_tool_call", "local_shell_call":
@@ -127,7 +127,7 @@ func resultItem(out []byte, call Part, text string, failed bool) []byte {
 
 var responsePrefix = []byte("response.")
 
-// responsesEvent handles the type of an event.
+// responsesEvent sets what the type of an event says about an answer.
 func responsesEvent(a *Answer, kind []byte) {
 	switch string(kind) {
 	case "response.created", "response.in_progress", "response.queued":

@@ -14,15 +14,15 @@ func mayAnswer(output, call string) bool {
 	return output == call+"_output"
 }
 
-// answered are the kinds of calls whose output the client owes. Other calls (web search,
-// file search, code interpreter, images, MCP) run at the provider.
+// answered are the types of calls whose output the client owes. Other calls (web search, file search, code interpreter, images, MCP) run at
+// the provider.
 var answered = map[string]bool{
 	"function_call": true, "custom_tool_call": true, "local_shell_call": true, "shell_call": true,
 	"apply_patch_call": true, "computer_call": true,
 }
 
-// responses holds a Responses body to its rules: a call and its output are paired by
-// call_id, the output anywhere behind the call; an id is free again once it is answered.
+// responses checks a Responses body: a call and its output are paired by call_id, the output anywhere behind the call; an id is free again
+// once it is answered.
 func (c *checker) responses(top object) {
 	elsewhere := top.has("previous_response_id") || top.has("conversation")
 	if !top.has("input") {
@@ -64,7 +64,7 @@ func (c *checker) responses(top object) {
 	}
 }
 
-// approvalRequest is the kind of item that is refused without an answer, once the user has said something behind it.
+// approvalRequest is the type of item that is refused without an answer, once the user has said something behind it.
 const approvalRequest = "mcp_approval_request"
 
 type callItem struct{ kind, place, id string }
@@ -94,7 +94,7 @@ type compacted struct {
 	fresh bool            // nothing but outputs stands behind it so far
 }
 
-// compact begins anew behind a compaction item.
+// compact begins a new pairing behind a compaction item.
 func (s *items) compact() {
 	s.forgive()
 	calls := s.compacted.calls
@@ -164,8 +164,8 @@ func isClientOutput(kind string) bool {
 	return output && answered[call]
 }
 
-// settleReasoning judges a waiting reasoning item by what follows it: whatever else the
-// model made. next is "" when that is something the model did not make, or the end.
+// settleReasoning reports a waiting reasoning item that is not followed by something else the model made. next is the kind of what follows,
+// "" when the model did not make that, or at the end.
 func (s *items) settleReasoning(next string) {
 	if s.reasoning != "" && next == "" {
 		s.add(RuleReasoningFollow, s.reasoning, s.rsID, "")
@@ -279,7 +279,7 @@ func (s *items) output(place, kind string, item object) {
 	}
 }
 
-// response judges an approval, or what else answers a request by the request's id or a call by the call's.
+// response reports an approval that answers no request by the request's id, or another answer without its call.
 func (s *items) response(place, kind string, item object) {
 	id, ok := item.text("approval_request_id")
 	if !ok {

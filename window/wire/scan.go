@@ -11,13 +11,11 @@ import (
 // beyond what any provider takes.
 const MaxDepth = rawjson.MaxDepth
 
-// SyntaxError is the error of a body that is not a request this package can look into. Such a body
-// is forwarded as it came: the provider has the better words for it. What quotes nothing
-// of the body.
+// SyntaxError means that a body is not a request this package can look into. Such a body is forwarded as it came: the provider has the
+// better words for it. Its member What quotes nothing of the body.
 type SyntaxError = rawjson.SyntaxError
 
-// scanner reads the members of requests. What it skips is sent to the provider unchanged, which
-// reports the errors in it.
+// scanner reads the members of requests. Values that it skips are not checked in full: the provider reports errors in them.
 type scanner struct {
 	rawjson.Scanner
 	key []byte // scratch for a key with escapes
@@ -38,7 +36,7 @@ func (s *scanner) name() []byte {
 	return k
 }
 
-// literals steps over any value and appends the string literals in it that are no keys.
+// literals steps over any value and appends to dst the string literals in it that are not keys.
 func (s *scanner) literals(dst []Span) []Span {
 	v := s.Skip()
 	if s.Err != nil {
@@ -60,7 +58,7 @@ func (s *scanner) literals(dst []Span) []Span {
 	return dst
 }
 
-// text reads a string or null; anything else is a wrong shape.
+// text reads a string and returns its literal, or a null and returns zero; any other value is the error what.
 func (s *scanner) text(what string) Span {
 	switch s.Peek() {
 	case '"':
@@ -73,7 +71,7 @@ func (s *scanner) text(what string) Span {
 	return Span{}
 }
 
-// decoded returns the text of a literal: a view of the body when it has no escapes.
+// decoded returns the text of a literal; without escapes it shares the body's memory.
 func (s *scanner) decoded(lit Span) string {
 	if lit.Len() <= 2 {
 		return ""
@@ -85,7 +83,7 @@ func (s *scanner) decoded(lit Span) string {
 	return unsafe.String(&in[0], len(in))
 }
 
-// null steps over a null. Clients with typed languages write one for whatever is not there.
+// null steps over a null and reports whether there was one. Clients in typed languages write one for any absent value.
 func (s *scanner) null() bool {
 	if s.Peek() != 'n' {
 		return false
@@ -94,14 +92,13 @@ func (s *scanner) null() bool {
 	return true
 }
 
-// word reads a string (or null) and decodes it.
+// word is text that also returns the decoded string.
 func (s *scanner) word(what string) (string, Span) {
 	lit := s.text(what)
 	return s.decoded(lit), lit
 }
 
-// number reads a plain decimal number below 10^9; anything else that is a value is 0 and
-// no span: it stays as it is.
+// number reads a plain decimal number below 10^9, and returns it with its span. For any other value it returns 0 and the zero span.
 func (s *scanner) number() (int, Span) {
 	v := s.Skip()
 	n := 0
@@ -117,14 +114,14 @@ func (s *scanner) number() (int, Span) {
 	return n, v
 }
 
-// truth reads true; every other value is false.
+// truth reads a value and reports whether it is true.
 func (s *scanner) truth() bool {
 	v := s.Skip()
 	return string(s.Text[v.Start:v.End]) == "true"
 }
 
-// mark returns the member whose value ends at end and whose key begins at or behind from
-// with exactly one of its commas. It is called with s.Comma as it was at the key.
+// mark returns the span of a member or element from key to end with one of its commas, so that removing it leaves valid JSON. comma is
+// s.Comma as it was at the key: the position of the comma before it, or negative.
 func (s *scanner) mark(comma, key, end int) Span {
 	if comma >= 0 {
 		return Span{Start: comma, End: end}

@@ -5,20 +5,18 @@ import "sort"
 // Unit is the smallest group of messages that may be cut as a whole: a call, its results
 // and its reasoning travel together. Units are contiguous and cover all messages.
 type Unit struct {
-	From, To int // messages [From,To)
-	// Pending is the number of its calls that no later result answers.
+	From, To int // the messages [From,To)
+	// Pending is the number of calls in it that have no result.
 	Pending int
 	// Open marks the last unit: the model is about to go on from it.
 	Open bool
 }
 
-// Units groups the messages. Results are matched to the newest call with their id, so
-// reused ids pair with their own call; a result that comes late, with other messages in
-// between, joins all of them into one unit. Where there are no ids, results belong to the
-// calls right before them. In Responses all that a model made in one go, between two
-// inputs of others, is one unit: a reasoning item is refused without its next item, and
-// an item without its reasoning. What closes a pair ([End]) joins what opened it, and a
-// call that a script at the provider made joins the script, wherever they stand.
+// Units returns the messages in units. Results are matched to the newest call with their id, so reused ids pair with their own call; a
+// result that comes late, with other messages in between, joins all of them into one unit. Where there are no ids, results belong to the
+// calls right before them. In Responses all that a model made in one go, between two inputs of others, is one unit: a reasoning item is
+// refused without its next item, and an item without its reasoning. What closes a pair ([End]) joins what opened it, and a call that a
+// script at the provider made joins the script, wherever they stand.
 func (r *Request) Units() []Unit {
 	units := make([]Unit, 0, len(r.Messages))
 	calls := map[string]int{} // id → message, of calls without a result so far
@@ -100,7 +98,7 @@ func (r *Request) Units() []Unit {
 	return units
 }
 
-// unitOf finds the unit that a message is in.
+// unitOf returns the index of the unit that a message is in.
 func unitOf(units []Unit, message int) int {
 	return sort.Search(len(units), func(k int) bool { return units[k].To > message })
 }

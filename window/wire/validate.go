@@ -49,8 +49,7 @@ const (
 	maxKnown    = 1 << 16
 )
 
-// Invalid is one broken rule of a provider. It holds ids and places, never message text,
-// so it may be logged.
+// Invalid means that a request breaks one rule of a provider. It holds ids and places, never message text, so it may be logged.
 type Invalid struct {
 	Rule  string // one of the Rule constants
 	Place string // as the providers write it: messages.3.content.1, input.4, contents.2.parts.0
@@ -75,11 +74,10 @@ func (i *Invalid) Error() string {
 
 func (i *Invalid) ids() []string { return append([]string{i.ID}, i.others...) }
 
-// Validate holds a request body to every rule of pairing and placement that the
-// dialect's provider enforces, and returns an *Invalid for the first that is broken. It
-// shares nothing with Parse but the Dialect, so that it can judge edits. A call at the very end without its result is an orphan here, as it is for every
-// provider. What lies outside the body cannot be judged: results that may belong to a
-// previous_response_id, conversation, item_reference, cachedContent or to what a compaction item stands for are let pass.
+// Validate checks a request body against every rule of pairing and placement that the dialect's provider enforces, and returns an *Invalid
+// for the first that is broken. It shares nothing with Parse but the Dialect, so that it can judge edits. A call at the very end without
+// its result is an orphan here, as it is for every provider. What lies outside the body cannot be judged: results that may belong to a
+// previous_response_id, conversation, item_reference, cachedContent or to messages that a compaction item stands for are not checked.
 func Validate(d Dialect, body []byte) error {
 	return first(inspect(d, body))
 }
@@ -92,9 +90,8 @@ func ValidateBedrock(body []byte) error {
 	return first(c.found)
 }
 
-// ValidateEdit returns the first rule that after breaks and before did not: what an edit
-// has to answer for. A client's request that was odd before the edit, in ways its provider
-// may well accept, does not speak against the edit.
+// ValidateEdit returns the first rule that after breaks and before did not, which the edit is to blame for; nil if there is none. A
+// client's request that was odd before the edit, in ways its provider may well accept, does not count against the edit.
 func ValidateEdit(d Dialect, before, after []byte) error {
 	found := inspect(d, after)
 	if len(found) == 0 {
@@ -127,12 +124,12 @@ func first(found []*Invalid) error {
 	return found[0]
 }
 
-// A checker walks one body and collects what is wrong with it.
+// A checker walks one body and collects the rules it breaks.
 type checker struct {
 	found   []*Invalid
 	limit   int
 	bedrock bool
-	idMarks string // that an id may hold; "" is those of Messages
+	idMarks string // characters that an id may hold beside letters and digits; "" means those of Messages
 }
 
 func (c *checker) add(rule, place, id, detail string) *Invalid {
@@ -143,7 +140,7 @@ func (c *checker) add(rule, place, id, detail string) *Invalid {
 	return i
 }
 
-// forgive drops what was found of the order of messages: a compaction stands for them.
+// forgive drops findings about the order of messages: a compaction stands for those messages.
 func (c *checker) forgive() {
 	c.found = slices.DeleteFunc(c.found, func(i *Invalid) bool {
 		switch i.Rule {

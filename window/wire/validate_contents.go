@@ -8,8 +8,8 @@ const (
 	RuleSilentError = "silent_error" // Messages: a result says that it failed, and nothing else
 )
 
-// arguments holds a literal to being JSON: an answer that ended at its output limit leaves half of it. No text at all is what OpenAI itself
-// sends for a function without parameters.
+// arguments reports arguments that are not JSON: an answer that ended at its output limit leaves half of it. An empty text is fine: OpenAI
+// itself sends it for a function without parameters.
 func (c *checker) arguments(place, id string, raw json.RawMessage) {
 	s, ok := text(raw)
 	if ok && s != "" && !json.Valid([]byte(s)) {
@@ -17,7 +17,7 @@ func (c *checker) arguments(place, id string, raw json.RawMessage) {
 	}
 }
 
-// silentError: "content cannot be empty if `is_error` is true".
+// silentError reports a failed result without content: "content cannot be empty if `is_error` is true".
 func (c *checker) silentError(place, id string, b object) {
 	if string(b["is_error"]) != "true" {
 		return

@@ -21,10 +21,10 @@ func (o object) has(name string) bool {
 	return ok && string(raw) != "null"
 }
 
-// text returns a string member; false when it is absent, null or no string.
+// text returns a string member; false when it is absent, null or not a string.
 func (o object) text(name string) (string, bool) { return text(o[name]) }
 
-// isText reports whether a member is text, without the cost of decoding.
+// isText reports whether a member is a string, without decoding it.
 func (o object) isText(name string) bool { return len(o[name]) > 0 && o[name][0] == '"' }
 
 func text(raw json.RawMessage) (string, bool) {
@@ -68,7 +68,7 @@ func (c *checker) array(place string, raw json.RawMessage) ([]json.RawMessage, b
 	return list, ok
 }
 
-// splitObject cuts an object of valid JSON into its members.
+// splitObject returns the members of an object of valid JSON; false for any other value.
 func splitObject(raw []byte) (object, bool) {
 	o := object{}
 	for m, err := range rawjson.Members(raw, 0) {
@@ -81,7 +81,7 @@ func splitObject(raw []byte) (object, bool) {
 	return o, true
 }
 
-// splitArray cuts an array of valid JSON into its elements.
+// splitArray returns the elements of an array of valid JSON; false for any other value.
 func splitArray(raw []byte) ([]json.RawMessage, bool) {
 	list := []json.RawMessage{}
 	for v, err := range rawjson.Elements(raw, 0) {

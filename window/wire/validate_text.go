@@ -2,14 +2,13 @@ package wire
 
 import "strings"
 
-// ProviderText returns the refusal as the dialect's own provider words it, for what is
-// played back to clients: OpenAI for Chat and Responses, Anthropic, Google. Rules without
-// known words get a sentence in the provider's manner.
+// ProviderText returns the refusal in the words of the dialect's own provider, to be sent to clients: OpenAI for Chat and Responses,
+// Anthropic, Google, Amazon. Rules without known words get a sentence in the provider's manner.
 func (i *Invalid) ProviderText(d Dialect) string {
 	return d.Rules().words(i)
 }
 
-// brackets turns messages.3.content.1 into messages[3].content[1].
+// brackets returns a place as OpenAI and Google write it: messages.3.content.1 becomes messages[3].content[1].
 func brackets(place string) string {
 	var b strings.Builder
 	for k, name := range strings.Split(place, ".") {
@@ -25,7 +24,7 @@ func brackets(place string) string {
 	return b.String()
 }
 
-// message cuts a place down to its message: messages.3.content.1 becomes messages.3.
+// message returns the message of a place: messages.3.content.1 becomes messages.3.
 func message(place string) string {
 	parts := strings.SplitN(place, ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")

@@ -24,20 +24,20 @@ const (
 	viewTail, viewTailBytes = 8, 4 * viewBlock
 )
 
-// noteBytes is the approximate size of a note for each message: see [Request.Note].
+// noteBytes is the size in bytes that a note is assumed to have for each message: see [Request.Note].
 const noteBytes = 64
 
-// Views remembers how the newest bodies were read. One that begins with the same bytes, as the next request of a conversation
-// does, is read from the first message that differs: the rest of it is only hashed. It is safe for concurrent use.
+// Views remembers how the newest bodies were read. A body that begins with the same bytes, as the next request of a conversation does, is
+// read from the first message that differs: the rest of it is only hashed. It is safe for concurrent use.
 //
-// What is remembered is where in a body each message and part lies, with their names and ids; nothing else of the body. Whoever finds
-// something out about its messages keeps that beside it: see [Request.Note].
+// It remembers where in a body each message and part lies, with their names and ids; nothing else of the body. A caller can keep what it
+// found out about the messages beside it: see [Request.Note].
 type Views struct {
 	seed  maphash.Seed
 	limit int
 
 	mu     sync.Mutex
-	blocks map[uint64]*lru.Element // of views: the newest one whose body begins so, by the hash of whole blocks
+	blocks map[uint64]*lru.Element // elements of newest, by the hash of a body's first blocks: the newest view with them
 	newest lru.List                // of *view, the one used last in front
 	bytes  int
 }
@@ -48,7 +48,7 @@ type view struct {
 	messages []Message
 	marks    []Span
 	hashes   []uint64 // of the body's first block, its first two, ...
-	objects  []int32  // that begin in its first block, in its first two, ...
+	objects  []int32  // number of objects that begin in the first block, in the first two, ...
 	size     int      // of the body
 	bytes    int
 	note     atomic.Value
@@ -61,7 +61,7 @@ type start struct {
 	nparts, ntexts int
 }
 
-// NewViews returns an empty memory of at most so many bytes; 0 means [DefaultViewsBytes].
+// NewViews returns empty Views that use at most limit bytes; 0 means [DefaultViewsBytes].
 func NewViews(limit int) *Views {
 	if limit <= 0 {
 		limit = DefaultViewsBytes
@@ -69,17 +69,18 @@ func NewViews(limit int) *Views {
 	return &Views{seed: maphash.MakeSeed(), limit: limit, blocks: map[uint64]*lru.Element{}}
 }
 
-// A Look is a body of which is known how much of it was read before.
+// A Look is a body for which it is known how much of it was read before.
 type Look struct {
 	v       *Views
 	dialect Dialect
 	body    []byte
-	next    *view // nil of a body that is not remembered
+	next    *view // nil for a body that is not to be remembered
 	known   known
 	objects int
 }
 
-// Look finds the body that was read before and has the most in common with this one, without reading this one.
+// Look finds the remembered body that has the most in common with this one. It hashes this one and counts its objects, but does not read
+// it.
 func (v *Views) Look(d Dialect, body []byte) *Look {
 	l := &Look{v: v, dialect: d, body: body}
 	if len(body) < viewsFrom || d.Rules().element == nil {
@@ -97,7 +98,7 @@ func (l *Look) Objects() int { return l.objects }
 
 var brace = []byte{'{'}
 
-// count counts the objects by blocks. Those of the blocks that are known are known.
+// count returns the number of objects in the body, and sets next.objects. Blocks that are known are not counted again.
 func (l *Look) count() int {
 	n := 0
 	l.next.objects = make([]int32, len(l.next.hashes))
@@ -112,10 +113,11 @@ func (l *Look) count() int {
 	return n + bytes.Count(l.body[len(l.next.objects)*viewBlock:], brace)
 }
 
-// Parse calls [Views.Look] and [Look.Parse].
+// Parse is [Views.Look] followed by [Look.Parse].
 func (v *Views) Parse(d Dialect, body []byte) (*Request, error) { return v.Look(d, body).Parse() }
 
-// Parse works like [Parse]. Of a body that is remembered, the strings of the view are in memory of their own.
+// Parse returns what the function [Parse] returns, but reads only the part of the body that is not known. The strings in the Request of a
+// body that is remembered do not share its memory.
 func (l *Look) Parse() (*Request, error) {
 	d, next, known := l.dialect, l.next, l.known
 	if next == nil {
@@ -148,8 +150,8 @@ func (l *Look) Parse() (*Request, error) {
 	return r, err
 }
 
-// Note keeps what was found out about the messages of a request for as long as [Views] remembers the body: all of it, in a value that is not
-// changed any more. Notes are of one type.
+// Note keeps a value about the messages of a request for as long as [Views] remembers the body; nothing is kept of a body that is not
+// remembered. The value is not changed any more, and all notes are of one type.
 func (r *Request) Note(note any) {
 	if r.view != nil {
 		r.view.note.Store(note)
@@ -160,8 +162,8 @@ func (r *Request) Note(note any) {
 // the messages may differ. Without such a body note is nil.
 func (r *Request) Before() (note any, same int) { return r.before, r.same }
 
-// resume sets the parser behind the last message that ends within the first bytes of a body that was read before, and returns how many
-// messages that are; 0 where there is none.
+// resume sets the parser behind the last message that ends within the first same bytes, which its body has in common with v's, and returns
+// the number of messages up to there; 0 where there is none.
 func (p *parser) resume(v *view, same int) int {
 	n := len(v.messages)
 	for n > 0 && v.messages[n-1].Span.End > same {
@@ -193,7 +195,7 @@ func (p *parser) resume(v *view, same int) int {
 	return n
 }
 
-// hash names the first block of a body, the first two, and so on.
+// hash returns hashes of the first block of a body, the first two, and so on.
 func (v *Views) hash(d Dialect, body []byte) []uint64 {
 	out := make([]uint64, len(body)/viewBlock)
 	sum := uint64(d)
@@ -205,14 +207,14 @@ func (v *Views) hash(d Dialect, body []byte) []uint64 {
 	return out
 }
 
-// known is a view whose body begins as another one does.
+// known is a remembered view whose body begins with the same bytes as another; the zero value means none.
 type known struct {
 	element *lru.Element
 	view    *view
 	same    int // bytes
 }
 
-// find returns the view with which a body has the most blocks in common.
+// find returns the view with which a body has the most blocks in common; the zero known if there is none.
 func (v *Views) find(hashes []uint64) known {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -225,7 +227,8 @@ func (v *Views) find(hashes []uint64) known {
 	return known{}
 }
 
-// put remembers a view, which goes on from messages of another one. That is forgotten when the new one says it all.
+// put remembers a view. before is the one it was read from, which is forgotten if the new one replaces it: from of its messages are in
+// both.
 func (v *Views) put(next *view, before known, from int) {
 	if next.bytes > v.limit/4 {
 		return
@@ -260,7 +263,8 @@ func (v *Views) drop(e *lru.Element) {
 	v.bytes -= old.bytes
 }
 
-// copyStrings gives the strings of all that is new in a view memory of their own, since the body's is used again.
+// copyStrings copies the strings of all that is new in a view, from message from on, since the body's memory is used again; and sets
+// v.bytes.
 func (v *view) copyStrings(r *Request, from int) {
 	each := func(do func(*string)) {
 		if from == 0 {
@@ -299,7 +303,7 @@ func (v *view) copyStrings(r *Request, from int) {
 	}
 }
 
-// strings does something with each string of a part.
+// strings calls do with each string of a part.
 func (p *Part) strings(do func(*string)) {
 	do(&p.Type)
 	do(&p.CallID)

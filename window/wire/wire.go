@@ -49,10 +49,11 @@ type Part struct {
 	Kind   PartKind
 	Failed bool // a Result that says it is an error
 	End    End  // of an Other part
-	// Declares is true when the part makes tools known, or settles how the model works from here on. Without it calls that
-	// come later, or the instructions they follow, are not to be understood: it is never masked, and carried past a cut.
+	// Declares means that the part makes tools known, or settles how the model works from here on: later calls, or the instructions they
+	// follow, make no sense without it. It is never masked, and stays in place behind a cut.
 	Declares bool
-	// Sound is true of a Call whose arguments stand in a text that is JSON. It is found out once, as a message is read for the first time.
+	// Sound means that the arguments of a Call, which stand in a text of their own, are valid JSON. It is computed once, when the message
+	// is read for the first time.
 	Sound bool
 	place place
 	// Span is the part as an element of the array it stands in: a content block, an
@@ -71,8 +72,7 @@ type Part struct {
 	// Content of a Result is its whole value: the string, array or object that
 	// [Draft.ReplaceResult] puts one text in place of. Zero where there is none.
 	Content Span
-	// Sealed is the literal of what only the provider can read: a signature, encrypted
-	// reasoning. It is in addition to Texts.
+	// Sealed is the literal of a value that only the provider can read: a signature, encrypted reasoning. It is in addition to Texts.
 	Sealed Span
 	// Type is the dialect's own name of the block or item ("tool_use", "custom_tool_call");
 	// "" where it has none.
@@ -81,7 +81,7 @@ type Part struct {
 	CallID string
 	IDSpan Span // the literal of CallID
 	Name   string
-	// Media is one of a Media part, any number in a Result, and of an opaque part the long strings in it that are bytes and no words.
+	// Media is one of a Media part, any number in a Result, and in an opaque part the long strings that are base64 and not words.
 	Media []MediaSource
 }
 
@@ -90,8 +90,8 @@ type MediaSource struct {
 	Type   string // media type, or what the dialect says instead ("wav"); "" when unknown
 	Base64 int    // length of the base64 text in characters; 0 when the bytes are elsewhere
 	Head   Span   // the first characters of the base64 text, at most [HeadBytes]
-	URL    bool   // the provider fetches it
-	FileID bool   // the provider has it
+	URL    bool   // the request has an address from which the provider fetches it
+	FileID bool   // the request has the id of a file that the provider has
 	Span   Span   // the literal; zero when the bytes are elsewhere
 }
 
@@ -105,13 +105,13 @@ type Message struct {
 	Span  Span
 	Role  Role
 	Plain bool // Content is one string
-	lone  Span // the text where Content is one block of nothing but its type and text
+	lone  Span // literal of the text, if Content is one block of nothing but type and text
 	calls Span // the tool_calls array of Chat
 	Parts []Part
 	// Content is the content (parts, output, …) value; zero when absent or null.
 	Content Span
-	Key     Key    // names the message in this process
-	bypass  Bypass // reasons that it brings
+	Key     Key    // identifies the message by its content, see [Request.Fingerprint]
+	bypass  Bypass // reasons for Request.Bypass in this message
 }
 
 // Tool is one declared tool.
@@ -130,9 +130,9 @@ type Request struct {
 	ModelSpan Span // the literal; zero when the model is not in the body
 	Stream    bool
 	Thinking  bool // Messages: reasoning is asked for
-	// ThinkingSpan is the value that asks for it, or says that none is wanted; zero when it is absent.
+	// ThinkingSpan is the value that asks for reasoning or turns it off; zero when it is absent.
 	ThinkingSpan Span
-	// MaxOutput is the output asked for, in tokens; 0 when it is absent or no plain number.
+	// MaxOutput is the output asked for, in tokens; 0 when it is absent or not a plain number.
 	MaxOutput     int
 	MaxOutputSpan Span
 	System        []Part // top-level system, instructions, systemInstruction
@@ -145,9 +145,9 @@ type Request struct {
 	// that is a string, or the object of a single Gemini content.
 	List     Span
 	Messages []Message
-	Bypass   Bypass // why it is no whole history, or not ours to shorten; 0 mostly
-	// Clears is the context_management with which the provider is asked to blank old results itself (clear_* edits of Messages); what it
-	// counts is then less than what is sent. Zero where there is none.
+	Bypass   Bypass // why it is not a whole history, or not ours to shorten; 0 mostly
+	// Clears is the context_management that asks the provider to blank old results itself (clear_* edits of Messages); it then counts fewer
+	// tokens than are sent. Zero where there is none.
 	Clears Span
 	// Marks are the cache_control members, each with one of its commas, by position.
 	Marks      []Span
@@ -164,7 +164,7 @@ type Request struct {
 // Raw returns the bytes of a span.
 func (r *Request) Raw(s Span) []byte { return r.Body[s.Start:s.End:s.End] }
 
-// Words returns the texts of a part, unquoted, each on lines of its own.
+// Words returns the texts of a part, unquoted and joined by line feeds.
 func (r *Request) Words(p *Part) string {
 	var b []byte
 	for i, lit := range p.Texts {

@@ -24,7 +24,7 @@ const (
 	refusedFor     = 24 * time.Hour
 )
 
-// Memory is the budget that jobs take the bytes they hold from. A request for it never waits.
+// Memory is the budget that jobs take the bytes they hold from. Take reports whether it had n bytes left; it never waits.
 type Memory interface {
 	Take(n int64) bool
 	Give(n int64)
@@ -35,7 +35,7 @@ type Options struct {
 	// AtOnce is the number of jobs that run at a time, Deadline the longest one may take.
 	AtOnce   int
 	Deadline time.Duration
-	// Memory is charged with what jobs and results hold; nil is as much as there is.
+	// Memory is charged with what jobs and results hold; nil means no bound.
 	Memory Memory
 }
 
@@ -59,18 +59,18 @@ func (a *Answer) bytes() (n int64) {
 
 // A Job is a summary that is wanted.
 type Job struct {
-	Key  string // the conversation and whose it is
-	Whom string // who is asked: refusals and failures count for all jobs with the same
+	Key  string // names the conversation and its owner
+	Whom string // names who is asked: a refusal or a failure counts for all jobs with the same Whom
 	// Covers is the number of the client's messages in the summary, Client the chain digest of the last of them and Sent that of the
 	// last message that was sent for them.
 	Covers       int
 	Client, Sent tokens.Digest
 	// Size is the number of bytes the job holds while it runs, with the answer.
 	Size int64
-	// Ask writes the summary. It returns when its context ends, and is let go of with all that it holds when it has returned. Its error
-	// holds no text of the conversation.
+	// Ask writes the summary. It must return when its context ends; then all that the job holds is free. Its error holds no text of the
+	// conversation.
 	Ask func(context.Context) (Answer, error)
-	// Told is called with the outcome, from the goroutine of the job; nil is not.
+	// Told, if not nil, is called with the outcome, from the goroutine of the job.
 	Told func(Outcome)
 }
 
@@ -82,14 +82,14 @@ type Result struct {
 	At           time.Time
 }
 
-// Refused is the outcome of a job whose asker said that it never will; the others are those of [compact.Summary].
+// Refused is the outcome of a job whose asker said that it never will; the other outcomes are those of [compact.Summary].
 const Refused = "refused"
 
 // An Outcome is the end of a job.
 type Outcome struct {
 	Outcome string
 	Took    time.Duration
-	Rest    time.Duration // for which whoever was asked is left alone from now on
+	Rest    time.Duration // for which whoever was asked is not asked again
 	Usage   wire.Usage
 	Err     error // nil of one that was written
 }
@@ -111,7 +111,7 @@ type Jobs struct {
 	closed  bool
 }
 
-// New makes Jobs. Close ends them.
+// New returns Jobs. Close ends them.
 func New(o Options) *Jobs {
 	if o.AtOnce <= 0 {
 		o.AtOnce = DefaultAtOnce
@@ -123,8 +123,8 @@ func New(o Options) *Jobs {
 	return &Jobs{o: o, ctx: ctx, end: end, busy: map[string]bool{}}
 }
 
-// Start begins a job and reports whether it did: not when one of that key runs or is ready, when others run or hold the memory, and
-// not when whoever is to be asked is left alone.
+// Start begins a job and reports whether it did: not when one of that key runs or is ready, when AtOnce others run or memory is short, and
+// not while whoever is to be asked is left alone.
 func (j *Jobs) Start(job Job) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -150,7 +150,7 @@ func (j *Jobs) Start(job Job) bool {
 	return true
 }
 
-// Refused reports whether whom is known to have no such thing.
+// Refused reports whether whom has refused for good within the last day.
 func (j *Jobs) Refused(whom string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -169,14 +169,14 @@ func (j *Jobs) Running(key string) bool {
 	return j.busy[key]
 }
 
-// Ready returns the finished summary of a key. It stays until it is taken.
+// Ready returns the finished summary of a key; false if there is none. It stays until it is taken.
 func (j *Jobs) Ready(key string) (Result, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.ready.get(key)
 }
 
-// Take takes what is ready for a key, also to throw it away.
+// Take removes and returns the finished summary of a key; false if there is none.
 func (j *Jobs) Take(key string) (Result, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -196,7 +196,7 @@ func (j *Jobs) Close() {
 	j.running.Wait()
 }
 
-// run does a job.
+// run does a job, records the outcome and keeps the summary.
 func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(j.ctx, j.o.Deadline)
@@ -245,7 +245,8 @@ func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
 	}
 }
 
-// keep puts a result where it is found. The oldest others go when there are too many.
+// keep makes a result the ready one of its key, and drops the oldest others when there are too many. Without memory for it, it is lost. The
+// caller has the lock.
 func (j *Jobs) keep(job Job, answer Answer) {
 	r := Result{Answer: answer, Covers: job.Covers, Client: job.Client, Sent: job.Sent, At: time.Now()}
 	n := answer.bytes()
@@ -274,7 +275,7 @@ func (j *Jobs) give(n int64) {
 	}
 }
 
-// breaker returns the breaker of a name, made where there is none.
+// breaker returns the breaker of a name, a new one if there is none yet.
 func breaker(of *remembered[*compact.SummaryBreaker], name string) *compact.SummaryBreaker {
 	b, ok := of.get(name)
 	if !ok {

@@ -11,11 +11,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Digest names a run of messages from the first one on. It is that of package tokens.
+// Digest identifies a run of messages from the first one on. It is that of package tokens.
 type Digest = [16]byte
 
-// A Patch puts With, raw JSON messages, in the place of the client's messages [From,To).
-// With an empty range it inserts before From.
+// A Patch replaces the client's messages [From,To) by With, raw JSON messages. With an empty range it inserts before From.
 type Patch struct {
 	From, To int
 	With     [][]byte
@@ -28,9 +27,9 @@ type Checkpoint struct {
 	// Chain is the digest of the client's messages [0,Covers).
 	Chain  Digest
 	Covers int
-	// Generation counts how often the conversation was compacted, from 1; 0 is a decision.
+	// Generation counts how often the conversation was compacted, from 1; it is 0 for a decision.
 	Generation int
-	// Tokens is the size of the request afterwards.
+	// Tokens is the size of the request after the cut.
 	Tokens int
 	// Patches are in order and do not overlap; their positions are those of the client's
 	// messages, however often the conversation was compacted before.
@@ -39,9 +38,8 @@ type Checkpoint struct {
 	Recalled []string
 }
 
-// beats reports whether c takes the place of another one of the same messages. Of two of one
-// generation the first stays, so that all processes send the same bytes, unless the second
-// is clearly smaller: then the provider refused the first as too long.
+// beats reports whether c replaces old, which may be nil, of the same messages. Of two of one generation the first stays, so that all
+// processes send the same bytes, unless the second is clearly smaller: then the provider refused the first as too long.
 func (c *Checkpoint) beats(old *Checkpoint) bool {
 	if old == nil || old.Covers != c.Covers || c.Generation > old.Generation {
 		return true
@@ -49,7 +47,7 @@ func (c *Checkpoint) beats(old *Checkpoint) bool {
 	return c.Generation == old.Generation && c.Tokens < old.Tokens-old.Tokens/10
 }
 
-// size estimates the memory of a checkpoint, in bytes.
+// size returns the estimated memory of a checkpoint, in bytes.
 func (c *Checkpoint) size() int64 {
 	n := int64(128)
 	for _, p := range c.Patches {
@@ -93,7 +91,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// seal makes a file: the magic, the checksum of the rest, the rest.
+// seal returns the contents of a file: the magic, the checksum of body, body.
 func seal(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	out := make([]byte, 0, len(magic)+len(sum)+len(body))
@@ -111,7 +109,7 @@ func unseal(file []byte) ([]byte, error) {
 	return rest[sha256.Size:], nil
 }
 
-// encode writes a checkpoint as a file.
+// encode returns a checkpoint as the contents of a file.
 func (c *Checkpoint) encode() []byte {
 	b := append(make([]byte, 0, c.size()), c.Chain[:]...)
 	for _, n := range []int{c.Covers, c.Generation, c.Tokens, len(c.Patches)} {
@@ -134,7 +132,7 @@ func (c *Checkpoint) encode() []byte {
 	return seal(encoder().EncodeAll(b, nil))
 }
 
-// decode reads what encode wrote. Any other bytes are errDamaged.
+// decode returns the checkpoint in a file that encode made. Any other bytes are errDamaged.
 func decode(file []byte) (*Checkpoint, error) {
 	body, err := unseal(file)
 	if err != nil {

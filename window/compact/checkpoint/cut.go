@@ -23,7 +23,7 @@ import (
 type Entry struct {
 	// ID names the entry for [Store.Read]. Put fills it in.
 	ID string `json:"id"`
-	// Conversation is a name the conversation keeps over all its compactions.
+	// Conversation is the conversation's name, the same over all its compactions.
 	Conversation string    `json:"conversation"`
 	Time         time.Time `json:"time"`
 	Upstream     string    `json:"upstream,omitempty"`
@@ -67,8 +67,8 @@ func cutName(k key, c *Checkpoint) string {
 	return hex.EncodeToString(k.chain[:]) + "-" + strconv.Itoa(c.Generation) + cutEnd
 }
 
-// file writes a cut: the magic, the length of the entry and the entry as JSON, then the
-// sealed text. compressed is the most the text may take.
+// file returns a cut as the contents of a file: the magic, the length of the entry and the entry as JSON, then the sealed text, of which
+// the end is cut off to be at most compressed bytes.
 func (c Cut) file(k key, of *Checkpoint, compressed int64) []byte {
 	c.ID = entryID(k, of)
 	c.Model = c.Model[:min(len(c.Model), 200)]
@@ -92,7 +92,7 @@ func (c Cut) file(k key, of *Checkpoint, compressed int64) []byte {
 	return append(append(out, head...), seal(small)...)
 }
 
-// readEntry reads the entry of a cut and leaves r at its text.
+// readEntry reads the entry of a cut's file and leaves r at its text. The error is errDamaged.
 func readEntry(r io.Reader) (e Entry, err error) {
 	start := make([]byte, len(cutMagic)+4)
 	if _, err := io.ReadFull(r, start); err != nil || !bytes.HasPrefix(start, []byte(cutMagic)) {
@@ -112,7 +112,7 @@ func readEntry(r io.Reader) (e Entry, err error) {
 	return e, nil
 }
 
-// decodeCut reads what file wrote.
+// decodeCut returns the cut in a file that Cut.file made. The error is errDamaged.
 func decodeCut(file []byte) (Cut, error) {
 	r := bytes.NewReader(file)
 	e, err := readEntry(r)
@@ -153,12 +153,10 @@ func (s *Store) List() ([]Entry, error) {
 	return list, err
 }
 
-// ErrUnknown means that there is no entry with that ID: it was never there, or a bound or
-// gc took it.
+// ErrUnknown means that there is no entry with that ID: it was never there, or was removed.
 var ErrUnknown = errors.New("checkpoint: no such entry")
 
-// Read returns one entry with its text. The error is ErrUnknown, or says that the file is
-// damaged.
+// Read returns the entry of an ID with its text. The error is ErrUnknown, or says that the file is damaged or the directory cannot be read.
 func (s *Store) Read(id string) (found Cut, err error) {
 	err = ErrUnknown
 	digest, generation, ok := strings.Cut(id, "-")
@@ -198,9 +196,8 @@ type Which struct {
 	All          bool          // everything, whatever the other fields say
 }
 
-// Remove takes conversations away: their checkpoints and what was cut. A conversation that
-// goes on is compacted anew. It returns how many files went and their bytes. The zero Which
-// removes nothing.
+// Remove removes the files of conversations, their checkpoints and what was cut, and returns the number of files and their bytes. A
+// conversation that goes on is compacted anew. The zero Which removes nothing.
 func (s *Store) Remove(which Which) (files int, bytes int64, err error) {
 	if s == nil || which == (Which{}) {
 		return 0, 0, nil
@@ -260,7 +257,7 @@ func entryOf(path string) (Entry, error) {
 	return readEntry(file)
 }
 
-// cuts calls f for every file with a cut.
+// cuts calls f for every file with a cut, until f returns an error, which it returns.
 func (s *Store) cuts(f func(stored) error) error {
 	if s == nil || s.o.Dir == "" {
 		return nil

@@ -29,13 +29,13 @@ type listing struct {
 }
 
 const (
-	// racy is the least age, at the reading, of a directory's time to be trusted: file
-	// systems round it to a tick of the kernel (10 ms at most), and a file that came within the same tick would be missed.
+	// racy is the age that a directory's time must have at the reading to be trusted: file systems round it to a tick of the kernel (10 ms
+	// at most), and a file that came within the same tick would be missed.
 	racy = 50 * time.Millisecond
 	// racyCoarse is the same where times are whole seconds: FAT's are even ones.
 	racyCoarse = 2 * time.Second
-	// oursFor is the time for which a listing to which our own writes were added is taken to be whole: thousands of names need not be
-	// read again for each. A file that somebody else wrote within the same tick is met later, and no second one is made of it: see write.
+	// oursFor is the time for which a listing with our own writes added counts as complete: thousands of names need not be read again for
+	// each. A file that somebody else wrote within the same tick is met later, and no second one is made of it: see write.
 	oursFor = time.Minute
 	// maxListings bounds the scopes whose listing is remembered.
 	maxListings = 256
@@ -51,7 +51,7 @@ func (s *Store) path(k key) string {
 	return filepath.Join(s.scopeDir(k.scope), hex.EncodeToString(k.chain[:])+checkpointEnd)
 }
 
-// trusted reports whether nothing can have come to the directory since it was read, when its time is still the same.
+// trusted reports whether an unchanged time of the directory means that the listing is still complete.
 func (l *listing) trusted() bool {
 	if l.ours {
 		return time.Since(l.read).Abs() < oursFor
@@ -62,8 +62,7 @@ func (l *listing) trusted() bool {
 	return l.read.Sub(l.modified) > racy
 }
 
-// known lists the checkpoints a scope has on the disk, nil for none. It costs one stat while nothing
-// changes there.
+// known returns a listing of the checkpoints that a scope has on the disk; nil for none. It costs one stat while nothing changes there.
 func (s *Store) known(scope Scope) *listing {
 	if s.o.Dir == "" {
 		return nil
@@ -111,8 +110,8 @@ func (s *Store) known(scope Scope) *listing {
 	return l
 }
 
-// find looks for a checkpoint in memory and in a listing of the disk, by the digests of a chain from one on until another one, in steps. It
-// returns which of them is there, with what memory has of it; until where none is.
+// find looks up chain[from], chain[from+step] and so on, before until, in memory and in the listing on, which may be nil. It returns the
+// index of the first that is there, with what memory has of it (nil if it is on the disk only); until and nil if none is.
 func find[D ~[16]byte](s *Store, scope Scope, on *listing, chain []D, from, until, step int) (int, *held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,8 +127,8 @@ func find[D ~[16]byte](s *Store, scope Scope, on *listing, chain []D, from, unti
 	return until, nil
 }
 
-// load returns the checkpoint of k: h, what memory has of it, or what the disk has when
-// that is newer. nil when there is none that is whole.
+// load returns the checkpoint of k: h, what memory has of it, or what the disk has when that is newer. It returns nil when there is none,
+// or only a damaged one, which it sets aside.
 func (s *Store) load(k key, h *held) *Checkpoint {
 	if s.o.Dir == "" || h != nil && !h.onDisk {
 		if h == nil {
@@ -172,15 +171,15 @@ func (s *Store) load(k key, h *held) *Checkpoint {
 	return c
 }
 
-// unchanged reports whether the file is the one that memory has. The time is read under the
-// lock, because another request of the conversation may be renewing it.
+// unchanged reports whether the file with that info is the one that memory has. The time is read under the lock, because another request of
+// the conversation may be renewing it.
 func (s *Store) unchanged(h *held, info fs.FileInfo) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return h.modified.Equal(info.ModTime()) && h.length == info.Size()
 }
 
-// touch keeps what is used from getting old.
+// touch renews the time of a file that is used, at most once in touchAfter, so that MaxAge does not remove it.
 func (s *Store) touch(path string, h *held) {
 	now := time.Now()
 	s.mu.Lock()
@@ -196,8 +195,7 @@ func (s *Store) touch(path string, h *held) {
 	}
 }
 
-// setAside takes a damaged file out of the way. It stays until its age removes it, for
-// whoever wants to know what happened to it.
+// setAside renames a damaged file. It stays until its age removes it, for whoever wants to know what happened to it.
 func (s *Store) setAside(path string, size int64) {
 	if err := os.Rename(path, path+damagedEnd); err != nil {
 		_ = os.Remove(path)
@@ -205,8 +203,8 @@ func (s *Store) setAside(path string, size int64) {
 	s.tell("damaged", 1, size)
 }
 
-// write puts a checkpoint and its cut on the disk; without a cut (nil) there is no file for one, and nobody waits for the
-// disk. When another process was first, h gets that one's.
+// write puts a checkpoint and its cut on the disk; without a cut (nil) there is no file for one, and nobody waits for the disk. If another
+// process has stored one first, h.c becomes that one.
 func (s *Store) write(h *held, cut *Cut) error {
 	dir := s.scopeDir(h.key.scope)
 	path := s.path(h.key)

@@ -11,9 +11,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Forget removes everything that holds certain words, as holds finds them in raw messages and texts: cuts, the checkpoints that they
-// are of, and what was added to prompts. A conversation that goes on is compacted anew. It returns the paths of the files, below the store's
-// directory. With dry nothing is changed.
+// Forget removes everything for whose text holds returns true: cuts, the checkpoints they belong to, and what was added to prompts; and all
+// damaged files, which cannot be read. A conversation that goes on is compacted anew. It returns the paths of the files, relative to the
+// store's directory. With dry it only returns them.
 func (s *Store) Forget(holds func(text []byte) bool, dry bool) (files []string, err error) {
 	if s == nil {
 		return nil, nil

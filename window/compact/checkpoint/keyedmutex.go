@@ -21,9 +21,8 @@ type keyLock struct {
 	refs int
 }
 
-// Lock waits until nobody else in this process compacts the conversation. The error is the
-// context's; unlock is to be called once, and is not nil when err is nil. With a nil Store there
-// is nothing to wait for: what two would make is kept by neither.
+// Lock waits until nobody else in this process compacts the conversation. The error is the context's, and then unlock is nil; else the
+// caller calls unlock, once or more. With a nil Store it does not wait: what two would make is kept by neither.
 func (s *Store) Lock(ctx context.Context, scope Scope, conversation string) (unlock func(), err error) {
 	if s == nil {
 		return func() {}, nil

@@ -11,7 +11,7 @@ type key struct {
 	chain Digest
 }
 
-// memory holds the checkpoints used last, up to a number of bytes. Its user locks.
+// memory holds the checkpoints used last, up to a number of bytes. The caller has the lock.
 type memory struct {
 	max, bytes int64
 	entries    map[key]*list.Element
@@ -39,7 +39,7 @@ func (m *memory) get(k key) *held {
 	return e.Value.(*held)
 }
 
-// put takes h in and returns how many others had to go, and their bytes.
+// put adds h, and returns how many others it removed for it, and their bytes.
 func (m *memory) put(h *held) (evicted int, freed int64) {
 	if m.entries == nil {
 		m.entries, m.scopes = map[key]*list.Element{}, map[Scope]int{}

@@ -18,9 +18,9 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// Options name the directory of a store and bound its files. Zero means the default.
+// Options configure a store. Zero values mean the defaults.
 type Options struct {
-	// Dir is made when it is not there. Empty means memory only.
+	// Dir is created if it does not exist. Empty means memory only.
 	Dir string
 	// MaxBytes and MaxFiles bound the directory, MaxAge the time since a file was last
 	// used.
@@ -30,7 +30,7 @@ type Options struct {
 	// MemoryBytes bounds the checkpoints held in memory. The one used last stays even if it alone
 	// is larger.
 	MemoryBytes int64
-	// Journal takes what the bounds did; nil means nobody is told.
+	// Journal gets an event whenever a bound removes something, a file is damaged or a write fails; nil drops them.
 	Journal *journal.Journal
 }
 
@@ -46,14 +46,14 @@ const (
 // never meet.
 type Scope [16]byte
 
-// decisions returns the scope of a scope's decisions: a decision and a cut may be about the same messages.
+// decisions returns the scope under which a scope's decisions are stored: a decision and a cut may be about the same messages.
 func (s Scope) decisions() (d Scope) {
 	sum := sha256.Sum256(append([]byte("decisions\x00"), s[:]...))
 	copy(d[:], sum[:])
 	return d
 }
 
-// String returns the name of the scope's directory.
+// String returns the name of the scope's directory: it in hexadecimal.
 func (s Scope) String() string { return hex.EncodeToString(s[:]) }
 
 // A Store keeps checkpoints. See the package comment. Close is not needed: nothing is
@@ -82,7 +82,7 @@ type Stats struct {
 	Failed       int64 // writes
 }
 
-// Open makes the directory, its key, and puts it within its bounds.
+// Open returns the store in a directory, which it creates, with its key, if need be and brings within its bounds.
 func Open(o Options) (*Store, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
@@ -113,7 +113,7 @@ func Open(o Options) (*Store, error) {
 	return s, nil
 }
 
-// Scope returns the HMAC of a credential under the directory's own key.
+// Scope returns the HMAC of a credential under the directory's own key; the zero Scope for a nil Store.
 func (s *Store) Scope(credential []byte) (scope Scope) {
 	if s == nil {
 		return scope
@@ -130,13 +130,13 @@ func (s *Store) Scope(credential []byte) (scope Scope) {
 	return scope
 }
 
-// Lookup finds the checkpoint that covers most of a conversation; nil when there is none.
-// chain[i] is the digest of the client's messages 0..i.
+// Lookup returns the checkpoint of a cut that covers most of a conversation; nil when there is none. chain[i] is the digest of the client's
+// messages 0..i.
 func Lookup[D ~[16]byte](s *Store, scope Scope, chain []D) *Checkpoint {
 	return lookup(s, scope, chain, 0)
 }
 
-// lookup works like Lookup where no checkpoint is kept of the first messages, as many as untouched says.
+// lookup is Lookup for a caller who knows that no checkpoint covers only the first untouched messages or fewer.
 func lookup[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) *Checkpoint {
 	if s == nil {
 		return nil
@@ -156,9 +156,9 @@ func lookup[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) *Check
 	return nil
 }
 
-// Log reads what was decided about a conversation: the cut that covers most of it, where there is one, and behind it the decisions
-// about the messages that the cut does not cover, in their order. Of the first messages, as many as untouched says, nothing is kept:
-// they need no look. chain is that of [Lookup].
+// Log returns the log of a conversation: the cut that covers most of it, where there is one, and behind it the decisions about messages
+// that the cut does not cover, in their order. The caller knows that there is nothing about the first untouched messages, which are not
+// looked up. chain is that of [Lookup].
 func Log[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) (log []*Checkpoint) {
 	if s == nil {
 		return nil
@@ -181,13 +181,12 @@ func Log[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) (log []*C
 	return log
 }
 
-// starts reports whether a decision touches nothing before message from.
+// starts reports whether a decision changes no message before message from.
 func starts(c *Checkpoint, from int) bool { return len(c.Patches) > 0 && c.Patches[0].From >= from }
 
-// Put keeps a checkpoint and what it cut (cut.Text may be empty; a cut without a time is
-// given the present one), and returns the one that is in force: another one when somebody
-// was first with the same generation or has a later one. It is never nil. An error means
-// that the checkpoint is in memory only; it was journalled.
+// Put stores a checkpoint with the text it cut, which may be empty; a cut without a time gets the present one. It returns the checkpoint
+// that is in force, never nil: another one when somebody was first with the same generation or has a later one. An error means that the
+// checkpoint is in memory only.
 func (s *Store) Put(scope Scope, c *Checkpoint, cut Cut) (*Checkpoint, error) {
 	if cut.Time.IsZero() {
 		cut.Time = time.Now().UTC()
@@ -195,9 +194,9 @@ func (s *Store) Put(scope Scope, c *Checkpoint, cut Cut) (*Checkpoint, error) {
 	return s.put(scope, c, &cut)
 }
 
-// Freeze keeps a decision, of generation 0, about the last of the messages that it covers, with what it cut (nil where that is nothing
-// anybody wants to see). It returns the one that is in force, as Put does. Without a cut it does not wait for the disk: after a power cut
-// it may be gone, and then the provider's cache misses once.
+// Freeze stores a decision, a checkpoint of generation 0 about the last messages that it covers, with the text it cut; cut is nil if there
+// is none to show. It returns the one that is in force, as Put does. Without a cut it does not wait for the disk: after a power cut the
+// decision may be gone, and then the provider's cache misses once.
 func (s *Store) Freeze(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
 	if cut != nil && cut.Time.IsZero() {
 		cut.Time = time.Now().UTC()
@@ -251,8 +250,7 @@ func (s *Store) count(f func(*Stats)) {
 	s.mu.Unlock()
 }
 
-// tell counts, and writes to the journal, that files or entries were evicted, that a file was damaged, or that nothing more fits; reason
-// says which.
+// tell counts and journals that files or entries were evicted, that a file was damaged, or that a write failed ("full"), as reason says.
 func (s *Store) tell(reason string, evicted int, bytes int64) {
 	s.count(func(t *Stats) {
 		switch reason {
@@ -275,8 +273,8 @@ const (
 	maxKeyFile = 64 << 10
 )
 
-// readKey reads the key of a directory, and makes it when there is none. Of several
-// processes that make one at a time, the first one's stays.
+// readKey returns the key in a file, which it makes if there is none. Of several processes that make one at a time, the first one's stays.
+// A damaged key file is renamed.
 func readKey(path string) ([]byte, error) {
 	for range 3 {
 		k, err := statefile.Read(path, maxKeyFile)

@@ -30,14 +30,14 @@ const (
 	abandoned = time.Hour
 )
 
-// A stored file, as the sweep sees it.
+// stored is a file of the store as walk found it.
 type stored struct {
 	path string
 	size int64
 	time time.Time
 }
 
-// walk lists the files below the store's directory, without the key.
+// walk returns the files below the store's directory, without the key, and removes empty directories of scopes.
 func (s *Store) walk() (all []stored) {
 	scopes, err := os.ReadDir(s.o.Dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Store) walk() (all []stored) {
 	return all
 }
 
-// sweep puts the directory within its bounds, oldest files first.
+// sweep removes files that are too old, and then the oldest until the directory is within its bounds.
 func (s *Store) sweep() {
 	now := time.Now()
 	all := s.walk()
@@ -108,7 +108,7 @@ func (s *Store) sweep() {
 	many.tell(s, "count")
 }
 
-// dropped counts what one bound took away.
+// dropped counts what one bound removed.
 type dropped struct {
 	files int
 	bytes int64

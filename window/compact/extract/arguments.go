@@ -6,10 +6,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// A value is one of a call's arguments, or all of them: an object has members, an array
-// elements, everything else is a text.
+// A value is one of a call's arguments, or all of them: an object or array has members, any other value a text.
 type value struct {
-	key     string // as it is written; "" of an element
+	key     string // name of the member as it is written; "" for an element of an array
 	text    string
 	object  bool
 	array   bool
@@ -23,8 +22,7 @@ const (
 	maxValues = 4096
 )
 
-// parseArguments reads the arguments of a call. What is no JSON is one text: the dialects have
-// tools with free input.
+// parseArguments reads the arguments of a call. Text that is not JSON is one text: some tools take free input.
 func parseArguments(text string) value {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
@@ -92,7 +90,7 @@ func (p *argumentParser) value(depth int) (v value) {
 	return v
 }
 
-// nested reads a list or an object that a client wrote as a text: some tools take theirs so.
+// nested returns v, or the list or object that its text is as JSON: some tools take theirs so.
 func (p *argumentParser) nested(v value, depth int) value {
 	text := strings.TrimSpace(v.text)
 	if !strings.HasPrefix(text, "[{") && !strings.HasPrefix(text, "[\"") && !strings.HasPrefix(text, "{\"") {
@@ -108,7 +106,7 @@ func (p *argumentParser) nested(v value, depth int) value {
 	return read
 }
 
-// plain reports whether a value is a text, a number or a truth.
+// plain reports whether a value is neither an object nor an array.
 func (v *value) plain() bool { return !v.object && !v.array }
 
 // visit calls f for v, or for each plain value below it, with the key of the value; an element of an array has the key of the array.
@@ -127,7 +125,7 @@ func (v *value) visit(f func(text string, key string)) {
 	}
 }
 
-// plainKey returns a key without the ways of writing it: filePath, file_path and file-path are one.
+// plainKey returns a key in lower case without separators: filePath, file_path and file-path are one. A key over 64 bytes gives "".
 func plainKey(key string) string {
 	if len(key) > 64 {
 		return ""
@@ -146,7 +144,7 @@ func plainKey(key string) string {
 	return string(b)
 }
 
-// wordsOf takes a name apart: "str_replace_editor", "applyPatch" and "fs.write" have words.
+// wordsOf returns the words of a name in lower case: "str_replace_editor", "applyPatch" and "fs.write" have several.
 func wordsOf(name string) (words []string) {
 	name = name[:min(len(name), 96)]
 	from := 0

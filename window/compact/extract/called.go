@@ -5,8 +5,8 @@ import "slices"
 // maxCalledBytes bounds the arguments of a call that [Todos] and [Command] look into, in bytes.
 const maxCalledBytes = 256 << 10
 
-// Todos returns the items of the list of things to do that one call states whole, as TodoWrite, update_plan, write_todos and their like
-// do: the texts, without what is done of them. It is nil for any other call, and for a tool that adds or changes single items.
+// Todos returns the texts, without their state, of the things to do that one call states as a whole list, as TodoWrite, update_plan,
+// write_todos and their like do. It is nil for any other call, and for a tool that adds or changes single items.
 func Todos(tool, arguments string) (items []string) {
 	if !keepsPlan(tool) || len(arguments) > maxCalledBytes {
 		return nil
@@ -41,5 +41,5 @@ func Command(tool, arguments string) string {
 	return command
 }
 
-// Words takes a command line apart as a shell does, with quotes removed. What separates commands is a word of its own.
+// Words returns the words of a command line as a shell splits it, with quotes removed; operators between commands are words of their own.
 func Words(line string) []string { return shellWords(line) }

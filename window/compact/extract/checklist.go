@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// spoken reads what an agent said for a list with boxes.
+// spoken records the list of things to do in what an agent said, with boxes or under a heading that calls it a plan.
 func (p *plans) spoken(text string, turn int32) {
 	if items := checklist(text); len(items) > 1 {
 		p.set(ownList, turn, items)
@@ -16,15 +16,15 @@ func (p *plans) spoken(text string, turn int32) {
 
 const ownList = "the agent's own list"
 
-// planHeads begin a list of things to do that has no boxes. All in lower case.
+// planHeads are beginnings of headings of a list of things to do without boxes. All in lower case.
 var planHeads = []string{
 	"plan", "todo", "to do", "to-do", "next steps", "remaining", "left to do", "still open", "still to do", "what is left", "what's left", "outstanding", "open items", "open points", "steps", "tasks", "backlog",
 	"offen", "aufgaben", "nächste schritte", "noch zu tun", "pendiente", "tareas", "próximos pasos", "falta", "étapes", "à faire", "reste", "tâches", "prochaines", "da fare", "prossimi", "tarefas", "próximos passos",
 	"te doen", "do zrobienia", "осталось", "план", "задачи", "计划", "待办", "剩余", "下一步", "残り", "やること", "タスク", "할 일", "남은",
 }
 
-// isPlan reports whether a title, in lower case, has one of planHeads at the start of a word. Scripts that write without spaces have no
-// such place.
+// isPlan reports whether a heading, in lower case, has one of planHeads at the start of a word; in scripts that write without spaces,
+// anywhere.
 func isPlan(title string) bool {
 	for at := range len(title) {
 		c := title[at]
@@ -38,7 +38,7 @@ func isPlan(title string) bool {
 	return false
 }
 
-// headed reads the list under a line that calls it a plan.
+// headed returns the last list in a text under a heading that calls it a plan.
 func headed(text string) (list []planItem) {
 	under := false
 	for row := range strings.Lines(text) {
@@ -61,7 +61,7 @@ func headed(text string) (list []planItem) {
 	return list
 }
 
-// boxes begin the lines of a list of things to do, behind the mark of a list.
+// boxes are the boxes that begin the items of a list of things to do, behind the mark of the list, with the state they stand for.
 var boxes = []struct{ mark, status string }{
 	{"[ ]", ""},
 	{"[x]", "done"},
@@ -86,7 +86,7 @@ var boxes = []struct{ mark, status string }{
 	{"🔄", "in progress"},
 }
 
-// checklist reads the lines with boxes of a text.
+// checklist returns the items of a text that have a box or a state in words.
 func checklist(text string) (list []planItem) {
 	if !strings.ContainsAny(text, "[☐⬜◻□☑✅☒✔🔲⏳🔄") && !strings.Contains(text, "TODO") && !strings.Contains(text, "DONE") {
 		return nil
@@ -113,7 +113,7 @@ func checklist(text string) (list []planItem) {
 	return list
 }
 
-// stated reads a line that begins with a state in words: "[done] x", "TODO x", "DOING: x".
+// stated returns the item of a line that begins with a state in words: "[done] x", "TODO x", "DOING: x"; false for another line.
 func stated(row string) (item planItem, ok bool) {
 	if rest, found := strings.CutPrefix(row, "["); found {
 		word, said, found := strings.Cut(rest, "]")

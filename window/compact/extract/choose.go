@@ -11,8 +11,8 @@ import (
 // A choice is the set of lines for a summary.
 type choice struct {
 	taken    []int          // indices into the lines, oldest first
-	text     map[int]string // of those that were shortened
-	blocks   []block        // of what the conversation says by its structure
+	text     map[int]string // text of the lines that were shortened, by index
+	blocks   []block        // of the records
 	also     []string       // identifiers by themselves, whose lines did not fit
 	verbatim string
 	count    int
@@ -41,7 +41,7 @@ const (
 	endsShare  = 0.20
 	placeShare = 0.08
 	stoodShare = 0.03
-	// longest a line may be in a summary, in bytes; the user's and decisions are quoted whole.
+	// longestSpoken and longestTool bound a line in a summary, in bytes; the user's lines and decisions may have longSpoken.
 	longestSpoken = 280
 	longestTool   = 170
 	// lineCost is the bytes of a line beside its text: a mark and the line end.
@@ -55,16 +55,16 @@ type chooser struct {
 	choice
 	all   []line
 	order []int           // of the lines, by what they add for each byte
-	held  map[uint64]bool // tokens that are there already
-	said  map[string]bool // lines that are
+	held  map[uint64]bool // hashes of the tokens in the summary so far
+	said  map[string]bool // texts of the lines in the summary so far
 	done  []bool          // lines that were taken
 	whole int             // the room, in bytes
-	left  int             // of it
-	names int             // of what is left, for identifiers by themselves
+	left  int             // bytes of the room that are left
+	names int             // bytes of left that are kept for identifiers by themselves
 }
 
-// choose takes what the conversation says by its structure, and lines by what they add for each byte,
-// until room is used. verbatim takes the place of all but the user's words.
+// choose returns what goes into a summary: records, and lines in the order of what they add for each byte, until room bytes are used.
+// verbatim, unless "", takes the place of all but the user's words.
 func choose(all []line, known *records, room int, verbatim string) choice {
 	c := chooser{choice: choice{text: map[int]string{}}, all: all, held: map[uint64]bool{}, said: map[string]bool{}, done: make([]bool, len(all))}
 	c.order = make([]int, 0, len(all))
@@ -113,7 +113,7 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 // part returns a share of the room, in bytes.
 func (c *chooser) part(share float64) int { return int(share * float64(c.whole)) }
 
-// take takes a line when it adds something and fits into room, and returns what it costs.
+// take adds a line to the summary if it says something new and fits into room bytes, and returns the bytes it takes, else 0.
 func (c *chooser) take(i, room int) int {
 	l := &c.all[i]
 	if c.done[i] || l.score <= 0 || c.said[l.text] || l.addsNothing(c.held) {
@@ -139,7 +139,7 @@ func (c *chooser) take(i, room int) int {
 	return cost
 }
 
-// users takes the user's words into room, and returns what they left of it.
+// users adds the user's lines while they fit into room bytes, and returns how many of these are left.
 func (c *chooser) users(room int) int {
 	for _, i := range c.order {
 		if c.all[i].section == sectionUser {
@@ -149,8 +149,8 @@ func (c *chooser) users(room int) int {
 	return room
 }
 
-// agents takes what a coding agent needs: each kind its share, then what is left of the room
-// in the order of their worth. user is the bytes that the user's words left of their share.
+// agents adds what a coding agent needs: of each kind its share, then what is left of the room in the order of importance. user is the
+// number of bytes that the user's words left of their share.
 func (c *chooser) agents(known *records, user int) {
 	told := c.findings()
 	p := packer{known: known, next: map[section][]block{}, held: c.held, said: c.said}
@@ -187,7 +187,7 @@ func (c *chooser) agents(known *records, user int) {
 	}
 }
 
-// findings lists what the agent said that is news, the most first.
+// findings returns the lines of the agent with enough news to come before identifiers, those with the most news first.
 func (c *chooser) findings() (list []int) {
 	for _, i := range c.order {
 		if l := &c.all[i]; l.news > 0 && l.tells() && !l.heads {
@@ -200,8 +200,8 @@ func (c *chooser) findings() (list []int) {
 	return list
 }
 
-// sentences takes what the agent said into room, what stands in one section or, for sectionNone, all of it. An item of a list brings
-// the heading of the list along. It returns what they cost.
+// sentences adds lines of list that fit into room bytes, of one section or, for sectionNone, of all. An item of a list brings the heading
+// of its list along. It returns the bytes they take.
 func (c *chooser) sentences(list []int, room int, s section) (cost int) {
 	for _, i := range list {
 		if s != sectionNone && c.all[i].section != s {
@@ -216,17 +216,16 @@ func (c *chooser) sentences(list []int, room int, s section) (cost int) {
 	return cost
 }
 
-// A packer takes blocks while there is room for them.
+// A packer adds blocks of records while there is room for them.
 type packer struct {
 	known *records
-	next  map[section][]block // what is left of each section
+	next  map[section][]block // blocks that are left of each section
 	held  map[uint64]bool
 	said  map[string]bool
 	taken []block
 }
 
-// pack takes blocks of a section, or as much of them as there is room for, and returns what they
-// cost.
+// pack adds blocks of a section, or parts of them, while they fit into room bytes, and returns the bytes they take.
 func (p *packer) pack(s section, room int) (cost int) {
 	blocks, ok := p.next[s]
 	if !ok {
@@ -264,7 +263,7 @@ func (p *packer) pack(s section, room int) (cost int) {
 	return cost
 }
 
-// hold notes the words of a line, so that no other is taken for their sake.
+// hold records the tokens of a line as held: no other line is chosen for their sake.
 func (p *packer) hold(text string) {
 	l := line{text: text}
 	var buf [maxTokens]token
@@ -274,7 +273,7 @@ func (p *packer) hold(text string) {
 	}
 }
 
-// addsNothing reports whether everything a line could be needed for is there already.
+// addsNothing reports whether a line holds no token that is not in the summary already, and no news.
 func (l *line) addsNothing(held map[uint64]bool) bool {
 	if l.news > 0 {
 		return false // that names are known says nothing of what was said of them
@@ -290,7 +289,8 @@ func (l *line) addsNothing(held map[uint64]bool) bool {
 	return true
 }
 
-// remaining lists identifiers and paths by themselves, best lines first.
+// remaining returns, sorted, identifiers and paths that are not in the summary yet, those of the best lines first, while they fit into room
+// bytes.
 func remaining(all []line, order []int, held map[uint64]bool, room int) (also []string) {
 	room -= len(alsoMark) + lineCost
 	for _, i := range order {
@@ -312,7 +312,7 @@ func remaining(all []line, order []int, held map[uint64]bool, room int) (also []
 	return also
 }
 
-// shortened returns the line as it is quoted: the part of it that holds what is worth most.
+// shortened returns the line as it is quoted: all of it, or the part around its tokens.
 func (l *line) shortened() string {
 	most := longestTool
 	switch {
@@ -337,10 +337,10 @@ func (l *line) shortened() string {
 	return shorten(l.text[limit.Boundary(l.text, from):], most)
 }
 
-// ellipsis ends what was shortened.
+// ellipsis is put at the end of a text that was cut.
 const ellipsis = " ..."
 
-// shorten cuts text to at most n bytes, at a rune.
+// shorten returns text cut to at most n bytes, at a rune, with an ellipsis; "" when n is too small for one.
 func shorten(text string, n int) string {
 	if n < len(ellipsis) {
 		return ""

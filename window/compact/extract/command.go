@@ -7,14 +7,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// failures keeps what the last run of each command said that went wrong.
+// failures holds what went wrong in the last run of each command, and in earlier runs, which are marked as over.
 type failures struct {
 	list []failure
-	by   map[string]int // of the newest of a command
+	by   map[string]int // index in list of a command's last run
 }
 
-// ran notes the result of a command, and reports whether it failed. A later run of the same command retires what an
-// earlier one said.
+// ran records the result of a command, and reports whether it failed. It marks what an earlier run said as over. With reads the command
+// only showed what is in files: then only a result that the client marked as an error is a failure.
 func (f *failures) ran(command string, turn int32, text string, isError, reads bool) (found bool) {
 	if reads && !isError {
 		return false // a file that speaks of errors
@@ -29,7 +29,7 @@ func (f *failures) ran(command string, turn int32, text string, isError, reads b
 	return found
 }
 
-// retire notes that a command was run again.
+// retire marks the failure of a command as over, since the command was run again.
 func (f *failures) retire(command string) {
 	if at, ok := f.by[command]; ok {
 		f.list[at].over = true
@@ -60,7 +60,8 @@ func (f *failures) add(one failure) {
 	f.list = append(f.list, one)
 }
 
-// commandOf returns the command that a call ran: that of a shell, or the tool with its arguments.
+// commandOf returns the command that a call ran: a shell's command line, or the tool's name with its arguments. reads means that it only
+// shows what is in files.
 func commandOf(tool string, arguments *value) (command string, reads bool) {
 	if arguments.plain() {
 		return oneLine(arguments.text, maxCommand), false
@@ -95,10 +96,10 @@ func commandOf(tool string, arguments *value) (command string, reads bool) {
 	return oneLine(b.String(), maxCommand), hasWord(tool, readingWords) && !hasWord(tool, writingWords) && !hasWord(tool, runningWords)
 }
 
-// runningWords are in the names of tools that read what a command or a check said.
+// runningWords are in the names of tools that read the output of a command or a check.
 var runningWords = []string{"terminal", "process", "output", "shell", "console", "task", "job", "log", "logs", "test", "tests", "build", "diagnostics", "problems", "errors", "lint", "check", "stdin", "session", "run", "exec"}
 
-// unwrapped returns the text of a result that a client has put into JSON, its numbers with their names.
+// unwrapped returns the text of a result that a client has put into JSON, short values with their names; any other text as it is.
 func unwrapped(text string) string {
 	if !strings.HasPrefix(text, "{") {
 		return text
@@ -120,7 +121,8 @@ func unwrapped(text string) string {
 // readers are commands that show what is in files.
 var readers = []string{"cat", "head", "tail", "less", "more", "grep", "rg", "ag", "egrep", "find", "fd", "ls", "tree", "wc", "nl", "bat", "stat", "file", "diff", "cut", "sort", "jq", "yq", "awk", "history", "printenv", "env", "echo"}
 
-// onlyReads reports whether every command of a line is one that shows what is in files.
+// onlyReads reports whether every command of a line only shows what is in files. It returns false for files that may hold the output of a
+// command, such as logs and reports.
 func onlyReads(command string) bool {
 	if contains(command, []string{".log", ".out", "/tmp/", "output", "report", "result", "junit", ".xml", ".txt"}) {
 		return false // of what a command said

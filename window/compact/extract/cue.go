@@ -2,7 +2,7 @@ package extract
 
 import "strings"
 
-// cue is a set of bits: the acts that the words of a line perform.
+// cue is a set of bits that say whether the words of a line command something or report an error.
 type cue uint8
 
 const (
@@ -27,7 +27,7 @@ var cueWords = []struct {
 	}},
 }
 
-// cues reads a line for those that are asked for. The first bytes of a long one are enough.
+// cues returns those of the cues in ask that a line has in its first longLine bytes. scratch is memory for it.
 func cues(text string, ask cue, scratch []byte) (found cue) {
 	text = text[:min(len(text), longLine)]
 	lower := append(scratch[:0], ' ')

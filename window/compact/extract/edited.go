@@ -44,8 +44,7 @@ const (
 	maxScanned = 1 << 20
 )
 
-// edited lists the paths that a call changes, by its arguments: the tool's name, the names of
-// the arguments and what they hold speak for it, each by itself.
+// edited returns the paths that a call changes. The tool's name, the names of the arguments and their values are evidence, each by itself.
 func edited(tool string, arguments *value) []string {
 	e := edits{writes: hasWord(tool, writingWords), reads: hasWord(tool, readingWords)}
 	e.object(arguments, e.writes)
@@ -91,8 +90,7 @@ func (e *edits) add(path string) {
 	e.paths = append(e.paths, path)
 }
 
-// object looks at one object of the arguments and at those in it. writes is true when what
-// stands around it is an edit.
+// object adds the paths that an object of the arguments, or one in it, changes. writes means that what encloses it is an edit.
 func (e *edits) object(v *value, writes bool) {
 	content, listed := false, false
 	for i := range v.members {
@@ -143,13 +141,12 @@ func (e *edits) object(v *value, writes bool) {
 	}
 }
 
-// couldBePath reports whether a text under a key for paths may be one.
+// couldBePath reports whether a text may be a path, if it is the value of a key for paths.
 func couldBePath(text string) bool {
 	return len(text) >= 2 && len(text) <= maxPath && !strings.ContainsAny(text, "\n\t;") && strings.Count(text, " ") < 4
 }
 
-// looksLikePath reports whether a text is a path whatever it stands under: one word with a
-// slash, or with an extension.
+// looksLikePath reports whether a text is a path whatever its key: one word with a slash, a backslash or an extension.
 func looksLikePath(text string) bool {
 	if len(text) < 3 || len(text) > maxPath || strings.ContainsAny(text, " \n\t\"'`<>|;,=(){}*$") || strings.Contains(text, "://") {
 		return false
@@ -164,7 +161,7 @@ func looksLikePath(text string) bool {
 	return strings.IndexByte(text, '\\') > 0 || hasExtension(text)
 }
 
-// hasExtension reports whether a name ends like a file's: "main.go", ".env".
+// hasExtension reports whether a name has a file's extension at its end: "main.go", ".env".
 func hasExtension(name string) bool {
 	i := strings.LastIndexByte(name, '.')
 	if i < 0 || len(name)-i < 2 || len(name)-i > 12 {
@@ -182,7 +179,7 @@ func hasExtension(name string) bool {
 // patchMarks begin the lines of patches that name a file.
 var patchMarks = []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ", "+++ ", "rename to ", "rename from ", "diff --git ", "deleted file: ", "Index: "}
 
-// patch finds the files that a patch in any of the usual forms is for.
+// patch adds the files that a patch changes, in any of the usual forms.
 func (e *edits) patch(text string) {
 	begun := strings.Contains(text, "*** Begin Patch") || strings.Contains(text, "*** Update File: ") || strings.Contains(text, "*** Add File: ")
 	if !begun && !strings.Contains(text, "+++ ") && !strings.Contains(text, "diff --git ") {
@@ -220,7 +217,7 @@ func (e *edits) patch(text string) {
 	}
 }
 
-// withoutSide takes git's "a/" or "b/" off a path.
+// withoutSide returns a path without git's "a/" or "b/" in front.
 func withoutSide(path string) string {
 	if strings.HasPrefix(path, "a/") || strings.HasPrefix(path, "b/") {
 		return path[2:]
@@ -228,7 +225,7 @@ func withoutSide(path string) string {
 	return path
 }
 
-// named lists the paths that arguments name under keys for paths.
+// named returns the paths under keys for paths in the arguments of a call.
 func named(v *value) (paths []string) {
 	var e edits
 	v.visit(func(text, key string) {
@@ -239,20 +236,20 @@ func named(v *value) (paths []string) {
 	return e.paths
 }
 
-// changedWords are in what a tool answers when it has changed something.
+// changedWords are words in the result of a tool that has changed something.
 var changedWords = []string{
 	"written", "wrote", "updated", "created", "saved", "modified", "applied", "replaced", "edited", "changed", "deleted", "removed", "renamed", "moved", "patched", "inserted", "appended", "overwritten",
 	"geschrieben", "geändert", "gespeichert", "erstellt", "gelöscht", "ersetzt", "escrito", "guardado", "actualizado", "creado", "modificado", "enregistré", "modifié", "écrit", "créé", "mis à jour", "salvo", "atualizado", "criado",
 	"scritto", "salvato", "modificato", "opgeslagen", "gewijzigd", "zapisano", "zmieniono", "записан", "сохран", "измен", "создан", "обновл", "已写入", "已更新", "已保存", "已修改", "已创建", "保存しました", "更新しました", "書き込み",
 }
 
-// confirms reports whether a short result says that something was changed.
+// confirms reports whether a result of less than 300 bytes says that something was changed.
 func confirms(result string) bool {
 	return len(result) < 300 && contains(strings.ToLower(result), changedWords)
 }
 
-// editedInText lists the files that an agent without tools changes in what it says: patches, blocks to
-// search and replace, and calls written as tags.
+// editedInText returns the files that an agent without tools changes by what it writes: patches, blocks to search and replace, and calls
+// written as tags.
 func editedInText(text string) []string {
 	var e edits
 	e.patch(text[:min(len(text), maxScanned)])

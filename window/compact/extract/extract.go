@@ -2,7 +2,7 @@ package extract
 
 import "slices"
 
-// Kind is the author of a turn.
+// Kind is the source of a turn.
 type Kind uint8
 
 // The kinds of turns.
@@ -19,8 +19,8 @@ type Turn struct {
 	Kind Kind
 	Tool string // of a Call or a Result; may be empty
 	ID   string // that a Call and its Result have in common; empty where there is none
-	// Kept is true when the turn stays in the conversation: nothing of it goes into the summary, but
-	// a plan or a failure that it replaces doesn't either.
+	// Kept means that the turn stays in the conversation: nothing of it goes into the summary, and neither does a plan or a failure that it
+	// replaces.
 	Kept   bool
 	Failed bool // of a Result that is an error
 	Text   string
@@ -55,7 +55,7 @@ type Summary struct {
 	Lines    int // that were taken over
 }
 
-// newest returns turns with only the newest scan bytes of their text.
+// newest returns turns with only the newest scan bytes of their text; an earlier summary stays whole. It does not change turns.
 func newest(turns []Turn, scan int) []Turn {
 	from, size := len(turns), 0
 	for from > 0 && size < scan {
@@ -76,7 +76,8 @@ func newest(turns []Turn, scan int) []Turn {
 	return turns
 }
 
-// Summarize chooses what to keep of turns.
+// Summarize returns a summary of turns: of their lines, or of o.Verbatim and the user's words. Below MinBytes only the first line is
+// written.
 func Summarize(turns []Turn, o Options) Summary {
 	if o.Scan <= 0 {
 		o.Scan = DefaultScan

@@ -14,8 +14,8 @@ func marks(line string) bool {
 	return strings.HasPrefix(line, "Failed ") && strings.HasSuffix(line, "]") // dotnet's "Failed Name [12 ms]"
 }
 
-// numbered reports whether a line begins as runners number the tests that failed: "1) Cart keeps its total" (RSpec, ExUnit, PHPUnit,
-// Mocha).
+// numbered reports whether a line begins with a number in the form in which runners number failed tests: "1) Cart keeps its total" (RSpec,
+// ExUnit, PHPUnit, Mocha).
 func numbered(line string) bool {
 	digits := 0
 	for digits < len(line) && class[line[digits]] == 'd' {
@@ -55,8 +55,8 @@ func place(line string) bool {
 	return false
 }
 
-// beginsWithPlace reports whether a line, in lower case, says something of a place in a file that it begins with: "a.py:12:1: e302 expected
-// 2 blank lines", "src/a.ts(3,7): …". A line of a stack, which says nothing of it, does not count.
+// beginsWithPlace reports whether a line, in lower case, begins with a place in a file and says something about it: "a.py:12:1: e302
+// expected 2 blank lines", "src/a.ts(3,7): …". A line of a stack trace, which says nothing about it, does not count.
 func beginsWithPlace(line string) bool {
 	for i := 1; i < min(len(line)-2, 200); i++ {
 		switch c := line[i]; {
@@ -74,7 +74,7 @@ func beginsWithPlace(line string) bool {
 // 0.02 sec". Words that a sentence may end with are not among them.
 var endMarks = []string{"[E]", "[F]", "FAIL", "FAIL!", "FAILED", "FAILED!", "***", "***Failed", "***Exception", "(FAIL)", "(FAILED)", "[FAIL]", "[FAILED]", "(failed)", "[failed]", "ERROR", "ERRORED", "✗", "✕", "✘", "×", "✖", "❌"}
 
-// endsFailed reports whether a line ends with such a word, a duration after it or not.
+// endsFailed reports whether a line ends with one of endMarks, or with one and a duration.
 func endsFailed(line string) bool {
 	words := strings.Fields(line[max(0, len(line)-160):])
 	for len(words) > 1 && duration(words[len(words)-1]) {
@@ -90,7 +90,7 @@ func endsFailed(line string) bool {
 	return slices.Contains(endMarks, strings.TrimLeft(last, ".…"))
 }
 
-// duration reports whether a word is a part of how long something took: "(5ms)", "0.02", "sec", "[12", "ms]", "1.2s".
+// duration reports whether a word is a part of a duration: "(5ms)", "0.02", "sec", "[12", "ms]", "1.2s".
 func duration(word string) bool {
 	word = strings.Trim(word, "()[]<>,")
 	unit := strings.TrimLeft(word, "0123456789.,:")

@@ -14,10 +14,10 @@ type failure struct {
 	command string // or the tool's name
 	turn    int32
 	code    int      // 0 when it is not known
-	lines   []string // what says most first, each of the two parts in the output's order
-	best    int      // how many of them say most
+	lines   []string // first those that say most, then the others, both in the output's order
+	best    int      // number of lines that say most
 	over    bool     // the command was run again since
-	sure    bool     // by a code, by the client, or by how a line begins; not by words alone
+	sure    bool     // known by a code, from the client, or by how a line begins, not by words alone
 }
 
 const (
@@ -25,8 +25,8 @@ const (
 	maxFailureHead = 16 << 10 // of an output that is searched for failures, at its beginning
 	maxFailureTail = 96 << 10 // and at its end
 	maxFailLines   = 14       // of one failure
-	maxFailBest    = 5        // of them that are told before other failures are told more of
-	maxFailBytes   = 400      // in these
+	maxFailBest    = 5        // of the lines that say most
+	maxFailBytes   = 400      // bytes of the lines that say most
 	maxFailLine    = 240      // bytes
 	maxCommand     = 160      // bytes of a command as it is quoted
 )
@@ -65,13 +65,13 @@ var (
 	exitMarks = []string{"exit code", "exit status", "exited with code", "exit_code", "exitcode", "returncode", "return code", "exited with", "exit-code", "rc=", "exit=", "exit:", "*** [", "terminated with", "beendet mit", "código de salida", "code de sortie", "exit"}
 )
 
-// outcomeWords are of those what was expected and what came; two of them in a line are a failure.
+// outcomeWords are the detailWords that introduce an expected or an actual value; two of them in a line are a failure.
 var outcomeWords = []string{
 	"expected", "got ", "got:", "want ", "want:", "actual", "received", "but was", "esperado", "esperaba", "esperava", "obtenido", "obtuvo", "obtido", "erwartet", "erhalten", "bekommen", "attendu", "obtenu", "reçu", "atteso", "ottenuto", "verwacht", "kreeg", "oczekiwano", "otrzymano",
 	"ожидалось", "получено", "预期", "期望", "应为", "实际", "期待", "実際",
 }
 
-// shouts reports whether a line says in capitals that something failed, as runners end theirs: "//x:y FAILED in 3s".
+// shouts reports whether a line says in capitals that something failed, as runners end their output: "//x:y FAILED in 3s".
 func shouts(line string) bool {
 	for _, w := range []string{"FAILED", "FAILURE", "ÉCHEC", "FALLO", "FALLÓ", "FALHA", "FALHOU", "FALLITO", "FEHLGESCHLAGEN", "NICHT BESTANDEN", "MISLUKT", "BŁĄD", "ОШИБКА", "ПРОВАЛ"} {
 		if strings.Contains(line, w) {
@@ -93,8 +93,8 @@ func count(text string, words []string) (n int) {
 	return n
 }
 
-// failed reads a result. found is false when it tells of nothing that failed; passed is true when it
-// is the output of a command that did well.
+// failed returns the failure in a result of a command; found is false when the result reports none. isError means that the client marked it
+// as an error.
 func failed(text string, isError bool) (f failure, found bool) {
 	head, tail := text, ""
 	if len(text) > maxFailureHead+maxFailureTail {
@@ -114,8 +114,8 @@ func failed(text string, isError bool) (f failure, found bool) {
 	return f, len(f.lines) > 0
 }
 
-// ended notes a code that a line speaks of. What runs a command writes its code above or below
-// the output; between them others are spoken of.
+// ended records an exit code that a line names. Whatever runs a command writes its code above or below the output: codes in the middle
+// count less.
 func (f *failReader) ended(code int) {
 	switch {
 	case f.seen <= 4:
@@ -131,15 +131,15 @@ type failLine struct {
 	placed bool // it begins with a place in a file
 }
 
-// A failReader goes through an output.
+// A failReader collects what an output says about a failure.
 type failReader struct {
 	lines []failLine
 	named int  // lines that name a failure
-	sure  bool // one of them by how it begins
-	seen  int  // lines
-	code  int  // that the command ended with
-	told  bool // by what ran the command
-	near  int  // how many lines more stand near one that names a failure
+	sure  bool // one of those is known by how it begins
+	seen  int  // number of lines read
+	code  int  // exit code of the command
+	told  bool // code comes from whatever ran the command
+	near  int  // how many lines more count as near one that names a failure
 	trace bool // a traceback of Python has begun
 	colon bool // the line before names a failure and ends with a colon
 }
@@ -223,8 +223,8 @@ func (f *failReader) read(text string) {
 	}
 }
 
-// name looks for what failed in the output of a command that names nothing in a form that is known: lines that begin with a place in a
-// file, as linters write theirs, and what was expected near a line that only speaks of a failure.
+// name raises the worth of lines in an output that names no failure in a known form: of lines that begin with a place in a file, as linters
+// write theirs, and of expected values near a line that only speaks of a failure.
 func (f *failReader) name() {
 	near := 0
 	for i := range f.lines {
@@ -243,8 +243,8 @@ func (f *failReader) name() {
 	}
 }
 
-// pick takes the lines that say most, and keeps their order. A command that failed without a
-// line about it is known by how its output ended.
+// pick returns the lines that say most about the failure, in an order where the first best are the most important. Of a command that failed
+// without a line about it these are the last lines of its output.
 func (f *failReader) pick() (lines []string, best int) {
 	order := make([]int, 0, len(f.lines))
 	most := maxFailLines
@@ -292,7 +292,7 @@ func (f *failReader) pick() (lines []string, best int) {
 	return lines, best
 }
 
-// readable reports whether a line has words: a dump has none.
+// readable reports whether a line has at least two words: a dump has none.
 func readable(line string) bool {
 	words, run := 0, 0
 	for i := range len(line) {
@@ -316,7 +316,7 @@ func readable(line string) bool {
 	return words >= 2
 }
 
-// exitCode reads the code that a line says a command ended with, of a line in lower case.
+// exitCode returns the exit code that a line, in lower case, says a command ended with; false if it names none.
 func exitCode(lower string) (code int, ok bool) {
 	if len(lower) > 400 {
 		return 0, false
@@ -348,7 +348,7 @@ func exitCode(lower string) (code int, ok bool) {
 	return 0, false
 }
 
-// withoutColours takes the escapes of a terminal out of a line.
+// withoutColours returns a line without the escape sequences of a terminal.
 func withoutColours(row string) string {
 	var b strings.Builder
 	for i := 0; i < len(row); i++ {

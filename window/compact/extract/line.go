@@ -22,38 +22,35 @@ type line struct {
 	tokens   []token
 	words    int
 	score    float64
-	alike    int32   // how many lines have its template or shape
+	alike    int32   // number of lines with its template, or with its shape if those are more
 	news     float64 // of a sentence of the agent's: how many new words it has, and how it stands
-	head     int32   // of an item of a list: how many lines before it the list's heading stands; 0 for none
-	heads    bool    // it stands above a list
-	leads    bool    // it stands right before a change
-	joins    bool    // it goes on with the row of the line before it
+	head     int32   // of an item of a list: how many lines up its heading is; 0 for none
+	heads    bool    // it is the heading of a list
+	leads    bool    // it was said right before a change
+	joins    bool    // it was on the same row as the line before it
 }
 
 const (
-	// longLine is the length at which a line is taken apart: a minified JSON result is one line of a
-	// megabyte, and no use as a whole.
+	// longLine is the length in bytes above which a line is split: a minified JSON result is one line of a megabyte, and no use as a whole.
 	longLine = 320
 	// piece is the approximate length of its parts, in bytes: an identifier and what it belongs to.
 	piece = 180
-	// longSentence is the length at which an agent's line is taken apart into sentences: announcements and
-	// findings stand side by side.
+	// longSentence is the length in bytes above which an agent's line is split into sentences: announcements and findings stand side by
+	// side.
 	longSentence = 40
-	// longSpoken bounds one sentence of the user's or the agent's: half of a
-	// decision is none.
+	// longSpoken bounds one sentence of the user's or the agent's, in bytes: half of a decision is none.
 	longSpoken = 640
-	// pasted bounds the part of one user message that counts as the user's own words, in bytes; what
-	// follows (a log, a file) is weighed as a tool's output is.
+	// pasted bounds the part of one user message that counts as the user's own words, in bytes; the rest (a log, a file) is weighed like a
+	// tool's output.
 	pasted = 4096
-	// pastedEnd is the number of bytes at its end that count too: people paste first and ask then.
+	// pastedEnd is the number of bytes at the end of a message that count too: people paste first and ask then.
 	pastedEnd = 1024
 )
 
-// arguments makes lines of the JSON text of a call: one for each member, and those of its
-// texts.
+// arguments turns the JSON text of a call into lines: one for each member, and those of its texts.
 var arguments = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `","`, "\n", `":"`, ": ", `,"`, "\n", `":`, ": ")
 
-// lines takes the turns apart.
+// lines returns the lines of all turns that are not Kept.
 func lines(turns []Turn) []line {
 	size := 0
 	for i := range turns {
@@ -112,8 +109,8 @@ func lines(turns []Turn) []line {
 	return found
 }
 
-// pieces yields the lines of text that hold something, each with its offset; those over longest
-// bytes in parts that end where something ends, of at most most bytes.
+// pieces yields the lines of text that hold something, trimmed, each with its offset; a line over longest bytes as parts of at most most
+// bytes, which end at the end of a sentence or after a separator.
 func pieces(text string, longest, most int) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for at := 0; at < len(text); {
@@ -144,8 +141,8 @@ func pieces(text string, longest, most int) iter.Seq2[int, string] {
 	}
 }
 
-// sentence returns the end of the first sentence of text, 0 when it has no end within most bytes. What ends one in any script ends it
-// before a space, and in scripts without spaces wherever it stands. A point before a small letter ends none: "e.g. this".
+// sentence returns the end of the first sentence of text, 0 when it has no end within most bytes. A sentence ends at a terminal mark before
+// a space, or in scripts without spaces anywhere. A point before a small letter ends none: "e.g. this".
 func sentence(text string, most int) int {
 	for i := 20; i < min(len(text)-1, most); i++ {
 		switch c := text[i]; {
@@ -163,8 +160,7 @@ func sentence(text string, most int) int {
 	return 0
 }
 
-// breakAt returns the end of the first part of a long line: after a separator near piece, else
-// at a rune.
+// breakAt returns the end of the first part of a long line: after a separator near piece bytes, else at a rune.
 func breakAt(text string) int {
 	best := 0
 	for i := piece / 2; i < longLine && i < len(text); i++ {
@@ -188,7 +184,7 @@ func breakAt(text string) int {
 	return limit.Boundary(text, min(longLine, len(text)))
 }
 
-// worth reports whether a line holds more than punctuation.
+// worth reports whether a line has two letters or digits at least.
 func worth(text string) bool {
 	n := 0
 	for i := range len(text) {
@@ -201,8 +197,8 @@ func worth(text string) bool {
 	return false
 }
 
-// listed takes the mark of a list off a line, and notes where the list's heading stands. head is the last line that may be one, -1 for none, and at
-// where the line itself will stand; it returns the head of the lines that follow.
+// listed removes the mark of a list from a line, and sets l.head. head is the index of the line that may be the list's heading, -1 for
+// none, and at that of the line itself. It returns the head for the lines that follow.
 func (l *line) listed(head, at int) int {
 	rest := strings.TrimLeft(l.text, "-*+•·–0123456789.)、 ")
 	marked := len(rest) < len(l.text) && worth(rest) && strings.ContainsAny(l.text[:len(l.text)-len(rest)], " 、") && !strings.HasPrefix(l.text, "**")

@@ -13,8 +13,9 @@ const (
 	notableRatio = 2
 )
 
-// Notable returns for each turn that is a Result those lines of it, at most so many and each in at most n bytes, that a later turn is
-// likeliest to need, in their order; "" where no line stands out. The other turns decide with what is rare, and what was spoken of.
+// Notable returns for each turn that is a Result the lines of it that a later turn is likeliest to need: at most most of them, in their
+// order, each in at most n bytes; "" where no line stands out, and for other turns. The other turns decide which words are rare and which
+// were spoken of.
 func Notable(turns []Turn, n, most int) []string {
 	turns = newest(turns, DefaultScan)
 	all := lines(turns)
@@ -57,9 +58,8 @@ func Notable(turns []Turn, n, most int) []string {
 	return found
 }
 
-// Failed returns for each turn that is the Result of a command the failures in it, in
-// at most n bytes on lines of their own; "" where there are none. What was run again later is
-// included, for it happened then.
+// Failed returns for each turn that is the Result of a command the lines about failures in it, in at most n bytes together; "" where there
+// are none, and for other turns. A failure counts also if the command was run again later: it is what happened then.
 func Failed(turns []Turn, n int) []string {
 	turns = newest(turns, DefaultScan)
 	found := make([]string, len(turns))

@@ -60,8 +60,8 @@ func Own(text string) string {
 	return strings.TrimSpace(kept.String())
 }
 
-// setsUp recognises the first message of Gemini CLI and the clients built from it: "This is
-// the Gemini CLI. We are setting up the context for our chat. …".
+// setsUp reports whether a text is the first message of Gemini CLI or a client built from it: "This is the Gemini CLI. We are setting up
+// the context for our chat. …".
 func setsUp(text string) bool {
 	first := text[:min(len(text), 200)]
 	return strings.HasPrefix(first, "This is ") && strings.Contains(first, "We are setting up the context for our chat")
@@ -87,9 +87,8 @@ const (
 	maxElements = 256
 )
 
-// element returns the length of a client's <name …>…</name> at the start of text, 0 when there is
-// none; looked is true when the text was searched for its end. Codex writes a space into a name
-// ("<permissions instructions>"): the first word is enough.
+// element returns the length of a client's element <name …>…</name> at the start of text, 0 when there is none; looked means that text was
+// searched for its end. Codex writes a space into a name ("<permissions instructions>"): the first word is enough.
 func element(text string) (length int, looked bool) {
 	i := 1
 	for i < len(text) && i <= maxTag && (text[i] == '_' || text[i] == '-' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z') {

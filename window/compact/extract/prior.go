@@ -10,7 +10,7 @@ func IsSummary(text string) bool {
 	return strings.HasPrefix(text, Opening) && priorCount(text) > 0
 }
 
-// priorCount reads how many messages a summary stands for, 0 when it does not say.
+// priorCount returns the number of messages that a summary says it stands for, 0 for a text that is not one.
 func priorCount(text string) int {
 	rest, ok := strings.CutPrefix(text, Opening)
 	if !ok {
@@ -27,8 +27,7 @@ func priorCount(text string) int {
 	return n
 }
 
-// priorLines reads an earlier summary back into lines, each in the section it stood in. The
-// user's words stay the user's.
+// priorLines appends the lines of an earlier summary to found, each in the section it stood in. The user's words stay the user's.
 func priorLines(found []line, text string, turn int32) []line {
 	at := sectionDecisions
 	start := len(found)

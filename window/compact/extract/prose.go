@@ -46,7 +46,8 @@ const (
 	fewest = 20
 )
 
-// A lexicon counts the words of what an agent says. Words that fall on one place count together: that is rare, and bounds the size.
+// A lexicon counts the words of what an agent says. Words with the same place in the table count together: that is rare, and bounds the
+// size.
 type lexicon struct {
 	count     [1 << 16]int32
 	sentences int
@@ -58,7 +59,7 @@ func (x *lexicon) add(text string) {
 	words(text, func(hash uint64, _ float64) { x.count[hash%uint64(len(x.count))]++ })
 }
 
-// news returns the number of new words in a sentence, weighted by rarity.
+// news returns the sum over the words of a sentence of how rare they are in what the agent said, at most mostNews.
 func (x *lexicon) news(text string) (sum float64) {
 	n := max(x.sentences, fewest)
 	words(text, func(hash uint64, share float64) {
@@ -71,7 +72,8 @@ func (x *lexicon) news(text string) (sum float64) {
 // unspaced are scripts that write without spaces between words.
 var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
-// words calls f with the hash of every word of a text, in small letters, and with how much of a word it is. Identifiers, paths and numbers are left out.
+// words calls f with the hash of every word of a text, in lower case, and with 1, or pairNews for a pair of letters of a script without
+// spaces. Identifiers, paths and numbers are left out.
 func words(text string, f func(hash uint64, share float64)) {
 	for i := 0; i < len(text); {
 		if class[text[i]] == 0 {
@@ -87,7 +89,7 @@ func words(text string, f func(hash uint64, share float64)) {
 	}
 }
 
-// run reads what stands between spaces and signs.
+// run calls f, as words does, for text without spaces and signs.
 func run(text string, f func(hash uint64, share float64)) {
 	hash, n, name, before := uint64(fnvOffset), 0, false, rune(0)
 	small := false
@@ -143,7 +145,8 @@ func run(text string, f func(hash uint64, share float64)) {
 	flush()
 }
 
-// prose finds what is news in what an agent said.
+// prose sets the news of the agent's lines, and the section that a line goes into by its place in the conversation. occurs is the number of
+// lines that a token is in.
 func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 	x := &lexicon{}
 	for i := range all {
@@ -197,12 +200,12 @@ func prose(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 	}
 }
 
-// atEnd returns the weight of a sentence among the last words of a task.
+// atEnd returns the factor for the news of a sentence among the last words of a task: a short one gets the most.
 func atEnd(text string) float64 {
 	return newsAtEnd * endLength / (endLength/3 + float64(utf8.RuneCountInString(text)))
 }
 
-// names counts the names that stand nowhere else in the conversation: each is as good as a new word.
+// names returns the number of names in the line that are in no other line, at most maxNames: each is as good as a new word.
 func (l *line) names(occurs map[uint64]int32) float64 {
 	n := 0
 	for _, t := range l.tokens {
@@ -213,7 +216,7 @@ func (l *line) names(occurs map[uint64]int32) float64 {
 	return float64(min(n, maxNames))
 }
 
-// labelled reports whether a sentence begins by saying what it is: "Decision: …", "待办：…".
+// labelled reports whether a sentence begins with a label: "Decision: …", "待办：…".
 func labelled(text string) bool {
 	at := strings.IndexAny(text[:min(len(text), maxLabel)], ":：")
 	if at < 3 || at+4 > len(text) || text[at] == ':' && text[at+1] != ' ' && text[at+1] != '*' {
@@ -227,12 +230,12 @@ func labelled(text string) bool {
 	return strings.Count(text[:at], " ") < 3
 }
 
-// isProse reports whether a line is prose of the agent's, or was in an earlier summary.
+// isProse reports whether a line is prose of the agent's, also if an earlier summary has kept it.
 func (l *line) isProse() bool {
 	return l.kind == Assistant || l.kind == Prior && l.section.spoken()
 }
 
-// tells reports whether a line's news are enough to come before identifiers.
+// tells reports whether a line has enough news to come before identifiers.
 func (l *line) tells() bool {
 	switch {
 	case l.kind == Prior:
@@ -245,7 +248,7 @@ func (l *line) tells() bool {
 	return l.news >= leastNews
 }
 
-// announces reports whether a sentence names what the next call names.
+// announces reports whether a sentence names an identifier that the call right after it names too.
 func (l *line) announces(turns []Turn) bool {
 	if int(l.turn)+1 >= len(turns) {
 		return false

@@ -10,27 +10,27 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// Records are the facts a conversation shows by its structure and not by its words: the state of the plan,
-// the files that were changed, what failed and has not been run since.
+// records are the facts that a conversation shows by its structure and not by its words: the state of the plan, the files that were
+// changed, the failures of commands that were not run since.
 type records struct {
 	plans    plans
-	changed  map[string]int32 // paths, with how many changes there were before the last of them
+	changed  map[string]int32 // paths, with the time of their last change by clock
 	clock    int32
 	failures failures
-	prose    []line         // of arguments that say why something is done
+	prose    []line         // lines of arguments that say why something is done
 	answers  map[int32]bool // results that are the user's answers to a question
-	ends     map[int32]bool // what the agent said last before the user spoke
-	trouble  map[int32]bool // what it said when something had failed and no file was changed since
-	leads    map[int32]bool // what it said right before a file was changed, and of the change
-	stood    int32          // what it said last of all
+	ends     map[int32]bool // turns: what the agent said last before the user spoke
+	trouble  map[int32]bool // turns: what it said after a failure, before a file was changed
+	leads    map[int32]bool // turns: what it said right before a file was changed, and the call that changed it
+	stood    int32          // turn: what it said last of all; -1 for nothing
 }
 
-// A call that has no result yet, or the one that a result belongs to.
+// pending is a call that waits for its result.
 type pending struct {
 	id, tool, command string
-	said              int32 // what the agent said before it
+	said              int32 // turn in which the agent spoke before it; -1 for none
 	reads, writes     bool
-	paths             []string // that the call names, where it is not known whether it changes them
+	paths             []string // paths that the call names, where it is not known whether it changes them
 }
 
 const (
@@ -38,8 +38,7 @@ const (
 	maxUnnamed = 64   // calls that wait for a result that names none
 )
 
-// gather reads the structure of turns. What is in turns that stay (Kept) only replaces what was
-// said before.
+// gather returns the records of turns. Turns that stay in the conversation (Kept) add nothing; they only replace what was recorded before.
 func gather(turns []Turn) *records {
 	r := &records{changed: map[string]int32{}, answers: map[int32]bool{}, ends: map[int32]bool{}, trouble: map[int32]bool{}, leads: map[int32]bool{}, stood: -1}
 	said := int32(-1)             // by the agent, since a result came
@@ -149,10 +148,10 @@ func (r *records) change(path string) {
 	}
 }
 
-// reasonKeys hold what an agent says of a call and not what the call does.
+// reasonKeys are names of arguments in which an agent says why it makes a call.
 var reasonKeys = []string{"explanation", "reason", "reasoning", "rationale", "thought", "thoughts", "thinking", "message", "summary", "decision", "note", "notes", "comment", "why", "justification", "commitmessage", "body"}
 
-// reasons takes what an agent says of a call as words of the agent's, and the message of a commit.
+// reasons adds the arguments of a call that say why it is made, and the message of a commit, to prose.
 func (r *records) reasons(v *value, turn int32) {
 	say := func(text string) {
 		if strings.Count(text, " ") < 4 && text[:min(len(text), 1)] < "\x80" {
@@ -179,7 +178,7 @@ func (r *records) reasons(v *value, turn int32) {
 	})
 }
 
-// asksUser reports whether a tool puts a question to the user: its result is the user's answer.
+// asksUser reports whether a tool, by its name, asks the user a question, so that its result is the user's answer.
 func asksUser(tool string) bool {
 	words := wordsOf(tool)
 	return slices.ContainsFunc(words, func(w string) bool { return w == "ask" || strings.HasPrefix(w, "ask") }) &&
@@ -188,14 +187,14 @@ func asksUser(tool string) bool {
 		})
 }
 
-// A block is lines that go into a summary together, or as many of them as there is room for.
+// A block is a group of lines of records; of a block that does not fit the first lines are taken.
 type block struct {
 	section section
-	head    string   // without it the others mean nothing; may be ""
-	lines   []string // as they are written, with what they begin with
+	head    string   // heading of the lines; may be ""
+	lines   []string // as they are written, with their marks
 }
 
-// any reports whether there may be something in a section.
+// any reports whether a section of records may have something in it.
 func (r *records) any(s section) bool {
 	switch s {
 	case sectionPlan:
@@ -206,8 +205,7 @@ func (r *records) any(s section) bool {
 	return len(r.failures.list) > 0
 }
 
-// blocks puts the records of a section into the order in which they are to be taken: the newest
-// first. more asks for what failures say less with.
+// blocks returns the records of a section, the newest first. Of failures it has the lines that say most, or with more the others.
 func (r *records) blocks(s section, more bool) (blocks []block) {
 	switch s {
 	case sectionPlan:
@@ -269,7 +267,7 @@ func (r *records) blocks(s section, more bool) (blocks []block) {
 	return blocks
 }
 
-// prior reads the records of an earlier summary.
+// prior adds the records of an earlier summary.
 func (r *records) prior(text string, turn int32) {
 	at := sectionNone
 	name := ""
@@ -336,7 +334,7 @@ func (r *records) prior(text string, turn int32) {
 	}
 }
 
-// changedPaths reads a row of changed files back.
+// changedPaths returns the paths in a summary's row of changed files.
 func changedPaths(row string) (paths []string) {
 	for row != "" {
 		path, rest, _ := strings.Cut(row, changedNext)
@@ -352,7 +350,7 @@ func changedPaths(row string) (paths []string) {
 	return paths
 }
 
-// titled returns the section that a title begins, sectionNone for others.
+// titled returns the section whose title a row of a summary is, sectionNone for any other row.
 func titled(row string) section {
 	for s, title := range titles {
 		if title != "" && strings.HasPrefix(row, title) { // those of earlier versions went on

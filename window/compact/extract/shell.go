@@ -10,9 +10,8 @@ const (
 	maxCommands = 400 // lines of one
 )
 
-// shell finds the files that a shell command changes: redirections, and the commands that
-// are known to change a file in place. It is a look and no parser: what it takes wrongly is
-// one more path in a list.
+// shell adds the files that a shell command changes: by redirection, or by commands that are known to change files in place. It is a look
+// and not a parser: a mistake means one more path in a list.
 func (e *edits) shell(text string) {
 	heredoc := ""
 	n := 0
@@ -42,8 +41,8 @@ func (e *edits) shell(text string) {
 	}
 }
 
-// shellWords takes a line apart at white space, with quotes removed; what separates commands and
-// redirects is a word of its own.
+// shellWords returns the words of a line of shell, with quotes removed; operators that separate commands or redirect are words of their
+// own.
 func shellWords(row string) (words []string) {
 	var b strings.Builder
 	quoted := false
@@ -102,7 +101,7 @@ func separates(word string) bool {
 	return false
 }
 
-// simple goes through the commands of one line.
+// simple adds the files that the commands of one line change.
 func (e *edits) simple(words []string) {
 	for len(words) > 0 {
 		end := slices.IndexFunc(words, separates)
@@ -191,7 +190,7 @@ func (e *edits) command(words []string) {
 	}
 }
 
-// split parts a command's words into its flags and the others.
+// split returns the flags among a command's words, and the other words.
 func split(words []string) (flags, plain []string) {
 	for i, w := range words {
 		switch {
@@ -212,15 +211,14 @@ func (e *edits) shellPaths(words []string) {
 	}
 }
 
-// shellPath adds a word of a command when it is written like a path.
+// shellPath adds a word of a command if it looks like a path.
 func (e *edits) shellPath(word string) {
 	if looksLikePath(word) || couldBePath(word) && (word == "Makefile" || word == "Dockerfile") {
 		e.add(word)
 	}
 }
 
-// program finds what a line of a script opens to write: open("p", "w"), Path("p").write_text,
-// fs.writeFileSync("p", …).
+// program adds the file that a line of a script opens to write: open("p", "w"), Path("p").write_text, fs.writeFileSync("p", …).
 func (e *edits) program(row string) {
 	for _, call := range []string{"open(", "Path(", "writeFileSync(", "writeFile(", "File.write(", "WriteFile(", "file_put_contents("} {
 		_, after, ok := strings.Cut(row, call)

@@ -9,8 +9,8 @@ import (
 
 // A plan is one list of things to do in its last state.
 type plan struct {
-	name  string // of the tool, or where the list stood
-	turn  int32  // in which all of it was stated
+	name  string // of the tool, or of the file that the list is in
+	turn  int32  // the turn that stated the whole list
 	items []planItem
 }
 
@@ -18,7 +18,7 @@ type plan struct {
 type planItem struct {
 	id     string
 	text   string
-	status string // as the tool has it; "" where it says none
+	status string // in the tool's words; "" for none
 }
 
 const (
@@ -40,12 +40,12 @@ var (
 	}
 )
 
-// plans keeps the newest state of every list of things to do.
+// plans holds the newest state of every list of things to do.
 type plans struct {
 	list []plan
 }
 
-// set puts a list in place of the one of the same name.
+// set replaces the list of that name, or adds it. An empty list changes nothing.
 func (p *plans) set(name string, turn int32, items []planItem) {
 	if len(items) == 0 {
 		return
@@ -67,7 +67,7 @@ func (p *plans) find(name string) *plan {
 	return nil
 }
 
-// call reads a call for lists. edits are the files that it changes: a list in one of them goes by its name.
+// call records the lists that a call states. edits are the files that it changes: a list in one of them gets the file's name.
 func (p *plans) call(tool string, arguments *value, edits []string, turn int32) {
 	r := planReader{plans: p, name: tool, named: keepsPlan(tool), turn: turn}
 	if !r.named && len(edits) > 0 {
@@ -79,7 +79,7 @@ func (p *plans) call(tool string, arguments *value, edits []string, turn int32) 
 	}
 }
 
-// keepsPlan reports whether a name is of a tool or an argument that keeps a plan.
+// keepsPlan reports whether the name of a tool or an argument says that it keeps a plan.
 func keepsPlan(name string) bool {
 	for _, w := range wordsOf(name) {
 		if slices.Contains(planWords, w) || strings.Contains(w, "todo") {
@@ -131,7 +131,7 @@ func (r *planReader) read(v *value) {
 	}
 }
 
-// change puts items into the list that an edit has changed a part of.
+// change updates the list from items that an edit of a part of it states: known items get their state, new ones are added.
 func (r *planReader) change(items []planItem) {
 	at := r.plans.find(r.name)
 	if at == nil {
@@ -149,8 +149,8 @@ func (r *planReader) change(items []planItem) {
 	}
 }
 
-// byState reads an object whose keys are states ("done": ["a"]), or whose keys are things to do and
-// whose values are states.
+// byState returns the items of an object whose keys are states ("done": ["a"]), or whose keys are things to do and whose values are states;
+// nil for another object.
 func byState(v *value, named bool) (list []planItem) {
 	with := 0
 	for i := range v.members {
@@ -173,8 +173,8 @@ func byState(v *value, named bool) (list []planItem) {
 	return list[:min(len(list), maxItems)]
 }
 
-// items reads an array as a list of things with a state; named is true when it is called a plan,
-// so that texts alone are enough.
+// items returns the items of an array of things with a state; nil for another array. With named, the array is called a plan, and texts
+// without a state are enough.
 func items(v *value, named bool) (list []planItem) {
 	with := 0
 	for i := range v.members {
@@ -206,7 +206,7 @@ func items(v *value, named bool) (list []planItem) {
 	return list
 }
 
-// readItem reads one object as a thing to do.
+// readItem returns an object as a thing to do; its text is "" if it is not one.
 func readItem(v *value) (item planItem) {
 	best, more := len(itemKeys), ""
 	longest := ""
@@ -246,7 +246,7 @@ func readItem(v *value) (item planItem) {
 	return item
 }
 
-// single reads a tool that makes or changes one thing to do at a time.
+// single records the one thing to do that a call makes or changes, for tools that take one at a time.
 func (p *plans) single(tool string, v *value, turn int32) {
 	for i := range v.members {
 		if key := plainKey(v.members[i].key); key == "prompt" || key == "command" && strings.Contains(v.members[i].text, " ") {
@@ -288,8 +288,8 @@ func (p *plans) single(tool string, v *value, turn int32) {
 	at.items = append(at.items, item)
 }
 
-// singleName returns one name for the tools that keep one list together: "TaskCreate" and
-// "TaskUpdate" are one.
+// singleName returns the name for the list that several tools keep together, by a word of planWords in theirs: "TaskCreate" and
+// "TaskUpdate" both give "task". Without such a word it is the tool's name.
 func singleName(tool string) string {
 	for _, w := range wordsOf(tool) {
 		if keepsPlan(w) {
@@ -299,7 +299,7 @@ func singleName(tool string) string {
 	return tool
 }
 
-// created takes the number that a tool gave to the newest thing to do: "Task #3 created".
+// created gives the newest thing to do the number that a tool's result names for it: "Task #3 created".
 func (p *plans) created(tool, text string) {
 	at := p.find(singleName(tool))
 	if at == nil || len(at.items) == 0 || at.items[len(at.items)-1].id != "" {
@@ -316,7 +316,7 @@ func (p *plans) created(tool, text string) {
 	at.items[len(at.items)-1].id = text[i+1 : end]
 }
 
-// mark returns the written form of an item's state: a box where one fits, else the tool's own word.
+// mark returns an item's state as it is written in front of it: a box where one fits, else an empty box and the tool's own word.
 func (item *planItem) mark() string {
 	switch plainKey(item.status) {
 	case "", "pending", "todo", "open", "notstarted", "false":
@@ -327,7 +327,7 @@ func (item *planItem) mark() string {
 	return "[ ] (" + item.status + ") "
 }
 
-// oneLine returns a text on one line, of at most n bytes, as it may stand in a summary.
+// oneLine returns a text on one line, without control characters, cut to at most n bytes.
 func oneLine(text string, n int) string {
 	text = text[:min(len(text), 4*n)]
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7F || r == 0x2028 || r == 0x2029 }) {

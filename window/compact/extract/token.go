@@ -2,7 +2,7 @@ package extract
 
 import "math"
 
-// A token is a word that a later turn may need to the letter.
+// A token is a word that a later turn may need literally.
 type token struct {
 	hash   uint64
 	weight float32
@@ -28,7 +28,8 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// class maps a byte to its possible roles in a word: 0 ends it.
+// class maps a byte to its role in a word: 'd' a digit, 'U' and 'l' a capital and a small letter, 'x' not ASCII, 'p' a sign that may stand
+// in a word; 0 ends the word.
 var class = func() (c [256]byte) {
 	for i := range c {
 		switch {
@@ -47,9 +48,8 @@ var class = func() (c [256]byte) {
 	return c
 }()
 
-// scan fills in the template of a line (a hash of it with every word that has a digit
-// replaced), its shape (a hash of it with every word replaced), its tokens, and how many
-// words it has that a person would read.
+// scan sets the template of a line (a hash of it with every word that has a digit replaced), its shape (a hash of it with every word
+// replaced), its tokens, in buf, and the number of its words that a person would read.
 func (l *line) scan(buf []token) {
 	text := l.text
 	template, shape := uint64(fnvOffset), uint64(fnvOffset)
@@ -151,7 +151,7 @@ func (l *line) scan(buf []token) {
 	l.template, l.shape = template, shape
 }
 
-// starts reports whether the word at i begins a sentence, where a capital says nothing.
+// starts reports whether the word at i begins a sentence, where a capital letter means nothing.
 func starts(text string, i int) bool {
 	for i > 0 && text[i-1] == ' ' {
 		i--
@@ -159,7 +159,7 @@ func starts(text string, i int) bool {
 	return i == 0 || text[i-1] == '.' || text[i-1] == '!' || text[i-1] == '?' || text[i-1] == '"'
 }
 
-// trim takes punctuation off both ends of the word text[from:to].
+// trim returns the word text[from:to] without punctuation at its ends, as new from and to.
 func trim(text string, from, to int) (int, int) {
 	for to > from && (text[to-1] == '.' || text[to-1] == ':' || text[to-1] == '-' || text[to-1] == '#') {
 		to--
@@ -170,7 +170,7 @@ func trim(text string, from, to int) (int, int) {
 	return from, to
 }
 
-// rarity returns 1 for what occurs in one of n lines and falls to 0 for what occurs in all.
+// rarity returns 1 for a word in one of n lines, falling to about 0 for one in all of them.
 func rarity(occurs int32, n int) float64 {
 	if n < 2 {
 		return 1

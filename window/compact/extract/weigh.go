@@ -2,8 +2,7 @@ package extract
 
 import "math"
 
-// What a line weighs by who wrote it. The user's words are the task; a tool's output can be
-// asked for again.
+// baseWeight is the weight of a line by who wrote it. The user's words are the task; a tool's output can be asked for again.
 var baseWeight = [...]float64{User: 8, Assistant: 2.5, Call: 0.8, Result: 0.5, Prior: 5}
 
 const (
@@ -13,13 +12,13 @@ const (
 	// tokenCap bounds what the tokens of one line add: a line of forty identifiers is a
 	// listing.
 	tokenCap = 12.0
-	// mute is for a tool's line without words: a number without what it counts, a dump.
+	// mute is the factor for a tool's line without words: a number without a name, a dump.
 	mute = 0.1
-	// narrated is for an agent's words that are no news: the call that follows says them better.
+	// narrated is the factor for an agent's words without news: the call that follows says them better.
 	narrated = 0.3
 )
 
-// weigh scores every line, and puts it into a section.
+// weigh scores every line and sets its section. known may be nil: then the agent's lines have no news.
 func weigh(all []line, turns []Turn, known *records) {
 	templates := make(map[uint64]int32, len(all))
 	shapes := make(map[uint64]int32, len(all))
@@ -113,7 +112,7 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 	return score
 }
 
-// place chooses the section of a line.
+// place returns the section of a line, by its kind and its cues.
 func (l *line) place(is cue) section {
 	switch l.kind {
 	case User:

@@ -30,13 +30,12 @@ func (s section) spoken() bool {
 	return s == sectionEnds || s == sectionCauses || s == sectionDecisions || s == sectionNext
 }
 
-// recorded reports whether a section holds blocks of [records] and not lines.
+// recorded reports whether a section holds blocks of [records] rather than lines.
 func (s section) recorded() bool {
 	return s == sectionPlan || s == sectionChanged || s == sectionFailures || s == sectionRetired
 }
 
-// Opening begins every summary: by it a summary is known again, and a model told from
-// the user.
+// Opening begins every summary: it tells a summary from a message of the user's, for us and for the model.
 const Opening = "[Plimsoll: summary of "
 
 const (
@@ -72,7 +71,7 @@ type writer struct {
 
 func newWriter(bytes, messages int) *writer { return &writer{bytes: bytes, messages: messages} }
 
-// room returns the bytes left for lines once every mark and title is paid for.
+// room returns the bytes left for lines once every mark and title is counted.
 func (w *writer) room(known *records) int {
 	room := w.bytes - len(Opening) - len(opened) - len(closing) - 24 - len(verbatimTop)
 	for s, title := range titles {
@@ -83,7 +82,7 @@ func (w *writer) room(known *records) int {
 	return max(0, room)
 }
 
-// bare returns the summary that only says that there was something.
+// bare returns a summary of one line, which says how many messages went and that nothing of them is kept.
 func (w *writer) bare() string {
 	return Opening + strconv.Itoa(w.messages) + bareEnd
 }
@@ -141,7 +140,7 @@ func (w *writer) write(all []line, c choice) string {
 	return b.String()
 }
 
-// blocks writes the blocks of a section; those of one head stand together.
+// blocks writes the blocks of a section; those with the same head stand together under it.
 func (w *writer) blocks(b *strings.Builder, s section, blocks []block) {
 	var list []block
 	at := map[string]int{}

@@ -23,11 +23,11 @@ const MaxAnswer = 4 << 20
 type Block struct {
 	// Messages stand in place of all of them: elements of the list of messages, as they came, in memory of their own.
 	Messages [][]byte
-	// Usage is the tokens used. It is known also beside an error, where the provider gives it.
+	// Usage is the tokens used. It may be set also when Parse returns an error.
 	Usage wire.Usage
 }
 
-// A Refused means that there is no such thing here: the platform, the model or the gateway does not have it. It is no use to ask again.
+// A Refused means that the platform, the model or the gateway has no such compaction. Asking again is no use.
 type Refused struct {
 	Status int
 	Why    string // the provider's words, clipped
@@ -37,7 +37,7 @@ func (e *Refused) Error() string {
 	return fmt.Sprintf("the provider does not compact here (%d): %s", e.Status, e.Why)
 }
 
-// An Unavailable means that the provider did not want to now: too many requests, an overload, a failure of its own.
+// An Unavailable means that the provider could not do it now: too many requests, an overload, a failure of its own.
 type Unavailable struct {
 	Status int
 	Why    string
@@ -47,20 +47,20 @@ func (e *Unavailable) Error() string {
 	return fmt.Sprintf("the provider answered %d: %s", e.Status, e.Why)
 }
 
-// A NoSummary means that nothing came of it for this conversation as it stands: the request was refused for something in it, or its
-// answer is no summary. A longer conversation may be taken.
+// A NoSummary means that the provider made no summary of this conversation as it stands: it refused the request for something in it, or its
+// answer is no summary. It may make one of a longer conversation.
 type NoSummary struct{ Why string }
 
 func (e *NoSummary) Error() string { return "the provider wrote no summary: " + e.Why }
 
-// errMalformed means that an answer is none that the provider would give.
+// errMalformed means that an answer cannot be read as one of the provider's.
 var errMalformed = errors.New("the answer to a request for a compaction cannot be read")
 
 // maxWhy bounds the provider's words in an error, in bytes.
 const maxWhy = 200
 
-// Parse reads the answer, which is complete: JSON, or a stream of events by its Content-Type. The error is a [Refused], an
-// [Unavailable] or a [NoSummary], or says that the answer cannot be read. The answer is kept by nobody.
+// Parse reads the answer, which is complete: JSON, or a stream of events by its Content-Type. The error is a [Refused], an [Unavailable] or
+// a [NoSummary], or says that the answer cannot be read. The Block does not refer to body.
 func (r Rule) Parse(status int, contentType string, body []byte) (Block, error) {
 	if len(body) > MaxAnswer {
 		return Block{}, fmt.Errorf("%w: it has more than %d bytes", errMalformed, MaxAnswer)
@@ -92,7 +92,7 @@ type message struct {
 	Usage   usage             `json:"usage"`
 }
 
-// usage is Anthropic's account of the cost. That of a compaction stands in iterations alone.
+// usage is Anthropic's account of the tokens used. Those of a compaction are in iterations alone.
 type usage struct {
 	counts
 	Iterations []counts `json:"iterations"`
@@ -105,7 +105,7 @@ type counts struct {
 	CacheWrite number `json:"cache_creation_input_tokens"`
 }
 
-// total returns the sum over all that was asked of the model.
+// total returns the sum over all iterations, or the counts themselves where there are none.
 func (u usage) total() (t wire.Usage) {
 	of := u.Iterations
 	if len(of) == 0 {
@@ -120,12 +120,12 @@ func (u usage) total() (t wire.Usage) {
 	return t
 }
 
-// A number is a count of tokens. What is none, is negative or larger than any model's is 0.
+// A number is a count of tokens. Any other JSON value, a negative or broken number and one over maxCount are read as 0.
 type number int
 
 const maxCount = 1 << 30
 
-// UnmarshalJSON never fails: a count that is odd is no reason to throw a summary away.
+// UnmarshalJSON never returns an error: an odd count is no reason to throw a summary away.
 func (n *number) UnmarshalJSON(b []byte) error {
 	var f float64
 	if json.Unmarshal(b, &f) == nil && f > 0 && f <= maxCount && f == math.Trunc(f) {
@@ -141,7 +141,7 @@ func add(to int, ns ...number) int {
 	return to
 }
 
-// block takes the one block out, as it came.
+// block returns the message's one block as it came, in an assistant message of its own.
 func (m message) block() (Block, error) {
 	b := Block{Usage: m.Usage.total()}
 	if m.Stop != "compaction" {
@@ -170,7 +170,7 @@ func (m message) block() (Block, error) {
 	return b, nil
 }
 
-// stream puts the message together out of its events: the block comes whole, in content_block_start.
+// stream returns the message that a stream of events holds: the block comes whole, in content_block_start.
 func (r Rule) stream(body []byte) (m message, err error) {
 	events := sse.NewReader(bytes.NewReader(body), MaxAnswer)
 	for {
@@ -217,7 +217,7 @@ func (r Rule) stream(body []byte) (m message, err error) {
 	return m, nil
 }
 
-// statusOf returns the status that an error would have had before the stream began.
+// statusOf returns the status for an error that came inside a stream: 400 for one about the request, else 529.
 func statusOf(e json.RawMessage) int {
 	var of struct {
 		Type string `json:"type"`
@@ -228,7 +228,7 @@ func statusOf(e json.RawMessage) int {
 	return 529
 }
 
-// parseOutput reads the answer of /responses/compact. All its items are the input from now on.
+// parseOutput reads the answer of /responses/compact. All its items together stand in place of the messages.
 func parseOutput(body []byte) (Block, error) {
 	var a struct {
 		Object string            `json:"object"`
@@ -279,7 +279,7 @@ var absent = []string{
 	"unknown parameter", "unrecognized", "not found", "unknown field", "not allowed",
 }
 
-// refusal returns the error for an error status.
+// refusal returns the error for an answer with an error status: a [Refused], an [Unavailable] or a [NoSummary].
 func (r Rule) refusal(status int, body []byte) error {
 	why := limit.Short(reason(body), maxWhy)
 	switch status {
@@ -300,7 +300,8 @@ func (r Rule) refusal(status int, body []byte) error {
 	return &Unavailable{status, why}
 }
 
-// reason returns the provider's message. What is no error of its own form, a page of a gateway, is not repeated.
+// reason returns the provider's message. Text in another form than the provider's errors, such as a gateway's page, is not repeated: then
+// it is "no reason".
 func reason(body []byte) string {
 	var e struct {
 		Error struct {

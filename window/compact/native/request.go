@@ -25,11 +25,12 @@ const (
 // A Call is a request for a compaction, as it is to be sent.
 type Call struct {
 	Path   string      // below the upstream
-	Header http.Header // of its own
-	Body   []byte      // JSON, of its own
+	Header http.Header // not shared with the client's request
+	Body   []byte      // JSON, not shared either
 }
 
-// An Unsuited means that this request cannot be compacted, whatever the provider has: nothing was sent. Another of the conversation may.
+// An Unsuited means that this request cannot be compacted, whatever the provider offers: nothing was sent. A later request of the
+// conversation may be.
 type Unsuited struct{ Why string }
 
 func (e *Unsuited) Error() string { return "no compaction by the provider: " + e.Why }
@@ -40,8 +41,8 @@ var refusedBeside = []string{"context_management", "stop_sequences", "output_for
 // toolChanges are blocks that change which tools there are. Their net effect would have to be carried behind the summary.
 var toolChanges = []string{"tool_addition", "tool_removal"}
 
-// Request makes of a request that was sent to path one for a compaction of all its messages. The error is an [Unsuited], or says that the
-// body cannot be read.
+// Request returns a request for a compaction of all messages of sent, which was sent to path with the headers h. The error is an
+// [Unsuited], or says that the body cannot be read.
 func (r Rule) Request(path string, h http.Header, sent *wire.Request) (Call, error) {
 	if sent.Dialect != r.Dialect {
 		return Call{}, errors.New("native: a request in another dialect than the rule")
@@ -95,7 +96,7 @@ func (r Rule) Request(path string, h http.Header, sent *wire.Request) (Call, err
 	return Call{path, h, body}, err
 }
 
-// responses makes the request to /responses/compact, which takes few of the members.
+// responses returns the request to /responses/compact, which has only the members that the rule lists.
 func (r Rule) responses(path string, h http.Header, sent *wire.Request) (Call, error) {
 	body, err := rebuild(sent.Body, func(key string, value []byte) ([]byte, error) {
 		switch {
@@ -115,8 +116,8 @@ func (r Rule) responses(path string, h http.Header, sent *wire.Request) (Call, e
 	return Call{strings.TrimSuffix(path, "/") + "/compact", h, body}, nil
 }
 
-// Carry makes of a request that has a block in place of messages what the provider takes: the name of the beta is added, and what may
-// not stand beside a block is left out. Header and body are returned unchanged where nothing is to be done.
+// Carry returns the headers and the body in which the provider takes next, a request that has a block in place of messages: the name of the
+// beta is added, and what may not stand beside a block is left out. It returns h and next.Body themselves where nothing changes.
 func (r Rule) Carry(h http.Header, next *wire.Request) (http.Header, []byte, error) {
 	if r.members != nil {
 		return h, next.Body, nil
@@ -175,7 +176,8 @@ func unsuited(r *wire.Request) string {
 	return ""
 }
 
-// rebuild writes an object anew with what keep makes of each member; nil leaves the member out. The bytes of what stays are those that came.
+// rebuild returns an object with each member's value replaced by what keep returns for it; nil leaves the member out. Everything else keeps
+// its bytes.
 func rebuild(object []byte, keep func(key string, value []byte) ([]byte, error)) ([]byte, error) {
 	out := append(make([]byte, 0, len(object)+256), '{')
 	for m, err := range rawjson.Members(object, 0) {
@@ -197,7 +199,7 @@ func rebuild(object []byte, keep func(key string, value []byte) ([]byte, error))
 	return append(out, '}'), nil
 }
 
-// removeMembers leaves members out of an object, each named by the path to it. What is no object stays.
+// removeMembers returns an object without some members, each given by the path of keys to it. Any other value is returned as it is.
 func removeMembers(value []byte, paths ...[]string) ([]byte, error) {
 	if len(value) == 0 || value[0] != '{' {
 		return value, nil
@@ -224,7 +226,7 @@ func removeMembers(value []byte, paths ...[]string) ([]byte, error) {
 	return out, nil
 }
 
-// unforced returns a tool_choice, nil for one that demands a call.
+// unforced returns a tool_choice as it is, or nil if it demands a call.
 func unforced(value []byte) []byte {
 	switch kind, _ := rawjson.Text(value, "type"); kind {
 	case "any", "tool":
@@ -233,7 +235,7 @@ func unforced(value []byte) []byte {
 	return value
 }
 
-// enough returns max_tokens, which is read as asked, raised to what a summary takes.
+// enough returns the value of max_tokens, which is asked as a number, or minOutput if it is less than a summary takes.
 func enough(value []byte, asked int) []byte {
 	if asked > 0 && asked < minOutput || string(value) == "0" {
 		return fmt.Append(nil, minOutput)
@@ -241,7 +243,7 @@ func enough(value []byte, asked int) []byte {
 	return value
 }
 
-// withoutCompactions leaves the edits that compact out of a context_management; nil when none is left.
+// withoutCompactions returns a context_management without the edits that compact, or nil when no other edit is left.
 func withoutCompactions(value []byte) []byte {
 	var of struct {
 		Edits []json.RawMessage `json:"edits"`
@@ -278,7 +280,7 @@ func rawHas(object []byte, key string) bool {
 	return false
 }
 
-// withBeta adds the beta to an anthropic_beta, which is made where there is none.
+// withBeta returns the anthropic_beta list in value with the beta added; nil stands for no list. A value that is not a list stays as it is.
 func withBeta(value []byte) []byte {
 	var names []string
 	if len(value) > 0 && json.Unmarshal(value, &names) != nil {
@@ -305,7 +307,7 @@ func hasBeta(h http.Header) bool {
 	return false
 }
 
-// addBeta adds the beta to those of the client, in the one line in which its libraries write them.
+// addBeta adds the beta to the client's, on the one line in which Anthropic's libraries write them.
 func addBeta(h http.Header) {
 	if hasBeta(h) {
 		return

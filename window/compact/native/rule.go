@@ -20,14 +20,14 @@ const (
 type Rule struct {
 	Provider string
 	Dialect  wire.Dialect
-	// Models are pieces of the names of the models that have it.
+	// Models are parts of the names of the models that have it.
 	Models []string
 	// Source is the page that says so, with the day on which it was read.
 	Source string
 
-	// betaInBody is true when beta headers stand in the body, as anthropic_beta.
+	// betaInBody means that beta names stand in the body, as anthropic_beta, and not in a header.
 	betaInBody bool
-	// members are those that /responses/compact takes, of a request to /responses.
+	// members are the members of a request to /responses that /responses/compact takes too; nil for Anthropic's.
 	members []string
 }
 
@@ -48,8 +48,8 @@ const (
 	azurePage   = "learn.microsoft.com/en-us/azure/foundry/reference/rest/compactconversation, 2026-11-26"
 )
 
-// Rules are all there is. Amazon's Converse has none, nor has Gemini's API; a gateway in front of a provider is asked as the provider is, and what
-// it refuses is remembered.
+// Rules are all rules there are. Amazon's Converse has none, nor has Gemini's API; a gateway in front of a provider is asked as the
+// provider is, and its refusals are remembered.
 var Rules = []Rule{
 	{Provider: Anthropic, Dialect: wire.Messages, Models: claudes, Source: claudePage},
 	{Provider: Azure, Dialect: wire.Messages, Models: claudes, Source: claudePage},
@@ -66,8 +66,8 @@ var Rules = []Rule{
 	},
 }
 
-// RuleFor returns the rule for a model behind a provider, in the dialect in which it is spoken to. ok is false where the provider compacts
-// nothing for it.
+// RuleFor returns the rule for a model behind a provider, in the dialect in which it is spoken to. ok is false if the provider has no
+// compaction for it.
 func RuleFor(provider string, d wire.Dialect, model string) (r Rule, ok bool) {
 	model = strings.ReplaceAll(strings.ToLower(model), ".", "-")
 	i := slices.IndexFunc(Rules, func(r Rule) bool {
@@ -80,7 +80,7 @@ func RuleFor(provider string, d wire.Dialect, model string) (r Rule, ok bool) {
 	return Rules[i], true
 }
 
-// Use is the extent to which the user lets the provider compact: the values of [window] summarizer that are about it.
+// Use is the extent to which the user lets the provider compact, by the setting [window] summarizer.
 type Use uint8
 
 // The uses. The zero value is Never.
@@ -90,7 +90,7 @@ const (
 	Provider            // "provider"
 )
 
-// ParseUse reads a value of [window] summarizer.
+// ParseUse returns the use that a value of [window] summarizer stands for; Never for any that does not ask the provider.
 func ParseUse(summarizer string) Use {
 	switch summarizer {
 	case "auto":
@@ -108,7 +108,7 @@ type Case struct {
 	Bound         bool // the model's reasoning is bound to what stood before it
 }
 
-// Wanted reports whether the provider is asked, and in a few words why not.
+// Wanted reports whether to ask the provider for a compaction, and if not, in a few words why.
 //
 //	                                     auto   provider
 //	the client compacts by itself        no     no

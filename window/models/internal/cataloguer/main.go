@@ -29,7 +29,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models/internal/spelling"
 )
 
-// catalogue is the kept file.
+// catalogue is the content of catalogue.json.
 type catalogue struct {
 	Source  string `json:"source"`
 	Commit  string `json:"commit,omitempty"`
@@ -96,7 +96,7 @@ func run(from, api, out string) error {
 	return os.WriteFile(filepath.Join(out, "table.txt"), table, 0o644)
 }
 
-// flat puts each list of three numbers on one line.
+// flat returns JSON with each list of three numbers on one line.
 func flat(text []byte) []byte {
 	s := string(text)
 	s = strings.ReplaceAll(s, "[\n    ", "[")
@@ -104,8 +104,8 @@ func flat(text []byte) []byte {
 	return []byte(strings.ReplaceAll(s, "\n   ]", "]"))
 }
 
-// tabulate writes one line "provider/model context input output" per model, sorted by the
-// folded name, the form that binary search in package models reads.
+// tabulate returns table.txt for catalogue.json: one line "provider/model context input output" per model, sorted by the folded name, the
+// form that binary search in package models reads.
 func tabulate(text []byte) ([]byte, error) {
 	var c catalogue
 	if err := json.Unmarshal(text, &c); err != nil {
@@ -158,7 +158,7 @@ func newCatalogue(commit, date string) *catalogue {
 	}
 }
 
-// gatherAPI reads api.json.
+// gatherAPI returns the catalogue in api.json.
 func gatherAPI(file string) (*catalogue, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -173,7 +173,7 @@ func gatherAPI(file string) (*catalogue, error) {
 	return c, nil
 }
 
-// keep adds what an older catalogue has and this one does not: models that were retired are asked for on.
+// keep adds the models that an older catalogue has and this one does not: clients still ask for models that were retired.
 func (c *catalogue) keep(file string) error {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -244,7 +244,7 @@ func (c *catalogue) add(ours, root, dir string) error {
 	})
 }
 
-// load reads one model; what it does not say comes from its base.
+// load reads one model; members that it lacks come from its base.
 func load(root, path string) (entry, error) {
 	var e entry
 	text, err := os.ReadFile(path)

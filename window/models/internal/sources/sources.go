@@ -33,11 +33,10 @@ type List struct {
 	Form      string // "models.dev" or "LiteLLM"
 	Date      string // of its newest entry, where it says so
 	Providers map[string]map[string]Limits
-	LeftOut   int // entries that make no sense
+	LeftOut   int // number of invalid entries
 }
 
-// Providers maps ours to those of models.dev. Where two of theirs are one of ours, the first that has a
-// model counts.
+// Providers maps our names of providers to those of models.dev. Where several of theirs are one of ours, the first that has a model counts.
 var Providers = map[string][]string{
 	"anthropic": {"anthropic"}, "openai": {"openai"}, "gemini": {"google"}, "vertex": {"google-vertex", "google-vertex-anthropic"},
 	"bedrock": {"amazon-bedrock"}, "azure": {"azure", "azure-cognitive-services"}, "copilot": {"github-copilot"},
@@ -76,7 +75,7 @@ var litellm = [...][2]string{
 	{"baseten", "baseten"},
 }
 
-// Read reads a catalogue of either form.
+// Read returns a catalogue in either form. The error says where the JSON is broken, or that it is not a catalogue.
 func Read(data []byte) (*List, error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil {
@@ -110,7 +109,7 @@ func Read(data []byte) (*List, error) {
 	return nil, errors.New("it is neither models.dev's api.json nor LiteLLM's model_prices_and_context_window.json")
 }
 
-// where names the line of a mistake in JSON.
+// where returns the error with the line of a mistake in JSON.
 func where(data []byte, err error) error {
 	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("line %d: %w", 1+strings.Count(string(data[:min(int(at.Offset), len(data))]), "\n"), err)
@@ -118,9 +117,8 @@ func where(data []byte, err error) error {
 	return err
 }
 
-// modelsDev reads api.json, which has limits by provider, and no list of what a model takes wherever it is served:
-// that is the largest window that anybody gives it. Too much room costs a refusal, which the client
-// does not see; too little costs what is cut.
+// modelsDev reads api.json, which has limits by provider, but none of a model wherever it is served: for that the largest window counts
+// that any provider gives it. Too much room costs a refusal, which the client does not see; too little costs what is cut.
 func modelsDev(top map[string]json.RawMessage) (*List, error) {
 	type model struct {
 		Updated string `json:"last_updated"`
@@ -180,8 +178,8 @@ func modelsDev(top map[string]json.RawMessage) (*List, error) {
 	return l, l.check()
 }
 
-// liteLLM reads a map from a model's name to its limits. max_input_tokens is what others call the window for most models; of those that
-// give input and output a room of their own it is the input.
+// liteLLM reads a map from a model's name to its limits. For most models max_input_tokens is the window; for those that have separate
+// limits for input and output it is the input alone.
 func liteLLM(top map[string]json.RawMessage) (*List, error) {
 	l, anywhere := newList("LiteLLM"), newVotes()
 	for _, id := range slices.Sorted(maps.Keys(top)) {
@@ -229,8 +227,8 @@ func day(s string) string {
 	return s[:10]
 }
 
-// limits returns those of a model that answers in text and has a window. One that names no window says nothing, and one with numbers that
-// nothing has is counted.
+// limits returns the limits of a model; false for one that has no window or is too small, and, counted in LeftOut, for one with impossible
+// numbers or an invalid name.
 func (l *List) limits(id string, context, input, output float64) (Limits, bool) {
 	if context == 0 || strings.Contains(id, "embed") {
 		return Limits{}, false
@@ -266,7 +264,7 @@ func (l *List) check() error {
 	return nil
 }
 
-// votes are the limits that a model has anywhere.
+// votes collects the limits that a model has at all providers.
 type votes struct {
 	limits  map[string]Limits // the largest, by folded name
 	spelled map[string]string
@@ -294,8 +292,8 @@ func (v *votes) addTo(l *List) {
 	}
 }
 
-// Lines returns lines "provider/model context input output", sorted by the
-// folded name, the form that package models reads.
+// Lines returns the lines "provider/model context input output" of a catalogue, sorted by the folded name, the form that package models
+// reads.
 func Lines(providers map[string]map[string]Limits) []string {
 	lines := map[string]string{}
 	for provider, list := range providers {

@@ -41,8 +41,8 @@ func Hash(p []byte) uint64 {
 // lowBytes are the masks of the low n bytes of a word, for n up to 8.
 var lowBytes = [9]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
 
-// Load returns the n <= 16 bytes of b from at on as two words, zero beyond n. b may end
-// with the piece; when it goes on for 16 bytes that is faster.
+// Load returns n <= 16 bytes of b from at on as two words, zero beyond n. b may end with the piece; it is faster when b has 16 bytes from
+// at on.
 func Load(b []byte, at, n int) (lo, hi uint64) {
 	if rest := b[at:]; len(rest) >= 16 {
 		lo = binary.LittleEndian.Uint64(rest)
@@ -60,7 +60,7 @@ func Load(b []byte, at, n int) (lo, hi uint64) {
 	return lo, hi
 }
 
-// head returns the first n <= 16 bytes of what [Load] loaded, as it would have loaded them.
+// head returns the first n <= 16 of the bytes that [Load] returned as lo and hi, in the same form.
 func head(lo, hi uint64, n int) (uint64, uint64) {
 	if n <= 8 {
 		return lo & lowBytes[n], 0

@@ -60,8 +60,8 @@ func (t *Table) matchLong(p []byte, limit int) (uint32, int) {
 	return 0, 0
 }
 
-// reachable returns false for the few entries that no order of merges produces: they stand for
-// a piece that is exactly their bytes and never for a part of one.
+// reachable reports whether merging can produce a token. A few entries stand for a piece that is exactly their bytes and never for a part
+// of one.
 func (t *Table) reachable(id uint32) bool { return t.Record(id).Left() != id }
 
 // Adjacent reports whether merging leaves a and b side by side, where p[at-len(a):at+len(b)]

@@ -50,8 +50,8 @@ type Table struct {
 	width3, width8 uint8
 }
 
-// Open views a table file and the text of its tokens. It panics on a file of another layout: the files are part of
-// the program, so that can only be a mistake in building it.
+// Open returns the table in a file and the text of its tokens. It panics on a file of another layout: the files are part of the program, so
+// that can only be a mistake in building it.
 func Open(file, text string) *Table {
 	// The strings are the program's read-only data: viewing them as bytes avoids a copy of
 	// several megabytes onto the heap. Nothing here writes to them.
@@ -94,10 +94,10 @@ func NewRecord(left, right uint32, offset, length int) Record {
 	return Record(uint64(left)<<46 | uint64(right)<<28 | uint64(offset)<<7 | uint64(length-1))
 }
 
-// Left returns the token this one was merged from that stood left.
+// Left returns the left one of the two tokens that this one was merged from.
 func (r Record) Left() uint32 { return uint32(r>>46) & idMask }
 
-// Right returns the token this one was merged from that stood right.
+// Right returns the right one of the two tokens that this one was merged from.
 func (r Record) Right() uint32 { return uint32(r>>28) & idMask }
 
 // Len returns the length in bytes.
@@ -119,7 +119,7 @@ func (t *Table) Longest() int { return t.longest }
 // Single returns the token of one byte. Every byte has one.
 func (t *Table) Single(b byte) uint32 { return binary.LittleEndian.Uint32(t.singles[4*int(b):]) }
 
-// Pair returns the token of two bytes.
+// Pair returns the token of two bytes; false if they are not one.
 func (t *Table) Pair(a, b byte) (uint32, bool) {
 	block := t.pairs[(int(a)<<2|int(b)>>6)*pairBlock:]
 	bitmap := binary.LittleEndian.Uint64(block)
@@ -138,7 +138,7 @@ func (t *Table) Bytes(id uint32) []byte {
 	return t.text[o : o+r.Len() : o+r.Len()]
 }
 
-// Find returns the token whose bytes are exactly p. hash is Hash(p).
+// Find returns the token whose bytes are exactly p; false if there is none. hash is Hash(p).
 func (t *Table) Find(p []byte, hash uint64) (uint32, bool) {
 	hi, _ := bits.Mul64(hash, t.slotCount)
 	for at := int(hi) * 4; ; at += 4 {
@@ -176,8 +176,8 @@ func (t *Table) FindShort(lo, hi uint64, n int, hash uint64) (uint32, bool) {
 	}
 }
 
-// FindPair returns the token that left and right merge into. hash is the hash of the bytes
-// of both together, so that one index serves whole pieces and merges.
+// FindPair returns the token that left and right merge into; false if there is none. hash is the hash of the bytes of both together, so
+// that one index serves whole pieces and merges.
 func (t *Table) FindPair(left, right uint32, hash uint64) (uint32, bool) {
 	want := uint64(left)<<18 | uint64(right)
 	hi, _ := bits.Mul64(hash, t.slotCount)

@@ -60,8 +60,7 @@ func tables() (map[string][]byte, error) {
 	return files, nil
 }
 
-// ranks reads a rank file: a line is the base64 of a token's bytes, a space, its rank. The
-// ranks must be 0 to n-1.
+// ranks returns the tokens of a rank file by rank: a line is the base64 of a token's bytes, a space, its rank. The ranks must be 0 to n-1.
 func ranks(source string) ([]string, error) {
 	text, err := assets.Assets.ReadFile(source)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
 )
 
-// load is the share of slots that are taken. A miss then reads about four slots in a row.
+// load is the share of slots that are taken. Then a search for an unknown piece reads about four slots in a row.
 const load = 0.64
 
-// table lays out a vocabulary as package vocab reads it. text is what all tokens are in.
+// table returns a vocabulary in the layout of package vocab. text contains the bytes of all tokens.
 func table(tokens []string, text string) ([]byte, error) {
 	if len(tokens) >= 1<<18-1 {
 		return nil, fmt.Errorf("%d tokens do not fit 18 bits", len(tokens))
@@ -69,8 +69,8 @@ func table(tokens []string, text string) ([]byte, error) {
 	return file, nil
 }
 
-// split replays byte-pair merging on the bytes of one token and returns the two tokens of
-// the last merge. Some entries of the published vocabularies cannot be reached that way.
+// split replays byte-pair merging on the bytes of one token and returns the two tokens of the last merge; false for the few entries of the
+// published vocabularies that cannot be reached that way.
 func split(rank map[string]uint32, token string) (left, right uint32, ok bool) {
 	parts := make([]string, len(token))
 	for i := range parts {
@@ -95,8 +95,7 @@ func split(rank map[string]uint32, token string) (left, right uint32, ok bool) {
 	return rank[parts[0]], rank[parts[1]], true
 }
 
-// mark notes the length of a token under its first three bytes, and when it is longer
-// than eight under its first eight.
+// mark records the length of a token in the masks under its first three bytes, and if it is longer than eight under its first eight.
 func mark(masks3, masks8, longs []byte, token string) {
 	n := len(token)
 	if n < 3 {
@@ -120,7 +119,7 @@ func mark(masks3, masks8, longs []byte, token string) {
 // widthOf returns the width of the index into masks.
 func widthOf(masks []byte) uint8 { return uint8(bits.TrailingZeros(uint(len(masks) / 4))) }
 
-// pairsOf lays out the tokens of two bytes, in the order of the bytes.
+// pairsOf returns the tokens of two bytes, in the order of the bytes, and the index of them.
 func pairsOf(rank map[string]uint32) (index, ids []byte) {
 	for block := range 65536 / 64 {
 		var bitmap uint64
@@ -138,8 +137,8 @@ func pairsOf(rank map[string]uint32) (index, ids []byte) {
 	return index, ids
 }
 
-// index places every token in the first free slot from its hash on. Slots past the count
-// take what does not fit before the end, so that a search never wraps around.
+// index returns the slots, in which every token is in the first free one from its hash on. Slots past the count take tokens that do not fit
+// before the end, so that a search never wraps around.
 func index(tokens []string) (count int, slots []byte) {
 	count = int(float64(len(tokens)) / load)
 	filled := make([]uint32, count, count+64)
@@ -165,7 +164,7 @@ func index(tokens []string) (count int, slots []byte) {
 	return count, slots
 }
 
-// classes lays out the class of every character, equal blocks once.
+// classes returns the class of every character in the layout of package vocab; equal blocks are stored once.
 func classes() []byte {
 	index := make([]byte, vocab.Blocks)
 	var blocks []byte

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// sharedText returns one text that every token is somewhere in. Most of a vocabulary is parts of the rest of it (" the" of
-// " therefore"), and most of one vocabulary is in the other, so it is a third as long as all tokens one after the other. What
-// remains is joined end to begin as far as it overlaps, greedily: the shortest such text cannot be found in any useful time.
+// sharedText returns one text that contains every token. Most tokens are parts of others (" the" of " therefore"), and most of one
+// vocabulary is in the other, so it is a third as long as all tokens one after the other. The tokens that remain are joined end to
+// beginning as far as they overlap, greedily: the shortest such text cannot be found in any useful time.
 func sharedText(tokens []string) string {
 	roots := newRoots(tokens)
 	var b strings.Builder
@@ -26,11 +26,11 @@ func sharedText(tokens []string) string {
 	return b.String()
 }
 
-// roots are the tokens that are no part of another.
+// roots are the tokens that are not part of another one.
 type roots struct {
 	sorted []string
-	free   []int // the first from here on that is not taken, as far as it is known
-	joined int   // how many bytes of the one that was taken last are there already
+	free   []int // free[i] leads to the first token from i on that is not taken
+	joined int   // number of bytes of the token taken last that the text ends with already
 }
 
 func newRoots(tokens []string) *roots {
@@ -64,7 +64,7 @@ func newRoots(tokens []string) *roots {
 	return r
 }
 
-// take takes the first free one of sorted[from:to], and returns -1 when there is none.
+// take marks the first token of sorted[from:to] that is not taken as taken, and returns its index, -1 when there is none.
 func (r *roots) take(from, to int) int {
 	at := from
 	for r.free[at] != at {
@@ -80,7 +80,7 @@ func (r *roots) take(from, to int) int {
 	return at
 }
 
-// after takes the one whose beginning is the most of the end of token, and returns -1 when none has as much as a byte of it.
+// after takes the token whose beginning overlaps most with the end of token, and returns its index, -1 when none overlaps by a byte.
 func (r *roots) after(token string) int {
 	for from := 1; from < len(token); from++ {
 		end := token[from:]
