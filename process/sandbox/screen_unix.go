@@ -33,8 +33,8 @@ const (
 	earlyEvery = 50 * time.Millisecond
 )
 
-// SaveScreen remembers how the controlling terminal is set, when there is one and it is
-// ours to set (we are in its foreground).
+// SaveScreen returns the settings of the controlling terminal, for [Screen.Restore]. Without a terminal, or outside of its foreground, it
+// returns a Screen that restores nothing.
 func SaveScreen() *Screen {
 	s := &Screen{fd: -1, quit: make(chan struct{})}
 	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
@@ -62,7 +62,7 @@ func SaveScreen() *Screen {
 	return s
 }
 
-// Look notices that the command uses the terminal as a full-screen program does. Call it now and then while the run lasts.
+// Look notes whether the command has set the terminal as a full-screen program does. Call it now and then while the run lasts.
 func (s *Screen) Look() {
 	if s.state != nil && !s.taken && raw(s.fd) {
 		s.drawn.Store(true)
@@ -74,7 +74,7 @@ func raw(fd int) bool {
 	return err == nil && now.Lflag&unix.ICANON == 0
 }
 
-// foreground reports whether the terminal is ours: we are in its foreground, or who was has gone.
+// foreground reports whether the terminal is ours to set: our process group is in its foreground, or the one that was has gone.
 func foreground(fd int) bool {
 	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 	return err == nil && (group == unix.Getpgrp() || group > 1 && errors.Is(unix.Kill(-group, 0), unix.ESRCH))
@@ -114,7 +114,7 @@ func withoutTTOU() (again func()) {
 	return func() { signal.Reset(unix.SIGTTOU) }
 }
 
-// SignalName returns the name of a signal, "SIGKILL"; "" for 0.
+// SignalName returns the name of a signal, such as "SIGKILL"; "" for 0 and for an unknown number.
 func SignalName(signal int) string {
 	if signal == 0 {
 		return ""

@@ -99,7 +99,7 @@ const (
 	youngFor  = time.Second
 )
 
-// rename reads the name again. It is kept when the process has gone.
+// rename reads the process's name again. The old name stays when the process has gone.
 func (m *member) rename(now time.Time) {
 	m.named = now
 	if p, err := proctree.Lookup(m.pid); err == nil && p.Start == m.started {
@@ -107,7 +107,7 @@ func (m *member) rename(now time.Time) {
 	}
 }
 
-// meet reports a process, or its new name. The caller holds the lock.
+// meet passes a process and its name on to [Spec].Meet. The caller holds the lock.
 func (w *watcher) meet(pid int, name string) {
 	if w.run.spec.Meet != nil {
 		w.run.spec.Meet(pid, name)
@@ -136,15 +136,16 @@ func newWatcher(r *Run, adopts bool) *watcher {
 
 // alarmed is a cage that wakes the watcher when the run comes near its limit.
 type alarmed interface {
-	// setAlarm runs until stop is closed; ready is set when the alarm is in place.
+	// setAlarm makes the cage send to wake when the run comes near memory, its limit in bytes. It returns when stop is closed, or at once
+	// when no alarm can be set; ready is true while one is.
 	setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool, stop <-chan struct{})
-	// adjustThrottle is called after every look, when the children have been marked.
+	// adjustThrottle is called with the charged bytes after every look, when the children have been marked.
 	adjustThrottle(charged int64)
 	// disableThrottle is called when the processes go on without a watcher.
 	disableThrottle()
 }
 
-// loop runs until stop is closed.
+// loop looks at the run again and again until stop is closed.
 func (w *watcher) loop(stop <-chan struct{}) {
 	wake := make(chan struct{}, 1)
 	var alarm sync.WaitGroup
@@ -168,7 +169,8 @@ func (w *watcher) loop(stop <-chan struct{}) {
 	}
 }
 
-// look does what is due and returns the pause until the next look.
+// look samples, lists and counts as far as each is due, and returns the pause until the next look. first is true for the first one, when
+// all is due.
 func (w *watcher) look(first bool) time.Duration {
 	w.run.cageMu.Lock()
 	defer w.run.cageMu.Unlock()
@@ -335,7 +337,7 @@ func (w *watcher) anyExiting() bool {
 	return false
 }
 
-// countKills returns the last count, when the run is over.
+// countKills counts the OOM kills a last time, when the run is over, and returns their total.
 func (w *watcher) countKills() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -394,7 +396,8 @@ func (w *watcher) processor() Processor {
 	return w.waits.processor(most)
 }
 
-// alive returns the processes of the run that were there at the last look. What a tree knows of each is from when it appeared.
+// alive returns the pids that were in the run at the last look. Of a tree, those whose processor time can't be read are left out. The
+// caller holds the lock.
 func (w *watcher) alive() []int {
 	if w.tree == nil {
 		return w.pids
@@ -409,7 +412,7 @@ func (w *watcher) alive() []int {
 	return list
 }
 
-// sampleLocked takes the last sample; the caller holds the run's cage.
+// sampleLocked takes the last sample of a run that has a group; a tree is not measured again. The caller holds the run's cage.
 func (w *watcher) sampleLocked() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
