@@ -26,11 +26,11 @@ type Terms struct {
 	CountSwap bool
 	// Known is false when the memory could not be read: then only slots count.
 	Known bool
-	// Tool and Total are the slots in use, ToolSlots and TotalSlots how many there may be
-	// (0 is no limit, below 0 is none).
+	// Tool and Total are the slots in use, ToolSlots and TotalSlots how many there may be; 0 means no limit, below 0 that no run is
+	// allowed.
 	Tool, ToolSlots, Total, TotalSlots int
-	// Holders are the runs that hold, oldest first, and then those of other users; nested ones are left out. They are
-	// empty where Claimed is an upper bound.
+	// Holders are the runs that hold, oldest first, and then those of other users; nested ones are left out. Where Claimed is an upper
+	// bound, they are empty or, in [Progress], the oldest one alone.
 	Holders []Holder
 }
 
@@ -40,7 +40,7 @@ func (t Terms) Needs() limit.Bytes { return add(t.Estimate, t.Reserve) }
 // Available returns Physical + Swap.
 func (t Terms) Available() limit.Bytes { return add(t.Physical, t.Swap) }
 
-// Missing returns the difference by which the sum does not come out, 0 when it does.
+// Missing returns how much memory is missing for Needs, 0 when there is enough.
 func (t Terms) Missing() limit.Bytes {
 	return max(0, t.Needs()-(t.Available()-t.Claimed))
 }
@@ -80,14 +80,14 @@ func (t Terms) String() string {
 	return text
 }
 
-// Refused means that a run is not admitted, with every term.
+// Refused is the error for a run that is not admitted. It carries every term of the sum.
 type Refused struct {
 	Tool, Project string
 	// Reason names what is missing.
 	Reason Reason
 	// Never is true when waiting would not help.
 	Never bool
-	// Waited is the time it was in the queue.
+	// Waited is the time it was in the queue; 0 for a request that does not wait.
 	Waited time.Duration
 	// Ahead is the number of runs that wait before it.
 	Ahead int
@@ -150,7 +150,7 @@ func (e *Refused) reasonText() string {
 	return fmt.Sprintf("%d runs have waited longer", e.Ahead)
 }
 
-// holderLines returns a list of the runs that hold what is missing; only those of the same tool if its slots are used up.
+// holderLines returns a list of the runs that hold what is missing, only those of the same tool when its slots are used up; "" for none.
 func (e *Refused) holderLines() string {
 	var list []Holder
 	for _, h := range e.Terms.Holders {
