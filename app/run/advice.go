@@ -42,7 +42,7 @@ func Advice(r journal.Report, basis runs.Decision) []string {
 	return list
 }
 
-// outOfMemory names the limit that a command has died at, and the way to raise it.
+// outOfMemory returns the sentence that names the limit at which a command died, and how to raise it.
 func outOfMemory(r journal.Report, basis runs.Decision) string {
 	bound, own := limit.Bytes(r.RanIntoBytes).Human(), limit.Bytes(r.LimitBytes)
 	started := r.DurationMS < 5000 && own > 0 && own < startUpLimit && r.Estimate.Samples == 0
@@ -89,7 +89,7 @@ func isJVM(r journal.Report) bool {
 	return len(r.Command) > 0 && filepath.Base(r.Command[0]) == "java" && r.Enforcement.Memory == string(sandbox.ByKernel)
 }
 
-// limitOf finds a limit in the report by its name.
+// limitOf returns the limit of this name in the report; one without lines when there is none.
 func limitOf(r journal.Report, name string) journal.Limit {
 	for _, l := range r.Limits {
 		if l.Name == name {

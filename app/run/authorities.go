@@ -2,7 +2,8 @@ package run
 
 import "crypto/x509"
 
-// authorityNotes say what every request over TLS would end in: containers are often made without certificates.
+// authorityNotes returns a sentence for doctor when this machine has no root certificates, as many containers have none; every https
+// request would fail.
 func authorityNotes() []string {
 	pool, err := x509.SystemCertPool()
 	if err == nil && !pool.Equal(x509.NewCertPool()) {

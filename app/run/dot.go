@@ -5,6 +5,6 @@ import (
 	"os/exec"
 )
 
-// isRelativeDot accepts what PATH finds in the working directory: the user's PATH says
-// so, and a wrapper has no business deciding otherwise.
+// isRelativeDot reports whether err only says that PATH found the program in the working directory. That is accepted: it is the user's
+// PATH.
 func isRelativeDot(err error) bool { return errors.Is(err, exec.ErrDot) }
