@@ -20,7 +20,7 @@ type Prediction struct {
 	Samples       int    `json:"samples"`
 	// LimitBytes is the memory limit that a run would get here.
 	LimitBytes int64 `json:"limit_bytes"`
-	// ReservationBytes is the estimate, but not more than the limit.
+	// ReservationBytes is the memory that admission would set aside: the estimate, but not more than memory_max where that is set.
 	ReservationBytes int64 `json:"reservation_bytes"`
 }
 

@@ -38,11 +38,11 @@ func evidence(samples []Sample, initial limit.Bytes) []Sample {
 // that was recorded before there were variants.
 type Pool map[string][]Sample
 
-// siblingShare of the variants need at most what is reserved for one that nobody has seen.
+// siblingShare is the share of the variants' votes at which the estimate for an unseen variant is taken.
 const siblingShare = 0.75
 
-// estimate is for a variant that has no history. What the tool recorded without variants speaks as it
-// always did. Else the variants vote, and the initial estimate with them: one heavy `sh -c` says
+// estimate returns an estimate for a variant that has no history; false when the pool gives none. If the tool's runs were recorded without
+// variants, it is the estimate for those. Else each variant has a vote, and the initial estimate first has one: one heavy `sh -c` says
 // little of the next, and a script that was never seen may well need what the initial estimate says.
 func (p Pool) estimate(estimator Estimator, first Estimate, source string) (Estimate, bool) {
 	if len(p) == 0 {

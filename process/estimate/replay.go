@@ -13,9 +13,9 @@ import (
 
 // Task is one run of a replay.
 type Task struct {
-	// Process is the key of the history: a process of a workflow, or a tool in a project.
+	// Process is the key of the history that the task belongs to: a process of a workflow, or a tool in a project.
 	Process string
-	// Start and End say when the task ran; its peak is known from End on.
+	// Start and End are the times between which the task ran; its peak is known from End on.
 	Start, End time.Time
 	// Runtime is the time for which it held its memory. It may be shorter than End − Start.
 	Runtime time.Duration
@@ -43,7 +43,7 @@ func (s Score) UnderPercent() float64 {
 	return 100 * float64(s.Under) / float64(s.Tasks)
 }
 
-// WasteRatio returns the memory reserved in vain over the memory used (GBh per GBh); 0 without use.
+// WasteRatio returns Waste / Used; 0 without use.
 func (s Score) WasteRatio() float64 {
 	if s.Used == 0 {
 		return 0
@@ -118,7 +118,7 @@ func Replay(tasks []Task, e Estimator) Score {
 	return score
 }
 
-// outcome is a sample that becomes known at a time; equal times go by the order of starts.
+// outcome is a sample that becomes known at a time; outcomes of equal times are ordered by the starts of their tasks.
 type outcome struct {
 	at      time.Time
 	order   int
@@ -191,9 +191,8 @@ func Backtest(workflows []Workflow, es []Estimator) []Row {
 	return rows
 }
 
-// TasksFromRuns makes a replay of the history of one tool in one project. The order is that in
-// which the runs were recorded; where the clock went back, a run counts as ending when its
-// predecessor did.
+// TasksFromRuns returns the recorded runs of one tool in one project as the tasks of a replay, without those that teach nothing. The order
+// is that in which the runs were recorded; where the clock went back, a run counts as ending when its predecessor did.
 func TasksFromRuns(process string, runs []usage.Run) []Task {
 	var tasks []Task
 	var latest time.Time

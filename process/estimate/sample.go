@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Sample is the evidence of one run about the memory the next one needs.
+// Sample is what one run says about the memory that the next one needs.
 type Sample struct {
 	// Demand is the need of the run, in bytes; never 0.
 	Demand limit.Bytes
@@ -83,8 +83,7 @@ func FromRun(r usage.Run) (s Sample, ok bool) {
 	}
 }
 
-// FromRuns turns recorded runs into samples, in the same order, leaving out those that teach
-// nothing.
+// FromRuns returns the samples of recorded runs, in the same order, without the runs that teach nothing.
 func FromRuns(runs []usage.Run) []Sample {
 	samples := make([]Sample, 0, len(runs))
 	for _, r := range runs {
@@ -103,7 +102,7 @@ func cacheOf(r usage.Run) float64 {
 	return float64(r.Peak-r.PeakAnon) / float64(r.Peak)
 }
 
-// killed reports whether memory ended the run or a part of it.
+// killed reports whether the run, or a process of it, was ended for memory or at a limit.
 func killed(r usage.Run) bool {
 	return r.Outcome == journal.OutcomeOOM || r.Outcome == journal.OutcomeLimit || r.OOMKills > 0 || r.KilledChildren > 0
 }
@@ -121,8 +120,8 @@ func killedSample(r usage.Run) Sample {
 	}
 }
 
-// lineOf returns 0 for a descendant that Plimsoll ended under the host's pressure: that run did not
-// run out of what it was given.
+// lineOf returns the [Sample].Line of a run that was killed not by its own limit: had, or 0 when Plimsoll only ended a descendant because
+// the host was short of memory: that run did not run out of what it was given.
 func lineOf(r usage.Run, had limit.Bytes) limit.Bytes {
 	if r.OOMKills == 0 && r.Outcome != journal.OutcomeOOM && r.Outcome != journal.OutcomeLimit {
 		return 0
