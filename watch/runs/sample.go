@@ -9,7 +9,7 @@ import (
 const (
 	// MaxSamples bounds the samples in a run's file.
 	MaxSamples = 4096
-	// firstInterval is that of the first samples; it doubles after each samplesPerInterval of them, so that 4,096 last for 97 days.
+	// firstInterval is the interval of the first samples; it doubles after each samplesPerInterval of them, so that 4,096 last for 97 days.
 	firstInterval      = 500 * time.Millisecond
 	samplesPerInterval = 256
 )
