@@ -2,8 +2,8 @@ package run
 
 import "crypto/x509"
 
-// authorityNotes returns a sentence for doctor when this machine has no root certificates, as many containers have none; every https
-// request would fail.
+// authorityNotes returns a sentence for doctor when this machine has no root certificates, so that every https request would fail; else
+// nil.
 func authorityNotes() []string {
 	pool, err := x509.SystemCertPool()
 	if err == nil && !pool.Equal(x509.NewCertPool()) {

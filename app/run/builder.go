@@ -12,8 +12,7 @@ import (
 // the run like any child; one that ran before does the work outside of it.
 type builder struct {
 	names []string
-	// words are ends of words of its command line that tell it from other programs of the name; nil when every program of the name is
-	// meant.
+	// words are ends of words of its command line by which it is told from others of the name; nil when every program of the name is meant.
 	words []string
 	// daemon reports whether a command line names the daemon.
 	daemon func(argv []string) bool

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// mostGrowth bounds the growth of the memory limit by itself, as a multiple of the first limit. More is for a person to decide: it may
-	// be a leak.
+	// mostGrowth bounds the growth of the memory limit by itself, as a multiple of the first limit. Beyond it may be a leak, for a person
+	// to see.
 	mostGrowth = 2
 	// growPause is the time between two attempts to grow after there was no room.
 	growPause = 5 * time.Second

@@ -45,8 +45,8 @@ var clients = []daemonClient{
 	{[]string{"at", "batch"}, nil, nil, "plimsoll run in the job itself"},
 }
 
-// clientOf returns the client that a command line with this name and these words starts, nil for none; bounded is true when the words limit
-// its work already.
+// clientOf returns the client that a command line with this name and these words starts, nil for none; bounded is true if the words limit
+// it.
 func clientOf(name string, words []string) (c *daemonClient, bounded bool) {
 	words = words[:min(len(words), 64)]
 	for i := range clients {
@@ -101,8 +101,7 @@ func (h *handed) meet(pid int, name string) {
 	})
 }
 
-// take looks at a program and its arguments, and warns once when it hands work over and does not limit that; command is true for the run's
-// own command.
+// take looks at a program and its arguments, and warns once when it hands unlimited work over; command is true for the run's own command.
 func (h *handed) take(name string, words []string, command bool) {
 	c, bounded := clientOf(name, words)
 	var told string

@@ -41,8 +41,7 @@ func (p *decision) limitRows() []journal.Limit {
 	return rows
 }
 
-// noteLimits writes to the journal, once the command runs, who holds the limits other than memory, swap and pids, which the sandbox has
-// reported.
+// noteLimits writes to the journal, once the command runs, who holds the limits that the sandbox has not reported.
 func (x *process) noteLimits(held sandbox.Strength) {
 	for _, row := range x.decision.limitRows() {
 		switch row.Name {

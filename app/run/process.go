@@ -128,9 +128,8 @@ func (x *process) noteLessRoom(t admission.Terms) {
 		x.decision.Reservation.Human(), why, t.Estimate.Human(), x.decision.Limits.Memory.Human(), next))
 }
 
-// uncoordinated returns nil when the run may start without the ledger, whose error is err, and alerts the user: only when the ledger cannot
-// be written at all, so that nobody could coordinate with the run, and no enforcement is required. Else it returns the error to refuse the
-// run with.
+// uncoordinated returns nil, with an alert, when the run may start without the ledger, whose error is err: only when the ledger cannot be
+// written at all, so that nobody could coordinate with the run, and no enforcement is required. Else it returns the error.
 func (x *process) uncoordinated(err error) error {
 	if err := core.MayBeUncoordinated(x.decision.Settings.Enforcement, err); err != nil {
 		if core.MayBeUncoordinated(config.EnforcementBestEffort, err) == nil {
@@ -165,8 +164,7 @@ func (x *process) release() {
 	x.claim = nil
 }
 
-// record appends the run to the history. A run whose command had its work done elsewhere, by a daemon, is left out: the history would learn
-// the need of the client alone.
+// record appends the run to the history, unless a daemon has done its command's work: the history would learn the need of the client alone.
 func (x *process) record() {
 	if _, elsewhere := x.handed.finish(&x.result); x.history == nil || elsewhere {
 		return
@@ -323,8 +321,7 @@ func (x *process) id() string {
 }
 
 // observer returns a function for [sandbox.Spec].Observe, nil when there is neither a claim nor a store: it publishes each sample in the
-// claim, stores it with the run, has the screen looked at, and passes a wish for more memory on to fulfil, in a goroutine and after
-// started.
+// claim, stores it, has the screen looked at, and passes a wish for more memory on to fulfil, in a goroutine and after started.
 func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
 	claim, store := x.claim, x.report.store
 	if claim == nil && store == nil {

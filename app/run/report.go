@@ -51,8 +51,7 @@ func newReport(o *Options) *report {
 	return &report{opts: o, say: newSpeaker(o, hidden), hidden: hidden, id: admission.NewID()}
 }
 
-// begin opens the journal with start, the part of the report known before the run, and the file that stores the run. A dry run leaves no
-// file.
+// begin opens the journal with start, the part of the report known before the run, and the file of the run. A dry run has no file.
 func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision) {
 	start.Command = r.hidden.Argv(start.Command)
 	r.reporter = journal.NewReporter(start)
@@ -97,8 +96,7 @@ func (r *report) note(about, text string) {
 	}
 }
 
-// fail ends a run that did not start because of err: it prints the error, and writes and closes the report where one was begun. It returns
-// the status of this process.
+// fail ends a run that did not start because of err, which it prints, with a report where one was begun. It returns this process's status.
 func (r *report) fail(err error) Status {
 	r.status = Status{Code: exitFailed}
 	r.outcome = journal.OutcomeFailed
@@ -149,8 +147,7 @@ func (r *report) fail(err error) Status {
 	return r.status
 }
 
-// lastWords returns why the run did not start or was ended at a limit or for memory, for the container's termination message; "" for any
-// other end.
+// lastWords returns, for the container's termination message, why the run did not start or was ended at a limit or for memory; else "".
 func (r *report) lastWords(basis runs.Decision) string {
 	switch {
 	case r.failed != "":
@@ -274,8 +271,8 @@ func ofSystem(name string) bool {
 // reportPatience bounds the wait for the reader of a pipe: the run has ended, and its exit status waits.
 const reportPatience = 5 * time.Second
 
-// appendTo appends body to a device, a pipe or the like, which open opens. The run's command may have made a pipe of it that nobody reads,
-// so nothing here waits for long.
+// appendTo appends body to a device, a pipe or the like, which open opens. It never waits for long: nobody may read a pipe that the run
+// made.
 func appendTo(file string, body []byte, open func(flag int) (*os.File, error)) error {
 	f, err := open(os.O_WRONLY | os.O_CREATE | os.O_APPEND | syscall.O_NONBLOCK)
 	if errors.Is(err, syscall.ENXIO) {
@@ -292,8 +289,7 @@ func appendTo(file string, body []byte, open func(flag int) (*os.File, error)) e
 	return errors.Join(err, f.Close())
 }
 
-// checkReportFile returns an error when the report could not be written to file after the run, else the directory that it will be written
-// to; "" for no file.
+// checkReportFile returns the directory that the report will be written to, "" for no file, or an error when that would fail after the run.
 func checkReportFile(file string) (dir string, err error) {
 	if file == "" {
 		return "", nil

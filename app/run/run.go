@@ -98,8 +98,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	return r.status
 }
 
-// decideRun decides about a run from the configuration, the history and the host, and begins its report. The history returned is nil where
-// it cannot be used.
+// decideRun decides about a run from the configuration, the history and the host, and begins its report. It returns the history, or nil.
 func (a *app) decideRun(o *Options, r *report) (*decision, *usage.History, error) {
 	if len(o.Command) == 0 {
 		return nil, nil, errors.New("no command given; write it after --, as in: plimsoll run -- claude")

@@ -22,8 +22,7 @@ type secureDoor struct {
 	tls   *tls.Config
 }
 
-// open opens the listener and returns its address with the token, and the certificate of its authority in PEM. It is
-// [profile.Setup.Secure].
+// open opens the listener. As [profile.Setup.Secure] it returns the address with the token, and the authority's certificate in PEM.
 func (d *secureDoor) open() (root string, authority []byte, err error) {
 	pair, authority, err := newCertificate(time.Now())
 	if err != nil {

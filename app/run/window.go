@@ -46,8 +46,7 @@ func (p *decision) agent() (*profile.Agent, bool) {
 	return profile.Find(p.Tool)
 }
 
-// agentBehind returns a function that reports whether an argument vector is that of the agent behind an adapter; nil where the command is
-// not an adapter.
+// agentBehind returns a function that reports whether argv is that of the agent behind an adapter; nil where the command is not an adapter.
 func (p *decision) agentBehind() func(argv []string) bool {
 	if a, ok := p.agent(); ok && a.Adapter != nil {
 		return a.Adapter.Child
@@ -291,8 +290,7 @@ func (x *process) openMemory() *remember.Plane {
 // afterOOM is the time for which a run after one whose agent died of memory works with half the window.
 const afterOOM = 10 * time.Minute
 
-// exhausted reports whether the last run of this tool in this project died of memory less than afterOOM ago: half as long a conversation
-// makes the agent smaller.
+// exhausted reports whether the last run of this tool in this project died of memory lately: half the conversation makes the agent smaller.
 func (x *process) exhausted() bool {
 	if x.history == nil {
 		return false

@@ -94,8 +94,7 @@ func URL(c *core.Core) (string, error) {
 	return best.URL, nil
 }
 
-// readAddress reads the address in one file, and the time of the file. ok is false when it is not that of a running process; the file of a
-// process that is gone is removed.
+// readAddress reads an address and the time of its file. ok is false unless its process runs; the file of one that is gone is removed.
 func readAddress(path string) (a address, at time.Time, ok bool) {
 	f, err := statefile.Open(path, os.O_RDONLY, 0)
 	if err != nil {

@@ -31,8 +31,7 @@ type Dashboard struct {
 	core *core.Core
 }
 
-// NewDashboard returns the dashboard. token is that of the listener, "" makes one for this start; ledger may be nil, which leaves its page
-// out.
+// NewDashboard returns the dashboard. token is that of the listener, "" makes one for this start; a nil ledger leaves its page out.
 func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger Ledger) (*Dashboard, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {

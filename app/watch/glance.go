@@ -37,8 +37,7 @@ type Glance struct {
 	MemoryBytes int64 `json:"memory_bytes"`
 	PeakBytes   int64 `json:"peak_bytes,omitempty"`
 	LimitBytes  int64 `json:"limit_bytes"`
-	// WindowTokens and WindowLimit are the fill and size of the context window; WindowSource is "run" or "client", "" when they are
-	// unknown.
+	// WindowTokens and WindowLimit are the fill and size of the context window; WindowSource is "run" or "client", "" when unknown.
 	WindowTokens int64  `json:"window_tokens"`
 	WindowLimit  int64  `json:"window_limit"`
 	WindowSource string `json:"window_source,omitempty"`

@@ -94,8 +94,8 @@ func detailsOf(c *core.Core, r *runs.Run) Details {
 	return d
 }
 
-// Show returns one run. id is its ID, the beginning of it, or "last". When only its line in the list is left, that is returned together
-// with a *runs.UnknownError.
+// Show returns one run. id is its ID, the beginning of it, or "last". A *runs.UnknownError comes with the line in the list, if that is
+// left.
 func Show(c *core.Core, id string) (Details, error) {
 	s, err := Open(c)
 	if err != nil {
@@ -109,8 +109,7 @@ func Show(c *core.Core, id string) (Details, error) {
 	return detailsOf(c, r), err
 }
 
-// Export calls give with every run that f selects, whole, the oldest first; with the line in the list alone when no more is left of a run.
-// An error of give ends it.
+// Export calls give with every run that f selects, whole or with what is left of it, the oldest first. An error of give ends it.
 func Export(c *core.Core, f Filter, give func(Details) error) error {
 	s, err := Open(c)
 	if err != nil {

@@ -41,8 +41,7 @@ func WriteMetrics(c *core.Core, to io.Writer) error {
 	return all.Write(to)
 }
 
-// WriteMetricsFile writes the metrics into a file for node_exporter's textfile collector, which is replaced whole or not at all and which
-// others may read.
+// WriteMetricsFile replaces a file for node_exporter's textfile collector, whole or not at all, by the metrics; others may read it.
 func WriteMetricsFile(c *core.Core, file string) error {
 	if folder := filepath.Dir(file); !isFolder(folder) {
 		return fmt.Errorf("%s is no folder: make it, or name another place for the metrics", folder)

@@ -39,8 +39,7 @@ type task struct {
 	tasklog.Summary
 }
 
-// agentsPage returns the page with the newest tasks of all agents over A2A, and the newest questions to agents, over A2A and from the
-// command line.
+// agentsPage returns the page with the newest tasks of all agents over A2A, and the newest questions to agents, also from the command line.
 func agentsPage(s source) (dashboard.Page, bool) {
 	return dashboard.TablesPage("agents", "Agents", func(context.Context) ([]*dashboard.Table, error) {
 		tasks := &dashboard.Table{Title: "Tasks over A2A", Columns: []dashboard.Column{

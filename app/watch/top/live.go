@@ -213,8 +213,8 @@ func (l *Live) look(r *Row, h admission.Holder, now time.Time, tree bool) {
 	}
 }
 
-// readCPU sets the processor use of a run in its row; more is true when the run has used some since the last look. A run that used none is
-// read more rarely.
+// readCPU sets the processor use of a run in its row; more is true when it has used some since the last look. An idle run is read less
+// often.
 func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 	last, seen := l.cpu[h.ID]
 	pause := time.Second / 4 // anything shorter is too short to divide by
@@ -242,8 +242,7 @@ func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 	return seen && used > last.used
 }
 
-// paused reports whether a run is stopped. works is true when it has used the processor since the last look: then it is not, and is not
-// checked.
+// paused reports whether a run is stopped. works is true when it has used the processor since the last look, which makes a check needless.
 func (l *Live) paused(h admission.Holder, now time.Time, works bool) bool {
 	last, seen := l.cpu[h.ID]
 	if seen && !works && !last.paused && now.Sub(last.asked) < askPaused {

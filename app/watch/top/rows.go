@@ -103,8 +103,7 @@ func current(row *Row, r *runs.Run, at time.Time) {
 	}
 }
 
-// cpuOf returns the processor use between the last two samples, in percent of one processor; 0 when the last one is long ago. since is the
-// time since the run began.
+// cpuOf returns the processor use in percent between the last two samples; 0 when they are long ago. since is the time since the run began.
 func cpuOf(seen []runs.Sample, since time.Duration) float64 {
 	last, before := seen[len(seen)-1], runs.Sample{}
 	if len(seen) > 1 {

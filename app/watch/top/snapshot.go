@@ -97,8 +97,7 @@ type Row struct {
 	Compactions  int64  `json:"compactions"`
 	LargestBytes int64  `json:"largest_result_bytes"`
 	LargestTool  string `json:"largest_result_tool,omitempty"`
-	// DefinitionTokens are the tokens that the definitions of MCP tools take in each request, DeferredTools the number of tools that are
-	// found by search instead.
+	// DefinitionTokens are the tokens of MCP tools' definitions in each request, DeferredTools the tools that are found by search instead.
 	DefinitionTokens int `json:"definition_tokens"`
 	DeferredTools    int `json:"deferred_tools,omitempty"`
 	// Cost is the cost by the prices that the user has written; nil when there are none.

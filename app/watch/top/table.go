@@ -49,8 +49,7 @@ type Screen struct {
 	scroll int
 }
 
-// Arrange returns the rows that match a filter, in order: live runs first, each followed by the runs inside it, then ended ones, the last
-// to end first.
+// Arrange returns the rows that match a filter: live ones in order, each followed by the runs inside it, then ended ones, the newest first.
 func Arrange(rows []Row, by Sort, reverse bool, filter string) []Row {
 	var live, ended []Row
 	for _, r := range rows {

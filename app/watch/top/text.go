@@ -121,8 +121,7 @@ func shortTime(d time.Duration) string {
 // bars are the eight heights of a sparkline.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// spark draws values as a line of at most width cells; each cell shows the highest of its values, and full is the value of a full cell. It
-// is "" without values.
+// spark draws values as a line of at most width cells, each with the highest of its values; full is the value of a full cell.
 func spark(values []float64, full float64, width int) string {
 	if len(values) == 0 || width <= 0 || full <= 0 {
 		return ""
