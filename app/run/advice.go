@@ -61,8 +61,8 @@ func outOfMemory(r journal.Report, basis runs.Decision) string {
 	return fmt.Sprintf("give it more: %s (memory_max in [tools.%s]); the next estimate is higher by itself", moreMemory(r, basis, 0), r.Tool)
 }
 
-// moreMemory describes the way to a higher limit than the one that was reached: by the flag, or, where no flag reaches so high, by the
-// surroundings of the run. least is the smallest limit it names.
+// moreMemory returns words for how to get a higher limit than the one that was reached: by the flag, or, where that cannot set so high a
+// limit, by what surrounds the run. least is the smallest limit that is suggested.
 func moreMemory(r journal.Report, basis runs.Decision, least limit.Bytes) string {
 	more := max(least, moreThan(limit.Bytes(max(r.LimitBytes, r.RanIntoBytes))))
 	if r.LimitBytes <= 0 { // what was reached is somebody else's
@@ -74,7 +74,7 @@ func moreMemory(r journal.Report, basis runs.Decision, least limit.Bytes) string
 	return "--memory-max " + more.String()
 }
 
-// moreThan returns half as much again, rounded up to a figure that people write; always more than b.
+// moreThan returns half as much again as b, rounded up to a figure that people write; always more than b.
 func moreThan(b limit.Bytes) limit.Bytes {
 	more := b + b/2 + 1
 	step := 64 * limit.MiB

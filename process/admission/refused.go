@@ -56,12 +56,11 @@ func (g *capacity) terms(e *entry) Terms {
 	}
 }
 
-// String writes the sum as two aligned lines without a line end:
+// String returns the sum as two aligned lines without a line end:
 //
-//	needs      4096M + 2560M kept free            =  6656M
-//	available  6144M + 2048M swap - 0M claimed    =  8192M
+// needs 4096M + 2560M kept free = 6656M available 6144M + 2048M swap - 0M claimed = 8192M
 //
-// Needs are rounded up to whole MiB and what is there is rounded down.
+// Needs are rounded up to whole MiB, available memory is rounded down.
 func (t Terms) String() string {
 	if !t.Known {
 		return "needs      " + mibUp(t.Estimate) + " (the memory of this host could not be read)"
@@ -107,8 +106,7 @@ func (v verdict) refused(r Request, waited time.Duration) *Refused {
 // shownHolders bounds the list in [Refused.Error].
 const shownHolders = 8
 
-// Error writes a few aligned lines for a person: what is missing, the sum, who holds
-// what, and what to do.
+// Error returns a few aligned lines for a person: what is missing, the sum, who holds what, and what to do.
 func (e *Refused) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is not admitted: %s", e.Tool, e.reasonText())
@@ -241,7 +239,7 @@ func (e *Refused) largest() (maxBytes Holder, ok bool) {
 	return maxBytes, ok
 }
 
-// mib writes whole MiB, rounded down: "6144M".
+// mib returns a size in whole MiB, rounded down: "6144M".
 func mib(b limit.Bytes) string {
 	if b < 0 {
 		return "-" + mibUp(-b)
@@ -249,7 +247,7 @@ func mib(b limit.Bytes) string {
 	return fmt.Sprintf("%dM", b/limit.MiB)
 }
 
-// mibUp writes whole MiB, rounded up.
+// mibUp returns a size in whole MiB, rounded up.
 func mibUp(b limit.Bytes) string {
 	if b%limit.MiB > 0 {
 		b += min(limit.MiB-b%limit.MiB, limit.Bytes(1<<63-1)-b)

@@ -275,9 +275,9 @@ func (b *book) share(e *entry, machine limit.Bytes) *sharedClaim {
 }
 
 // addOthers adds to the capacity what is reserved in other ledgers and not used yet. A claim of more than the machine's memory and swap
-// is none that any Plimsoll has shared, and nothing that a process could come to use, so it holds back nothing; what its process uses
-// is missing from what is available anyway. The claims of one user together count for at most what the machine has. Slots are each
-// ledger's own. The run around r, when another ledger has it, is not held against r: it waits for r.
+// holds back nothing: no Plimsoll has shared it, and no process could come to use it; what its process uses is missing from the available
+// memory anyway. The claims of one user together count for at most what the machine has. Slots are each ledger's own. The run around r,
+// when another ledger has it, is left out: it waits for r.
 func (b *book) addOthers(g *capacity, r Request) {
 	sums := map[string]limit.Bytes{}
 	for _, h := range b.others() {

@@ -124,7 +124,7 @@ func (b *book) writeDown(e *entry) {
 	_ = b.ledger.writeClaimFile(c) // without it only the reason is lost
 }
 
-// clip bounds what the ledger keeps of an error.
+// clip cuts the text of an error to what the ledger stores.
 func clip(s string) string { return limit.Short(s, 512) }
 
 var errNoReaper = errors.New("this process has nothing to clean it up with")

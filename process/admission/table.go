@@ -14,8 +14,7 @@ import (
 // maxTable bounds what is read of the table.
 const maxTable = (1 + MaxClaims + MaxWaiters) * recordSize
 
-// load reads the table. What cannot be understood is set aside, and the table
-// is rebuilt from the claim files.
+// load reads the table. A damaged one is set aside, with a warning, and the table is rebuilt from the claim files.
 func (b *book) load() error {
 	lost, err := b.loadTable()
 	if err != nil {
@@ -78,7 +77,7 @@ func readAll(f *os.File, maxBytes int64) ([]byte, error) {
 	return image[:n], err
 }
 
-// decode turns the bytes of a table into entries, and refuses what this package could not have written.
+// decode decodes a table. It is an error when this package could not have written it.
 func (b *book) decode(image []byte) error {
 	head, err := decodeHeader(image)
 	if err != nil {

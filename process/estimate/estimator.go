@@ -203,7 +203,7 @@ func floor(samples []Sample) float64 {
 	return f
 }
 
-// fromFloat rounds to bytes and keeps the result a size that something could have.
+// fromFloat returns f rounded to bytes: 0 when it is not above 0, at most 1 PiB.
 func fromFloat(f float64) limit.Bytes {
 	const most = float64(limit.Bytes(1) << 50)
 	if math.IsNaN(f) || f <= 0 {

@@ -156,9 +156,8 @@ type Row struct {
 	Score
 }
 
-// Backtest replays every workflow with every estimator. First come the rows over all workflows, in
-// the order of the estimators; then each workflow's, the worst first: the one where the default
-// estimator under-reserved the largest share.
+// Backtest replays every workflow with every estimator and returns the scores: first the rows over all workflows, in the order of the
+// estimators; then each workflow's, first the one where the default estimator under-reserved the largest share.
 func Backtest(workflows []Workflow, es []Estimator) []Row {
 	total := make([]Row, len(es))
 	for i, e := range es {

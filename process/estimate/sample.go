@@ -46,9 +46,8 @@ const (
 	reachedShare = 0.90
 )
 
-// FromRun turns a recorded run into a sample; ok is false when the run teaches nothing: it was
-// refused, its command was not found or not executable (126, 127), nothing was measured, or its
-// peak is page cache that filled the limit and no working set was seen.
+// FromRun returns the sample of a recorded run; ok is false when the run teaches nothing: it was refused, its command was not found or not
+// executable (126, 127), nothing was measured, or its peak is page cache that filled the limit and no working set was seen.
 func FromRun(r usage.Run) (s Sample, ok bool) {
 	if r.Outcome == journal.OutcomeRefused {
 		return Sample{}, false

@@ -127,7 +127,7 @@ func (p *policy) step(in input) []action {
 	return acts
 }
 
-// observe tracks how long memory has been short, or available again.
+// observe records how long memory has been short, or available again, and ends an episode.
 func (p *policy) observe(in input) {
 	if in.ledgerRead {
 		p.ledgerReadAt = in.now

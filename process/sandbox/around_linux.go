@@ -21,8 +21,8 @@ type outerGroup struct {
 // unlimited is more than any machine has: cgroup v1 writes no limit as the largest number of whole pages.
 const unlimited = 1 << 60
 
-// newOuterGroup returns the control group around this process if it has a memory limit and holds nobody but us and our ancestors; else the
-// zero value.
+// newOuterGroup returns the control group around this process if it has a memory limit and holds nobody but plimsolls and their ancestors;
+// else the zero value.
 func newOuterGroup() outerGroup {
 	own, err := cgroupfs.Own()
 	if err != nil {

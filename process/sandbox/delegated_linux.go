@@ -24,8 +24,8 @@ const supervisorLeaf = "plimsoll-sup"
 // runPrefix begins the name of every group and unit that Plimsoll makes.
 const runPrefix = "plimsoll-"
 
-// newCgroup2 builds the run in a cgroup v2 directory that is ours to divide: beside the
-// agent of the run around us, or below our own group as in a container.
+// newCgroup2 builds the cage of a run in a cgroup v2 directory that is ours to divide: beside the agent of the run around us, or below our
+// own group as in a container.
 func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 	own, err := cgroupfs.Own()
 	if err != nil {
@@ -175,8 +175,8 @@ func emptyBase(base string) error {
 	return moveAll(inside, filepath.Join(base, supervisorLeaf))
 }
 
-// strangers returns those of pids that neither are supervisors of this program, this process
-// among them, nor ancestors of one. Who is gone or a zombie is in nobody's way.
+// strangers returns the processes of pids that are neither supervisors of this program, this process among them, nor ancestors of one.
+// Zombies and processes that are gone are left out.
 func strangers(pids []int) []proctree.Process {
 	ours := ancestors(os.Getpid())
 	self, err := os.Stat("/proc/self/exe")

@@ -207,8 +207,8 @@ func (g *group2) peak() (int64, string, bool) {
 	return parseNumber(body), "memory.peak", true
 }
 
-// oomKills counts over the subtree. Inner runs are siblings of the leaf, with limits of their own: what is killed in them is theirs, unless
-// this node's own limit was reached.
+// oomKills counts the kernel's kills in the group and in those below it. Inner runs are siblings of the leaf, with limits of their own:
+// kills in them are theirs, unless this group's own limit was reached.
 func (g *group2) oomKills() int {
 	total := readFields(g.events).get("oom_kill")
 	if total == 0 {
@@ -357,7 +357,7 @@ func readInto(file string, buf []byte) []byte {
 	return text
 }
 
-// readFields reads a flat keyed control file; it is empty when there is none any more.
+// readFields reads a flat keyed control file; the result is empty when that can't be read.
 func readFields(f *sysfile.File) fieldReader {
 	text, err := f.Read(sysfile.Small)
 	if err != nil {

@@ -153,7 +153,7 @@ func isReaper(p proctree.Process) bool {
 	return p.PID == 1 || slices.Contains(reapers, p.Name) || strings.HasPrefix(p.Name, "containerd-shim")
 }
 
-// markLeft records in the group itself that what is in it was left on purpose.
+// markLeft records in the run's own group, by the group leftMark, that its processes were left on purpose.
 func markLeft(c cage) {
 	var dir string
 	switch g := c.(type) {

@@ -4,7 +4,7 @@ package sandbox
 
 import "time"
 
-// freezeGroups does nothing: there are no groups here.
+// freezeGroups returns false: there are no control groups here.
 func freezeGroups(Remains) (held bool, err error) { return false, nil }
 
 // Paused returns false: it is not known here.

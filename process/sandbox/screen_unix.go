@@ -80,9 +80,9 @@ func foreground(fd int) bool {
 	return err == nil && (group == unix.Getpgrp() || group > 1 && errors.Is(unix.Kill(-group, 0), unix.ESRCH))
 }
 
-// Restore puts the terminal back after a command that could not do it itself: how it is set, when a signal ended the command or it failed
-// and left the keys raw; and what it had switched on, when it was a full-screen program, or died. What another command has
-// changed is its own business. It is called once, whatever ended the run.
+// Restore sets the terminal back after a command that could not do so itself: its settings, when a signal ended the command or it failed
+// (code is not 0) and left the keys raw; and the modes of a full-screen program, when the command was one, or died of a signal such as
+// SIGKILL. Other changes are left. It is called once, however the run ended.
 func (s *Screen) Restore(signal, code int) {
 	if s.fd < 0 {
 		return

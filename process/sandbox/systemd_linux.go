@@ -141,7 +141,7 @@ func (e *enteredScope) set(dir string) {
 	e.dir = dir
 }
 
-// newInScope builds a further run in the scope that we are in already.
+// newInScope builds the cage of a further run in the scope that this process is in already.
 func newInScope(spec *Spec, scope string, limits Limits) (cage, error) {
 	name := runPrefix + spec.ID
 	if err := spec.remember(Remains{Layer: Cgroup2, Groups: []string{filepath.Join(scope, name)}}); err != nil {
@@ -204,7 +204,7 @@ func managerAddresses() []managerAddress {
 		managerAddress{bus: "unix:path=" + own + "/systemd/private", ofUser: true, direct: true})
 }
 
-// dialBus connects and says hello; a bus that does not answer within scopeWait is no bus.
+// dialBus connects to a bus and says hello; it is an error when the bus does not answer within scopeWait, or a guessed one has no manager.
 func dialBus(a managerAddress) (*dbus.Conn, error) {
 	conn, err := dbus.Dial(a.bus)
 	if err != nil {

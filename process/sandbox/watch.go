@@ -268,7 +268,7 @@ func (w *watcher) lose(m member) {
 	w.lost = append(w.lost, m)
 }
 
-// addMember takes in a new process.
+// addMember adds a new process to those known, up to maxKnown, settles its role and reports it to [Spec].Meet.
 func (w *watcher) addMember(pid int, now time.Time) *member {
 	m := &member{pid: pid, met: now, named: now}
 	if p, err := proctree.Lookup(pid); err == nil {

@@ -95,8 +95,8 @@ type testOptions struct {
 // maxKnown bounds the processes outside the tree that are remembered, 64 bytes each.
 const maxKnown = 65536
 
-// New opens the process table and remembers the root; call Scan to fill the tree. The
-// caller must Close the tree.
+// New opens the process table and identifies the root; call Scan to fill the tree. It is an error when o.Root is negative, or 0 without a
+// cookie, or /proc can't be used. The caller must Close the tree.
 func New(o Options) (*Tree, error) {
 	if o.Root < 0 || o.Root == 0 && o.Cookie == "" {
 		return nil, fmt.Errorf("proctree: root %d: want the PID of a process, or a cookie to search by", o.Root)

@@ -37,8 +37,7 @@ type member struct {
 	seen              uint64
 }
 
-// New remembers the root; call Scan to fill the tree. It fails where the system does not
-// let the processes be listed.
+// New identifies the root; call Scan to fill the tree. It fails without a root, and where the system does not let the processes be listed.
 func New(o Options) (*Tree, error) {
 	if o.Root <= 0 {
 		return nil, fmt.Errorf("proctree: root %d: want the PID of a process", o.Root)
@@ -236,7 +235,7 @@ func stopGroup(int) {}
 // raisePriority does nothing here; on Linux it raises the priority of the calling thread.
 func raisePriority() (done func()) { return func() {} }
 
-// living scans and returns the members that are no zombies.
+// living scans and returns the living members, without the root when spareRoot is true.
 func (t *Tree) living(spareRoot bool) ([]Process, error) {
 	if _, err := t.Scan(); err != nil {
 		return nil, err
