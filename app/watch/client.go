@@ -28,7 +28,7 @@ type Client struct {
 		Size float64 `json:"context_window_size"`
 		// Percent is null before the first answer.
 		Percent float64 `json:"used_percentage"`
-		// Usage is that of the last answer.
+		// Usage has the tokens of the last answer.
 		Usage struct {
 			Input      float64 `json:"input_tokens"`
 			CacheWrite float64 `json:"cache_creation_input_tokens"`

@@ -37,8 +37,8 @@ type note struct {
 	Since       time.Time   `json:"since"`
 }
 
-// noteName is the name of a claim's file: BOOT.UID.ID.claim, and BOOT.UID.ID.new until it is filled
-// and locked. Boot and ID have no dot.
+// noteName is the name of a claim's file: BOOT.UID.ID.claim, or BOOT.UID.ID.new until the file is filled and locked. Boot and ID have no
+// dot.
 type noteName struct {
 	boot  string
 	uid   int

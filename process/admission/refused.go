@@ -82,7 +82,7 @@ func (t Terms) String() string {
 // Refused is the error for a run that is not admitted. It carries every term of the sum.
 type Refused struct {
 	Tool, Project string
-	// Reason names what is missing.
+	// Reason says why it is not admitted.
 	Reason Reason
 	// Never is true when waiting would not help.
 	Never bool

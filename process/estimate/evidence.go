@@ -9,9 +9,9 @@ import (
 // What a history must show to stand in place of the initial estimate. One `make --version` took
 // 1.2 MiB, and made the next `make -j6` reserve as much, which took 726 MB.
 const (
-	// lightShare of the initial estimate is the least that counts as a need.
+	// lightShare is the share of the initial estimate from which a demand counts as a need.
 	lightShare = 0.10
-	// lightRuns below that, none of them brief, are a need all the same: a tool that has worked
+	// lightRuns is the number of runs below lightShare, none of them brief, that count as a need all the same: a tool that has worked
 	// twenty times in 40 MB is a small tool.
 	lightRuns = 20
 )

@@ -26,8 +26,8 @@ type Task struct {
 
 // Score is the result of a replay. Waste and Used are in byte-seconds.
 type Score struct {
-	// Tasks were estimated from history and counted. First had no history yet, so that no
-	// estimator had a say; Censored are those whose need is unknown. Neither is counted.
+	// Tasks counts the tasks that were estimated from history. First counts those that had no history yet, Censored those whose need is
+	// unknown: both are left out of all other fields.
 	Tasks, First, Censored int
 	// Under is the number of Tasks that were reserved less than they needed.
 	Under int

@@ -31,18 +31,18 @@ const (
 	// demand. The kernel counts page cache into a group's high-water mark and gives it back
 	// under pressure; `cat` of a large file has a peak of exactly the limit and needs nothing.
 	cacheShare = 0.10
-	// fullShare of the limit means that the cache has filled all there was.
+	// fullShare is the share of the limit from which a peak means that page cache has filled all there was.
 	fullShare = 0.95
-	// workingSetMargin covers what a working set sampled every 500 ms does not see. The
-	// exact peak, where there is one, still bounds the result: nobody needs more.
+	// workingSetMargin is the factor for what a working set sampled every 500 ms does not see. The exact peak, if there is one, still
+	// bounds the result: nobody needs more.
 	workingSetMargin = 1.20
-	// sampledMargin is for a peak that is itself a lower bound.
+	// sampledMargin is the factor for a peak that is itself a lower bound.
 	sampledMargin = 1.10
 	// fewSamples is the duration below which a sampled working set means nothing: at
 	// 500 ms a process of 400 MB that lived 50 ms was seen as 0 in five of five runs.
 	fewSamples = 2 * time.Second
-	// reachedShare of the limit must have been used for a kill to be the limit's doing and
-	// not the host's or an enclosing group's.
+	// reachedShare is the share of the limit that must have been used for a kill to be the limit's doing and not the host's or an enclosing
+	// group's.
 	reachedShare = 0.90
 )
 

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// agentWait bounds the time in which a process that an adapter has started becomes the agent: until then it is left alone. What is
-	// marked as a child can have its OOM score back, but not without privileges its nice value.
+	// agentWait is the time for which a process below an adapter is left alone, because it may still become the agent: a process marked as
+	// a child can get its OOM score back, but without privileges not its nice value.
 	agentWait = 5 * time.Second
 	// agentRest bounds the time for an adapter to report that its agent was killed, or to start it again, before the run is ended.
 	agentRest = 2 * time.Second

@@ -2,9 +2,8 @@ package sandbox
 
 import "syscall"
 
-// cage is the limits of one run, made real by one layer. It is built before the command
-// starts and torn down after its tree is dead. Methods are called from one goroutine at a
-// time, but kill and freeze may come from another.
+// cage holds one run inside its limits, by the means of one layer. It is built before the command starts and closed after its processes
+// have ended. Methods are called from one goroutine at a time, but kill and freeze may come from another.
 type cage interface {
 	strength() Strength
 	// launch starts the command inside the cage and returns its pid.

@@ -208,8 +208,8 @@ type Result struct {
 	Started  time.Time
 	Duration time.Duration
 	Peak     Peak
-	// OOMKills counts the kernel's OOM kills in the run; CommandOOM says that the command
-	// itself was among them, or was ended by the monitor or by systemd-oomd for memory.
+	// OOMKills counts the kernel's OOM kills in the run; CommandOOM is true when the command, or the agent behind it, was killed for memory
+	// by the kernel, the monitor or systemd-oomd.
 	OOMKills   int
 	CommandOOM bool
 	// RanInto names the limit at which an allocation failed and so ended the command, RanIntoBytes is its size; "" and 0 when that did not
@@ -226,8 +226,8 @@ type Result struct {
 	PidsKills    int
 	ForksRefused int
 	Leftovers    []Leftover
-	// Moved names the processes that left the run's groups, at most 64; CommandMoved says that the command is one of them. What they used
-	// since is in no number here.
+	// Moved has the names of the processes that left the run's groups, at most 64; CommandMoved is true when the command is one of them.
+	// The use of these processes after that is in none of the figures.
 	Moved        []string
 	CommandMoved bool
 	// Reached names the limit for which the run was ended ("time_max", "memory"), or for which the command failed after descendants were

@@ -13,7 +13,7 @@ type Processor struct {
 const (
 	// waitEvery is the time between two readings of how long busy processes have waited for a processor.
 	waitEvery = 2 * time.Second
-	// busyFrom is the use of one processor from which a run is not idle.
+	// busyFrom is the use of one processor below which a run is idle.
 	busyFrom = 0.01
 )
 

@@ -23,10 +23,10 @@ const (
 	// children that each take 60 MB at once were faster than 50 ms.
 	fastTick    = 10 * time.Millisecond
 	sampleEvery = 500 * time.Millisecond
-	// calmEvery is the rhythm of everything while the run uses less than a quarter of its
-	// limit and an alarm tells the end of that; the kernel keeps the peak meanwhile.
+	// calmEvery is the time between two looks while the run uses less than a quarter of its limit and an alarm is set for the end of that;
+	// the kernel keeps the peak meanwhile.
 	calmEvery = time.Second
-	// stillEvery is the same of a run that holds to the byte what it held at the last look: it waits for something.
+	// stillEvery is the time between two looks when the run then holds to the byte what it held at the last one: it waits for something.
 	stillEvery = 2 * time.Second
 	// childScore is the oom_score_adj of every descendant: the kernel takes it before the
 	// agent. 500 was measured to be too little.

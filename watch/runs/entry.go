@@ -62,7 +62,7 @@ type Observed struct {
 	LargestResult int64  `json:"largest_result_bytes,omitempty"`
 	LargestTool   string `json:"largest_result_tool,omitempty"`
 	LargeResults  int64  `json:"large_results,omitempty"`
-	// Waited counts how often it stood in the queue, WaitedMS is for how long.
+	// Waited counts how often it stood in the queue, WaitedMS is the time that it stood there in all.
 	Waited   int64 `json:"waited,omitempty"`
 	WaitedMS int64 `json:"waited_ms,omitempty"`
 	// CompactedFrom and CompactedTo are the sums over all compactions of the tokens that a request had before and after.
