@@ -56,7 +56,7 @@ type verdict struct {
 
 // decide returns the verdict on e: whether it may hold now, and if not, why. It is the one place where the formula is:
 //
-// reservation ≤ available − min_free − Σ max(0, reservation_i − current_i)
+//	reservation ≤ available − min_free − Σ max(0, reservation_i − current_i)
 //
 // over all runs that hold, nested ones excepted, and those in other ledgers that are seen. Waiters before e are first given what they would
 // get, in their order; what is left is e's to take if it harms none of them more than MaxBypass times. With exact, the use of every holder

@@ -58,7 +58,8 @@ func (g *capacity) terms(e *entry) Terms {
 
 // String returns the sum as two aligned lines without a line end:
 //
-// needs 4096M + 2560M kept free = 6656M available 6144M + 2048M swap - 0M claimed = 8192M
+//	needs      4096M + 2560M kept free            =  6656M
+//	available  6144M + 2048M swap - 0M claimed    =  8192M
 //
 // Needs are rounded up to whole MiB, available memory is rounded down.
 func (t Terms) String() string {
