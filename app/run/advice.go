@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Advice returns the steps for the user of the run when something was killed or refused.
+// Advice returns what the user of the run can do next when something was killed or refused, or the agent can be resumed; else nil.
 func Advice(r journal.Report, basis runs.Decision) []string {
 	var list []string
 	switch {

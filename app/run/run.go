@@ -54,7 +54,7 @@ type Status struct {
 // app is the core that all families of commands share, with what a run adds to it.
 type app struct{ *core.Core }
 
-// Run runs a command inside its limits and returns how this process should end.
+// Run runs a command inside its limits, or with o.DryRun prints the decision about it, and returns how this process should end.
 func Run(ctx context.Context, c *core.Core, o Options) Status {
 	a := &app{c}
 	settled, widen := footprint.Start(), footprint.One()

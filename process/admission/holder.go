@@ -114,9 +114,9 @@ func writeUse(f *os.File, n limit.Bytes) error {
 	return err
 }
 
-// Holders lists everybody in the ledger: first who holds, oldest first, then the runs in other
-// ledgers that are seen, then who waits, in the order of the queue. Runs whose owner is dead are listed as stale until the next
-// [Ledger.Sweep] or [Ledger.Acquire]; waiters whose owner is dead are left out.
+// Holders returns all runs in the ledger: first those that hold, oldest first, then the runs in other ledgers that are seen, then those
+// that wait, in the order of the queue. Runs whose owner is dead are listed as stale until the next [Ledger.Sweep] or [Ledger.Acquire];
+// waiters whose owner is dead are left out.
 func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	var list []Holder
 	seen := l.shared(false)

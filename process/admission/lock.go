@@ -30,8 +30,8 @@ var ErrLocked = errors.New("the lock of the ledger is not released")
 // openRegular opens a regular file of the ledger; anything else of that name, such as a link or a pipe, is an error.
 func openRegular(path string, flags int) (*os.File, error) { return statefile.Open(path, flags, 0o600) }
 
-// lock takes the ledger's lock. Those that wait get it in the order in which they came, and ctx ends the
-// wait at once.
+// lock takes the ledger's lock, and returns the file to close when done. Those that wait get it in the order in which they came, and ctx
+// ends the wait at once.
 func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
 	for {
 		if ctx.Err() != nil {

@@ -172,10 +172,9 @@ const (
 	tailExtra  = 16 * limit.MiB // no margin is smaller: a few MiB more or less are noise in any process
 )
 
-// tail asks how far apart the largest peaks are and not how far all of them spread: a tool that
-// often needs 1 GB and often 4 GB has a wide spread, but when its many 4 GB runs lie close together
-// the next will hardly be 5. The statistic is Hill's estimator of a tail's index over the top √n
-// values, shrunk to a prior because with few runs it knows nothing.
+// tail returns the maximum with a margin that depends on how far apart the largest peaks are, and not on how far all of them spread: a tool
+// that often needs 1 GB and often 4 GB has a wide spread, but when its many 4 GB runs lie close together the next will hardly be 5. The
+// statistic is Hill's estimator of a tail's index over the top √n values, shrunk to a prior because with few runs it knows nothing.
 func (p Params) tail(samples []Sample) float64 {
 	n := len(samples)
 	sorted := p.faded(samples)

@@ -84,7 +84,7 @@ func outerNode(own string) (string, bool) {
 	return "", false
 }
 
-// lockBase keeps two runs from dividing the same directory at once. ctx ends the wait.
+// lockBase locks a directory until unlock is called, so that no two runs divide it at once. The end of ctx ends the wait.
 func lockBase(ctx context.Context, base string) (unlock func(), err error) {
 	f, err := os.OpenFile(base, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {

@@ -66,7 +66,7 @@ func (r *Run) Raise(to limit.Bytes, why string) error {
 // raise does nothing for a watched cage: the watcher reads the limit at each look.
 func (w *watchedCage) raise(limit.Bytes, limit.Bytes) error { return nil }
 
-// keepAlarm sets the alarms of a limit, and sets them anew when it was raised, until stop is closed.
+// keepAlarm sets the alarm for the memory limit, and again whenever that was raised, until stop is closed.
 func (w *watcher) keepAlarm(c alarmed, wake chan<- struct{}, stop <-chan struct{}) {
 	for {
 		until := make(chan struct{})

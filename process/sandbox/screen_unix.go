@@ -105,7 +105,8 @@ func (s *Screen) Restore(signal, code int) {
 	}
 }
 
-// withoutTTOU keeps the kernel from stopping us for using the terminal where a group that has gone is in its foreground.
+// withoutTTOU keeps the kernel, until again is called, from stopping us for using the terminal while a group that has gone is in its
+// foreground.
 func withoutTTOU() (again func()) {
 	if signal.Ignored(unix.SIGTTOU) {
 		return func() {}

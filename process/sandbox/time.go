@@ -115,8 +115,7 @@ func (r *Run) End(limit string) bool {
 	return true
 }
 
-// reached returns the limit for which the run was ended, or for which it failed after descendants
-// were ended; "" when for none.
+// reached returns the limit for which the run was ended, or for which the command failed after descendants were ended; "" for none.
 func (r *Run) reached() string {
 	if name := r.endedFor.Load(); name != nil {
 		return *name

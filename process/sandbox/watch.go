@@ -209,8 +209,7 @@ func (w *watcher) look(first bool) time.Duration {
 	return tick
 }
 
-// list compares the members with those known, raises the score of new ones, and
-// remembers the lost ones.
+// list reads the members, adds new ones, whose OOM score is raised, and moves those that have gone to the lost ones.
 func (w *watcher) list(now time.Time) {
 	w.pids, _ = w.run.cage.members(w.pids[:0])
 	w.round++
@@ -246,8 +245,8 @@ func (w *watcher) list(now time.Time) {
 	}
 }
 
-// unprotect makes a child of everybody whose launcher has ended while the run goes on: a shell that puts something into the background
-// before it becomes the agent looks like a launcher for a moment, and what it started like the agent.
+// unprotect marks as children the processes whose launcher has ended while the run goes on: a shell that puts something into the background
+// before it becomes the agent looks like a launcher for a moment, and the process that it started like the agent.
 func (w *watcher) unprotect() {
 	for again := true; again; {
 		again = false

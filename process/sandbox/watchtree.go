@@ -215,7 +215,7 @@ func (w *watcher) stopTree(on bool) error {
 	return signalAll(members, on)
 }
 
-// killTree ends everything the tree knows; nothing to do for a cage that has a group.
+// killTree kills every process in the tree; it does nothing for a cage that has a group.
 func (w *watcher) killTree() error {
 	if w.tree == nil {
 		return nil
@@ -237,7 +237,7 @@ func (w *watcher) waitEmpty() {
 	}
 }
 
-// descendants lists the living descendants.
+// descendants returns the living descendants of the command; none when they can't be listed.
 func (w *watcher) descendants() []member {
 	w.run.cageMu.Lock()
 	defer w.run.cageMu.Unlock()

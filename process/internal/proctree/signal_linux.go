@@ -138,7 +138,7 @@ func goneError(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)
 }
 
-// PrivatePages returns the number of pages of memory that a process does not share with a file; 0 when it cannot be told.
+// PrivatePages returns the number of resident pages that a process does not share with a file; 0 when it cannot be told.
 func PrivatePages(pid int) int64 {
 	var room [256]byte
 	b, err := sysfile.ReadProcess(pid, "statm", room[:])
