@@ -127,7 +127,7 @@ func judgeOrphan(r Remains) Orphan {
 // clockTick is the unit of start times in /proc: USER_HZ is 100 on every Linux port that Go has.
 const clockTick = 10 * time.Millisecond
 
-// nodeOf returns the group that holds the limits of a run: below a scope that is another one than group.
+// nodeOf returns the group that holds the limits of a run: group itself, or for a systemd scope the one named "run" in it.
 func nodeOf(layer Layer, group string) string {
 	if layer == Systemd {
 		return filepath.Join(group, "run")

@@ -22,7 +22,7 @@ type Host struct {
 	Time time.Time `json:"time"`
 	// Replayed is true for a past state, from the store: the host's memory is not known then.
 	Replayed bool `json:"replayed,omitempty"`
-	// AvailableBytes can be given out, free swap included where count_swap is set; BoundBy is "host", or the cgroup that leaves the least.
+	// TotalBytes is the host's memory; AvailableBytes can be given out, free swap included with count_swap; BoundBy is "host" or a cgroup.
 	TotalBytes     int64  `json:"total_bytes"`
 	AvailableBytes int64  `json:"available_bytes"`
 	MinFreeBytes   int64  `json:"min_free_bytes"`
