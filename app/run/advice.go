@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Advice returns the steps for the user of the run when something was killed or refused.
+// Advice returns what the user of the run can do next when something was killed or refused, or the agent can be resumed; else nil.
 func Advice(r journal.Report, basis runs.Decision) []string {
 	var list []string
 	switch {
@@ -42,7 +42,7 @@ func Advice(r journal.Report, basis runs.Decision) []string {
 	return list
 }
 
-// outOfMemory names the limit that a command has died at, and the way to raise it.
+// outOfMemory returns the sentence that names the limit at which a command died, and how to raise it.
 func outOfMemory(r journal.Report, basis runs.Decision) string {
 	bound, own := limit.Bytes(r.RanIntoBytes).Human(), limit.Bytes(r.LimitBytes)
 	started := r.DurationMS < 5000 && own > 0 && own < startUpLimit && r.Estimate.Samples == 0
@@ -61,8 +61,8 @@ func outOfMemory(r journal.Report, basis runs.Decision) string {
 	return fmt.Sprintf("give it more: %s (memory_max in [tools.%s]); the next estimate is higher by itself", moreMemory(r, basis, 0), r.Tool)
 }
 
-// moreMemory describes the way to a higher limit than the one that was reached: by the flag, or, where no flag reaches so high, by the
-// surroundings of the run. least is the smallest limit it names.
+// moreMemory returns words for how to get a higher limit than the one that was reached: by the flag, or, where that cannot set so high a
+// limit, by what surrounds the run. least is the smallest limit that is suggested.
 func moreMemory(r journal.Report, basis runs.Decision, least limit.Bytes) string {
 	more := max(least, moreThan(limit.Bytes(max(r.LimitBytes, r.RanIntoBytes))))
 	if r.LimitBytes <= 0 { // what was reached is somebody else's
@@ -74,7 +74,7 @@ func moreMemory(r journal.Report, basis runs.Decision, least limit.Bytes) string
 	return "--memory-max " + more.String()
 }
 
-// moreThan returns half as much again, rounded up to a figure that people write; always more than b.
+// moreThan returns half as much again as b, rounded up to a figure that people write; always more than b.
 func moreThan(b limit.Bytes) limit.Bytes {
 	more := b + b/2 + 1
 	step := 64 * limit.MiB
@@ -89,7 +89,7 @@ func isJVM(r journal.Report) bool {
 	return len(r.Command) > 0 && filepath.Base(r.Command[0]) == "java" && r.Enforcement.Memory == string(sandbox.ByKernel)
 }
 
-// limitOf finds a limit in the report by its name.
+// limitOf returns the limit of this name in the report; one without lines when there is none.
 func limitOf(r journal.Report, name string) journal.Limit {
 	for _, l := range r.Limits {
 		if l.Name == name {

@@ -2,7 +2,8 @@ package run
 
 import "crypto/x509"
 
-// authorityNotes returns the error that every request over TLS would end in: containers are often made without certificates.
+// authorityNotes returns a sentence for doctor when this machine has no root certificates, so that every https request would fail; else
+// nil.
 func authorityNotes() []string {
 	pool, err := x509.SystemCertPool()
 	if err == nil && !pool.Equal(x509.NewCertPool()) {

@@ -8,24 +8,24 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// builder is a build tool whose work is done by a daemon of its own, which stays when a build is over. A daemon that the tool starts is in the run
-// like any child of it. One that ran before does the work outside.
+// builder is a build tool whose work is done by a daemon of its own, which stays when a build is over. A daemon that the tool starts is in
+// the run like any child; one that ran before does the work outside of it.
 type builder struct {
 	names []string
-	// words are ends of words of its command line by which it is told from other programs of the name; none means that all are meant.
+	// words are ends of words of its command line by which it is told from others of the name; nil when every program of the name is meant.
 	words []string
 	// daemon reports whether a command line names the daemon.
 	daemon func(argv []string) bool
-	// instead describes the way to have the work done inside, or to bound it.
+	// instead describes how to have the work done inside the run, or how to limit it.
 	instead string
 }
 
-// called returns a test for a daemon whose program, as it names itself, begins so.
+// called returns a function that reports whether the program's name in an argument vector begins with name.
 func called(name string) func([]string) bool {
 	return func(argv []string) bool { return strings.HasPrefix(filepath.Base(argv[0]), name) }
 }
 
-// hasWord returns a test for a daemon that has this word on its command line.
+// hasWord returns a function that reports whether an argument vector has this word.
 func hasWord(word string) func([]string) bool {
 	return func(argv []string) bool { return slices.Contains(argv, word) }
 }
@@ -57,7 +57,7 @@ var builders = []builder{
 	},
 }
 
-// builderOf finds the build tool that a command line starts; words are without the name.
+// builderOf returns the build tool that a command line starts, nil for none; words are its words after the name.
 func builderOf(name string, words []string) *builder {
 	words = append([]string{name}, words[:min(len(words), 64)]...)
 	for i := range builders {
@@ -71,5 +71,5 @@ func builderOf(name string, words []string) *builder {
 	return nil
 }
 
-// running returns a daemon of the tool that was there before Plimsoll was; 0 stands for none.
+// running returns the pid and name of a daemon of the tool that was started before this process; 0 and "" for none.
 func (b *builder) running() (pid int, name string) { return sandbox.Older(b.daemon) }

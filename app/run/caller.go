@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// findCaller finds the editor, or whoever else started this process to talk to the command over standard input: the run ends with it.
-// Should both be killed at once, a guard beside us cleans up. nil: nobody does.
+// findCaller returns the program that talks to the command over standard input, such as an editor, with which the run ends; nil for none.
+// It starts a guard process that cleans up in case that program's end kills both the command and this process.
 func (x *process) findCaller() *sandbox.Caller {
 	caller, ok := sandbox.FindCaller()
 	if !ok {

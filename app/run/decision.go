@@ -36,7 +36,7 @@ type decision struct {
 	ReadingErr error
 }
 
-// decide decides about a command. history may be nil; estimates then come from the configuration.
+// decide returns the decision about a command. history may be nil; the estimate then comes from the configuration.
 func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 	p := &decision{Project: config.ProjectOf("")}
 	p.Match = a.Config.Tool(o.Command)
@@ -60,7 +60,7 @@ func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 	return p, nil
 }
 
-// learnsAs returns the name under which the run's use is learnt: behind an adapter that of the agent.
+// learnsAs returns the tool name under which the history keeps the run: behind an adapter that of the agent.
 func (p *decision) learnsAs() string {
 	if a, ok := profile.Find(p.Tool); ok && a.Adapter != nil {
 		return a.Adapter.Agent
@@ -68,7 +68,7 @@ func (p *decision) learnsAs() string {
 	return p.Tool
 }
 
-// weigh reads the host and decides the numbers, for a run and for a prediction alike.
+// weigh reads the host's memory and sets the numbers and limits in p, for a run and for a prediction alike.
 func (a *app) weigh(p *decision, history *usage.History) (err error) {
 	var host guard.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
@@ -120,7 +120,7 @@ func (p *decision) basis() runs.Decision {
 	return d
 }
 
-// findCommand finds the executable as a shell does. The error is a *sandbox.ExecError.
+// findCommand returns the absolute path of the executable that a shell would find. The error is a [*sandbox.ExecError].
 func findCommand(name string) (string, error) {
 	if name == "" {
 		return "", &sandbox.ExecError{Path: `""`, Status: 127, Err: fmt.Errorf("the command's name is empty")}

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// diskLines returns the lines of the plan; ok is false when nothing is to be watched.
+// diskLines returns the limits on writing and on free space; ok is false when nothing is to be watched.
 func (p *decision) diskLines() (lines disk.Lines, ok bool) {
 	s := p.Settings
 	lines = disk.Lines{WriteMax: s.WriteMax, FreeMin: s.FreeMin}
@@ -24,7 +24,7 @@ func (p *decision) diskLines() (lines disk.Lines, ok bool) {
 	return lines, disk.Supported && s.Enforcement != config.EnforcementOff && (lines.WriteMax > 0 || lines.FreeMin != 0)
 }
 
-// withDisk watches what the run writes, while it lasts.
+// withDisk watches what the run writes, until stop is called. A run inside another one is watched by the outer one.
 func (x *process) withDisk(run *sandbox.Run) (stop func()) {
 	lines, ok := x.decision.diskLines()
 	if !ok || x.nested { // the run around this one watches the same processes
@@ -45,8 +45,8 @@ func (x *process) withDisk(run *sandbox.Run) (stop func()) {
 	}
 }
 
-// writeUse notes what a run has written when it is notably more than what was noted last, and at the end exactly: the watch looks
-// several times a second.
+// writeUse notes how much a run has written. The watch looks several times a second, so a figure is noted only when it is more than the
+// last one by a sixteenth and 1 MiB, and at the end.
 type writeUse struct {
 	note        func(int64)
 	mu          sync.Mutex
@@ -71,7 +71,7 @@ func (u *writeUse) end() {
 	}
 }
 
-// noteDisk writes an event down, and tells a person in one line.
+// noteDisk writes an event to the journal and warns the user.
 func (x *process) noteDisk(e disk.Event) {
 	if e.Own {
 		x.report.warn("disk", ownWords(e, x.decision.Tool))
@@ -103,7 +103,7 @@ func (x *process) noteDisk(e disk.Event) {
 	x.report.warn("disk", where+" ("+flag+")")
 }
 
-// victimWords names who is ended, and for whom.
+// victimWords returns words for the process that is ended, and for the writer below it for which it is.
 func victimWords(e disk.Event) string {
 	who := fmt.Sprintf("%s (pid %d)", printable.Text(e.Victim.Name), e.Victim.PID)
 	switch {
@@ -115,7 +115,7 @@ func victimWords(e disk.Event) string {
 	return who
 }
 
-// ownWords returns a warning of files that the agent itself lets grow, such as its log.
+// ownWords returns the warning about files that the agent itself lets grow, such as its log.
 func ownWords(e disk.Event, tool string) string {
 	text := fmt.Sprintf("%s itself has written %s in this run", tool, e.Used.Human())
 	if e.Path != "" {
@@ -124,7 +124,7 @@ func ownWords(e disk.Event, tool string) string {
 	return text + ": look whether that is meant (a log?); at write_max or free_min it is ended last, and the run with it"
 }
 
-// writingRun is the sandbox's run as the watch over the disks needs it.
+// writingRun is a [sandbox.Run] as the watch over the disks needs it.
 type writingRun struct {
 	*sandbox.Run
 	grace time.Duration
@@ -139,7 +139,7 @@ func (r *writingRun) Processes() []disk.Process {
 	return r.list
 }
 
-// End asks one process to end and kills it after the grace; the agent takes the run with it.
+// End asks one process to end, and kills it after the grace; for the agent it ends the whole run, at the limit name.
 func (r *writingRun) End(p disk.Process, name string) {
 	if p.Agent {
 		r.Run.End(name)

@@ -15,8 +15,8 @@ func DistrustedEstimate(s config.Settings) (wrong config.Problem, ok bool) {
 	return guard.DistrustedEstimate(s, host)
 }
 
-// demandedBy adds to a refusal which project's file it was that demanded the kernel's enforcement: who
-// cloned the repository did not write it, and may overrule it.
+// demandedBy adds to err, when the project's own file demands enforcement, the name of that file: who cloned the repository did not write
+// it, and may overrule it. Any other err is returned as it is.
 func demandedBy(s config.Settings, err error) error {
 	if from := s.Source("enforcement"); err != nil && s.Enforcement == config.EnforcementRequired && from.Origin == config.OriginProject {
 		return &demandedByProject{err, from}

@@ -5,6 +5,5 @@ import (
 	"os/exec"
 )
 
-// isRelativeDot accepts what PATH finds in the working directory: the user's PATH says
-// so, and a wrapper has no business deciding otherwise.
+// isRelativeDot reports whether err only says that PATH found the program in the working directory, which is accepted as the user's wish.
 func isRelativeDot(err error) bool { return errors.Is(err, exec.ErrDot) }

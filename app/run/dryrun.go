@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// Decision is the output of a dry run: every term of the decision about a run.
+// Decision is the output of a dry run: every term of the decision about a run. Sizes are in bytes.
 type Decision struct {
 	Tool             string               `json:"tool"`
 	Variant          string               `json:"variant"`
@@ -44,8 +44,7 @@ type Decision struct {
 	MCP              MCPDecision          `json:"mcp"`
 }
 
-// WindowDecision is the proxy that there would be, or the reason for none. NoProxy is "" for a command of
-// which it is not known that it asks a model.
+// WindowDecision says which proxy the run would get, or in NoProxy why none. Both are empty for a command that is not known to ask a model.
 type WindowDecision struct {
 	Proxy     bool     `json:"proxy"`
 	NoProxy   string   `json:"no_proxy,omitempty"`
@@ -72,7 +71,7 @@ type Slots struct {
 	TotalMost int `json:"total_max"`
 }
 
-// dryRun prints the decision. Its status is 0 when the run would start, 125 when not.
+// dryRun prints the decision and returns status 0 when the run would start now, 125 when not.
 func (x *process) dryRun(ctx context.Context) Status {
 	p := x.decision
 	d := Decision{
@@ -176,7 +175,7 @@ func (d Decision) text(p *decision) string {
 	return b.String()
 }
 
-// shorten cuts text to most runes and notes the size of the rest.
+// shorten cuts text to most runes, and adds how many characters were cut.
 func shorten(text string, most int) string {
 	head := limit.ClipRunes(text, most)
 	if head == text {
@@ -185,7 +184,7 @@ func shorten(text string, most int) string {
 	return fmt.Sprintf("%s… and %d characters more", head, utf8.RuneCountInString(text[len(head):]))
 }
 
-// String writes the slots in words.
+// String returns the slots in words, such as "this tool 1 of 5 in use, all tools 2 in use".
 func (s Slots) String() string {
 	of := func(n, most int) string {
 		if most == 0 {
@@ -205,7 +204,7 @@ type Doctor struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Examine probes every layer by doing the real thing.
+// Examine probes every layer of this host by doing the real thing, and adds notes about shared claims and certificates.
 func Examine(ctx context.Context, c *core.Core) (Doctor, error) {
 	settings, err := c.Config.For("")
 	if err != nil {

@@ -38,8 +38,8 @@ type editor struct {
 	queue    atomic.Pointer[admission.Progress] // where the run stands
 }
 
-// meetEditor begins to read what an editor says, where the command may speak its protocol and both streams are pipes. Of every other
-// run the streams are the command's own.
+// meetEditor starts the relay that reads what an editor writes, if the command may speak the editor's protocol and both standard streams
+// are pipes; else x.editor stays nil and the streams are the command's own.
 func (x *process) meetEditor() {
 	if !acp.Spoken(x.opts.Command) || !isPipe(os.Stdin) || !isPipe(os.Stdout) {
 		return
@@ -56,7 +56,8 @@ func isPipe(f *os.File) bool {
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
-// gatewayOf puts the MCP servers that an editor names behind the gateway.
+// gatewayOf returns a function that puts an MCP server which the editor names behind the gateway, by returning another command and
+// arguments for it ("" for none); nil when [mcp] wrap is off.
 func (x *process) gatewayOf(e *editor) acp.Gateway {
 	self, err := os.Executable()
 	if x.decision.Settings.MCP.Wrap == "off" || err != nil {
@@ -70,7 +71,8 @@ func (x *process) gatewayOf(e *editor) acp.Gateway {
 	}
 }
 
-// awaitEditor returns the context in which an editor waits for admission: it ends when that has taken too long.
+// awaitEditor returns a context for the wait for admission. It is cancelled with a notAdmittedError editorPatience after the editor has
+// asked for something; without an editor it is ctx. The function returned ends the wait.
 func (x *process) awaitEditor(ctx context.Context) (context.Context, func()) {
 	if x.editor == nil {
 		return ctx, func() {}
@@ -91,7 +93,7 @@ func (x *process) awaitEditor(ctx context.Context) (context.Context, func()) {
 	return waiting, func() { cancel(nil) }
 }
 
-// notAdmittedError means that an editor was not kept waiting any longer.
+// notAdmittedError means that the run was not admitted for as long as an editor waits. at is its last place in the queue, nil if unknown.
 type notAdmittedError struct{ at *admission.Progress }
 
 func (e *notAdmittedError) Error() string {
@@ -102,7 +104,8 @@ func (e *notAdmittedError) Error() string {
 	return text + "; plimsoll top shows who holds what"
 }
 
-// connectEditor gives the command streams of its own, which the relay reads and writes. started closes the command's ends here.
+// connectEditor gives the command streams of its own, which the relay reads and writes. When the command runs, started closes its ends of
+// them in this process and connects the relay. Without an editor it does nothing.
 func (x *process) connectEditor(spec *sandbox.Spec) (started func(), err error) {
 	e := x.editor
 	if e == nil {
@@ -141,7 +144,8 @@ func (x *process) connectEditor(spec *sandbox.Spec) (started func(), err error) 
 	}, nil
 }
 
-// watchEditor notes now and then what passes, until stop.
+// watchEditor writes the state of the traffic to the journal once a minute when it has changed, until stop is called, which also waits for
+// lastOutput at most until the agent's output has passed.
 func (x *process) watchEditor() (stop func()) {
 	e := x.editor
 	if e == nil {
@@ -197,8 +201,8 @@ func (x *process) noteEditor(e *editor, s acp.State) {
 	x.report.journal.Append(journal.EditorSeen{Editor: said})
 }
 
-// tellEditor answers what the editor still waits for, where the run was refused or ended by force: it would wait for ever. An agent that ended
-// by itself is not spoken for.
+// tellEditor answers the requests for which the editor still waits with an error, when the run was refused, or ended by a limit, for memory
+// or by a signal: else the editor would wait for ever. It does nothing after an agent that ended by itself.
 func (x *process) tellEditor() {
 	e := x.editor
 	if e == nil {
@@ -234,8 +238,8 @@ func (x *process) tellEditor() {
 // mostVariants bounds the sizes by which runs with an editor are told apart.
 const mostVariants = 8
 
-// variant returns the name under which runs like this one are kept together. Each session of an editor takes memory of its own: a run with
-// several says little about one.
+// variant returns the name under which the history keeps runs like this one: with several sessions of an editor their number, since each
+// takes memory of its own, else the decision's variant.
 func (x *process) variant() string {
 	if x.editor != nil {
 		if n := min(x.editor.relay.State().Most, mostVariants); n > 1 {
@@ -245,7 +249,7 @@ func (x *process) variant() string {
 	return x.decision.Variant
 }
 
-// fail ends a run that did not start. The editor hears it too.
+// fail ends a run that did not start, tells the editor, and returns the status of this process.
 func (x *process) fail(err error) Status {
 	status := x.report.fail(err)
 	x.tellEditor()

@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 )
 
-// giveUp bounds the time for a phase of the start to notice that it was asked to end. What it
-// leaves behind then (a claim, an empty group) the next command removes, as after SIGKILL.
+// giveUp bounds the time that the start of a run has to react to a signal that asks it to end; then this process ends at once. What is left
+// behind (a claim, an empty group) the next command removes, as after SIGKILL.
 const giveUp = 3 * time.Second
 
 // Exit ends this process the way the command ended. A command that died of SIGINT,

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// mostGrowth is the multiple of its first limit up to which a run is given more by itself. More is for a person to decide: it may be a
-	// leak.
+	// mostGrowth bounds the growth of the memory limit by itself, as a multiple of the first limit. Beyond it may be a leak, for a person
+	// to see.
 	mostGrowth = 2
-	// growPause is the time for which nobody is asked again after there was no room.
+	// growPause is the time between two attempts to grow after there was no room.
 	growPause = 5 * time.Second
 	// growPatience bounds the wait for the ledger: the run is near its limit meanwhile.
 	growPatience = 2 * time.Second
 )
 
-// growth is the state of the memory limit of a run while it lives.
+// growth is the state of the memory limit while the run lives.
 type growth struct {
 	mu     sync.Mutex
 	after  time.Time // nobody is asked before
@@ -34,7 +34,7 @@ type growth struct {
 	over   bool
 }
 
-// end has what comes after the run know the limit that it had in the end.
+// end sets l.Memory to the limit that the run had in the end, and stops further growth.
 func (g *growth) end(l *sandbox.Limits) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,7 +48,8 @@ func (x *process) grows() bool {
 	return s.MemoryGrow && s.MemoryMax == config.Auto && !x.nested && x.claim != nil
 }
 
-// nearLimit gives a run more memory before the kernel would end something in it, as far as the ledger has room.
+// nearLimit raises the memory limit of a run that comes near it, when grows allows that and the ledger has room, before the kernel would
+// end something in the run. used and now are the use and the limit in bytes.
 func (x *process) nearLimit(run *sandbox.Run, used, now limit.Bytes) {
 	x.growth.mu.Lock()
 	defer x.growth.mu.Unlock()
@@ -78,7 +79,7 @@ func (x *process) nearLimit(run *sandbox.Run, used, now limit.Bytes) {
 	x.report.warn("memory", fmt.Sprintf("its memory limit grew from %s to %s: it uses %s, and there is room (memory_grow)", now.Human(), to.Human(), used.Human()))
 }
 
-// fulfil does what a person has asked for with plimsoll raise.
+// fulfil raises the memory limit to what a person has asked for with plimsoll raise, and answers, also when it can't.
 func (x *process) fulfil(run *sandbox.Run, w admission.Wish) {
 	x.growth.mu.Lock()
 	defer x.growth.mu.Unlock()
@@ -124,12 +125,12 @@ func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) er
 	return run.Raise(w.Memory, "plimsoll raise")
 }
 
-// host returns the reading of the host with which the run was decided about.
+// host returns the reading of the host's memory on which the decision rests.
 func (x *process) host() guard.Host {
 	return guard.Host{Reading: x.decision.Reading, Err: x.decision.ReadingErr}
 }
 
-// heapStays names the part of the run that keeps the size that it was started with.
+// heapStays returns a remark that a Node.js in the run keeps the heap limit that it was started with; "" when there is none.
 func (x *process) heapStays() string {
 	heap := runtimes.V8Heap(x.decision.Limits.Memory)
 	if heap == 0 {

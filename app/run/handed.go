@@ -13,18 +13,18 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// daemonClient is a program that hands work to a daemon outside of the run, which does it there.
+// daemonClient is a program that has its work done by a daemon outside of the run.
 type daemonClient struct {
 	names []string
-	// verbs are the words of its command line that do so; none means that all do.
+	// verbs are the words of its command line that hand work over; nil means that every command line does.
 	verbs []string
-	// bounds begin the words by which the work is bounded already.
+	// bounds are beginnings of words that limit the work already.
 	bounds []string
-	// bound describes the way to bound it, with {memory} in MiB, {pids}, and {name} for the client.
+	// bound describes how to limit it, with {memory} in MiB, {pids}, and {name} for the client.
 	bound string
 }
 
-// clients are looked through from above: the first that fits counts.
+// clients are searched from the first: the first that fits counts.
 var clients = []daemonClient{
 	{
 		[]string{"docker", "docker-compose", "podman", "podman-compose", "nerdctl"},
@@ -45,7 +45,8 @@ var clients = []daemonClient{
 	{[]string{"at", "batch"}, nil, nil, "plimsoll run in the job itself"},
 }
 
-// clientOf finds out what a program hands over with these arguments; bounded is true when it has a limit of its own.
+// clientOf returns the client that a command line with this name and these words starts, nil for none; bounded is true if the words limit
+// it.
 func clientOf(name string, words []string) (c *daemonClient, bounded bool) {
 	words = words[:min(len(words), 64)]
 	for i := range clients {
@@ -60,7 +61,7 @@ func clientOf(name string, words []string) (c *daemonClient, bounded bool) {
 	return nil, false
 }
 
-// handed follows what a run hands to others. It is safe for concurrent use.
+// handed watches which work a run hands to programs outside of it. It is safe for concurrent use.
 type handed struct {
 	warn   func(string)
 	memory limit.Bytes
@@ -77,7 +78,8 @@ type handed struct {
 // maxAsked bounds the processes that are remembered. usualMemory stands for the limit of a run without one, in MiB.
 const maxAsked, usualMemory = 4096, 4096
 
-// meet looks at a process of the run. It is called with the run's locks held: what takes a file is done elsewhere.
+// meet looks at the command line of a process of the run, if its name is that of a client or a builder. It is called with the run's locks
+// held, so the file is read in a goroutine.
 func (h *handed) meet(pid int, name string) {
 	if !slices.ContainsFunc(clients, func(c daemonClient) bool { return slices.Contains(c.names, name) }) &&
 		!slices.ContainsFunc(builders, func(b builder) bool { return slices.Contains(b.names, name) }) {
@@ -99,7 +101,7 @@ func (h *handed) meet(pid int, name string) {
 	})
 }
 
-// take looks at a program and its arguments; command is true when it is the run's own.
+// take looks at a program and its arguments, and warns once when it hands unlimited work over; command is true for the run's own command.
 func (h *handed) take(name string, words []string, command bool) {
 	c, bounded := clientOf(name, words)
 	var told string
@@ -134,7 +136,8 @@ func (h *handed) take(name string, words []string, command bool) {
 	h.warn(name + " has work done outside of this run: what that takes is neither limited nor counted here, and not ended with it; to bound it: " + how)
 }
 
-// finish warns of processes that left the run's groups, and reports whether anything was handed over, and whether the command was.
+// finish warns of processes that left the run's groups, unless it has warned before. It returns whether any work was handed over, and
+// whether the run's own command did so.
 func (h *handed) finish(r *sandbox.Result) (any, command bool) {
 	h.asking.Wait()
 	moved := r.Moved

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// limitRows returns the limits of the plan as the report lists them; nobody holds them yet.
+// limitRows returns the limits of the decision as the report lists them, all held by nobody yet.
 func (p *decision) limitRows() []journal.Limit {
 	rows := []journal.Limit{
 		{Name: "memory", Unit: "bytes", Hard: int64(p.Limits.Memory)},
@@ -41,8 +41,7 @@ func (p *decision) limitRows() []journal.Limit {
 	return rows
 }
 
-// noteLimits writes the holders of the limits to the journal that no layer has told it of, once the
-// command runs.
+// noteLimits writes to the journal, once the command runs, who holds the limits that the sandbox has not reported.
 func (x *process) noteLimits(held sandbox.Strength) {
 	for _, row := range x.decision.limitRows() {
 		switch row.Name {
@@ -64,7 +63,8 @@ func (x *process) noteLimits(held sandbox.Strength) {
 	}
 }
 
-// noteUse writes the use of each limit to the journal, once the run is over.
+// noteUse writes the use of memory, processor and time to the journal, once the run is over, and warns of a run that got too little
+// processor.
 func (x *process) noteUse() {
 	r := &x.result
 	x.report.journal.Append(journal.LimitUsed{Name: "memory", Used: int64(r.Peak.Bytes)})
@@ -81,7 +81,7 @@ func (x *process) noteUse() {
 	x.report.journal.Append(journal.LimitUsed{Name: sandbox.LimitTime, Used: r.TimeUsed.Milliseconds()})
 }
 
-// onTime is called when the time of a run is nearly used up, and when it was.
+// onTime warns when nine tenths of the run's time are used, and, when ended is true, that the run is ended because all is.
 func (x *process) onTime(used time.Duration, ended bool) {
 	most := x.decision.Limits.Time
 	e := journal.LimitReached{Name: sandbox.LimitTime, Line: journal.LineSoft}

@@ -16,15 +16,15 @@ import (
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
-// MCPDecision lists the MCP servers of the agent that there would be behind the gateway, or the reason why
-// none are. NotWrapped is "" for a tool of which it is not known that it has servers.
+// MCPDecision lists the MCP servers of the agent that would be behind the gateway, or says in NotWrapped why none would be. Both are empty
+// for a tool that is not known to have servers.
 type MCPDecision struct {
 	Wrapped    []string `json:"wrapped,omitempty"`
 	NotWrapped string   `json:"not_wrapped,omitempty"`
 	Notes      []string `json:"notes,omitempty"`
 }
 
-// offeredMemory is the name of the memory among the servers of a tool, with [memory] tools.
+// offeredMemory is the name under which the agent's memory is offered to a tool as an MCP server, with [memory] tools.
 const offeredMemory = "plimsoll-memory"
 
 func (d MCPDecision) words() string {
@@ -37,8 +37,8 @@ func (d MCPDecision) words() string {
 	return ""
 }
 
-// planServers asks how the tool's MCP servers are put behind the gateway for this run,
-// without touching its files. folder is the place for private files.
+// planServers returns how the tool's MCP servers are put behind the gateway for this run, without touching its files; the zero Setup for a
+// tool that takes no servers for one run. folder is the place for private files.
 func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup, error) {
 	p := x.decision
 	agent, ok := p.agent()
@@ -83,9 +83,8 @@ func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup
 	}), nil
 }
 
-// wrapServers puts the tool's MCP servers behind the gateway, and returns the argument vector
-// and the environment that the tool is to get (nil: as they are). What keeps it from that is
-// in the report; it is no reason not to run.
+// wrapServers puts the tool's MCP servers behind the gateway, and returns the argument vector and the environment that the tool is to get:
+// argv and environ themselves when nothing is to be done. An error goes into the report, and the run goes on without the gateway.
 func (x *process) wrapServers(run string, argv, environ []string) ([]string, []string) {
 	given, env := argv, environ
 	if given == nil {
@@ -121,8 +120,8 @@ func (x *process) wrapServers(run string, argv, environ []string) ([]string, []s
 	return setup.Argv, append(slices.Clone(env), setup.Env...)
 }
 
-// runVariables name the settings that a gateway within the run must know and some clients keep from the
-// servers that they start: where state lies. What run it is in comes with them.
+// runVariables are the variables that tell a gateway within the run where state lies, which some clients keep from the servers that they
+// start. The run's ID is passed on with them.
 var runVariables = []string{"PLIMSOLL_STATE_DIR", "PLIMSOLL_CACHE_DIR", "PLIMSOLL_CONFIG", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"}
 
 // writeRunEnv writes the file that [EnterRun] reads.
@@ -138,8 +137,8 @@ func writeRunEnv(file, run string, environ []string) error {
 	return atomicfile.Write(file, []byte(text.String()), 0o600, atomicfile.Volatile) // it goes with the run
 }
 
-// EnterRun sets what a run has written for the gateways within it, where a client has kept
-// it from them. A file that is gone (the run is over) is an error.
+// EnterRun sets the variables that a run has written to file for the gateways within it, where a client has kept them from the gateway. A
+// file that is gone (the run is over) is an error.
 func EnterRun(file string) error {
 	text, err := statefile.Read(file, 64<<10)
 	if err != nil {
@@ -156,7 +155,7 @@ func EnterRun(file string) error {
 	return nil
 }
 
-// decideServers returns the gateway for a dry run.
+// decideServers returns what a dry run says about the gateway.
 func (x *process) decideServers() MCPDecision {
 	setup, err := x.planServers(x.opts.Command, os.Environ(), filepath.Join(os.TempDir(), "plimsoll-dry-run"))
 	if err != nil {

@@ -15,19 +15,19 @@ import (
 // maxNested bounds the runs inside one another. Each has a supervisor with its own threads, which count in the limits of the outermost.
 const maxNested = 10
 
-// nesting is the part of a run's claim for a run inside of it, which may be a step of a loop: a script of the agent's name that calls
-// `plimsoll run` with that name finds itself again.
+// nesting is the part of a run's claim that a run inside of it reads to find out whether it is a step of a loop: a script of the agent's
+// name that calls `plimsoll run` with that name finds itself again.
 type nesting struct {
 	Path string `json:"path,omitempty"`
 	// Given is a hash of the arguments and the environment that the command was given.
 	Given string `json:"given,omitempty"`
-	// Depth counts the runs around, Again those of them that ran the same script in a straight line.
+	// Depth is the number of runs around this one, Again how many of them in a row ran the same script.
 	Depth int `json:"depth,omitempty"`
 	Again int `json:"again,omitempty"`
 }
 
-// checkNesting refuses a run that the run around it has only started to start it again. A program that calls itself with other arguments
-// or in another environment may have a reason, once.
+// checkNesting returns an error for a run that would start the command of the run around it again without an end, and for one that is
+// nested too deep. A script that calls itself with other arguments or in another environment may have a reason, once.
 func (x *process) checkNesting() error {
 	outer, nested := x.claim.Parent()
 	if !nested {
@@ -57,7 +57,7 @@ func (x *process) checkNesting() error {
 	return nil
 }
 
-// loopError names the script, and the program that was meant where PATH has it.
+// loopError returns the error that names the script, and the program that was meant, where PATH has one.
 func loopError(path, name string) error {
 	meant := "by its path (type -a " + name + " shows all of that name)"
 	if other := otherOf(path, name); other != "" {
@@ -66,7 +66,7 @@ func loopError(path, name string) error {
 	return fmt.Errorf("%s was run, and runs plimsoll run -- %s, which is %s again: without an end; let it name the program behind it %s", path, name, path, meant)
 }
 
-// otherOf finds another program of the same name in PATH.
+// otherOf returns another program of the same name in PATH, "" for none.
 func otherOf(path, name string) string {
 	if filepath.Base(name) != name {
 		return ""
@@ -85,7 +85,7 @@ func otherOf(path, name string) string {
 	return ""
 }
 
-// isScript reports whether a file is run by an interpreter.
+// isScript reports whether a file begins with "#!".
 func isScript(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -97,10 +97,10 @@ func isScript(path string) bool {
 	return err == nil && string(head[:]) == "#!"
 }
 
-// changing are variables that a run or a shell sets anew each time.
+// changing are the variables that a run or a shell sets anew each time, which given leaves out.
 var changing = []string{"PLIMSOLL_RUN_ID", "SHLVL", "_", "PWD", "OLDPWD"}
 
-// given returns the hash of [nesting].
+// given returns a hash of the arguments and the environment, for [nesting].Given.
 func given(args, environ []string) string {
 	h := sha256.New()
 	environ = slices.Sorted(slices.Values(environ))

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// withOrphans looks after processes of the run whose parent has ended, while the run lasts.
+// withOrphans watches the processes of the run whose parent has ended, and treats them as on_orphan says, until stop is called.
 func (x *process) withOrphans(run *sandbox.Run) (stop func()) {
 	s := x.decision.Settings
 	if s.OnOrphan == config.OnOrphanOff || s.OrphanMax <= 0 || x.nested && !run.Adopts() {
@@ -33,7 +33,7 @@ func (x *process) withOrphans(run *sandbox.Run) (stop func()) {
 	})
 }
 
-// noteOrphans writes an event down, and tells a person in one line.
+// noteOrphans writes an event to the journal, and warns the user in one line when e.Say is set.
 func (x *process) noteOrphans(e orphans.Event) {
 	for _, o := range e.Orphans {
 		x.report.journal.Append(journal.Orphan{
@@ -86,7 +86,7 @@ func orphanWords(e orphans.Event) string {
 	return strings.Join(parts, "; ")
 }
 
-// namesOf groups by name, the busiest first: "yes ×39 (7.0 CPUs), node (pid 12, idle)".
+// namesOf returns the orphans in words, grouped by name, the busiest first: "yes ×39 (7.0 CPUs), node (pid 12, idle)".
 func namesOf(list []orphans.Orphan) string {
 	type group struct {
 		name string
@@ -124,7 +124,7 @@ func namesOf(list []orphans.Orphan) string {
 	return strings.Join(names, ", ")
 }
 
-// loadWords describes a load: less than a hundredth of a processor is idle.
+// loadWords describes a load in processors: "idle" below a hundredth, "37 % of a CPU", "7.0 CPUs".
 func loadWords(load float64) string {
 	switch {
 	case load < 0.01:
@@ -135,7 +135,7 @@ func loadWords(load float64) string {
 	return fmt.Sprintf("%.1f CPUs", load)
 }
 
-// orphanedRun is the sandbox's run as the watch over orphans needs it.
+// orphanedRun is a [sandbox.Run] as the watch over orphans needs it.
 type orphanedRun struct{ *sandbox.Run }
 
 func (r orphanedRun) Family() []orphans.Process {

@@ -20,7 +20,7 @@ type Prediction struct {
 	Samples       int    `json:"samples"`
 	// LimitBytes is the memory limit that a run would get here.
 	LimitBytes int64 `json:"limit_bytes"`
-	// ReservationBytes is the estimate, but not more than the limit.
+	// ReservationBytes is the memory that admission would set aside: the estimate, but not more than memory_max where that is set.
 	ReservationBytes int64 `json:"reservation_bytes"`
 }
 
@@ -53,7 +53,7 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 	}, nil
 }
 
-// Because names the source of the estimate, for a person.
+// Because returns the source of the estimate in words.
 func (p Prediction) Because() string {
 	runs := limit.Count(p.Samples, "run")
 	switch p.Source {
@@ -71,7 +71,7 @@ func (p Prediction) Because() string {
 	return "a first guess; no run has shown a need yet"
 }
 
-// MiB rounds up to whole MiB, the unit of the resource tables of Kubernetes and Nomad.
+// MiB returns bytes in MiB, rounded up, the unit of the resource tables of Kubernetes and Nomad.
 func MiB(bytes int64) int64 {
 	return (bytes + int64(limit.MiB) - 1) / int64(limit.MiB)
 }

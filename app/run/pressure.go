@@ -52,13 +52,13 @@ func (r *claimRecord) setState(s pressure.State) {
 	r.Pressure = watched{Mode: s.Mode, StoppedSince: s.StoppedSince, Acted: s.Acted, Rests: s.Rests}
 }
 
-// notebook keeps the claim's record, which the sandbox and the pressure watch both write.
+// notebook holds the claim's record, which the sandbox and the pressure watch both change. It is safe for concurrent use.
 type notebook struct {
 	mu     sync.Mutex
 	record claimRecord
 }
 
-// write changes the record and stores it.
+// write calls change with the record and stores it in the claim.
 func (n *notebook) write(claim *admission.Claim, change func(*claimRecord)) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -66,14 +66,14 @@ func (n *notebook) write(claim *admission.Claim, change func(*claimRecord)) erro
 	return claim.Record(n.record)
 }
 
-// watchedAs sets what the run does under pressure; it is stored with what comes next.
+// watchedAs sets the run's pressure mode in the record, which is stored with the next write.
 func (n *notebook) watchedAs(m pressure.Mode) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.record.Pressure.Mode = m
 }
 
-// remember stores what to clean up after us, and leaves the rest of the record as it is.
+// remember stores what to clean up after this run, and leaves the rest of the record as it is.
 func (n *notebook) remember(claim *admission.Claim, r sandbox.Remains) error {
 	return n.write(claim, func(record *claimRecord) {
 		r.Frozen, r.Stopped = record.Frozen, record.Stopped
@@ -81,8 +81,8 @@ func (n *notebook) remember(claim *admission.Claim, r sandbox.Remains) error {
 	})
 }
 
-// pressureMode returns the action of the run when it is its turn. A frozen agent loses the stream
-// of its provider, and a person at a terminal can decide better; without one nobody can.
+// pressureMode returns what the pressure watch may do to the run. With on_pressure = "auto" it only warns at a terminal, because a frozen
+// agent loses the stream of its provider and a person can decide better; without a terminal it freezes.
 func pressureMode(o config.OnPressure, terminal bool) pressure.Mode {
 	switch o {
 	case config.OnPressureAuto:
@@ -100,8 +100,8 @@ func pressureMode(o config.OnPressure, terminal bool) pressure.Mode {
 	return pressure.Off
 }
 
-// underPressure watches the host's memory while the run lasts. A run inside another run
-// draws on that one's reservation, and that one's watch reaches its processes.
+// underPressure watches the host's memory until stop is called, and acts on the run when memory is short. A run inside another run is left
+// to the outer one's watch, which reaches its processes.
 func (x *process) underPressure(run *sandbox.Run, terminal bool) (stop func()) {
 	mode := x.pressureMode(terminal)
 	lines := pressure.LinesFor(x.decision.MinFree, x.decision.Reading.Capacity())
@@ -113,7 +113,7 @@ func (x *process) underPressure(run *sandbox.Run, terminal bool) (stop func()) {
 	}
 }
 
-// pressureMode returns the mode: [pressure.Off] also where memory can't be read, and in a run inside a run.
+// pressureMode returns the run's mode; [pressure.Off] also where memory can't be read, and in a run inside a run.
 func (x *process) pressureMode(terminal bool) pressure.Mode {
 	nested := false
 	if x.claim != nil {
@@ -125,7 +125,7 @@ func (x *process) pressureMode(terminal bool) pressure.Mode {
 	return pressureMode(x.decision.Settings.OnPressure, terminal)
 }
 
-// watchPressure starts the watch; o has its readings and its pace.
+// watchPressure starts the watch with the options in o, to which it adds the run and the ledger, and returns the function that ends it.
 func (x *process) watchPressure(run *sandbox.Run, o pressure.Options) (stop func()) {
 	o.Run, o.Note = watchedRun{run}, x.notePressure
 	if x.claim != nil && x.ledger != nil {
@@ -135,7 +135,7 @@ func (x *process) watchPressure(run *sandbox.Run, o pressure.Options) (stop func
 	return pressure.Start(o)
 }
 
-// readingFor reads the memory that is left; stalls only where they can matter.
+// readingFor returns a function that reads the available memory, and near the lines also the stalls of memory and I/O.
 func readingFor(reader *headroom.Reader, lines pressure.Lines, countSwap bool) func() (pressure.Reading, error) {
 	return func() (pressure.Reading, error) {
 		host, err := reader.Read()
@@ -167,7 +167,7 @@ func readingFor(reader *headroom.Reader, lines pressure.Lines, countSwap bool) f
 	}
 }
 
-// notePressure writes the event down, and tells a person what concerns them.
+// notePressure writes the event to the journal, and warns the user when e.Say is set.
 func (x *process) notePressure(e pressure.Event) {
 	noted := journal.Pressure{Action: string(e.Kind), PID: e.Child.PID, Name: e.Child.Name, Reason: e.Reason}
 	if e.Err != nil {
@@ -200,7 +200,7 @@ func pressureWords(e pressure.Event) string {
 	return "memory is short: " + what + " (" + e.Reason + ")"
 }
 
-// watchedRun is the sandbox's run as the watch needs it.
+// watchedRun is a [sandbox.Run] as a [pressure.Run].
 type watchedRun struct{ *sandbox.Run }
 
 func (r watchedRun) LargestChild() (pressure.Child, bool) {
@@ -213,7 +213,7 @@ func (r watchedRun) ContinueChild(c pressure.Child) error {
 }
 func (r watchedRun) KillChild(c pressure.Child) error { return r.Run.KillChild(sandbox.Child(c)) }
 
-// ledgerPeers is the ledger as the watch needs it. It is used from one goroutine.
+// ledgerPeers shows the ledger to the pressure watch. It is used by one goroutine.
 type ledgerPeers struct {
 	ledger *admission.Ledger
 	claim  *admission.Claim
@@ -223,7 +223,8 @@ type ledgerPeers struct {
 	alone  []pressure.Holder          // the last list, where nobody but this run was in the ledger
 }
 
-// Holders lists who of this user holds; those who wait use nothing yet.
+// Holders returns the runs of this user that hold a claim; waiting runs use no memory yet. While this run is alone and nothing was written
+// to the ledger, it returns the last list without reading.
 func (p *ledgerPeers) Holders(ctx context.Context) ([]pressure.Holder, error) {
 	now := p.ledger.Glance()
 	if p.alone != nil && p.glance.Unchanged(now) { // who else is there is known without reading, but not what this run uses by now
@@ -262,13 +263,13 @@ func (p *ledgerPeers) Holders(ctx context.Context) ([]pressure.Holder, error) {
 	return list, nil
 }
 
-// Publish writes our state into our claim.
+// Publish stores the state of this run's watch in its claim.
 func (p *ledgerPeers) Publish(s pressure.State) error {
 	p.alone = nil
 	return p.notes.write(p.claim, func(r *claimRecord) { r.setState(s) })
 }
 
-// Thaw lets another supervisor's run go.
+// Thaw lets a run of another supervisor go on, by what the last Holders read of its claim.
 func (p *ledgerPeers) Thaw(h pressure.Holder) error {
 	remains, ok := p.last[h.ID]
 	if !ok || remains.ID == "" {

@@ -38,9 +38,9 @@ type process struct {
 	cleanup  []func()
 	// closeProxy ends the run's proxy, nil when it has none.
 	closeProxy func()
-	// started gives signals back to whom they belong when the command runs.
+	// started is called when the command runs: until then a signal gives up the start, from then on it is for the command.
 	started func()
-	// settled is called when the run waits: the first moments are over.
+	// settled is called when the run has to wait for admission: the work of the first moments is over.
 	settled func()
 	// widen is called when the process serves a proxy beside the run: until then one processor is enough.
 	widen func()
@@ -50,7 +50,7 @@ type process struct {
 	editor *editor // nil where none speaks to the agent by its protocol
 }
 
-// cleanUp undoes what was done for the run, last in first out.
+// cleanUp calls the functions in cleanup, the last one first.
 func (x *process) cleanUp() {
 	for i := len(x.cleanup) - 1; i >= 0; i-- {
 		x.cleanup[i]()
@@ -58,7 +58,7 @@ func (x *process) cleanUp() {
 	x.cleanup = nil
 }
 
-// request returns the decision as admission sees it.
+// request returns the request for the run's claim.
 func (x *process) request() admission.Request {
 	d := x.decision
 	ask := d.Ask(d.Settings)
@@ -108,7 +108,7 @@ func (x *process) admit(ctx context.Context) error {
 	return x.checkNesting()
 }
 
-// noteLessRoom notes that the run starts with less than it is expected to need, because so much is not there.
+// noteLessRoom warns when the run starts with a smaller reservation than it is expected to need, because no more memory is available.
 func (x *process) noteLessRoom(t admission.Terms) {
 	e := x.decision.Estimate
 	if x.decision.Reservation <= t.Estimate || x.nested || x.claim.Forced() {
@@ -128,8 +128,8 @@ func (x *process) noteLessRoom(t admission.Terms) {
 		x.decision.Reservation.Human(), why, t.Estimate.Human(), x.decision.Limits.Memory.Human(), next))
 }
 
-// uncoordinated decides whether the run may start without the ledger: only when nobody could coordinate with it, because the
-// ledger cannot be written at all, and only where no enforcement is required. The user hears it in any case.
+// uncoordinated returns nil, with an alert, when the run may start without the ledger, whose error is err: only when the ledger cannot be
+// written at all, so that nobody could coordinate with the run, and no enforcement is required. Else it returns the error.
 func (x *process) uncoordinated(err error) error {
 	if err := core.MayBeUncoordinated(x.decision.Settings.Enforcement, err); err != nil {
 		if core.MayBeUncoordinated(config.EnforcementBestEffort, err) == nil {
@@ -164,7 +164,7 @@ func (x *process) release() {
 	x.claim = nil
 }
 
-// record appends the run to the history. One whose command had its work done elsewhere would teach what its client took.
+// record appends the run to the history, unless a daemon has done its command's work: the history would learn the need of the client alone.
 func (x *process) record() {
 	if _, elsewhere := x.handed.finish(&x.result); x.history == nil || elsewhere {
 		return
@@ -178,8 +178,8 @@ func (x *process) record() {
 	}
 }
 
-// execute starts the command in its sandbox and waits for the end of the run. starting is done
-// when a signal asks to give up before the command runs; then the signals are the command's.
+// execute starts the command in its sandbox and waits for the end of the run. starting is done when a signal asks to give up before the
+// command runs; once it runs, signals are passed on to it. The error says that the command did not start.
 func (x *process) execute(ctx, starting context.Context) error {
 	p := x.decision
 	terminal := sandbox.Terminal()
@@ -320,8 +320,8 @@ func (x *process) id() string {
 	return x.report.id
 }
 
-// observer takes what the run uses: others count with it, and it is kept. Whoever wishes something of the run is heard then, once it has started, and the
-// screen is looked at.
+// observer returns a function for [sandbox.Spec].Observe, nil when there is neither a claim nor a store: it publishes each sample in the
+// claim, stores it, has the screen looked at, and passes a wish for more memory on to fulfil, in a goroutine and after started.
 func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
 	claim, store := x.claim, x.report.store
 	if claim == nil && store == nil {
@@ -353,8 +353,8 @@ func (x *process) leftRunning() bool {
 	return false
 }
 
-// warnAboutLogout: a user's scope ends with the user's last session, unless the user
-// lingers. Whoever ignores SIGHUP (nohup) means the run to outlive the session.
+// warnAboutLogout warns that the run ends at logout although SIGHUP is ignored, by which the user means it to outlive the session (nohup):
+// a user's scope ends with the user's last session unless the user lingers.
 func (x *process) warnAboutLogout(run *sandbox.Run) {
 	if run.Layer() == sandbox.Systemd && ignoresHangup() && !sandbox.Lingers() {
 		x.report.warn("linger", "this run ends when you log out, although SIGHUP is ignored: the service manager of a user without a session is stopped; "+
@@ -362,7 +362,7 @@ func (x *process) warnAboutLogout(run *sandbox.Run) {
 	}
 }
 
-// warnAboutStrength names the limits that are not enforced, once, when best effort is all there is.
+// warnAboutStrength warns when the memory limit is not held by the kernel.
 func (x *process) warnAboutStrength(run *sandbox.Run) {
 	if x.decision.Settings.Enforcement == "off" {
 		return

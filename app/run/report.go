@@ -24,8 +24,8 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// report is the account of one run: warnings as they come, the journal, and at the end how it went. It begins
-// before there is a decision, because a run that is refused is reported too.
+// report is the account of one run: warnings as they come, the journal, and at the end the result. It begins before there is a decision,
+// because a run that is refused is reported too.
 type report struct {
 	opts     *Options
 	say      *speaker
@@ -51,7 +51,7 @@ func newReport(o *Options) *report {
 	return &report{opts: o, say: newSpeaker(o, hidden), hidden: hidden, id: admission.NewID()}
 }
 
-// begin opens the journal with what is known before the run, and the file that keeps it. A dry run leaves none.
+// begin opens the journal with start, the part of the report known before the run, and the file of the run. A dry run has no file.
 func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision) {
 	start.Command = r.hidden.Argv(start.Command)
 	r.reporter = journal.NewReporter(start)
@@ -76,13 +76,13 @@ func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision
 	r.early = nil
 }
 
-// warn adds a warning that stops nothing to the report, and shows it to the user.
+// warn prints a warning for the user and puts it into the report.
 func (r *report) warn(about, text string) {
 	r.say.warn(text)
 	r.note(about, text)
 }
 
-// alert warns also under --quiet: something that the user relies on was not done.
+// alert is warn that --quiet does not silence: something that the user relies on was not done.
 func (r *report) alert(about, text string) {
 	r.say.alert(text)
 	r.note(about, text)
@@ -96,7 +96,7 @@ func (r *report) note(about, text string) {
 	}
 }
 
-// fail ends a run that did not start, with a report where one was begun.
+// fail ends a run that did not start because of err, which it prints, with a report where one was begun. It returns this process's status.
 func (r *report) fail(err error) Status {
 	r.status = Status{Code: exitFailed}
 	r.outcome = journal.OutcomeFailed
@@ -147,7 +147,7 @@ func (r *report) fail(err error) Status {
 	return r.status
 }
 
-// lastWords returns the reason why the run ended, where it was not the command's own doing: it is the container's termination message.
+// lastWords returns, for the container's termination message, why the run did not start or was ended at a limit or for memory; else "".
 func (r *report) lastWords(basis runs.Decision) string {
 	switch {
 	case r.failed != "":
@@ -175,7 +175,7 @@ func (r *report) close() {
 	r.store = nil
 }
 
-// end takes in how the command ended.
+// end records how the command ended.
 func (r *report) end(result *sandbox.Result) {
 	r.status = Status{Code: result.ExitCode, Signal: result.Signal}
 	r.outcome = result.Outcome()
@@ -188,7 +188,8 @@ func (r *report) end(result *sandbox.Result) {
 	})
 }
 
-// finish writes and shows the report. used is the processor time of the run, exact or the least that it was.
+// finish writes the report to its file and shows it: whole on a terminal, else as one line, when there is advice. used is the processor
+// time of the run, or a lower bound of it unless exact is true.
 func (r *report) finish(d *decision, used time.Duration, exact bool) {
 	r.write()
 	r.close()
@@ -202,10 +203,9 @@ func (r *report) finish(d *decision, used time.Duration, exact bool) {
 	}
 }
 
-// write writes the run report where it was asked for. A file is replaced whole or not
-// at all. A symbolic link in the last element is refused: whoever can write into the directory
-// would choose which file of ours is replaced. What is no regular file by its own name is written
-// to: a device, a pipe, and /dev/stdout, which leads to a regular file when a shell redirects it.
+// write writes the run report to the file that was asked for, if any. A regular file is replaced whole or not at all. A symbolic link in
+// the last element is refused: whoever can write into the directory would choose which file of ours is replaced. A device or a pipe is
+// appended to, and so is a name such as /dev/stdout, which leads to a regular file when a shell redirects it.
 func (r *report) write() {
 	file := r.opts.ReportFile
 	if file == "" {
@@ -220,8 +220,8 @@ func (r *report) write() {
 	}
 }
 
-// putReport writes into the folder that was found before the run. It is looked up again, since the run may have emptied and made it anew; one
-// that leads elsewhere now is refused.
+// putReport writes body to file. folder is the directory of the file as it was found before the run. It is looked up again, since the run
+// may have deleted it and made it anew; when it leads elsewhere now, that is an error.
 func putReport(file, folder string, body []byte) error {
 	// Opened again a stream would have an offset of its own, and write over what is there.
 	switch filepath.Clean(file) {
@@ -261,17 +261,18 @@ func isLink(file string) error {
 	return fmt.Errorf("%s is a symbolic link to %s, which is not followed, because who can write there decides where it leads; name the file itself", file, target)
 }
 
-// ofSystem reports whether a name is the system's (/dev/stdout, /proc/self/fd/3): it stands for an
-// open file, and neither that file nor the name may be replaced.
+// ofSystem reports whether a name is below /dev or /proc (/dev/stdout, /proc/self/fd/3): it stands for an open file, and neither that file
+// nor the name may be replaced.
 func ofSystem(name string) bool {
 	abs, err := filepath.Abs(name)
 	return err != nil || strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/")
 }
 
-// reportPatience bounds the time for the reader of a pipe: the run has ended, and its exit status waits.
+// reportPatience bounds the wait for the reader of a pipe: the run has ended, and its exit status waits.
 const reportPatience = 5 * time.Second
 
-// appendTo writes to what is no regular file. The run's command may have made a pipe of it that nobody reads, so nothing here waits for long.
+// appendTo appends body to a device, a pipe or the like, which open opens. It never waits for long: nobody may read a pipe that the run
+// made.
 func appendTo(file string, body []byte, open func(flag int) (*os.File, error)) error {
 	f, err := open(os.O_WRONLY | os.O_CREATE | os.O_APPEND | syscall.O_NONBLOCK)
 	if errors.Is(err, syscall.ENXIO) {
@@ -288,7 +289,7 @@ func appendTo(file string, body []byte, open func(flag int) (*os.File, error)) e
 	return errors.Join(err, f.Close())
 }
 
-// checkReportFile finds out before the run whether the report can be written after it, and the folder that it is to be written to.
+// checkReportFile returns the directory that the report will be written to, "" for no file, or an error when that would fail after the run.
 func checkReportFile(file string) (dir string, err error) {
 	if file == "" {
 		return "", nil

@@ -17,13 +17,13 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Options are the settings of `plimsoll run` beside the configuration.
+// Options are the flags of `plimsoll run` that are not keys of the configuration.
 type Options struct {
 	// Command is the argument vector. Required.
 	Command []string
-	// Tool overrides which tool the command counts as.
+	// Tool names the tool that the command counts as; "" goes by the command.
 	Tool string
-	// Force goes ahead against admission's refusal.
+	// Force starts the run even when admission would refuse it.
 	Force bool
 	// DryRun decides and prints, and does not run.
 	DryRun bool
@@ -31,7 +31,7 @@ type Options struct {
 	JSON bool
 	// ReportFile takes the run report as JSON; "" writes none.
 	ReportFile string
-	// Quiet leaves out everything but errors.
+	// Quiet leaves out everything but errors and alerts.
 	Quiet bool
 	// Stdout receives the output of DryRun, Stderr Plimsoll's own words.
 	Stdout, Stderr io.Writer
@@ -40,22 +40,21 @@ type Options struct {
 	StderrIsTerminal bool
 }
 
-// The exit codes of Plimsoll's own failures.
+// exitFailed is the exit status of Plimsoll's own failures.
 const exitFailed = 125
 
-// Status is the way for this process to end.
+// Status says how this process should end.
 type Status struct {
 	// Code is the exit status.
 	Code int
-	// Signal is raised again on ourselves, so that a shell sees that its loop was
-	// interrupted; 0 for none.
+	// Signal is a signal that this process should die of, so that a shell sees that its loop was interrupted; 0 for none.
 	Signal int
 }
 
 // app is the core that all families of commands share, with what a run adds to it.
 type app struct{ *core.Core }
 
-// Run runs a command inside its limits and returns how this process should end.
+// Run runs a command inside its limits, or with o.DryRun prints the decision about it, and returns how this process should end.
 func Run(ctx context.Context, c *core.Core, o Options) Status {
 	a := &app{c}
 	settled, widen := footprint.Start(), footprint.One()
@@ -99,8 +98,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	return r.status
 }
 
-// decideRun decides about a run from the configuration, the history and the host, and begins its report. The history is nil
-// where it cannot be used.
+// decideRun decides about a run from the configuration, the history and the host, and begins its report. It returns the history, or nil.
 func (a *app) decideRun(o *Options, r *report) (*decision, *usage.History, error) {
 	if len(o.Command) == 0 {
 		return nil, nil, errors.New("no command given; write it after --, as in: plimsoll run -- claude")

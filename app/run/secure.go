@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// secureDoor is a second listener of a run's proxy, by TLS, for libraries that send a key in no other way. It is opened when a profile
+// secureDoor is a second listener of a run's proxy, with TLS, for libraries that send a key in no other way. It is opened when a profile
 // asks for it.
 type secureDoor struct {
 	token string
@@ -22,7 +22,7 @@ type secureDoor struct {
 	tls   *tls.Config
 }
 
-// open implements [profile.Setup.Secure].
+// open opens the listener. As [profile.Setup.Secure] it returns the address with the token, and the authority's certificate in PEM.
 func (d *secureDoor) open() (root string, authority []byte, err error) {
 	pair, authority, err := newCertificate(time.Now())
 	if err != nil {
@@ -41,11 +41,11 @@ func (d *secureDoor) close() {
 	}
 }
 
-// certificateLife is longer than any run: the certificate goes with it.
+// certificateLife is longer than any run: the certificate is discarded with the run.
 const certificateLife = 366 * 24 * time.Hour
 
-// newCertificate makes a certificate for the loopback address, and that of the authority which has signed it. The authority's key is
-// gone when this returns, so that whoever trusts it trusts this one certificate; the other key is in memory only.
+// newCertificate returns a certificate for 127.0.0.1, and in PEM the certificate of the authority that has signed it. The authority's key
+// is discarded, so that whoever trusts the authority trusts this one certificate; the other key is in memory only.
 func newCertificate(now time.Time) (pair tls.Certificate, authority []byte, err error) {
 	keys := [2]*ecdsa.PrivateKey{}
 	for i := range keys {

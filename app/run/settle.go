@@ -15,8 +15,8 @@ const (
 	settleAgain = time.Minute
 )
 
-// settle makes the process small once the run has lasted for a while, and stop makes it as it was. With a proxy beside the
-// run the collector keeps its pace.
+// settle lets the process give memory back once the run has lasted for settleAfter, and every minute from then on; stop undoes it. With a
+// proxy in the process the pace of the collector is left as it is.
 func settle(proxy bool) (stop func()) {
 	var mu sync.Mutex
 	var timer *time.Timer      // nil once stopped

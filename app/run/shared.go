@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 )
 
-// sharedNotes names the directory that shares claims, and what is seen there.
+// sharedNotes returns sentences for doctor about the directory that shares claims between users, and what is seen there.
 func sharedNotes(dir string) []string {
 	if dir == "" {
 		if runtime.GOOS == "windows" { // where nothing could be set

@@ -57,7 +57,7 @@ func (s *speaker) style(code, text string) string {
 // maxSaid bounds the warnings that are remembered so as not to be said twice.
 const maxSaid = 64
 
-// warn prints a warning once. Quiet leaves it out: the report still has it.
+// warn prints a warning once, and nothing under --quiet: the report still has it.
 func (s *speaker) warn(text string) {
 	if !s.quiet {
 		s.alert(text)
@@ -77,7 +77,7 @@ func (s *speaker) alert(text string) {
 	s.line(s.style(yellow, "plimsoll:") + " " + printable.Text(s.hidden.Text(text)))
 }
 
-// Write prints whole lines.
+// Write prints lines, which are whole lines of text.
 func (s *speaker) Write(lines []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,8 @@ func (s *speaker) line(text string) {
 // waitLogEvery is the time between two lines of a waiting run where no terminal can be written over.
 const waitLogEvery = time.Minute
 
-// progress shows where a waiting run stands: in place on a terminal; elsewhere a line at the start, and then at most one a minute.
+// progress shows the place of a waiting run in the queue: in place on a terminal; elsewhere a line at the start, and then at most one a
+// minute. Under --quiet it shows nothing.
 func (s *speaker) progress(p admission.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +130,7 @@ func (s *speaker) progress(p admission.Progress) {
 	s.line("plimsoll: " + text)
 }
 
-// admitted ends the lines about waiting.
+// admitted ends the progress line; without a terminal it prints how long the run has waited, if it did.
 func (s *speaker) admitted(after time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +140,7 @@ func (s *speaker) admitted(after time.Duration) {
 	}
 }
 
-// heldBy names the run that has held for longest what p waits for.
+// heldBy returns words for the run that has held for longest what p waits for; "" for none.
 func heldBy(p admission.Progress) string {
 	for _, h := range p.Terms.Holders {
 		if h.State != admission.Holding || p.Reason == admission.ToolSlots && h.Tool != p.Tool {

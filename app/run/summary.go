@@ -13,13 +13,13 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Show writes the report of a run as [Run] does at its end.
+// Show writes the report of a run to w, as [Run] does at its end.
 func Show(w io.Writer, colour bool, r journal.Report) {
 	s := &speaker{w: w, colour: colour, said: map[string]bool{}}
 	s.report(r, runs.Decision{}, 0, false)
 }
 
-// report shows the end of a run to a person: a few aligned lines.
+// report prints the end of a run for a person: a few aligned lines. cpu is the processor time, or a lower bound unless exact is true.
 func (s *speaker) report(r journal.Report, basis runs.Decision, cpu time.Duration, exact bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func verdictOf(r journal.Report) string {
 	return fmt.Sprintf("exit %d", r.ExitCode)
 }
 
-// inOneLine returns the report for a log: only when there is something to do.
+// inOneLine returns the result of a run and next, its advice, in one line for a log.
 func inOneLine(r journal.Report, next string) string {
 	text := verdictOf(r)
 	if r.Outcome == journal.OutcomeOK {
@@ -96,7 +96,7 @@ func inOneLine(r journal.Report, next string) string {
 	return text + "; " + next
 }
 
-// memoryRow returns the peak, drawn against the limit.
+// memoryRow returns the peak, drawn as a bar against the limit.
 func memoryRow(r journal.Report) string {
 	peak := limit.Bytes(r.PeakBytes).Human()
 	if !r.PeakExact {
@@ -113,7 +113,7 @@ func memoryRow(r journal.Report) string {
 	return row
 }
 
-// gauge draws the hull and its line: ten cells, filled up to share.
+// gauge draws a bar of ten cells, filled up to share (0 to 1).
 func gauge(share float64) string {
 	const cells = 10
 	full := min(cells, max(0, int(share*cells+0.5)))
@@ -205,5 +205,5 @@ func leftoverRow(r journal.Report) string {
 	return fmt.Sprintf("%d: %s", len(r.Leftovers), strings.Join(names, ", "))
 }
 
-// roughly writes a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
+// roughly returns a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
 func roughly(d time.Duration) string { return printable.Duration(d) }

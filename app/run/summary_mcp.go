@@ -8,8 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// toolsRow sums up the work of the tools plane; "" for a run whose MCP servers, if it had any, were
-// not behind the gateway.
+// toolsRow returns what the MCP gateway did; "" for a run without MCP servers behind the gateway.
 func toolsRow(m journal.MCP) string {
 	if m.Calls == 0 && m.DefinitionTokens == 0 {
 		return ""
@@ -27,8 +26,8 @@ func toolsRow(m journal.MCP) string {
 	return row
 }
 
-// tooManyDefinitions notes that the definitions of tools took more than a tenth of the window that the run's requests went to; "" where they
-// did not, or where no window is known.
+// tooManyDefinitions returns a warning when the tool definitions of the MCP servers take more than a tenth of the model's window; "" when
+// they do not, or no window is known.
 func tooManyDefinitions(m journal.MCP, w journal.Window) string {
 	if w.LimitTokens <= 0 || int64(m.DefinitionTokens) <= w.LimitTokens/10 {
 		return ""
@@ -37,7 +36,7 @@ func tooManyDefinitions(m journal.MCP, w journal.Window) string {
 		m.DefinitionTokens, w.LimitTokens)
 }
 
-// defers reports whether a tool loads definitions when it wants them, by itself or by the agent that it translates for.
+// defers reports whether a tool, or the agent for which it translates, loads tool definitions only when it needs them.
 func defers(tool string) bool {
 	a, ok := profile.Find(tool)
 	if ok && a.Adapter != nil {

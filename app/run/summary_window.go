@@ -8,8 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// windowRow sums up the work of the window plane: the fullest request against its window, and what
-// was done about it. It is "" for a run that has nothing to do with models.
+// windowRow returns the fullest request against the model's window, and what the proxy did about it; "" for a run without such requests.
 func windowRow(w journal.Window) string {
 	if w.Unknown {
 		return "" // most commands ask no model; the dry run, the report and top say it

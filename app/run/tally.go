@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
-// collectTally puts what the gateways of this run did into its report.
+// collectTally adds what the MCP gateways of this run did to its report.
 func (x *process) collectTally(run string) {
 	rows, err := mcp.TakeTally(x.app.Core, run)
 	if err != nil {

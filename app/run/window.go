@@ -29,16 +29,16 @@ import (
 // outer one: its address with the token.
 const ProxyName = "PLIMSOLL_PROXY"
 
-// windowChoice reports whether a run gets a proxy, before anything is started.
+// windowChoice says whether a run gets a proxy, before anything is started.
 type windowChoice struct {
 	agent *profile.Agent // nil where nothing is known of it
-	// wanted is true when there is to be one, why why there is not; unknown that the program is none of the agents that are known.
+	// wanted is true for a proxy; else why says why not. unknown is true when it is not, because the program is not a known agent.
 	wanted  bool
 	why     string
 	unknown bool
 }
 
-// agent returns the profile of the program: by what the command starts, else by the name that the run has.
+// agent returns the profile of the program that the command starts, else that of the run's tool; false when neither has one.
 func (p *decision) agent() (*profile.Agent, bool) {
 	if a, ok := profile.Find(p.Match.Profile); ok {
 		return a, true
@@ -46,7 +46,7 @@ func (p *decision) agent() (*profile.Agent, bool) {
 	return profile.Find(p.Tool)
 }
 
-// agentBehind returns a test for the agent behind an adapter by its arguments; nil where the command is the agent.
+// agentBehind returns a function that reports whether argv is that of the agent behind an adapter; nil where the command is not an adapter.
 func (p *decision) agentBehind() func(argv []string) bool {
 	if a, ok := p.agent(); ok && a.Adapter != nil {
 		return a.Adapter.Child
@@ -54,8 +54,8 @@ func (p *decision) agentBehind() func(argv []string) bool {
 	return nil
 }
 
-// chooseWindow goes by the configuration: tools with a profile get the proxy, others only
-// when it is asked for, and then by the variables of the providers' own libraries.
+// chooseWindow decides by the configuration whether the run gets a proxy: tools with a profile do, others only when it is asked for, and
+// then by the variables of the providers' own libraries.
 func chooseWindow(p *decision) windowChoice {
 	s := p.Settings
 	agent, known := p.agent()
@@ -84,7 +84,7 @@ func chooseWindow(p *decision) windowChoice {
 	return c
 }
 
-// peerPath does in place of the token in addresses that a command line shows: [proxy.Options.PeerPath].
+// peerPath stands in place of the token in addresses that a command line shows, where everybody could read that: [proxy.Options.PeerPath].
 const peerPath = "peer"
 
 // clientSetup returns the input of profiles: the command, its environment, its directory, and whether it has a terminal.
@@ -99,7 +99,8 @@ func (x *process) clientSetup(argv, environ []string) (profile.Setup, error) {
 	}, nil
 }
 
-// planWindow asks the profile how the tool is pointed at the proxy at address; folder is for its private files.
+// planWindow returns the profile's settings that point the tool at the proxy at address, or a Setting.Why not to. folder is the place for
+// its private files; secure opens a second address with TLS.
 func (x *process) planWindow(c windowChoice, address, token, folder string, aws bool, secure func() (string, []byte, error)) (profile.Setting, error) {
 	p := x.decision
 	setup, err := x.clientSetup(x.opts.Command, os.Environ())
@@ -127,9 +128,8 @@ func (x *process) planWindow(c windowChoice, address, token, folder string, aws 
 	return s, nil
 }
 
-// openProxy starts the proxy of a run when it is to have one, and returns the argument
-// vector and the environment that the tool is to get (nil: as they are). What keeps the
-// proxy from starting is in the report; it is no reason not to run.
+// openProxy starts the proxy of a run that is to have one, and returns the argument vector and the environment that the tool is to get; nil
+// and nil leave both as they are. An error that keeps the proxy from starting goes into the report, and the run goes on without it.
 func (x *process) openProxy(ctx context.Context, run string) (argv, environ []string) {
 	choice := chooseWindow(x.decision)
 	if !choice.wanted {
@@ -176,7 +176,7 @@ func (x *process) openProxy(ctx context.Context, run string) (argv, environ []st
 	return setting.Argv, append(setting.Environ(os.Environ()), ProxyName+"="+address+"/"+token)
 }
 
-// privateFolder returns the directory for private files of the run, removed at its end. It is made by [process.writePrivate].
+// privateFolder returns the directory for private files of the run. Who writes into it makes it, and it is removed at the end of the run.
 func (x *process) privateFolder(run string) (string, error) {
 	dir, err := mcp.TallyOf(x.app.Core, run)
 	if err != nil {
@@ -185,7 +185,7 @@ func (x *process) privateFolder(run string) (string, error) {
 	return filepath.Join(dir, "files"), nil
 }
 
-// writePrivate writes files into the private folder, which nobody else may read.
+// writePrivate writes files that only this user may read, makes their folders, and removes them at the end of the run.
 func (x *process) writePrivate(files []profile.File) error {
 	for _, f := range files {
 		folder := filepath.Dir(f.Path)
@@ -205,10 +205,10 @@ func (x *process) withoutProxy(why string) {
 	x.report.journal.Append(journal.WindowOff{Reason: why})
 }
 
-// lastAnswers is the time that requests still under way get when the tool has ended.
+// lastAnswers bounds the time that requests still under way get when the tool has ended.
 const lastAnswers = time.Second
 
-// warnAboutProxy warns that a proxy that was asked for was not used: nothing that it can hold was held.
+// warnAboutProxy warns when a proxy that was asked for got no request: nothing that it can limit was limited.
 func (x *process) warnAboutProxy() {
 	w := x.report.reporter.Report().Window
 	if x.decision.Settings.Window.Proxy == "on" && w.Proxy && w.Requests == 0 && w.Passed == 0 {
@@ -221,7 +221,7 @@ func (x *process) warnAboutProxy() {
 // anonymous memory in a long session of Claude Code, with this 12.
 const collectAt = 25
 
-// serveWindow starts the proxy on ln, and on the listener with TLS where that is open, for the run's upstreams.
+// serveWindow starts the proxy for the run's upstreams on ln, and on the TLS listener of secure where that is open, and sets x.closeProxy.
 func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profile.Setting, signer *proxy.AWS) error {
 	settings := x.decision.Settings
 	o := window.Options{Journal: x.report.journal, Token: secure.token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
@@ -276,7 +276,8 @@ func (x *process) serveWindow(ln net.Listener, secure *secureDoor, setting profi
 	return nil
 }
 
-// openMemory opens the store for conversations of the run. Inside another run nobody types, and without a terminal neither.
+// openMemory opens the store for conversations of the run. Inside another run, or without a terminal, the messages are not typed by a
+// person, and the store is told so.
 func (x *process) openMemory() *remember.Plane {
 	p := x.decision
 	inside := x.nested || x.app.Core.Fence().Inside() || !term.IsTerminal(int(os.Stdin.Fd()))
@@ -289,8 +290,7 @@ func (x *process) openMemory() *remember.Plane {
 // afterOOM is the time for which a run after one whose agent died of memory works with half the window.
 const afterOOM = 10 * time.Minute
 
-// exhausted reports whether the last run of this tool here died of memory a moment ago: half as
-// long a conversation makes the agent smaller.
+// exhausted reports whether the last run of this tool in this project died of memory lately: half the conversation makes the agent smaller.
 func (x *process) exhausted() bool {
 	if x.history == nil {
 		return false
@@ -303,7 +303,7 @@ func (x *process) exhausted() bool {
 	return last.Outcome == journal.OutcomeOOM && time.Since(last.Time) < afterOOM
 }
 
-// decideWindow returns the proxy for a dry run.
+// decideWindow returns what a dry run says about the proxy. It starts nothing.
 func (x *process) decideWindow(ctx context.Context) WindowDecision {
 	choice := chooseWindow(x.decision)
 	if !choice.wanted {

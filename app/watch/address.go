@@ -22,14 +22,14 @@ const (
 	maxAddress = 16 << 10
 )
 
-// address is the place of a dashboard.
+// address is where a dashboard is served.
 type address struct {
 	Kind string `json:"kind"` // "serve" or "watch"
 	URL  string `json:"url"`  // with its token
 	PID  int    `json:"pid"`
 }
 
-// announce writes an address for as long as end is not called. It can be called also when there was an error.
+// announce writes the address of a dashboard into a file, until end is called, which is never nil.
 func announce(c *core.Core, a address) (end func(), err error) {
 	end = func() {}
 	runtime, err := c.Dirs.EnsureRuntime()
@@ -65,10 +65,11 @@ func announce(c *core.Core, a address) (end func(), err error) {
 	}, nil
 }
 
-// ErrNoDashboard means that none is there.
+// ErrNoDashboard means that no dashboard is running.
 var ErrNoDashboard = errors.New("no dashboard is there: start one with plimsoll watch, or with plimsoll serve")
 
-// URL returns the address of the dashboard that is there, with its token: of `serve` before `watch`, of several the newest.
+// URL returns the address of the running dashboard, with its token: one of `serve` rather than of `watch`, the newest of several. The error
+// is [ErrNoDashboard] when none runs.
 func URL(c *core.Core) (string, error) {
 	runtime, err := c.Dirs.Runtime()
 	if err != nil {
@@ -93,7 +94,7 @@ func URL(c *core.Core) (string, error) {
 	return best.URL, nil
 }
 
-// readAddress reads one file. That of a process which is gone is removed.
+// readAddress reads an address and the time of its file. ok is false unless its process runs; the file of one that is gone is removed.
 func readAddress(path string) (a address, at time.Time, ok bool) {
 	f, err := statefile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -116,5 +117,5 @@ func readAddress(path string) (a address, at time.Time, ok bool) {
 	return a, at, true
 }
 
-// String keeps the token out of what is printed by mistake.
+// String returns the address without its token, so that a message printed by mistake does not reveal it.
 func (a address) String() string { return fmt.Sprintf("%s of process %d", a.Kind, a.PID) }

@@ -8,9 +8,9 @@ import (
 
 // Bounds of what a client says on standard input.
 const (
-	// MaxClient is the most that is read of it, in bytes. Claude Code sends about 2 KB.
+	// MaxClient bounds the bytes that are read. Claude Code sends about 2 KB.
 	MaxClient = 256 << 10
-	// ClientWait bounds the wait for a client: one that has left its pipe open and says nothing must not hold up a prompt.
+	// ClientWait bounds the wait for the input: a client that has left its pipe open and says nothing must not hold up a prompt.
 	ClientWait = 100 * time.Millisecond
 	// maxClientTokens is more than any window has.
 	maxClientTokens = 1 << 40
@@ -28,7 +28,7 @@ type Client struct {
 		Size float64 `json:"context_window_size"`
 		// Percent is null before the first answer.
 		Percent float64 `json:"used_percentage"`
-		// Usage is that of the last answer.
+		// Usage has the tokens of the last answer.
 		Usage struct {
 			Input      float64 `json:"input_tokens"`
 			CacheWrite float64 `json:"cache_creation_input_tokens"`
@@ -37,8 +37,8 @@ type Client struct {
 	} `json:"context_window"`
 }
 
-// ReadClient reads what a client says: one JSON object. What is none, or comes too late, is nothing. A reader that never ends
-// keeps a goroutine until the program ends.
+// ReadClient reads one JSON object from a client. It returns the zero Client when that is not valid or does not come within ClientWait. A
+// reader that never ends keeps a goroutine until the program ends.
 func ReadClient(from io.Reader) Client {
 	said := make(chan Client, 1)
 	go func() {
@@ -56,7 +56,7 @@ func ReadClient(from io.Reader) Client {
 	}
 }
 
-// window returns the fill and size of the client's window, in tokens; 0 when it does not give them, or gives impossible ones.
+// window returns the tokens in the client's window and its size; 0 and 0 when it does not give them, or gives impossible ones.
 func (c *Client) window() (tokens, limit int64) {
 	count := func(n float64) int64 {
 		if n >= 0 && n <= maxClientTokens { // false for what is no number, too

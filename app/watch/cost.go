@@ -6,7 +6,7 @@ import (
 )
 
 // Cost returns the cost of a run, by the prices that the user has written for its models ([models."NAME"]), in the user's currency; ok is
-// false without one. Nothing is ever guessed.
+// false when there are none. Prices are never guessed.
 func Cost(l *config.Loaded, e *runs.Entry) (cost float64, ok bool) {
 	return e.Cost(func(u runs.Usage) (float64, bool) {
 		p, ok := l.ModelPrices(u.Model)

@@ -22,7 +22,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
-// Ledger lists who holds memory and slots, and who waits, with the processes of each run.
+// Ledger returns the runs that hold memory and slots, with the processes of each, and those that wait, as JSON for a page.
 type Ledger func(ctx context.Context) (any, error)
 
 // Dashboard is the dashboard of a daemon, or of `plimsoll watch`: a [listen.Part] with a token of its own.
@@ -31,7 +31,7 @@ type Dashboard struct {
 	core *core.Core
 }
 
-// NewDashboard makes the dashboard. token is that of the listener, "" makes one for this start; ledger may be nil.
+// NewDashboard returns the dashboard. token is that of the listener, "" makes one for this start; a nil ledger leaves its page out.
 func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger Ledger) (*Dashboard, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {
@@ -46,10 +46,10 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 	return &Dashboard{d, c}, err
 }
 
-// OwnToken marks that the dashboard looks for its token itself: a browser shows it as a cookie. See [listen.Handler].
+// OwnToken marks that the dashboard checks its token itself: a browser sends it as a cookie. See [listen.Handler].
 func (d *Dashboard) OwnToken() {}
 
-// Announce leaves the address for `plimsoll watch --url`, until the end. What goes wrong with it is told, and the dashboard is there nevertheless.
+// Announce stores the address for `plimsoll watch --url`, until end is called. An error is a warning only.
 func (d *Dashboard) Announce(kind, base string) (end func()) {
 	end, err := announce(d.core, address{Kind: kind, URL: d.URL(base), PID: os.Getpid()})
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *Dashboard) Announce(kind, base string) (end func()) {
 	return end
 }
 
-// maxCutText bounds the words that one answer has.
+// maxCutText bounds the text in one answer, in bytes.
 const maxCutText = 1 << 20
 
 func cutOf(c *core.Core, id string) (any, error) {
@@ -76,23 +76,23 @@ func cutOf(c *core.Core, id string) (any, error) {
 	}{cut.Entry, string(text)}, nil
 }
 
-// Options are the settings of `plimsoll watch` beside the configuration.
+// Options are the flags of `plimsoll watch` that are not keys of the configuration.
 type Options struct {
-	// Listen is the address; "" is a free port of loopback.
+	// Listen is the address to listen on; "" means a free port of loopback.
 	Listen string
-	// Notify gives notice of all runs by the way in [watch] notify; without it the dashboard is all there is.
+	// Notify also sends notices about all runs, by the way in [watch] notify.
 	Notify bool
 	// Version of this program.
 	Version string
 	// Ledger is the argument of NewDashboard.
 	Ledger Ledger
-	// Service comes from the service manager; nil is none.
+	// Service has the sockets and notifications of the service manager; nil without one.
 	Service *systemd.Service
-	// Stdout takes the address, Stderr what else there is to say.
+	// Stdout receives the address, Stderr all other messages.
 	Stdout, Stderr io.Writer
 }
 
-// Serve shows the dashboard, alone, until ctx ends or a signal asks for the end.
+// Serve serves the dashboard until ctx ends or a signal asks for the end.
 func Serve(ctx context.Context, c *core.Core, o Options) (err error) {
 	settings, err := c.Config.For("")
 	if err != nil {

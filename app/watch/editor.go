@@ -9,7 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// SessionLines describes the sessions of an editor with an agent, as known at a time: a line about all, and one for each open session.
+// SessionLines returns lines about the traffic between an editor and an agent, as known at a time: one in all, and one for each open
+// session.
 func SessionLines(e journal.Editor, at time.Time) []string {
 	head := fmt.Sprintf("%d sessions open of %d, %s, longest line %s", e.Open, e.Opened, limit.Count(e.Requests, "request"), limit.Bytes(e.LongestLine).Human())
 	if e.Servers > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// NoRun is the state when there is no run to tell of.
+// NoRun is the [Glance].State when there is no run.
 const NoRun = "none"
 
 // Where the numbers of a window come from.
@@ -20,9 +20,9 @@ const (
 	WindowOfClient = "client" // what the client has said on standard input
 )
 
-// Glance is one run at a glance, as `plimsoll status --json` writes it. Sizes are in bytes.
+// Glance is the state of one run, as `plimsoll status --json` writes it. Sizes are in bytes.
 type Glance struct {
-	// Inside is true when it is the run which this process is in.
+	// Inside is true when this process is in the run.
 	Inside bool `json:"inside"`
 	// State is "running", "waiting", an outcome of a report, "died", or "none".
 	State   string    `json:"state"`
@@ -33,32 +33,33 @@ type Glance struct {
 	// Ended is nil while the run goes on.
 	Ended      *time.Time `json:"ended,omitempty"`
 	DurationMS int64      `json:"duration_ms"`
-	// MemoryBytes is the use of the run now, 0 once it has ended; PeakBytes is known then, LimitBytes 0 without a limit.
+	// MemoryBytes is the present use of the run, 0 once it has ended; PeakBytes is known only then, LimitBytes is 0 without a limit.
 	MemoryBytes int64 `json:"memory_bytes"`
 	PeakBytes   int64 `json:"peak_bytes,omitempty"`
 	LimitBytes  int64 `json:"limit_bytes"`
-	// WindowTokens and WindowLimit are the fill and size of the context window, WindowSource their source; "" when nobody knows.
+	// WindowTokens and WindowLimit are the fill and size of the context window; WindowSource is "run" or "client", "" when unknown.
 	WindowTokens int64  `json:"window_tokens"`
 	WindowLimit  int64  `json:"window_limit"`
 	WindowSource string `json:"window_source,omitempty"`
 	Compactions  int    `json:"compactions"`
 	Kills        int    `json:"kills"`
-	// Reason is the reason for its end, or what it waits for.
+	// Reason says why it ended, or what it waits for.
 	Reason string `json:"reason,omitempty"`
 }
 
-// GlanceOptions select the run and the client of a glance. The zero value means this process's.
+// GlanceOptions select the run of a [Glance]. The zero value means this process's run.
 type GlanceOptions struct {
 	// Run is the run's ID; "" means the one that this process is in.
 	Run string
-	// Client is a client's account of itself; the zero value is nothing.
+	// Client is what a client has said on standard input; the zero value is nothing.
 	Client Client
 	// Getenv looks up the environment; nil means os.Getenv.
 	Getenv func(string) string
 }
 
-// Look returns the status of the run that this process is in, else of the newest one in the project that it stands in. It reads no
-// configuration and no list of runs: it is asked for with every prompt. What cannot be read is not told.
+// Look returns the state of the run o.Run, else of the run that this process is in, else of the newest run in the project of the working
+// directory; State is [NoRun] when there is none. It reads no configuration and no list of runs, because it is called for every prompt. It
+// is an error when o.Run is not found; anything else that cannot be read is left out.
 func Look(o GlanceOptions) (Glance, error) {
 	dirs := config.NewDirs(o.Getenv)
 	state, err := dirs.State()
@@ -103,8 +104,7 @@ func Look(o GlanceOptions) (Glance, error) {
 
 func (s *Glance) live() bool { return s.State == runs.Running || s.State == runs.Waiting }
 
-// newestClaim returns the run of a project that holds or waits for memory since the shortest time, "" for none. One inside another does
-// not count.
+// newestClaim returns the ID of the newest run of a project that holds or waits for memory, "" for none. Runs inside others do not count.
 func newestClaim(dir, project string) string {
 	newest := admission.Holder{}
 	for _, h := range admission.Peek(dir) {
@@ -115,7 +115,7 @@ func newestClaim(dir, project string) string {
 	return newest.ID
 }
 
-// ended takes what the list has of a run whose file may be gone.
+// ended fills in what the list has of a run, whose file may be gone.
 func (s *Glance) ended(e runs.Entry) {
 	s.ID, s.Tool, s.Project, s.State, s.Reason = e.ID, e.Tool, e.Project, e.Outcome, e.Reason
 	s.Started, s.Ended, s.DurationMS = e.Started, e.Ended, e.DurationMS
@@ -134,7 +134,7 @@ func (s *Glance) take(g runs.Glance) {
 	}
 }
 
-// dir returns the folder that a client works in, "" for that of this process.
+// dir returns the folder that a client works in, "" when it does not say.
 func (c *Client) dir() string {
 	for _, dir := range []string{c.Workspace.ProjectDir, c.Workspace.CurrentDir, c.Dir} {
 		if filepath.IsAbs(dir) {

@@ -13,18 +13,18 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Filter selects runs. The zero value means all that a person has started.
+// Filter selects runs. The zero value selects all but the MCP gateways inside runs.
 type Filter struct {
 	Tool, Project string
-	// Outcome is that of a report, or "running", "waiting", "died".
+	// Outcome is one of [Outcomes]: that of a report, or "running", "waiting", "died"; "" for all.
 	Outcome string
-	// Since leaves out what ended before it.
+	// Since leaves out runs that ended before it.
 	Since time.Time
-	// All lists the MCP gateways inside runs too.
+	// All includes the MCP gateways inside runs.
 	All bool
 }
 
-// Outcomes returns the values of Filter.Outcome.
+// Outcomes returns the values that Filter.Outcome may have.
 func Outcomes() []string {
 	return []string{
 		string(journal.OutcomeOK), string(journal.OutcomeFailed), string(journal.OutcomeOOM), string(journal.OutcomeLimit), string(journal.OutcomeRefused),
@@ -32,7 +32,7 @@ func Outcomes() []string {
 	}
 }
 
-// Takes reports whether a run is meant.
+// Takes reports whether the filter selects a run.
 func (f Filter) Takes(e *runs.Entry) bool {
 	switch {
 	case f.Tool != "" && e.Tool != f.Tool, f.Project != "" && e.Project != f.Project, f.Outcome != "" && e.Outcome != f.Outcome:
@@ -43,7 +43,7 @@ func (f Filter) Takes(e *runs.Entry) bool {
 	return f.All || e.Parent == "" || e.Kind != runs.KindGateway
 }
 
-// List lists runs, the newest first. It is never nil.
+// List returns the runs that f selects, the newest first; never nil without an error.
 func List(c *core.Core, f Filter) ([]runs.Entry, error) {
 	s, err := Open(c)
 	if err != nil {
@@ -60,16 +60,16 @@ func List(c *core.Core, f Filter) ([]runs.Entry, error) {
 	return list, nil
 }
 
-// Details are one run with what to do next.
+// Details are one run with the steps that could be next.
 type Details struct {
 	*runs.Run
 	// Next lists possible next steps, most useful first.
 	Next []string `json:"next"`
-	// Cost is the cost of its tokens by the prices that the user has written; nil without one.
+	// Cost is the cost of its tokens by the prices that the user has written; nil when there are none.
 	Cost *float64 `json:"cost,omitempty"`
 }
 
-// MarshalJSON writes the run with next beside what it has.
+// MarshalJSON writes the run with the members next and cost added.
 func (d Details) MarshalJSON() ([]byte, error) {
 	type plain runs.Run
 	next := d.Next
@@ -94,8 +94,8 @@ func detailsOf(c *core.Core, r *runs.Run) Details {
 	return d
 }
 
-// Show returns one run. id is its ID, the beginning of it, or "last". The error of a run of which only the line in the list is left is
-// a *runs.UnknownError; what is known comes with it.
+// Show returns one run. id is its ID, the beginning of it, or "last". A *runs.UnknownError comes with the line in the list, if that is
+// left.
 func Show(c *core.Core, id string) (Details, error) {
 	s, err := Open(c)
 	if err != nil {
@@ -109,7 +109,7 @@ func Show(c *core.Core, id string) (Details, error) {
 	return detailsOf(c, r), err
 }
 
-// Export gives every run that is meant, whole, the oldest first. Those of which only the line in the list is left come with that.
+// Export calls give with every run that f selects, whole or with what is left of it, the oldest first. An error of give ends it.
 func Export(c *core.Core, f Filter, give func(Details) error) error {
 	s, err := Open(c)
 	if err != nil {
@@ -137,7 +137,8 @@ func Export(c *core.Core, f Filter, give func(Details) error) error {
 // followEvery is the time between two looks at a run that is followed; a writer needs as long until what happened can be read.
 const followEvery = 250 * time.Millisecond
 
-// Follow gives the records of a run as they come, until it has ended or ctx has. It begins with the newest that are held.
+// Follow calls give with the records of a run as they come, the newest kept ones first, and returns the run when it has ended or ctx has.
+// An error of give ends it.
 func Follow(ctx context.Context, c *core.Core, id string, give func(journal.Record) error) (Details, error) {
 	s, err := Open(c)
 	if err != nil {

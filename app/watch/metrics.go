@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/metrics"
 )
 
-// Metrics returns the metrics of every run of this user. Its owner closes it.
+// Metrics returns the metrics of all runs of this user. The caller closes it.
 func Metrics(c *core.Core) (*metrics.Runs, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {
@@ -31,7 +31,7 @@ func Metrics(c *core.Core) (*metrics.Runs, error) {
 	}), nil
 }
 
-// WriteMetrics writes them as text, once.
+// WriteMetrics writes the metrics as text, once.
 func WriteMetrics(c *core.Core, to io.Writer) error {
 	all, err := Metrics(c)
 	if err != nil {
@@ -41,8 +41,7 @@ func WriteMetrics(c *core.Core, to io.Writer) error {
 	return all.Write(to)
 }
 
-// WriteMetricsFile writes the metrics into a file that node_exporter's textfile collector reads: it is there whole or not at all, and
-// others may read it.
+// WriteMetricsFile replaces a file for node_exporter's textfile collector, whole or not at all, by the metrics; others may read it.
 func WriteMetricsFile(c *core.Core, file string) error {
 	if folder := filepath.Dir(file); !isFolder(folder) {
 		return fmt.Errorf("%s is no folder: make it, or name another place for the metrics", folder)
@@ -60,7 +59,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// hostNow returns the host's line.
+// hostNow returns the state of the host; false when its memory cannot be read.
 func hostNow() (dashboard.Host, bool) {
 	r, err := headroom.Read(headroom.Source{})
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/plimsoll/plimsoll/watch/notify"
 )
 
-// noticesDir is the folder of the runtime directory with the locks of those who watch all runs, one for each way.
+// noticesDir is the folder of the runtime directory with the locks of the processes that watch all runs, one lock for each way of notices.
 const noticesDir = "notices"
 
-// Notify gives notice of all runs of this user by a way, from now on, until ctx ends and end is called, which waits for notices that are on
-// their way. The error says that the way cannot work.
+// Notify sends notices about all runs of this user by a way, from now on, until ctx ends or end is called, which also waits for notices
+// that are on their way. The error says that the way cannot work.
 func Notify(ctx context.Context, c *core.Core, way config.NoticeWay) (end func(), err error) {
 	dir, err := c.Dirs.EnsureState()
 	if err != nil {
@@ -47,7 +47,7 @@ func Notify(ctx context.Context, c *core.Core, way config.NoticeWay) (end func()
 	}, nil
 }
 
-// holder holds the lock of a way: of several processes that watch all runs by the same way, one tells.
+// holder holds the lock of a way: of several processes that watch all runs by the same way, only one sends.
 type holder struct {
 	core *core.Core
 	id   string
@@ -55,7 +55,8 @@ type holder struct {
 	told bool
 }
 
-// holds reports whether this process is the one that tells. It is called from one goroutine. Without a place for the lock everybody tells.
+// holds reports whether this process is the one that sends. It is called from one goroutine. When the lock file cannot be made it is true,
+// so that a notice may be sent twice but none is lost.
 func (h *holder) holds() bool {
 	if h.file != nil {
 		return true

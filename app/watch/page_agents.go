@@ -26,20 +26,20 @@ const (
 	maxAsked     = 30
 )
 
-// question is one that an agent was asked.
+// question is a question that an agent was asked, with its result.
 type question struct {
 	Time time.Time
 	Run  string
 	journal.AgentQueryEnded
 }
 
-// task is one that an agent has, or had, over A2A.
+// task is a task of an agent over A2A.
 type task struct {
 	Agent string
 	tasklog.Summary
 }
 
-// agentsPage shows the newest tasks of all agents over A2A, and the newest questions to them, from there and from the command line.
+// agentsPage returns the page with the newest tasks of all agents over A2A, and the newest questions to agents, also from the command line.
 func agentsPage(s source) (dashboard.Page, bool) {
 	return dashboard.TablesPage("agents", "Agents", func(context.Context) ([]*dashboard.Table, error) {
 		tasks := &dashboard.Table{Title: "Tasks over A2A", Columns: []dashboard.Column{
@@ -71,7 +71,7 @@ func agentsPage(s source) (dashboard.Page, bool) {
 }
 
 const (
-	// maxTasks bounds the tasks that are shown, maxAgents the agents whose are.
+	// maxTasks bounds the tasks that are shown, maxAgents the agents whose tasks are read.
 	maxTasks  = 200
 	maxAgents = 100
 )
@@ -99,7 +99,7 @@ func tasksOf(c *core.Core) ([]task, error) {
 	return list[:min(len(list), maxTasks)], nil
 }
 
-// questions returns the newest questions to agents.
+// questions returns the newest questions to agents, the newest first.
 func questions(c *core.Core) ([]question, error) {
 	s, err := Open(c)
 	if err != nil {

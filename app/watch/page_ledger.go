@@ -11,7 +11,7 @@ var ledgerScript []byte
 
 func init() { addPage(90, ledgerPage) }
 
-// ledgerPage shows who holds memory and slots, with the processes of each run, and who waits.
+// ledgerPage returns the page with the runs that hold memory and slots, with their processes, and those that wait; false without a ledger.
 func ledgerPage(s source) (dashboard.Page, bool) {
 	return dashboard.Page{Name: "ledger", Title: "Ledger", Script: ledgerScript, Data: s.ledger}, s.ledger != nil
 }

@@ -9,7 +9,7 @@ import (
 
 func init() { addPage(10, mcpPage) }
 
-// mcpPage shows MCP servers and tools by the size of their results, of all times.
+// mcpPage returns the page with MCP servers and tools by the size of all their results so far.
 func mcpPage(s source) (dashboard.Page, bool) {
 	return dashboard.TablesPage("mcp", "MCP", func(context.Context) ([]*dashboard.Table, error) {
 		t := &dashboard.Table{Title: "Tools by size", Empty: "No MCP server was called yet: plimsoll mcp -- SERVER", Columns: []dashboard.Column{

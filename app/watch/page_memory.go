@@ -27,22 +27,22 @@ var memoryScript []byte
 func init() { addPage(30, memoryPage) }
 
 const (
-	// maxRemembered bounds the records on the page of the memory at once.
+	// maxRemembered bounds the records shown at once on the page of the memory.
 	maxRemembered = 50
 	// shownWords bounds the text of a record in a list, in runes; the view of its origin shows all.
 	shownWords = 400
-	// idleMemory is the time that the memory, with its index, stays open after somebody has looked.
+	// idleMemory is the time for which the memory, with its index, stays open after the last look.
 	idleMemory = time.Minute
 )
 
-// memoryPage shows what is remembered, with its origin, and searches it. The dashboard only reads: what forgets is the command line, and
-// the page gives the command.
+// memoryPage returns the page that shows and searches what is remembered, with its origin. The dashboard only reads: records are forgotten
+// on the command line, and the page shows the command.
 func memoryPage(s source) (dashboard.Page, bool) {
 	r := &remembered{source: s}
 	return dashboard.Page{Name: "memory", Title: "Memory", Script: memoryScript, Data: r.overview, Ask: r.ask}, true
 }
 
-// remembered reads the memory for those who look at its page.
+// remembered reads the memory for the viewers of its page.
 type remembered struct {
 	source source
 
@@ -85,7 +85,7 @@ func shownOf(r memory.Record) shownRecord {
 	}
 }
 
-// readable returns a record without characters that turn the direction of writing or would move a terminal that it is copied to.
+// readable returns a record without characters that turn the direction of writing or would control a terminal to which it is copied.
 func readable(r memory.Record) memory.Record {
 	r.Text = printable.Text(r.Text)
 	for _, field := range []*string{&r.Source.Client, &r.Source.Run, &r.Source.Conversation, &r.Source.Role, &r.Source.Speaker, &r.Source.Tool, &r.Source.File} {
@@ -109,7 +109,7 @@ func shownAll(list []memory.Record) []shownRecord {
 	return out
 }
 
-// memory returns the memory, open; nil where there is none. The caller holds r.mu.
+// memory returns the open memory; nil when there is none. The caller holds r.mu.
 func (r *remembered) memory() (*memories.Memory, error) {
 	if r.open == nil {
 		if !memories.Exists(r.source.core) {
@@ -188,7 +188,7 @@ func readOverview(ctx context.Context, m *memories.Memory) (memoryOverview, erro
 	return out, nil
 }
 
-// state changes with each file of the memory and of the profile.
+// state returns a text that changes with each file of the memory and of the profile.
 func (r *remembered) state() string {
 	dir, err := r.source.core.Dirs.State()
 	if err != nil {
@@ -209,14 +209,14 @@ func (r *remembered) state() string {
 	return b.String()
 }
 
-// memoryFound is a page of what was found.
+// memoryFound is a page of the records found.
 type memoryFound struct {
 	Records []shownRecord `json:"records"`
 	Total   int           `json:"total"`
 	Offset  int           `json:"offset"`
 }
 
-// memoryOrigin is the source of a record, and its later fate.
+// memoryOrigin says where a record comes from, and what became of it.
 type memoryOrigin struct {
 	Record  memory.Record `json:"record"`
 	From    []shownRecord `json:"from"`
@@ -227,7 +227,7 @@ type memoryOrigin struct {
 	Forget  string        `json:"forget"` // the command that removes it
 }
 
-// ask answers a search (q, origin, kind, offset), or a question where a record comes from (why).
+// ask returns the answer to a search (q, origin, kind, offset), or to the question where a record comes from (why).
 func (r *remembered) ask(ctx context.Context, q url.Values) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,7 @@ type source struct {
 	ledger Ledger // nil where nobody knows it
 }
 
-// makePage makes a page; false leaves it out.
+// makePage returns a page; false leaves it out.
 type makePage func(source) (dashboard.Page, bool)
 
 // addedPage is a page with its place in the menu.
@@ -24,13 +24,13 @@ type addedPage struct {
 	page  makePage
 }
 
-// added are the pages beside those of runs and alerts. Each stands in a file of its own, which adds it: see package dashboard.
+// added are the pages beside those of runs and alerts. Each is in a file of its own, which adds it.
 var added []addedPage
 
 // addPage adds a page, from the init function of its file. place orders the menu: MCP is 10, agents are 20, the ledger is 90.
 func addPage(place int, page makePage) { added = append(added, addedPage{place, page}) }
 
-// pages returns those that were added, in the order of the menu.
+// pages returns the added pages in the order of the menu.
 func pages(s source) []dashboard.Page {
 	var list []dashboard.Page
 	placed := slices.Clone(added)

@@ -19,17 +19,17 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// ToolsOptions are the settings of `plimsoll mcp runs`.
+// ToolsOptions configure [ServeTools].
 type ToolsOptions struct {
 	Stdin  io.Reader
 	Stdout io.Writer
-	// Version of this program, which clients are told.
+	// Version is the version of this program, which clients are told.
 	Version string
 }
 
 // Bounds of the tools' answers.
 const (
-	// defaultListed and maxListed are the numbers of runs list_runs gives, unless another number is asked for, and at most.
+	// defaultListed is the number of runs that list_runs returns when no number is asked for, maxListed the largest number.
 	defaultListed = 10
 	maxListed     = 50
 	// maxReason bounds a run's reason in a list, in bytes.
@@ -40,7 +40,7 @@ const (
 
 const toolsInstructions = `What this machine gives the agent's runs under Plimsoll, and what became of earlier ones. Ask run_status before you start a large build or test, or several at once: memory_bytes beside limit_bytes is what is left. When a command of yours died with status 137, show_run says which process was killed, at which limit, and what to do. All of them only read.`
 
-// ServeTools runs the MCP server by which an agent learns of its own limits and of earlier runs, until the client closes its end, ctx
+// ServeTools runs the MCP server by which an agent learns its own limits and reads about earlier runs, until the client closes its end, ctx
 // ends or a signal asks for the end. It only reads.
 func ServeTools(ctx context.Context, c *core.Core, o ToolsOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/watch/traces"
 )
 
-// SendTraces begins to send what happens in runs to the collector that the user has named. It returns nil where there is none: what
-// an agent's own telemetry is told by OTEL_ variables does not count. What keeps it from sending is told, and keeps nothing else up.
+// SendTraces begins to send spans of runs to the collector that the user has named ([watch] otlp), and returns the sender; nil when none is
+// named, which OTEL_ variables do not do. An error is a warning, and nil is returned.
 func SendTraces(c *core.Core, s config.Settings, version string) *traces.Sender {
 	if s.Watch.OTLP == "" {
 		return nil
@@ -22,7 +22,7 @@ func SendTraces(c *core.Core, s config.Settings, version string) *traces.Sender 
 	return sender
 }
 
-// ShowTraces adds how the sending goes to the metrics; sender may be nil.
+// ShowTraces adds the counts of the sender to the metrics; sender may be nil.
 func ShowTraces(all *metrics.Runs, sender *traces.Sender) {
 	if sender == nil {
 		return

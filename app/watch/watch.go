@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Open opens the store of runs, ends in it what was killed, and reads it. Its owner closes it.
+// Open opens the store of runs, ends the runs whose plimsoll was killed, and reads it. The caller closes it.
 func Open(c *core.Core) (*runs.Store, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {

@@ -163,7 +163,8 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 	return s, err
 }
 
-// neededProbe returns the number of owners to probe before the verdict v is final.
+// neededProbe returns how many owners must be probed before the verdict v is final: nobody may wait, or be refused, for a claim whose owner
+// is dead. over is true when a verdict against the run is its refusal.
 func (a *acquisition) neededProbe(b *book, v verdict, over bool) probeDepth {
 	switch {
 	case v.admit || v.never:
@@ -176,8 +177,7 @@ func (a *acquisition) neededProbe(b *book, v verdict, over bool) probeDepth {
 	return someOwners
 }
 
-// entry returns our entry in the ledger. It is a new one before we queue, and after somebody has
-// damaged both the ledger and our claim file.
+// entry returns our entry in the ledger, or a new one: before we queue, and after somebody has damaged both the ledger and our claim file.
 func (a *acquisition) entry(b *book) *entry {
 	if a.claim != nil {
 		if e := b.find(a.claim.id); e != nil {
@@ -199,7 +199,7 @@ func (b *book) newEntry(r Request) *entry {
 	}
 }
 
-// parent returns the live claim that r draws on, or "".
+// parent returns the ID of the live claim that r draws on, "" when there is none.
 func (b *book) parent(r Request) string {
 	if e := b.find(r.Parent); e != nil && e.State == Holding && e.StaleAt.IsZero() && e.ID != r.ID {
 		return e.ID
@@ -207,7 +207,7 @@ func (b *book) parent(r Request) string {
 	return ""
 }
 
-// enqueue adds us as a waiter.
+// enqueue adds e to the ledger as a waiter, with its files and its notifier.
 func (a *acquisition) enqueue(b *book, e *entry) error {
 	e.State = Waiting
 	if err := a.create(b, e); err != nil {
@@ -222,7 +222,7 @@ func (a *acquisition) enqueue(b *book, e *entry) error {
 	return nil
 }
 
-// admit turns e into a holder.
+// admit makes e a holder, fills in the claim, and shares it with other users. It writes the claim's files when e did not queue.
 func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	forced := a.request.Force && !v.admit
 	e.Tool, e.Project, e.Variant = a.request.Tool, a.request.Project, a.request.Variant // a record has no project, and of a long name only the beginning
@@ -256,7 +256,8 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	return nil
 }
 
-// create makes our locked lock file and our claim file, before the ledger lists us.
+// create makes the claim's lock file, locked, and its claim file, before the ledger lists the claim. It gives e a new ID unless the request
+// names one; a named one that is in use is [ErrTaken].
 func (a *acquisition) create(b *book, e *entry) error {
 	l := a.ledger
 	for {
@@ -300,8 +301,8 @@ func newID() string {
 	return hex.EncodeToString(random[:])
 }
 
-// leave takes us out of the ledger after an error, also when ctx is done. If even that
-// fails, closing our lock lets the next command do it.
+// leave releases the claim after an error, also when ctx is done. If even that fails, its lock is closed, so that the next command can
+// remove it.
 func (a *acquisition) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
 	defer cancel()

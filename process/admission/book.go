@@ -55,10 +55,10 @@ type entry struct {
 	used    limit.Bytes // how much of the reservation was in use at the time of book.sum
 }
 
-// slot returns the name of the slot that it takes when it holds.
+// slot returns the name under which its slot is counted.
 func (e *entry) slot() string { return slotName(e.Tool) }
 
-// staleUnread stands for [entry.StaleWhy], which the claim's own file has.
+// staleUnread is the [entry.StaleWhy] of an entry read from the table, which has no room for the text: the claim's own file has it.
 const staleUnread = "see its claim file"
 
 // ledgerFile is the ledger as a whole.
@@ -110,7 +110,7 @@ func (b *book) warn(about, path, format string, args ...any) {
 // keptAside bounds how many damaged ledgers are kept.
 const keptAside = 4
 
-// setAside gives a damaged file another name. It is rebuilt from the claim files.
+// setAside renames a damaged file, and keeps at most keptAside of them. The ledger is then rebuilt from the claim files.
 func (b *book) setAside(path string, damage error) error {
 	dir, base := filepath.Split(path)
 	old, err := filepath.Glob(filepath.Join(dir, "ledger.damaged-*"))
@@ -147,8 +147,7 @@ func (e *entry) check() error {
 	return nil
 }
 
-// adopt adds the claims whose files are there and which the ledger does not know: after
-// a damaged ledger, or a process killed between the two writes.
+// adopt adds the claims that have files and are not in the ledger: after a damaged ledger, or a process killed between the two writes.
 func (b *book) adopt() error {
 	names, err := os.ReadDir(b.ledger.claims())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -214,14 +213,14 @@ func (b *book) add(e *entry) {
 	b.index, b.changed = nil, true
 }
 
-// remove takes the entry and its files away. The claim file goes first: without it, what is
-// left of a removal that is cut short is a dead claim with nothing to clean up.
+// remove takes the entry out of the ledger and deletes its files. The claim file goes first: without it, the rest of a removal that is cut
+// short is a dead claim with nothing to clean up.
 func (b *book) remove(id string) {
 	b.ledger.removeFiles(id)
 	b.drop(id)
 }
 
-// drop takes the entry away.
+// drop takes the entry out of the ledger and leaves its files.
 func (b *book) drop(id string) {
 	before := len(b.file.Entries)
 	b.file.Entries = slices.DeleteFunc(b.file.Entries, func(e *entry) bool { return e.ID == id })
@@ -240,8 +239,8 @@ func (l *Ledger) removeFiles(id string) {
 	failpoint("lock removed")
 }
 
-// probe tries to take a claim's lock. free is true when its owner is dead; lock is then
-// held by us and must be closed. removed is true when there is no such file.
+// probe tries to take a claim's lock. free is true when the owner is dead; lock is then held by us and must be closed. removed is true when
+// there is no lock file.
 func (l *Ledger) probe(id string) (lock *os.File, free, removed bool) {
 	f, err := openRegular(l.claimLock(id), os.O_RDWR)
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	bootClaims  = 256
 )
 
-// Old lists the ledgers of earlier boots and other hosts that nobody uses any more. With
-// remove it removes them, and lists those that it could.
+// Old returns the directories of ledgers of earlier boots and other hosts that nobody uses any more. With remove it removes them, and
+// returns those that it could remove. It looks at 1024 at most.
 func (l *Ledger) Old(remove bool) []string {
 	if remove {
 		return l.oldBoots(maxBoots, removeBoot)
@@ -30,8 +30,8 @@ func (l *Ledger) Old(remove bool) []string {
 // maxBoots bounds [Ledger.Old].
 const maxBoots = 1024
 
-// oldBoots calls do with at most most directories that are old enough and returns those
-// for which it answered true. It is best effort: what is left costs a few kilobytes.
+// oldBoots calls do for directories of other boots that are old enough, maxBytes of them at most, and returns those for which do returned
+// true. Errors are ignored: a directory that stays costs a few kilobytes.
 func (l *Ledger) oldBoots(maxBytes int, do func(dir string) bool) (done []string) {
 	boots := filepath.Dir(l.dir)
 	names, err := os.ReadDir(boots)
@@ -57,8 +57,7 @@ func (l *Ledger) oldBoots(maxBytes int, do func(dir string) bool) (done []string
 	return done
 }
 
-// unusedBoot reports whether nobody holds the ledger's lock or a claim. It makes nothing: a
-// new file would make the directory young again.
+// unusedBoot reports whether nobody holds the ledger's lock or a claim. It makes no file: a new one would make the directory young again.
 func unusedBoot(dir string) bool {
 	old := &Ledger{dir: dir}
 	lock, err := openRegular(old.lockPath(), os.O_RDWR)

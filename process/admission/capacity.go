@@ -11,7 +11,7 @@ import (
 const (
 	// sumAge bounds the age of a sum over the use of the holders.
 	sumAge = time.Second
-	// alwaysExact is up to how many holders what they use is read at every decision: about 50 µs for each.
+	// alwaysExact is the number of holders up to which the use of each is read at every decision, which takes about 50 µs for each.
 	alwaysExact = 16
 )
 
@@ -79,7 +79,8 @@ func (b *book) readCapacity(r Request, exact bool) *capacity {
 	return g
 }
 
-// measure reads what every holder uses. When there are many holders it keeps the result for the decisions of the next second.
+// measure reads what every holder uses into g. With more than alwaysExact holders it stores the sum in the ledger for the decisions of the
+// next second.
 func (b *book) measure(g *capacity, holding []*entry, cgroupsHash uint64) {
 	g.exact = true
 	for _, e := range holding {
@@ -121,7 +122,7 @@ func (g *capacity) read(r Request) (cgroupsHash uint64) {
 	return h.Sum64()
 }
 
-// capRoom lowers a room to at most maxBytes in all.
+// capRoom returns room with a total of at most maxBytes.
 func capRoom(room headroom.Room, maxBytes limit.Bytes) headroom.Room {
 	if room.Total > maxBytes {
 		room.Total = maxBytes
@@ -148,9 +149,9 @@ func swapIndex(countSwap bool) int {
 	return 0
 }
 
-// reservation returns the bytes to reserve for e, which r asks for. What yields is lowered to what there is: else one death, or a host that
-// has less memory than it had, would keep a tool out for ever. Where that is less than half of what there could be, it is waited for,
-// because other programs and runs have the rest and may give it back.
+// reservation returns the bytes to reserve for e: what r asks for, and when r yields at most what is available: else one death, or a host
+// that has less memory than it had, would keep a tool out for ever. It is never lowered below r.Least, unless that could not fit at all,
+// nor below half of the ceiling: for that the run waits, because other programs and runs have the rest and may give it back.
 func (g *capacity) reservation(e *entry, r Request) limit.Bytes {
 	most := g.ceiling[swapIndex(e.CountSwap)].Total - e.MinFree
 	if !g.known || !r.Yields || most <= 0 {
@@ -163,7 +164,7 @@ func (g *capacity) reservation(e *entry, r Request) limit.Bytes {
 	return min(r.Reservation, max(least, g.availableTo(e), most/2))
 }
 
-// couldEverFit reports whether e could be admitted if it were alone.
+// couldEverFit reports whether e could be admitted if it were alone, and if not, the obstacle.
 func (g *capacity) couldEverFit(e *entry) (Reason, bool) {
 	switch {
 	case e.SlotsPerTool < 0:
@@ -205,7 +206,7 @@ func (g *capacity) starves(e, w *entry) bool {
 	return w.SlotsPerTool > 0 && e.slot() == w.slot() && g.tools[w.slot()]+1 >= w.SlotsPerTool
 }
 
-// take subtracts what w asks for.
+// take adds the reservation and the slot of w to those in use.
 func (g *capacity) take(w *entry) {
 	g.claimed = add(g.claimed, w.Reservation)
 	if !w.NoSlot {
@@ -214,7 +215,7 @@ func (g *capacity) take(w *entry) {
 	}
 }
 
-// add adds sizes that are not negative and stops at the largest.
+// add returns a + b, for sizes that are not negative, and at most [headroom.Unlimited].
 func add(a, b limit.Bytes) limit.Bytes {
 	if a > headroom.Unlimited-b {
 		return headroom.Unlimited

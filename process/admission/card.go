@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A card is the part of a [Holder] that is read from its claim file, which is hardly ever written anew: who lists the runs each second, as
-// every supervisor of many and every viewer does, asks only whether it is still the same file.
+// card is the part of a [Holder] that is read from its claim file. That file is hardly ever written anew, so that whoever lists the runs
+// each second, as every supervisor of many and every viewer does, only checks whether it is still the same file.
 type card struct {
 	tool, project, variant, staleWhy string
 	remains                          json.RawMessage // shared by all who ask; nobody changes it
 }
 
-// cards keeps what was read by the id of the claim.
+// cards stores the cards that were read, by the ID of the claim.
 type cards struct {
 	mu    sync.Mutex
 	known map[string]knownCard
@@ -26,11 +26,11 @@ type knownCard struct {
 	file os.FileInfo
 }
 
-// unsettled is the age below which the time of a file does not tell it from another: the clocks of file systems have steps of up to 10 ms,
-// and an inode is given away again at once.
+// unsettled is the age up to which a file is read again in any case: a newer file may have the same time and inode, because the clocks of
+// file systems have steps of up to 10 ms and an inode is given away again at once.
 const unsettled = time.Second
 
-// card reads a claim file, or what is known of it when it is the file that was read before.
+// card returns the card of a claim, from memory when its file is still the one that was read before.
 func (l *Ledger) card(id string) (card, error) {
 	file, err := os.Lstat(l.claimFilePath(id)) // before it is read: when it is replaced in between, the next look finds another
 	if err != nil {
@@ -59,7 +59,7 @@ func (l *Ledger) card(id string) (card, error) {
 	return out, nil
 }
 
-// keep forgets the cards of claims that are gone.
+// keep drops the cards of claims that are not in living.
 func (c *cards) keep(living []*entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,8 +19,8 @@ const ObserveEvery = time.Second
 // ErrReleased is returned by operations on a claim that was released.
 var ErrReleased = errors.New("admission: the claim was released")
 
-// Claim is a reservation that is held. It is safe for concurrent use. It lasts until
-// Release, or until this process ends, whose claim the next command then cleans up.
+// Claim is a reservation that is held. It is safe for concurrent use. It lasts until Release, or until this process ends; the next command
+// then cleans it up.
 type Claim struct {
 	ledger *Ledger
 	id     string
@@ -43,19 +43,19 @@ type Claim struct {
 	wish     string       // the file in which somebody may ask for something; "" before it is looked for
 }
 
-// ID returns the claim's name, for PLIMSOLL_RUN_ID.
+// ID returns the claim's name, which is the run's ID.
 func (c *Claim) ID() string { return c.id }
 
-// Terms returns the sum at the moment of admission.
+// Terms returns the terms of the sum at the moment of admission.
 func (c *Claim) Terms() Terms { return c.terms }
 
 // Waited returns the time it took to get the claim.
 func (c *Claim) Waited() time.Duration { return c.waited }
 
-// Forced reports whether the sum or the slots would have refused it.
+// Forced reports whether the claim was admitted by [Request].Force although the sum or the slots would have refused it.
 func (c *Claim) Forced() bool { return c.entry.Forced }
 
-// Parent returns the run that this one draws on; ok is false when it stands for itself.
+// Parent returns the run around this one on whose claim it draws, as it was at admission; ok is false when there is none.
 func (c *Claim) Parent() (h Holder, ok bool) { return c.parent, c.entry.Parent != "" }
 
 // Record stores what must be cleaned up should this process die: anything that

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// claimNames lists the ids of at most most claims by their files, without a lock. all is true when there are no more. The error wraps
-// [io/fs.ErrNotExist] where no run has ever been.
+// claimNames returns the IDs of claims by their files, at most most of them, without a lock. all is true when there are no more. The error
+// wraps [io/fs.ErrNotExist] where no run has ever been.
 func (l *Ledger) claimNames(most int) (ids []string, all bool, err error) {
 	root, err := statefile.OpenRoot(l.claims()) // a pipe in its place holds nobody up
 	if err != nil {

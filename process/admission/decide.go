@@ -21,7 +21,7 @@ const turnMissed = 5 * time.Second
 // lookAhead bounds how many waiters are examined; those further back only wait.
 const lookAhead = 64
 
-// Reason names the obstacle to the admission of a run, for now or for good.
+// Reason names what keeps a run from being admitted, for now or for good.
 type Reason string
 
 // The reasons.
@@ -54,13 +54,13 @@ type verdict struct {
 	machine     limit.Bytes // its memory and swap, 0 where that is not known
 }
 
-// decide reports whether e may hold now. It is the one place where the formula is:
+// decide returns the verdict on e: whether it may hold now, and if not, why. It is the one place where the formula is:
 //
 //	reservation ≤ available − min_free − Σ max(0, reservation_i − current_i)
 //
 // over all runs that hold, nested ones excepted, and those in other ledgers that are seen. Waiters before e are first given what they would
-// get, in their order; what is left is e's to take if it harms none of them more than MaxBypass times. With exact, what
-// every holder uses is read now.
+// get, in their order; what is left is e's to take if it harms none of them more than MaxBypass times. With exact, the use of every holder
+// is read now.
 func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict {
 	v := verdict{position: len(waiting) + 1, waiting: len(waiting)}
 	at := slices.Index(waiting, e)
@@ -125,8 +125,8 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	return v
 }
 
-// judge decides with as much care as the answer needs: what every holder uses is read before a run is refused, and, where
-// it may be asked for again, for the first waiter.
+// judge is decide, first with the cheap sum, and once more with the exact one where that matters: before a run is refused (refusing), and
+// for the first waiter, if rereadForFirst allows it.
 func (b *book) judge(e *entry, waiting []*entry, r Request, refusing, rereadForFirst bool) verdict {
 	v := b.decide(e, waiting, r, false)
 	if v.admit || v.never || v.exact || !refusing && (v.position > 1 || !rereadForFirst) {
@@ -135,7 +135,7 @@ func (b *book) judge(e *entry, waiting []*entry, r Request, refusing, rereadForF
 	return b.decide(e, waiting, r, true)
 }
 
-// makeHolder turns e into a holder.
+// makeHolder turns e into a holder, counts the waiters that it overtakes to their cost, and wakes those that may fit now.
 func (b *book) makeHolder(e *entry, v verdict, forced bool) {
 	queued := e.State == Waiting
 	e.State, e.Since, e.Forced = Holding, b.now, forced
@@ -153,8 +153,8 @@ func (b *book) makeHolder(e *entry, v verdict, forced bool) {
 	}
 }
 
-// dispatch wakes the waiters that may go now, after something was released. What they use is not read for that:
-// the first waiter does so once a second.
+// dispatch wakes the waiters that may go now, after something was released. The use of the holders is not read for that: the first waiter
+// does so once a second.
 func (b *book) dispatch(r Request) {
 	waiting := b.waiting()
 	if len(waiting) == 0 {
@@ -169,17 +169,17 @@ func (b *book) dispatch(r Request) {
 	}
 }
 
-// wakeFront has the first waiter look now, and the second one soon.
+// wakeFront makes the first waiter look at the ledger now, and the second one soon.
 func (b *book) wakeFront(waiting []*entry) {
 	front := front(waiting)
 	b.toWake = append(b.toWake, front[:min(1, len(front))]...)
 	b.toWatch = append(b.toWatch, front[min(1, len(front)):]...)
 }
 
-// watchFront has the first waiter watch the memory from now on, and the second one the first.
+// watchFront makes the first two waiters look within lookFirst: the first watches the memory, the second whether the first is stopped.
 func (b *book) watchFront(waiting []*entry) { b.toWatch = append(b.toWatch, front(waiting)...) }
 
-// front returns the first two waiters that are not known to be stopped.
+// front returns the IDs of the first two waiters that are not known to be stopped.
 func front(waiting []*entry) (ids []string) {
 	for _, w := range waiting {
 		if len(ids) == 2 {
@@ -192,7 +192,7 @@ func front(waiting []*entry) (ids []string) {
 	return ids
 }
 
-// queueWalk gives the waiters, in their order, what they would get.
+// queueWalk goes through the waiters in their order and gives each what it would get.
 type queueWalk struct {
 	book     *book
 	capacity *capacity
@@ -217,7 +217,8 @@ func (q *queueWalk) next(w *entry) {
 	q.blocked = append(q.blocked, w)
 }
 
-// passes reports whether e may go although those in blocked came first.
+// passes reports whether e may go before the waiters in blocked, which came first: it harms none that was overtaken MaxBypass times, or
+// nobody holds anything.
 func passes(g *capacity, e *entry, blocked []*entry) bool {
 	if g.total == 0 {
 		return true
@@ -230,7 +231,7 @@ func passes(g *capacity, e *entry, blocked []*entry) bool {
 	return true
 }
 
-// missedTurn reports a waiter that could go and has not for so long that it must be stopped.
+// missedTurn reports whether w could go and has not for so long that it must be stopped. A waiter that is newly ready is woken.
 func (b *book) missedTurn(w *entry) bool {
 	switch {
 	case w.ReadyAt.IsZero() || b.now.Before(w.ReadyAt): // newly ready, or the clock was set back

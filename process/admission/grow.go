@@ -9,15 +9,15 @@ import (
 	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
-// NoRoom is the reason why a claim was not given more, in terms of the sum. Sizes are in bytes.
+// NoRoom is the error of [Claim.Grow] when there is no room for more. Sizes are in bytes.
 type NoRoom struct {
-	// Asked is the least that would have done, Most what the claim could have in all.
+	// Asked is the smallest reservation that would have been enough, Most the largest that the claim could have.
 	Asked, Most limit.Bytes
 	// Waiting is the number of runs that wait, which come first.
 	Waiting int
 }
 
-// Error puts it into words.
+// Error says whether other runs wait, or how much there is room for.
 func (e *NoRoom) Error() string {
 	if e.Waiting > 0 {
 		return fmt.Sprintf("%d runs wait for room, and come first", e.Waiting)
@@ -25,11 +25,12 @@ func (e *NoRoom) Error() string {
 	return fmt.Sprintf("there is room for %s in all, beside what other runs have set aside and what must stay free, and %s were asked for", e.Most.Human(), e.Asked.Human())
 }
 
-// ErrNested is wrapped where a run inside another one asks for more: it draws on that one's claim.
+// ErrNested is wrapped by the error of [Claim.Grow] for a run inside another one, which draws on that one's claim.
 var ErrNested = errors.New("it runs inside another run, whose limit holds it")
 
-// Grow sets more aside for a claim that is held: want bytes in all, or what there is room for beside the claims of others and nobody waits for, but
-// least at the least. Less is a [*NoRoom], unless force is set. When the memory cannot be read, or other users may decide meanwhile, nothing is given.
+// Grow raises the reservation of a claim that is held to want bytes in all, or to what there is room for beside the claims of others, and
+// returns the new size. When that is less than least, or runs wait, it is a [*NoRoom]; when the memory cannot be read, another error; with
+// force it is want all the same. While other users may decide too, nothing is given. The other errors are [ErrNested] and [ErrReleased].
 func (c *Claim) Grow(ctx context.Context, least, want limit.Bytes, force bool) (granted limit.Bytes, err error) {
 	l := c.ledger
 	leave, err := l.serialise(ctx)
@@ -71,7 +72,7 @@ func (c *Claim) Grow(ctx context.Context, least, want limit.Bytes, force bool) (
 	return granted, c.reserved(mine.Reservation)
 }
 
-// reserved publishes what is set aside for the claim, in its own file and to other users.
+// reserved writes the new reservation of the claim into its own file, and shows it to other users.
 func (c *Claim) reserved(bytes limit.Bytes) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +88,8 @@ func (c *Claim) reserved(bytes limit.Bytes) error {
 	return err
 }
 
-// roomFor returns the memory that e may have in all, between least and want.
+// roomFor returns the reservation that e may have in all, between least and want; a [*NoRoom] when that is less or runs wait, another error
+// when the memory of the host is not known.
 func (b *book) roomFor(e *entry, r Request, least, want limit.Bytes) (limit.Bytes, error) {
 	g := b.readCapacity(r, true)
 	switch {

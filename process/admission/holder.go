@@ -15,16 +15,16 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// State is the state of a run in the ledger.
+// State says whether a run in the ledger holds its reservation, waits, or is dead.
 type State string
 
 // The states of a [Holder].
 const (
-	// Holding has its reservation.
+	// Holding means that the run has its reservation.
 	Holding State = "holding"
-	// Waiting is in the queue.
+	// Waiting means that it is in the queue.
 	Waiting State = "waiting"
-	// Stale has lost its owner and is not cleaned up yet.
+	// Stale means that its owner is dead and its remains are not cleaned up yet.
 	Stale State = "stale"
 )
 
@@ -57,12 +57,12 @@ type Holder struct {
 	StaleWhy string
 }
 
-// sortHolders puts the oldest first.
+// sortHolders sorts by Since, the oldest first.
 func sortHolders(list []Holder) {
 	sorting.By(list, func(a, b Holder) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 }
 
-// holder fills in what the ledger file does not have.
+// holder returns the entry as a [Holder], with what its own files and [Options].Current say.
 func (b *book) holder(e *entry) Holder {
 	if b.sample != nil {
 		return b.sample(e)
@@ -90,8 +90,8 @@ func (b *book) holder(e *entry) Holder {
 	return h
 }
 
-// Observed returns the use that the run published last by [Claim.Observe].
-func (l *Ledger) Observed(id string) limit.Bytes {
+// observed returns the use that the run published last by [Claim.Observe], 0 for none.
+func (l *Ledger) observed(id string) limit.Bytes {
 	text, err := statefile.Read(l.usePath(id), 64)
 	if err != nil {
 		return 0
@@ -114,9 +114,9 @@ func writeUse(f *os.File, n limit.Bytes) error {
 	return err
 }
 
-// Holders lists everybody in the ledger: first who holds, oldest first, then the runs in other
-// ledgers that are seen, then who waits, in the order of the queue. Runs whose owner is dead are listed as stale until the next
-// [Ledger.Sweep] or [Ledger.Acquire]; waiters whose owner is dead are left out.
+// Holders returns all runs in the ledger: first those that hold, oldest first, then the runs in other ledgers that are seen, then those
+// that wait, in the order of the queue. Runs whose owner is dead are listed as stale until the next [Ledger.Sweep] or [Ledger.Acquire];
+// waiters whose owner is dead are left out.
 func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	var list []Holder
 	seen := l.shared(false)
@@ -137,7 +137,7 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	return list, err
 }
 
-// oldest returns the run that has held for longest what e waits for; none is no slice.
+// oldest returns the oldest run that holds what e waits for, alone in a slice; nil when there is none.
 func (b *book) oldest(e *entry, reason Reason) []Holder {
 	var first *entry
 	for _, h := range b.file.Entries {

@@ -2,8 +2,8 @@ package admission
 
 import "hash/maphash"
 
-// idSet finds an ID that is there twice. It takes 8 bytes for each of thousands and no pointer: a map of them is a fifth of
-// what reading a ledger costs.
+// idSet is a set of the IDs of entries. It takes 8 bytes for each of thousands and no pointer: a map of them is a fifth of what reading a
+// ledger costs.
 type idSet struct {
 	seed  maphash.Seed
 	slots []int32 // 1 + the index of an entry; 0 is free
@@ -18,7 +18,8 @@ func newIDSet(count int) idSet {
 	return idSet{seed: maphash.MakeSeed(), slots: make([]int32, size)}
 }
 
-// add puts the last entry of list in, and is false when an earlier one, which is in, has its ID.
+// add adds the last entry of list and returns true, or returns false when an earlier entry of list, which was added before, has the same
+// ID.
 func (s idSet) add(list []*entry) bool {
 	id, mask := list[len(list)-1].ID, len(s.slots)-1
 	at := int(maphash.String(s.seed, id)) & mask

@@ -27,9 +27,8 @@ type Options struct {
 	// Dir is the runtime directory; the ledger lives in Dir/ledger/BOOT. It is made with
 	// mode 0700 when it is missing.
 	Dir string
-	// Shared is a directory, made by an admin (root's, mode 1777), through which the claims of other users
-	// count in the sum and ours in theirs; "" is none. When it is not fit for that, a
-	// [Warning] with a [*SharedError] says so, and each user is alone. Unix only.
+	// Shared is a directory, made by an admin (root's, mode 1777), through which the claims of other users count in the sum and ours in
+	// theirs; "" for none. When it is not fit for that, a [Warning] with a [*SharedError] says so, and claims are not shared. Unix only.
 	Shared string
 	// LockTimeout is the time that a stopped process may keep the ledger's lock before Acquire fails and names
 	// it ([DefaultLockTimeout]).
@@ -44,7 +43,7 @@ type Options struct {
 	// Warn receives what the user should know and what stops nothing. It is called without
 	// the lock, on the goroutine of the call that found it out.
 	Warn func(Warning)
-	// KeepOld leaves the ledgers of earlier boots alone: for a look that changes nothing.
+	// KeepOld leaves the ledgers of earlier boots alone, which [Open] otherwise removes: for a look that changes nothing.
 	KeepOld bool
 
 	alwaysPoll bool // wake waiters within this process only: set by tests that run on a fake clock
@@ -62,9 +61,8 @@ type Warning struct {
 	Err error
 }
 
-// UnavailableError means that there is no ledger to be had: its directory cannot be made
-// or written, its lock is not released, a newer version of Plimsoll has written it, or the disk
-// is full. The caller decides whether runs go on without admission.
+// UnavailableError means that the ledger cannot be used: its directory cannot be made or written, its lock is not released, a newer version
+// of Plimsoll has written it, or the disk is full. The caller decides whether runs go on without admission.
 type UnavailableError struct {
 	// Dir is the directory of the ledger.
 	Dir string
@@ -80,21 +78,20 @@ func (e *UnavailableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Unwritable reports whether the ledger cannot be written at all (no permission, a read-only or
-// full file system), so that no run of this user is coordinated. Everything else, such as a
-// lock that is not released, is a reason to start no run: others do coordinate theirs.
+// Unwritable reports whether the ledger cannot be written at all (no permission, a read-only or full file system), so that no run of this
+// user is coordinated. Any other cause, such as a lock that is not released, is a reason to start no run: others do coordinate theirs.
 func (e *UnavailableError) Unwritable() bool {
 	return e.Dir == NoDir || errors.Is(e.Err, fs.ErrPermission) || isUnwritable(e.Err)
 }
 
-// NoDir is [UnavailableError].Dir when there is no place for a ledger.
+// NoDir is [UnavailableError].Dir when no directory for a ledger is known.
 const NoDir = "(none)"
 
-// ErrNewer is wrapped when the ledger has a schema that this version does not know.
+// ErrNewer is wrapped by errors about a ledger whose schema this version does not know.
 var ErrNewer = errors.New("it was written by a newer version of plimsoll; update this one or wait until its runs have ended")
 
-// Ledger is the record of who holds and who waits on this host since it booted. It is
-// safe for concurrent use, by goroutines and by processes.
+// Ledger records which runs hold a claim and which wait, on this host since it booted. It is safe for concurrent use, by goroutines and by
+// processes.
 type Ledger struct {
 	opts      Options
 	dir       string // of this boot
@@ -104,7 +101,7 @@ type Ledger struct {
 	cards     cards
 }
 
-// Open finds or makes the ledger of this boot. The error is an [*UnavailableError].
+// Open returns the ledger of this boot, and makes it if there is none. The error is an [*UnavailableError].
 func Open(o Options) (*Ledger, error) {
 	if o.LockTimeout <= 0 {
 		o.LockTimeout = DefaultLockTimeout
@@ -159,8 +156,8 @@ func (l *Ledger) unavailable(err error) error {
 	return &UnavailableError{Dir: l.dir, Err: err}
 }
 
-// locked runs do with the ledger loaded under its lock, and writes the ledger back when
-// do marked it changed. Warnings are passed on after the lock is released.
+// locked loads the ledger under its lock, calls do, and writes the ledger back when do has set changed, also when do returns an error. Then
+// it wakes waiters, unless there was an error, and passes warnings on, both without the lock.
 func (l *Ledger) locked(ctx context.Context, do func(*book) error) error {
 	lock, err := l.lock(ctx)
 	if err != nil {
@@ -190,7 +187,7 @@ func (l *Ledger) locked(ctx context.Context, do func(*book) error) error {
 	return err
 }
 
-// sleep waits for d or for ctx, whose cause is then the error.
+// sleep waits for d, or until ctx is done, and then returns its cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -27,11 +27,11 @@ const busyFactor = 6
 // ErrLocked is wrapped when the ledger's lock was not released in time.
 var ErrLocked = errors.New("the lock of the ledger is not released")
 
-// openRegular opens a file of the ledger and nothing that only has its name.
+// openRegular opens a regular file of the ledger; anything else of that name, such as a link or a pipe, is an error.
 func openRegular(path string, flags int) (*os.File, error) { return statefile.Open(path, flags, 0o600) }
 
-// lock takes the ledger's lock. Those that wait get it in the order in which they came, and ctx ends the
-// wait at once.
+// lock takes the ledger's lock, and returns the file to close when done. Those that wait get it in the order in which they came, and ctx
+// ends the wait at once.
 func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
 	for {
 		if ctx.Err() != nil {
@@ -56,7 +56,7 @@ func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// openLock returns nil, nil when it had to make the directory again.
+// openLock opens the lock file. It returns nil and no error when it had to make the directory again.
 func (l *Ledger) openLock() (*os.File, error) {
 	f, err := openRegular(l.lockPath(), os.O_RDWR|os.O_CREATE)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +65,7 @@ func (l *Ledger) openLock() (*os.File, error) {
 	return f, err
 }
 
-// await locks f, which is ours from then on, or closes it and returns the reason.
+// await locks f, or closes it and returns the reason.
 func (l *Ledger) await(ctx context.Context, f *os.File) error {
 	ok, err := filelock.Try(f, filelock.Exclusive)
 	if err != nil {
@@ -91,7 +91,8 @@ func (l *Ledger) await(ctx context.Context, f *os.File) error {
 	return l.unavailable(err)
 }
 
-// watch gives the wait for f up when the lock has been in one hand for too long.
+// watch calls giveUp when one process keeps the lock of f for too long: a stopped one for Options.LockTimeout, any other one for busyFactor
+// times that. It returns when wait is done.
 func (l *Ledger) watch(wait context.Context, f *os.File, giveUp context.CancelCauseFunc) {
 	every := time.NewTicker(l.opts.LockTimeout / 8)
 	defer every.Stop()
@@ -128,7 +129,7 @@ type lockSignature struct {
 	at        int64 // Unix nanoseconds: tells one time of holding from the next
 }
 
-// sign writes the holder into the lock's file. That only helps people, so an error stops nothing.
+// sign writes this process into the lock's file, for the message of those that wait. An error is ignored.
 func (l *Ledger) sign(f *os.File) {
 	_, _ = f.WriteAt(fmt.Appendf(nil, "%010d %020d %020d %020d\n", l.owner.PID, l.owner.Start, l.owner.PIDNamespace, time.Now().UnixNano()), 0)
 }
@@ -139,7 +140,7 @@ func lockHolder(f *os.File) lockSignature {
 	return parseSignature(text[:n])
 }
 
-// parseSignature returns the zero signature for a file that nobody has signed yet.
+// parseSignature reads a signature; it returns the zero one for a file that nobody has signed.
 func parseSignature(text []byte) lockSignature {
 	fields := strings.Fields(string(text))
 	if len(fields) != 4 {
@@ -155,7 +156,7 @@ func parseSignature(text []byte) lockSignature {
 	return lockSignature{pid: int(n[0]), start: n[1], namespace: n[2], at: int64(n[3])}
 }
 
-// describe names the holder, as far as this process can see it.
+// describe returns words for the process that holds the lock, as far as us, this process, can see it, and whether it is stopped.
 func (s lockSignature) describe(us Owner) (stopped bool, who string) {
 	switch {
 	case s.pid == 0:

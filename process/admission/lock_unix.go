@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isUnwritable reports a file system that takes no more writes.
+// isUnwritable reports whether err says that the file system takes no more writes.
 func isUnwritable(err error) bool {
 	for _, e := range []unix.Errno{unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ENOTDIR, unix.EIO} {
 		if errors.Is(err, e) {
@@ -18,5 +18,5 @@ func isUnwritable(err error) bool {
 	return false
 }
 
-// processEnded reports whether no process has the number.
+// processEnded reports whether no process has this pid.
 func processEnded(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }

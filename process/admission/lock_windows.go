@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isUnwritable reports a file system that takes no more writes.
+// isUnwritable reports whether err says that the file system takes no more writes.
 func isUnwritable(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_WRITE_PROTECT)
 }
 
-// processEnded returns true for all: there is nothing cheaper than to probe the lock.
+// processEnded returns true, so that the lock is probed: nothing is cheaper here.
 func processEnded(int) bool { return true }

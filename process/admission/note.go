@@ -37,8 +37,8 @@ type note struct {
 	Since       time.Time   `json:"since"`
 }
 
-// noteName is the name of a claim's file: BOOT.UID.ID.claim, and BOOT.UID.ID.new until it is filled
-// and locked. Boot and ID have no dot.
+// noteName is the name of a claim's file: BOOT.UID.ID.claim, or BOOT.UID.ID.new until the file is filled and locked. Boot and ID have no
+// dot.
 type noteName struct {
 	boot  string
 	uid   int
@@ -54,7 +54,7 @@ func (n noteName) String() string {
 	return n.boot + "." + strconv.Itoa(n.uid) + "." + n.id + end
 }
 
-// parseNoteName returns false for what this package did not name.
+// parseNoteName reads the name of a claim's file; ok is false for a name that [noteName.String] does not make.
 func parseNoteName(name string) (n noteName, ok bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) != 4 || !ValidID(parts[0]) || !ValidID(parts[2]) {
@@ -68,7 +68,7 @@ func parseNoteName(name string) (n noteName, ok bool) {
 	return n, n.String() == name
 }
 
-// parseNote reads a claim's file and refuses what no claim says.
+// parseNote reads a claim's file. It is an error when the content is not about the claim in its name, or has impossible sizes.
 func parseNote(text []byte, name noteName) (note, error) {
 	var n note
 	if err := json.Unmarshal(text, &n); err != nil {
@@ -88,7 +88,7 @@ func parseNote(text []byte, name noteName) (note, error) {
 	return n, nil
 }
 
-// text pads the note with spaces.
+// text returns the note as JSON, padded with spaces to noteSize bytes.
 func (n note) text() ([]byte, error) {
 	text, err := json.Marshal(n)
 	if err == nil && len(text) >= noteSize {
@@ -101,7 +101,7 @@ func (n note) text() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// cleanTool makes the name of a tool fit for another user's terminal.
+// cleanTool returns s fit for another user's terminal: printable, at most maxNoteTool bytes, "unknown" for "".
 func cleanTool(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
@@ -115,7 +115,7 @@ func cleanTool(s string) string {
 	return limit.Clip(s, maxNoteTool)
 }
 
-// holder returns the claim as others see it.
+// holder returns the claim as a [Holder] of another ledger.
 func (n note) holder(now time.Time) Holder {
 	since := n.Since
 	if since.After(now) {
@@ -127,7 +127,7 @@ func (n note) holder(now time.Time) Holder {
 	}
 }
 
-// users remembers names: a waiting run asks several times a second.
+// users stores the names of users by uid: a waiting run asks several times a second.
 var users struct {
 	sync.Mutex
 	names map[int]string
@@ -136,7 +136,7 @@ var users struct {
 // maxUsers bounds users.names, which starts afresh then.
 const maxUsers = 1024
 
-// userName returns the name of a user, "uid N" for one that is not on record.
+// userName returns the name of a user, or "uid N" when it cannot be found.
 func userName(uid int) string {
 	users.Lock()
 	defer users.Unlock()

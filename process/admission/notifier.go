@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// notifiers wakes the waiters that may be admitted now, and no others.
+// notifiers wakes waiters: those that may be admitted now, and no others.
 type notifiers interface {
 	// listen opens the notifier of a waiter before the ledger lists the waiter. After an error the waiter polls instead.
 	listen(id string) (notifier, error)
@@ -19,14 +19,14 @@ type notifiers interface {
 
 // notifier is the wake-up channel of one waiter.
 type notifier interface {
-	// wait returns when woken, after d, lookFirst after it was told to watch, or with ctx's cause.
+	// wait returns nil when it is woken, after d, or lookFirst after watch was called for it; and the cause of ctx when that is done.
 	wait(ctx context.Context, d time.Duration) error
-	// polls reports whether nothing can wake this notifier, so its waiter has to poll.
+	// polls reports whether nothing can wake this notifier, so that its waiter has to poll.
 	polls() bool
 	close()
 }
 
-// wake wakes the waiters that b lists. Call it after the ledger's lock is released.
+// wake wakes the waiters in b.toWake and tells those in b.toWatch to look soon. Call it after the ledger's lock is released.
 func (l *Ledger) wake(b *book) {
 	for _, id := range b.toWake {
 		l.notifiers.wake(id)
@@ -38,7 +38,7 @@ func (l *Ledger) wake(b *book) {
 	}
 }
 
-// pollingNotifier never wakes its waiter early.
+// pollingNotifier is the notifier of a waiter that nobody can wake: wait sleeps for the whole time.
 type pollingNotifier struct{}
 
 func (pollingNotifier) wait(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
@@ -83,7 +83,7 @@ func (m *memoryNotifiers) find(id string) *memoryNotifier {
 	return m.waiting[id]
 }
 
-// signal never waits: one that was not taken yet is enough.
+// signal sends to c without waiting; one signal that was not taken yet is enough.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

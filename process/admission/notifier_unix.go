@@ -18,7 +18,7 @@ import (
 // needs none of the host's few inotify instances, and wakes one process instead of all.
 type pipeNotifiers struct{ l *Ledger }
 
-// notifierPath returns a path outside the directory of the claims, in which there are regular files only.
+// notifierPath returns the path of a waiter's pipe. It is outside of the directory of the claims, which has regular files only.
 func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "waiters", id) }
 
 type pipeNotifier struct{ f *os.File }
@@ -43,7 +43,7 @@ func (p pipeNotifiers) listen(id string) (notifier, error) {
 	return &pipeNotifier{f}, nil
 }
 
-// wake does nothing for a waiter that has ended: its pipe has no reader.
+// wake writes to the waiter's pipe. It does nothing for a waiter that has ended: its pipe has no reader.
 func (p pipeNotifiers) wake(id string) { p.write(id, ringByte) }
 
 func (p pipeNotifiers) watch(id string) { p.write(id, watchByte) }
@@ -61,7 +61,7 @@ func (p pipeNotifiers) write(id string, what byte) {
 	}
 }
 
-// openPipe never waits for the other end, and opens nothing but a pipe.
+// openPipe opens a named pipe without waiting for the other end; anything else of that name is an error.
 func openPipe(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// pipeNotifiers are none here: every waiter polls.
+// pipeNotifiers wakes nobody here: listen returns an error, and every waiter polls.
 type pipeNotifiers struct{ l *Ledger }
 
 func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "waiters", id) }

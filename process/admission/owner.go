@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Owner is the process that holds a claim, for people and for signals. Whether it
-// lives shows in the lock on its claim file and in nothing else.
+// Owner is the process that holds a claim, for people and for signals. Whether it lives is told by the lock on its claim file alone.
 type Owner struct {
 	// Boot identifies the host and its boot.
 	Boot string `json:"boot"`
@@ -21,10 +20,11 @@ type Owner struct {
 	Start uint64 `json:"start,omitempty"`
 }
 
-// Self returns the owner that this process is.
+// Self returns this process as an owner.
 func Self() Owner { return self() }
 
-// Boot names this start of the machine, where the system tells one from another, else the machine.
+// Boot returns a name for the time since this machine was started; where the system does not tell one start from another, a name for the
+// machine.
 func Boot() string { return strings.TrimSpace(bootID()) }
 
 func self() Owner {
@@ -32,9 +32,9 @@ func self() Owner {
 	return Owner{Boot: fileName(bootID()), PIDNamespace: pidNamespace(), PID: pid, Start: startTime(pid)}
 }
 
-// alive reports whether the process still exists: it is asked only when a claim's lock
-// file is gone. One of another PID namespace (another container) cannot be seen and counts as alive, since
-// a claim too many does less harm than cleaning up after a run that goes on.
+// alive reports whether the process still exists. It is asked only when a claim's lock file is gone. A process of another PID namespace
+// (another container) cannot be seen from us and counts as alive, since a claim too many does less harm than cleaning up after a run that
+// goes on.
 func (o Owner) alive(us Owner) bool {
 	if o.PIDNamespace != us.PIDNamespace {
 		return true
@@ -42,17 +42,18 @@ func (o Owner) alive(us Owner) bool {
 	return o.Start != 0 && startTime(o.PID) == o.Start
 }
 
-// gone reports whether the process is known to have ended: a process that we cannot see is not.
+// gone reports whether the process is known to have ended; false for a process that us cannot see.
 func (o Owner) gone(us Owner) bool {
 	return o.Start != 0 && o.PIDNamespace == us.PIDNamespace && o.PIDNamespace != 0 && startTime(o.PID) != o.Start
 }
 
-// ended works like gone for a process whose number nobody has: cheap, and false for one that is dead and not waited for yet.
+// ended reports whether no process has the owner's pid any more. It is cheaper than gone, and false for a process that is dead and was not
+// waited for yet. On Windows it is always true for a process of ours.
 func (o Owner) ended(us Owner) bool {
 	return o.PID > 0 && o.PIDNamespace == us.PIDNamespace && processEnded(o.PID)
 }
 
-// fileName makes s fit for one path element.
+// fileName returns s as one path element: bytes that [validByte] does not accept become "-", at most 64; "unknown" for "".
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < 0x80 && validByte(byte(r)) {
@@ -66,12 +67,12 @@ func fileName(s string) string {
 	return s[:min(len(s), 64)]
 }
 
-// validByte reports the bytes that a claim id may have.
+// validByte reports whether a claim ID may have the byte c.
 func validByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// NewID names a run: 60 random bits, in the alphabet that cgroups, units and files share.
+// NewID returns a new ID for a run: 60 random bits, in letters and digits that cgroups, units and files all accept.
 func NewID() string { return strings.ToLower(rand.Text()[:12]) }
 
 // ValidID reports whether id can name a claim: 1 to 64 letters, digits, - and _.

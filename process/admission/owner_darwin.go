@@ -18,7 +18,7 @@ func bootID() string {
 
 func pidNamespace() uint64 { return 0 }
 
-// startTime returns the start in microseconds since 1970, or 0.
+// startTime returns the start of a process in microseconds since 1970, or 0.
 func startTime(pid int) uint64 {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || p == nil {
@@ -28,7 +28,7 @@ func startTime(pid int) uint64 {
 	return uint64(start.Sec)*1e6 + uint64(start.Usec)
 }
 
-// processStopped reports a process that a signal has stopped (SSTOP in sys/proc.h).
+// processStopped reports whether a signal has stopped the process (SSTOP in sys/proc.h).
 func processStopped(pid int) bool {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	const stopped = 4

@@ -18,7 +18,7 @@ func bootID() string {
 	return string(text)
 }
 
-// pidNamespace returns the number in pid:[4026531836].
+// pidNamespace returns the inode number of this process's PID namespace, such as 4026531836 of pid:[4026531836]; 0 when it is unknown.
 func pidNamespace() uint64 {
 	link, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
@@ -29,7 +29,7 @@ func pidNamespace() uint64 {
 	return n
 }
 
-// startTime returns field 22 of /proc/PID/stat (proc_pid_stat(5)), or 0.
+// startTime returns the start of a process in clock ticks since boot (field 22 of /proc/PID/stat, proc_pid_stat(5)), or 0.
 func startTime(pid int) uint64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -38,7 +38,7 @@ func startTime(pid int) uint64 {
 	return parseStart(text)
 }
 
-// parseStart skips the command name, which may hold spaces and brackets.
+// parseStart returns field 22 of a stat file, or 0. It skips the command name, which may hold spaces and brackets.
 func parseStart(text []byte) uint64 {
 	end := bytes.LastIndexByte(text, ')')
 	if end < 0 {
@@ -52,7 +52,7 @@ func parseStart(text []byte) uint64 {
 	return n
 }
 
-// processStopped reports state T or t in /proc/PID/stat: stopped by a signal or by a debugger.
+// processStopped reports whether a process is stopped by a signal or by a debugger (state T or t in /proc/PID/stat).
 func processStopped(pid int) bool {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -4,8 +4,8 @@ package admission
 
 import "os"
 
-// bootID falls back to the host's name: claims of an earlier boot are then found dead
-// by their locks instead of being set apart by their directory.
+// bootID returns a name of the host alone: claims of an earlier boot are then found dead by their locks instead of being set apart by their
+// directory.
 func bootID() string {
 	host, _ := os.Hostname()
 	return "host-" + host

@@ -9,13 +9,14 @@ import (
 // maxPeeks bounds how many claims [Peek] reads.
 const maxPeeks = 256
 
-// peeked returns the ledger of this boot, whether it is there or not. Nothing of it is locked or made.
+// peeked returns the ledger of this boot in a runtime directory, whether it exists or not. It locks and makes nothing.
 func peeked(dir string) *Ledger {
 	return &Ledger{dir: filepath.Join(dir, "ledger", fileName(bootID()))}
 }
 
-// Peek lists what the claims in a runtime directory say of themselves, at most 256 of them, in no order. It takes no lock and does not read the
-// table: State may be one too old, and nobody looked whether the owners live. It is for who must be quick, a status line.
+// Peek returns the claims in a runtime directory as their own files describe them, at most 256, in no order. It takes no lock and does not
+// read the table: State may be out of date, Current is 0, and owners may be dead. It is for callers that must be quick, such as a status
+// line.
 func Peek(dir string) []Holder {
 	l := peeked(dir)
 	ids, _, _ := l.claimNames(maxPeeks)

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// retryStale is the time that a waiting process leaves a claim alone whose clean-up failed.
+// retryStale is the time for which a process leaves a claim alone after its clean-up has failed.
 const retryStale = 30 * time.Second
 
 // A supervisor that is killed between fork and exec leaves its child with a copy of the
@@ -42,7 +42,7 @@ const (
 	askedInTurn   = 128
 )
 
-// probeDepth is the number of owners that one look checks.
+// probeDepth says how many owners one look checks.
 type probeDepth int
 
 const (
@@ -51,9 +51,9 @@ const (
 	everyLock                    // before somebody is refused
 )
 
-// reconcile brings the ledger in line with the locks: it adopts claims it did not know,
-// drops waiters whose owner is dead, marks dead holders as stale, and hands out at most
-// take of them, with their locks. Those in tried rest for retryStale.
+// reconcile brings the ledger in line with the locks: it adopts claims that it did not know, drops waiters whose owner is dead, and marks
+// dead holders as stale. It returns at most take of the dead holders, with their locks, for clean-up. Those that were tried within
+// retryStale are left out. c says how many owners are checked.
 func (b *book) reconcile(take int, tried map[string]time.Time, c probeDepth) (found []dead) {
 	if c == everyLock || len(b.file.Entries) <= probedHolders {
 		if err := b.adopt(); err != nil {
@@ -115,7 +115,8 @@ func (b *book) probeStart(atATime int) int {
 	return int(b.now.UnixNano()/int64(time.Millisecond)%int64(rounds)) * atATime
 }
 
-// lastExaminedTicket returns the ticket of the last waiter that a decision examines. Owners of later tickets need not be checked now.
+// lastExaminedTicket returns the ticket of the last waiter that a decision examines, and the number of holders. Owners of later tickets
+// need not be checked now.
 func (b *book) lastExaminedTicket() (ticket uint64, holders int) {
 	tickets := make([]uint64, 0, len(b.file.Entries))
 	for _, e := range b.file.Entries {
@@ -131,8 +132,8 @@ func (b *book) lastExaminedTicket() (ticket uint64, holders int) {
 	return tickets[lookAhead-1], holders
 }
 
-// lockMissing reports a claim whose lock file was removed by somebody else (a cleaner of
-// temporary files). Its owner then counts as long as its process is there.
+// lockMissing reports whether the lock file of a claim is gone: somebody else (a cleaner of temporary files) has removed it. The owner then
+// counts as alive as long as its process exists.
 func (l *Ledger) lockMissing(id string) bool { return missing(l.claimLock(id)) }
 
 func (l *Ledger) takeMissing(id string) (*os.File, bool) {
@@ -147,7 +148,7 @@ func (l *Ledger) takeMissing(id string) (*os.File, bool) {
 	return f, true
 }
 
-// holding returns the entries that hold, oldest first.
+// holding returns the entries that hold, in the order of their tickets.
 func (b *book) holding() []*entry { return b.in(Holding) }
 
 // waiting returns the entries that wait, in the order of the queue.
@@ -167,8 +168,8 @@ func (b *book) in(s State) []*entry {
 // maxNesting bounds a chain of runs inside runs.
 const maxNesting = 32
 
-// nested reports whether e draws on a run that is there: its own reservation and slot
-// then do not count. When that run has gone, e stands for itself.
+// nested reports whether e draws on the claim of a run around it that holds: its own reservation and slot then do not count. When that run
+// has gone, e counts by itself.
 func (b *book) nested(e *entry) bool {
 	at := e
 	for range maxNesting {
@@ -184,7 +185,7 @@ func (b *book) nested(e *entry) bool {
 	return false // a circle
 }
 
-// byID works like find, with an index, for many look-ups.
+// byID returns the entry with this ID, nil for none. It keeps an index, for many look-ups.
 func (b *book) byID(id string) *entry {
 	if len(b.index) != len(b.file.Entries) {
 		b.index = make(map[string]*entry, len(b.file.Entries))

@@ -65,7 +65,7 @@ var (
 	byteOrder   = binary.LittleEndian
 )
 
-// encode fills the first record but for its checksum.
+// encode writes the header into b, the first record, without the checksum.
 func (h header) encode(b []byte) {
 	clear(b[:recordSize])
 	copy(b, tableMagic)
@@ -115,8 +115,8 @@ func unsealed(b []byte) error {
 	return nil
 }
 
-// slotName returns the name under which the slots of a tool are counted: its own, or when that is too long for a record its beginning and a
-// hash.
+// slotName returns the name under which the slots of a tool are counted: its own, or when that is too long for a record, its beginning and
+// a hash.
 func slotName(tool string) string {
 	if len(tool) <= maxSlot {
 		return tool
@@ -126,7 +126,7 @@ func slotName(tool string) string {
 	return fmt.Sprintf("%s~%016x", tool[:maxSlot-17], h.Sum64())
 }
 
-// encode fills a record but for its checksum.
+// encode writes the entry into the record b, without the checksum.
 func (e *entry) encode(b []byte) {
 	clear(b[:recordSize])
 	b[offState] = 1
@@ -176,7 +176,8 @@ func moment(n uint64) time.Time {
 	return time.Unix(0, int64(n))
 }
 
-// decode reads a record whose text is the same bytes; names share its memory. ok is false for a free one.
+// decode reads the record b into e. text is the same bytes, whose memory the names share. ok is false for a free record; a damaged one is
+// an error.
 func (e *entry) decode(b []byte, text string, boot string) (ok bool, err error) {
 	if b[offState] == 0 {
 		return false, nil

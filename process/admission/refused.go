@@ -26,11 +26,11 @@ type Terms struct {
 	CountSwap bool
 	// Known is false when the memory could not be read: then only slots count.
 	Known bool
-	// Tool and Total are the slots in use, ToolSlots and TotalSlots how many there may be
-	// (0 is no limit, below 0 is none).
+	// Tool and Total are the slots in use, ToolSlots and TotalSlots how many there may be; 0 means no limit, below 0 that no run is
+	// allowed.
 	Tool, ToolSlots, Total, TotalSlots int
-	// Holders are the runs that hold, oldest first, and then those of other users; nested ones are left out. They are
-	// empty where Claimed is an upper bound.
+	// Holders are the runs that hold, oldest first, and then those of other users; nested ones are left out. Where Claimed is an upper
+	// bound, they are empty or, in [Progress], the oldest one alone.
 	Holders []Holder
 }
 
@@ -40,7 +40,7 @@ func (t Terms) Needs() limit.Bytes { return add(t.Estimate, t.Reserve) }
 // Available returns Physical + Swap.
 func (t Terms) Available() limit.Bytes { return add(t.Physical, t.Swap) }
 
-// Missing returns the difference by which the sum does not come out, 0 when it does.
+// Missing returns how much memory is missing for Needs, 0 when there is enough.
 func (t Terms) Missing() limit.Bytes {
 	return max(0, t.Needs()-(t.Available()-t.Claimed))
 }
@@ -56,12 +56,12 @@ func (g *capacity) terms(e *entry) Terms {
 	}
 }
 
-// String writes the sum as two aligned lines without a line end:
+// String returns the sum as two aligned lines without a line end:
 //
 //	needs      4096M + 2560M kept free            =  6656M
 //	available  6144M + 2048M swap - 0M claimed    =  8192M
 //
-// Needs are rounded up to whole MiB and what is there is rounded down.
+// Needs are rounded up to whole MiB, available memory is rounded down.
 func (t Terms) String() string {
 	if !t.Known {
 		return "needs      " + mibUp(t.Estimate) + " (the memory of this host could not be read)"
@@ -80,14 +80,14 @@ func (t Terms) String() string {
 	return text
 }
 
-// Refused means that a run is not admitted, with every term.
+// Refused is the error for a run that is not admitted. It carries every term of the sum.
 type Refused struct {
 	Tool, Project string
-	// Reason names what is missing.
+	// Reason says why it is not admitted.
 	Reason Reason
 	// Never is true when waiting would not help.
 	Never bool
-	// Waited is the time it was in the queue.
+	// Waited is the time it was in the queue; 0 for a request that does not wait.
 	Waited time.Duration
 	// Ahead is the number of runs that wait before it.
 	Ahead int
@@ -107,8 +107,7 @@ func (v verdict) refused(r Request, waited time.Duration) *Refused {
 // shownHolders bounds the list in [Refused.Error].
 const shownHolders = 8
 
-// Error writes a few aligned lines for a person: what is missing, the sum, who holds
-// what, and what to do.
+// Error returns a few aligned lines for a person: what is missing, the sum, who holds what, and what to do.
 func (e *Refused) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is not admitted: %s", e.Tool, e.reasonText())
@@ -150,7 +149,7 @@ func (e *Refused) reasonText() string {
 	return fmt.Sprintf("%d runs have waited longer", e.Ahead)
 }
 
-// holderLines returns a list of the runs that hold what is missing; only those of the same tool if its slots are used up.
+// holderLines returns a list of the runs that hold what is missing, only those of the same tool when its slots are used up; "" for none.
 func (e *Refused) holderLines() string {
 	var list []Holder
 	for _, h := range e.Terms.Holders {
@@ -241,7 +240,7 @@ func (e *Refused) largest() (maxBytes Holder, ok bool) {
 	return maxBytes, ok
 }
 
-// mib writes whole MiB, rounded down: "6144M".
+// mib returns a size in whole MiB, rounded down: "6144M".
 func mib(b limit.Bytes) string {
 	if b < 0 {
 		return "-" + mibUp(-b)
@@ -249,7 +248,7 @@ func mib(b limit.Bytes) string {
 	return fmt.Sprintf("%dM", b/limit.MiB)
 }
 
-// mibUp writes whole MiB, rounded up.
+// mibUp returns a size in whole MiB, rounded up.
 func mibUp(b limit.Bytes) string {
 	if b%limit.MiB > 0 {
 		b += min(limit.MiB-b%limit.MiB, limit.Bytes(1<<63-1)-b)

@@ -24,8 +24,8 @@ type Request struct {
 	Variant string
 	// Reservation is the need of the run, in bytes (its estimate, not its limit).
 	Reservation limit.Bytes
-	// Yields is true when nobody has asked for so much: it was learned or guessed, and is lowered to what there is, but not below Least,
-	// unless not even that could ever fit, nor below half of what could be there. [Claim.Terms] say what it became.
+	// Yields is true when Reservation was learned or guessed, not asked for by a person: it is then lowered to what is available, but not
+	// below Least, unless not even that could ever fit, nor below half of what could be available. [Claim.Terms] has the result.
 	Yields bool
 	Least  limit.Bytes
 	// Parent is the claim of the run around this one, from PLIMSOLL_RUN_ID. When that
@@ -35,27 +35,24 @@ type Request struct {
 	// SlotsPerTool and SlotsTotal bound the runs of Tool, and in all, that are there at
 	// once. 0 is no limit; below 0 none may.
 	SlotsPerTool, SlotsTotal int
-	// NoSlot is for what serves runs and is none, such as an MCP server: it takes nobody's
-	// slot. Its memory counts.
+	// NoSlot is true for a process that serves runs and is not a run, such as an MCP server: it takes no slot. Its memory counts.
 	NoSlot bool
 	// Wait bounds the time in the queue: 0 fails at once, below 0 ([Forever]) waits without an end.
 	Wait time.Duration
-	// Force goes ahead whatever the sum and the slots say, and is recorded.
+	// Force admits the run whatever the sum and the slots say; [Claim.Forced] then reports that.
 	Force bool
-	// Required demands that everything is checked that the decision rests on: when the memory cannot be read, or the
-	// decisions of other users are not waited for ([Options].Shared), the error is an [*UncheckedError] where there would be a
-	// warning. Force does not change that.
+	// Required makes it an [*UncheckedError], instead of a warning, when the memory cannot be read or the decisions of other users are not
+	// waited for ([Options].Shared). Force does not change that.
 	Required bool
 	// MinFree is the memory that must stay free, in bytes: 0 is [headroom.MinFree] of the capacity,
 	// below 0 is nothing.
 	MinFree limit.Bytes
 	// CountSwap counts free swap as available.
 	CountSwap bool
-	// Headroom reads what there is; it is called with the ledger's lock held. When it is nil or
-	// fails only slots are counted; a failure is a warning, or under Required the end.
+	// Headroom reads the host's memory; it is called with the ledger's lock held. When it is nil or fails only slots are counted; a failure
+	// is a warning, or under Required an error.
 	Headroom func() (headroom.Reading, error)
-	// Progress is called with the place of a waiting run: when that changes, and every
-	// [ProgressEvery] beside.
+	// Progress is called with the place of a waiting run: when that changes, and at least every [ProgressEvery].
 	Progress func(Progress)
 	// Removed is called for each dead run whose remains were cleaned up before the decision (may be nil).
 	Removed func(Holder)
@@ -86,7 +83,7 @@ var (
 	ErrTaken = errors.New("a claim of this id is in the ledger")
 )
 
-// UncheckedError is the reason why a decision that must be checked in full ([Request].Required) was not made.
+// UncheckedError is the error for a run whose admission could not be checked in full although [Request].Required demands it.
 type UncheckedError struct {
 	// About names the part that could not be checked: "headroom" or "shared".
 	About string
@@ -130,9 +127,9 @@ const sweepBudget = 3 * time.Second
 // that another process is cleaning up.
 const pollReaping = 20 * time.Millisecond
 
-// Acquire gets a claim, waiting for it as the request says. Dead claims are cleaned up
-// first. The error is a [*Refused], an [*UnavailableError], ErrRequest, ErrTaken, or the cause
-// of ctx, and then the queue has been left. A claim must be released.
+// Acquire gets a claim, waiting for it as the request says. Dead claims are cleaned up first. The error is a [*Refused], an
+// [*UncheckedError], an [*UnavailableError], wraps [ErrRequest] or [ErrTaken], or is the cause of ctx; the queue has been left then. The
+// claim must be released.
 func (l *Ledger) Acquire(ctx context.Context, r Request) (*Claim, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -144,8 +141,8 @@ func (l *Ledger) Acquire(ctx context.Context, r Request) (*Claim, error) {
 	return a.run(ctx)
 }
 
-// Preview returns the decision that Acquire would make now without waiting, and changes nothing but to mark
-// claims of dead owners as stale. The error is nil when the request would be admitted at once.
+// Preview returns the terms on which Acquire would decide now. The error is nil when the request would be admitted at once, and a
+// [*Refused] when not. It makes no claim and wakes nobody; claims of dead owners are marked as stale, as by [Ledger.Holders].
 func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
 	if err := r.check(); err != nil {
 		return Terms{}, err

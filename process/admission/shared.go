@@ -18,8 +18,8 @@ import (
 const (
 	// MaxShared bounds the files in it that are looked at; what is beyond is not seen, with a [Warning].
 	MaxShared = 4096
-	// SharedLockTimeout bounds the wait of a decision for those of other users, whoever
-	// holds the lock and why ever. Then it goes on, with a warning.
+	// SharedLockTimeout bounds the time for which a decision waits for those of other users, whoever holds the lock and why ever. After
+	// that it goes on, with a warning.
 	SharedLockTimeout = 2 * time.Second
 
 	sharedRetry = 30 * time.Second // after a timeout the lock is only tried, so that a stopped process costs 2 s once and not at each poll
@@ -44,9 +44,9 @@ func (e *SharedError) Unwrap() error { return e.Err }
 // not released in time.
 var ErrSharedLocked = errors.New("its lock is held by another process, which may be stopped; this decision does not wait for it any longer")
 
-// Others lists the live claims of other users in a shared directory ([Options].Shared), without
-// a lock and without changing anything, and returns a warning for each file there that is ignored. The
-// error is a [*SharedError]. A directory that is fit for sharing and empty is no error.
+// Others returns the live claims of other users in a shared directory ([Options].Shared), without a lock and without changing anything, and
+// at most two warnings: one about files there that are ignored, one about more than [MaxShared] files. The error is a [*SharedError]; an
+// empty directory is none.
 func Others(dir string) ([]Holder, []Warning, error) {
 	d, err := openShared(dir)
 	if err != nil {
@@ -68,7 +68,7 @@ type sharedClaims struct {
 	more   bool     // than MaxShared files are there
 }
 
-// warnings returns at most two, however many files somebody puts there.
+// warnings returns at most two warnings, however many files somebody puts there.
 func (s sharedClaims) warnings(dir string) []Warning {
 	var list []Warning
 	if len(s.odd) > 0 {
@@ -85,7 +85,7 @@ func (s sharedClaims) warnings(dir string) []Warning {
 	return list
 }
 
-// sharing is a ledger's part in a shared directory.
+// sharing is what a Ledger remembers about its shared directory: the warnings given, and when the lock was not to be had.
 type sharing struct {
 	mu      sync.Mutex
 	said    map[string]bool
@@ -95,7 +95,7 @@ type sharing struct {
 // maxSaid bounds the warnings that are remembered so as to be given once by each Ledger.
 const maxSaid = 64
 
-// isNew reports whether a warning was not given yet.
+// isNew reports whether a warning was not given yet, and records it. After maxSaid warnings nothing is new.
 func (s *sharing) isNew(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *sharing) isNew(text string) bool {
 	return true
 }
 
-// lockPatience returns the longest wait for the lock.
+// lockPatience returns the longest time to wait for the lock of the shared directory: 0 for sharedRetry after it was not given back.
 func (s *sharing) lockPatience() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *sharing) lockPatience() time.Duration {
 	return SharedLockTimeout
 }
 
-// moving notes that the lock was given to us: nobody is stuck with it.
+// moving records that we got the lock, so that nobody is stuck with it.
 func (s *sharing) moving() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ func (l *Ledger) unshared(err error) {
 	l.warnShared(Warning{About: "shared", Path: l.opts.Shared, Text: e.Error(), Err: e})
 }
 
-// checkShared returns an error at once when there is no sharing.
+// checkShared warns at once when the shared directory is not fit for sharing.
 func (l *Ledger) checkShared() {
 	if l.opts.Shared == "" {
 		return
@@ -158,8 +158,8 @@ func (l *Ledger) checkShared() {
 	d.close()
 }
 
-// shared looks at the live claims in the shared directory. With tidy, files of dead owners are removed
-// that this user may remove. Whatever is wrong is a warning.
+// shared returns the live claims in the shared directory, none without one. With tidy it removes the files of dead owners that this user
+// may remove. Errors become warnings.
 func (l *Ledger) shared(tidy bool) sharedClaims {
 	if l.opts.Shared == "" {
 		return sharedClaims{}
@@ -180,10 +180,9 @@ func (l *Ledger) shared(tidy bool) sharedClaims {
 	return seen
 }
 
-// others returns the claims that were seen and are not in this ledger: those of other users, and
-// those of our own user in another ledger (another runtime directory, or a container that has the
-// shared directory too). One of ours that was seen and has left this ledger since has also left the
-// shared directory, for that comes first: so who is not in the ledger is asked once more.
+// others returns the claims in the shared directory that are not in this ledger: those of other users, and those of our own user in another
+// ledger (another runtime directory, or a container that has the shared directory too). One of ours may have left this ledger since it was
+// seen there; it then left the shared directory first, and so each that is not in the ledger is looked for there once more.
 func (b *book) others() []Holder {
 	list := slices.Clone(b.seen.others)
 	for _, h := range b.seen.own {
@@ -195,7 +194,7 @@ func (b *book) others() []Holder {
 	return list
 }
 
-// elsewhere reports whether our user's claim that this ledger does not know is held.
+// elsewhere reports whether the claim id of our user is held now, by its file in the shared directory.
 func (l *Ledger) elsewhere(id string) bool {
 	d, err := openShared(l.opts.Shared)
 	if err != nil { // said when it was seen
@@ -205,10 +204,10 @@ func (l *Ledger) elsewhere(id string) bool {
 	return d.holds(l.owner.Boot, id)
 }
 
-// serialise takes turns with the decisions of other users, until leave is called. It is taken
-// before the ledger's own lock, so that waiting for other users holds up none of our own runs
-// that do not decide. Our own decisions wait for each other first, for as long as it takes, so that the bounded
-// wait is for other users alone. The error, of which the user has been warned, says that other users may decide meanwhile.
+// serialise waits until no other user decides, and keeps others from deciding until leave is called, which is never nil. It is taken before
+// the ledger's own lock, so that waiting for other users holds up none of our own runs that do not decide. Our own decisions wait for each
+// other first, for as long as it takes, so that the bounded wait is for other users alone. The error, of which the user has been warned,
+// says that other users may decide meanwhile.
 func (l *Ledger) serialise(ctx context.Context) (leave func(), err error) {
 	nothing := func() {}
 	if l.opts.Shared == "" {
@@ -249,8 +248,9 @@ func (l *Ledger) serialise(ctx context.Context) (leave func(), err error) {
 	return func() { turn.Close() }, err
 }
 
-// share shows a claim to other users; without that it is held all the same. A run that was started by force may have reserved more than the
-// machine has; others see no more of that than could be used, and believe no more. machine is 0 where that is not known.
+// share publishes a claim for other users, and returns nil when there is no shared directory, e is nested, or that fails; the claim is held
+// all the same. A run that was started by force may have reserved more than the machine has; others are shown, and believe, no more than
+// could be used. machine is the memory and swap of this machine, 0 when not known.
 func (b *book) share(e *entry, machine limit.Bytes) *sharedClaim {
 	dir := b.ledger.opts.Shared
 	if dir == "" || e.Parent != "" {
@@ -275,9 +275,9 @@ func (b *book) share(e *entry, machine limit.Bytes) *sharedClaim {
 }
 
 // addOthers adds to the capacity what is reserved in other ledgers and not used yet. A claim of more than the machine's memory and swap
-// is none that any Plimsoll has shared, and nothing that a process could come to use, so it holds back nothing; what its process uses
-// is missing from what is available anyway. The claims of one user together count for at most what the machine has. Slots are each
-// ledger's own. The run around r, when another ledger has it, is not held against r: it waits for r.
+// holds back nothing: no Plimsoll has shared it, and no process could come to use it; what its process uses is missing from the available
+// memory anyway. The claims of one user together count for at most what the machine has. Slots are each ledger's own. The run around r,
+// when another ledger has it, is left out: it waits for r.
 func (b *book) addOthers(g *capacity, r Request) {
 	sums := map[string]limit.Bytes{}
 	for _, h := range b.others() {

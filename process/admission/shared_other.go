@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// errNoSharing: sharing between users who do not trust each other stands on owners, sticky
-// directories, and locks that bind nobody.
+// errNoSharing is the error of every attempt to share: between users who do not trust each other that needs owners of files, sticky
+// directories, and advisory locks.
 var errNoSharing = fmt.Errorf("users do not share claims on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 
 // sharedDir and sharedClaim are never made here.

@@ -19,16 +19,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
-// sharedDir is a shared directory that was found fit, open. What is done in it goes by its
-// descriptor and never follows a link.
+// sharedDir is an open shared directory that was found fit. Files in it are opened by its descriptor, and a link is never followed.
 type sharedDir struct {
 	f    *os.File
 	path string
 }
 
-// openShared opens a directory after the rules for one that anybody may write: it belongs to
-// root (or to ourselves, which harms nobody else) and has the sticky bit, so that nobody
-// removes or replaces a file of another.
+// openShared opens a shared directory. It is an error unless the directory belongs to root (or to ourselves, which harms nobody else), has
+// the sticky bit if others may write, so that nobody removes or replaces a file of another, and can be written.
 func openShared(path string) (_ *sharedDir, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if errors.Is(err, unix.ENOTDIR) {
@@ -64,7 +62,7 @@ func openShared(path string) (_ *sharedDir, err error) {
 
 func (d *sharedDir) close() { d.f.Close() }
 
-// ownerOf returns the uid of a file.
+// ownerOf returns the uid of a file's owner, -1 when it is unknown.
 func ownerOf(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Uid)
@@ -72,7 +70,7 @@ func ownerOf(info fs.FileInfo) int {
 	return -1
 }
 
-// open never follows a link, and never waits for the other end of a pipe.
+// open opens a file in the directory. It never follows a link, and never waits for the other end of a pipe.
 func (d *sharedDir) open(name string, flags int, mode uint32) (*os.File, error) {
 	path := filepath.Join(d.path, name)
 	for {
@@ -87,16 +85,15 @@ func (d *sharedDir) open(name string, flags int, mode uint32) (*os.File, error) 
 	}
 }
 
-// unlink removes a name; for a link that is the link.
+// unlink removes a name; of a link it removes the link itself.
 func (d *sharedDir) unlink(name string) error { return unix.Unlinkat(int(d.f.Fd()), name, 0) }
 
-// unlocked reports whether nobody holds a lock on f. A claim's file has its name only while
-// its owner holds the exclusive lock, so a shared one that is granted proves that the owner is
-// dead, and readers do not disturb each other.
+// unlocked reports whether nobody holds a lock on f, by taking a shared one. A claim's file has its name only while its owner holds the
+// exclusive lock, so a shared one that is granted proves that the owner is dead, and readers do not disturb each other.
 func unlocked(f *os.File) (bool, error) { return filelock.Try(f, filelock.Shared) }
 
-// scan reads the live claims, those of other users and our own. With tidy it removes what dead owners left: our
-// own files, and as root everybody's; those of another boot or host when they are a week old.
+// scan returns the live claims of this boot, those of other users and our own. With tidy it removes what dead owners left: our own files,
+// and as root everybody's; those of another boot or host when they are a week old.
 func (d *sharedDir) scan(boot string, tidy bool) (sharedClaims, error) {
 	names, err := d.f.Readdirnames(MaxShared + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -142,7 +139,7 @@ func (d *sharedDir) scan(boot string, tidy bool) (sharedClaims, error) {
 	return s, nil
 }
 
-// check refuses a file that is not what its name says.
+// check returns the info of an open claim's file. It is an error when that is not a regular file of the user in its name.
 func (n noteName) check(f *os.File) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	switch {
@@ -156,13 +153,13 @@ func (n noteName) check(f *os.File) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// holds reports whether a claim of our own user is held now.
+// holds reports whether our own user's claim id is held now.
 func (d *sharedDir) holds(boot, id string) bool {
 	_, live, err := d.read(noteName{boot: boot, uid: os.Geteuid(), id: id})
 	return err == nil && live
 }
 
-// rereads is the number of times a file is read that looks broken: its owner may have been writing.
+// rereads is the number of times that a file which looks broken is read: its owner may have been writing.
 const rereads = 3
 
 func (d *sharedDir) read(n noteName) (about note, live bool, err error) {
@@ -197,7 +194,7 @@ func (d *sharedDir) read(n noteName) (about note, live bool, err error) {
 	return note{}, false, err
 }
 
-// sweep removes a file whose owner is dead and that was not written for age.
+// sweep removes a file when its owner is dead and it was not written for age.
 func (d *sharedDir) sweep(n noteName, now time.Time, age time.Duration) {
 	f, err := d.open(n.String(), unix.O_RDONLY, 0)
 	if err != nil {
@@ -213,10 +210,10 @@ func (d *sharedDir) sweep(n noteName, now time.Time, age time.Duration) {
 	}
 }
 
-// lock takes the exclusive lock that decisions of all users are made under. It needs no more
-// than to read the file, so that nobody can fill a file of another; its mode is set beside
-// the umask, or a careful one would lock everybody else out. The wait polls: a user may keep this lock for
-// ever, and each wait asleep in the kernel that is given up leaves a thread behind.
+// lock takes the exclusive lock under which the decisions of all users are made, and waits for it for patience at most; then the error is
+// [ErrSharedLocked]. The lock file is opened for reading only, so that nobody can fill a file of another; its mode is set beside the umask,
+// or a careful one would lock everybody else out. The wait polls: a user may keep this lock for ever, and each wait asleep in the kernel
+// that is given up leaves a thread behind.
 func (d *sharedDir) lock(ctx context.Context, patience time.Duration) (*os.File, error) {
 	pause, waited := 200*time.Microsecond, time.Duration(0)
 	for {
@@ -243,7 +240,7 @@ func (d *sharedDir) lock(ctx context.Context, patience time.Duration) (*os.File,
 // sharedLock is the name of the lock.
 const sharedLock = "lock"
 
-// tryLock returns nil, nil while another process has the lock.
+// tryLock takes the lock if it is free. It returns nil and no error while another process has it.
 func (d *sharedDir) tryLock() (_ *os.File, err error) {
 	f, err := d.open(sharedLock, unix.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -285,8 +282,8 @@ type sharedClaim struct {
 	note note
 }
 
-// publish makes a claim's file. It gets its name only when it is filled and locked, and until then
-// nobody else may open it: so a file with a name and no lock has a dead owner.
+// publish makes a claim's file. It gets its final name only when it is filled and locked, and until then nobody else may open it: so a file
+// with that name and no lock has a dead owner.
 func (d *sharedDir) publish(n note) (_ *sharedClaim, err error) {
 	draft := noteName{boot: n.Boot, uid: n.UID, id: n.ID, draft: true}
 	name := draft
@@ -320,7 +317,7 @@ func (d *sharedDir) publish(n note) (_ *sharedClaim, err error) {
 	return c, err
 }
 
-// remove takes the file away and then gives the lock up.
+// remove removes the claim's file and then gives up its lock.
 func (c *sharedClaim) remove() {
 	if ours, err := c.f.Stat(); err == nil {
 		if named, err := os.Lstat(c.path); err == nil && os.SameFile(ours, named) {
@@ -330,7 +327,7 @@ func (c *sharedClaim) remove() {
 	c.f.Close()
 }
 
-// write replaces the whole content.
+// write replaces the content of the claim's file by the note.
 func (c *sharedClaim) write() error {
 	text, err := c.note.text()
 	if err != nil {

@@ -20,7 +20,8 @@ type Supervisor struct {
 	dir *Ledger
 }
 
-// Alive reports whether it holds the claim now, which needs no look at the process: it may be of another PID namespace.
+// Alive reports whether the process still holds the claim. It tries the claim's lock and not the process, which may be in another PID
+// namespace.
 func (s Supervisor) Alive() bool {
 	f, err := openRegular(s.dir.claimLock(s.Run), os.O_RDWR)
 	if err != nil {
@@ -31,10 +32,11 @@ func (s Supervisor) Alive() bool {
 	return err != nil || !ok
 }
 
-// Here reports whether its process numbers mean something to this process: they are of the same PID namespace.
+// Here reports whether PID is a number in this process's own PID namespace.
 func (s Supervisor) Here() bool { return s.PIDNamespace == pidNamespace() }
 
-// Supervisors lists the owners of all claims in a runtime directory, dead ones too, and takes no lock. An error says that some may be missing.
+// Supervisors returns the owners of all claims in a runtime directory, dead ones too, and takes no lock. It is nil where no run has ever
+// been. With an error nothing is returned.
 func Supervisors(dir string) ([]Supervisor, error) {
 	l := peeked(dir)
 	ids, all, err := l.claimNames(maxSupervisors)

@@ -21,11 +21,10 @@ type Swept struct {
 	Stale []Holder
 }
 
-// Sweep cleans up after owners that died: for each claim whose lock is free it calls reap and,
-// when that succeeds, removes the claim. A claim whose reap fails stays in the ledger as
-// stale, takes no slot, counts with its current use only, and is tried again next time.
-// reap is called without the ledger's lock and with the claim's own, so that no other sweeper
-// works on it; it may be called again for what it has removed before.
+// Sweep cleans up after owners that died: for each claim whose lock is free it calls reap and, when that succeeds, removes the claim. A
+// claim whose reap fails stays in the ledger as stale, takes no slot, counts with its current use only, and is tried again next time. reap
+// is called without the ledger's lock and with the claim's own, so that no other sweeper works on it; it may be called again for what it
+// has removed before. When reap is nil, claims that recorded remains stay.
 func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, error) {
 	var done Swept
 	tried := map[string]time.Time{}
@@ -67,7 +66,8 @@ func closeAll(found []dead) {
 	}
 }
 
-// reapAll works on found and gives their locks back. After the deadline, if there is one, no reap is begun.
+// reapAll calls reap for the dead claims found, removes those that were reaped, adds the results to done, and closes the locks. After
+// deadline, unless that is zero, no reap is begun.
 func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) error, tried map[string]time.Time, done *Swept, deadline time.Time) error {
 	defer closeAll(found)
 	failpoint("dead found")
@@ -114,7 +114,7 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 	})
 }
 
-// writeDown puts into the claim's own file why it is stale. We have its lock, so nobody else writes it.
+// writeDown writes into the claim's own file why it is stale. We have its lock, so nobody else writes the file.
 func (b *book) writeDown(e *entry) {
 	c, err := b.ledger.readClaimFile(e.ID)
 	if err != nil {
@@ -124,7 +124,7 @@ func (b *book) writeDown(e *entry) {
 	_ = b.ledger.writeClaimFile(c) // without it only the reason is lost
 }
 
-// clip bounds what the ledger keeps of an error.
+// clip cuts the text of an error to what the ledger stores.
 func clip(s string) string { return limit.Short(s, 512) }
 
 var errNoReaper = errors.New("this process has nothing to clean it up with")
@@ -144,7 +144,7 @@ func (l *Ledger) reapOne(h Holder, reap func(Holder) error) (err error) {
 	return nil
 }
 
-// reap cleans up before a decision, within sweepBudget.
+// reap cleans up after dead claims before a decision, within sweepBudget, and calls [Request].Removed.
 func (a *acquisition) reap(ctx context.Context, found []dead) error {
 	var done Swept
 	began := time.Now()

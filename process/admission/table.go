@@ -14,8 +14,7 @@ import (
 // maxTable bounds what is read of the table.
 const maxTable = (1 + MaxClaims + MaxWaiters) * recordSize
 
-// load reads the table. What cannot be understood is set aside, and the table
-// is rebuilt from the claim files.
+// load reads the table. A damaged one is set aside, with a warning, and the table is rebuilt from the claim files.
 func (b *book) load() error {
 	lost, err := b.loadTable()
 	if err != nil {
@@ -34,7 +33,7 @@ func (b *book) load() error {
 	return nil
 }
 
-// loadTable reads the table; lost is true when there is none, or no longer one.
+// loadTable reads the table. lost is true when there is none, or it was damaged and has been set aside.
 func (b *book) loadTable() (lost bool, err error) {
 	path := b.ledger.tablePath()
 	b.file = ledgerFile{Schema: schema}
@@ -61,7 +60,7 @@ func (b *book) loadTable() (lost bool, err error) {
 	return true, b.setAside(path, err)
 }
 
-// readAll reads a whole file in one call when it can.
+// readAll reads a whole file; more than maxBytes is an error.
 func readAll(f *os.File, maxBytes int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -78,7 +77,7 @@ func readAll(f *os.File, maxBytes int64) ([]byte, error) {
 	return image[:n], err
 }
 
-// decode turns the bytes of a table into entries, and refuses what this package could not have written.
+// decode decodes a table. It is an error when this package could not have written it.
 func (b *book) decode(image []byte) error {
 	head, err := decodeHeader(image)
 	if err != nil {
@@ -112,7 +111,7 @@ func (b *book) decode(image []byte) error {
 	return nil
 }
 
-// place gives every new entry a free record, and returns who is in which; nil are the header and free ones.
+// place gives every new entry a free record, and returns the entries by record: nil for the header and for free ones.
 func (b *book) place() []*entry {
 	taken := make([]bool, len(b.file.Entries)+1+len(b.image)/recordSize)
 	for _, e := range b.file.Entries {
@@ -136,7 +135,7 @@ func (b *book) place() []*entry {
 	return placed
 }
 
-// encode returns the whole table.
+// encode returns the whole table, with checksums.
 func (b *book) encode() []byte {
 	placed := b.place()
 	image := make([]byte, len(placed)*recordSize)
@@ -150,7 +149,7 @@ func (b *book) encode() []byte {
 	return image
 }
 
-// encodeRecord fills record i but for its checksum.
+// encodeRecord writes record i without its checksum: the header for 0, else e, or zeros when e is nil.
 func (b *book) encodeRecord(record []byte, i int, e *entry) {
 	switch {
 	case i == 0:

@@ -25,7 +25,7 @@ const (
 	farBehind  = 9
 )
 
-// pollStretch returns the factor by which the pause between two polls grows.
+// pollStretch returns the factor by which the pause between two polls grows with the time waited and the position in the queue.
 func pollStretch(waited time.Duration, position int) time.Duration {
 	switch {
 	case position >= farBehind || waited > time.Minute:
@@ -59,7 +59,7 @@ func sleepTime(position int) time.Duration {
 	return lookSeldom + rand.N(lookSeldom)
 }
 
-// progress calls [Request.Progress] with the place in the queue.
+// progress calls [Request.Progress] with the place in the queue when that has changed, or ProgressEvery is over.
 func (a *acquisition) progress(v verdict) {
 	if a.request.Progress == nil {
 		return

@@ -16,14 +16,14 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// Wish asks the plimsoll of a run for something while the run lives. It is a file beside the ledger, which the run looks for when it publishes what it
-// uses, and answers with another one.
+// Wish asks the plimsoll that supervises a run for a higher memory limit. It is a file beside the ledger: the run looks for one whenever it
+// publishes its use, and writes an [Answer].
 type Wish struct {
-	// Number distinguishes two wishes.
+	// Number is a random name by which the answer is matched to the wish.
 	Number string `json:"number"`
 	// Memory is the memory limit that the run is to have, in bytes.
 	Memory limit.Bytes `json:"memory_bytes"`
-	// Force gives it also where other runs have set the room aside.
+	// Force raises the limit even where other runs have reserved the memory.
 	Force bool `json:"force,omitempty"`
 }
 
@@ -33,7 +33,7 @@ type Answer struct {
 	// From and To are the memory limit before and after, in bytes.
 	From limit.Bytes `json:"from_bytes"`
 	To   limit.Bytes `json:"to_bytes"`
-	// Refused is the reason why nothing was done, "" when it was.
+	// Refused says why the limit was not raised, "" when it was.
 	Refused string `json:"refused,omitempty"`
 	// Note is a remark for the person.
 	Note string `json:"note,omitempty"`
@@ -54,7 +54,7 @@ func (l *Ledger) answerPath(id string) string {
 	return filepath.Join(l.dir, "wishes", id+".answer.json")
 }
 
-// Ask hands a wish to a run that holds a claim, and waits for the answer.
+// Ask hands a wish to the run that holds the claim id, and returns its answer. It is an error when none comes within 10 seconds.
 func (l *Ledger) Ask(ctx context.Context, id string, w Wish) (Answer, error) {
 	if !ValidID(id) {
 		return Answer{}, fmt.Errorf("admission: %w: the id %q is not 1 to 64 letters, digits, - and _", ErrRequest, id)
@@ -81,7 +81,8 @@ func (l *Ledger) Ask(ctx context.Context, id string, w Wish) (Answer, error) {
 	}
 }
 
-// Wished takes the wish that somebody has left for this run, if there is one. It costs one look at a directory.
+// Wished returns the wish that somebody has left for this run, and removes it; ok is false when there is none. It costs one look at a
+// directory.
 func (c *Claim) Wished() (w Wish, ok bool) {
 	c.mu.Lock()
 	if c.wish == "" {
@@ -104,7 +105,7 @@ func takeWish(path string) (w Wish, ok bool) {
 	return w, err == nil && json.Unmarshal(text, &w) == nil
 }
 
-// Answer stores the outcome for the process that asked.
+// Answer writes the outcome of a wish for the process that asked.
 func (c *Claim) Answer(a Answer) error { return writeWish(c.ledger.answerPath(c.id), a) }
 
 func writeWish(path string, v any) error {

@@ -2,7 +2,7 @@ package disk
 
 import "slices"
 
-// blame finds out who is behind writers that live shortly: a loop that starts one after the other goes on when each of them is ended.
+// blame finds the process behind writers that live only shortly: a loop that starts one after the other goes on when each of them is ended.
 type blame struct {
 	// lines are the ancestors of those who were ended, the nearest first.
 	lines [][]identity
@@ -29,10 +29,10 @@ const (
 	agentShare = 10
 )
 
-// calm forgets what was counted at a line that is not crossed any more.
+// calm drops the counts for a limit whose hard line is not crossed any more.
 func (b *blame) calm(key string) { delete(b.waited, key) }
 
-// collect counts those who have waited for writers.
+// collect counts, for the limit key, the processes that have waited for children that had written.
 func (b *blame) collect(key string, r Reading) {
 	for i := range r.Processes {
 		p := &r.Processes[i]
@@ -51,7 +51,8 @@ func (b *blame) collect(key string, r Reading) {
 	}
 }
 
-// choose returns who is to be ended, and the writer that it has started, which may be itself or nil.
+// choose returns the process to end, and the writer for which it is ended: itself, one that it has started, or nil when no writer was seen.
+// Both are nil when nobody writes.
 func (b *blame) choose(key string, r Reading) (victim, writer *Process) {
 	var agent *Process
 	for i := range r.Writers {
@@ -84,7 +85,8 @@ func (b *blame) choose(key string, r Reading) (victim, writer *Process) {
 	return victim, nil
 }
 
-// behind returns who keeps a writer's file open and has started it, else who has started it and another one that was ended before, else the writer itself.
+// behind returns the process to end for the writer w: the ancestor that keeps the file open to which w writes; else an ancestor that had
+// started another writer which was ended before; else w itself. The agent is spared the first times.
 func (b *blame) behind(w *Process, r Reading) *Process {
 	if k := r.find(w.Keeper); k != nil && (!k.Agent || b.started(k) >= 1) {
 		return k
@@ -100,7 +102,7 @@ func (b *blame) behind(w *Process, r Reading) *Process {
 	return w
 }
 
-// started counts those who were ended and had p among their ancestors.
+// started returns how many of the processes that were ended had p among their ancestors.
 func (b *blame) started(p *Process) (n int) {
 	for _, line := range b.lines {
 		if slices.Contains(line, p.id()) {
@@ -110,7 +112,7 @@ func (b *blame) started(p *Process) (n int) {
 	return n
 }
 
-// ended remembers where they came from.
+// ended records the ancestors of a process that is ended.
 func (b *blame) ended(victim *Process, r Reading) {
 	if len(b.lines) >= maxLines {
 		b.lines = b.lines[1:]
@@ -122,7 +124,7 @@ func (b *blame) ended(victim *Process, r Reading) {
 	b.lines = append(b.lines, line)
 }
 
-// ancestors lists the ancestors of p that belong to the run, the nearest first.
+// ancestors returns the pids of the ancestors of p that belong to the run, the nearest first, at most maxAncestors.
 func ancestors(p *Process, r Reading) (pids []int) {
 	for at := r.find(p.Parent); at != nil && len(pids) < maxAncestors; at = r.find(at.Parent) {
 		if slices.Contains(pids, at.PID) {

@@ -15,16 +15,16 @@ type mount struct {
 	kind  string
 }
 
-// notDisks are file systems in memory, which the memory limit holds, and those that are no storage.
+// notDisks are the types of file systems in memory, which the memory limit holds, and of those that store nothing.
 var notDisks = []string{
 	"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "debugfs", "tracefs",
 	"securityfs", "bpf", "pstore", "configfs", "binfmt_misc", "squashfs", "iso9660", "autofs", "nsfs",
 }
 
-// remote are file systems of which a question may never come back.
+// remote are beginnings of the types of file systems on other machines, where a look may hang for ever.
 var remote = []string{"nfs", "cifs", "smb", "9p", "fuse", "ceph", "afs", "gluster", "lustre", "coda", "ncpfs", "virtiofs", "beegfs", "gpfs"}
 
-// local reports whether the file system is a disk of this machine.
+// local reports whether the file system is on a disk of this machine.
 func (m *mount) local() bool {
 	return !slices.Contains(notDisks, m.kind) && !slices.ContainsFunc(remote, func(p string) bool { return strings.HasPrefix(m.kind, p) }) ||
 		m.kind == "fuseblk" // ntfs-3g and the like, on a disk of this machine
@@ -62,8 +62,8 @@ func parseMounts(body []byte) *mountTable {
 	return t
 }
 
-// of finds the mount that a path is on, by its name only: asking the file could hang. A later
-// mount on the same point hides the earlier one.
+// of returns the mount that a path is on, nil for none. It goes by the name only: asking the file could hang. A later mount on the same
+// point hides the earlier one.
 func (t *mountTable) of(path string) *mount {
 	var best *mount
 	for _, m := range t.list {
@@ -75,7 +75,7 @@ func (t *mountTable) of(path string) *mount {
 	return best
 }
 
-// unescape reads the octal escapes of blanks in a mount point.
+// unescape replaces the octal escapes (\040 for a blank) in a mount point.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

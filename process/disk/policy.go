@@ -14,33 +14,32 @@ const (
 
 // Constants of the decision.
 const (
-	// Share of a run's writes in the growth from which on the growth counts as its own: half.
+	// ownShare: growth counts as the run's own when the run has written at least 1/ownShare of it, half.
 	ownShare = 2
-	// trifle is the size that a run may always write: nobody is ended for less.
+	// trifle is the growth below which no process is ended for free_min; a 16th of a smaller file system.
 	trifle = 64 * limit.MiB
-	// recentLeast is the least size that a process must have written since the last look to be a writer.
+	// recentLeast is the least that a process must have written since the last look to count as a writer.
 	recentLeast = 256 * limit.KiB
-	// ownFirst is the size that the agent itself may write before that is told, where a quarter of WriteMax is not less, and each time that
-	// it is ownAgain times as much: the log of one grew to 219 GB.
+	// ownFirst is how much the agent itself may write before an event says so, or a quarter of WriteMax where that is less; the next event
+	// comes at ownAgain times as much: the log of one grew to 219 GB.
 	ownFirst = 2 * limit.GiB
 	ownAgain = 4
 )
 
-// Lines are the hard lines; 0 is none.
+// Lines are the hard lines; 0 sets none.
 type Lines struct {
 	// WriteMax bounds the growth that a run makes, in bytes. Its soft line is four fifths.
 	WriteMax limit.Bytes
-	// FreeMin is the space that must stay free on each file system; [Auto] is 5 % of it, between 256 MiB
-	// and 2 GiB. Its soft line is twice as much. Where less than twice of [Auto] was free at the
-	// start the line is half of what was free then: a disk that is full already is no fault of
-	// this run. A size that somebody asked for is held as it is.
+	// FreeMin is the space that must stay free on each file system; [Auto] is 5 % of it, between 256 MiB and 2 GiB. The soft line is twice
+	// as much. With [Auto], where less than twice that was free at the start, the line is half of what was free then: a disk that is full
+	// already is no fault of this run. A size that somebody asked for is held as it is.
 	FreeMin limit.Bytes
 }
 
 // Auto in [Lines].FreeMin works it out for each file system.
 const Auto limit.Bytes = -1
 
-// freeLine returns the hard line of one file system that had so much free at first.
+// freeLine returns the hard line of a file system of this size that had first free bytes when it was first seen.
 func (l Lines) freeLine(total, first limit.Bytes) limit.Bytes {
 	if l.FreeMin == Auto {
 		return min(max(total/20, 256*limit.MiB), 2*limit.GiB, first/2)
@@ -53,12 +52,12 @@ type Process struct {
 	PID, Parent int
 	Start       uint64
 	Name        string
-	// Agent is true when it is the run's command, or leads from that to the agent: it is ended last.
+	// Agent is true for the run's command, and for what leads from it to the agent: those are ended last.
 	Agent bool
-	// Recent is the size that it has written itself since the last look, in bytes, and Collected that of children which it has waited
-	// for since then.
+	// Recent is the number of bytes that it has written itself since the last look, and Collected the number that children had written for
+	// which it has waited since then.
 	Recent, Collected limit.Bytes
-	// Keeper is the nearest of its ancestors that has a file open, for writing, which it makes grow; 0 for none.
+	// Keeper is the pid of its nearest ancestor that has the file open for writing to which it writes; 0 for none.
 	Keeper int
 }
 
@@ -76,7 +75,7 @@ type Reading struct {
 	Writers []Process
 	// Processes are all of the run, Writers among them.
 	Processes []Process
-	// Own is the size that the agent itself has written since the run began, and OwnFile its file that has grown the most.
+	// Own is the number of bytes that the agent itself has written since the run began, and OwnFile its file that has grown the most.
 	Own     limit.Bytes
 	OwnFile string
 }
@@ -90,7 +89,7 @@ func (r *Reading) find(pid int) *Process {
 	return &r.Processes[i]
 }
 
-// Growth sums what the file systems have grown.
+// Growth returns how much the file systems have filled up, or how much the run's files have grown, whichever is more.
 func (r Reading) Growth() limit.Bytes {
 	sum := limit.Bytes(0)
 	for _, s := range r.Spaces {
@@ -99,18 +98,19 @@ func (r Reading) Growth() limit.Bytes {
 	return max(sum, r.Files)
 }
 
-// Event is something to say, and with a Victim something to do.
+// Event is something to tell the user; when it has a Victim, that process must be ended.
 type Event struct {
 	Limit string // WriteMax or FreeMin
 	Hard  bool
 	Used  limit.Bytes // growth of the run, or what is free on Path
 	Line  limit.Bytes
 	Path  string // of FreeMin
-	// Foreign is true when a hard line was crossed and the run did not make most of the growth.
+	// Foreign is true when a hard line was crossed, but the run has not written most of the growth.
 	Foreign bool
-	// Victim is ended, and with it Writer where that is another one: what it has started, and is writing.
+	// Victim is the process to end, and Writer the process that writes: Victim itself, one that it has started, which is ended with it, or
+	// nil.
 	Victim, Writer *Process
-	// Own is true when no limit is meant: the agent itself has written Used, most of it to Path.
+	// Own is true when the event is about no limit: the agent itself has written Used, most of it to Path.
 	Own bool
 }
 
@@ -124,7 +124,7 @@ type Policy struct {
 	own      limit.Bytes // what the agent may write itself before it is told again
 }
 
-// Near reports whether a soft line is reached: look closely.
+// Near reports whether a look should be close: growth is half of WriteMax or more, or less than three times the hard line is free.
 func (p *Policy) Near(r Reading) bool {
 	if p.Lines.WriteMax > 0 && r.Growth() >= p.Lines.WriteMax/2 {
 		return true
@@ -137,7 +137,7 @@ func (p *Policy) Near(r Reading) bool {
 	return false
 }
 
-// Room returns how much may be written before a line is reached.
+// Room returns how many bytes may be written before a hard line is reached.
 func (p *Policy) Room(r Reading) limit.Bytes {
 	room := limit.Bytes(1 << 60)
 	if p.Lines.WriteMax > 0 {
@@ -149,7 +149,7 @@ func (p *Policy) Room(r Reading) limit.Bytes {
 	return max(0, room)
 }
 
-// Look takes in one reading and returns what to say and do.
+// Look takes in one reading and returns the events that follow from it.
 func (p *Policy) Look(r Reading) []Event {
 	var events []Event
 	if p.rests > 0 {
@@ -186,7 +186,7 @@ func (p *Policy) Look(r Reading) []Event {
 	return events
 }
 
-// judge adds what follows from one limit.
+// judge appends to events what follows from one limit: e when its soft line is reached for the first time, or its hard line, with a Victim.
 func (p *Policy) judge(events []Event, e Event, soft, hard bool, r Reading, growth limit.Bytes) []Event {
 	key := e.Limit + e.Path
 	if !hard {

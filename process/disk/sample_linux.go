@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// Supported is true where this system can be looked at.
+// Supported reports whether this system can be watched.
 const Supported = true
 
 // Bounds of what is kept and read. What is beyond them is not seen as a file of the run; the
@@ -27,7 +27,7 @@ const (
 
 type fileID struct{ dev, ino uint64 }
 
-// grown is one open file: its size on disk when it was first seen, and at the last look.
+// grown is one open file of the run: its size on disk when it was first seen, and at the last look.
 type grown struct {
 	first, now limit.Bytes
 	before     limit.Bytes // at the look before the last
@@ -68,7 +68,7 @@ func newSampler(dirs []string) *sampler {
 	return s
 }
 
-// addFileSystem takes in a file system, unless a look at it may hang or it is no disk.
+// addFileSystem adds a file system to those that are watched, unless a look at it may hang or it is not a disk.
 func (s *sampler) addFileSystem(m *mount) {
 	if m.local() && s.spaces[m.point] == nil && len(s.spaces) < maxSpaces {
 		if total, free, ok := statfs(m.point); ok {
@@ -85,8 +85,8 @@ func statfs(path string) (total, free limit.Bytes, ok bool) {
 	return limit.Bytes(st.Blocks) * limit.Bytes(st.Bsize), limit.Bytes(st.Bavail) * limit.Bytes(st.Bsize), true
 }
 
-// look reads what the processes have written and how far the file systems have grown. With near it
-// tells also who has written since the last look. The reading is good until the next look.
+// look reads how much the processes have written and how far the file systems have filled up. With near it also finds the writers since the
+// last look. The reading is valid until the next look.
 func (s *sampler) look(processes []Process, near bool) Reading {
 	s.round++
 	var r Reading
@@ -145,7 +145,7 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 	return r
 }
 
-// emptied returns a map to be filled again; what thousands of processes once needed is not kept.
+// emptied returns m empty, to be filled again, or a new map when m once had more than 512 entries.
 func emptied[V any](m map[int]V) map[int]V {
 	const most = 512
 	if m == nil || len(m) > most {
@@ -155,8 +155,8 @@ func emptied[V any](m map[int]V) map[int]V {
 	return m
 }
 
-// attribute divides grown, what a process has more than at the last look, into what it has written itself and what
-// children wrote that it has waited for since. own is what its threads have written; known is true when it was there at the last look.
+// attribute sets p.Recent and p.Collected: how much of grown, the bytes that p has more than at the last look, it has written itself, and
+// how much children for which it has waited since. own is what its threads have written; known is true when it was there at the last look.
 func (s *sampler) attribute(p *Process, grown, own limit.Bytes, known bool) {
 	before, counted := s.own[p.PID]
 	if p.Agent {
@@ -177,7 +177,7 @@ func (s *sampler) attribute(p *Process, grown, own limit.Bytes, known bool) {
 	}
 }
 
-// findKeepers finds the writers, and those of their ancestors that have a file open which they make grow.
+// findKeepers fills in r.Writers, and for each its Keeper: the ancestor that has the file open which it makes grow.
 func (s *sampler) findKeepers(r *Reading, held map[int][]fileID, mounts *mountTable) {
 	for i := range r.Processes {
 		p := &r.Processes[i]
@@ -205,7 +205,7 @@ func (s *sampler) findKeepers(r *Reading, held map[int][]fileID, mounts *mountTa
 	}
 }
 
-// writtenBy reads write_bytes less cancelled_write_bytes (proc_pid_io(5)).
+// writtenBy returns write_bytes less cancelled_write_bytes of a process's file (proc_pid_io(5)); false when it can't be read.
 func (s *sampler) writtenBy(pid int, file string) (limit.Bytes, bool) {
 	text, err := sysfile.ReadProcess(pid, file, s.buf)
 	if err != nil {
@@ -220,7 +220,7 @@ func parseIO(b []byte) (limit.Bytes, bool) {
 	return limit.Bytes(max(0, wrote-cancelled)), ok
 }
 
-// field reads the number after name at the start of a line.
+// field returns the number after name at the start of a line; false when there is none.
 func field(b []byte, name string) (int64, bool) {
 	for line := range bytes.Lines(b) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
@@ -231,8 +231,8 @@ func field(b []byte, name string) (int64, bool) {
 	return 0, false
 }
 
-// ownOf sums the living threads of a process. Their counts, unlike that of the process, do not
-// jump when a child that has written is waited for.
+// ownOf returns how much the living threads of a process have written. Their counts, unlike that of the process, do not jump when a child
+// that has written is waited for.
 func (s *sampler) ownOf(pid int) limit.Bytes {
 	d, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *sampler) ownOf(pid int) limit.Bytes {
 	return sum
 }
 
-// openFiles takes in the files that a process has open for writing, and their file systems.
+// openFiles returns the files that a process has open for writing, and adds them and their file systems to those that are watched.
 func (s *sampler) openFiles(p *Process, mounts *mountTable) (ids []fileID) {
 	root := "/proc/" + strconv.Itoa(p.PID)
 	d, err := os.Open(root + "/fdinfo")
@@ -295,7 +295,8 @@ func (s *sampler) openFiles(p *Process, mounts *mountTable) (ids []fileID) {
 	return ids
 }
 
-// parseFDInfo reads flags (octal, as of open(2)) and mnt_id (proc_pid_fdinfo(5)).
+// parseFDInfo reads whether a descriptor is open for writing and the mount that it is on, from flags (octal, as in open(2)) and mnt_id of
+// its fdinfo (proc_pid_fdinfo(5)); ok is false when they are missing.
 func parseFDInfo(b []byte) (writable bool, mountID int64, ok bool) {
 	for line := range bytes.Lines(b) {
 		name, value, _ := strings.Cut(string(line), ":")

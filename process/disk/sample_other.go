@@ -2,7 +2,7 @@
 
 package disk
 
-// Supported is true where this system can be looked at.
+// Supported reports whether this system can be watched.
 const Supported = false
 
 type sampler struct{}

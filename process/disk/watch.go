@@ -10,21 +10,21 @@ import (
 
 // Run is the run that is watched.
 type Run interface {
-	// Processes lists its processes as they are now. The list is good until the next call.
+	// Processes returns its processes as they are now. The list is valid until the next call.
 	Processes() []Process
-	// End ends one of them for the named limit, and the run when it is the command.
+	// End ends one of them for the named limit; for the command it ends the whole run.
 	End(p Process, limit string)
 }
 
 // Options configure a watch.
 type Options struct {
 	Lines Lines
-	// Dirs are directories whose file systems are looked at from the start.
+	// Dirs are directories whose file systems are watched from the start.
 	Dirs []string
 	Run  Run
-	// Note is called with every event, from the watch's goroutine. Victims have been asked to end.
+	// Note is called with every event, from the watch's goroutine, after [Run].End was called for its victim.
 	Note func(Event)
-	// Used is called with the growth after every look, and what is written.
+	// Used, unless nil, is called after every look with the growth and with the bytes that the run has written.
 	Used func(growth, written limit.Bytes)
 }
 
@@ -34,12 +34,12 @@ const (
 	brisk = 200 * time.Millisecond
 	// hasty is the least between two looks while the run writes and a line is near: at [fastest] that is 40 MiB.
 	hasty = 20 * time.Millisecond
-	// fastest is the size that a run is thought to be able to write in a second: a fast disk of 2026.
+	// fastest is how much a run is thought to be able to write in a second: a fast disk of 2026.
 	fastest = 2 * limit.GiB
 )
 
-// Start watches until stop is called, which does not wait: a look may hang in a file system.
-// Where this system has nothing to look with it does nothing.
+// Start watches until stop is called, which does not wait for a look under way: that may hang in a file system. It does nothing where
+// Supported is false.
 func Start(o Options) (stop func()) {
 	quit := make(chan struct{})
 	if Supported {

@@ -27,25 +27,25 @@ type Estimate struct {
 	Bytes limit.Bytes
 	// Source is one of the Source constants.
 	Source string
-	// Samples is the number of earlier runs it rests on; 0 unless Source is a history.
+	// Samples is the number of earlier runs it rests on, or was held against; 0 without a history.
 	Samples int
-	// Stated is true when somebody has said so much, in a flag or a configuration.
+	// Stated is true when a person has given this size, in a flag or a configuration.
 	Stated bool
-	// FromKills is the part of Bytes that comes only from runs that ran out of memory. They needed more than they had, and nobody
-	// knows how much.
+	// FromKills is the part of Bytes that rests only on runs that ran out of memory. They needed more than they had, and nobody knows how
+	// much.
 	FromKills limit.Bytes
 }
 
-// Input is everything an estimate can come from; [Input.Estimate] takes the first that there is.
+// Input is all that an estimate can rest on; [Input.Estimate] uses the first of it that says anything.
 type Input struct {
 	// Project holds the samples of this variant of the tool in this project, Tool those of the
 	// variant in all projects, both oldest first.
 	Project, Tool []Sample
-	// ToolSamples is called for the samples of the variant in all projects when Project has
-	// none and Tool is nil, because getting them means reading many files. It may be nil.
+	// ToolSamples returns the samples of the variant in all projects. It is called only when the project's history gives no estimate and
+	// Tool is nil, because it means reading many files. It may be nil.
 	ToolSamples func() []Sample
-	// Siblings are the tool's other variants in this project, ToolSiblings returns its variants
-	// in all projects; it may be nil. They speak when the variant itself has no history.
+	// Siblings are the tool's other variants in this project; ToolSiblings returns its variants in all projects, and may be nil. They are
+	// used when the variant's own history gives no estimate.
 	Siblings     Pool
 	ToolSiblings func() Pool
 	// Configured is the initial estimate of the configuration, Profile that of the built-in
@@ -55,10 +55,10 @@ type Input struct {
 	Estimator string
 }
 
-// Estimate backs off: the variant's history in the project, the tool's other variants there, the
-// variant's history elsewhere, the tool's elsewhere, the configured initial estimate, the profile's,
-// [FirstGuess]. A history that shows no need (see evidence) is passed over; when none does, the initial estimate
-// holds, and Source and Samples name the history it was held against. The error is about an unknown estimator.
+// Estimate returns the first estimate that there is of: the variant's history in the project, the tool's other variants there, the
+// variant's history elsewhere, the tool's elsewhere, the configured initial estimate, the profile's, [FirstGuess]. A history that shows no
+// need (see evidence) is passed over; when none does, the initial estimate holds, and Source and Samples say which history it was held
+// against. The error is about an unknown estimator.
 func (in Input) Estimate() (Estimate, error) {
 	estimator, err := ByName(in.Estimator)
 	if err != nil {

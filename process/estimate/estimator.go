@@ -9,20 +9,20 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Estimator predicts the need of memory of the next run from the samples of earlier ones.
+// Estimator predicts the memory that the next run needs from the samples of earlier ones.
 type Estimator struct {
-	// Name is its name in configuration and reports.
+	// Name names it in the configuration and in reports.
 	Name string
 	// Rule is the formula in one line, for people.
 	Rule string
-	// Window is the number of samples it looks at, the newest.
+	// Window is the number of samples that it uses, the newest.
 	Window int
 
 	bytes func([]Sample) float64
 }
 
-// Bytes estimates from samples, oldest first; 0 when there are none. It is a pure function of
-// the last Window samples and never returns a size that is negative or beyond any machine.
+// Bytes returns the estimate from samples, oldest first; 0 when there are none. It depends on the last Window samples only, and is never
+// negative or beyond any machine.
 func (e Estimator) Bytes(samples []Sample) limit.Bytes {
 	samples = samples[max(0, len(samples)-e.Window):]
 	if len(samples) == 0 {
@@ -48,7 +48,7 @@ const (
 	floorExtra  = 100 * limit.MiB
 )
 
-// window of the estimators that use all that is kept.
+// window is the number of samples that an estimator over the whole history uses: all that are kept.
 const window = 200
 
 var estimators = []Estimator{
@@ -61,10 +61,10 @@ var estimators = []Estimator{
 	{Name: "tail", Rule: "maximum of the last 200 × (1.02 + min(6 × tail, 2.5/√n)), tail = mean log gap of the top √n, peaks older than 50 runs halved every 25, above the line of an OOM kill for 20 runs", Window: window, bytes: tailParams.tail},
 }
 
-// Estimators lists all of them, the baseline first.
+// Estimators returns all estimators, the baseline first.
 func Estimators() []Estimator { return slices.Clone(estimators) }
 
-// ByName finds an estimator; the empty name is the default.
+// ByName returns the estimator of this name, the default for "". The error for an unknown name lists all.
 func ByName(name string) (Estimator, error) {
 	if name == "" {
 		name = Default
@@ -87,7 +87,7 @@ func largest(samples []Sample) float64 {
 	return m
 }
 
-// quantile returns the nearest-rank quantile: the smallest value with at least q of them at or below.
+// quantile returns the nearest-rank quantile of the demands: the smallest with a share of at least q of all at or below it.
 func quantile(samples []Sample, q float64) float64 {
 	sorted := make([]limit.Bytes, len(samples))
 	for i, s := range samples {
@@ -106,8 +106,8 @@ type Params struct {
 	Keep, Half              int
 }
 
-// Family makes estimators from constants: "bound" or "tail". It is for finding constants; see the
-// bench called estimates.
+// Family returns the estimator "tail" or, for any other name, "bound" with other constants. It is for finding constants; see the bench
+// called estimates.
 func Family(name string, p Params) Estimator {
 	formula := p.bound
 	if name == "tail" {
@@ -116,8 +116,8 @@ func Family(name string, p Params) Estimator {
 	return Estimator{Name: name, Window: window, bytes: formula}
 }
 
-// faded returns the demands by which old maxima weigh: a peak that has not come again in Keep runs is halved
-// with every Half runs more, so that one heavy run is not paid for two hundred times.
+// faded returns the demands with old ones lowered: a peak that is older than Keep runs is halved with every Half runs more, so that one
+// heavy run is not paid for two hundred times.
 func (p Params) faded(samples []Sample) []float64 {
 	demands := make([]float64, len(samples))
 	for i, s := range samples {
@@ -136,13 +136,13 @@ func (p Params) bound(samples []Sample) float64 {
 	return max(slices.Max(p.faded(samples))*margin, floor(samples))
 }
 
-// boundLog lets the spread of what was seen, in logarithms, set the margin.
+// boundLog returns the maximum with a margin that depends on the spread of the logarithms, see spread.
 func boundLog(samples []Sample) float64 {
 	n := float64(len(samples))
 	return max(largest(samples)*math.Exp(spread(samples)/math.Sqrt(n)+0.03), floor(samples))
 }
 
-// spread returns the standard deviation of the logarithms.
+// spread returns the standard deviation of the logarithms of the demands; 0 for fewer than two.
 func spread(samples []Sample) float64 {
 	if len(samples) < 2 {
 		return 0
@@ -172,10 +172,9 @@ const (
 	tailExtra  = 16 * limit.MiB // no margin is smaller: a few MiB more or less are noise in any process
 )
 
-// tail asks how far apart the largest peaks are and not how far all of them spread: a tool that
-// often needs 1 GB and often 4 GB has a wide spread, but when its many 4 GB runs lie close together
-// the next will hardly be 5. The statistic is Hill's estimator of a tail's index over the top √n
-// values, shrunk to a prior because with few runs it knows nothing.
+// tail returns the maximum with a margin that depends on how far apart the largest peaks are, and not on how far all of them spread: a tool
+// that often needs 1 GB and often 4 GB has a wide spread, but when its many 4 GB runs lie close together the next will hardly be 5. The
+// statistic is Hill's estimator of a tail's index over the top √n values, shrunk to a prior because with few runs it knows nothing.
 func (p Params) tail(samples []Sample) float64 {
 	n := len(samples)
 	sorted := p.faded(samples)
@@ -203,7 +202,7 @@ func floor(samples []Sample) float64 {
 	return f
 }
 
-// fromFloat rounds to bytes and keeps the result a size that something could have.
+// fromFloat returns f rounded to bytes: 0 when it is not above 0, at most 1 PiB.
 func fromFloat(f float64) limit.Bytes {
 	const most = float64(limit.Bytes(1) << 50)
 	if math.IsNaN(f) || f <= 0 {

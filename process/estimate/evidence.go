@@ -9,9 +9,9 @@ import (
 // What a history must show to stand in place of the initial estimate. One `make --version` took
 // 1.2 MiB, and made the next `make -j6` reserve as much, which took 726 MB.
 const (
-	// lightShare of the initial estimate is the least that counts as a need.
+	// lightShare is the share of the initial estimate from which a demand counts as a need.
 	lightShare = 0.10
-	// lightRuns below that, none of them brief, are a need all the same: a tool that has worked
+	// lightRuns is the number of runs below lightShare, none of them brief, that count as a need all the same: a tool that has worked
 	// twenty times in 40 MB is a small tool.
 	lightRuns = 20
 )
@@ -38,11 +38,11 @@ func evidence(samples []Sample, initial limit.Bytes) []Sample {
 // that was recorded before there were variants.
 type Pool map[string][]Sample
 
-// siblingShare of the variants need at most what is reserved for one that nobody has seen.
+// siblingShare is the share of the variants' votes at which the estimate for an unseen variant is taken.
 const siblingShare = 0.75
 
-// estimate estimates a variant that has no history. What the tool recorded without variants speaks as it
-// always did. Else the variants vote, and the initial estimate with them: one heavy `sh -c` says
+// estimate returns an estimate for a variant that has no history; false when the pool gives none. If the tool's runs were recorded without
+// variants, it is the estimate for those. Else each variant has a vote, and the initial estimate first has one: one heavy `sh -c` says
 // little of the next, and a script that was never seen may well need what the initial estimate says.
 func (p Pool) estimate(estimator Estimator, first Estimate, source string) (Estimate, bool) {
 	if len(p) == 0 {

@@ -13,9 +13,9 @@ import (
 
 // Task is one run of a replay.
 type Task struct {
-	// Process is the key of the history: a process of a workflow, or a tool in a project.
+	// Process is the key of the history that the task belongs to: a process of a workflow, or a tool in a project.
 	Process string
-	// Start and End say when the task ran; its peak is known from End on.
+	// Start and End are the times between which the task ran; its peak is known from End on.
 	Start, End time.Time
 	// Runtime is the time for which it held its memory. It may be shorter than End − Start.
 	Runtime time.Duration
@@ -26,8 +26,8 @@ type Task struct {
 
 // Score is the result of a replay. Waste and Used are in byte-seconds.
 type Score struct {
-	// Tasks were estimated from history and counted. First had no history yet, so that no
-	// estimator had a say; Censored are those whose need is unknown. Neither is counted.
+	// Tasks counts the tasks that were estimated from history. First counts those that had no history yet, Censored those whose need is
+	// unknown: both are left out of all other fields.
 	Tasks, First, Censored int
 	// Under is the number of Tasks that were reserved less than they needed.
 	Under int
@@ -43,7 +43,7 @@ func (s Score) UnderPercent() float64 {
 	return 100 * float64(s.Under) / float64(s.Tasks)
 }
 
-// WasteRatio returns the memory reserved in vain over the memory used (GBh per GBh); 0 without use.
+// WasteRatio returns Waste / Used; 0 without use.
 func (s Score) WasteRatio() float64 {
 	if s.Used == 0 {
 		return 0
@@ -118,7 +118,7 @@ func Replay(tasks []Task, e Estimator) Score {
 	return score
 }
 
-// outcome is a sample that becomes known at a time; equal times go by the order of starts.
+// outcome is a sample that becomes known at a time; outcomes of equal times are ordered by the starts of their tasks.
 type outcome struct {
 	at      time.Time
 	order   int
@@ -156,9 +156,8 @@ type Row struct {
 	Score
 }
 
-// Backtest replays every workflow with every estimator. First come the rows over all workflows, in
-// the order of the estimators; then each workflow's, the worst first: the one where the default
-// estimator under-reserved the largest share.
+// Backtest replays every workflow with every estimator and returns the scores: first the rows over all workflows, in the order of the
+// estimators; then each workflow's, first the one where the default estimator under-reserved the largest share.
 func Backtest(workflows []Workflow, es []Estimator) []Row {
 	total := make([]Row, len(es))
 	for i, e := range es {
@@ -191,9 +190,8 @@ func Backtest(workflows []Workflow, es []Estimator) []Row {
 	return rows
 }
 
-// TasksFromRuns makes a replay of the history of one tool in one project. The order is that in
-// which the runs were recorded; where the clock went back, a run counts as ending when its
-// predecessor did.
+// TasksFromRuns returns the recorded runs of one tool in one project as the tasks of a replay, without those that teach nothing. The order
+// is that in which the runs were recorded; where the clock went back, a run counts as ending when its predecessor did.
 func TasksFromRuns(process string, runs []usage.Run) []Task {
 	var tasks []Task
 	var latest time.Time

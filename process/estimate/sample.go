@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Sample is the evidence of one run about the memory the next one needs.
+// Sample is what one run says about the memory that the next one needs.
 type Sample struct {
 	// Demand is the need of the run, in bytes; never 0.
 	Demand limit.Bytes
@@ -31,24 +31,23 @@ const (
 	// demand. The kernel counts page cache into a group's high-water mark and gives it back
 	// under pressure; `cat` of a large file has a peak of exactly the limit and needs nothing.
 	cacheShare = 0.10
-	// fullShare of the limit means that the cache has filled all there was.
+	// fullShare is the share of the limit from which a peak means that page cache has filled all there was.
 	fullShare = 0.95
-	// workingSetMargin covers what a working set sampled every 500 ms does not see. The
-	// exact peak, where there is one, still bounds the result: nobody needs more.
+	// workingSetMargin is the factor for what a working set sampled every 500 ms does not see. The exact peak, if there is one, still
+	// bounds the result: nobody needs more.
 	workingSetMargin = 1.20
-	// sampledMargin is for a peak that is itself a lower bound.
+	// sampledMargin is the factor for a peak that is itself a lower bound.
 	sampledMargin = 1.10
 	// fewSamples is the duration below which a sampled working set means nothing: at
 	// 500 ms a process of 400 MB that lived 50 ms was seen as 0 in five of five runs.
 	fewSamples = 2 * time.Second
-	// reachedShare of the limit must have been used for a kill to be the limit's doing and
-	// not the host's or an enclosing group's.
+	// reachedShare is the share of the limit that must have been used for a kill to be the limit's doing and not the host's or an enclosing
+	// group's.
 	reachedShare = 0.90
 )
 
-// FromRun turns a recorded run into a sample; ok is false when the run teaches nothing: it was
-// refused, its command was not found or not executable (126, 127), nothing was measured, or its
-// peak is page cache that filled the limit and no working set was seen.
+// FromRun returns the sample of a recorded run; ok is false when the run teaches nothing: it was refused, its command was not found or not
+// executable (126, 127), nothing was measured, or its peak is page cache that filled the limit and no working set was seen.
 func FromRun(r usage.Run) (s Sample, ok bool) {
 	if r.Outcome == journal.OutcomeRefused {
 		return Sample{}, false
@@ -83,8 +82,7 @@ func FromRun(r usage.Run) (s Sample, ok bool) {
 	}
 }
 
-// FromRuns turns recorded runs into samples, in the same order, leaving out those that teach
-// nothing.
+// FromRuns returns the samples of recorded runs, in the same order, without the runs that teach nothing.
 func FromRuns(runs []usage.Run) []Sample {
 	samples := make([]Sample, 0, len(runs))
 	for _, r := range runs {
@@ -103,7 +101,7 @@ func cacheOf(r usage.Run) float64 {
 	return float64(r.Peak-r.PeakAnon) / float64(r.Peak)
 }
 
-// killed reports whether memory ended the run or a part of it.
+// killed reports whether the run, or a process of it, was ended for memory or at a limit.
 func killed(r usage.Run) bool {
 	return r.Outcome == journal.OutcomeOOM || r.Outcome == journal.OutcomeLimit || r.OOMKills > 0 || r.KilledChildren > 0
 }
@@ -121,8 +119,8 @@ func killedSample(r usage.Run) Sample {
 	}
 }
 
-// lineOf returns 0 for a descendant that Plimsoll ended under the host's pressure: that run did not
-// run out of what it was given.
+// lineOf returns the [Sample].Line of a run that was killed not by its own limit: had, or 0 when Plimsoll only ended a descendant because
+// the host was short of memory: that run did not run out of what it was given.
 func lineOf(r usage.Run, had limit.Bytes) limit.Bytes {
 	if r.OOMKills == 0 && r.Outcome != journal.OutcomeOOM && r.Outcome != journal.OutcomeLimit {
 		return 0

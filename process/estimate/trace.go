@@ -107,7 +107,7 @@ func (t *trace) fail(column, format string, args ...any) error {
 	return fmt.Errorf("%s: %w: %s", place, ErrTrace, fmt.Sprintf(format, args...))
 }
 
-// header reads the column names and finds those that matter.
+// header reads the column names and notes the places of those that are needed.
 func (t *trace) header() error {
 	line, err := t.readLine(MaxTraceLine)
 	if err != nil {
@@ -147,7 +147,7 @@ func (t *trace) header() error {
 	return nil
 }
 
-// record returns the fields of the next record that is not empty.
+// record returns the fields of the next record that is not empty; nil when the file ends inside it, and io.EOF after the last.
 func (t *trace) record() ([]string, error) {
 	for {
 		line, err := t.readLine(MaxTraceLine)
@@ -218,7 +218,7 @@ func (t *trace) split(line string) ([]string, error) {
 	return fields, nil
 }
 
-// readLine returns the next line without its end.
+// readLine returns the next line without its end; io.EOF after the last. A line of more than maxBytes is an error.
 func (t *trace) readLine(maxBytes int) (string, error) {
 	var line []byte
 	for {
@@ -246,7 +246,7 @@ func (t *trace) readLine(maxBytes int) (string, error) {
 
 func missing(value string) bool { return value == "" || value == "-" }
 
-// task turns a record into a task; ok is false for one that is left out, counted.
+// task returns a record as a task; ok is false for one that is left out, which is counted in count.
 func (t *trace) task(fields []string, count *TraceCount) (task Task, ok bool, err error) {
 	value := func(at int) string {
 		if at < 0 {

@@ -15,11 +15,10 @@ const (
 	maxMillis  = int64(253402300799) * 1000 // the end of the year 9999
 )
 
-// dateForms are those of Nextflow's own rendering and of spreadsheets that were in between.
+// dateForms are the layouts of dates that Nextflow writes, and spreadsheets that a trace has passed through.
 var dateForms = []string{"2006-01-02 15:04:05.999999999", time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05 -0700", "02-Jan-2006 15:04:05"}
 
-// parseDate reads milliseconds since 1970 or a date and time, which is taken for UTC where it
-// names no zone: only differences matter.
+// parseDate reads milliseconds since 1970 or a date and time, which is taken as UTC where it names no zone: only differences matter.
 func parseDate(text string) (time.Time, error) {
 	if ms, err := strconv.ParseFloat(text, 64); err == nil {
 		if !(ms >= 0 && ms <= float64(maxMillis)) {
@@ -85,5 +84,5 @@ func parseDuration(text string) (time.Duration, error) {
 	return time.Duration(total), nil
 }
 
-// cutText shortens s to at most n bytes of valid UTF-8.
+// cutText returns the beginning of s that is at most n bytes of valid UTF-8.
 func cutText(s string, n int) string { return limit.Clip(s, n) }

@@ -19,21 +19,21 @@ import (
 
 // Request describes a run that wants to start.
 type Request struct {
-	// Tool names what runs: history, estimate and slots go by it. Required.
+	// Tool names the program that runs: it selects history, estimate and slots. Required.
 	Tool string
-	// Variant names the use of a generic tool ("test" of make test): history and estimate go by it too. "" is none.
-	// It is stored, so it must hold no secret.
+	// Variant names the use of a generic tool ("test" of make test), which has a history and an estimate of its own; "" for none. It is
+	// stored, so it must hold no secret.
 	Variant string
-	// Project owns the history; zero means that of the working directory.
+	// Project is the project whose history is used; the zero value means that of the working directory.
 	Project usage.Project
 	// Reservation is the memory to set aside, in bytes; 0 means the estimate.
 	Reservation limit.Bytes
-	// Slots bounds the runs of Tool at once; 0 is no bound.
+	// Slots bounds the runs of Tool at once; 0 sets no bound.
 	Slots int
-	// Wait bounds the time in the queue for memory and slots: 0 not at all, [admission.Forever]
-	// without an end. Check does not wait.
+	// Wait bounds the time in the queue for memory and slots: 0 does not wait, [admission.Forever] waits without an end. Check does not
+	// wait.
 	Wait time.Duration
-	// Force goes ahead whatever the sum and the slots say; the ledger notes it.
+	// Force admits the run whatever the sum and the slots say; the ledger records it.
 	Force bool
 	// Progress is called with the place of a waiting run; it may be nil.
 	Progress func(admission.Progress)
@@ -42,7 +42,7 @@ type Request struct {
 // Decision reports whether a run would be admitted now, and why.
 type Decision struct {
 	Admitted bool
-	// Refused names what is missing when it is not admitted; else it is nil.
+	// Refused says what is missing when it is not admitted; else it is nil.
 	Refused *admission.Refused
 	// Estimate is the expected need of the run, with its source.
 	Estimate estimate.Estimate
@@ -50,8 +50,8 @@ type Decision struct {
 	Terms admission.Terms
 }
 
-// Check reports whether the run would be admitted now. It changes nothing. The error says that there
-// is no answer: an [*admission.UnavailableError], a request that makes no sense, or the cause of ctx.
+// Check reports whether the run would be admitted now, and makes no claim. The error means that there is no answer: it is an
+// [*admission.UnavailableError], wraps [admission.ErrRequest], or is the cause of ctx.
 func (g *Guard) Check(ctx context.Context, r Request) (Decision, error) {
 	ask, d := g.request(r)
 	var err error
@@ -64,10 +64,9 @@ func (g *Guard) Check(ctx context.Context, r Request) (Decision, error) {
 	return d, err
 }
 
-// Admit sets memory and a slot aside, waiting as the request says. A run inside another one
-// (PLIMSOLL_RUN_ID is set) draws on that one's reservation and takes no slot. The error is an
-// [*admission.Refused], an [*admission.UnavailableError], or the cause of ctx, and then nothing is
-// held. The admission must be released.
+// Admit sets memory and a slot aside, waiting as the request says. A run inside another one (PLIMSOLL_RUN_ID is set) draws on that one's
+// reservation and takes no slot. The error is an [*admission.Refused], an [*admission.UnavailableError], wraps [admission.ErrRequest], or
+// is the cause of ctx, and then nothing is held. The admission must be released.
 func (g *Guard) Admit(ctx context.Context, r Request) (*Admission, error) {
 	ask, d := g.request(r)
 	claim, err := g.ledger.Acquire(ctx, ask)
@@ -77,7 +76,8 @@ func (g *Guard) Admit(ctx context.Context, r Request) (*Admission, error) {
 	return &Admission{guard: g, claim: claim, tool: ask.Tool, variant: r.Variant, project: projectOf(r.Project), estimate: d.Estimate}, nil
 }
 
-// request decides as plimsoll does, by [Decide], with what the caller says in place of a configuration.
+// request returns the request for admission, which [Decide] makes as for plimsoll run, with the caller's request in place of a
+// configuration.
 func (g *Guard) request(r Request) (admission.Request, Decision) {
 	project := projectOf(r.Project)
 	s := config.Settings{
@@ -107,8 +107,7 @@ func (g *Guard) request(r Request) (admission.Request, Decision) {
 	return ask, Decision{Estimate: n.Estimate}
 }
 
-// Admission is memory and a slot that are held for one run, until Release or until this process
-// ends. It is safe for concurrent use.
+// Admission holds memory and a slot for one run, until Release or until this process ends. It is safe for concurrent use.
 type Admission struct {
 	guard    *Guard
 	claim    *admission.Claim
@@ -118,14 +117,14 @@ type Admission struct {
 	estimate estimate.Estimate
 }
 
-// ID names the run, for [sandbox.Spec].ID and for PLIMSOLL_RUN_ID in the environment of what is
-// started: what runs inside finds its reservation by it.
+// ID returns the run's ID, for [sandbox.Spec].ID and for PLIMSOLL_RUN_ID in the environment of the programs that are started: a run inside
+// finds its reservation by it.
 func (a *Admission) ID() string { return a.claim.ID() }
 
 // Estimate returns the need that was expected of the run.
 func (a *Admission) Estimate() estimate.Estimate { return a.estimate }
 
-// Terms returns the sum at the moment of admission.
+// Terms returns the terms of the sum at the moment of admission.
 func (a *Admission) Terms() admission.Terms { return a.claim.Terms() }
 
 // Nested reports whether the run is inside another one and draws on its reservation; it is for
@@ -138,12 +137,10 @@ func (a *Admission) Nested() bool {
 // Remember stores what must be removed should this process die; it is for [sandbox.Spec].Remember.
 func (a *Admission) Remember(r sandbox.Remains) error { return a.claim.Record(r) }
 
-// Observe publishes what the run uses now, in bytes, for those who reserve after it. Only work
-// without a control group needs it.
+// Observe publishes how much memory the run uses now, in bytes, for admissions after it. Only a run without a control group needs it.
 func (a *Admission) Observe(current limit.Bytes) error { return a.claim.Observe(current) }
 
-// Record adds the run to the history, from which later runs are estimated. The error is the reason why it
-// was not remembered; a caller may well go on.
+// Record adds the run to the history, from which later runs are estimated. The error says why it was not recorded; a caller may well go on.
 func (a *Admission) Record(r usage.Run) error {
 	if a.guard.history == nil {
 		return errors.New("guard: history is off: there is no state directory")
@@ -159,8 +156,8 @@ func (a *Admission) Record(r usage.Run) error {
 // further calls do nothing.
 func (a *Admission) Release() error { return a.claim.Release() }
 
-// outcomeOf returns the outcome as an estimate of memory needs it: the end of a run's time or of its
-// disk says nothing about memory.
+// outcomeOf returns the outcome of a run as an estimate of memory needs it: a limit on time or on disk is left out, because it says nothing
+// about memory.
 func outcomeOf(r sandbox.Result) journal.Outcome {
 	if r.Reached != "memory" && r.Reached != "pids" {
 		r.Reached = ""

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Host is the memory of the host and of the enclosing control groups; Err is the reason why it is not known.
+// Host is the memory of the host and of the enclosing control groups; Err says why it is not known.
 type Host struct {
 	Reading headroom.Reading
 	Err     error
@@ -21,16 +21,17 @@ type Host struct {
 // Numbers are the expected need and the limits of one run, in bytes.
 type Numbers struct {
 	Estimate estimate.Estimate
-	// Reservation is the memory that admission sets aside: the estimate, but not more than a limit of the user's own (memory_max) allows
-	// the run to use.
+	// Reservation is the memory that admission sets aside: the estimate, but not more than a memory_max that the user has set; and where
+	// nothing is known of the tool, not more than half of the host's memory.
 	Reservation limit.Bytes
 	// MinFree is the memory that admission leaves free on the host.
 	MinFree limit.Bytes
 	// Memory is the memory limit.
 	Memory limit.Bytes
-	// LimitNote is the reason why the memory limit is not the one asked for, "" when it is.
+	// LimitNote says why the memory limit is not the one asked for, "" when it is.
 	LimitNote string
-	// Ceiling is the most that a memory limit could be here, 0 when that is not known, and CeilingOf what makes it so.
+	// Ceiling is the highest memory limit that is possible here, 0 when that is not known, and CeilingOf the machine or cgroup that sets
+	// it.
 	Ceiling   limit.Bytes
 	CeilingOf string
 }
@@ -43,9 +44,8 @@ const (
 	leastShare = 256 * limit.MiB
 )
 
-// Decide turns settings, what the history knows (see [InputOf]) and the host into the numbers of a run. It reads nothing
-// else and changes nothing: a run, a dry run, a prediction and a [Guard] decide by it. The error says that the settings
-// name an estimator that there is none of.
+// Decide returns the numbers of a run, from the settings, the history (see [InputOf]) and the host. It reads nothing else and changes
+// nothing: a run, a dry run, a prediction and a [Guard] decide by it. The error is about an estimator in the settings that does not exist.
 func Decide(s config.Settings, known estimate.Input, host Host) (n Numbers, err error) {
 	if s.Reservation > 0 {
 		n.Estimate = estimate.Estimate{Bytes: s.Reservation, Source: estimate.SourceReservation, Stated: true}
@@ -56,9 +56,8 @@ func Decide(s config.Settings, known estimate.Input, host Host) (n Numbers, err 
 	return n, nil
 }
 
-// limits turns settings into numbers. "auto" memory is max(4 GiB, twice the
-// reservation), never above the host's memory less what is kept free; any limit is kept
-// strictly below the enclosing ones, because a container's own OOM kill may take all of it.
+// limits sets all numbers but the estimate. A memory limit of "auto" is max(4 GiB, twice the estimate), but not above the host's memory
+// less what is kept free; any limit is kept strictly below the enclosing ones, because a container's own OOM kill may take all of it.
 func (n *Numbers) limits(s config.Settings, host Host) {
 	capacity := limit.Bytes(0)
 	if host.Err == nil {
@@ -90,8 +89,8 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 	}
 }
 
-// Below returns a memory limit as it may be here: strictly below the enclosing ones, whose own kill may take everything in them, this
-// process too (a kubelet sets memory.oom.group). why names what it was kept below, "" when it is as it was. 0, no limit, is kept below too.
+// Below returns a memory limit kept strictly below the enclosing ones, whose own kill may take everything in them, this process too (a
+// kubelet sets memory.oom.group). why says below what, "" when memory is returned as it was. 0, no limit, is kept below too.
 func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
 	outer, path := h.enclosing()
 	if outer <= 0 {
@@ -105,7 +104,7 @@ func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
 	return below, fmt.Sprintf("kept below the %s that %s allows", outer.Human(), path)
 }
 
-// enclosing returns the tightest memory limit around us, 0 when there is none.
+// enclosing returns the tightest memory limit around us and its cgroup; 0 and "" when there is none.
 func (h Host) enclosing() (limit.Bytes, string) {
 	tightest, path := limit.Bytes(0), ""
 	if h.Err != nil {
@@ -127,7 +126,7 @@ func minFree(s config.Settings, capacity limit.Bytes) limit.Bytes {
 	return s.MinFree
 }
 
-// WithSettings adds to what a history knows what the configuration says.
+// WithSettings returns in with the initial estimate of the settings added, as the profile's or as a configured one.
 func WithSettings(in estimate.Input, s config.Settings) estimate.Input {
 	if s.Source("initial_estimate").Origin == config.OriginProfile {
 		in.Profile = s.InitialEstimate
@@ -137,9 +136,8 @@ func WithSettings(in estimate.Input, s config.Settings) estimate.Input {
 	return in
 }
 
-// DistrustedEstimate returns the fault of an initial estimate that a project's file gives and
-// that this host could never set aside, min_free left alone; ok when there is nothing. Believing it
-// would let a cloned repository keep every run from starting.
+// DistrustedEstimate returns true, or the problem and false when a project's file gives an initial estimate that this host could never set
+// aside, min_free left alone. Believing it would let a cloned repository keep every run from starting.
 func DistrustedEstimate(s config.Settings, host Host) (wrong config.Problem, ok bool) {
 	from := s.Source("initial_estimate")
 	if host.Err != nil || from.Origin != config.OriginProject {
@@ -157,8 +155,8 @@ func DistrustedEstimate(s config.Settings, host Host) (wrong config.Problem, ok 
 	}, false
 }
 
-// Ask puts the numbers and the settings of a run into the terms of admission. Who asks adds who it is, what it
-// waits with, and how the host is read.
+// Ask returns a request for admission with the numbers and the settings of a run. The caller adds the tool and the project, and how the
+// host is read.
 func (n Numbers) Ask(s config.Settings) admission.Request {
 	r := admission.Request{
 		Reservation: n.Reservation, Yields: !n.Estimate.Stated, SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal, Wait: s.Wait,
@@ -174,8 +172,8 @@ func (n Numbers) Ask(s config.Settings) admission.Request {
 	return r
 }
 
-// InputOf returns the knowledge of a history about a variant of a tool in a project, as an estimate wants it. The files of other
-// projects are read only if this one's hold nothing. off receives what could not be read; h may be nil.
+// InputOf returns what a history knows about a variant of a tool in a project, for an estimate. The files of other projects are read only
+// if this one's give none. off is called with errors; h may be nil.
 func InputOf(h *usage.History, projectKey, tool, variant string, off func(error)) estimate.Input {
 	if h == nil {
 		return estimate.Input{}

@@ -16,35 +16,33 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Options configure a [Guard]; the zero value means the places and rules of plimsoll without a
-// configuration file.
+// Options configure a [Guard]; the zero value uses the directories and rules of plimsoll without a configuration file.
 type Options struct {
 	// StateDir holds the history of peaks, RuntimeDir the ledger. "" means where plimsoll
 	// keeps them for this user, so that runs of both count for each other.
 	StateDir, RuntimeDir string
-	// SharedDir is a directory made by an admin, through which users reckon with each other's
-	// claims; "" is none. See [admission.Options].Shared.
+	// SharedDir is a directory made by an admin, through which the claims of other users are seen; "" for none. See
+	// [admission.Options].Shared.
 	SharedDir string
-	// Keep is the number of runs remembered per tool and project (usage.KeptRuns).
+	// Keep is the number of runs kept per tool and project (usage.KeptRuns).
 	Keep int
-	// InitialEstimates are the reservations, in bytes, for tools without a history. Tools
-	// that are not in it go by their built-in profile, else by [estimate.FirstGuess]. Tools
-	// may be called by the other names of their profile: claude-code is claude.
+	// InitialEstimates are the reservations, in bytes, for tools without a history. A tool that is not in it has that of its built-in
+	// profile, else [estimate.FirstGuess]. Other names of a profile may be used: claude-code is claude.
 	InitialEstimates map[string]limit.Bytes
 	// MinFree is the memory that must stay free on the host, in bytes: 0 means [headroom.MinFree] of its
 	// memory, below 0 nothing.
 	MinFree limit.Bytes
 	// CountSwap counts free swap as available.
 	CountSwap bool
-	// SlotsTotal bounds the runs of all tools at once; 0 is no bound.
+	// SlotsTotal bounds the runs of all tools at once; 0 sets no bound.
 	SlotsTotal int
-	// Headroom reads what memory there is; nil means this machine's.
+	// Headroom reads the available memory; nil means this machine's.
 	Headroom func() (headroom.Reading, error)
 	// Warn receives what the user should know and what stops nothing; nil drops it.
 	Warn func(text string)
 }
 
-// Guard answers for one history and one ledger.
+// Guard decides about runs with one history and one ledger.
 type Guard struct {
 	options Options
 	ledger  *admission.Ledger
@@ -92,23 +90,22 @@ func Open(o Options) (*Guard, error) {
 	return g, nil
 }
 
-// Estimate returns the expected need of the next run of tool: by the tool's history in the project, else by
-// its history in other projects, else by the initial estimate. The zero project is that of the
-// working directory.
+// Estimate returns the expected need of the next run of tool: by the tool's history in the project, else by its history in other projects,
+// else the initial estimate. The zero project is that of the working directory.
 func (g *Guard) Estimate(tool string, project usage.Project) estimate.Estimate {
 	return g.EstimateVariant(tool, "", project)
 }
 
-// EstimateVariant returns Estimate for one variant of a generic tool: "test" of make test. Without a history
-// of its own it goes by those of the tool.
+// EstimateVariant returns the estimate for one variant of a generic tool ("test" of make test). A variant without a history of its own is
+// estimated from the tool's other variants.
 func (g *Guard) EstimateVariant(tool, variant string, project usage.Project) estimate.Estimate {
 	return g.decide(config.Settings{MemoryMax: config.Auto}, tool, variant, projectOf(project), Host{Err: errNotRead}).Estimate
 }
 
-// errNotRead stands for the reading of a host that the question does not go by.
+// errNotRead is [Host].Err where only the estimate is asked for, which does not depend on the host.
 var errNotRead = errors.New("the host was not read")
 
-// decide calls [Decide] with the history and the estimates of this guard.
+// decide calls [Decide] with the history and the initial estimates of this guard.
 func (g *Guard) decide(s config.Settings, tool, variant string, project usage.Project, host Host) Numbers {
 	tool = config.CanonicalTool(tool)
 	known := InputOf(g.history, project.Key, tool, variant, func(err error) {
@@ -120,7 +117,7 @@ func (g *Guard) decide(s config.Settings, tool, variant string, project usage.Pr
 	return n
 }
 
-// projectOf returns p, or the project of the working directory.
+// projectOf returns p, or the project of the working directory when p is zero.
 func projectOf(p usage.Project) usage.Project {
 	if p.Key != "" {
 		return p
@@ -129,8 +126,8 @@ func projectOf(p usage.Project) usage.Project {
 	return usage.Project{Key: here.Key, Path: here.Root}
 }
 
-// Current returns the use of the run of a claim now, in bytes, as its control group shows it; 0 when it has
-// none. It is for [admission.Options].Current.
+// Current returns how much memory the run of a claim uses now, in bytes, as its control group shows it; 0 when it has none. It is for
+// [admission.Options].Current.
 func Current(h admission.Holder) limit.Bytes {
 	remains, ok := Remains(h)
 	if !ok {
@@ -143,7 +140,7 @@ func Current(h admission.Holder) limit.Bytes {
 // ReapGrace is the time that processes of a dead supervisor's run get between SIGTERM and SIGKILL.
 const ReapGrace = 2 * time.Second
 
-// Reap ends and removes what a dead supervisor has left behind. It is for
+// Reap ends and removes what a dead supervisor has left behind, see [sandbox.Remove]. A claim that recorded nothing is no error. It is for
 // [admission.Options].Reap.
 func Reap(h admission.Holder) error {
 	if len(h.Remains) == 0 {
@@ -156,7 +153,7 @@ func Reap(h admission.Holder) error {
 	return sandbox.Remove(remains, ReapGrace)
 }
 
-// Remains returns the record of its run in a claim; ok is false when there is none or it is unreadable.
+// Remains returns what the claim of a run has recorded for its clean-up; ok is false when that is missing or unreadable.
 func Remains(h admission.Holder) (r sandbox.Remains, ok bool) {
 	if len(h.Remains) == 0 || json.Unmarshal(h.Remains, &r) != nil {
 		return sandbox.Remains{}, false

@@ -30,8 +30,8 @@ func Pause(h admission.Holder) (bySignal bool, err error) {
 	return sandbox.Pause(r)
 }
 
-// Continue lets a run go on after [Pause], also one that pressure on memory has stopped. With it goes its plimsoll, which stops
-// where its command was stopped by a signal.
+// Continue lets a run go on after [Pause], or after a stop for want of memory. It also continues the run's plimsoll, which has stopped
+// itself if its command was stopped by a signal.
 func Continue(h admission.Holder) error {
 	r, err := reachable(h)
 	if err != nil {
@@ -40,13 +40,13 @@ func Continue(h admission.Holder) error {
 	return errors.Join(sandbox.Resume(r), signalOwner(h, sigContinue))
 }
 
-// Paused reports whether a run is stopped.
+// Paused reports whether a run is stopped; false also for one whose processes cannot be reached from here.
 func Paused(h admission.Holder) bool {
 	r, err := reachable(h)
 	return err == nil && sandbox.Paused(r, h.Owner.PID)
 }
 
-// CPUTime returns the result of [sandbox.CPUTime] for the run of a claim.
+// CPUTime returns the processor time that the run of a claim has used; ok is false where no control group counts it.
 func CPUTime(h admission.Holder) (used time.Duration, ok bool) {
 	r, err := reachable(h)
 	if err != nil {
@@ -55,8 +55,8 @@ func CPUTime(h admission.Holder) (used time.Duration, ok bool) {
 	return sandbox.CPUTime(r)
 }
 
-// End asks the plimsoll of a run to end it, as a SIGTERM does: the command gets SIGTERM, some time, and SIGKILL. A paused run is
-// continued for it. One that waits stops waiting.
+// End sends SIGTERM to the plimsoll of a run, which passes it on to the command; a command that ignores it goes on. A paused run is
+// continued first. A run that waits leaves the queue. It is an error for another user's run, and for one whose plimsoll has died.
 func End(h admission.Holder) error {
 	if h.User != "" {
 		return fmt.Errorf("%s cannot be ended: %w", h.ID, errNotOurs)
@@ -74,7 +74,8 @@ func End(h admission.Holder) error {
 	return failed
 }
 
-// reachable returns the remains of a run whose processes can be reached from here.
+// reachable returns the remains of a run. It is an error when its processes cannot be reached from here: it is another user's, waits, or
+// has lost its plimsoll.
 func reachable(h admission.Holder) (sandbox.Remains, error) {
 	switch {
 	case h.User != "":
@@ -91,7 +92,7 @@ func reachable(h admission.Holder) (sandbox.Remains, error) {
 	return r, nil
 }
 
-// signalOwner sends a signal to the plimsoll of a run, if it is that process still.
+// signalOwner sends a signal to the plimsoll of a run; it is an error when that process has ended or cannot be seen from here.
 func signalOwner(h admission.Holder, sig syscall.Signal) error {
 	if h.Owner.Start == 0 || !proctree.Alive(h.Owner.PID, h.Owner.Start) {
 		return fmt.Errorf("its plimsoll (pid %d) cannot be seen from here: it is in another container, or has just ended", h.Owner.PID)

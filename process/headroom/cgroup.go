@@ -51,7 +51,7 @@ type places struct {
 	approximate []string
 }
 
-// findCgroups finds out where we are.
+// findCgroups returns the cgroups that we are in; none on a kernel without cgroups.
 func findCgroups(root fs.FS) (p places) {
 	approximate := func(what string) { p.approximate = append(p.approximate, what) }
 	text, err := readFile(root, "proc/self/cgroup", maxFile)
@@ -102,7 +102,7 @@ func (r *Reading) readCgroups(root fs.FS, p places) {
 
 func (r *Reading) approximate(what string) { r.Approximate = append(r.Approximate, what) }
 
-// appendLevels adds the cgroups from p up to the root of its mount.
+// appendLevels appends the cgroups from p up to the root of its mount.
 func appendLevels(levels []level, p ownCgroup) []level {
 	at, name := p.rel, p.path
 	for range maxDepth {
@@ -142,7 +142,7 @@ func (r *Reading) readLimits(root fs.FS, l *level) (c Cgroup, ok bool) {
 	return c, true
 }
 
-// readSize reads a file that holds one size.
+// readSize returns the size in a file; otherwise and false when it cannot be read.
 func readSize(root fs.FS, name string, otherwise limit.Bytes) (limit.Bytes, bool) {
 	text, err := readFile(root, name, maxFile)
 	if err != nil {
@@ -155,8 +155,8 @@ func readSize(root fs.FS, name string, otherwise limit.Bytes) (limit.Bytes, bool
 	return n, true
 }
 
-// parseOwnCgroups finds our v2 path and the path in the v1 memory hierarchy in
-// /proc/self/cgroup (cgroups(7): hierarchy-ID:controller-list:path). Either may be "".
+// parseOwnCgroups returns our path in the v2 hierarchy and that in the v1 memory hierarchy, from a text of /proc/self/cgroup (cgroups(7):
+// hierarchy-ID:controller-list:path). Either may be "".
 func parseOwnCgroups(text []byte) (v2, v1 string) {
 	for line := range bytes.Lines(text) {
 		parts := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
@@ -184,8 +184,8 @@ func contains(list, item string) bool {
 	return false
 }
 
-// parseSize reads the content of a limit or usage file: a number of bytes or "max". What
-// is beyond 2^62, as v1's 9223372036854771712 (PAGE_COUNTER_MAX), is Unlimited.
+// parseSize reads the content of a limit or usage file: a number of bytes or "max". A number beyond 2^62, such as v1's 9223372036854771712
+// (PAGE_COUNTER_MAX), is Unlimited. It returns false for anything else.
 func parseSize(text []byte) (limit.Bytes, bool) {
 	text = bytes.TrimSpace(text)
 	if string(text) == "max" {
@@ -198,7 +198,7 @@ func parseSize(text []byte) (limit.Bytes, bool) {
 	return limit.Bytes(n), err == nil
 }
 
-// parseStat finds one key of a memory.stat file; 0 when it is not there.
+// parseStat returns the value of one key of a memory.stat file; 0 when it is missing.
 func parseStat(text []byte, key string) limit.Bytes {
 	for line := range bytes.Lines(text) {
 		name, value, ok := bytes.Cut(line, []byte(" "))

@@ -19,13 +19,13 @@ const (
 	maxMounts = 4 << 20
 )
 
-// ErrNoMemTotal reports that a meminfo file does not tell the size of memory.
+// ErrNoMemTotal means that a meminfo file does not have the size of memory.
 var ErrNoMemTotal = errors.New("no MemTotal line")
 
-// readLinux reads a Linux file system.
+// readLinux takes a reading of a Linux file system.
 func readLinux(root fs.FS) (Reading, error) { return readPlaces(root, findCgroups(root)) }
 
-// readPlaces works like readLinux where it is known in which cgroups we are.
+// readPlaces takes a reading where it is known in which cgroups we are.
 func readPlaces(root fs.FS, p places) (Reading, error) {
 	text, err := readFile(root, "proc/meminfo", maxFile)
 	if err != nil {
@@ -95,7 +95,7 @@ func parseMeminfo(text []byte) (Reading, error) {
 	return r, nil
 }
 
-// readFile reads at most most bytes of name.
+// readFile reads at most maxBytes of the file name.
 func readFile(root fs.FS, name string, maxBytes int) ([]byte, error) {
 	if m, ok := root.(interface {
 		readFile(name string, maxBytes int) ([]byte, error)

@@ -29,9 +29,9 @@ func parseCgroupMounts(mountinfo []byte) []mount {
 	return mounts
 }
 
-// locate finds the mount that shows the most ancestors of our cgroup. When none contains
-// it (a bind mount of another cgroup, or a namespace entered without a new mount, where paths start with
-// /..), the first mount's root stands in and exact is false.
+// locate returns our cgroup by the mount that shows the most ancestors of it; ok is false when the hierarchy is not mounted. When no mount
+// contains it (a bind mount of another cgroup, or a namespace entered without a new mount, where paths start with /..), the first mount's
+// root stands in and exact is false.
 func locate(version int, own string, mounts []mount) (p ownCgroup, ok, exact bool) {
 	own = path.Clean(own)
 	for _, m := range mounts {
@@ -51,7 +51,7 @@ func locate(version int, own string, mounts []mount) (p ownCgroup, ok, exact boo
 	return p, ok, exact
 }
 
-// below returns the path from root to own; both are absolute.
+// below returns the path from root to own, both absolute; ok is false when own is not below root.
 func below(root, own string) (rel string, ok bool) {
 	if escapes(root) || escapes(own) {
 		return "", false
@@ -67,5 +67,5 @@ func below(root, own string) (rel string, ok bool) {
 	return rel, ok
 }
 
-// escapes reports a path relative to a cgroup namespace that lies outside it ("/../x").
+// escapes reports whether a path lies outside of the cgroup namespace that it is relative to ("/../x").
 func escapes(p string) bool { return p == "/.." || strings.HasPrefix(p, "/../") }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Stall is one line of a pressure file: which share of the time tasks were stalled.
+// Stall is one line of a pressure file: the share of the time in which tasks were stalled.
 type Stall struct {
 	// Avg10, Avg60 and Avg300 are percentages, 0 to 100, over that many seconds.
 	Avg10, Avg60, Avg300 float64
@@ -20,25 +20,24 @@ type Stall struct {
 
 // PSI is pressure stall information of one resource (Documentation/accounting/psi.rst of Linux).
 type PSI struct {
-	// Some is the time at least one task was stalled, Full the time all were at once.
+	// Some is the time in which at least one task was stalled, Full the time in which all were at once.
 	Some, Full Stall
 }
 
 // Pressure is the pressure on memory and on input/output. Either is nil when the kernel
-// does not tell (built without PSI, psi=0, a cgroup v1 hierarchy, another system).
+// does not report it (built without PSI, psi=0, a cgroup v1 hierarchy, another system).
 //
-// Look at both: memory stalls can read 0 while everything waits for pages to come
-// back from disk, which counts as IO.
+// Look at both: memory stalls can read 0 while everything waits for pages to come back from disk, which counts as IO.
 type Pressure struct {
 	Memory, IO *PSI
 }
 
-// ReadPressure reads the host's pressure. It has no error: what is not there is nil.
+// ReadPressure returns the host's pressure. It has no error: a file that can't be read leaves nil.
 func ReadPressure(s Source) Pressure {
 	return s.pressure("proc/pressure/memory", "proc/pressure/io")
 }
 
-// ReadCgroupPressure reads the pressure inside one cgroup v2 directory, as [Cgroup.Dir].
+// ReadCgroupPressure returns the pressure inside one cgroup v2 directory, as in [Cgroup.Dir].
 func ReadCgroupPressure(s Source, dir string) Pressure {
 	dir = strings.TrimPrefix(path.Clean(dir), "/")
 	return s.pressure(path.Join(dir, "memory.pressure"), path.Join(dir, "io.pressure"))

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Read takes a reading. It fails only when the host's own memory cannot be told. All of
-// it is approximate: macOS compresses memory and grows its swap on demand.
+// Read takes a reading. It fails only when the size of the host's memory cannot be read. All of it is approximate: macOS compresses memory
+// and grows its swap on demand.
 func Read(s Source) (Reading, error) {
 	if s.Root != nil {
 		return readLinux(s.Root)

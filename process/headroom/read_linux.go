@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// Read takes a reading. It fails only when the host's own memory cannot be told; cgroups
-// that cannot be read are named in [Reading.Approximate].
+// Read takes a reading. It fails only when the host's own memory cannot be read; cgroups that cannot be read are named in
+// [Reading.Approximate].
 func Read(s Source) (Reading, error) {
 	if s.Root != nil {
 		return readLinux(s.Root)
@@ -19,7 +19,7 @@ func Read(s Source) (Reading, error) {
 	return readLinux(machineRoot())
 }
 
-// machine is the whole file system, of which small files are read cheaply: a supervisor reads a dozen every two seconds.
+// machine is the whole file system, with a cheap way to read small files: a supervisor reads a dozen every two seconds.
 type machine struct{ fs.FS }
 
 func (machine) readFile(name string, maxBytes int) ([]byte, error) {
@@ -28,15 +28,15 @@ func (machine) readFile(name string, maxBytes int) ([]byte, error) {
 
 func machineRoot() fs.FS { return machine{os.DirFS("/")} }
 
-// placesFor is for how long a [Reader] takes for granted in which cgroups we are and which of them have limits. Whoever moves us, or
-// sets a limit where there was none, is noticed that much later; a limit that is there is read at every look.
+// placesFor is the time for which a [Reader] takes for granted in which cgroups we are and which of them have limits. A move to another
+// cgroup, or a limit where there was none, is noticed that much later; a limit that is there is read at every look.
 const placesFor = 30 * time.Second
 
 // maxKept bounds the files that a [Reader] keeps open: a dozen where there are no more than five cgroups with limits.
 const maxKept = 64
 
-// Reader takes one reading of this machine after the other, for a fifth of what [Read] costs: it keeps the files open, and asks
-// only every half minute where to look. While nothing changes it makes no garbage. It is used from one goroutine.
+// Reader takes one reading of this machine after the other, for a fifth of the cost of [Read]: it keeps the files open, and finds the
+// cgroups anew only every half minute. While nothing changes it makes no garbage. It is used by one goroutine.
 type Reader struct {
 	root   *kept
 	places places
@@ -44,12 +44,12 @@ type Reader struct {
 	told   [2]uint64 // what they were found in
 }
 
-// NewReader makes a reader, which opens nothing yet.
+// NewReader returns a reader, which opens nothing yet.
 func NewReader() *Reader {
 	return &Reader{root: &kept{machine: machine{os.DirFS("/")}, files: map[string]*sysfile.File{}, none: map[string]error{}}}
 }
 
-// Read takes a reading, as the function [Read].
+// Read takes a reading as the function [Read] does. The Reading is valid until the next call.
 func (r *Reader) Read() (Reading, error) {
 	if now := time.Now(); r.found.IsZero() || now.Sub(r.found) >= placesFor {
 		r.find(now)
@@ -61,7 +61,7 @@ func (r *Reader) Read() (Reading, error) {
 	return reading, err
 }
 
-// find asks where we are. The table of mounts is long on some hosts and seldom changes: it is parsed when it has.
+// find updates r.places. The table of mounts is long on some hosts and seldom changes: it is parsed only when it has.
 func (r *Reader) find(now time.Time) {
 	cgroup, ok := r.fingerprint("/proc/self/cgroup")
 	mounts, also := r.fingerprint("/proc/self/mountinfo")
@@ -75,7 +75,7 @@ func (r *Reader) find(now time.Time) {
 	r.places, r.found, r.told = findCgroups(r.root.machine), now, told
 }
 
-// fingerprint returns a sum by which a change of a file shows; ok is false where it cannot be read.
+// fingerprint returns a hash of a file's content; ok is false when it cannot be read.
 func (r *Reader) fingerprint(name string) (sum uint64, ok bool) {
 	if len(r.root.text) == 0 {
 		r.root.text = make([]byte, 4<<10)
@@ -100,7 +100,7 @@ func (r *Reader) fingerprint(name string) (sum uint64, ok bool) {
 	}
 }
 
-// Close lets go of the files. The reader is still good for a reading.
+// Close closes the files. Read may be called again, and opens them anew.
 func (r *Reader) Close() {
 	r.root.text = nil
 	r.drop()
@@ -123,7 +123,7 @@ type kept struct {
 	text  []byte           // of the file that was read last
 }
 
-// readFile reads what the file holds now; what it returns is good until the next one is read.
+// readFile returns the present content of a file, which is valid until the next file is read.
 func (k *kept) readFile(name string, maxBytes int) ([]byte, error) {
 	if err := k.none[name]; err != nil {
 		return nil, err

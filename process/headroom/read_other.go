@@ -8,7 +8,7 @@ import (
 	"io/fs"
 )
 
-// Read takes a reading of [Source.Root]; this system itself cannot be asked.
+// Read takes a reading of [Source.Root]; without one it returns an error, because this system itself cannot be read.
 func Read(s Source) (Reading, error) {
 	if s.Root != nil {
 		return readLinux(s.Root)

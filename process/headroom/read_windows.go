@@ -24,9 +24,8 @@ type memoryStatusEx struct {
 
 var globalMemoryStatusEx = windows.NewLazySystemDLL("kernel32.dll").NewProc("GlobalMemoryStatusEx")
 
-// Read takes a reading. It fails only when the host's own memory cannot be told. Windows
-// counts commit charge (memory and page file together); what it has beyond physical memory is
-// given as swap.
+// Read takes a reading. It fails only when the host's own memory cannot be read. Windows counts commit charge (memory and page file
+// together); what it has beyond physical memory is given as swap.
 func Read(s Source) (Reading, error) {
 	if s.Root != nil {
 		return readLinux(s.Root)

@@ -61,8 +61,8 @@ type Room struct {
 	BoundBy string
 }
 
-// Available returns what is free now: MemAvailable, and SwapFree when countSwap, bounded by
-// every enclosing cgroup as limit − (usage − inactive_file).
+// Available returns the memory that is free now: MemAvailable, and SwapFree when countSwap is true, bounded by every enclosing cgroup as
+// limit − (usage − inactive_file).
 func (r Reading) Available(countSwap bool) Room {
 	return r.room(r.MemAvailable, r.SwapFree, countSwap, func(c Cgroup) (memory, swap, both limit.Bytes) {
 		used := max(0, c.Usage-c.InactiveFile)
@@ -70,8 +70,8 @@ func (r Reading) Available(countSwap bool) Room {
 	})
 }
 
-// Ceiling returns what there would be if nothing else ran: the tightest of MemTotal and the
-// enclosing limits, and of SwapTotal and theirs when countSwap. What needs more can never run.
+// Ceiling returns the memory that there would be if nothing else ran: the tightest of MemTotal and the enclosing limits, and of SwapTotal
+// and theirs when countSwap is true. A run that needs more can never start.
 func (r Reading) Ceiling(countSwap bool) Room {
 	return r.room(r.MemTotal, r.SwapTotal, countSwap, func(c Cgroup) (memory, swap, both limit.Bytes) {
 		return c.Limit, c.SwapLimit, c.BothLimit
@@ -107,7 +107,7 @@ func (r Reading) room(memory, swap limit.Bytes, countSwap bool, level func(Cgrou
 	return room
 }
 
-// rest returns limit − used, not below zero; an unlimited limit leaves an unlimited rest.
+// rest returns limit − used, not below zero; [Unlimited] for an unlimited limit.
 func rest(limit, used limit.Bytes) limit.Bytes {
 	if limit >= Unlimited {
 		return Unlimited
@@ -115,7 +115,7 @@ func rest(limit, used limit.Bytes) limit.Bytes {
 	return max(0, limit-max(0, used))
 }
 
-// sum adds two sizes that are not negative and stops at the largest one.
+// sum returns a + b for sizes that are not negative, at most [Unlimited].
 func sum(a, b limit.Bytes) limit.Bytes {
 	if a > Unlimited-b {
 		return Unlimited
@@ -129,9 +129,9 @@ const (
 	MostMinFree  = 2 * limit.GiB
 )
 
-// MinFree returns the part of total that should stay free when runs are admitted: 5 %, at
-// least 256 MiB (a desktop still reacts) or an eighth where that is less (a small container has room for its agent),
-// and at most 2 GiB (a large server wastes none).
+// MinFree returns how much of total should stay free when runs are admitted: 5 %, at least 256 MiB (a desktop still reacts) or an eighth
+// where that is less (a small container has room for its agent), and at most 2 GiB (a large server wastes none). For a total of 0, which
+// means unknown, it is 256 MiB.
 func MinFree(total limit.Bytes) limit.Bytes {
 	least := LeastMinFree
 	if total > 0 { // else it is not known

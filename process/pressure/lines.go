@@ -11,7 +11,7 @@ import (
 type Reading struct {
 	// Total is the memory that can still be given out, Physical its part that is not swap, in bytes.
 	Total, Physical limit.Bytes
-	// BoundBy names what leaves the least: "host", or a control group.
+	// BoundBy is "host", or the control group that leaves the least.
 	BoundBy string
 	// MemoryStall and IOStall are the percentage of the last ten seconds in which some
 	// process waited for memory, and for input or output (PSI "some avg10"); 0 when unknown.
@@ -33,9 +33,9 @@ const (
 	leastShare = 64
 )
 
-// LinesFor derives the lines from what admission keeps free. Soft is minFree, at most an
-// eighth of capacity and at least a 64th (or 256 MiB); hard is half of it: what lies
-// between them lasts a process that takes 1 GiB a second for a look or two.
+// LinesFor returns the lines for a host on which admission keeps minFree free. Soft is minFree, but at most an eighth of capacity, and at
+// least a 64th of it or 256 MiB, whichever is less; hard is half of soft: what lies between them lasts a process that takes 1 GiB a second
+// for a look or two.
 func LinesFor(minFree, capacity limit.Bytes) Lines {
 	soft := max(minFree, min(capacity/leastShare, headroom.LeastMinFree))
 	if capacity > 0 {
@@ -45,11 +45,10 @@ func LinesFor(minFree, capacity limit.Bytes) Lines {
 	return Lines{Soft: soft, Hard: soft / 2}
 }
 
-// Near reports whether stalls are worth reading: memory is within twice the soft line.
+// Near reports whether memory is within twice the soft line, where stalls are worth reading.
 func (l Lines) Near(r Reading) bool { return min(r.Total, r.Physical) < 2*l.Soft }
 
-// relaxed returns the level at which what was held goes on: above the soft line, so that a run that is let
-// go does not fall below it at once.
+// relaxed returns the available memory at which a stopped run goes on: above the soft line, so that it does not fall below that at once.
 func (l Lines) relaxed() limit.Bytes { return l.Soft + l.Soft/4 }
 
 // Stalls that make memory below the soft line as urgent as below the hard one, in percent.
@@ -70,12 +69,12 @@ const (
 	hard
 )
 
-// ample reports whether there is plenty for certain, whatever stalls.
+// ample reports whether levelOf is plenty for certain, whatever the stalls.
 func (l Lines) ample(r Reading) bool {
 	return min(r.Total, r.Physical) >= 8*l.Soft && min(r.Total, r.Physical) >= l.Hard
 }
 
-// levelOf returns the degree of shortage, and why it is urgent.
+// levelOf returns the degree of shortage, and the figures for it in words.
 func (l Lines) levelOf(r Reading) (level, string) {
 	stalled := ""
 	switch {

@@ -16,7 +16,7 @@ type action struct {
 	peer Holder
 }
 
-// input is the state that the policy decides on.
+// input is what the policy decides on at one look.
 type input struct {
 	now     time.Time
 	reading Reading
@@ -29,8 +29,7 @@ type input struct {
 	ledgerErr  error
 }
 
-// policy decides for one run. It has no clock and does nothing itself; [watch] does, and
-// reports back by took, failed and nothingToTake.
+// policy decides for one run. It has no clock and does nothing itself; [watch] acts, and reports back by took, failed and nothingToTake.
 type policy struct {
 	self       string
 	thresholds Lines
@@ -54,7 +53,8 @@ type policy struct {
 	heldBy       map[string]peerHold // peers that hold their run
 }
 
-// peerHold records since when a peer has kept its run stopped, by our own clock, because the wall clock may jump.
+// peerHold records since when a peer has kept its run stopped: stamp by the peer's clock, first by our own, because the wall clock may
+// jump.
 type peerHold struct {
 	stamp, first time.Time
 	thawed       bool
@@ -74,7 +74,7 @@ const (
 	mostPeersPace = 4
 )
 
-// wants reports whether this look needs the ledger.
+// wants reports whether this look must read the ledger.
 func (p *policy) wants(now time.Time, r Reading) bool {
 	if p.ledgerReadAt.IsZero() {
 		return true
@@ -101,7 +101,7 @@ func (p *policy) next() time.Duration {
 
 func (p *policy) holding() bool { return !p.state.heldSince().IsZero() }
 
-// step takes one look.
+// step takes one look and returns the actions to do.
 func (p *policy) step(in input) []action {
 	var why string
 	if p.level = plenty; p.holding() || !p.thresholds.ample(in.reading) { // else nothing is put into words
@@ -127,7 +127,7 @@ func (p *policy) step(in input) []action {
 	return acts
 }
 
-// observe tracks how long memory has been short, or available again.
+// observe records how long memory has been short, or available again, and ends an episode.
 func (p *policy) observe(in input) {
 	if in.ledgerRead {
 		p.ledgerReadAt = in.now
@@ -156,7 +156,8 @@ func (p *policy) recovered(now time.Time, d time.Duration) bool {
 	return !p.recoveredSince.IsZero() && now.Sub(p.recoveredSince) >= d
 }
 
-// release continues what was stopped, when its time is over or memory is back: first the run, then its descendants.
+// release returns the actions that continue what was stopped, when its time is over or memory is available again: first the run, then its
+// descendants; nil for none.
 func (p *policy) release(in input, why string) []action {
 	s := &p.state
 	frozen, stopped := !s.Frozen.IsZero(), len(s.Stopped) > 0
@@ -174,7 +175,7 @@ func (p *policy) release(in input, why string) []action {
 	return nil
 }
 
-// releaseAll ends every hold, and has the run left alone for a while.
+// releaseAll returns the actions that end every stop, and leaves the run alone for Pace.Rest.
 func (p *policy) releaseAll(now time.Time, reason string) []action {
 	var acts []action
 	if !p.state.Frozen.IsZero() {
@@ -188,7 +189,7 @@ func (p *policy) releaseAll(now time.Time, reason string) []action {
 	return acts
 }
 
-// actOnHard decides what to do about memory below the hard line.
+// actOnHard returns the actions for memory below the hard line.
 func (p *policy) actOnHard(in input, why string) []action {
 	if !in.ledgerRead {
 		return nil // soon: see wants
@@ -224,7 +225,7 @@ func (p *policy) actOnHard(in input, why string) []action {
 	return give(DoStop)
 }
 
-// warn warns once an episode.
+// warn returns a warning, once in an episode; nil after that.
 func (p *policy) warn(reason string) []action {
 	if p.warned {
 		return nil
@@ -244,8 +245,8 @@ const (
 	wait               // all has been done, or something was just done
 )
 
-// choose selects the run that has to give way: the youngest run above its reservation that may be stopped and is not stopped
-// yet. After any action of anybody all wait for its effect.
+// choose returns the run that has to give way: the youngest run above its reservation that may be stopped and is not stopped yet. After any
+// action of anybody all wait for its effect.
 func (p *policy) choose(in input) (chosen Holder, _ choice) {
 	above, may := false, false
 	for _, h := range in.holders {
@@ -285,7 +286,7 @@ func (p *policy) choose(in input) (chosen Holder, _ choice) {
 	return chosen, someone
 }
 
-// expect records which run was chosen, and skips it later if it does not act in time.
+// expect records that another run was chosen, and skips that run when it has not acted within Pace.Turn.
 func (p *policy) expect(now time.Time, h Holder) {
 	if p.chosenID != h.ID || !p.chosenActed.Equal(h.State.Acted) {
 		p.chosenID, p.chosenAt, p.chosenActed = h.ID, now, h.State.Acted
@@ -297,8 +298,8 @@ func (p *policy) expect(now time.Time, h Holder) {
 	}
 }
 
-// thawPeers finds runs whose supervisor should have continued them and has not, because it is stopped or dead. Of a dead one's
-// run only its own clean-up waits, so it is let go as soon as memory is not short.
+// thawPeers returns actions that let runs go whose supervisor should have continued them and has not, because it is stopped or dead. The
+// run of a dead supervisor waits only for its clean-up, and so is let go as soon as memory is not short.
 func (p *policy) thawPeers(in input) []action {
 	var acts []action
 	there := map[string]bool{}
@@ -329,8 +330,8 @@ func (p *policy) thawPeers(in input) []action {
 	return acts
 }
 
-// overdue reports whether a peer has held its run for longer than it may, by the wall clock
-// that it wrote down or by what we saw ourselves.
+// overdue reports whether a peer has held its run for longer than it may, by the wall-clock time that it published or by our own clock
+// since we first saw that.
 func (p *policy) overdue(now time.Time, h Holder) bool {
 	stamp := h.State.heldSince()
 	if stamp.IsZero() || h.ID == p.self {
@@ -341,7 +342,7 @@ func (p *policy) overdue(now time.Time, h Holder) bool {
 	return now.Sub(stamp) >= late || known && k.stamp.Equal(stamp) && now.Sub(k.first) >= late
 }
 
-// took records that an action is being done; what it returns is to be published before.
+// took records that an action is about to be done to c, and returns the state, which must be published before.
 func (p *policy) took(now time.Time, k ActionKind, c Child) State {
 	s := &p.state
 	switch k {
@@ -360,8 +361,8 @@ func (p *policy) took(now time.Time, k ActionKind, c Child) State {
 	return *s
 }
 
-// failed takes back what could not be done; the run rests, so that it is not tried again
-// at once and another one gets the turn.
+// failed takes back an action that could not be done, and returns the state. The run then rests, so that the action is not tried again at
+// once and another run gets the turn.
 func (p *policy) failed(now time.Time, k ActionKind) State {
 	s := &p.state
 	switch k {
@@ -379,8 +380,8 @@ func (p *policy) failed(now time.Time, k ActionKind) State {
 	return *s
 }
 
-// nothingToTake records that the run has no descendant large enough to stop or end: the whole run is the next to be frozen;
-// where killing is all there is, another run gets the turn.
+// nothingToTake records that the run has no descendant large enough to stop or end: the whole run is the next to be frozen. In mode Kill
+// the run rests, so that another one gets the turn, and a warning is returned.
 func (p *policy) nothingToTake(now time.Time, reason string) []action {
 	p.said = min(p.said, 1)
 	if p.state.Mode != Kill {
@@ -391,7 +392,7 @@ func (p *policy) nothingToTake(now time.Time, reason string) []action {
 	return p.warn(reason + "; it has no descendant worth ending")
 }
 
-// thawedPeer records that a peer was let go.
+// thawedPeer records that we let the run of a peer go.
 func (p *policy) thawedPeer(id string) {
 	if k, ok := p.heldBy[id]; ok {
 		k.thawed = true

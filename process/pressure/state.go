@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Mode is the action of a supervisor on its run when it is its turn.
+// Mode says what a supervisor does with its run when it is the run's turn to give way.
 type Mode string
 
 // The modes.
@@ -17,13 +17,13 @@ const (
 	Kill   Mode = "kill"
 )
 
-// acts reports whether a run in this mode gives way.
+// acts reports whether a run in this mode is stopped or ended in part when it is its turn.
 func (m Mode) acts() bool { return m == Freeze || m == Kill }
 
 // Child is a descendant of a run's command.
 type Child struct {
 	PID int
-	// Start distinguishes it from a later process with the same PID.
+	// Start is its start time, by which it is told from a later process with the same PID.
 	Start uint64
 	Name  string
 	Bytes limit.Bytes
@@ -36,7 +36,7 @@ type Holder struct {
 	Since time.Time
 	// Reservation is the memory it asked for and Current its use now, in bytes.
 	Reservation, Current limit.Bytes
-	// Nested is true when it draws on another run's reservation: that one answers for it.
+	// Nested is true when it draws on another run's reservation; only that run is chosen then.
 	Nested bool
 	// Dead is true when its supervisor has ended.
 	Dead bool
@@ -44,7 +44,7 @@ type Holder struct {
 	State State
 }
 
-// State is published by a supervisor about its run.
+// State is what a supervisor publishes about its run.
 type State struct {
 	Mode Mode
 	// Frozen is the time since which the whole run is frozen, zero when it is not.

@@ -12,24 +12,24 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/rounding"
 )
 
-// Pace are the times of the watch. Zero fields take the defaults that they name.
+// Pace has the times of the watch. A zero field means the default named there.
 type Pace struct {
 	// Fast, Normal and Slow are the pauses between looks: when memory is within twice the
 	// soft line (DefaultFast), within eight times (DefaultNormal), and else (DefaultSlow).
 	Fast, Normal, Slow time.Duration
-	// Ledger and Peers are the least times between two readings of the ledger, under pressure
-	// (DefaultLedger) and else (DefaultPeers).
+	// Ledger and Peers are the least times between two readings of the ledger: when memory is below the hard line (DefaultLedger), and else
+	// (DefaultPeers, up to four times as long where there are many runs).
 	Ledger, Peers time.Duration
 	// Pause is the least time between two actions, of all supervisors together (DefaultPause).
 	Pause time.Duration
 	// Hold is the longest time that anything is held (DefaultHold), and Rest the time that a run is
 	// left alone after that (DefaultRest).
 	Hold, Rest time.Duration
-	// Easy is for how long memory must be back before what is held goes on (DefaultEasy),
-	// and Calm until an episode is over (DefaultCalm).
+	// Easy is the time for which memory must be available again before what is stopped goes on (DefaultEasy), and Calm the time until an
+	// episode is over (DefaultCalm).
 	Easy, Calm time.Duration
-	// Turn is the time that the others wait for the run whose turn it is (DefaultTurn), and
-	// PeerGrace the time after Hold at which they let its run go (DefaultPeerGrace).
+	// Turn is the time that the others wait for the run whose turn it is (DefaultTurn), and PeerGrace the time after Hold at which they
+	// continue its processes for it (DefaultPeerGrace).
 	Turn, PeerGrace time.Duration
 }
 
@@ -65,16 +65,16 @@ func (p Pace) filled() Pace {
 // a shell that waits for a build holds a few MiB, and nothing is won by taking it.
 const LeastVictim = 16 * limit.MiB
 
-// Run is the run that is watched over. A method is called from one goroutine at a time.
+// Run is the run that is watched. Its methods are called from one goroutine at a time.
 type Run interface {
-	// LargestChild is the descendant that holds the most memory, never the agent itself.
+	// LargestChild returns the descendant that holds the most memory, never the agent itself; false when there is none.
 	LargestChild() (Child, bool)
 	StopChild(Child) error
-	// ContinueChild lets a stopped descendant go on; one that has ended is no error.
+	// ContinueChild lets a stopped descendant go on; it returns nil for one that has ended.
 	ContinueChild(Child) error
 	// KillChild ends a descendant; a frozen run is thawed first.
 	KillChild(Child) error
-	// Freeze stops the whole run, or lets it go on; what is so already is no error.
+	// Freeze stops the whole run, or lets it go on; it returns nil when the run is in that state already.
 	Freeze(on bool) error
 	Frozen() bool
 }
@@ -83,23 +83,23 @@ type Run interface {
 type Peers interface {
 	// Holders lists the runs that hold a reservation, our own included, in any order.
 	Holders(context.Context) ([]Holder, error)
-	// Publish stores what the others are to see of our run.
+	// Publish stores the state of our run for the other supervisors.
 	Publish(State) error
-	// Thaw lets a run go whose supervisor cannot; h is of the last list.
+	// Thaw continues a run whose supervisor cannot; h is of the last list.
 	Thaw(h Holder) error
 }
 
-// Event is something that was done, or that was found and could not be done.
+// Event is an action that was done, or could not be done.
 type Event struct {
 	Kind ActionKind
-	// Child is whom it was done to: of DoStop, DoContinue and DoKill.
+	// Child is the process that DoStop, DoContinue or DoKill was about.
 	Child Child
 	// Peer is the other run of DoThawPeer.
 	Peer string
 	// Reason explains the event, with the figures.
 	Reason string
-	// Say is set for what a person at the terminal should read: at most one line an episode,
-	// and one more when the run gives way after a warning.
+	// Say is true for an event that a person at the terminal should read: at most one in an episode, and one more when the run gives way
+	// after a warning.
 	Say bool
 	// Err is the reason why it could not be done.
 	Err error
@@ -112,10 +112,10 @@ type Options struct {
 	Self  string
 	Lines Lines
 	Pace  Pace
-	// Read takes a reading of the memory that is left; it is called at every look.
+	// Read returns the available memory; it is called at every look.
 	Read func() (Reading, error)
 	Run  Run
-	// Peers is the ledger; nil means that there is none, and then nothing but warnings come.
+	// Peers is the ledger; without one (nil) the watch only warns.
 	Peers Peers
 	// Note receives every event; it must not call stop.
 	Note func(Event)
@@ -131,8 +131,8 @@ type watch struct {
 	policy *policy
 }
 
-// Start watches until stop is called, which lets go whatever is held and returns when the
-// watch has ended. With mode [Off] it does nothing at all.
+// Start watches until stop is called, which continues whatever is stopped and returns when the watch has ended. With mode [Off] it does
+// nothing at all.
 func Start(o Options) (stop func()) {
 	if o.Mode == Off {
 		return func() {}
@@ -232,7 +232,7 @@ func (w *watch) do(a action) {
 	}
 }
 
-// take stops or ends the largest descendant.
+// take stops or ends the largest descendant, as a.kind says.
 func (w *watch) take(a action) {
 	c, ok := w.Run.LargestChild()
 	if !ok || c.Bytes < LeastVictim {
@@ -252,8 +252,8 @@ func (w *watch) take(a action) {
 	w.done(a, c, err)
 }
 
-// publish stores our state before what it says is done: should we die or be stopped in
-// between, the others know what to let go.
+// publish stores our state before what it says is done: should we die or be stopped in between, the others know which processes to
+// continue.
 func (w *watch) publish(s State) error {
 	if w.Peers == nil {
 		return errNoLedger
@@ -264,7 +264,7 @@ func (w *watch) publish(s State) error {
 	return nil
 }
 
-// done notes what was done, or takes it back.
+// done reports an action, and takes it back in the policy when it failed.
 func (w *watch) done(a action, c Child, err error) {
 	if err != nil {
 		_ = w.publish(w.policy.failed(time.Now(), a.kind))

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// agentWait bounds the time in which a process that an adapter has started becomes the agent: until then it is left alone. What is
-	// marked as a child can have its OOM score back, but not without privileges its nice value.
+	// agentWait is the time for which a process below an adapter is left alone, because it may still become the agent: a process marked as
+	// a child can get its OOM score back, but without privileges not its nice value.
 	agentWait = 5 * time.Second
 	// agentRest bounds the time for an adapter to report that its agent was killed, or to start it again, before the run is ended.
 	agentRest = 2 * time.Second
@@ -17,7 +17,7 @@ const (
 	maxAgents, maxAbove = 256, 64
 )
 
-// agents finds the agent where the command only translates for it ([Spec].Agent). The watcher's lock is held for it.
+// agents finds the agents below a command that only translates for them ([Spec].Agent). The watcher's lock guards it.
 type agents struct {
 	is     func(argv []string) bool // nil: the command itself is the agent
 	root   int
@@ -35,7 +35,8 @@ const (
 	anAgent
 )
 
-// judge returns the role of a process. A tool stays one; who has an agent above it is one too, whatever it is called.
+// judge returns the role of a process: anAgent for one that [Spec].Agent accepts, aTool for one below an agent, whatever its arguments, and
+// for every other one that is older than agentWait, undecided for a young one.
 func (a *agents) judge(p proctree.Process) standing {
 	if a.is == nil {
 		return aTool
@@ -69,7 +70,7 @@ func (a *agents) knows(pid int, start uint64) bool {
 	return ok && was == start
 }
 
-// remember takes an agent in.
+// remember records p as an agent. When maxAgents are recorded the dead ones are dropped; if all live, p is not recorded.
 func (a *agents) remember(p proctree.Process) {
 	if a.known == nil {
 		a.known = map[int]uint64{}
@@ -84,7 +85,7 @@ func (a *agents) remember(p proctree.Process) {
 	}
 }
 
-// anyAlive reports whether there is an agent now.
+// anyAlive reports whether an agent lives now.
 func (a *agents) anyAlive() bool {
 	for pid, start := range a.known {
 		if proctree.Alive(pid, start) {
@@ -94,7 +95,8 @@ func (a *agents) anyAlive() bool {
 	return false
 }
 
-// spares reports whether a process of the tree is none of the tools. It is asked with the tree locked.
+// spares reports whether p must not be treated as a tool: it is an agent, or so young that it may become one. It gives a new agent the
+// command's place, see spareAgent. It is called with the tree locked.
 func (w *watcher) spares(p proctree.Process) bool {
 	known := w.agents.knows(p.PID, p.Start)
 	s := w.agents.judge(p)
@@ -104,7 +106,7 @@ func (w *watcher) spares(p proctree.Process) bool {
 	return s != aTool
 }
 
-// spareAgent gives an agent, and what stands between it and the command, the command's place with the OOM killer and the scheduler.
+// spareAgent gives an agent, and the processes between it and the command, the command's own OOM score and nice value.
 func (w *watcher) spareAgent(p proctree.Process) {
 	for range maxAbove {
 		_ = proctree.OOMScoreAs(p.PID, w.run.pid)
@@ -119,7 +121,8 @@ func (w *watcher) spareAgent(p proctree.Process) {
 	}
 }
 
-// settle decides what a process is, and marks it as a child unless it is the agent, leads there, or may still become it.
+// settle decides the role of m. It raises the OOM score of a child, and lowers its priority in a background run; the agent, who leads to it
+// and who may still become it are left alone.
 func (w *watcher) settle(m *member) {
 	if m.protected || m.settled {
 		return
@@ -144,8 +147,8 @@ func (w *watcher) settle(m *member) {
 	}
 }
 
-// noteAgentKilled is called for every process that was killed for memory. An agent's death is that of the run: without any agent the
-// adapter is asked to end too, after it had the time to say so itself.
+// noteAgentKilled is called for every process that was killed for memory. If it was an agent, and after agentRest none lives, the run is
+// asked to end: the adapter has had the time to report the death itself.
 func (w *watcher) noteAgentKilled(pid int, start uint64) {
 	if !w.agents.knows(pid, start) {
 		return

@@ -14,11 +14,11 @@ const maxRSSUnit limit.Bytes = 1
 // adoptOrphans does nothing: on macOS launchd adopts every orphan.
 func adoptOrphans(bool) (release func()) { return func() {} }
 
-// startedByGo is called only for adopted processes, and there are none.
+// startedByGo returns false and false. It is asked only about adopted processes, and there are none here.
 func startedByGo(int) (started, sure bool) { return false, false }
 
 // resident returns the physical footprint of a process.
 func resident(pid int) limit.Bytes { return proctree.Private(pid) }
 
-// allMembers is called only for cages that list their members, and there are none.
+// allMembers returns pids unchanged: no cage lists its members here.
 func allMembers(pids []int, _ cage) []int { return pids }

@@ -14,12 +14,12 @@ const maxRSSMethod = "ru_maxrss"
 // maxRSSUnit is the unit of ru_maxrss (getrusage(2)).
 const maxRSSUnit = limit.KiB
 
-// resident reads how much memory a process holds, its anonymous part.
+// resident returns the resident anonymous memory of a process; 0 when it has gone.
 func resident(pid int) limit.Bytes {
 	return limit.Bytes(proctree.PrivatePages(pid)) * limit.Bytes(os.Getpagesize())
 }
 
-// allMembers appends the pids of a cage's groups, those of inner runs included.
+// allMembers appends the pids in a cage's groups, those of inner runs included; none for a cage without groups.
 func allMembers(pids []int, c cage) []int {
 	var root string
 	switch g := c.(type) {

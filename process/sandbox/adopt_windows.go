@@ -11,13 +11,13 @@ const maxRSSMethod = "PeakPagefileUsage"
 // adoptOrphans does nothing: Windows has no orphans to adopt.
 func adoptOrphans(bool) (release func()) { return func() {} }
 
-// startedByGo is called only for adopted processes, and there are none.
+// startedByGo returns false and false. It is asked only about adopted processes, and there are none here.
 func startedByGo(int) (started, sure bool) { return false, false }
 
 // resident returns the private commit charge of a process.
 func resident(pid int) limit.Bytes { return proctree.Private(pid) }
 
-// allMembers appends the processes of a job, those of jobs inside it included.
+// allMembers appends the pids in a job, those in jobs inside it included.
 func allMembers(pids []int, c cage) []int {
 	pids, _ = c.members(pids)
 	return pids

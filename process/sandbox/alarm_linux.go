@@ -22,7 +22,7 @@ const settled = 100 * time.Millisecond
 // that the children of a burst are marked in steps of allocation and not of time.
 var thresholds = []int64{25, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95}
 
-// setAlarm registers usage thresholds (cgroup v1 memory documentation, section 9).
+// setAlarm registers usage thresholds in percent of memory (cgroup v1 memory documentation, section 9); see alarmed.
 func (g *group1) setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool, stop <-chan struct{}) {
 	select {
 	case <-stop:
@@ -79,14 +79,14 @@ const (
 	rearmFrom  = 80
 )
 
-// throttle is the state of memory.high, which slows allocations down shortly before the limit,
-// which gives the watcher the time to mark the children, and is lifted then.
+// throttle is the state of memory.high, at which the kernel slows allocations down shortly before the limit. That gives the watcher the
+// time to mark the children; then it is lifted.
 type throttle struct {
 	memory int64 // memory.max
 	armed  bool
 }
 
-// setAlarm watches memory.events, which changes when the run meets memory.high.
+// setAlarm watches memory.events, which changes when the run meets memory.high; see alarmed.
 func (g *group2) setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool, stop <-chan struct{}) {
 	select {
 	case <-stop:
@@ -130,7 +130,7 @@ func (g *group2) adjustThrottle(charged int64) {
 	}
 }
 
-// forwardEvents wakes the watcher for every event until the file is closed.
+// forwardEvents sends to wake for every event read from f, until f is closed. It drops an event while one is pending.
 func forwardEvents(f *os.File, buf []byte, wake chan<- struct{}) {
 	for {
 		n, err := f.Read(buf)

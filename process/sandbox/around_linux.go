@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// An outerGroup is the control group that a container gives and that this program may only read. When its limit is reached the kernel
-// kills in it, and no layer of ours is told.
+// outerGroup is the control group that a container gives and that this program may only read. When its limit is reached the kernel kills in
+// it, and no layer of ours is told. The zero value is no group.
 type outerGroup struct {
 	dir, file string // file counts the kernel's kills; "" where there is nothing to count
 	before    int
@@ -21,7 +21,8 @@ type outerGroup struct {
 // unlimited is more than any machine has: cgroup v1 writes no limit as the largest number of whole pages.
 const unlimited = 1 << 60
 
-// newOuterGroup finds the group around this process, if it has a limit of memory.
+// newOuterGroup returns the control group around this process if it has a memory limit and holds nobody but plimsolls and their ancestors;
+// else the zero value.
 func newOuterGroup() outerGroup {
 	own, err := cgroupfs.Own()
 	if err != nil {
@@ -70,7 +71,7 @@ func (a outerGroup) used() (used, limit int64, ok bool) {
 
 func (a outerGroup) close() { a.usage.Close() }
 
-// onlyOurs reports whether nobody is in the group but us and what started us: a kill among others says nothing of this run.
+// onlyOurs reports whether nobody is in the group but plimsolls and what started them: otherwise a kill in it says nothing about this run.
 func onlyOurs(dir string) bool {
 	pids, err := cgroupfs.Procs(dir)
 	return err == nil && len(strangers(pids)) == 0
@@ -84,10 +85,10 @@ func (a outerGroup) count() int {
 	return int(fieldReader(body).get("oom_kill"))
 }
 
-// bounded reports whether there is a limit around this program that is ours alone.
+// bounded reports whether there is such a group.
 func (a outerGroup) bounded() bool { return a.file != "" }
 
-// kills counts what the kernel has killed in the group since the run began.
+// kills returns how many processes the kernel has killed in the group since the run began.
 func (a outerGroup) kills() int {
 	if !a.bounded() {
 		return 0

@@ -6,14 +6,15 @@ import "os"
 // of an agent. See [FindCaller].
 type Caller struct {
 	PID int
-	// Start distinguishes it from a later process with the same PID.
+	// Start is its start time, by which it is told from a later process with the same PID.
 	Start uint64
-	// Needed reports whether the command can do nothing without the caller any more: then it does not matter how long before its death it
-	// stopped writing. nil says no.
+	// Needed reports whether the command is of no use without the caller: then the run is ended at the caller's death however long before
+	// it closed its end of standard input. nil means no.
 	Needed func() bool
 }
 
-// witness knows the signals that were for the whole process group, and so have reached the command already.
+// witness receives, from a small process in our process group, the signals that were sent to the whole group and so have reached the
+// command already.
 type witness struct {
 	seen chan os.Signal
 	stop func()

@@ -11,13 +11,13 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// hangupEvents are the events that poll(2) is asked for beside POLLHUP, which comes unasked: a socket whose other end writes no more.
+// hangupEvents are the events that poll(2) is asked for: POLLRDHUP, for a socket whose other end writes no more. POLLHUP comes unasked.
 const hangupEvents = unix.POLLRDHUP
 
 // maxInputFiles bounds the open files of a caller that are looked at.
 const maxInputFiles = 8192
 
-// holdsInput reports whether a process holds the end of our standard input that is written to.
+// holdsInput reports whether a process holds the writing end of our standard input.
 func holdsInput(pid int) bool {
 	if peer, err := unix.GetsockoptUcred(0, unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
 		return int(peer.Pid) == pid

@@ -32,9 +32,9 @@ const (
 	maxShells = 3
 )
 
-// FindCaller finds the process that started this one and holds the other end of its standard input, a pipe or a socket that is
-// open. There is none for a command of a pipeline or a script, whose shell holds neither end; under nohup (SIGHUP is ignored); for a command
-// of sshd, whose connection may break; and for what init has started.
+// FindCaller returns the process that started this one, perhaps through a shell (sh -c), and holds the other end of its standard input, an
+// open pipe or socket. It returns false for a command of a pipeline or a script, whose shell holds neither end; under nohup (SIGHUP is
+// ignored); for a command of sshd, whose connection may break; and for what init has started.
 func FindCaller() (Caller, bool) {
 	var st unix.Stat_t
 	if unix.Fstat(0, &st) != nil || signal.Ignored(syscall.SIGHUP) || hungUp(0) {
@@ -80,15 +80,16 @@ func runsLine(pid int) bool {
 	return false
 }
 
-// hungUp reports whether the other end of a pipe or socket is closed.
+// hungUp reports whether the other end of a pipe or socket is closed, or on Linux writes no more.
 func hungUp(fd int) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: hangupEvents}}
 	n, err := unix.Poll(set, 0)
 	return err == nil && n > 0 && set[0].Revents != 0
 }
 
-// watchCaller ends the run when its caller has died and standard input hung up with it: an editor that crashed ends nothing itself, and
-// some agents do not end at the end of their input. Either alone ends nothing. It returns when quit is closed.
+// watchCaller asks the run to end when its caller has died and standard input hung up with it, and kills it after grace: an editor that
+// crashed ends nothing itself, and some agents do not end at the end of their input. Either alone ends nothing. It returns when quit is
+// closed, the command has ended, or the caller outlives its end of the pipe and is not Needed.
 func (r *Run) watchCaller(grace time.Duration, quit <-chan struct{}) {
 	woken, wake, err := os.Pipe()
 	if err != nil {
@@ -136,7 +137,8 @@ func (r *Run) watchCaller(grace time.Duration, quit <-chan struct{}) {
 	r.killAfter(grace, quit)
 }
 
-// newWitness starts one, and waits until it listens. Without it every signal counts as ours alone.
+// newWitness starts the witness process and waits, for at most witnessStart, until it listens. If it can't be started the witness never
+// sees a signal, and so every signal counts as sent to us alone.
 func newWitness() *witness {
 	w := &witness{seen: make(chan os.Signal, 16), stop: func() {}}
 	said, say, err := os.Pipe()
@@ -179,7 +181,7 @@ func newWitness() *witness {
 	return w
 }
 
-// saw reports whether the group got a signal that we got just now.
+// saw reports whether a signal that has just reached us was sent to the whole group. It waits for the witness for at most witnessWait.
 func (w *witness) saw(sig os.Signal) bool {
 	late := time.After(witnessWait)
 	for {
@@ -194,9 +196,9 @@ func (w *witness) saw(sig os.Signal) bool {
 	}
 }
 
-// Guard starts a process in a session of its own that runs the program at path, with this argument vector, if this process dies before it
-// has called dismiss: nobody can keep SIGKILL from a supervisor, and a group that is killed takes it along. It stays in the control
-// group that this process is in now.
+// Guard starts a process that executes the program at path with the arguments argv, its name first, if this process dies before it has
+// called dismiss. It has a session of its own, because nobody can catch SIGKILL, and a group that is killed would take it along. It stays
+// in the control group that this process is in now.
 func Guard(path string, argv ...string) (dismiss func(), err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -206,7 +208,8 @@ func Guard(path string, argv ...string) (dismiss func(), err error) {
 	return standBeside(null, true, append([]string{shim.Guard, path}, argv...)...)
 }
 
-// standBeside starts this binary as [shim.Beside]; leave says goodbye to it and waits for its end.
+// standBeside starts this binary as [shim.Beside] with args, in a session of its own when apart is true. leave tells it to end and waits
+// for that.
 func standBeside(stdout *os.File, apart bool, args ...string) (leave func(), err error) {
 	self, err := os.Executable()
 	if err != nil {

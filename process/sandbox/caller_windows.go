@@ -1,6 +1,6 @@
 package sandbox
 
-// FindCaller finds nobody here: a job ends with its last handle, and there are no process groups.
+// FindCaller returns false: a job ends with its last handle, and there are no process groups here.
 func FindCaller() (Caller, bool) { return Caller{}, false }
 
 func newWitness() *witness { return &witness{stop: func() {}} }
@@ -8,5 +8,5 @@ func newWitness() *witness { return &witness{stop: func() {}} }
 // Guard does nothing here: a job ends with its last handle.
 func Guard(string, ...string) (dismiss func(), err error) { return func() {}, nil }
 
-// argumentsOf is not known here.
+// argumentsOf returns nil: the arguments of other processes are not read here.
 func argumentsOf(int) []string { return nil }

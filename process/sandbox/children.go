@@ -15,7 +15,7 @@ import (
 // Child is a descendant of the command.
 type Child struct {
 	PID int `json:"pid"`
-	// Start distinguishes it from a later process with the same PID (see [Run.LargestChild]).
+	// Start is its start time, by which it is told from a later process with the same PID.
 	Start uint64 `json:"start"`
 	Name  string `json:"name,omitempty"`
 	// Bytes is the private memory that it held when it was found.
@@ -28,11 +28,10 @@ var errOver = errors.New("the run is over")
 // maxHeld bounds the descendants that are stopped at one time.
 const maxHeld = 64
 
-// LargestChild finds the descendant that holds the most private memory now, those of inner
-// runs included. It is never the command itself, nor with [Spec].Launcher a part of the
-// chain that leads from the command to the agent, nor a process in its first half second: until
-// it has executed its program it is a copy of its parent, which may be the agent, and shows
-// that one's memory. ok is false when there is none.
+// LargestChild returns the descendant that holds the most private memory now, those of inner runs included. It is never the command itself,
+// nor with [Spec].Launcher a part of the chain that leads from the command to the agent, nor a process in its first half second: until it
+// has executed its program it is a copy of its parent, which may be the agent, and shows the parent's memory. ok is false when there is
+// none, or when the run is over.
 func (r *Run) LargestChild() (largest Child, ok bool) {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -54,8 +53,8 @@ func (r *Run) LargestChild() (largest Child, ok bool) {
 	return largest, largest.Bytes > 0
 }
 
-// StopChild stops one descendant with SIGSTOP until ContinueChild, or the end of the run.
-// Its parent can notice, as for any stopped child.
+// StopChild stops one descendant with SIGSTOP until ContinueChild, or the end of the run. Its parent can notice, as for any stopped child.
+// It is an error when the run is over, c is the command or has ended, or 64 descendants are stopped already.
 func (r *Run) StopChild(c Child) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -78,7 +77,7 @@ func (r *Run) StopChild(c Child) error {
 	return nil
 }
 
-// ContinueChild lets a stopped descendant go on; one that has ended is no error.
+// ContinueChild lets a stopped descendant go on; it returns nil when that has ended.
 func (r *Run) ContinueChild(c Child) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -89,8 +88,8 @@ func (r *Run) ContinueChild(c Child) error {
 	return nil
 }
 
-// KillChild ends one descendant. A frozen run is thawed first: what is frozen by cgroup v1
-// ignores SIGKILL. The journal gets [journal.ChildKilled].
+// KillChild ends one descendant with SIGKILL and writes [journal.ChildKilled]. It is an error when the run is over, or c is the command or
+// has ended. A frozen run is thawed first: a process that cgroup v1 has frozen ignores SIGKILL.
 func (r *Run) KillChild(c Child) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -115,7 +114,7 @@ func (r *Run) Frozen() bool {
 	return r.frozen
 }
 
-// checkChild refuses the command itself, and everybody once the run is over.
+// checkChild returns an error when c is the command itself, or the run is over.
 func (r *Run) checkChild(c Child) error {
 	switch {
 	case r.over:
@@ -151,8 +150,8 @@ func (r *Run) freezeLocked(on bool) error {
 	return err
 }
 
-// continueAll thaws the run and continues who is stopped; the caller holds the cage. From then
-// on nothing of the run can be stopped any more.
+// continueAll thaws the run and continues the stopped descendants. From then on nothing of the run can be stopped any more. The caller
+// holds the cage.
 func (r *Run) continueAll() {
 	r.over = true
 	_ = r.freezeLocked(false)
@@ -168,9 +167,8 @@ func (c Child) process() proctree.Process {
 
 func (c Child) same(o Child) bool { return c.PID == o.PID && c.Start == o.Start }
 
-// family lists the processes of the run as they are now, the command included: the tree
-// may have met one between fork and exec, when it had its parent's name. The caller holds
-// the lock, and the list is good as long as it does.
+// family returns the living processes of the run as they are now, the command included. Each is looked up anew, because the tree may have
+// met it between fork and exec, when it had its parent's name. The caller holds the lock, and the list is valid as long as it does.
 func (w *watcher) family() []proctree.Process {
 	pids := w.familyPIDs[:0]
 	if w.tree == nil {
@@ -190,7 +188,8 @@ func (w *watcher) family() []proctree.Process {
 	return list
 }
 
-// unlessLarge returns a list to be filled again, or nil for one that a run with thousands of processes needed once.
+// unlessLarge returns list, to be filled again, or nil when its capacity is over 512: a run that once had thousands of processes need not
+// keep the room.
 func unlessLarge[E any](list []E) []E {
 	const most = 512
 	if cap(list) > most {
@@ -199,15 +198,15 @@ func unlessLarge[E any](list []E) []E {
 	return list
 }
 
-// members returns those of the tree. The caller holds the lock, and the list is good until the next call.
+// members returns the processes of the tree. The caller holds the lock, and the list is valid until the next call.
 func (w *watcher) members() []proctree.Process {
 	list := w.tree.AppendMembers(w.ofTree[:0])
 	w.ofTree = unlessLarge(list)
 	return list
 }
 
-// protectedFrom returns the members of the family that are the command or lead to the agent: those that were spared
-// from the OOM killer when they were met, and those that lead there now. The answer is good as long as the caller holds the lock.
+// protectedFrom returns the pids of the family that are the command or lead to the agent: those that were spared from the OOM killer when
+// they were met, and those that lead there now. The map is valid as long as the caller holds the lock.
 func (w *watcher) protectedFrom(family []proctree.Process) map[int]bool {
 	if w.protected == nil {
 		w.protected = map[int]bool{}

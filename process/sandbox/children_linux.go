@@ -13,10 +13,9 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
-// Thaw lets the run of these remains go on, the whole of it and the descendants in
-// r.Stopped: what a peer does when the run's own supervisor is stopped or dead. It is safe
-// to call for a run that is not frozen. A run without a group is found by its cookie, and
-// everybody in it who is stopped is continued.
+// Thaw lets a run go on, both the whole of it and the descendants in r.Stopped: another plimsoll does so when the run's own supervisor is
+// stopped or dead. It is safe to call for a run that is not frozen. When r.Frozen is set, the processes with the run's cookie that a signal
+// has stopped are continued too.
 func Thaw(r Remains) error {
 	if !validID(r.ID) {
 		return fmt.Errorf("thaw a run: its ID is %q", r.ID)
@@ -53,7 +52,7 @@ func justStarted(p proctree.Process) bool {
 	return ticks < p.Start+userHz/2
 }
 
-// thawGroup opens the freezers of a group and of all below it.
+// thawGroup thaws a group and all below it.
 func thawGroup(root string) error {
 	var failed error
 	for _, dir := range cgroupfs.Tree(root) {

@@ -9,10 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
-// Thaw lets the run of these remains go on, the whole of it and the descendants in
-// r.Stopped: what a peer does when the run's own supervisor is stopped or dead. Here the
-// run is the command (r.PID) and its descendants; it is safe to call for a run that is
-// not frozen.
+// Thaw lets a run go on, both the whole of it and the descendants in r.Stopped: another plimsoll does so when the run's own supervisor is
+// stopped or dead. Here the run is the command (r.PID) and its descendants; it is safe to call for a run that is not frozen.
 func Thaw(r Remains) error {
 	if !validID(r.ID) {
 		return fmt.Errorf("thaw a run: its ID is %q", r.ID)
@@ -35,6 +33,5 @@ func Thaw(r Remains) error {
 	return errors.Join(failed, signalAll(tree.Members(), false))
 }
 
-// justStarted is for systems where a new process shows its parent's memory until it executes
-// its program.
+// justStarted returns false: only on Linux does a new process show its parent's memory until it executes its program.
 func justStarted(proctree.Process) bool { return false }

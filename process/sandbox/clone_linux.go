@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// forkInto starts c in the cgroup v2 group that dir is open on (CLONE_INTO_CGROUP of
-// clone3(2), Linux 5.7). A kernel or a seccomp filter without it is a [*cloneError] and
-// not the command's fault.
+// forkInto starts c in the cgroup v2 group whose directory is open as dir (CLONE_INTO_CGROUP of clone3(2), Linux 5.7), and returns its pid.
+// The error is a [*cloneError] where the kernel or a seccomp filter refuses that, which is not the command's fault.
 func (c *command) forkInto(dir *os.File) (int, error) {
 	c.sys.UseCgroupFD, c.sys.CgroupFD = true, int(dir.Fd())
 	pid, err := c.fork()
@@ -35,9 +34,9 @@ func (e *cloneError) Error() string {
 }
 func (e *cloneError) Unwrap() error { return e.err }
 
-// cloneRefused distinguishes a refused clone from a refused exec, which fork(2) and execve(2) report
-// with the same numbers: it starts what can't be executed for a reason that clone never has.
-// Want of memory or of processes would meet every other way to fork too and is left out.
+// cloneRefused returns a [*cloneError] when clone3 into the group is refused, and nil when the exec is: fork(2) and execve(2) report both
+// with the same numbers. It starts a program that fails for a reason that clone never has. Want of memory or of processes would meet every
+// other way to fork too and is nil.
 func cloneRefused(dir *os.File) error {
 	attr := &syscall.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(dir.Fd())}}
 	_, err := syscall.ForkExec("/"+strings.Repeat("x", 300), []string{"x"}, attr)

@@ -26,10 +26,10 @@ func niceOf(weight int) int {
 	return min(19, max(-20, n))
 }
 
-// niceAfter returns a nice value with steps added to it: 19 is the last.
+// niceAfter returns nice + steps, kept within -20 to 19.
 func niceAfter(nice, steps int) int { return min(19, max(-20, nice+steps)) }
 
-// nice returns the difference between the command's nice value and ours where no group holds its weight.
+// nice returns what is added to our own nice value for the command where no group holds its weight.
 func (l Limits) nice() int { return niceOf(l.CPUWeight) }
 
 // background reports whether the run is to give way to others.
@@ -42,6 +42,6 @@ var heldByNobody = Strength{Memory: ByNobody, Swap: ByNobody, Pids: ByNobody, CP
 // kernel's own default.
 const quotaPeriod = 100_000
 
-// quota returns the processor time of one period in microseconds, at least the least that the
-// kernel takes (min_cfs_quota_period).
+// quota returns the processor time that the run may have in each quotaPeriod, in microseconds, and never less than the kernel accepts
+// (min_cfs_quota_period).
 func (l Limits) quota() int64 { return max(1000, int64(l.CPUs*quotaPeriod)) }

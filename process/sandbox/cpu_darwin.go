@@ -2,8 +2,8 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// forkNice makes the command nice just after its start: on macOS the value belongs to the
-// process. What it starts inherits it.
+// forkNice calls fork and sets the nice value of the new process just after: on macOS it belongs to the process. What the process starts
+// inherits it. held reports whether that worked; it is false for 0.
 func forkNice(nice int, fork func() (int, error)) (pid int, held bool, err error) {
 	pid, err = fork()
 	if err == nil && nice != 0 {
@@ -27,7 +27,7 @@ func lowerPriority(pid, nice int) {
 	}
 }
 
-// evenPriority is not asked for: arguments of other processes are not read here.
+// evenPriority does nothing: without the arguments of other processes no agent is found below the command here.
 func evenPriority(int, int) {}
 
 func niceSession(int, int) {}

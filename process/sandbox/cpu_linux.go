@@ -34,7 +34,7 @@ func enableCPUController(dir string) { _ = writeControl(dir, "cgroup.subtree_con
 // wantsCPU reports whether the limits need a CPU controller.
 func (l Limits) wantsCPU() bool { return l.CPUWeight > 0 && l.CPUWeight != NormalWeight || l.CPUs > 0 }
 
-// cpuGroup1 returns the path for the group of a run in the v1 CPU hierarchy, "" where it can't be.
+// cpuGroup1 returns the path for a run's group in the v1 CPU hierarchy; "" where the limits need none or it can't be made.
 func cpuGroup1(own cgroupfs.Place, name string, l Limits) string {
 	parent := own.V1["cpu"]
 	if parent == "" || !l.wantsCPU() || unix.Access(parent, unix.W_OK) != nil || !exists(filepath.Join(parent, "cpu.shares")) {
@@ -57,10 +57,9 @@ func (g *group1) limitCPU(l Limits) {
 	}
 }
 
-// forkNice forks from a thread that is as nice as the command is to be: a child inherits that
-// from the thread, so that not one instruction of it runs otherwise. The thread is thrown away,
-// because without privileges no thread becomes less nice again. Where the kernel refuses (a
-// weight above the usual needs CAP_SYS_NICE), the command starts as everything does.
+// forkNice calls fork on a thread that has the nice value nice, which the child inherits, so that not one instruction of the command runs
+// otherwise. The thread is thrown away, because without privileges no thread becomes less nice again. held is false for nice 0, and where
+// the kernel refuses (a weight above the usual needs CAP_SYS_NICE) and the command starts as usual.
 func forkNice(nice int, fork func() (int, error)) (pid int, held bool, err error) {
 	if nice == 0 {
 		pid, err = fork()
@@ -85,7 +84,7 @@ func forkNice(nice int, fork func() (int, error)) (pid int, held bool, err error
 	return pid, held, err
 }
 
-// setNice sets the nice value of one thread, and with a positive one the last I/O priority.
+// setNice sets the nice value of one thread, and with a positive one the last I/O priority, and reports whether the nice value was set.
 func setNice(tid, nice int) bool {
 	if unix.Setpriority(unix.PRIO_PROCESS, tid, nice) != nil {
 		return false
@@ -105,8 +104,8 @@ func ownNice() int {
 	return 20 - kernel // see lowerPriority
 }
 
-// lowerPriority makes a descendant nicer than the command, with all the threads that it has so far. Those
-// to come inherit it. What is nice already stays.
+// lowerPriority raises the nice value of a descendant to nice, for all threads that it has so far; later ones inherit it. A thread that is
+// as nice already stays as it is.
 func lowerPriority(pid, nice int) {
 	eachThread(pid, func(tid, now int) {
 		if now < nice {

@@ -18,7 +18,7 @@ const (
 	cpuRateHardCap = 4
 )
 
-// limitCPU sets the quota of a job, or its weight: a job has one of the two. 5 is the usual weight.
+// limitCPU sets the quota of a job, or its weight when there is no quota: a job has one of the two. 5 is the usual weight of 1 to 9.
 func (j *jobCage) limitCPU(l Limits, processors int) {
 	rate := cpuRate{flags: cpuRateEnable}
 	switch {
@@ -48,7 +48,7 @@ type jobAccounting struct {
 	faults, total, active, terminated      uint32
 }
 
-// cpuUsed returns the processor time of the job's processes, those that have ended among them.
+// cpuUsed returns the processor time of all processes that are or were in the job; false when it can't be read.
 func (j *jobCage) cpuUsed() (time.Duration, bool) {
 	if j.job == 0 { // Windows takes 0 for the job that this process is in itself
 		return 0, false
@@ -59,7 +59,7 @@ func (j *jobCage) cpuUsed() (time.Duration, bool) {
 	return used, err == nil && used > 0
 }
 
-// A job holds the weight: no process needs a priority of its own.
+// forkNice calls fork and returns false for held: a job holds the weight, and no process needs a priority of its own.
 func forkNice(_ int, fork func() (int, error)) (pid int, held bool, err error) {
 	pid, err = fork()
 	return pid, false, err
@@ -69,5 +69,5 @@ func ownNice() int           { return 0 }
 func lowerPriority(int, int) {}
 func niceSession(int, int)   {}
 
-// evenPriority is not asked for: arguments of other processes are not read here.
+// evenPriority does nothing: without the arguments of other processes no agent is found below the command here.
 func evenPriority(int, int) {}

@@ -17,7 +17,7 @@ type cpuUse struct {
 // maxCPUReads bounds the processes that are asked one by one at each sample.
 const maxCPUReads = 64
 
-// total returns the processor time of the run's processes so far.
+// total reads the processor time of at most maxCPUReads of the run's processes, and returns the run's total so far.
 func (c *cpuUse) total(pids []int) time.Duration {
 	now := c.spare
 	if c.spare = nil; now == nil {

@@ -24,8 +24,8 @@ const supervisorLeaf = "plimsoll-sup"
 // runPrefix begins the name of every group and unit that Plimsoll makes.
 const runPrefix = "plimsoll-"
 
-// newCgroup2 builds the run in a cgroup v2 directory that is ours to divide: beside the
-// agent of the run around us, or below our own group as in a container.
+// newCgroup2 builds the cage of a run in a cgroup v2 directory that is ours to divide: beside the agent of the run around us, or below our
+// own group as in a container.
 func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 	own, err := cgroupfs.Own()
 	if err != nil {
@@ -70,7 +70,7 @@ func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 	return g, nil
 }
 
-// outerNode reports whether own is the leaf of a run around us, and which node holds it.
+// outerNode returns the group that holds the run around us, and true, when own is the leaf of such a run; else "" and false.
 func outerNode(own string) (string, bool) {
 	if filepath.Base(own) != agentLeaf {
 		return "", false
@@ -84,7 +84,7 @@ func outerNode(own string) (string, bool) {
 	return "", false
 }
 
-// lockBase keeps two runs from dividing the same directory at once. ctx ends the wait.
+// lockBase locks a directory until unlock is called, so that no two runs divide it at once. The end of ctx ends the wait.
 func lockBase(ctx context.Context, base string) (unlock func(), err error) {
 	f, err := os.OpenFile(base, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -96,8 +96,8 @@ func lockBase(ctx context.Context, base string) (unlock func(), err error) {
 	return func() { _ = filelock.Release(f) }, nil
 }
 
-// claimAndBuild makes the run's node in base. Both under one lock: a run that ends between
-// them would see nobody in base and take the controllers back.
+// claimAndBuild gives base its controllers and makes the run's node in it. Both are done under one lock: a run that ends between them would
+// see nobody in base and take the controllers back.
 func claimAndBuild(ctx context.Context, base, name string, limits Limits) (*group2, error) {
 	unlock, err := lockBase(ctx, base)
 	if err != nil {
@@ -125,7 +125,7 @@ const (
 	claimPause = 5 * time.Millisecond
 )
 
-// errPassing is wrapped by what may be over in a moment.
+// errPassing is wrapped by errors whose reason may be gone in a moment.
 var errPassing = errors.New("a process has just started there")
 
 // claimBase makes base hand memory and pids to its children. It moves only ourselves, our
@@ -154,7 +154,8 @@ func claimBase(base string) error {
 	return err
 }
 
-// emptyBase moves what is ours out of base.
+// emptyBase moves the processes in base into its supervisorLeaf. It is an error when one of them is not ours; a root of the hierarchy is
+// left as it is.
 func emptyBase(base string) error {
 	if !exists(filepath.Join(base, "cgroup.type")) {
 		return nil // the hierarchy's root may hold processes
@@ -174,8 +175,8 @@ func emptyBase(base string) error {
 	return moveAll(inside, filepath.Join(base, supervisorLeaf))
 }
 
-// strangers returns those of pids that neither are supervisors of this program, this process
-// among them, nor ancestors of one. Who is gone or a zombie is in nobody's way.
+// strangers returns the processes of pids that are neither supervisors of this program, this process among them, nor ancestors of one.
+// Zombies and processes that are gone are left out.
 func strangers(pids []int) []proctree.Process {
 	ours := ancestors(os.Getpid())
 	self, err := os.Stat("/proc/self/exe")
@@ -217,7 +218,7 @@ func isExiting(p proctree.Process) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// moveBack undoes moveAll.
+// moveBack moves the processes in supervisorLeaf back to base and removes the leaf.
 func moveBack(base string) error {
 	sup := filepath.Join(base, supervisorLeaf)
 	var err error
@@ -241,7 +242,7 @@ func moveBack(base string) error {
 	return fmt.Errorf("remove cgroup %s: %w", sup, err)
 }
 
-// releaseBase leaves base as it was found once no run of ours is left in it.
+// releaseBase takes the controllers back from base, and moves its processes back, once no group of a run is left in it.
 func releaseBase(base string) error {
 	unlock, err := lockBase(context.Background(), base)
 	if err != nil {
@@ -271,7 +272,7 @@ func yieldLocked(base string) error {
 	return moveBack(base)
 }
 
-// ancestors lists pid, its parent, and so on up.
+// ancestors returns pid, its parent, and so on up, at most 64.
 func ancestors(pid int) []int {
 	var line []int
 	for range 64 {

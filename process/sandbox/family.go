@@ -15,11 +15,11 @@ import (
 // Member is one process of a run as it was when it was looked at.
 type Member struct {
 	PID, Parent int
-	// Start distinguishes it from a later process with the same PID.
+	// Start is its start time, by which it is told from a later process with the same PID.
 	Start uint64
 	// Name may hold any byte.
 	Name string
-	// State is the kernel's letter (R, S, D, T, …), or 0 where it is not known.
+	// State is the kernel's letter for its state (R, S, D, T, …), or 0 where it is not known.
 	State byte
 	// Memory is its private resident memory in bytes.
 	Memory limit.Bytes
@@ -27,24 +27,23 @@ type Member struct {
 	CPU time.Duration
 	// Age is the time since it started; 0 where it is not known.
 	Age time.Duration
-	// Command is true when it is the run's command, or leads from that to the agent.
+	// Command is true for the run's command and for the processes that lead from it to the agent.
 	Command bool
-	// Orphan is true when its parent has ended: the parent that it has now is none of the run's.
+	// Orphan is true when its parent has ended and the parent that it has now is not in the run.
 	Orphan bool
-	// Daemon is true of an orphan when somebody meant it to outlive its parent: it leads a session of its
-	// own, as a daemon does, or ignores SIGHUP though the command does not, as under nohup.
+	// Daemon is true for an orphan that was meant to outlive its parent: it leads a session of its own, as a daemon does, or ignores SIGHUP
+	// though the command does not, as under nohup.
 	Daemon bool
 }
 
 // maxFamily bounds what [Run.Family] and [Family] return; beyond it the youngest are left out.
 const maxFamily = 4096
 
-// Family lists the processes of the run, those of inner runs included, ancestors before
-// descendants. It is nil once the run is over.
+// Family returns the processes of the run, those of inner runs included, ancestors before descendants, at most 4096.
+// It is nil once the run is over.
 //
-// A process whose parent has ended has another one: the next subreaper above it, or init. Where
-// that is outside of the run, it is an orphan. A subreaper inside the run (an init of a container, a plimsoll)
-// takes in what its descendants leave, and looks after it.
+// A process whose parent has ended gets another one: the next subreaper above it, or init. Where that one is outside of the run, the
+// process is an orphan. A subreaper inside the run (an init of a container, a plimsoll) adopts the orphans below it.
 func (r *Run) Family() []Member {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -57,8 +56,8 @@ func (r *Run) Family() []Member {
 	return membersOf(family, r.watch.protectedFrom(family))
 }
 
-// EachProcess calls f for the processes that [Run.Family] lists, the command included, in any order and without what takes more
-// than one file each to find out: memory, age, and who is an orphan. take must not call the run.
+// EachProcess calls take for the processes that [Run.Family] returns, the command included, in any order. Memory, Age, Orphan and Daemon,
+// which take more than one file to find out, are not filled in. take must not call the run.
 func (r *Run) EachProcess(take func(Member)) {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -74,8 +73,8 @@ func (r *Run) EachProcess(take func(Member)) {
 	}
 }
 
-// Family lists the processes of a run whose supervisor is another process, supervisor; 0 when that is
-// dead. It needs the run's groups or its command in r; without both it lists whom the environment tells.
+// Family returns the processes of a run that another process supervises. supervisor is that one's pid, 0 when it is dead. They are found by
+// the groups in r, else by the command in r and, on Linux, the cookie in their environments.
 func Family(r Remains, supervisor int) ([]Member, error) {
 	if !validID(r.ID) {
 		return nil, fmt.Errorf("list the processes of a run: its ID is %q", r.ID)
@@ -98,7 +97,7 @@ func Family(r Remains, supervisor int) ([]Member, error) {
 	return membersOf(family, protected), nil
 }
 
-// membersOf describes the processes of one run.
+// membersOf describes the processes of one run, ancestors first. protected has the pids of the command and of those that lead to the agent.
 func membersOf(family []proctree.Process, protected map[int]bool) []Member {
 	sorting.By(family, func(a, b proctree.Process) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.PID, b.PID))
@@ -125,9 +124,9 @@ func membersOf(family []proctree.Process, protected map[int]bool) []Member {
 	return list
 }
 
-// EndMember sends a process of the run SIGTERM, and SIGKILL with kill; a stopped one is continued, so that it can
-// answer. It is never sent to another process that has the PID by now, and never to the command. One that has
-// ended is no error.
+// EndMember sends a process of the run SIGTERM, or SIGKILL when kill is true; a stopped one is then continued, so that it can act on
+// SIGTERM. The signal never reaches another process that has the PID by now. It is an error when m is the command or the run is over; a
+// process that has ended is none.
 func (r *Run) EndMember(m Member, kill bool) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// familyOf lists the living processes of a run that another process supervises.
+// familyOf returns the living processes of a run that another process supervises: those in its groups, else the command's descendants and
+// whoever carries the run's cookie.
 func familyOf(r Remains) ([]proctree.Process, error) {
 	if len(r.Groups) > 0 && r.Layer != Rlimit && r.Layer != Monitor {
 		nodes := make([]string, len(r.Groups))

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
-// familyOf lists the processes of a run that another process supervises: the command and its
-// descendants. Orphans can't be told from other processes here without the run's own table.
+// familyOf returns the command of a run that another process supervises and its descendants, nothing when the command has ended. Orphans
+// can't be told from other processes here without the run's own table.
 func familyOf(r Remains) ([]proctree.Process, error) {
 	if r.PID <= 0 || !proctree.Alive(r.PID, r.Start) {
 		return nil, nil
@@ -25,8 +25,8 @@ func familyOf(r Remains) ([]proctree.Process, error) {
 	return tree.Members(), nil
 }
 
-// ageOf is not asked here.
+// ageOf returns 0: the age is not known here.
 func ageOf(proctree.Process) time.Duration { return 0 }
 
-// ignoresHangup is not known here.
+// ignoresHangup returns false: it is not known here.
 func ignoresHangup(int) bool { return false }

@@ -191,7 +191,7 @@ func (g *group1) launch(c *command) (pid int, err error) {
 	return pid, err
 }
 
-// forkInside must run on a locked thread. It gives the thread back only when the thread is
+// forkInside starts the command from this thread, which the caller has locked, and returns its pid. It unlocks the thread only when that is
 // out of the groups again; else the thread ends with its goroutine.
 func (g *group1) forkInside(c *command) (int, error) {
 	tid := strconv.Itoa(unix.Gettid())
@@ -260,7 +260,8 @@ func (g *group1) sample() (Sample, bool) {
 	return s, true
 }
 
-// cpuUsed returns the processor time of the group and of all that was ever in it, where it has one that counts it.
+// cpuUsed returns the processor time of all processes that are or were in the group; false where neither a v2 group nor a v1 CPU group
+// counts it.
 func (g *group1) cpuUsed() (time.Duration, bool) {
 	if g.cpuFile == nil {
 		name := filepath.Join(g.unified, "cpu.stat") // of v2, which counts without a controller
@@ -284,8 +285,8 @@ func (g *group1) cpuUsed() (time.Duration, bool) {
 	return time.Duration(used), used > 0
 }
 
-// members opens the file anew each time: through an open descriptor v1 answers from a list
-// that it keeps for a second.
+// members appends the pids in the group. It opens the file anew each time: through an open descriptor v1 answers from a list that it keeps
+// for a second.
 func (g *group1) members(pids []int) ([]int, bool) {
 	if g.buf == nil {
 		g.buf = make([]byte, 1<<10)
@@ -327,14 +328,14 @@ func (g *group1) freeze(on bool) error {
 	return errors.New("neither a cgroup v2 tree nor a v1 freezer is writable")
 }
 
-// kill thaws first: a process frozen by the v1 freezer ignores SIGKILL.
+// kill thaws the group first: a process in the v1 freezer ignores SIGKILL.
 func (g *group1) kill() error {
 	_ = g.freeze(false)
 	return killGroups1(g.memory, g.pids, g.unified)
 }
 
-// killGroups1 ends everything in the v1 groups. pids.max = 0 keeps a fork bomb from
-// outrunning the loop; cgroup.kill of the v2 tree beside them does most of it at once.
+// killGroups1 ends everything in the v1 groups, and returns an error when processes survive for five seconds. pids.max = 0 keeps a fork
+// bomb from outrunning the loop; cgroup.kill of the v2 group unified beside them, "" for none, does most of it at once.
 func killGroups1(memory, pids, unified string) error {
 	_ = writeControl(pids, "pids.max", "0")
 	if unified != "" {

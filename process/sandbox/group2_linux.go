@@ -40,8 +40,8 @@ type group2 struct {
 // agentLeaf is the name of the leaf in which the command starts.
 const agentLeaf = "agent"
 
-// newGroup2 makes the node name below parent, whose subtree_control must offer memory and
-// pids already.
+// newGroup2 makes the node name below parent, with its limits and its leaf. parent's subtree_control must have memory and pids already. A
+// CPU controller or swap accounting that is missing is no error; held says what is in force.
 func newGroup2(parent, name string, l Limits) (g *group2, err error) {
 	g = &group2{dir: filepath.Join(parent, name), held: heldByNobody}
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
@@ -131,8 +131,8 @@ func writeControl(dir, name, text string) error {
 	return nil
 }
 
-// writeLimit works like writeControl for a memory limit, and sees that it is in force: what only looks like a group's file may take any
-// value and hold none. The kernel holds whole pages.
+// writeLimit writes a memory limit and reads it back: a file that only looks like a group's may take any value and hold none. The kernel
+// rounds down to whole pages, which is accepted; any other value is an error.
 func writeLimit(dir, name string, n int64) error {
 	if err := writeControl(dir, name, strconv.FormatInt(n, 10)); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (g *group2) launch(c *command) (int, error) {
 	return c.forkInto(g.agent)
 }
 
-// cpuUsed returns the processor time of the group and of all that was ever in it.
+// cpuUsed returns the processor time of all processes that are or were in the group; false where it can't be read.
 func (g *group2) cpuUsed() (time.Duration, bool) {
 	used := readFields(g.cpuStat).get("usage_usec") // is there without the controller too
 	return time.Duration(used) * time.Microsecond, used > 0
@@ -207,8 +207,8 @@ func (g *group2) peak() (int64, string, bool) {
 	return parseNumber(body), "memory.peak", true
 }
 
-// oomKills counts over the subtree. Inner runs are siblings of the leaf, with limits of their own: what is killed in them is theirs, unless
-// this node's own limit was reached.
+// oomKills counts the kernel's kills in the group and in those below it. Inner runs are siblings of the leaf, with limits of their own:
+// kills in them are theirs, unless this group's own limit was reached.
 func (g *group2) oomKills() int {
 	total := readFields(g.events).get("oom_kill")
 	if total == 0 {
@@ -222,11 +222,10 @@ func (g *group2) oomKills() int {
 	return int(min(total, max(fieldReader(leaf).get("oom_kill"), fieldReader(own).get("oom"))))
 }
 
-// forksRefused counts how often the limit of processes held somebody back.
+// forksRefused counts how often the kernel refused a new process at the limit.
 func (g *group2) forksRefused() int { return refusedIn(g.dir) }
 
-// refusedIn sums pids.events over a group and those below it: which of them counts depends
-// on the kernel.
+// refusedIn sums "max" of pids.events over a group and all below it: in which of them a refusal is counted depends on the kernel.
 func refusedIn(root string) int {
 	total := int64(0)
 	for _, dir := range cgroupfs.Tree(root) {
@@ -329,7 +328,7 @@ func removeTree(dir string) error {
 	}
 }
 
-// readNumber reads a control file that holds one number.
+// readNumber returns the number in a control file; 0 when it can't be read.
 func readNumber(f *sysfile.File) int64 {
 	text, err := f.Read(32)
 	if err != nil {
@@ -338,8 +337,8 @@ func readNumber(f *sysfile.File) int64 {
 	return parseNumber(text)
 }
 
-// parseNumber reads a decimal number; "max" and anything else is 0, what is beyond an
-// int64 is the largest int64.
+// parseNumber reads a decimal number; it returns 0 for "max", a negative number and anything else, and the largest int64 for what is
+// beyond.
 func parseNumber(b []byte) int64 {
 	text := strings.TrimSpace(string(b))
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -349,7 +348,7 @@ func parseNumber(b []byte) int64 {
 	return n
 }
 
-// readInto reads a file into all that buf has room for; what cannot be read is empty.
+// readInto reads a file into buf, up to its capacity, and returns the part that was filled, empty when the file can't be read.
 func readInto(file string, buf []byte) []byte {
 	text, err := sysfile.ReadInto(file, buf[:cap(buf)])
 	if err != nil {
@@ -358,7 +357,7 @@ func readInto(file string, buf []byte) []byte {
 	return text
 }
 
-// readFields reads a flat keyed control file; it is empty when there is none any more.
+// readFields reads a flat keyed control file; the result is empty when that can't be read.
 func readFields(f *sysfile.File) fieldReader {
 	text, err := f.Read(sysfile.Small)
 	if err != nil {
@@ -367,7 +366,7 @@ func readFields(f *sysfile.File) fieldReader {
 	return text
 }
 
-// fieldReader finds "name value" lines in a flat keyed control file.
+// fieldReader is the text of a flat keyed control file: lines of "name value". get returns a value, 0 for a missing name.
 type fieldReader []byte
 
 func (f fieldReader) get(name string) int64 {

@@ -96,8 +96,8 @@ func (j *jobCage) launch(c *command) (int, error) {
 	return pid, nil
 }
 
-// resume lets the threads of a suspended process go. There is one, and whatever a virus
-// scanner has put beside it, which is not suspended and does not notice.
+// resume resumes the threads of a suspended process. There is one, and perhaps one that a virus scanner has added, which is not suspended
+// and does not notice.
 func resume(pid int) error {
 	threads, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {

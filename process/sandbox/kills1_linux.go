@@ -17,7 +17,8 @@ import (
 // to the outer one, which takes the count and removes it.
 const endedPrefix = "ended-"
 
-// oomKills sums over the subtree. Counts of inner groups that are gone are kept. What an inner run's own limit has killed is that run's.
+// oomKills sums the kernel's kills over the group and those below it. Counts of inner groups that are gone are kept. Kills at an inner
+// run's own limit are left out: they are that run's.
 func (g *group1) oomKills() int {
 	if len(g.kills) == 0 && sysfile.Leaf(g.memory) { // no inner run: nothing to tell apart
 		n := int(readFields(g.oom).get("oom_kill"))
@@ -85,7 +86,8 @@ func reachedLimit1(dir string) bool {
 	return false
 }
 
-// inherit hands the group to the run around us when that run has kills to count in it.
+// inherit renames the group so that the run around us counts its kills and removes it, and reports whether it did. It does not when there
+// is no such run, or no kill.
 func (g *group1) inherit() bool {
 	outer, name := filepath.Split(g.memory)
 	if !g.nested || !strings.HasPrefix(filepath.Base(outer), runPrefix) || g.oomKills() == 0 {

@@ -25,11 +25,10 @@ const (
 	Monitor Layer = "monitor"
 )
 
-// Layers lists every layer in the order in which they are tried. Which of them exist on
-// this operating system [Probe] tells.
+// Layers returns every layer of every operating system, in the order in which they are tried. [Probe] says which of them work here.
 func Layers() []Layer { return []Layer{Systemd, Cgroup2, Cgroup1, Job, Rlimit, Monitor} }
 
-// ParseLayer reads the name of a layer.
+// ParseLayer returns the layer with this name. The error for an unknown name lists the layers.
 func ParseLayer(s string) (Layer, error) {
 	if l := Layer(s); slices.Contains(Layers(), l) {
 		return l, nil
@@ -41,7 +40,7 @@ func ParseLayer(s string) (Layer, error) {
 	return "", fmt.Errorf("there is no layer %q; the layers are %s", s, strings.Join(names, ", "))
 }
 
-// Mechanism is the holder of a limit.
+// Mechanism names who holds a limit.
 type Mechanism string
 
 // The mechanisms, strongest first.
@@ -56,7 +55,7 @@ const (
 	ByNobody Mechanism = "none"
 )
 
-// Strength names the holder of each limit of a run.
+// Strength says for each limit of a run who holds it.
 type Strength struct {
 	Memory Mechanism `json:"memory"`
 	Swap   Mechanism `json:"swap"`
@@ -70,12 +69,12 @@ type Strength struct {
 type Capability struct {
 	Name      Layer `json:"name"`
 	Available bool  `json:"available"`
-	// Why is the obstacle, or a remark about a layer that works.
+	// Why says why the layer is not available, or is a remark about one that is; "" for neither.
 	Why string `json:"why"`
 	Strength
 }
 
-// Enforcement is the demand of a run on its layer.
+// Enforcement says how firmly the memory limit of a run must be held.
 type Enforcement string
 
 // The demands. The zero value means BestEffort.
@@ -88,7 +87,7 @@ const (
 	Off Enforcement = "off"
 )
 
-// NotAvailable is the reason why a layer can't be used here.
+// NotAvailable says why a layer can't be used here.
 type NotAvailable struct {
 	Layer Layer
 	Err   error

@@ -2,5 +2,5 @@
 
 package sandbox
 
-// Lingers returns true where no service manager ends the runs of a user who logs out.
+// Lingers returns true: no service manager here ends the runs of a user who logs out.
 func Lingers() bool { return true }

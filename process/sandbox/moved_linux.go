@@ -13,7 +13,7 @@ import (
 // maxMoved bounds the processes that are remembered as moved, and maxYounger those that are asked at the end.
 const maxMoved, maxYounger = 64, 65536
 
-// noteMoved remembers a process that was in the run's group and is in it no more, though it lives: somebody has put it into another one, as
+// noteMoved records a process that was in the run's group, lives, and is not in it any more: somebody has put it into another one, as
 // systemd-run --scope does, a container engine, or whoever writes to cgroup.procs.
 func (w *watcher) noteMoved(m member) {
 	if len(w.moved) < maxMoved && !slices.ContainsFunc(w.moved, m.same) && proctree.Alive(m.pid, m.started) && !proctree.Dying(m.pid) && !slices.Contains(allMembers(nil, w.run.cage), m.pid) {
@@ -21,8 +21,8 @@ func (w *watcher) noteMoved(m member) {
 	}
 }
 
-// movedAtEnd adds to the result those who have left the groups of the run: who was seen to leave, and who carries its cookie elsewhere. It
-// returns those that still run. Processes that are older than the command are not asked.
+// movedAtEnd adds to the result the processes that have left the groups of the run: those that were seen to leave, and those elsewhere that
+// carry its cookie and are younger than the command. It returns those that still run, without the command.
 func (w *watcher) movedAtEnd(res *Result) (alive []Leftover) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

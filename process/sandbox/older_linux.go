@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
-// Older finds a process of this user, or of root, that ran before this one began and has a command line that match takes: argv has at
-// least one word. At most maxYounger processes are asked, and a command line is read to 64 KiB. 0 stands for none.
+// Older returns the pid and name of a process of this user, or of root, that started before this one and whose command line match accepts;
+// 0 and "" when there is none. argv has at least one word. At most maxYounger processes are looked at, and 64 KiB of each command line.
 func Older(match func(argv []string) bool) (pid int, name string) {
 	proc, err := os.Open("/proc")
 	if err != nil {

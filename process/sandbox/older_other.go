@@ -2,5 +2,5 @@
 
 package sandbox
 
-// Older finds nothing: no system but Linux tells it at this price.
+// Older returns 0 and "": only Linux tells this cheaply.
 func Older(func(argv []string) bool) (pid int, name string) { return 0, "" }

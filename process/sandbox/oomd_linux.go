@@ -22,9 +22,9 @@ const (
 	oomdKilled = "user.oomd_ooms"
 )
 
-// preferOOMD asks systemd-oomd to take other groups before the command's, and to leave the supervisor
-// alone, which would free nothing and lose the report. A kernel without such attributes (before 5.7)
-// has nothing that reads them.
+// preferOOMD asks systemd-oomd to kill other groups before the command's, and never the supervisor's, which would free nothing and lose the
+// report. It does nothing outside of cgroup v2 or for OOMDDefault. A kernel without such attributes (before 5.7) has no reader for them
+// either.
 func preferOOMD(c cage, spec *Spec) {
 	g, ok := c.(*group2)
 	if !ok || spec.OOMD == OOMDDefault {

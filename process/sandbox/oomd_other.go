@@ -2,7 +2,7 @@
 
 package sandbox
 
-// systemd-oomd exists on Linux only.
+// preferOOMD does nothing: systemd-oomd exists on Linux only.
 func preferOOMD(cage, *Spec) {}
 
 func oomdKills(cage) int { return 0 }

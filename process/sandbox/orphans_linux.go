@@ -19,14 +19,13 @@ import (
 // the supervisor may belong to another state directory and be between two steps. A variable for tests.
 var orphanAge = time.Hour
 
-// leftMark is an empty group inside the group of a run whose leftovers were left running
-// on purpose. It tells so when the state directory with the claim is lost.
+// leftMark is the name of an empty group inside the group of a run whose leftovers were left running on purpose. It is still there when the
+// state directory with the claim is lost.
 const leftMark = "left"
 
-// Orphans lists the groups of runs that no claim is known of, as a lost state directory
-// leaves them. known reports whether a run ID has a claim; it is called after the groups were
-// listed, because a claim is older than its groups and outlives them. Only groups of this
-// user and of this host's mounts are seen, at most 10,000 groups of each hierarchy.
+// Orphans returns the groups of runs that have no claim, as a lost state directory leaves them, sorted by run ID. known reports whether a
+// run ID has a claim; it is called after the groups were listed, because a claim is older than its groups and outlives them. Only groups of
+// this user and of this host's mounts are seen, at most 10,000 groups of each hierarchy.
 func Orphans(known func(id string) bool) ([]Orphan, error) {
 	own, err := cgroupfs.Own()
 	if err != nil {
@@ -51,8 +50,8 @@ func Orphans(known func(id string) bool) ([]Orphan, error) {
 	return list, nil
 }
 
-// collect adds the run groups below a mount. Groups inside of a run's group are its own
-// affair: they go with it.
+// collect adds the groups of this user's runs below a mount to found, by run ID. Groups inside a run's group are skipped: they are removed
+// with it.
 func collect(found map[string]*Remains, mount string, layer Layer) {
 	inside := ""
 	dirs := cgroupfs.Tree(mount)
@@ -86,7 +85,7 @@ func collect(found map[string]*Remains, mount string, layer Layer) {
 	}
 }
 
-// judgeOrphan decides about a group that no claim is known of.
+// judgeOrphan counts the processes in a group without a claim, and decides whether it must be kept.
 func judgeOrphan(r Remains) Orphan {
 	o := Orphan{Remains: r}
 	members := groupMembers(r.Groups)
@@ -128,7 +127,7 @@ func judgeOrphan(r Remains) Orphan {
 // clockTick is the unit of start times in /proc: USER_HZ is 100 on every Linux port that Go has.
 const clockTick = 10 * time.Millisecond
 
-// nodeOf returns the group that holds the limits of a run.
+// nodeOf returns the group that holds the limits of a run: group itself, or for a systemd scope the one named "run" in it.
 func nodeOf(layer Layer, group string) string {
 	if layer == Systemd {
 		return filepath.Join(group, "run")
@@ -154,7 +153,7 @@ func isReaper(p proctree.Process) bool {
 	return p.PID == 1 || slices.Contains(reapers, p.Name) || strings.HasPrefix(p.Name, "containerd-shim")
 }
 
-// markLeft records in the group itself that what is in it was left on purpose.
+// markLeft records in the run's own group, by the group leftMark, that its processes were left on purpose.
 func markLeft(c cage) {
 	var dir string
 	switch g := c.(type) {

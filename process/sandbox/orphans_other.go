@@ -2,7 +2,7 @@
 
 package sandbox
 
-// Orphans lists nothing: there are no control groups here.
+// Orphans returns nothing: there are no control groups here.
 func Orphans(func(id string) bool) ([]Orphan, error) { return nil, nil }
 
 func markLeft(cage) {}

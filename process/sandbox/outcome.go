@@ -2,8 +2,8 @@ package sandbox
 
 import "github.com/plimsoll/plimsoll/journal"
 
-// Outcome returns one word for the end of the run. It is [journal.OutcomeOOM] only when the command
-// itself died of memory; killed children are counted in OOMKills and LimitKills.
+// Outcome returns one word for the end of the run. It is [journal.OutcomeOOM] only when the command itself died of memory; killed children
+// are counted in OOMKills and LimitKills, and make it [journal.OutcomeLimit] only when Plimsoll ended them and the command failed.
 func (r Result) Outcome() journal.Outcome {
 	switch {
 	case r.CommandOOM:

@@ -13,9 +13,9 @@ import (
 // ErrInside is wrapped by the error of [Pause] for a run that this process is a part of: it would stop itself.
 var ErrInside = errors.New("this command runs inside the run itself")
 
-// Pause stops every process of a run that another process supervises, until [Resume]. bySignal is true when there was no
-// freezer, and SIGSTOP did it: processes can notice that, and one that was born meanwhile may have been missed. A pause
-// does not stop the clock of the run's time limits.
+// Pause stops every process of a run that another process supervises, until [Resume]. bySignal is true when there was no freezer and
+// SIGSTOP was used: processes can notice it, and one that was born meanwhile may have been missed. The clock of the run's time limit goes
+// on while a freezer holds the run.
 func Pause(r Remains) (bySignal bool, err error) {
 	if !validID(r.ID) {
 		return false, fmt.Errorf("pause a run: its ID is %q", r.ID)
@@ -42,7 +42,7 @@ func Pause(r Remains) (bySignal bool, err error) {
 	return true, nil
 }
 
-// Resume lets a run go on that [Pause] or its own supervisor has stopped; one that goes on anyway is no error.
+// Resume lets the run go on after [Pause], or after a stop by its own supervisor; it returns nil for a run that is not stopped.
 func Resume(r Remains) error {
 	if r.Frozen.IsZero() {
 		r.Frozen = time.Now() // also a run without a freezer

@@ -24,7 +24,7 @@ func (r Remains) hasGroups() bool {
 	return len(r.Groups) > 0 && r.Layer != Rlimit && r.Layer != Monitor
 }
 
-// freezeGroups stops the groups of a run; held is false where it has no freezer.
+// freezeGroups freezes a run by its groups. held is true when a group with processes was frozen, false when it has no freezer.
 func freezeGroups(r Remains) (held bool, err error) {
 	if !r.hasGroups() {
 		return false, nil
@@ -53,7 +53,7 @@ func freezeGroups(r Remains) (held bool, err error) {
 	return false, nil
 }
 
-// emptyGroup reports whether no process is in a group or below it.
+// emptyGroup reports whether no process is in a group or below it; false when that can't be read.
 func emptyGroup(root string) bool {
 	for _, dir := range cgroupfs.Tree(root) {
 		if pids, err := cgroupfs.Procs(dir); err != nil || len(pids) > 0 {
@@ -63,7 +63,8 @@ func emptyGroup(root string) bool {
 	return true
 }
 
-// Paused reports whether a run is stopped as a whole, or its command is, by whomever. supervisor is the process that started it.
+// Paused reports whether a run is frozen as a whole, or its command is stopped, by whomever. supervisor is the pid of the process that
+// started it.
 func Paused(r Remains, supervisor int) bool {
 	if r.hasGroups() {
 		for _, dir := range r.Groups {
@@ -83,13 +84,14 @@ func Paused(r Remains, supervisor int) bool {
 	return err == nil && p.State == 'T'
 }
 
-// IsCommand reports whether pid is the command of a run, which supervisor has started.
+// IsCommand reports whether pid is the command of the run. supervisor is the pid of the process that started the run.
 func (r Remains) IsCommand(pid, supervisor int) bool {
 	command, err := commandOf(r, supervisor)
 	return err == nil && command.PID == pid
 }
 
-// commandOf finds the command of a run: by what it left in the ledger, else as the first child of its supervisor.
+// commandOf finds the command of a run by the pid in r, else as the oldest child of its supervisor. The error is [proctree.ErrGone] when it
+// has ended.
 func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
 	if r.PID > 0 {
 		p, err := proctree.Lookup(r.PID)
@@ -109,7 +111,7 @@ func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
 	return first, nil
 }
 
-// CPUTime returns the processor time that a run has used since it began. ok is false where no group counts it.
+// CPUTime returns the processor time that a run has used since it began. ok is false where no cgroup v2 group counts it.
 func CPUTime(r Remains) (used time.Duration, ok bool) {
 	if !r.hasGroups() {
 		return 0, false
@@ -124,7 +126,8 @@ func CPUTime(r Remains) (used time.Duration, ok bool) {
 	return 0, false
 }
 
-// OwnGroup finds the run whose control group this process is in, in any hierarchy, and names the group as the kernel does; "" for none.
+// OwnGroup returns the ID of the run whose control group this process is in, in any hierarchy, and that group's path in /proc/self/cgroup;
+// "" and "" for none.
 func OwnGroup() (run, group string) {
 	text, err := sysfile.Read("/proc/self/cgroup", sysfile.Small)
 	if err != nil {
@@ -133,7 +136,7 @@ func OwnGroup() (run, group string) {
 	return groupOfRun(string(text))
 }
 
-// groupOfRun reads the text of /proc/PID/cgroup (cgroups(7)): lines of "number:controllers:path".
+// groupOfRun is [OwnGroup] for a text of /proc/PID/cgroup (cgroups(7)): lines of "number:controllers:path".
 func groupOfRun(text string) (run, group string) {
 	for line := range strings.Lines(text) {
 		_, line, _ = strings.Cut(strings.TrimSuffix(line, "\n"), ":")

@@ -4,17 +4,17 @@ package sandbox
 
 import "time"
 
-// freezeGroups does nothing: there are no groups here.
+// freezeGroups returns false: there are no control groups here.
 func freezeGroups(Remains) (held bool, err error) { return false, nil }
 
-// Paused is not known here.
+// Paused returns false: it is not known here.
 func Paused(Remains, int) bool { return false }
 
-// CPUTime is not counted here; the run's own samples tell it.
+// CPUTime returns false: no group counts it here. The run's own samples have it.
 func CPUTime(Remains) (used time.Duration, ok bool) { return 0, false }
 
 // IsCommand reports whether pid is the command of a run.
 func (r Remains) IsCommand(pid, _ int) bool { return r.PID > 0 && r.PID == pid }
 
-// OwnGroup finds the run whose control group this process is in: there are none here.
+// OwnGroup returns "" and "": there are no control groups here.
 func OwnGroup() (run, group string) { return "", "" }

@@ -24,7 +24,7 @@ func newPidMonitor(spec *Spec, l Limits) (cage, error) { return newPidCage(spec,
 
 func (p *pidCage) launch(c *command) (int, error) { return p.remember(c.fork()) }
 
-// remember takes the result of a launch and passes it on.
+// remember records the pid of a launch for [Remove], and returns what it was given. A record that fails is a warning.
 func (p *pidCage) remember(pid int, err error) (int, error) {
 	if err != nil {
 		return pid, err

@@ -11,7 +11,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
 )
 
-// trial runs a child in one layer that tries to take more than it may.
+// trial runs a child in one layer that tries to take amount of what ("memory" in bytes, or "pids"), which is more than it may, and returns
+// its result.
 func trial(ctx context.Context, layer Layer, nested bool, what string, amount int64) (Result, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,7 +40,7 @@ func trial(ctx context.Context, layer Layer, nested bool, what string, amount in
 	return run.Wait()
 }
 
-// reason returns the bare cause of a failed start.
+// reason returns the text of the first layer's error when a start was refused, else that of err.
 func reason(err error) string {
 	if e, ok := errors.AsType[*NotEnforced](err); ok && len(e.Tried) > 0 {
 		return e.Tried[0].Err.Error()

@@ -69,7 +69,7 @@ func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
 	return c
 }
 
-// outerOOMGroup names the group around us whose OOM kill takes everything, if there is one.
+// outerOOMGroup returns the group around us that has memory.oom.group=1, where one OOM kill ends every process; "" for none.
 func outerOOMGroup() string {
 	own, err := cgroupfs.Own()
 	if err != nil || own.Unified == "" {

@@ -21,10 +21,10 @@ type raiser interface {
 	raise(memory, swap limit.Bytes) error
 }
 
-// memory returns the memory limit as it is now, 0 for none.
+// memory returns the current memory limit, 0 for none.
 func (r *Run) memory() limit.Bytes { return limit.Bytes(r.memoryLimit.Load()) }
 
-// Raisable returns the error that [Run.Raise] would give for any size, nil when there is none.
+// Raisable returns the error that [Run.Raise] would return for any size, nil when the limit can grow.
 func (r *Run) Raisable() error {
 	if r.memory() <= 0 {
 		return errors.New("nothing limits its memory")
@@ -38,10 +38,9 @@ func (r *Run) Raisable() error {
 	return nil
 }
 
-// Raise gives a living run more memory: to is its new limit in bytes. It says nothing to admission. The error wraps [ErrFixed] where the layer holds
-// each process by itself, which was told its limit when it started.
-//
-// why is said by the event of it.
+// Raise sets the memory limit of a living run to to bytes, which must be more than it is now. why goes into the journal, with
+// [journal.MemoryRaised]. Admission is not asked. The error wraps [ErrFixed] in a layer that told each process its limit when it started,
+// and in one that can't raise a limit.
 func (r *Run) Raise(to limit.Bytes, why string) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -64,10 +63,10 @@ func (r *Run) Raise(to limit.Bytes, why string) error {
 	return nil
 }
 
-// raise has nothing to write in a watched cage: the watcher reads the limit at each look.
+// raise does nothing for a watched cage: the watcher reads the limit at each look.
 func (w *watchedCage) raise(limit.Bytes, limit.Bytes) error { return nil }
 
-// keepAlarm sets the alarms of a limit, and sets them anew when it was raised, until stop is closed.
+// keepAlarm sets the alarm for the memory limit, and again whenever that was raised, until stop is closed.
 func (w *watcher) keepAlarm(c alarmed, wake chan<- struct{}, stop <-chan struct{}) {
 	for {
 		until := make(chan struct{})
@@ -85,7 +84,7 @@ func (w *watcher) keepAlarm(c alarmed, wake chan<- struct{}, stop <-chan struct{
 	}
 }
 
-// nearLimit reports whether a sample comes near the memory limit, or is over it.
+// nearLimit reports whether a sample's working set is [Near] percent of the memory limit or more.
 func (w *watcher) nearLimit(s Sample) bool {
 	memory := w.run.memory()
 	return memory > 0 && s.Working >= memory/100*Near

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// raise also moves the line at which the kernel slows the run down.
+// raise raises memory.max, and memory.high with it, at which the kernel slows the run down.
 func (g *group2) raise(memory, _ limit.Bytes) error {
 	if err := g.write("memory.max", int64(memory)); err != nil {
 		return err
@@ -19,7 +19,7 @@ func (g *group2) raise(memory, _ limit.Bytes) error {
 	return g.writeText("memory.high", strconv.FormatInt(int64(memory)/100*throttleAt, 10))
 }
 
-// raise raises the sum of memory and swap first: v1 refuses a sum below the limit of memory alone.
+// raise raises the limit of memory and swap together first: v1 refuses one that is below the limit of memory alone.
 func (g *group1) raise(memory, swap limit.Bytes) error {
 	if g.held.Swap == ByKernel {
 		sum := min(max(swap, 0), math.MaxInt64-memory) + memory

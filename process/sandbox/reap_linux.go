@@ -27,8 +27,9 @@ var adopting struct {
 	stop               func()
 }
 
-// adoptOrphans takes the exit statuses of all that this process adopts until release; asSubreaper makes it the one that
-// adopts the orphans of a run. Without that it adopts as the init of its PID namespace, or as a subreaper by somebody else's wish.
+// adoptOrphans takes the exit statuses of all processes that this one adopts, until release is called. With asSubreaper it first becomes a
+// subreaper, so that it adopts the orphans of a run. Without, it does nothing unless it adopts anyway, as the init of its PID namespace or
+// as a subreaper by somebody else's wish.
 func adoptOrphans(asSubreaper bool) (release func()) {
 	adopting.Lock()
 	defer adopting.Unlock()
@@ -75,7 +76,7 @@ const (
 	maxUnsure = 4096
 )
 
-// startReaper reaps whenever a child has ended, until stop.
+// startReaper reaps in a goroutine whenever a child has ended, until stop is called.
 func startReaper() (stop func()) {
 	deaths := make(chan os.Signal, 1)
 	signal.Notify(deaths, unix.SIGCHLD)
@@ -110,7 +111,7 @@ type reaper struct {
 	unsure map[int]time.Time // dead children that may have a waiter, since when
 }
 
-// reap takes all that can be taken. later is true when dead children are left.
+// reap takes the exit statuses of all dead children that can be taken. later is true when dead children are left.
 func (r *reaper) reap(now time.Time) (later bool) {
 	for {
 		pid := anyDead()
@@ -139,7 +140,8 @@ func (r *reaper) reap(now time.Time) (later bool) {
 	return true
 }
 
-// adopted reports whether nobody in this process waits for a child.
+// adopted reports whether a dead child is one that nobody in this process waits for. Where that is unsure it is false until the child has
+// been dead for reapUnsure.
 func (r *reaper) adopted(pid int, now time.Time) bool {
 	if runningCommands.has(pid) {
 		return false
@@ -168,7 +170,7 @@ func take(pid int) {
 	}
 }
 
-// anyDead returns a child that has ended and was not waited for, 0 without one.
+// anyDead returns the pid of a child that has ended and was not waited for, 0 when there is none.
 func anyDead() int {
 	for {
 		var info unix.Siginfo
@@ -184,7 +186,8 @@ func anyDead() int {
 	}
 }
 
-// deadChildren lists the children that have ended, where the kernel lists children (CONFIG_PROC_CHILDREN, as distributions have it).
+// deadChildren returns the pids of the children that have ended; none where the kernel does not list children (CONFIG_PROC_CHILDREN, which
+// distributions set).
 func deadChildren() (dead []int) {
 	for _, pid := range childrenOf(os.Getpid()) {
 		if p, err := proctree.Lookup(pid); err == nil && p.Zombie() {
@@ -211,8 +214,9 @@ func childrenOf(parent int) (pids []int) {
 	return pids
 }
 
-// startedByGo reports whether os/exec has started a child and waits for it, or will: it holds a pidfd of each of its children from
-// their birth until it has waited. sure is false where it can have none (Linux before 5.4, some seccomp filters), or where /proc does not show it.
+// startedByGo reports whether os/exec has started the child pid and waits for it, or will: it holds a pidfd of each of its children from
+// their birth until it has waited. sure is false where there are no pidfds (Linux before 5.4, some seccomp filters), or /proc does not show
+// them.
 func startedByGo(pid int) (started, sure bool) {
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil || self.WithHandle(func(uintptr) {}) != nil {
@@ -235,7 +239,7 @@ func startedByGo(pid int) (started, sure bool) {
 	return false, true
 }
 
-// pidfdNames reports whether the description of a pidfd (proc_pid_fdinfo(5)) is of pid. NSpid has its number in each PID namespace
+// pidfdNames reports whether the fdinfo of a pidfd (proc_pid_fdinfo(5)) names pid. NSpid lists the process's number in each PID namespace
 // from that of /proc down to its own.
 func pidfdNames(fdinfo []byte, pid int) bool {
 	for line := range bytes.Lines(fdinfo) {

@@ -92,7 +92,7 @@ func isScope(dir string) bool {
 	return strings.HasPrefix(name, runPrefix) && strings.HasSuffix(name, ".scope")
 }
 
-// empty reports whether nobody is in a v2 group or below it.
+// empty reports whether no process is in a v2 group or below it; false when that can't be read.
 func empty(dir string) bool {
 	return hasWord(filepath.Join(dir, "cgroup.events"), "populated") &&
 		fieldReader(readInto(filepath.Join(dir, "cgroup.events"), make([]byte, 256))).get("populated") == 0
@@ -107,7 +107,8 @@ func ownerOf(dir string) int {
 	return int(st.Uid)
 }
 
-// checkGroup keeps a damaged ledger from pointing us at somebody else's group.
+// checkGroup returns an error unless dir has the name of a group of run id and this process is outside of it: a damaged ledger must not
+// make us remove somebody else's group. The second error wraps [ErrBusy].
 func checkGroup(dir, id string) error {
 	if err := namesGroup(dir, id); err != nil {
 		return err
@@ -128,7 +129,7 @@ func checkGroup(dir, id string) error {
 	return nil
 }
 
-// namesGroup reports whether dir is named as a group of the run.
+// namesGroup returns an error unless dir has the name of a group of run id.
 func namesGroup(dir, id string) error {
 	name := strings.TrimSuffix(filepath.Base(dir), ".scope")
 	if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || name != runPrefix+id && name != "inner-"+id {
@@ -181,7 +182,7 @@ func endGroups(ctx context.Context, r Remains, grace time.Duration) error {
 	return failed
 }
 
-// thaw lets frozen processes run: one in a v1 freezer ignores SIGKILL.
+// thaw lets frozen processes of the run go on: one in a v1 freezer ignores SIGKILL.
 func thaw(r Remains) {
 	for _, root := range r.Groups {
 		for _, dir := range cgroupfs.Tree(root) {
@@ -195,7 +196,7 @@ func thaw(r Remains) {
 	}
 }
 
-// groupsOf1 sorts the groups of a v1 run by their files.
+// groupsOf1 sorts the groups of a v1 run by kind, told by the files in each. A group of the CPU hierarchy is left out.
 func groupsOf1(groups []string) *group1 {
 	g := &group1{}
 	for _, dir := range groups {
@@ -238,8 +239,7 @@ func removeByCookie(ctx context.Context, r Remains, grace time.Duration) error {
 	return err
 }
 
-// Current returns the working set of the run of these remains in bytes, now. ok is
-// false when it has no group to ask.
+// Current returns the working set of a run in bytes, as its group counts it now. ok is false when there is no group, or it can't be read.
 func Current(r Remains) (used limit.Bytes, ok bool) {
 	for _, dir := range r.Groups {
 		switch r.Layer {

@@ -46,6 +46,5 @@ func Remove(r Remains, grace time.Duration) error {
 	return err
 }
 
-// Current returns false: there is no group
-// to ask here, and what the run itself published counts.
+// Current returns false: there is no group here that counts, and what the run published of its use is taken.
 func Current(Remains) (used limit.Bytes, ok bool) { return 0, false }

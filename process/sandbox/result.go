@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// finish ends the leftovers, reads the peak, and removes the cage.
+// finish treats the leftovers as spec.OnExit says, fills in the result, and removes the cage unless leftovers stay in it.
 func (r *Run) finish() {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
@@ -61,11 +61,12 @@ func (r *Run) finish() {
 	r.failed = errors.Join(r.failed, r.cage.close())
 }
 
-// nearShare of a limit must have been used for a failure to be the limit's doing. Garbage collectors give up just below theirs.
+// nearShare is the part of a limit that a run must have used for its failure to be put down to the limit. Garbage collectors give up just
+// below theirs.
 const nearShare = 0.9
 
-// ranInto finds the limit at which an allocation failed and ended the command. What the command wrote about it nobody has seen: its
-// streams are its own. So its status speaks, and how near it came.
+// ranInto returns the limit at which an allocation failed and ended the command, and its size; "" and 0 for none. It judges by the exit
+// status and by how near the command came to the limit: its output went to its own streams and was not seen.
 func (r *Run) ranInto(peak Peak) (RanInto, limit.Bytes) {
 	near := func(used, bound limit.Bytes) bool { return bound > 0 && float64(used) >= nearShare*float64(bound) }
 	crashed := false // of itself: V8, the JVM, C++ and Rust abort
@@ -83,9 +84,9 @@ func (r *Run) ranInto(peak Peak) (RanInto, limit.Bytes) {
 	return "", 0
 }
 
-// cpu returns the processor time of all processes of the run. A group of cgroup v2 counts it whole, as one of v1 does where both are
-// mounted, and a job. Elsewhere it is put together: the command with
-// the children that were waited for, and the orphans that ended as our children; or what was seen of each process, where that is more.
+// cpu returns the processor time of all processes of the run. exact is true where a group or a job counts it: cgroup v2, the CPU controller
+// of v1, Windows. Elsewhere it is the larger of two sums: the command with the children that it waited for and the orphans that ended as
+// our children; and the time that each process was seen with.
 func (r *Run) cpu() (used time.Duration, exact bool) {
 	if c, ok := r.cage.(interface{ cpuUsed() (time.Duration, bool) }); ok {
 		if used, ok := c.cpuUsed(); ok {
@@ -95,7 +96,7 @@ func (r *Run) cpu() (used time.Duration, exact bool) {
 	return max(r.ended.cpu+time.Duration(adoptedCPU.Load()-r.adoptedThen), r.watch.last().CPU), false
 }
 
-// peak combines the kernel's high-water mark with what was sampled.
+// peak returns the kernel's high-water mark together with the sampled figures, or the latter alone where the kernel keeps none.
 func (r *Run) peak() Peak {
 	seen := r.watch.highest()
 	p := Peak{Working: seen.Working, File: seen.File}

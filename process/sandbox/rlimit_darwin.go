@@ -5,11 +5,10 @@ import (
 	"os"
 )
 
-// newRlimit refuses where there is nothing to set. RLIMIT_DATA is no use on macOS: from
-// macOS 12 on the kernel compares it with the size of the whole address map, as it does
-// with RLIMIT_AS (vm_map_set_data_limit and vm_map_enter in XNU), and refuses a limit below
-// what dyld has mapped already, which is gigabytes; before that it does nothing. Either
-// way it says nothing about memory in use, so memory stays watched.
+// newRlimit returns an error when there is nothing to set. RLIMIT_DATA is no use on macOS: from macOS 12 on the kernel compares it with the
+// size of the whole address map, as it does with RLIMIT_AS (vm_map_set_data_limit and vm_map_enter in XNU), and refuses a limit below what
+// dyld has mapped already, which is gigabytes; before that it does nothing. Either way it says nothing about memory in use, so memory stays
+// watched.
 func newRlimit(spec *Spec, l Limits) (cage, error) {
 	if l.AddressSpace <= 0 && l.UserProcesses <= 0 {
 		return nil, errors.New("macOS has no resource limit on memory in use: RLIMIT_DATA and RLIMIT_AS both bound the address space")

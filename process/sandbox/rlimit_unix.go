@@ -24,13 +24,14 @@ type rlimitCage struct {
 	limits shim.Limits
 }
 
-// fixed: nobody reaches the limits that the processes have set on themselves.
+// fixed reports whether each process has set the memory limit on itself, so that nobody can raise it.
 func (r *rlimitCage) fixed() bool { return r.limits.Data > 0 }
 
-// dataLimit returns the limit of each process, 0 for none.
+// dataLimit returns the memory limit of each process (RLIMIT_DATA), 0 for none.
 func (r *rlimitCage) dataLimit() limit.Bytes { return limit.Bytes(r.limits.Data) }
 
-// launch executes the shim, which sets the limits on itself and becomes the command.
+// launch executes the shim, which sets the limits on itself and becomes the command, and returns its pid. The error says that the kernel
+// refused the limits or the command.
 func (r *rlimitCage) launch(c *command) (int, error) {
 	self, err := ownExecutable()
 	if err != nil {
@@ -69,9 +70,9 @@ func (r *rlimitCage) launch(c *command) (int, error) {
 	return 0, execError(c.path, syscall.Errno(errno))
 }
 
-// withDescriptor lets descriptor fd cross one exec under its own number, which nothing that
-// the command inherits has. It stays close-on-exec here, so that no other fork of this
-// program takes it along; the descriptors between are passed or closed as they would be.
+// withDescriptor returns files with descriptor fd added under its own number, which nothing that the command inherits has, so that it
+// crosses one exec. It stays close-on-exec here, so that no other fork of this program takes it along; the descriptors between are passed
+// or closed as they would be.
 func withDescriptor(files []uintptr, fd int) []uintptr {
 	files = slices.Clone(files)
 	for n := len(files); n < fd; n++ {

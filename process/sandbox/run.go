@@ -50,7 +50,7 @@ type Run struct {
 	killAsked atomic.Bool
 	// signals takes the signals of Attend, nil unless spec.Attended.
 	signals chan os.Signal
-	// early is the number of them that came before the command was there to get them itself.
+	// early is the number of signals that had arrived when the command started, so that it has not got them itself.
 	early int
 	// witness is there when spec.Caller is and the run is attended to.
 	witness *witness
@@ -119,7 +119,7 @@ func (s *Spec) note(e journal.Event) {
 	}
 }
 
-// limits returns the limits for the layers to hold: none when enforcement is off.
+// limits returns the limits for the layers to hold: the zero Limits when enforcement is off.
 func (s *Spec) limits() Limits {
 	if s.Enforcement == Off {
 		return Limits{}
@@ -127,10 +127,9 @@ func (s *Spec) limits() Limits {
 	return s.Limits
 }
 
-// Start runs the command in the strongest layer that works. Trying a layer is doing the
-// real thing: a layer counts as working when the command runs in it. The errors are
-// [*ExecError] when the command can't be executed, [*NotEnforced] when no layer gives what
-// spec.Enforcement demands; in both cases nothing is left behind.
+// Start runs the command in the strongest layer that works. Trying a layer is doing the real thing: a layer counts as working when the
+// command runs in it. The error is an [*ExecError] when the command can't be executed, a [*NotEnforced] when no layer gives what
+// spec.Enforcement demands, the cause of ctx when that is done, or says what is wrong with spec; nothing is left behind then.
 func Start(ctx context.Context, spec Spec) (*Run, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
@@ -157,7 +156,8 @@ func Start(ctx context.Context, spec Spec) (*Run, error) {
 	return nil, refused
 }
 
-// chosen returns the builders of this operating system, in the order asked for.
+// chosen returns the builders of these layers, in this order; nil stands for all of this operating system. A layer that does not exist here
+// is left out, but when it is the only one, its builder returns an error.
 func chosen(layers []Layer) []builder {
 	all := builders()
 	if layers == nil {
@@ -301,7 +301,7 @@ func (r *Run) PID() int { return r.pid }
 // Layer returns the layer that holds the run.
 func (r *Run) Layer() Layer { return r.layer }
 
-// Strength returns the holder of each limit.
+// Strength returns for each limit who holds it.
 func (r *Run) Strength() Strength {
 	held := r.cage.strength()
 	if r.anyPids {
@@ -313,7 +313,7 @@ func (r *Run) Strength() Strength {
 	return held
 }
 
-// launch starts the command, as nice as it is to be.
+// launch starts the command with its nice value and returns its pid. held reports whether the command has that value; it is false for 0.
 func (r *Run) launch(c *command) (pid int, held bool, err error) {
 	pid, held, err = forkNice(c.nice, func() (int, error) { return r.cage.launch(c) })
 	if g, ok := r.cage.(interface{ forkedNice() bool }); ok { // it forked from a thread of its own
@@ -331,7 +331,7 @@ func (r *Run) launch(c *command) (pid int, held bool, err error) {
 // Exited returns a channel that is closed when the command itself has ended; leftovers may still run.
 func (r *Run) Exited() <-chan struct{} { return r.exited }
 
-// Done returns a channel that is closed when the run is over.
+// Done returns a channel that is closed when the run is over, leftovers included.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
 // Wait returns when the run is over: the command has ended, and so have its leftovers as
@@ -342,18 +342,18 @@ func (r *Run) Wait() (Result, error) {
 	return r.result, r.failed
 }
 
-// Sample returns the use of the run now, as the watcher last saw it.
+// Sample returns the last sample of the run, the zero Sample before there is one.
 func (r *Run) Sample() Sample { return r.watch.last() }
 
-// Freeze stops every process of the run, or lets them go on. Without a group it sends
-// SIGSTOP and SIGCONT to each process, which they can notice.
+// Freeze stops every process of the run when on is true, and lets them go on when it is false. Without a group it sends SIGSTOP and SIGCONT
+// to each process, which they can notice. A run that is over can't be stopped.
 func (r *Run) Freeze(on bool) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
 	return r.freezeLocked(on)
 }
 
-// Kill ends every process of the run at once, the frozen ones too.
+// Kill ends every process of the run at once, the frozen ones too. It returns nil when the run is over already.
 func (r *Run) Kill() error {
 	select {
 	case <-r.done:

@@ -22,7 +22,8 @@ const (
 	endOfFrame = "\x1b[?2026l"
 )
 
-// afterFullScreen returns the sequence to write to the terminal that these variables describe.
+// afterFullScreen returns the control sequences that set a terminal back after a full-screen program; "" for one that takes none. getenv
+// returns the environment variables that describe it (TERM, TMUX, STY).
 func afterFullScreen(getenv func(string) string) string {
 	name := getenv("TERM")
 	switch {

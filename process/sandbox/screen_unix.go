@@ -33,8 +33,8 @@ const (
 	earlyEvery = 50 * time.Millisecond
 )
 
-// SaveScreen remembers how the controlling terminal is set, when there is one and it is
-// ours to set (we are in its foreground).
+// SaveScreen returns the settings of the controlling terminal, for [Screen.Restore]. Without a terminal, or outside of its foreground, it
+// returns a Screen that restores nothing.
 func SaveScreen() *Screen {
 	s := &Screen{fd: -1, quit: make(chan struct{})}
 	fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
@@ -62,7 +62,7 @@ func SaveScreen() *Screen {
 	return s
 }
 
-// Look notices that the command uses the terminal as a full-screen program does. Call it now and then while the run lasts.
+// Look notes whether the command has set the terminal as a full-screen program does. Call it now and then while the run lasts.
 func (s *Screen) Look() {
 	if s.state != nil && !s.taken && raw(s.fd) {
 		s.drawn.Store(true)
@@ -74,15 +74,15 @@ func raw(fd int) bool {
 	return err == nil && now.Lflag&unix.ICANON == 0
 }
 
-// foreground reports whether the terminal is ours: we are in its foreground, or who was has gone.
+// foreground reports whether the terminal is ours to set: our process group is in its foreground, or the one that was has gone.
 func foreground(fd int) bool {
 	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 	return err == nil && (group == unix.Getpgrp() || group > 1 && errors.Is(unix.Kill(-group, 0), unix.ESRCH))
 }
 
-// Restore puts the terminal back after a command that could not do it itself: how it is set, when a signal ended the command or it failed
-// and left the keys raw; and what it had switched on, when it was a full-screen program, or died. What another command has
-// changed is its own business. It is called once, whatever ended the run.
+// Restore sets the terminal back after a command that could not do so itself: its settings, when a signal ended the command or it failed
+// (code is not 0) and left the keys raw; and the modes of a full-screen program, when the command was one, or died of a signal such as
+// SIGKILL. Other changes are left. It is called once, however the run ended.
 func (s *Screen) Restore(signal, code int) {
 	if s.fd < 0 {
 		return
@@ -105,7 +105,8 @@ func (s *Screen) Restore(signal, code int) {
 	}
 }
 
-// withoutTTOU keeps the kernel from stopping us for using the terminal where a group that has gone is in its foreground.
+// withoutTTOU keeps the kernel, until again is called, from stopping us for using the terminal while a group that has gone is in its
+// foreground.
 func withoutTTOU() (again func()) {
 	if signal.Ignored(unix.SIGTTOU) {
 		return func() {}
@@ -114,7 +115,7 @@ func withoutTTOU() (again func()) {
 	return func() { signal.Reset(unix.SIGTTOU) }
 }
 
-// SignalName returns the name of a signal, "SIGKILL"; "" for 0.
+// SignalName returns the name of a signal, such as "SIGKILL"; "" for 0 and for an unknown number.
 func SignalName(signal int) string {
 	if signal == 0 {
 		return ""

@@ -23,7 +23,7 @@ func openConsole(name string) (windows.Handle, error) {
 		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
 }
 
-// SaveScreen remembers how the console is set, when there is one.
+// SaveScreen returns the settings of the console, for [Screen.Restore]; without a console that restores nothing.
 func SaveScreen() *Screen {
 	s := &Screen{}
 	s.in, s.inMode = consoleMode("CONIN$")
@@ -44,11 +44,11 @@ func consoleMode(name string) (windows.Handle, uint32) {
 	return console, mode
 }
 
-// Look notices nothing: a console has no such state that others may read.
+// Look does nothing: a console has no settings by which others could see a full-screen program.
 func (s *Screen) Look() {}
 
-// Restore puts the console back after a command that a signal ended or that failed, and so may not have done it
-// itself. What another command has changed is its own business. It is called once, whatever ended the run.
+// Restore sets the console back when a signal ended the command or its exit status code is not 0, since it may not have done so itself. The
+// settings of any other command are left. It is called once, however the run ended.
 func (s *Screen) Restore(signal, code int) {
 	died := signal != 0 || code != 0
 	if s.out != 0 {
@@ -72,7 +72,7 @@ func (s *Screen) Restore(signal, code int) {
 	}
 }
 
-// term describes a console that takes control sequences, where the environment names no other terminal.
+// term returns the environment variable name; for TERM, when that is not set, "xterm": a console that takes control sequences.
 func term(name string) string {
 	if v := os.Getenv(name); v != "" || name != "TERM" {
 		return v

@@ -55,9 +55,9 @@ func startedHere(p proctree.Process) bool {
 	return started
 }
 
-// Beside starts a program that this process needs beside its runs and that is part of none, such as one that gives a notice. Where
-// no kernel group holds a run, its orphans are told by being this process's children, and such a program would be taken for one, and
-// ended with the run. What os/exec starts is known without this on Linux 5.4 and newer. The caller calls ended when it has waited for it.
+// Beside calls start, which starts a program that this process needs beside its runs and that is part of none, such as one that shows a
+// notice. Where no kernel group holds a run, its orphans are found as children of this process, and such a program would be taken for one
+// and ended. The caller calls ended when it has waited for it. What os/exec starts on Linux 5.4 and newer needs no Beside.
 func Beside(start func() (pid int, err error)) (ended func(), err error) {
 	var started int
 	err = runningCommands.start(func() (pid int, err error) {
@@ -70,6 +70,7 @@ func Beside(start func() (pid int, err error)) (ended func(), err error) {
 	return func() { runningCommands.ended(started) }, nil
 }
 
-// ReapOrphans takes the exit statuses of the processes that this one adopts until release, where it adopts any: as the first of its
-// PID namespace, which a container's program is, or as a subreaper. A run with [Spec].Subreaper does so by itself while it lasts.
+// ReapOrphans takes the exit statuses of the processes that this one adopts, until release is called. It does nothing unless this process
+// adopts any: as the first of its PID namespace, which a container's program is, or as a subreaper. A run with [Spec].Subreaper does the
+// same while it lasts.
 func ReapOrphans() (release func()) { return adoptOrphans(false) }

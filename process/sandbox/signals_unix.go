@@ -86,7 +86,7 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 	}
 }
 
-// catchSignals keeps the signals that [Run.Attend] attends to from ending this process.
+// catchSignals returns a channel with the signals that [Run.Attend] attends to, and so keeps them from ending this process.
 func catchSignals() chan os.Signal {
 	signals := make(chan os.Signal, 16)
 	for _, s := range []os.Signal{

@@ -78,7 +78,7 @@ func (r *Run) askToEnd() {
 	}
 }
 
-// catchSignals keeps the signals that [Run.Attend] attends to from ending this process.
+// catchSignals returns a channel with the signals that [Run.Attend] attends to, and so keeps them from ending this process.
 func catchSignals() chan os.Signal {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

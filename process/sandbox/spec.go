@@ -14,10 +14,10 @@ const Unlimited limit.Bytes = -1
 
 // Limits bound one run, all its processes together.
 type Limits struct {
-	// Memory is the most memory in bytes; 0 sets no limit.
+	// Memory is the most memory that the run may use, in bytes; 0 sets no limit.
 	Memory limit.Bytes
-	// Swap is the most swap beside it in bytes; 0 allows none, Unlimited leaves it alone.
-	// It counts only together with Memory.
+	// Swap is the most swap in bytes that the run may use on top of Memory; 0 allows none, [Unlimited] sets no limit. It is ignored when
+	// Memory is 0.
 	Swap limit.Bytes
 	// Pids is the most processes and threads; 0 sets no limit.
 	Pids int
@@ -39,12 +39,12 @@ type Limits struct {
 	UserProcesses int
 }
 
-// OnExit is the treatment of descendants that outlive the command.
+// OnExit says what [Run] does with descendants that still live when the command has ended.
 type OnExit string
 
 // The choices. The zero value means KillLeftovers.
 const (
-	// KillLeftovers asks them with SIGTERM and ends them after the grace.
+	// KillLeftovers sends them SIGTERM, and SIGKILL to those that still live after [Spec].Grace.
 	KillLeftovers OnExit = "kill"
 	// WaitForLeftovers waits until they have ended by themselves.
 	WaitForLeftovers OnExit = "wait"
@@ -52,14 +52,14 @@ const (
 	LeaveLeftovers OnExit = "leave"
 )
 
-// OOMDPreference is the request to systemd-oomd for the case that the machine is short of memory.
+// OOMDPreference tells systemd-oomd whether to spare the run's group when the machine is short of memory.
 type OOMDPreference string
 
 // The preferences. The zero value means OOMDAvoid.
 const (
-	// OOMDAvoid asks it to kill other groups first: a run that is killed loses the agent.
+	// OOMDAvoid asks systemd-oomd to kill other groups first: a run that is killed loses the agent.
 	OOMDAvoid OOMDPreference = "avoid"
-	// OOMDDefault asks nothing.
+	// OOMDDefault asks systemd-oomd for nothing.
 	OOMDDefault OOMDPreference = "default"
 )
 
@@ -73,8 +73,8 @@ const (
 
 // Spec describes a run.
 type Spec struct {
-	// ID names the run's cgroup and unit: 1 to 64 of a-z, 0-9 and '-'. It must be unique
-	// on the host. Required.
+	// ID names the run's cgroup and unit: 1 to 64 of a-z, 0-9 and '-', which is neither first nor last. It must be unique on the host.
+	// Required.
 	ID string
 	// Path is the executable, Args the whole argument vector with the name first. Required.
 	Path string
@@ -90,10 +90,10 @@ type Spec struct {
 
 	Limits      Limits
 	Enforcement Enforcement
-	// Heap is the bound on its objects that a runtime in the run was given, in bytes; 0 where none was. A command that aborts
-	// after coming near has run out of it.
+	// Heap is the heap limit in bytes that a runtime in the run (node, the JVM) was started with; 0 for none. A command that aborts after
+	// it has used nearly as much is reported as [RanIntoHeap].
 	Heap limit.Bytes
-	// Layers restricts and orders what is tried; nil means all.
+	// Layers lists the layers to try, in this order; nil means all.
 	Layers []Layer
 	// Nested is true when the supervisor itself is inside another run.
 	Nested bool
@@ -110,40 +110,40 @@ type Spec struct {
 	// Launcher is true when the command only starts the agent (npx, a shell): the chain of
 	// first children that leads to the agent is spared together with the command.
 	Launcher bool
-	// Agent is set where the command only translates between an editor and an agent that it starts: it tells of the arguments of a process
-	// below the command, its program first, whether it is the agent. That one is spared together with the command, and its end for
-	// want of memory is the run's. It is called with locks held.
+	// Agent is set where the command only translates between an editor and an agent that it starts. It reports whether argv, the argument
+	// vector of a process below the command, is that of the agent, which is then spared together with the command and whose death for want
+	// of memory counts as the run's. It is called with locks held. nil means that the command is the agent.
 	Agent func(argv []string) bool
 	// OnStop is called when the command was stopped by a signal (SIGSTOP, SIGTSTP, …): a
 	// supervisor under job control stops itself the same way. It may block.
 	OnStop func(signal int)
-	// Attended is true when [Run.Attend] will be called: the signals that it attends to are kept
-	// for it from just before the command starts. Without it one that comes between would end
-	// the calling process and leave the command alone.
+	// Attended is true when [Run.Attend] will be called: signals that arrive just before are then kept for it. Otherwise a signal between
+	// the start of the command and the call of Attend would end the calling process and leave the command alone.
 	Attended bool
 	// Subreaper makes the calling process adopt orphans of the run while it lasts, where no group holds
 	// them, and take the exit statuses of all that it adopts, there and as the init of its PID namespace
 	// (Linux). Children that os/exec waits for are left to it; one that was started otherwise needs [Beside].
 	Subreaper bool
 
-	// Remember is called before anything outside of this process is made, with all it
-	// takes to clean up after a supervisor that died. An error stops the start.
+	// Remember is called before anything outside of this process is made, and again when more is known, with all that [Remove] needs to
+	// clean up after a supervisor that died. An error before the command starts stops the start.
 	Remember func(Remains) error
-	// Observe is called with a sample at most every half second, from one goroutine.
+	// Observe is called with each sample, by one goroutine at a time: every half second to two seconds, near the memory limit up to every
+	// 10 ms. It is called with locks held and must not call the run.
 	Observe func(Sample)
-	// Meet is called with a process of the run when it is seen first, when it has become another program, and in layers without groups at
-	// every look. It must not block, nor call the run. A process that lives shorter than half a second may be met by nobody.
+	// Meet is called with a process of the run when it is seen for the first time, when a young one has become another program, and in
+	// layers without groups at every look. It must not block, nor call the run. A process that lives less than half a second may be missed.
 	Meet func(pid int, name string)
-	// OnTime is called when Limits.Time is nearly used up, and with ended when it was and the
-	// run was asked to end for it. used is the time that counted. It is called from a goroutine of its own.
+	// OnTime is called at [SoftTime], with ended false, and when Limits.Time is used up and the run was asked to end for that, with ended
+	// true. used is the time that counted. It is called from a goroutine of its own.
 	OnTime func(used time.Duration, ended bool)
-	// OnNear is called when the run uses [Near] percent of its memory limit or more, once at a time, from a goroutine of its own. It may call
-	// [Run.Raise].
+	// OnNear is called, from a goroutine of its own, for a sample of [Near] percent of the memory limit or more, unless an earlier call has
+	// not returned. used is the working set, memory the limit. It may call [Run.Raise].
 	OnNear func(r *Run, used, memory limit.Bytes)
 	// Journal takes the events of the run; nil means none are kept.
 	Journal *journal.Journal
 
-	// Trials remembers which limits were tried; nil forgets them with this process.
+	// Trials stores which limits were seen to hold; with nil that is known only until this process ends.
 	Trials Trials
 
 	isTrial    bool    // the command tries a limit
@@ -165,21 +165,21 @@ type Sample struct {
 	File limit.Bytes
 	// Processes is the number of processes.
 	Processes int
-	// CPU is the processor time used so far; 0 where nobody listens ([Spec.Observe]), or where it is not known.
+	// CPU is the processor time used so far; 0 where it is not known, and without a group also where [Spec].Observe is nil.
 	CPU time.Duration
 }
 
 // Peak is the most memory a run used.
 type Peak struct {
-	// Bytes is the high-water mark: what the kernel kept where Exact, page cache included;
-	// else the highest sample, which is a lower bound. 0 where nothing was seen of it.
+	// Bytes is the kernel's high-water mark, page cache included, where Exact; else the highest sample or the command's own ru_maxrss, a
+	// lower bound. 0 where nothing was seen.
 	Bytes limit.Bytes
 	// Working is the highest working set; a lower bound always.
 	Working limit.Bytes
 	// File is the most page cache seen charged.
 	File limit.Bytes
-	// Method names the source: "memory.peak", "memory.max_usage_in_bytes", "sampled", "ru_maxrss";
-	// on Windows "PeakJobMemoryUsed", "sampled", "PeakPagefileUsage".
+	// Method names the source of Bytes: "memory.peak", "memory.max_usage_in_bytes", "sampled", "ru_maxrss"; on Windows "PeakJobMemoryUsed",
+	// "sampled", "PeakPagefileUsage"; "" when Bytes is 0.
 	Method string
 	Exact  bool
 }
@@ -200,7 +200,7 @@ const FateMoved = "moved"
 type Result struct {
 	// ExitCode is the command's exit status, or 128+N when signal N ended it.
 	ExitCode int
-	// Signal is the signal number that ended it, or 0.
+	// Signal is the number of the signal that ended the command, or 0.
 	Signal int
 	// Layer is the layer that held it.
 	Layer    Layer
@@ -208,12 +208,12 @@ type Result struct {
 	Started  time.Time
 	Duration time.Duration
 	Peak     Peak
-	// OOMKills counts the kernel's OOM kills in the run; CommandOOM is true when the command
-	// itself was among them, or was ended by the monitor or by systemd-oomd for memory.
+	// OOMKills counts the kernel's OOM kills in the run; CommandOOM is true when the command, or the agent behind it, was killed for memory
+	// by the kernel, the monitor or systemd-oomd.
 	OOMKills   int
 	CommandOOM bool
-	// RanInto is the owner of the limit at which an allocation failed that ended the command, and RanIntoBytes its height; "" where none
-	// did. CommandOOM is set too.
+	// RanInto names the limit at which an allocation failed and so ended the command, RanIntoBytes is its size; "" and 0 when that did not
+	// happen. When it did, CommandOOM is true too.
 	RanInto      RanInto
 	RanIntoBytes limit.Bytes
 	// OOMDKills counts how often systemd-oomd killed the run's group, or one inside it, because the
@@ -226,12 +226,12 @@ type Result struct {
 	PidsKills    int
 	ForksRefused int
 	Leftovers    []Leftover
-	// Moved names the processes that left the run's groups, at most 64; CommandMoved is true when the command is one of them. What they used
-	// since is in no number here.
+	// Moved has the names of the processes that left the run's groups, at most 64; CommandMoved is true when the command is one of them.
+	// The use of these processes after that is in none of the figures.
 	Moved        []string
 	CommandMoved bool
-	// Reached names the limit for which the run was ended, or for which it failed after
-	// descendants were ended, as the configuration does ("time_max"); "" for none.
+	// Reached names the limit for which the run was ended ("time_max", "memory"), or for which the command failed after descendants were
+	// ended ("pids", "memory"); "" for none.
 	Reached string
 	// TimeUsed is the time that counted against Limits.Time; 0 without that limit.
 	TimeUsed time.Duration
@@ -242,7 +242,7 @@ type Result struct {
 	Processor Processor
 }
 
-// RanInto names a limit at which an allocation fails, so that nothing is killed.
+// RanInto names a limit at which an allocation fails and nothing is killed; see [Result].
 type RanInto string
 
 const (
@@ -252,8 +252,8 @@ const (
 	RanIntoProcess RanInto = "process"
 )
 
-// ExecError is returned by [Start] when the command could not be executed. Status is 127
-// when it is not there and 126 when it can't be executed, as a shell has it.
+// ExecError is returned by [Start] when the command could not be executed. Status is 127 when Path does not exist and 126 when it can't be
+// executed, as in a shell.
 type ExecError struct {
 	Path   string
 	Status int
@@ -271,9 +271,9 @@ type Remains struct {
 	Unit   string   `json:"unit,omitempty"`
 	User   bool     `json:"user_bus,omitempty"`
 	Groups []string `json:"groups,omitempty"`
-	// ID is the cookie.
+	// ID is [Spec].ID, the value of the cookie in the environment of the run's processes.
 	ID string `json:"id"`
-	// PID and Start identify the command once it runs.
+	// PID and Start are the command's pid and start time, 0 before it runs, and in layers that do not need them.
 	PID   int    `json:"pid,omitempty"`
 	Start uint64 `json:"start,omitempty"`
 	// Leave is true when the processes may go on: only empty groups are removed.

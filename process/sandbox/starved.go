@@ -2,18 +2,18 @@ package sandbox
 
 import "time"
 
-// Processor is the use of the processors by a run while it had something to do, and the use it would have made: both in processors.
-// It is looked at in the first thread of each process, and counts only where one of them was busy. The zero value is "not measured".
+// Processor is how many processors a run had on average while it was busy, and how many it would have used if it had not had to wait for
+// one. Only the first thread of each process is measured. The zero value means that nothing was measured.
 type Processor struct {
 	Had, Wanted float64
-	// Busy is the time for which it was looked at meanwhile.
+	// Busy is the time in which the run was busy and measured.
 	Busy time.Duration
 }
 
 const (
 	// waitEvery is the time between two readings of how long busy processes have waited for a processor.
 	waitEvery = 2 * time.Second
-	// busyFrom is the use of one processor from which a run is not idle.
+	// busyFrom is the use of one processor below which a run is idle.
 	busyFrom = 0.01
 )
 
@@ -30,7 +30,8 @@ type processorWait struct {
 	elapsed time.Duration
 }
 
-// look reads the processes' waits when it is time to, unless the run is idle. cpu is the use of the run so far, as far as it is known.
+// look reads, every waitEvery, how long the processes ran and waited since the last reading, and adds it up unless the run is idle. cpu is
+// the processor time of the run so far, as far as it is known; pids lists its processes.
 func (p *processorWait) look(now time.Time, cpu time.Duration, pids func() []int) {
 	since := now.Sub(p.at)
 	if !p.at.IsZero() && since < waitEvery {
@@ -65,7 +66,7 @@ func (p *processorWait) look(now time.Time, cpu time.Duration, pids func() []int
 	}
 }
 
-// processor returns the result for a run that may use most processors.
+// processor returns the averages, Wanted being at most most processors; the zero Processor when nothing was measured.
 func (p *processorWait) processor(most float64) Processor {
 	if p.elapsed <= 0 {
 		return Processor{}
@@ -75,5 +76,5 @@ func (p *processorWait) processor(most float64) Processor {
 	return Processor{Had: had, Wanted: max(had, min(wanted, most)), Busy: p.elapsed}
 }
 
-// Starved reports whether the run had less than half of what it could use, over long enough that somebody waited for it.
+// Starved reports whether the run was busy for 10 seconds or more and had less than half of the processors that it could have used.
 func (p Processor) Starved() bool { return p.Busy >= 10*time.Second && p.Had < p.Wanted/2 }

@@ -9,7 +9,7 @@ import (
 )
 
 // schedUseOf reads /proc/PID/schedstat: nanoseconds on a processor, nanoseconds of waiting for one, and a count
-// (Documentation/scheduler/sched-stats.rst). Kernels without CONFIG_SCHED_INFO have none.
+// (Documentation/scheduler/sched-stats.rst). It returns false when that can't be read: kernels without CONFIG_SCHED_INFO have none.
 func schedUseOf(pid int) (schedUse, bool) {
 	var room [128]byte
 	body, err := sysfile.ReadProcess(pid, "schedstat", room[:])

@@ -114,7 +114,7 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	return g, nil
 }
 
-// holds reports whether a control file has this number in it.
+// holds reports whether the control file name in dir holds the number n.
 func holds(dir, name string, n int) bool {
 	body, err := os.ReadFile(filepath.Join(dir, name))
 	return err == nil && strings.TrimSpace(string(body)) == strconv.Itoa(n)
@@ -141,7 +141,7 @@ func (e *enteredScope) set(dir string) {
 	e.dir = dir
 }
 
-// newInScope builds a further run in the scope that we are in already.
+// newInScope builds the cage of a further run in the scope that this process is in already.
 func newInScope(spec *Spec, scope string, limits Limits) (cage, error) {
 	name := runPrefix + spec.ID
 	if err := spec.remember(Remains{Layer: Cgroup2, Groups: []string{filepath.Join(scope, name)}}); err != nil {
@@ -157,8 +157,8 @@ func newInScope(spec *Spec, scope string, limits Limits) (cage, error) {
 	return g, nil
 }
 
-// dialManager connects to the user's service manager, or the system's for uid 0: over its
-// bus, else over the manager's own socket, which answers also where no bus is running.
+// dialManager connects to the user's service manager, or to the system's for uid 0, over its bus, or over the manager's own socket, which
+// answers also where no bus is running. ofUser is true for the user's.
 func dialManager() (conn *dbus.Conn, ofUser bool, err error) {
 	var failed error
 	for _, a := range managerAddresses() {
@@ -204,7 +204,7 @@ func managerAddresses() []managerAddress {
 		managerAddress{bus: "unix:path=" + own + "/systemd/private", ofUser: true, direct: true})
 }
 
-// dialBus connects and says hello; a bus that does not answer within scopeWait is no bus.
+// dialBus connects to a bus and says hello; it is an error when the bus does not answer within scopeWait, or a guessed one has no manager.
 func dialBus(a managerAddress) (*dbus.Conn, error) {
 	conn, err := dbus.Dial(a.bus)
 	if err != nil {
@@ -233,7 +233,7 @@ func dialBus(a managerAddress) (*dbus.Conn, error) {
 	return conn, nil
 }
 
-// hasManager asks a bus whether systemd is on it.
+// hasManager returns an error unless systemd is on this bus.
 func hasManager(conn *dbus.Conn) error {
 	var owned bool
 	err := conn.BusObject().Call("org.freedesktop.DBus.NameHasOwner", 0, systemdBus).Store(&owned)
@@ -243,7 +243,7 @@ func hasManager(conn *dbus.Conn) error {
 	return err
 }
 
-// enterScope asks for the scope, waits until this process is in it, and returns its directory.
+// enterScope asks systemd for the scope unit, waits until this process is in it, and returns its directory.
 func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit string, spec *Spec, cpuWeight int) (string, error) {
 	// Everybody on this machine may read it, so it has no secrets. systemd keeps it as a line of the unit's file: a prompt of several lines would become
 	// several settings when the manager reloads its units.
@@ -302,8 +302,8 @@ func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit string, spec *Spec, cp
 	}
 }
 
-// unknownProperty finds which optional property an error is about: systemd answers
-// "Cannot set property OOMPolicy, or unknown property."
+// unknownProperty returns the index of the optional property that an error is about, -1 for none: systemd answers "Cannot set property
+// OOMPolicy, or unknown property."
 func unknownProperty(err error, properties []property) int {
 	e, ok := errors.AsType[dbus.Error](err)
 	if !ok || len(e.Body) == 0 {
@@ -322,8 +322,8 @@ func unknownProperty(err error, properties []property) int {
 	return -1
 }
 
-// endUnit returns once the service manager has no such scope any more, or keeps only that
-// it failed. With stop it is told to end it, else the scope must be about to end by itself.
+// endUnit waits, for at most endWait, until the service manager has no such scope any more, or keeps it only as failed. When stop is true
+// it tells the manager to end the scope, else that must be about to end by itself.
 func endUnit(unit string, stop bool) error {
 	conn, _, err := dialManager()
 	if err != nil {

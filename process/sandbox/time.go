@@ -15,7 +15,8 @@ const (
 	timeSoftLeast  = time.Minute
 )
 
-// SoftTime returns the time at which a run with this limit is told that it runs out; 0 for never.
+// SoftTime returns the used time at which a run with this limit is warned that it runs out: nine tenths of it, or 0 (never) for a limit of
+// less than a minute.
 func SoftTime(maxTime time.Duration) time.Duration {
 	if maxTime < timeSoftLeast {
 		return 0
@@ -32,9 +33,9 @@ const timeLook = time.Second
 // by Plimsoll or by job control, does not count either.
 type runClock struct{ used time.Duration }
 
-// advance takes in one look at the clock: the pause that was asked for, the time that it
-// took, and whether the run was stopped at its end. A pause that took far longer than asked
-// for is one in which this process was itself stopped, together with the run.
+// advance adds one pause to the clock and returns the time used so far. requested is the length that was asked for, took what it took;
+// stopped is true when the run was stopped at its end, and then nothing is added. A pause of more than 5 seconds over counts as requested:
+// this process was stopped too, together with the run.
 func (c *runClock) advance(requested, took time.Duration, stopped bool) time.Duration {
 	switch {
 	case stopped:
@@ -46,7 +47,7 @@ func (c *runClock) advance(requested, took time.Duration, stopped bool) time.Dur
 	return c.used
 }
 
-// enforceTime ends the run when it has used up its time.
+// enforceTime ends the run when it has used up its time, and calls [Spec].OnTime. It returns when that is done or the run is over.
 func (r *Run) enforceTime(maxTime time.Duration) {
 	var clock runClock
 	soft := SoftTime(maxTime)
@@ -76,7 +77,7 @@ func (r *Run) enforceTime(maxTime time.Duration) {
 	}
 }
 
-// isStopped reports whether the run is frozen, or that its command is stopped by a signal.
+// isStopped reports whether the run is frozen, or its command is stopped by a signal or a debugger.
 func (r *Run) isStopped() bool {
 	if r.Frozen() {
 		return true
@@ -114,8 +115,7 @@ func (r *Run) End(limit string) bool {
 	return true
 }
 
-// reached returns the limit for which the run was ended, or for which it failed after descendants
-// were ended; "" when for none.
+// reached returns the limit for which the run was ended, or for which the command failed after descendants were ended; "" for none.
 func (r *Run) reached() string {
 	if name := r.endedFor.Load(); name != nil {
 		return *name

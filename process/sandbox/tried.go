@@ -9,8 +9,9 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
 )
 
-// Trials remembers which limits of which layers were seen to hold, so that they are tried once. Only what held is remembered: what did not is
-// tried again, since whoever could write there would else choose a weaker layer for later runs.
+// Trials stores which limits of which layers were seen to hold, so that they are tried once: Saw stores one, Seen reports whether it is
+// stored; what is "memory" or "pids". Only limits that held are stored. One that did not is tried again: otherwise whoever can write there
+// could make later runs choose a weaker layer.
 type Trials interface {
 	Seen(layer Layer, what string) bool
 	Saw(layer Layer, what string)
@@ -33,8 +34,8 @@ var triedHere struct {
 // be shown as killed for memory, a session be ended by systemd. There the limit is read back instead; plimsoll doctor tries it.
 func triesFirst(layer Layer) bool { return layer == Job || layer == Rlimit }
 
-// try finds out whether what a layer says of itself is so. The error says that its memory limit does not hold; unheld are limits that do not,
-// beside it.
+// try lets a child run into the limits that the layer says it holds, in the layers of triesFirst, once for each limit. err says that the
+// memory limit does not hold; unheldPids is true when the limit of processes does not.
 func (s *Spec) try(ctx context.Context, layer Layer, says Strength) (unheldPids bool, err error) {
 	if s.isTrial || !triesFirst(layer) || says.Memory == ByNobody && says.Pids == ByNobody {
 		return false, nil
@@ -69,7 +70,8 @@ func (s *Spec) try(ctx context.Context, layer Layer, says Strength) (unheldPids 
 	return unheldPids, nil
 }
 
-// tryMemory lets a child take more memory than it may.
+// tryMemory starts a child that takes more memory than it may, and returns its result. The error says that it could not start or was not
+// stopped.
 func tryMemory(ctx context.Context, layer Layer, nested bool) (Result, error) {
 	take := trialTake(layer)
 	res, err := trial(ctx, layer, nested, triedMemory, int64(take))
@@ -82,7 +84,7 @@ func tryMemory(ctx context.Context, layer Layer, nested bool) (Result, error) {
 	return res, nil
 }
 
-// tryPids lets a child start more processes than it may.
+// tryPids starts a child that starts more processes than it may. The error says that it could not start or was not stopped.
 func tryPids(ctx context.Context, layer Layer, nested bool) error {
 	res, err := trial(ctx, layer, nested, triedPids, 2*trialPids)
 	if err == nil && res.ExitCode != shim.Stopped {

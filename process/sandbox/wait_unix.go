@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
-// waitFor waits until pid has ended. Some agents suspend themselves by SIGSTOP, and a
-// plain wait would never give the prompt back: every stop is told to onStop.
+// waitFor waits until pid has ended and returns how. It calls onStop with the signal whenever the process is stopped: some agents suspend
+// themselves by SIGSTOP, and a plain wait would never give the prompt back.
 func waitFor(pid int, onStop func(int)) exitStatus {
 	for {
 		var status unix.WaitStatus
@@ -55,7 +55,7 @@ func (r *Run) onStop(signal int) {
 	}
 }
 
-// ownPeak returns the highest resident size of this process so far.
+// ownPeak returns the highest resident size of this process so far, 0 when it is unknown.
 func ownPeak() limit.Bytes {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -64,7 +64,7 @@ func ownPeak() limit.Bytes {
 	return limit.Bytes(u.Maxrss) * maxRSSUnit
 }
 
-// Signal sends sig to the command, never to its group.
+// Signal sends sig to the command, never to its group. It returns nil when the command has ended.
 func (r *Run) Signal(sig syscall.Signal) error {
 	select {
 	case <-r.exited:

@@ -12,8 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
-// waitFor waits until pid has ended. Nothing stops a process on Windows, so onStop is
-// never called.
+// waitFor waits until pid has ended and returns how. Nothing stops a process on Windows, so that onStop is never called.
 func waitFor(pid int, _ func(int)) exitStatus {
 	defer forgetCommand(pid)
 	handle := commandHandle(pid)
@@ -61,8 +60,8 @@ func (r *Run) onStop(int) {}
 // ownPeak returns 0: a child starts with nothing of its parent's memory.
 func ownPeak() limit.Bytes { return 0 }
 
-// Signal ends the command when sig is SIGTERM, SIGINT or SIGKILL: Windows knows no other
-// way to reach a process. Other signals are an error.
+// Signal ends the command when sig is SIGTERM, SIGINT or SIGKILL: Windows knows no other way to reach a process. Other signals are an
+// error. It returns nil when the command has ended.
 func (r *Run) Signal(sig syscall.Signal) error {
 	select {
 	case <-r.exited:

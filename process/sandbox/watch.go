@@ -23,10 +23,10 @@ const (
 	// children that each take 60 MB at once were faster than 50 ms.
 	fastTick    = 10 * time.Millisecond
 	sampleEvery = 500 * time.Millisecond
-	// calmEvery is the rhythm of everything while the run uses less than a quarter of its
-	// limit and an alarm tells the end of that; the kernel keeps the peak meanwhile.
+	// calmEvery is the time between two looks while the run uses less than a quarter of its limit and an alarm is set for the end of that;
+	// the kernel keeps the peak meanwhile.
 	calmEvery = time.Second
-	// stillEvery is the same of a run that holds to the byte what it held at the last look: it waits for something.
+	// stillEvery is the time between two looks when the run then holds to the byte what it held at the last one: it waits for something.
 	stillEvery = 2 * time.Second
 	// childScore is the oom_score_adj of every descendant: the kernel takes it before the
 	// agent. 500 was measured to be too little.
@@ -99,7 +99,7 @@ const (
 	youngFor  = time.Second
 )
 
-// rename reads the name again. It is kept when the process has gone.
+// rename reads the process's name again. The old name stays when the process has gone.
 func (m *member) rename(now time.Time) {
 	m.named = now
 	if p, err := proctree.Lookup(m.pid); err == nil && p.Start == m.started {
@@ -107,7 +107,7 @@ func (m *member) rename(now time.Time) {
 	}
 }
 
-// meet reports a process, or its new name. The caller holds the lock.
+// meet passes a process and its name on to [Spec].Meet. The caller holds the lock.
 func (w *watcher) meet(pid int, name string) {
 	if w.run.spec.Meet != nil {
 		w.run.spec.Meet(pid, name)
@@ -136,15 +136,16 @@ func newWatcher(r *Run, adopts bool) *watcher {
 
 // alarmed is a cage that wakes the watcher when the run comes near its limit.
 type alarmed interface {
-	// setAlarm runs until stop is closed; ready is set when the alarm is in place.
+	// setAlarm makes the cage send to wake when the run comes near memory, its limit in bytes. It returns when stop is closed, or at once
+	// when no alarm can be set; ready is true while one is.
 	setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool, stop <-chan struct{})
-	// adjustThrottle is called after every look, when the children have been marked.
+	// adjustThrottle is called with the charged bytes after every look, when the children have been marked.
 	adjustThrottle(charged int64)
 	// disableThrottle is called when the processes go on without a watcher.
 	disableThrottle()
 }
 
-// loop runs until stop is closed.
+// loop looks at the run again and again until stop is closed.
 func (w *watcher) loop(stop <-chan struct{}) {
 	wake := make(chan struct{}, 1)
 	var alarm sync.WaitGroup
@@ -168,7 +169,8 @@ func (w *watcher) loop(stop <-chan struct{}) {
 	}
 }
 
-// look does what is due and returns the pause until the next look.
+// look samples, lists and counts as far as each is due, and returns the pause until the next look. first is true for the first one, when
+// all is due.
 func (w *watcher) look(first bool) time.Duration {
 	w.run.cageMu.Lock()
 	defer w.run.cageMu.Unlock()
@@ -207,8 +209,7 @@ func (w *watcher) look(first bool) time.Duration {
 	return tick
 }
 
-// list compares the members with those known, raises the score of new ones, and
-// remembers the lost ones.
+// list reads the members, adds new ones, whose OOM score is raised, and moves those that have gone to the lost ones.
 func (w *watcher) list(now time.Time) {
 	w.pids, _ = w.run.cage.members(w.pids[:0])
 	w.round++
@@ -244,8 +245,8 @@ func (w *watcher) list(now time.Time) {
 	}
 }
 
-// unprotect makes a child of everybody whose launcher has ended while the run goes on: a shell that puts something into the background
-// before it becomes the agent looks like a launcher for a moment, and what it started like the agent.
+// unprotect marks as children the processes whose launcher has ended while the run goes on: a shell that puts something into the background
+// before it becomes the agent looks like a launcher for a moment, and the process that it started like the agent.
 func (w *watcher) unprotect() {
 	for again := true; again; {
 		again = false
@@ -266,7 +267,7 @@ func (w *watcher) lose(m member) {
 	w.lost = append(w.lost, m)
 }
 
-// addMember takes in a new process.
+// addMember adds a new process to those known, up to maxKnown, settles its role and reports it to [Spec].Meet.
 func (w *watcher) addMember(pid int, now time.Time) *member {
 	m := &member{pid: pid, met: now, named: now}
 	if p, err := proctree.Lookup(pid); err == nil {
@@ -335,7 +336,7 @@ func (w *watcher) anyExiting() bool {
 	return false
 }
 
-// countKills returns the last count, when the run is over.
+// countKills counts the OOM kills a last time, when the run is over, and returns their total.
 func (w *watcher) countKills() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -394,7 +395,8 @@ func (w *watcher) processor() Processor {
 	return w.waits.processor(most)
 }
 
-// alive returns the processes of the run that were there at the last look. What a tree knows of each is from when it appeared.
+// alive returns the pids that were in the run at the last look. Of a tree, those whose processor time can't be read are left out. The
+// caller holds the lock.
 func (w *watcher) alive() []int {
 	if w.tree == nil {
 		return w.pids
@@ -409,7 +411,7 @@ func (w *watcher) alive() []int {
 	return list
 }
 
-// sampleLocked takes the last sample; the caller holds the run's cage.
+// sampleLocked takes the last sample of a run that has a group; a tree is not measured again. The caller holds the run's cage.
 func (w *watcher) sampleLocked() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

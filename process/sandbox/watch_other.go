@@ -7,5 +7,5 @@ func (w *watcher) noteMoved(member) {}
 
 func (w *watcher) movedAtEnd(*Result) (alive []Leftover) { return nil }
 
-// schedUseOf returns false: it is not known here.
+// schedUseOf returns false: the system does not tell.
 func schedUseOf(int) (schedUse, bool) { return schedUse{}, false }

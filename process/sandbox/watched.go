@@ -2,8 +2,8 @@ package sandbox
 
 import "errors"
 
-// watchedCage is the cage of the layers that have no group: the process tree is asked for
-// everything, and [Run] ends the largest member when the tree is over its limit.
+// watchedCage is the cage of the layers that have no group: what the run uses is read from the process tree, and [Run] ends the largest
+// member when the tree is over its limit.
 type watchedCage struct {
 	held   Strength
 	around outerGroup

@@ -14,8 +14,9 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
-// lookAtTreeWhenDue looks at the tree at its pace. Inside a container whose use can be read, one small file, memory that has grown
-// by a sixteenth of the container's is a reason to look at once: who takes it may be killed and gone before the next look.
+// lookAtTreeWhenDue looks at the tree when its pause is over, and returns the time until the next call. Inside a container whose use can be
+// read (one small file) it also looks as soon as that use has grown by a sixteenth of the container's limit: the process that takes it may
+// be killed and gone before the next look.
 func (w *watcher) lookAtTreeWhenDue(now time.Time, first bool) time.Duration {
 	c, ok := w.run.cage.(interface {
 		usedAround() (used, limit int64, ok bool)
@@ -35,8 +36,8 @@ func (w *watcher) lookAtTreeWhenDue(now time.Time, first bool) time.Duration {
 	return min(tick, pause)
 }
 
-// lookAtTree samples the process tree and acts where it is over a limit: the largest
-// descendant goes first, the command last.
+// lookAtTree samples the process tree, ends processes where it is over a limit, the largest descendant first and the command last, and
+// returns the pause until the next look.
 func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	pids, memory := w.run.spec.limits().Pids, w.run.memory()
 	if err := w.scan(); err != nil {
@@ -84,8 +85,8 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	return sampleEvery
 }
 
-// scan brings the tree up to date and makes new descendants nicer than the command. Everybody who looks at
-// the tree does it this way: a process appears only once, to whoever looks first. The caller holds the lock.
+// scan brings the tree up to date and makes new descendants nicer than the command. Every look at the tree goes through it, because a new
+// process is reported only once, to the first who scans. The caller holds the lock.
 func (w *watcher) scan() error {
 	changes, err := w.tree.Scan()
 	w.gone = append(w.gone, changes.Gone[:min(len(changes.Gone), maxLost-len(w.gone))]...)
@@ -100,8 +101,9 @@ func (w *watcher) scan() error {
 	return nil
 }
 
-// noteKillsAround counts what the kernel has killed because the limit around this program was reached, a container's, and names who
-// went, as far as that was seen: the largest of the last look, else the youngest of those that are gone. What we have ended for the same reason counts once.
+// noteKillsAround counts the processes that the kernel has killed at the limit of the container around this program, and names the
+// likeliest victims: the largest of the last look, else the youngest of those that are gone. Processes that we have ended for the same
+// reason are not counted again.
 func (w *watcher) noteKillsAround() {
 	gone := w.gone
 	w.gone = w.gone[:0]
@@ -136,7 +138,7 @@ func (w *watcher) noteKillsAround() {
 	}
 }
 
-// heldBy returns the bytes that a process held when it was the largest of all.
+// heldBy returns the bytes that p held at the last look if it was the largest descendant then, else 0.
 func (w *watcher) heldBy(p proctree.Process) limit.Bytes {
 	if w.largest.pid == p.PID && w.largest.started == p.Start {
 		return w.largest.bytes
@@ -170,7 +172,7 @@ func (w *watcher) endLargest() {
 	w.run.spec.note(journal.ChildKilled{PID: victim.PID, Name: victim.Name, Bytes: int64(held), By: "plimsoll"})
 }
 
-// leaves remembers a process that we have ended, within bounds.
+// leaves records that we have ended p, so that it is not ended and counted twice. Beyond maxLost the record starts afresh.
 func (w *watcher) leaves(p proctree.Process) {
 	if len(w.exiting) >= maxLost || w.exiting == nil {
 		w.exiting = map[int]uint64{}
@@ -195,7 +197,7 @@ func (w *watcher) endYoungest(n int) {
 	}
 }
 
-// stopTree stands in for the freezer in layers without one.
+// stopTree stops every process of the run by signals, or continues them, in layers without a freezer.
 func (w *watcher) stopTree(on bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -213,7 +215,7 @@ func (w *watcher) stopTree(on bool) error {
 	return signalAll(members, on)
 }
 
-// killTree ends everything the tree knows; nothing to do for a cage that has a group.
+// killTree kills every process in the tree; it does nothing for a cage that has a group.
 func (w *watcher) killTree() error {
 	if w.tree == nil {
 		return nil
@@ -222,8 +224,8 @@ func (w *watcher) killTree() error {
 	return err
 }
 
-// waitEmpty returns when nobody but the command is left, or when it is told to hurry. It can
-// be told so only after a tick: the Ctrl-C that ended the command is not for the leftovers.
+// waitEmpty returns when no descendant of the command is left, or when [Run.stopWaiting] is called. That counts only after a first tick:
+// the Ctrl-C that ended the command is not for the leftovers.
 func (w *watcher) waitEmpty() {
 	for len(w.descendants()) > 0 {
 		select {
@@ -235,7 +237,7 @@ func (w *watcher) waitEmpty() {
 	}
 }
 
-// descendants lists the living descendants.
+// descendants returns the living descendants of the command; none when they can't be listed.
 func (w *watcher) descendants() []member {
 	w.run.cageMu.Lock()
 	defer w.run.cageMu.Unlock()
@@ -268,8 +270,8 @@ func (w *watcher) othersLocked() []member {
 	return left
 }
 
-// endLeftovers does to descendants that outlived the command what OnExit says. The caller
-// holds the run's cage.
+// endLeftovers treats descendants that outlived the command as OnExit says, and returns each with its fate. The error says that some could
+// not be ended. The caller holds the run's cage.
 func (w *watcher) endLeftovers() ([]Leftover, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -336,7 +338,7 @@ func (w *watcher) endTree() ([]Leftover, error) {
 	return list, errors.Join(err, w.closeTree())
 }
 
-// closeTree ends the tree. It is asked a last time before: who died since the last look is known to nobody else.
+// closeTree scans the tree a last time, to count who has died since the last look, and closes it. Without a tree it does nothing.
 func (w *watcher) closeTree() error {
 	if w.tree == nil {
 		return nil

@@ -79,11 +79,11 @@ func (r record) run() Run {
 	}
 }
 
-// errNewer is a file of a schema that this version does not know.
+// errNewer is wrapped by the error about a file of a newer schema.
 var errNewer = errors.New("newer schema")
 
-// parse reads a project's file and checks everything in it. An error other than errNewer
-// means that the file is damaged; its text names the place.
+// parse reads a project's file and checks all of it. An error that does not wrap errNewer means that the file is damaged; its text names
+// the place.
 func parse(body []byte, key string) (*document, error) {
 	var d document
 	if err := json.Unmarshal(body, &d); err != nil || d.Schema != Schema {
@@ -145,7 +145,8 @@ func unusable(body []byte, decoding error) error {
 	return fmt.Errorf("it is not the JSON it should be: %w", decoding)
 }
 
-// add appends one run, keeps the newest of its tool, and returns what had to make room for it, if any.
+// add appends one run and drops older ones of its tool beyond keep. It returns the history that was removed to make room for a new tool or
+// variant, nil for none.
 func (d *document) add(tool string, r Run, keep int) (evicted *toolHistory) {
 	d.Appends++
 	name := historyKey(tool, r.Variant)
@@ -170,8 +171,8 @@ func (d *document) add(tool string, r Run, keep int) (evicted *toolHistory) {
 	return evicted
 }
 
-// runToEvict returns the index of the run that makes room. Brief runs get a quarter of the room at most, so that
-// two hundred questions for a version do not push out what a build needed.
+// runToEvict returns the index of the run to drop when there are more than keep: the oldest; or the oldest brief one when those take more
+// than a quarter of the room, so that two hundred questions for a version do not push out what a build needed.
 func runToEvict(runs []record, keep int) int {
 	brief, first := 0, 0
 	for i := len(runs) - 1; i >= 0; i-- {
@@ -186,8 +187,8 @@ func runToEvict(runs []record, keep int) int {
 	return 0
 }
 
-// toEvict returns the history that a new variant of a tool replaces; nil while there is room. One tool's many
-// variants push out each other, and variants go before whole tools.
+// toEvict returns the history to remove for a new tool or variant; nil while there is room. The variants of one tool push out each other,
+// and variants go before whole tools.
 func (d *document) toEvict(tool, variant string) *toolHistory {
 	var own, variants []*toolHistory
 	for _, s := range d.Tools {

@@ -19,7 +19,7 @@ const (
 	temporaryInfix = ".tmp-"
 )
 
-// entriesOf reads at most maxEntries names of the directory and reports whether there are more.
+// entriesOf returns at most maxEntries names of the directory, and whether there are more.
 func entriesOf(root *os.Root) (entries []os.DirEntry, more bool, err error) {
 	d, err := root.Open(".")
 	if err != nil {
@@ -36,7 +36,7 @@ func entriesOf(root *os.Root) (entries []os.DirEntry, more bool, err error) {
 	return entries, false, nil
 }
 
-// setAside renames a damaged file, keeps the newest KeptCorrupt of its project and tells.
+// setAside renames a damaged file, removes all but the newest KeptCorrupt of its project, and warns.
 func (h *History) setAside(root *os.Root, name string, damaged *damage) error {
 	path := filepath.Join(h.directory, name)
 	aside := name + corruptInfix + time.Now().UTC().Format(corruptTime)
@@ -79,8 +79,8 @@ func (h *History) setAside(root *os.Root, name string, damaged *damage) error {
 	return nil
 }
 
-// sweep removes temporary files that a killed writer left. It goes by age because on a disk
-// shared by two hosts a lock may not reach the other one's writer.
+// sweep removes temporary files that a killed writer of the project left, when they are older than staleAfter. It goes by age because on a
+// disk shared by two hosts a lock may not reach the other one's writer.
 func sweep(root *os.Root, key string) {
 	entries, _, err := entriesOf(root)
 	if err != nil {
@@ -97,7 +97,7 @@ func sweep(root *os.Root, key string) {
 	}
 }
 
-// offError turns an operating system's error into an OffError with the reason it stands for.
+// offError returns an operating system's error as an OffError, with the reason that it stands for.
 func (h *History) offError(path string, err error) error {
 	if already, ok := errors.AsType[*OffError](err); ok {
 		return already

@@ -9,9 +9,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Forget removes what is kept of a tool in a project, all its variants, and returns how many runs that were.
-// Other tools keep theirs. The error is an [OffError], and then nothing was removed; a damaged file is left for the next
-// [History.Append] to set aside.
+// Forget removes the runs kept of a tool in a project, of all its variants, and returns how many they were. Other tools keep theirs. The
+// error is an [OffError] or wraps [ErrInvalid], and then nothing was removed; a damaged file is left for the next [History.Append] to set
+// aside.
 func (h *History) Forget(projectKey, tool string) (runs int, err error) {
 	if err := errors.Join(validKey(projectKey), validTool(tool)); err != nil {
 		return 0, err
@@ -52,7 +52,7 @@ func (h *History) Forget(projectKey, tool string) (runs int, err error) {
 	return runs, nil
 }
 
-// forget removes a tool with all its variants, and returns the number of runs that were kept of it.
+// forget removes a tool with all its variants, and returns the number of its runs.
 func (d *document) forget(tool string) (runs int) {
 	d.Tools = slices.DeleteFunc(d.Tools, func(s *toolHistory) bool {
 		of, _ := splitHistoryKey(s.Tool)

@@ -44,8 +44,7 @@ const (
 
 // Options configure a [History]; the zero value means the defaults.
 type Options struct {
-	// Warn is called with everything the user should know, one at a time per call of a
-	// method; nil logs it with slog.
+	// Warn is called with each thing that the user should know, by the goroutine that called a method; nil logs it with slog.
 	Warn func(Warning)
 	// Keep is the number of runs kept per tool and project (KeptRuns, which is also the most).
 	Keep int
@@ -53,14 +52,13 @@ type Options struct {
 	LockWait time.Duration
 }
 
-// History is the directory of project files. It is safe for concurrent use when Warn is.
+// History is the history of all projects, in one directory. It is safe for concurrent use when Warn is.
 type History struct {
 	directory string
 	options   Options
 }
 
-// Open names the history under a state directory, in its folder "history". Nothing is read or
-// made before it is needed.
+// Open returns the history below a state directory, in its folder "history". Nothing is read or made before it is needed.
 func Open(stateDir string, o Options) *History {
 	if o.LockWait <= 0 {
 		o.LockWait = DefaultLockWait
@@ -107,8 +105,7 @@ func (h *History) Append(p Project, tool string, r Run) error {
 	return nil
 }
 
-// replace reads the project's file, adds a run and puts the new file in its place. The caller
-// holds the project's lock.
+// replace reads the project's file, adds a run and writes the file anew. The caller holds the project's lock.
 func (h *History) replace(root *os.Root, name string, p Project, tool string, r Run) error {
 	path := filepath.Join(h.directory, name)
 	d, err := h.read(root, name, p.Key)
@@ -156,12 +153,12 @@ func (h *History) put(root *os.Root, name string, d *document) error {
 	return nil
 }
 
-// damage is the reason why a file cannot be used.
+// damage is the error for a file whose content cannot be used.
 type damage struct{ why error }
 
 func (d *damage) Error() string { return d.why.Error() }
 
-// read returns a project's document, fs.ErrNotExist, a *damage or an *OffError.
+// read returns a project's document. The error is fs.ErrNotExist, a *damage or an *OffError.
 func (h *History) read(root *os.Root, name, key string) (*document, error) {
 	path := filepath.Join(h.directory, name)
 	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
@@ -196,8 +193,8 @@ func (h *History) read(root *os.Root, name, key string) (*document, error) {
 	return d, nil
 }
 
-// Runs returns the kept runs of a tool in a project, oldest first; none is no error. A damaged
-// file is reported through Warn and counts as none; the next Append sets it aside.
+// Runs returns the runs kept of a tool in a project, without those of its variants, oldest first; nil when there are none. A damaged file
+// is reported through Warn and counts as empty; the next Append sets it aside.
 func (h *History) Runs(projectKey, tool string) ([]Run, error) {
 	d, err := h.open(projectKey)
 	if err != nil || d == nil {
@@ -209,7 +206,7 @@ func (h *History) Runs(projectKey, tool string) ([]Run, error) {
 	return nil, nil
 }
 
-// Project returns the summaries of one project's tools, by name.
+// Project returns the summaries of one project's tools, sorted by name; nil when there are none.
 func (h *History) Project(projectKey string) ([]Summary, error) {
 	d, err := h.open(projectKey)
 	if err != nil || d == nil {
@@ -218,7 +215,7 @@ func (h *History) Project(projectKey string) ([]Summary, error) {
 	return d.summaries(), nil
 }
 
-// open reads one project's document without a lock; nil means that there is none.
+// open reads one project's document without a lock; nil when there is none, or it is damaged, of which it warns.
 func (h *History) open(key string) (*document, error) {
 	if err := validKey(key); err != nil {
 		return nil, err
@@ -265,7 +262,7 @@ func (d *document) summaries() []Summary {
 	return list
 }
 
-// lock waits for other writers, each of whom gets the lock in the order in which they came.
+// lock takes the project's lock, waiting for other writers for LockWait at most; they get it in the order in which they came.
 func (h *History) lock(key string) (unlock func(), err error) {
 	path := filepath.Join(h.directory, key+".lock")
 	ctx, cancel := context.WithTimeoutCause(context.Background(), h.options.LockWait, errLockWait)
@@ -283,7 +280,7 @@ func (h *History) lock(key string) (unlock func(), err error) {
 
 var errLockWait = errors.New("the lock was not released")
 
-// word makes s short and plain, so that a record has a largest size whatever it was given.
+// word returns s as at most maxWord plain characters, others replaced by '_', so that a record has a largest size whatever it was given.
 func word(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || strings.ContainsRune(`"\\<>&`, r) {
@@ -293,5 +290,5 @@ func word(s string) string {
 	}, cut(s, maxWord))
 }
 
-// cut shortens s to at most n bytes of valid UTF-8.
+// cut returns the beginning of s that is at most n bytes of valid UTF-8.
 func cut(s string, n int) string { return limit.Clip(s, n) }

@@ -15,9 +15,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Summaries yields every tool of every project, the projects by key and a project's tools by
-// name, holding one project in memory at a time. What could not be read is told through Warn; an
-// error is yielded once, alone, when the directory itself cannot be read.
+// Summaries yields the summary of every tool of every project, the projects by key and a project's tools by name, holding one project in
+// memory at a time. A file that cannot be read is left out, with a warning; when the directory itself cannot be read, one error is yielded
+// and nothing else.
 func (h *History) Summaries() iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
 		root, files, err := h.list(MaxProjects)
@@ -83,8 +83,8 @@ type datedRun struct {
 	run Run
 }
 
-// datedRuns lifts a time that went backwards to its predecessor's and cuts one in the future to the
-// file's, so that sorting never reorders a project's own records.
+// datedRuns returns the runs with times to sort by: one that went backwards is that of its predecessor, and one in the future that of the
+// file, so that sorting never reorders a project's own records.
 func datedRuns(runs []Run, written time.Time) []datedRun {
 	dated := make([]datedRun, len(runs))
 	at := time.Time{}
@@ -100,7 +100,7 @@ func datedRuns(runs []Run, written time.Time) []datedRun {
 	return dated
 }
 
-// readListed reads one file of a listing; what is wrong with it is told and left out.
+// readListed reads one file of a listing; it warns and returns nil when that can't be used.
 func (h *History) readListed(root *os.Root, key string) *document {
 	name := key + extension
 	d, err := h.read(root, name, key)
@@ -124,8 +124,8 @@ type projectFile struct {
 	written time.Time
 }
 
-// list returns the newest project files, at most bound; a nil root without an error means that
-// there is no history yet.
+// list returns the directory and the project files in it that were written last, at most bound; a nil root without an error when there is
+// no history yet.
 func (h *History) list(bound int) (*os.Root, []projectFile, error) {
 	root, err := statefile.OpenRoot(h.directory)
 	if err != nil {

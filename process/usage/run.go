@@ -21,7 +21,7 @@ const (
 
 // Run is the record of one run. Sizes are bytes.
 type Run struct {
-	// Time is the end of the run, by the clock. It orders nothing.
+	// Time is the end of the run, by the clock. Runs are not sorted by it.
 	Time time.Time
 	// Peak is the high-water mark, page cache included where the kernel counts it; 0 means
 	// that nothing was measured.
@@ -50,7 +50,7 @@ type Run struct {
 	Variant string
 }
 
-// Project is the owner of a history.
+// Project identifies the project to which a history belongs.
 type Project struct {
 	// Key names the project's file. Different projects have different keys, also when
 	// their directories have one name. It consists of 1 to 120 of A-Z a-z 0-9 . _ - and
@@ -69,7 +69,7 @@ type Summary struct {
 	// them; both also count what is no longer kept.
 	Recorded int64
 	OOMKills int64
-	// Runs are the kept ones, oldest first.
+	// Runs are the runs kept, oldest first.
 	Runs []Run
 }
 
@@ -111,8 +111,8 @@ func validTool(tool string) error {
 	return nil
 }
 
-// valid returns an error when something in r is impossible. The upper bounds are far beyond any machine
-// (1 PiB, 2^40 kills, a hundred years): they catch damage, not large runs.
+// valid returns an error when a value in r is impossible. The upper bounds are far beyond any machine (1 PiB, 2^40 kills, a hundred years):
+// they catch damage, not large runs.
 func (r Run) valid() error {
 	for _, size := range []struct {
 		name  string

@@ -39,8 +39,8 @@ func validVariant(variant string) error {
 	return validTool(variant)
 }
 
-// Variants returns the kept runs of a tool in a project by variant, each oldest first. "" holds the
-// runs without one, and those recorded before there were variants. What [History.Runs] says of damaged files holds here too.
+// Variants returns the runs kept of a tool in a project by variant, each oldest first; nil when there are none. "" holds the runs without a
+// variant, and those recorded before there were variants. A damaged file is treated as by [History.Runs].
 func (h *History) Variants(projectKey, tool string) (map[string][]Run, error) {
 	d, err := h.open(projectKey)
 	if err != nil || d == nil {

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// WarningKind is the subject of a [Warning].
+// WarningKind says what a [Warning] is about.
 type WarningKind string
 
 // The kinds of warning.
@@ -30,7 +30,7 @@ const (
 // Warning is something that the user should know and that stops nothing.
 type Warning struct {
 	Kind WarningKind
-	// Path is the file it is about, as it is called now.
+	// Path is the file it is about, by its present name.
 	Path string
 	// Count is the number of things dropped or left out, where the kind has a number.
 	Count int
@@ -46,7 +46,7 @@ func (h *History) warn(w Warning) {
 	slog.Warn(w.Text, slog.String("kind", string(w.Kind)), slog.String("path", w.Path))
 }
 
-// OffReason is the reason why there is no history.
+// OffReason says why there is no history.
 type OffReason string
 
 // The reasons.
@@ -58,8 +58,7 @@ const (
 	OffFailed   OffReason = "failed"
 )
 
-// OffError means that the history could not be read or written; whatever it was needed for can
-// go on without. Find it with errors.AsType.
+// OffError means that the history could not be read or written; the caller can go on without it.
 type OffError struct {
 	Reason OffReason
 	// Path is the file or directory in question.

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Alert is something that somebody should look at.
+// Alert is a state or an event that a person should look at.
 type Alert struct {
 	// Level is "warning" or "critical".
 	Level string    `json:"level"`
@@ -28,7 +28,8 @@ const (
 	recent = 24 * time.Hour
 )
 
-// alertsOf returns the alerts about runs that live, and about recent events, the newest first.
+// alertsOf returns the alerts about live runs, by their start, and then those about runs of the last 24 hours, the newest first; at most
+// maxAlerts.
 func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time) []Alert {
 	var list []Alert
 	add := func(e *runs.Entry, level, what string, at time.Time, form string, args ...any) {

@@ -21,13 +21,13 @@ const (
 	lookEvery = 500 * time.Millisecond
 	// adoptEvery is the time between two passes that give an end to runs whose plimsoll was killed.
 	adoptEvery = time.Minute
-	// writeTime bounds one write to a client; who takes longer is let go.
+	// writeTime bounds one write to a client; the stream of a slower one is ended.
 	writeTime = 15 * time.Second
-	// pingEvery keeps a stream from being taken for dead.
+	// pingEvery is the time after which a comment is sent on a silent stream, so that nobody takes it for dead.
 	pingEvery = 20 * time.Second
 )
 
-// snapshot is the state shown at one moment. It does not change.
+// snapshot is what the dashboard shows at one moment. It is not changed once made.
 type snapshot struct {
 	version uint64
 	rows    []rowText // the order in which they are shown
@@ -40,7 +40,7 @@ type rowText struct {
 	text []byte
 }
 
-// whole returns a snapshot as one object.
+// whole returns the snapshot as one JSON object.
 func (s *snapshot) whole() json.RawMessage {
 	var b bytes.Buffer
 	b.WriteString(`{"rows":[`)
@@ -56,8 +56,9 @@ func (s *snapshot) whole() json.RawMessage {
 	return b.Bytes()
 }
 
-// since returns the changes since a client's last state: the rows that are new or different, and the list of rows in order when that
-// changed. Seen is brought up to date.
+// since returns what has changed since a client's last state, as a JSON object: the rows that are new or different, and the order of the
+// rows and the rest when they differ. It brings seen, rest and order, the client's state, up to date. changed is false when nothing is to
+// be sent.
 func (s *snapshot) since(seen map[string]string, rest *string, order *string) (text []byte, changed bool) {
 	var b, ids bytes.Buffer
 	b.WriteString(`{"rows":[`)
@@ -100,7 +101,7 @@ func (s *snapshot) since(seen map[string]string, rest *string, order *string) (t
 	return b.Bytes(), changed || n > 0
 }
 
-// hub reads the store for all who look.
+// hub reads the store for all viewers, as long as there are any.
 type hub struct {
 	dir  string
 	host func() (Host, bool)
@@ -155,7 +156,7 @@ func (h *hub) close() error {
 	return nil
 }
 
-// look reads the store until nobody looks any more.
+// look makes a snapshot every lookEvery, until nobody looks any more.
 func (h *hub) look() {
 	store, err := runs.Open(h.dir)
 	if err == nil {
@@ -202,14 +203,14 @@ func (h *hub) look() {
 	}
 }
 
-// current returns the newest snapshot, and the channel that is closed when a newer one is there.
+// current returns the newest snapshot, nil before the first, and a channel that is closed when there is a newer one.
 func (h *hub) current() (*snapshot, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now, h.next
 }
 
-// once returns the newest snapshot, for one who does not stay.
+// once returns the newest snapshot, for a viewer that does not stay. It waits for the first one, or for the end of ctx.
 func (h *hub) once(ctx context.Context) (*snapshot, error) {
 	if err := h.join(); err != nil {
 		return nil, err
@@ -228,7 +229,7 @@ func (h *hub) once(ctx context.Context) (*snapshot, error) {
 	}
 }
 
-// serve streams what changes.
+// serve streams the changes to a viewer as server-sent events, until one of the two ends.
 func (h *hub) serve(w http.ResponseWriter, r *http.Request) {
 	if err := h.join(); err != nil {
 		w.Header().Set("Retry-After", "10")

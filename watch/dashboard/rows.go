@@ -15,7 +15,7 @@ const (
 	maxAlerts = 50
 )
 
-// row is one run of the list. Sizes are in bytes; times as in [runs.Entry].
+// row is one run in the list. Sizes are in bytes; times are as in [runs.Entry].
 type row struct {
 	ID       string     `json:"id"`
 	Kind     string     `json:"kind"`
@@ -32,7 +32,7 @@ type row struct {
 	Peak     int64      `json:"peak_bytes"`
 	Limit    int64      `json:"limit_bytes"`
 	Reserved int64      `json:"reservation_bytes"`
-	// CPU is its use of one processor between its last two samples, in percent.
+	// CPU is its use between its last two samples, in percent of one processor.
 	CPU         float64 `json:"cpu_percent"`
 	Processes   int     `json:"processes,omitempty"`
 	Tokens      int64   `json:"window_tokens"`
@@ -58,7 +58,7 @@ func rowOf(e *runs.Entry) row {
 	return r
 }
 
-// liveRow returns the row of a run that lives.
+// liveRow returns the row of a live run.
 func liveRow(run *runs.Run) row {
 	r := rowOf(&run.Entry)
 	now := run.Now()
@@ -77,7 +77,7 @@ func liveRow(run *runs.Run) row {
 	return r
 }
 
-// snapshotOf reads the store.
+// snapshotOf polls the store and returns a snapshot of it.
 func snapshotOf(store *runs.Store, host func() (Host, bool)) (*snapshot, error) {
 	if err := store.Poll(); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func snapshotOf(store *runs.Store, host func() (Host, bool)) (*snapshot, error) 
 	return s, nil
 }
 
-// rest returns the members beside the rows.
+// rest returns the members of the snapshot beside the rows, as JSON without the braces.
 func rest(h *Host, alerts []Alert, problem string) []byte {
 	if alerts == nil {
 		alerts = []Alert{}

@@ -31,47 +31,47 @@ type Options struct {
 	StateDir string
 	// Version is shown at the foot of each page.
 	Version string
-	// Token is the secret that a viewer must have; "" makes one.
+	// Token is the secret that a viewer must know; "" makes one.
 	Token string
-	// Secure is true when the listener speaks TLS: the cookie then goes over nothing else.
+	// Secure is true when the listener speaks TLS: the cookie is then sent over nothing else.
 	Secure bool
 	// Host reads the memory of the host; nil leaves it out.
 	Host func() (Host, bool)
-	// Cost returns the cost of a run by prices that its user has written; ok is false without one. nil is never.
+	// Cost returns the cost of a run by prices that its user has written; ok is false when there are none. It may be nil.
 	Cost func(e *runs.Entry) (cost float64, ok bool)
-	// Cut returns a text that was cut from a conversation, with its words; nil is never.
+	// Cut returns a text that was cut from a conversation. It may be nil.
 	Cut func(id string) (any, error)
-	// Pages stand behind the built-in ones, in this order.
+	// Pages are shown after the built-in ones, in this order.
 	Pages []Page
 }
 
-// Host is the line at the top. Sizes are in bytes.
+// Host is the state of the host in the line at the top. Sizes are in bytes.
 type Host struct {
 	TotalBytes     int64 `json:"total_bytes"`
 	AvailableBytes int64 `json:"available_bytes"`
 	ReservedBytes  int64 `json:"reserved_bytes"`
-	// Stall is the share of the last ten seconds in which somebody waited for memory, in percent; negative where it is not known.
+	// Stall is the percentage of the last ten seconds in which some process waited for memory; negative when unknown.
 	Stall float64 `json:"stall_percent"`
-	// Waiting counts the runs that wait for their turn.
+	// Waiting counts the runs that wait in the queue.
 	Waiting int `json:"waiting"`
 }
 
 // Page is a page beside the built-in ones. [TablesPage] makes one of tables.
 type Page struct {
-	// Name is in the address: lower-case letters, other than those of other pages. Title is shown.
+	// Name is the page's name in the address: lower-case letters, different from those of other pages. Title is shown.
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	// Data gives what the page shows, as JSON, each time it is looked at, within ten seconds.
+	// Data returns what the page shows, as JSON, each time it is looked at, within ten seconds.
 	Data func(ctx context.Context) (any, error) `json:"-"`
-	// Ask answers what the page's script asks for by itself, /api/page/NAME?…, as JSON, within ten seconds. It only reads. nil has no
-	// answers.
+	// Ask returns the answer to a request of the page's script, /api/page/NAME?…, as JSON, within ten seconds. It only reads. With nil such
+	// requests are refused.
 	Ask func(ctx context.Context, q url.Values) (any, error) `json:"-"`
-	// Script is a module of JavaScript whose default export draws the data: (element, data, tools) => void. When the data have changed
-	// it is drawn anew, or, where it returned { update(data) }, told. nil draws what [TablesPage] gives.
+	// Script is a module of JavaScript whose default export draws the data: (element, data, tools) => void. When the data have changed it
+	// is called again, or, if it returned { update(data) }, that is called. nil draws the tables of [TablesPage].
 	Script []byte `json:"-"`
 }
 
-// Server is the dashboard, an [http.Handler]. Who mounts it checks Host and Origin before it.
+// Server is the dashboard, an [http.Handler]. It does not check Host and Origin: who mounts it must.
 type Server struct {
 	o      Options
 	token  [sha256.Size]byte
@@ -81,7 +81,7 @@ type Server struct {
 	pages  []Page
 }
 
-// New makes a dashboard. It reads nothing before somebody looks.
+// New returns a dashboard. It reads nothing before somebody looks. The error is about a page.
 func New(o Options) (*Server, error) {
 	if o.Token == "" {
 		var b [32]byte
@@ -102,10 +102,10 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the streams of those who look.
+// Close ends the streams of all viewers.
 func (s *Server) Close() error { return s.hub.close() }
 
-// URL returns the address for its user, below the base URL of the listener: with the token.
+// URL returns the address for a viewer, with the token. base is the listener's URL.
 func (s *Server) URL(base string) string {
 	return strings.TrimSuffix(base, "/") + "/?token=" + url.QueryEscape(s.o.Token)
 }
@@ -113,7 +113,7 @@ func (s *Server) URL(base string) string {
 // folder begins the path of every dashboard. The rest is new with each start, and secret.
 const folder = "/dashboard-"
 
-// Takes reports whether a path is the dashboard's, or that of an earlier start.
+// Takes reports whether a path belongs to this dashboard, or to one of an earlier start.
 func (s *Server) Takes(p string) bool { return p == "/" || strings.HasPrefix(p, folder) }
 
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -164,9 +164,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const cookieName = "plimsoll"
 
-// enter exchanges the token for a cookie, and takes it out of the address. A browser sends a cookie to every port of a host, SameSite or not, so
-// also to what another user has put on a port of this machine, or on this one after our end. Hence the cookie is for a path that nobody else can
-// name, and neither outlives this start.
+// enter exchanges the token for a cookie, and takes it out of the address. A browser sends a cookie to every port of a host, SameSite or
+// not, so also to what another user has put on a port of this machine, or on this one after our end. Hence the cookie is for a path that
+// nobody else can name, and neither outlives this start.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, given string) {
 	sum := sha256.Sum256([]byte(given))
 	if subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 {
@@ -233,7 +233,7 @@ func (s *Server) script(w http.ResponseWriter, r *http.Request, name string) {
 	http.NotFound(w, r)
 }
 
-// answer writes JSON. An error of ours is told in it, with what is there nevertheless.
+// answer writes v as JSON with this status.
 func answer(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -266,7 +266,7 @@ func (s *Server) state(w http.ResponseWriter, r *http.Request) {
 	}{s.o.Version, pages, now.whole()})
 }
 
-// run answers with all that is kept of a run.
+// run writes all that is kept of a run; with an error in it when only the index has the run.
 func (s *Server) run(w http.ResponseWriter, id string) {
 	store, err := runs.Open(s.o.StateDir)
 	if err == nil {
@@ -320,7 +320,7 @@ func (s *Server) cut(w http.ResponseWriter, id string) {
 const (
 	// pageTime bounds how long the data of a page may take.
 	pageTime = 10 * time.Second
-	// maxQuestion bounds what a page's script asks, in bytes of the address.
+	// maxQuestion bounds the query of a page's script, in bytes.
 	maxQuestion = 16 << 10
 )
 

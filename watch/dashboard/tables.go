@@ -2,7 +2,7 @@ package dashboard
 
 import "context"
 
-// Kind is the form of the cells of a column. The zero value is text on one line.
+// Kind says what the cells of a column hold. The zero value is text on one line.
 type Kind string
 
 // Kinds of columns, each with what its cells hold.
@@ -25,14 +25,14 @@ type Column struct {
 	Kind Kind   `json:"kind,omitempty"`
 }
 
-// MaxTableRows bounds the rows of one table; what has no room is counted.
+// MaxTableRows bounds the rows of one table; further ones are counted.
 const MaxTableRows = 500
 
 // Table is a table of a page. It is not safe for use by several goroutines at once.
 type Table struct {
-	// Title stands over the table, and is its name for who cannot see it.
+	// Title stands over the table, and is its name for screen readers.
 	Title string `json:"title"`
-	// Note describes the table below its title; "" is nothing.
+	// Note describes the table below its title; "" for none.
 	Note    string   `json:"note,omitempty"`
 	Columns []Column `json:"columns"`
 	// Empty is shown in place of a table without rows; "" leaves the whole table out.
@@ -41,13 +41,14 @@ type Table struct {
 	LeftOut int     `json:"left_out,omitempty"`
 }
 
-// Cell is a cell with a line of words below its value.
+// Cell is a cell with a line of text below its value.
 type Cell struct {
 	Value any    `json:"value"`
 	Note  string `json:"note,omitempty"`
 }
 
-// Add appends a row: a value or a [Cell] for each column; nil, and what a row has too few of, is shown as a dash.
+// Add appends a row: a value or a [Cell] for each column. nil and missing cells are shown as a dash. Beyond MaxTableRows it only counts the
+// row in LeftOut.
 func (t *Table) Add(cells ...any) {
 	if len(t.Rows) >= MaxTableRows {
 		t.LeftOut++
@@ -56,7 +57,7 @@ func (t *Table) Add(cells ...any) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// TablesPage returns a page of tables, which needs no script. read gives them each time that somebody looks.
+// TablesPage returns a page of tables, which needs no script. read returns them each time that somebody looks.
 func TablesPage(name, title string, read func(context.Context) ([]*Table, error)) Page {
 	return Page{Name: name, Title: title, Data: func(ctx context.Context) (any, error) {
 		list, err := read(ctx)

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// Daily writes for a process that lives long: a file for each day (UTC) on which something happened. It is a
-// [journal.Observer].
+// Daily writes what happens in a process that lives long: one file for each day (UTC) on which something happened. It is a
+// [journal.Observer] and safe for concurrent use.
 type Daily struct {
 	o     Options
 	head  Header
@@ -22,7 +22,8 @@ type Daily struct {
 	ending   sync.WaitGroup
 }
 
-// BeginDaily begins the first file. newID names the next ones, fail is called with what of a file was not kept; nil drops it.
+// BeginDaily begins the first file. newID returns the ID for each later one. fail is called with the error of a file that is not complete;
+// it may be nil.
 func BeginDaily(o Options, h Header, newID func() string, fail func(error)) *Daily {
 	if o.now == nil {
 		o.now = time.Now
@@ -50,7 +51,7 @@ func (d *Daily) Observe(r journal.Record) {
 	d.writer.Observe(r)
 }
 
-// endSegment ends the file of a day, in a goroutine: the index may be locked.
+// endSegment ends the file of a day, in a goroutine, because the index may be locked. The caller holds mu.
 func (d *Daily) endSegment() {
 	w, report := d.writer, d.reporter.Report()
 	report.Outcome = journal.OutcomeOK
@@ -62,7 +63,7 @@ func (d *Daily) endSegment() {
 	})
 }
 
-// End ends the last file.
+// End ends the last file with this outcome, and waits until earlier files are written. Later records are dropped.
 func (d *Daily) End(outcome journal.Outcome) {
 	d.mu.Lock()
 	if d.ended {

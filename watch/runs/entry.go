@@ -30,7 +30,7 @@ type Entry struct {
 	Started time.Time `json:"started"`
 	// Ended is nil while it runs or waits.
 	Ended *time.Time `json:"ended"`
-	// Outcome is that of the report, or "running", "waiting", "died".
+	// Outcome is the outcome in the report, or "running", "waiting", "died".
 	Outcome          string         `json:"outcome"`
 	ExitCode         int            `json:"exit_code"`
 	Signal           string         `json:"signal,omitempty"`
@@ -44,9 +44,9 @@ type Entry struct {
 	MCP              journal.MCP    `json:"mcp"`
 	Editor           journal.Editor `json:"editor,omitzero"`
 	Observed
-	// Reason is a few words on the reason for its end, or on what it waits for.
+	// Reason says in a few words why it ended, or what it waits for; "" while it runs.
 	Reason string `json:"reason"`
-	// Notifies has the meaning of the field in [Header].
+	// Notifies is [Header].Notifies.
 	Notifies string `json:"notifies,omitempty"`
 
 	// Day is the folder of its file, Bytes the file's size and Dropped how many lines found no room in it.
@@ -55,17 +55,17 @@ type Entry struct {
 	Dropped int64  `json:"dropped,omitempty"`
 }
 
-// Observed is the part of a run's figures that its records add to its report.
+// Observed has the figures of a run that come from its records and are not in its report.
 type Observed struct {
 	// LargestResult is the largest result of a tool in bytes, LargestTool which tool it was ("server/tool"). LargeResults counts
 	// those over [LargeResult].
 	LargestResult int64  `json:"largest_result_bytes,omitempty"`
 	LargestTool   string `json:"largest_result_tool,omitempty"`
 	LargeResults  int64  `json:"large_results,omitempty"`
-	// Waited counts how often it stood in the queue, WaitedMS is for how long.
+	// Waited counts how often it stood in the queue, WaitedMS is the time that it stood there in all.
 	Waited   int64 `json:"waited,omitempty"`
 	WaitedMS int64 `json:"waited_ms,omitempty"`
-	// CompactedFrom and CompactedTo are the sums of what requests had in tokens before and after room was made.
+	// CompactedFrom and CompactedTo are the sums over all compactions of the tokens that a request had before and after.
 	CompactedFrom int64 `json:"compacted_from_tokens,omitempty"`
 	CompactedTo   int64 `json:"compacted_to_tokens,omitempty"`
 	// BreakerTrips counts how often the window was halved.
@@ -87,8 +87,7 @@ type Observed struct {
 	waits time.Time // since when it stands in the queue
 }
 
-// LargeResult is the size in bytes over which a result of a tool is told of: 200 KB, as the first system that Plimsoll takes over
-// had it.
+// LargeResult is the size in bytes from which a result of a tool is reported: 200 KB, as in the first system that Plimsoll takes over.
 const LargeResult = 200 << 10
 
 func (o *Observed) observe(r *journal.Record) {
@@ -137,16 +136,16 @@ func (o *Observed) stopWaiting(at time.Time) {
 	}
 }
 
-// Live reports whether the run has not ended.
+// Live reports whether the run has not ended: it runs or waits.
 func (e *Entry) Live() bool { return e.Outcome == Running || e.Outcome == Waiting }
 
-// Requests counts the requests to models, those that went through a proxy and those of an agent of Plimsoll's own.
+// Requests returns the number of requests to models, through a proxy and by an agent of Plimsoll's own.
 func (e *Entry) Requests() int64 { return e.Window.Requests + e.AgentRequests }
 
-// Rooms counts how often room was made in a conversation, by a proxy and by an agent of Plimsoll's own.
+// Rooms returns how often a conversation was compacted, by a proxy and by an agent of Plimsoll's own.
 func (e *Entry) Rooms() int64 { return e.Window.Compactions + e.AgentRooms }
 
-// PeakWindow returns the fullest window of a request in tokens, and its limit; 0 is not known.
+// PeakWindow returns the tokens of the request that filled its window the most, and the size of that window; 0 when unknown.
 func (e *Entry) PeakWindow() (tokens, limit int64) {
 	if e.Window.Requests > 0 {
 		return e.Window.PeakTokens, e.Window.LimitTokens
@@ -154,7 +153,7 @@ func (e *Entry) PeakWindow() (tokens, limit int64) {
 	return e.AgentPeakTokens, e.AgentLimitTokens
 }
 
-// Killed returns the number of processes killed for memory: those that are known by name, or as many as the kernel counted.
+// Killed returns the number of processes killed for memory: those that are known by name, or the kernel's count if that is more.
 func (e *Entry) Killed() int { return max(e.OOMKills, e.KilledChildren) }
 
 // maxReason bounds the reason of an entry in bytes.
@@ -173,7 +172,8 @@ func entryOf(h *Header, r *journal.Report, day string) Entry {
 	return e
 }
 
-// reasonOf returns the reason for the end of a run in its report. refusal is the text for a refused one.
+// reasonOf returns why a run ended, by its report, in at most maxReason bytes; "" for one that ended well. refusal is the text for a
+// refused run.
 func reasonOf(r *journal.Report, refusal string) string {
 	if r.Outcome == journal.OutcomeRefused {
 		first, _, _ := strings.Cut(cmp.Or(refusal, "refused"), "\n")

@@ -8,12 +8,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// UnknownError means that no run has an ID.
+// UnknownError means that no run was found by an ID, or only its line in the index.
 type UnknownError struct {
 	ID string
-	// Several are the IDs that begin with it, when there is more than one.
+	// Several are the IDs that begin with ID, when there is more than one.
 	Several []string
-	// Removed is true when the index has it and its file is gone.
+	// Removed is true when the run is in the index, but its file is gone.
 	Removed bool
 }
 
@@ -27,7 +27,8 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no run %q; plimsoll runs lists them", e.ID)
 }
 
-// Find returns the entry of a run whose ID begins with id; "last" is the newest. The error is an *UnknownError.
+// Find returns the entry of the run whose ID is id or begins with it. "last" is the newest run, without the gateways inside runs. The error
+// for none, or several, is an *UnknownError.
 func (s *Store) Find(id string) (Entry, error) {
 	list := s.Entries()
 	if id == "last" {
@@ -59,8 +60,8 @@ func (s *Store) Find(id string) (Entry, error) {
 	return Entry{}, several
 }
 
-// Run reads a whole run. id is as for Find. What gateways, daemons and agents inside the run did is in Tools, Largest and Compactions too. A file that cannot be
-// read any more leaves what the index has, with an *UnknownError.
+// Run reads a whole run, whose id is given as for Find. What gateways, daemons and agents inside the run did is added to Tools, Largest and
+// Compactions. When its file is gone, it returns what the index has together with an *UnknownError.
 func (s *Store) Run(id string) (*Run, error) {
 	e, err := s.Find(id)
 	if err != nil {
@@ -107,7 +108,7 @@ func (s *Store) Run(id string) (*Run, error) {
 	return r, nil
 }
 
-// load reads the file of a run from its beginning.
+// load reads the file of a run from its beginning. When that fails, it returns a run with the entry alone, and an *UnknownError.
 func (s *Store) load(e Entry) (*Run, error) {
 	if t := s.live[e.ID]; t != nil {
 		e.Day = t.run.Day

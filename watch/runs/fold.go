@@ -27,21 +27,21 @@ const (
 type Run struct {
 	Entry
 	Header Header `json:"header"`
-	// Report is the run report: as it stands while the run lives, as it was written once it has ended.
+	// Report is the run report: so far while the run lives, as it was written once it has ended.
 	Report  journal.Report `json:"report"`
 	Samples []Sample       `json:"samples"`
 	// Context is the fill of the window, request by request.
 	Context     []Context    `json:"context"`
 	Compactions []Compaction `json:"compactions"`
 	Kills       []Kill       `json:"kills"`
-	// Tools are the results of tools, the largest sum first; Largest the largest results, the largest first.
+	// Tools are the tools by the size of their results, the largest sum first; Largest are the largest single results, the largest first.
 	Tools   []Tool   `json:"tools"`
 	Largest []Result `json:"largest"`
-	// Admission is the sum by which the run got its memory; nil before that, and without one.
+	// Admission has the terms of the sum by which the run was admitted; nil before that, and without admission.
 	Admission *journal.Admitted `json:"admission,omitempty"`
-	// Refusal is the text for a refused run.
+	// Refusal is the text for a refused run, "" for others.
 	Refusal string `json:"refusal,omitempty"`
-	// Queue is the place of a waiting run.
+	// Queue is the place of a waiting run in the queue; nil for others.
 	Queue *journal.Waiting `json:"queue,omitempty"`
 	// Records are the newest records.
 	Records []journal.Record `json:"records"`
@@ -50,7 +50,7 @@ type Run struct {
 	// Seen is the time of the last line, Damaged counts lines that could not be read.
 	Seen    time.Time `json:"seen"`
 	Damaged int       `json:"damaged,omitempty"`
-	// Newer is true when the file is of a newer version, of which not all is known.
+	// Newer is true when the file was written by a newer version, so that not all of it is known.
 	Newer bool `json:"newer,omitempty"`
 
 	reporter *journal.Reporter
@@ -63,7 +63,7 @@ type Run struct {
 	peak     int64 // of the samples
 }
 
-// Context is the fill of the window in one request, in tokens.
+// Context says how full the window was in one request, in tokens.
 type Context struct {
 	Time   time.Time `json:"time"`
 	Tokens int64     `json:"tokens"`
@@ -73,13 +73,13 @@ type Context struct {
 	Messages int `json:"messages,omitempty"`
 }
 
-// Compaction is one time that room was made, and what it cost.
+// Compaction is one compaction of a conversation.
 type Compaction struct {
 	Time time.Time `json:"time"`
 	journal.WindowCompacted
 }
 
-// Kill is a process that was ended for memory or at another limit, or the command itself.
+// Kill is a process that was ended for memory or at another limit, or a run that was.
 type Kill struct {
 	Time  time.Time `json:"time"`
 	PID   int       `json:"pid,omitempty"`
@@ -87,14 +87,14 @@ type Kill struct {
 	Bytes int64     `json:"bytes,omitempty"`
 	By    string    `json:"by"` // "kernel", "plimsoll", "systemd-oomd", or ByServerLimit
 	What  string    `json:"what,omitempty"`
-	// Child is true when it was a child of the command, or an MCP server, and not the whole run.
+	// Child is true for a child of the command or an MCP server, false for the whole run.
 	Child bool `json:"child,omitempty"`
 }
 
-// ByServerLimit marks that an MCP server was killed at its own memory limit.
+// ByServerLimit is the [Kill].By of an MCP server that was killed at its own memory limit.
 const ByServerLimit = "its memory limit"
 
-// Tool counts the calls of one tool of an MCP server, or ("" as the server) of one of a model's.
+// Tool counts the calls of one tool of an MCP server. Server is "" for tools that belong to no server.
 type Tool struct {
 	Server         string `json:"server"`
 	Tool           string `json:"tool"`
@@ -112,14 +112,14 @@ type Result struct {
 	journal.ToolCalled
 }
 
-// Follow begins a run of which the records come from a journal, and not from a file: [Run.Observe] takes them.
+// Follow returns a run whose records come from a journal and not from a file: pass each to [Run.Observe].
 func Follow(h Header) *Run {
 	r := newRun()
 	r.apply(line{header: &h})
 	return r
 }
 
-// Observe takes a record of a run from [Follow] and brings everything up to date.
+// Observe adds a record to a run from [Follow].
 func (r *Run) Observe(rec journal.Record) {
 	r.record(rec)
 	switch rec.Event.(type) {
@@ -134,7 +134,7 @@ func newRun() *Run {
 	return &Run{tools: map[string]*Tool{}, every: 1}
 }
 
-// apply takes one line. A line before the header is lost: nothing can be said of it.
+// apply adds one line of the file. A line before the header is counted as damaged.
 func (r *Run) apply(l line) {
 	switch {
 	case l.header != nil && r.reporter == nil:
@@ -264,7 +264,7 @@ func madeRoom(rec *journal.Record) bool {
 	return false
 }
 
-// request puts a request into Context: of every r.every ones the one with the fullest window.
+// request adds a request to Context. Of r.every requests in a row only the one with the fullest window is held.
 func (r *Run) request(at time.Time, e *journal.WindowRequest) {
 	r.Model = e.Model
 	c := Context{Time: at, Tokens: e.Tokens, Limit: e.LimitTokens, Model: e.Model, Messages: e.Messages}
@@ -284,7 +284,7 @@ func (r *Run) request(at time.Time, e *journal.WindowRequest) {
 	}
 }
 
-// fuller returns that of two requests whose window was fuller; the later one of equals.
+// fuller returns that of two requests whose window was fuller; b when they are equal.
 func fuller(a, b Context) Context {
 	if float64(a.Tokens)*float64(max(b.Limit, 1)) > float64(b.Tokens)*float64(max(a.Limit, 1)) {
 		return a
@@ -328,7 +328,7 @@ func (r *Run) called(at time.Time, e *journal.ToolCalled) {
 	}
 }
 
-// settle brings the parts that are made of others up to date: after lines were taken.
+// settle brings Entry, Report and Tools up to date, after lines were added.
 func (r *Run) settle() {
 	if r.reporter == nil {
 		return
@@ -373,7 +373,7 @@ func (r *Run) settle() {
 	})
 }
 
-// Now returns the newest sample, the zero value before there is one.
+// Now returns the newest sample, the zero Sample before there is one.
 func (r *Run) Now() Sample {
 	if len(r.Samples) == 0 {
 		return Sample{}
@@ -381,8 +381,8 @@ func (r *Run) Now() Sample {
 	return r.Samples[len(r.Samples)-1]
 }
 
-// Fullest returns that of the newest requests since the last compaction whose window is the fullest, the zero value without one: a
-// client asks for a title or a summary in between, in a window of its own that is nearly empty. What came after at does not count.
+// Fullest returns the request with the fullest window among the newest glanceRequests that were made up to at and since the last compaction
+// before it; the zero Context for none. A client asks for a title or a summary in between, in a window of its own that is nearly empty.
 func (r *Run) Fullest(at time.Time) (c Context) {
 	since, n := time.Time{}, len(r.Context)
 	for _, one := range r.Compactions {

@@ -10,14 +10,14 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// Line is one line of a run's file but a sample; one of its parts is there.
+// Line is one line of a run's file, other than a sample. One of its fields is not nil.
 type Line struct {
 	Header *Header
 	Record *journal.Record
 	End    *End
 }
 
-// Follower reads the lines of one run's file in their order, each once, also while the run writes on. It keeps no file open.
+// Follower reads the lines of one run's file in order, each once, also while the run still writes. It keeps no file open.
 type Follower struct {
 	store *Store
 	name  string
@@ -25,13 +25,13 @@ type Follower struct {
 	read int64
 }
 
-// Follow begins at the first line of a run.
+// Follow returns a Follower that begins at the first line of a run.
 func (s *Store) Follow(e *Entry) *Follower {
 	return &Follower{store: s, name: e.Day + "/" + e.ID + fileEnd}
 }
 
-// Next gives take the lines of at most maxBytes that have come since the last time; rest is true when there are more. What is no
-// line of a run is left out. The error wraps [fs.ErrNotExist] once the file has been cleaned up.
+// Next calls take for the lines in the next maxBytes of the file; rest is true when there are more. Damaged lines and samples are left out.
+// The error wraps [fs.ErrNotExist] once the file has been removed.
 func (f *Follower) Next(maxBytes int64, take func(Line)) (rest bool, err error) {
 	if f.store.root == nil {
 		return false, fs.ErrNotExist
@@ -67,7 +67,7 @@ func (f *Follower) Next(maxBytes int64, take func(Line)) (rest bool, err error) 
 	return f.read < min(info.Size(), maxRead), nil
 }
 
-// Parent returns the run that a run is in, "" for none and where the store does not know the run.
+// Parent returns the ID of the run around a run, "" when there is none or the run is unknown.
 func (s *Store) Parent(id string) string {
 	if e := s.index[id]; e != nil {
 		return e.Parent

@@ -15,17 +15,18 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Words are the texts to forget.
+// Words finds and overwrites the texts to forget.
 type Words interface {
-	// In reports whether a text holds them.
+	// In reports whether they occur in a text.
 	In(text []byte) bool
-	// Blot writes over them, at the length that they have, and returns the number of places.
+	// Blot overwrites them without changing the length of text, and returns the number of places.
 	Blot(text []byte) int
 }
 
-// Forget writes stars over certain words in the files of runs and in the index, in place: lines keep their length, so that who appends to a file or
-// reads along is not disturbed, and the run stays in the list. It returns the runs whose files had them. Of a run that lives it takes what is
-// written so far and, at its end, the command line; what it says later is not known here. With dry nothing is changed.
+// Forget overwrites words with stars in the files of runs and in the index, in place: lines keep their length, so that who appends to a
+// file or reads along is not disturbed, and the run stays in the list. It returns the IDs of the runs whose files had them, and
+// "index.jsonl" for the index. In a run that lives it overwrites what is written so far and, at its end, the command line; later lines are
+// not changed. With dry nothing is changed.
 func Forget(stateDir string, words Words, dry bool) (ids []string, err error) {
 	root, err := statefile.OpenRoot(dirOf(stateDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +91,7 @@ func forgetIndex(root *os.Root, words Words, dry bool, found map[string]bool, id
 	return err
 }
 
-// forgetIn blots the words out of one file, line by line.
+// forgetIn overwrites the words in one file, line by line, and returns the number of places.
 func forgetIn(root *os.Root, name string, words Words, dry bool) (places int, err error) {
 	mode := os.O_RDWR
 	if dry {
@@ -141,7 +142,8 @@ func forgetIn(root *os.Root, name string, words Words, dry bool) (places int, er
 	return places, nil
 }
 
-// blotLine writes over the words in a line, so that it stays the JSON that it was: only values change that are strings.
+// blotLine overwrites the words in a line, and returns the number of places. The line stays valid JSON: only values that are strings
+// change.
 func blotLine(line []byte, words Words) (places int) {
 	if !words.In(line) && !bytes.Contains(line, commandStart) {
 		return 0
@@ -170,7 +172,7 @@ func stars(text []byte) {
 	}
 }
 
-// eachString calls f with the inside of each string of a JSON text that is no key.
+// eachString calls f with the bounds of each string in a JSON text, without its quotes. Keys are left out.
 func eachString(line []byte, f func(start, end int)) {
 	for at := 0; at < len(line); at++ {
 		if line[at] != '"' {
@@ -195,7 +197,8 @@ func eachString(line []byte, f func(start, end int)) {
 
 var commandStart = []byte(`"command":[`)
 
-// blotCommand finds words that stand in several arguments of a command, one beside the other, as a shell has split them.
+// blotCommand overwrites words that are spread over several arguments of a command, as a shell has split them, and returns the number of
+// arguments.
 func blotCommand(line []byte, words Words) (places int) {
 	at := bytes.Index(line, commandStart)
 	if at < 0 {
@@ -227,7 +230,8 @@ func blotCommand(line []byte, words Words) (places int) {
 	return places
 }
 
-// commandAsKept returns the command of a run as its file has it: words in it may have been forgotten since. The caller holds disk.
+// commandAsKept returns the command as the header in the run's file has it now, where words may have been forgotten since; else command.
+// The caller holds disk.
 func (w *Writer) commandAsKept(command []string) []string {
 	if w.file == nil || len(command) == 0 {
 		return command

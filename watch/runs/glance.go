@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// glanceRequests is the number of the newest requests of which a [Glance] takes the fullest window: a client asks for a title or a
+	// glanceRequests is the number of the newest requests among which a [Glance] finds the fullest window: a client asks for a title or a
 	// summary in between, in a window of its own that is nearly empty.
 	glanceRequests = 8
-	// glanceBuffer is the longest line that is looked at: that of an end.
+	// glanceBuffer bounds a line that is read: the longest is that of an end.
 	glanceBuffer = 2 * reservedEnd
 	// glancePart is the number of bytes read of the beginning of a file, and of its end at first. The beginning holds how the run was
 	// admitted and that it started.
 	glancePart = 64 << 10
 	// glanceIndex bounds the bytes read of the end of the index.
 	glanceIndex = 256 << 10
-	// glanceChunk is the number of bytes read of it at once, and the longest line that is looked at.
+	// glanceChunk is the number of bytes read of the index at once, and bounds a line of it that is read.
 	glanceChunk = maxIndexLine
 )
 
@@ -40,20 +40,20 @@ type Glance struct {
 	Sample Sample
 	// WindowTokens and WindowLimit are of the fullest of the newest requests since the last compaction; 0 before the first.
 	WindowTokens, WindowLimit int64
-	// Compactions counts how often room was made, Kills what was ended for memory or at another limit.
+	// Compactions counts compactions, Kills processes that were ended for memory or at another limit.
 	Compactions, Kills int
-	// Damaged counts lines that could not be read, of those that were looked at.
+	// Damaged counts the lines that could not be read, among those that were looked at.
 	Damaged int
 }
 
-// glanceKinds are the events that a glance takes in; the others are passed over.
+// glanceKinds are the kinds of events that a glance reads; others are skipped.
 var glanceKinds = map[string]bool{
 	journal.Waiting{}.Kind(): true, journal.Admitted{}.Kind(): true, journal.Refused{}.Kind(): true, journal.RunStarted{}.Kind(): true,
 	journal.ChildKilled{}.Kind(): true, journal.OOMKills{}.Kind(): true, journal.OOMDKills{}.Kind(): true, journal.LimitReached{}.Kind(): true,
 	journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true, journal.ToolServer{}.Kind(): true,
 }
 
-// Look glances at the run with this ID, whole. The error is an *[UnknownError] when there is no file of it.
+// Look returns the state of the run with this full ID. The error is an *[UnknownError] when it has no file.
 func Look(stateDir, id string) (Glance, error) {
 	root, err := statefile.OpenRoot(dirOf(stateDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +81,7 @@ func Look(stateDir, id string) (Glance, error) {
 	return Glance{}, &UnknownError{ID: id}
 }
 
-// glance reads the file of a run, without what a glance does not need.
+// glance reads as much of a run's file as a glance needs.
 func (t *tail) glance() (Glance, error) {
 	ended, err := filelock.Try(t.file, filelock.Shared|filelock.Readable)
 	if ended {
@@ -108,7 +108,7 @@ func (t *tail) glance() (Glance, error) {
 	return g.glance(), nil
 }
 
-// glancer picks the lines that a glance is made of.
+// glancer collects the lines that a glance needs.
 type glancer struct {
 	run      *Run
 	sample   []byte
@@ -120,8 +120,8 @@ type glancer struct {
 // counts are sums over the lines of a run.
 type counts struct{ compactions, kills int64 }
 
-// readEnds takes the beginning of a file of size bytes and as much of its end as a glance needs: all of it, where no sample counts what
-// stands between.
+// readEnds reads the beginning of a file of size bytes and as much of its end as a glance needs: all of it when no sample counts what is
+// between.
 func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 	buffer := make([]byte, min(size, glancePart)) // one for both: a page of memory that is touched first costs more than what is read into it
 	n, err := file.ReadAt(buffer, 0)
@@ -149,8 +149,8 @@ func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 	return g.read(io.NewSectionReader(file, from, size-from))
 }
 
-// tells reports whether the end of a file, from the beginning of a line on, has all of a glance that the beginning of the file does not
-// have: a sample with the counts, and as many requests as one looks at, or the compaction before which none counts.
+// tells reports whether text, the end of a file from the beginning of a line on, has all of a glance that the beginning of the file does
+// not have: a sample with the counts, and glanceRequests requests or a compaction, before which none counts.
 func tells(text []byte) bool {
 	text = text[:bytes.LastIndexByte(text, '\n')+1] // the rest is a line that is being written
 	requests, made, counted := 0, false, false
@@ -175,7 +175,7 @@ func tells(text []byte) bool {
 	return counted && (made || requests >= glanceRequests)
 }
 
-// read takes all lines. One that is longer than any line of ours is counted and left out.
+// read reads all lines. A line that is longer than any line of ours is counted as damaged and left out.
 func (g *glancer) read(from io.Reader) error {
 	in := bufio.NewReaderSize(from, glanceBuffer)
 	for {
@@ -240,8 +240,8 @@ func (g *glancer) take(text []byte) {
 	}
 }
 
-// kindOf returns the kind of a line with a record, found without decoding it; "" for other lines, and for one that is written in
-// another way than [journal.Record] does it.
+// kindOf returns the kind of a line with a record, without decoding it; "" for other lines, and for one that is not written as
+// [journal.Record] writes it.
 func kindOf(text []byte) string {
 	const mark, within = `","kind":"`, 128
 	if !bytes.HasPrefix(text, []byte(`{"seq":`)) {
@@ -290,8 +290,8 @@ func (g *glancer) glance() Glance {
 	return out
 }
 
-// LastEnded returns the newest run of a project that the end of the index has; ok is false when that has none. A run inside another
-// one, and what is no run of a person's, does not count.
+// LastEnded returns the newest run of a project at the end of the index; ok is false when there is none. Only runs, questions and
+// conversations count, and none inside another run.
 func LastEnded(stateDir, project string) (e Entry, ok bool) {
 	root, err := statefile.OpenRoot(dirOf(stateDir))
 	if err != nil {

@@ -29,8 +29,8 @@ const (
 	maxIndex = 128 << 20
 )
 
-// sums are the runs and the bytes of their files up to a line of the index. They stand in each line, so that the last one tells
-// whether there is too much, and nobody has to add up.
+// sums are the number of runs and the bytes of their files, up to and including a line of the index. Each line has them, so that the last
+// one says whether there is too much, and nobody has to add up.
 type sums struct {
 	Runs  int   `json:"sum_runs"`
 	Bytes int64 `json:"sum_bytes"`
@@ -52,7 +52,7 @@ func (l indexLine) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(entry[:len(entry)-1], `,"sum_runs":%d,"sum_bytes":%d}`, l.Runs, l.sums.Bytes), nil
 }
 
-// removedLine is a line of the index with the sums of runs that were removed, of one tool. They stand at the beginning.
+// removedLine is a line at the beginning of the index with the sums of one tool's runs that were removed.
 type removedLine struct {
 	Tool    string `json:"removed_tool"`
 	Removed Sums   `json:"removed"`
@@ -60,7 +60,7 @@ type removedLine struct {
 
 var removedStart = []byte(`{"removed_tool":`)
 
-// takeRemoved takes a line of removed runs; ok is true when it is one.
+// takeRemoved adds the sums in a line about removed runs; ok is false for any other line.
 func (t Totals) takeRemoved(text []byte) (ok bool) {
 	var l removedLine
 	if !bytes.HasPrefix(text, removedStart) || json.Unmarshal(text, &l) != nil {
@@ -80,7 +80,7 @@ func (l *indexLine) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &l.sums)
 }
 
-// validID reports whether id may be the name of a file: admission's alphabet.
+// validID reports whether id may be the name of a file: 1 to 64 small letters, digits and "-".
 func validID(id string) bool {
 	if len(id) == 0 || len(id) > 64 {
 		return false
@@ -98,18 +98,18 @@ func validDay(day string) bool {
 	return err == nil
 }
 
-// indexWait bounds the wait for the index. Who holds it needs milliseconds, unless it was stopped just then; but hundreds that end at once
-// on a busy machine wait for each other. A run without its line gets it from the next viewer.
+// indexWait bounds the wait for the index. A process that holds it needs milliseconds, unless it was stopped just then; but hundreds that
+// end at once on a busy machine wait for each other. A run without its line gets it from the next viewer.
 const indexWait = 5 * time.Second
 
-// lockIndex waits for the index.
+// lockIndex locks the index, waiting for indexWait at most. Release the file returned.
 func lockIndex(root *os.Root) (*os.File, error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), indexWait, errors.New("somebody keeps the index locked"))
 	defer cancel()
 	return filelock.Open(ctx, filepath.Join(root.Name(), indexLock))
 }
 
-// appendIndex adds a line.
+// appendIndex adds a line for a run to the index, and returns the sums with it.
 func appendIndex(root *os.Root, e Entry) (sums, error) {
 	lock, err := lockIndex(root)
 	if err != nil {
@@ -149,7 +149,8 @@ func appendLocked(root *os.Root, e Entry) (sums, error) {
 	return after, nil
 }
 
-// lastSums reads the sums of the last line; whole is true when the file ends with a whole line.
+// lastSums returns the sums in the last line of the index; when that is damaged it adds all lines up. whole is true when the file ends with
+// a whole line.
 func lastSums(f *os.File) (s sums, whole bool, err error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {
@@ -176,7 +177,7 @@ func lastSums(f *os.File) (s sums, whole bool, err error) {
 	return s, whole, err
 }
 
-// sumsOf reads the sums at the end of a line, where they stand. Reading the whole line would take longer than all else.
+// sumsOf reads the sums at the end of a line; ok is false when they are not there. Decoding the whole line would take longer than all else.
 func sumsOf(line []byte) (s sums, ok bool) {
 	i := bytes.LastIndex(line, []byte(`,"sum_runs":`))
 	if i < 0 || line[0] != '{' {
@@ -186,8 +187,8 @@ func sumsOf(line []byte) (s sums, ok bool) {
 	return s, json.Unmarshal(text, &s) == nil && s.Runs > 0 && s.Bytes >= 0
 }
 
-// readIndex reads all lines. What is no line is counted and left out; of two lines with one ID the later counts. gone are the sums
-// of runs that were removed.
+// readIndex reads all lines of an index. Damaged ones are counted and left out; of two lines with one ID the later counts. gone are the
+// sums of runs that were removed.
 func readIndex(r io.Reader) (list []Entry, gone Totals, damaged int, err error) {
 	gone = Totals{}
 	at := map[string]int{}
@@ -209,7 +210,7 @@ func readIndex(r io.Reader) (list []Entry, gone Totals, damaged int, err error) 
 	return list, gone, damaged, err
 }
 
-// eachLine calls f with every line that has an end, without it; with nil for one of more than most bytes. Empty ones are left out.
+// eachLine calls f with every complete line, without its end; with nil for one of more than most bytes. Empty lines are left out.
 func eachLine(r io.Reader, most int, f func([]byte)) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
@@ -239,7 +240,7 @@ func eachLine(r io.Reader, most int, f func([]byte)) error {
 	}
 }
 
-// openIndex reads the whole index.
+// openIndex reads the whole index of a store, see readIndex; nothing when there is none.
 func openIndex(root *os.Root) (list []Entry, gone Totals, damaged int, err error) {
 	f, err := statefile.OpenIn(root, indexName, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

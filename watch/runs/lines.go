@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// Schema is the version of the files. Of newer ones a reader takes what it knows.
+// Schema is the version of the files. A reader takes from a newer one what it knows.
 const Schema = 1
 
 // What a run is.
@@ -28,15 +28,15 @@ type Header struct {
 	Schema int    `json:"schema"`
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
-	// Parent is the run that this one is in, "" for none.
+	// Parent is the ID of the run around this one, "" for none.
 	Parent  string    `json:"parent,omitempty"`
 	PID     int       `json:"pid"`
 	Version string    `json:"version,omitempty"`
 	Started time.Time `json:"started"`
-	// Notifies names the way by which the run's own plimsoll gives notices of it (see package notify), "" for none: who watches all runs by
-	// the same way leaves those to it. "-" is of a run of which nobody is to be told.
+	// Notifies names the way by which the run's own plimsoll sends notices about it (see package notify), "" for none: who watches all runs
+	// by the same way leaves those to it. "-" means that nobody is to be notified.
 	Notifies string `json:"notifies,omitempty"`
-	// Decision is the knowledge of the host when the run's numbers were decided.
+	// Decision has what was known of the host when the run's limits were decided.
 	Decision Decision `json:"decision,omitzero"`
 	// Report is the part of the report known before the run: tool, project, command (masked), estimate, limits.
 	Report journal.Report `json:"report"`
@@ -48,31 +48,31 @@ type Decision struct {
 	MinFreeBytes   int64 `json:"min_free_bytes,omitempty"`
 	// BoundBy is "host", or the cgroup that leaves the least.
 	BoundBy string `json:"bound_by,omitempty"`
-	// LimitNote is the reason why the memory limit is not the one asked for.
+	// LimitNote says why the memory limit is not the one asked for, "" when it is.
 	LimitNote string `json:"limit_note,omitempty"`
-	// CeilingBytes is the most that a memory limit could be there, and CeilingOf what makes it so, in words: "this machine", or a
-	// control group.
+	// CeilingBytes is the highest memory limit that was possible, and CeilingOf what sets it, in words: "this machine", or a control group.
 	CeilingBytes int64  `json:"ceiling_bytes,omitempty"`
 	CeilingOf    string `json:"ceiling_of,omitempty"`
 }
 
-// Sample is the use of a run: the highest values of an interval. Sizes are in bytes.
+// Sample is the use of a run in one interval: the highest values in it. Sizes are in bytes.
 type Sample struct {
 	// AtMS is the end of the interval, in milliseconds since the run began, by a clock that does not jump.
 	AtMS int64 `json:"at_ms"`
-	// Working can't be reclaimed; Charged counts against the limit, file cache included (0 where nobody counts it).
+	// Working is the memory that can't be reclaimed; Charged is all that counts against the limit, file cache included (0 where nobody
+	// counts it).
 	Working int64 `json:"working_bytes"`
 	Charged int64 `json:"charged_bytes,omitempty"`
 	// CPUMS is the processor time since the run began, in milliseconds.
 	CPUMS     int64 `json:"cpu_ms,omitempty"`
 	Processes int   `json:"processes,omitempty"`
-	// WindowTokens and WindowLimit are of the request that filled its window the most.
+	// WindowTokens and WindowLimit are those of the request in the interval that filled its window the most.
 	WindowTokens int64 `json:"window_tokens,omitempty"`
 	WindowLimit  int64 `json:"window_limit,omitempty"`
 	// DiskBytes is the number of bytes that the run has written to disks.
 	DiskBytes int64 `json:"disk_bytes,omitempty"`
-	// Compactions counts how often room was made since the run began, Kills what was ended for memory or at another limit: who
-	// wants to know that need not read what stands before the sample.
+	// Compactions counts the compactions since the run began, Kills the processes that were ended for memory or at another limit: a reader
+	// of the last sample need not read the lines before it.
 	Compactions int64 `json:"compactions,omitempty"`
 	Kills       int64 `json:"kills,omitempty"`
 }
@@ -87,7 +87,7 @@ type End struct {
 	Report  journal.Report `json:"report"`
 }
 
-// line is one line of a file; one of its parts is there.
+// line is one line of a file. One of its fields is not nil.
 type line struct {
 	header *Header
 	sample *Sample
@@ -103,7 +103,7 @@ var (
 
 var errNoLine = errors.New("no line of a run")
 
-// parse reads one line.
+// parse decodes one line of a run's file. The error may wrap errNoLine.
 func parse(text []byte) (l line, err error) {
 	if s, ok := parseSample(text); ok {
 		return line{sample: &s}, nil
@@ -131,8 +131,8 @@ func parse(text []byte) (l line, err error) {
 	return l, nil
 }
 
-// parseSample reads a sample as a writer of this version writes it: most lines are samples, and encoding/json takes ten times as long. ok
-// is false for everything else, whatever it is.
+// parseSample decodes a sample as a writer of this version writes it: most lines are samples, and encoding/json takes ten times as long. ok
+// is false for any other line.
 func parseSample(text []byte) (s Sample, ok bool) {
 	rest, ok := bytes.CutPrefix(text, sampleStart)
 	if !ok || len(rest) == 0 || rest[0] != '{' {
@@ -192,7 +192,7 @@ func parseSample(text []byte) (s Sample, ok bool) {
 	}
 }
 
-// encoder makes lines, with credentials masked.
+// encoder encodes lines, with credentials masked.
 type encoder struct{ values *secrets.Values }
 
 func (e encoder) line(key string, v any) []byte {
@@ -218,7 +218,7 @@ func (e encoder) record(r journal.Record) []byte {
 	return e.values.Hide(append(body, '\n'))
 }
 
-// report masks what a report has of others' words. A run masks the argv of its command where it begins.
+// report returns a report with credentials masked in its command, warnings and errors.
 func (e encoder) report(r journal.Report) journal.Report {
 	r.Command = e.values.Argv(r.Command)
 	r.Warnings = secrets.Masked(e.values, r.Warnings)

@@ -4,5 +4,5 @@ package runs
 
 import "io/fs"
 
-// isOwn reports whether a file is this user's: here the folder of the state is nobody else's to write to.
+// isOwn returns true: only this user can write to the state directory here.
 func isOwn(fs.FileInfo) bool { return true }

@@ -18,14 +18,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Keep bounds a store. A zero field is unbounded, but the zero value means [DefaultKeep].
+// Keep bounds a store. A field that is 0 sets no bound, but the zero Keep means [DefaultKeep].
 type Keep struct {
 	Age   time.Duration
 	Runs  int
 	Bytes int64
 }
 
-// DefaultKeep bounds the runs that have ended and are kept.
+// DefaultKeep is how many ended runs are kept, for how long and in how many bytes.
 var DefaultKeep = Keep{Age: 30 * 24 * time.Hour, Runs: 10_000, Bytes: 256 << 20}
 
 func (k Keep) orDefault() Keep {
@@ -40,12 +40,12 @@ type Removed struct {
 	ID    string
 	Day   string
 	Bytes int64
-	// Why is "age", "count", "bytes" or "lost" (no line of the index names it, and it is no run).
+	// Why is the bound that it exceeded: "age", "count" or "bytes".
 	Why string
 }
 
-// Prune brings a store within its bounds: the oldest runs go first, and none that lives. It also ends the runs whose writer was
-// killed, see [Adopt]. With dry nothing is changed.
+// Prune removes runs until the store is within its bounds, the oldest first and none that lives, and returns those. It also ends the runs
+// whose writer was killed, see [Adopt]. With dry nothing is changed, and the runs that would be removed are returned.
 func Prune(stateDir string, k Keep, now time.Time, dry bool) ([]Removed, error) {
 	root, err := statefile.OpenRoot(filepath.Join(stateDir, Dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func prune(root *os.Root, k Keep, now time.Time, dry bool) (removed []Removed, e
 	return removed, err
 }
 
-// pruneIndex decides what goes, and writes the index without it. The caller holds the lock.
+// pruneIndex decides which runs are removed, and writes the index without them, unless dry. The caller holds the lock.
 func pruneIndex(root *os.Root, k Keep, now time.Time, dry bool) (kept []Entry, removed []Removed, err error) {
 	list, gone, damaged, err := openIndex(root)
 	if err != nil {
@@ -154,7 +154,7 @@ func writeIndex(root *os.Root, gone Totals, list []Entry) error {
 	})
 }
 
-// end returns the time at which the run ended, as far as it is known.
+// end returns the time at which the run ended; its start when that is not known.
 func (e *Entry) end() time.Time {
 	if e.Ended != nil {
 		return *e.Ended
@@ -162,7 +162,7 @@ func (e *Entry) end() time.Time {
 	return e.Started
 }
 
-// removeUnlisted removes files in the folders of days that are older than what is kept, and that no run owns.
+// removeUnlisted removes files of days that are older than k.Age and two days, if they are neither of a kept run nor of one that lives.
 func removeUnlisted(root *os.Root, k Keep, kept []Entry, now time.Time) error {
 	if k.Age <= 0 {
 		return nil

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// MaxSamples is the most that a run's file has.
+	// MaxSamples bounds the samples in a run's file.
 	MaxSamples = 4096
-	// firstInterval is that of the first samples; it doubles after each samplesPerInterval of them, so that 4,096 last for 97 days.
+	// firstInterval is the interval of the first samples; it doubles after each samplesPerInterval of them, so that 4,096 last for 97 days.
 	firstInterval      = 500 * time.Millisecond
 	samplesPerInterval = 256
 )
 
-// sampler makes one sample of all in an interval.
+// sampler combines the samples of an interval into one.
 type sampler struct {
 	written int
 	from    int64 // when the interval began, in ms
@@ -30,7 +30,7 @@ func (s *sampler) interval() int64 {
 	return firstInterval.Milliseconds() << min(s.written/samplesPerInterval, 40)
 }
 
-// add takes a sample and returns the one that is to be written, if an interval is over.
+// add adds a sample. When an interval is over, and something has changed, it returns the sample to write; else ok is false.
 func (s *sampler) add(n Sample) (out Sample, ok bool) {
 	s.hold(n)
 	first := s.written == 0
@@ -44,7 +44,7 @@ func (s *sampler) add(n Sample) (out Sample, ok bool) {
 	return s.take(), true
 }
 
-// hold puts a sample to those of the interval.
+// hold combines a sample with those of the interval.
 func (s *sampler) hold(n Sample) {
 	if !s.some {
 		s.held, s.some = n, true
@@ -64,7 +64,7 @@ func (s *sampler) addState() {
 	s.held.DiskBytes = max(s.held.DiskBytes, s.now)
 }
 
-// take returns the sample of the interval that ends.
+// take returns the sample of the present interval, and begins a new one.
 func (s *sampler) take() Sample {
 	s.addState()
 	out := s.held
@@ -74,7 +74,7 @@ func (s *sampler) take() Sample {
 	return out
 }
 
-// rest returns the sample that is held at the end.
+// rest returns the sample of the unfinished interval at the end of a run; false when there is none.
 func (s *sampler) rest() (Sample, bool) {
 	if !s.some {
 		return Sample{}, false
@@ -82,7 +82,7 @@ func (s *sampler) rest() (Sample, bool) {
 	return s.take(), true
 }
 
-// unchanged reports whether what is held differs from what was written last by less than what anybody would see.
+// unchanged reports whether the sample held differs from the one written last by too little to be seen.
 func (s *sampler) unchanged() bool {
 	a, b := s.last, s.held
 	near := func(x, y int64) bool { return max(x, y)-min(x, y) <= max(x, y)/64 }
@@ -90,7 +90,7 @@ func (s *sampler) unchanged() bool {
 		a.Processes == b.Processes && b.WindowTokens == 0 && near(a.DiskBytes, b.DiskBytes)
 }
 
-// window takes what a request filled its window with.
+// window adds the tokens of a request and the size of its window; the fullest of an interval is written.
 func (s *sampler) window(tokens, limit int64) {
 	if s.limit == 0 || float64(tokens)*float64(s.limit) > float64(s.tokens)*float64(limit) {
 		s.tokens, s.limit = tokens, limit

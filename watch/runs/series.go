@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// MemorySeries returns the use of memory over time, in n equal parts of it, each with its highest value in bytes. A part without a sample
-// has the value of the one before: nothing had changed. It is nil without samples.
+// MemorySeries returns the memory used over the run's duration, in n equal parts, each with its highest value in bytes. A part without a
+// sample has the value of the part before: nothing had changed. It is nil without samples.
 func (r *Run) MemorySeries(n int) []int64 {
 	if len(r.Samples) == 0 || n <= 0 {
 		return nil
@@ -21,7 +21,8 @@ func (r *Run) MemorySeries(n int) []int64 {
 	return out
 }
 
-// WindowSeries returns the fill of the window over time, in n equal parts, each with its fullest request in tokens; nil without requests.
+// WindowSeries returns the tokens in the window over the run's duration, in n equal parts, each with its largest request; nil without
+// requests.
 func (r *Run) WindowSeries(n int) []int64 {
 	if len(r.Context) == 0 || n <= 0 {
 		return nil
@@ -36,7 +37,7 @@ func (r *Run) WindowSeries(n int) []int64 {
 	return out
 }
 
-// part returns the one of n parts of total that something is in; a clock that jumped puts it at an end.
+// part returns the index of the one of n parts of total in which at lies; the first or last when a clock has jumped.
 func part(at, total int64, n int) int {
 	at = max(0, min(at, total))
 	return int(min(float64(at)/float64(total)*float64(n), float64(n-1)))
@@ -52,7 +53,7 @@ func hold(out []int64, seen []bool) {
 
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// Sparkline draws values, one letter each, against most; 0 means against the largest of them.
+// Sparkline draws values as bars, one character each, where most is the full height; 0 means the largest of them.
 func Sparkline(values []int64, most int64) string {
 	if most <= 0 {
 		for _, v := range values {
@@ -70,5 +71,5 @@ func Sparkline(values []int64, most int64) string {
 	return b.String()
 }
 
-// Age returns the time that the run has taken, or took.
+// Age returns for how long the run has lasted, or lasted.
 func (e *Entry) Age() time.Duration { return time.Duration(e.DurationMS) * time.Millisecond }

@@ -22,12 +22,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// maxLive bounds the runs that are read along at one time; of others only the beginning is known.
+// maxLive bounds the files of live runs that are read; others are not listed.
 const maxLive = 1024
 
 func dirOf(stateDir string) string { return filepath.Join(stateDir, Dir) }
 
-// Store is the runs of this user, as one process sees them. [Store.Poll] brings it up to date.
+// Store has the runs of this user. [Store.Poll] brings it up to date. It is used by one goroutine.
 type Store struct {
 	dir  string
 	root *os.Root // nil while there is no store yet
@@ -47,14 +47,14 @@ type Store struct {
 	version uint64
 }
 
-// Open opens the store of a state directory. It need not exist yet.
+// Open opens the store of a state directory, which need not exist yet. The Store is valid also with an error; Poll tries again.
 func Open(stateDir string) (*Store, error) {
 	s := &Store{dir: dirOf(stateDir)}
 	s.forget()
 	return s, s.openRoot()
 }
 
-// forget lets go of all that was read.
+// forget closes the files and drops all that was read.
 func (s *Store) forget() {
 	for _, t := range s.live {
 		t.close()
@@ -64,7 +64,7 @@ func (s *Store) forget() {
 	s.version++
 }
 
-// replaced reports whether the folder is no longer the one that was opened: somebody has removed it.
+// replaced reports whether the folder is not the one that was opened any more: somebody has removed it.
 func (s *Store) replaced() bool {
 	was, err := s.root.Stat(".")
 	if err != nil {
@@ -97,13 +97,13 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Version changes whenever Poll has found something new.
+// Version returns a number that changes whenever Poll has found something new.
 func (s *Store) Version() uint64 { return s.version }
 
-// Damaged counts lines of the index that could not be read.
+// Damaged returns the number of lines of the index that could not be read.
 func (s *Store) Damaged() int { return s.damaged }
 
-// Poll reads what has been written since the last time.
+// Poll reads what was written since the last call.
 func (s *Store) Poll() error {
 	if s.root != nil && s.replaced() {
 		_ = s.Close()
@@ -123,7 +123,7 @@ func (s *Store) Poll() error {
 	return nil
 }
 
-// readIndex takes the new lines of the index, or all when it was written anew.
+// readIndex reads the new lines of the index, or all when it was written anew.
 func (s *Store) readIndex() error {
 	f, err := statefile.OpenIn(s.root, indexName, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -189,7 +189,7 @@ func (s *Store) takeIndex(text []byte) {
 	}
 }
 
-// findNew looks for files that no line of the index names.
+// findNew opens files of runs that are not in the index.
 func (s *Store) findNew() error {
 	days, err := dayFolders(s.root)
 	if err != nil {
@@ -239,8 +239,8 @@ func (s *Store) findNew() error {
 	return nil
 }
 
-// readFresh reads files for the first time, on all processors: a viewer that starts beside a hundred runs waits for nothing else. What is
-// wrong with one is met by readLive.
+// readFresh reads files for the first time, on all processors: a viewer that starts beside a hundred runs waits for nothing else. Errors
+// are left to readLive.
 func (s *Store) readFresh(fresh []*tail) {
 	if len(fresh) == 0 {
 		return
@@ -258,7 +258,7 @@ func (s *Store) readFresh(fresh []*tail) {
 	readers.Wait()
 }
 
-// readLive takes the new lines of the runs that live, and lets go of those that the index has.
+// readLive reads the new lines of live runs, closes those that the index has, and marks those whose writer was killed as died.
 func (s *Store) readLive() {
 	for id, t := range s.live {
 		if s.index[id] != nil {
@@ -294,13 +294,13 @@ func (s *Store) readLive() {
 	}
 }
 
-// removed reports whether the file of a run has been cleaned up.
+// removed reports whether the file of a run was removed.
 func (s *Store) removed(r *Run) bool {
 	_, err := s.root.Lstat(r.Day + "/" + r.ID + fileEnd)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Strange lists the things in the store that are no run of this user, each as a sentence.
+// Strange returns a sentence for each thing in the store that is not a run of this user.
 func (s *Store) Strange() []string {
 	var list []string
 	for name, why := range s.strange {
@@ -310,7 +310,7 @@ func (s *Store) Strange() []string {
 	return list
 }
 
-// Entries lists all runs, the newest first.
+// Entries returns all runs, the newest first.
 func (s *Store) Entries() []Entry {
 	list := make([]Entry, 0, len(s.index)+len(s.live))
 	for _, e := range s.index {
@@ -331,7 +331,7 @@ func (s *Store) Entries() []Entry {
 	return list
 }
 
-// Ended lists the runs that have ended since a time, the last one to end first. It costs less than [Store.Entries].
+// Ended returns the runs that have ended since a time, the last one to end first. It costs less than [Store.Entries].
 func (s *Store) Ended(since time.Time) []Entry {
 	var list []Entry
 	for _, e := range s.index {
@@ -350,14 +350,14 @@ func (s *Store) Ended(since time.Time) []Entry {
 	return list
 }
 
-// settleTime sets the duration of a run that lives.
+// settleTime sets the duration of a live run to the time since its start.
 func (r *Run) settleTime() {
 	if r.Live() {
 		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())
 	}
 }
 
-// Live lists the runs that are read along, with what is known of them, the oldest first. They change with the next Poll.
+// Live returns the live runs, with what is known of them, the oldest first. They change with the next Poll.
 func (s *Store) Live() []*Run {
 	var list []*Run
 	for _, t := range s.live {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxRead bounds what is read of one file: a writer's own bound, doubled. A larger one is cut once its writer is gone.
+	// maxRead bounds what is read of one file: twice a writer's own bound. A larger file is cut once its writer is gone.
 	maxRead = 2 * MaxFile
 	// maxPart bounds a line that has no end yet.
 	maxPart = 2 * reservedEnd
@@ -22,7 +22,7 @@ const (
 	starting = 10 * time.Second
 )
 
-// tail reads the file of one run as it grows.
+// tail reads the file of one run while it grows.
 type tail struct {
 	file *os.File
 	run  *Run
@@ -30,7 +30,7 @@ type tail struct {
 	read int64
 }
 
-// openTail opens the file of a run. The error wraps [statefile.ErrNotRegular] for what is no file, and errForeign for
+// openTail opens the file of a run. The error wraps [statefile.ErrNotRegular] for anything but a regular file, and is errForeign for
 // another user's.
 func openTail(root *os.Root, day, id string) (*tail, error) {
 	f, err := statefile.OpenIn(root, day+"/"+id+fileEnd, os.O_RDONLY, 0)
@@ -53,10 +53,10 @@ var errForeign = errors.New("the file is another user's")
 
 func (t *tail) close() { _ = t.file.Close() }
 
-// readBuffers are for reading: who looks at a hundred runs each second must not need one for each.
+// readBuffers are shared buffers: who reads a hundred runs each second must not need one for each.
 var readBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
 
-// poll takes the lines that have come since the last time; more is true when some did.
+// poll reads the lines that have come since the last call; more reports whether there were any.
 func (t *tail) poll() (more bool, err error) {
 	buf := readBuffers.Get().(*[64 << 10]byte)
 	defer readBuffers.Put(buf)
@@ -87,13 +87,13 @@ func (t *tail) take(l line, err error) {
 	t.run.apply(l)
 }
 
-// lines makes lines of a file that is read in pieces.
+// lines splits a file that is read in pieces into lines.
 type lines struct {
 	part []byte // the beginning of a line
 	skip bool   // that line is too long
 }
 
-// split gives take each line that ends in text, or why it is none.
+// split calls take for each line that is complete with text, with an error for one that cannot be read.
 func (s *lines) split(text []byte, take func(line, error)) {
 	for len(text) > 0 {
 		i := bytes.IndexByte(text, '\n')
@@ -121,7 +121,7 @@ func (s *lines) split(text []byte, take func(line, error)) {
 	}
 }
 
-// unlocked reports whether nobody writes the file any more.
+// unlocked reports whether no writer holds the file any more.
 func (t *tail) unlocked() bool {
 	ok, err := filelock.Try(t.file, filelock.Shared|filelock.Readable)
 	if err != nil || !ok {
@@ -131,7 +131,7 @@ func (t *tail) unlocked() bool {
 	return true
 }
 
-// lives reports whether somebody has a file locked.
+// lives reports whether a writer holds a file.
 func lives(root *os.Root, name string) bool {
 	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
 	if err != nil {
@@ -145,8 +145,8 @@ func lives(root *os.Root, name string) bool {
 	return err == nil && !ok
 }
 
-// Adopt writes the ends of runs whose writer was killed, and the lines of the index that are missing. It is for who looks at the
-// store: `plimsoll runs`, `top`, `gc`, the dashboard.
+// Adopt writes the ends of runs whose writer was killed, and missing lines of the index. It is called by those who show the store:
+// `plimsoll runs`, `top`, `gc`, the dashboard.
 func Adopt(stateDir string, now time.Time) error {
 	root, err := statefile.OpenRoot(dirOf(stateDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -185,7 +185,7 @@ func adoptAll(root *os.Root, now time.Time) error {
 	return failed
 }
 
-// adopt ends one run, if its writer is gone.
+// adopt ends one run, if its writer is gone, and adds its line to the index. A file without a header is removed.
 func adopt(root *os.Root, day, id string, now time.Time) error {
 	t, err := openTail(root, day, id)
 	if err != nil {
@@ -241,7 +241,7 @@ func adopt(root *os.Root, day, id string, now time.Time) error {
 	return addOnce(root, t.run.Entry)
 }
 
-// shorten cuts off what no writer can have written, and ends the run: nobody would read an end that stands behind it.
+// shorten cuts a file of more than maxRead bytes to MaxFile, and ends the run: an end that stands behind that would not be read.
 func shorten(root *os.Root, day, id string, now time.Time) error {
 	f, err := statefile.OpenIn(root, day+"/"+id+fileEnd, os.O_WRONLY, 0)
 	if err != nil {

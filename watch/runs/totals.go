@@ -10,18 +10,18 @@ import (
 // maxTotals bounds the tools that have sums of their own; later ones count as [OtherTools].
 const (
 	maxTotals = 200
-	// OtherTools is the name under which the rest counts.
+	// OtherTools is the name under which the tools beyond maxTotals are counted together.
 	OtherTools = "other"
 )
 
-// Totals are sums over runs by tool, of all that were ever kept: what is cleaned up leaves its sums in the index. They only grow.
+// Totals are sums over runs by tool, of all runs that were ever kept: the sums of removed runs are in the index. They only grow.
 type Totals map[string]*Sums
 
-// Sums are the totals of the runs of one tool. Sizes are in bytes.
+// Sums are the sums over the runs of one tool. Sizes are in bytes.
 type Sums struct {
-	// Outcomes counts runs that have ended.
+	// Outcomes counts the runs that have ended, by outcome.
 	Outcomes map[string]int64 `json:"outcomes"`
-	// OOMKills counts commands that died of memory, ChildKills processes of theirs.
+	// OOMKills counts the commands that died of memory, ChildKills the other processes that were killed for it.
 	OOMKills   int64 `json:"oom_kills"`
 	ChildKills int64 `json:"child_kills"`
 	Waited     int64 `json:"waited"`
@@ -49,7 +49,7 @@ type Sums struct {
 	Dropped int64 `json:"dropped_lines"`
 }
 
-// sums returns the sums of a tool.
+// sums returns the sums of a tool, those of [OtherTools] when there are too many tools.
 func (t Totals) sums(tool string) *Sums {
 	s := t[tool]
 	if s != nil {
@@ -101,7 +101,7 @@ func (t Totals) add(e *Entry, tool string) {
 	}
 }
 
-// plus adds sums.
+// plus adds o to s.
 func (s *Sums) plus(o *Sums) {
 	for outcome, n := range o.Outcomes {
 		s.Outcomes[outcome] += n
@@ -129,12 +129,13 @@ func (s *Sums) plus(o *Sums) {
 	s.Dropped += o.Dropped
 }
 
-// Service reports whether it is none that anybody started for itself: a day of the daemon, or a gateway inside a run.
+// Service reports whether the run was not started for itself: it is a day of the daemon, or a gateway inside a run.
 func (e *Entry) Service() bool {
 	return e.Kind == KindServe || e.Kind == KindGateway && e.Parent != ""
 }
 
-// toolOf returns the tool under which a run counts: what a gateway inside a run did is the run's. tool names that of another run.
+// toolOf returns the tool under which a run is counted: a gateway inside a run is counted with that run. tool returns the tool of a run by
+// its ID, "" when unknown.
 func (e *Entry) toolOf(tool func(id string) string) string {
 	if e.Kind == KindGateway && e.Parent != "" {
 		return cmp.Or(tool(e.Parent), e.Tool)
@@ -142,7 +143,7 @@ func (e *Entry) toolOf(tool func(id string) string) string {
 	return e.Tool
 }
 
-// ToolOf returns the tool under which a run counts in [Totals].
+// ToolOf returns the tool under which a run is counted in [Totals].
 func (s *Store) ToolOf(e *Entry) string {
 	return e.toolOf(func(id string) string {
 		switch {
@@ -155,7 +156,7 @@ func (s *Store) ToolOf(e *Entry) string {
 	})
 }
 
-// Totals returns the sums over all runs, those that live and those that have been cleaned up among them.
+// Totals returns the sums over all runs, also those that live and those that were removed.
 func (s *Store) Totals() Totals {
 	all := Totals{}
 	for tool, sums := range s.gone {
@@ -172,7 +173,7 @@ func (s *Store) Totals() Totals {
 	return all
 }
 
-// Kept returns the number of runs that have ended and are kept, and the size of their files in bytes.
+// Kept returns the number of ended runs in the index, and the size of their files in bytes.
 func (s *Store) Kept() (runs int, bytes int64) {
 	for e := range maps.Values(s.index) {
 		bytes += e.Bytes

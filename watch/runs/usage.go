@@ -2,7 +2,7 @@ package runs
 
 import "github.com/plimsoll/plimsoll/journal"
 
-// Usage counts what a run had one model read and write, in tokens, as its provider counted it. Input includes Cached.
+// Usage counts the tokens that one model read and wrote for a run, as its provider counted them. Input includes Cached.
 type Usage struct {
 	Model  string `json:"model"`
 	Input  int64  `json:"input_tokens"`
@@ -10,10 +10,10 @@ type Usage struct {
 	Output int64  `json:"output_tokens"`
 }
 
-// maxUsage bounds the models of one run; what later ones did is not in [Observed.Usage].
+// maxUsage bounds the models of one run in [Observed.Usage]; later ones are not counted.
 const maxUsage = 16
 
-// use adds tokens of a model.
+// use adds tokens to those of a model.
 func (o *Observed) use(model string, input, cached, output int64) {
 	if model == "" || input == 0 && output == 0 {
 		return
@@ -29,7 +29,7 @@ func (o *Observed) use(model string, input, cached, output int64) {
 	}
 }
 
-// used adds what an event tells of.
+// used adds the tokens that an event reports.
 func (o *Observed) used(e journal.Event) {
 	switch e := e.(type) {
 	case journal.WindowResponse:
@@ -48,7 +48,8 @@ func (o *Observed) used(e journal.Event) {
 	}
 }
 
-// Cost returns the cost of the tokens of a run, by the price that of names for a model's; ok is false when none of its models has one.
+// Cost returns the cost of the tokens of a run. of returns the cost of those of one model, or false when that has no price; ok is false
+// when none has.
 func (o *Observed) Cost(of func(Usage) (cost float64, ok bool)) (sum float64, ok bool) {
 	for _, u := range o.Usage {
 		if cost, priced := of(u); priced {

@@ -20,25 +20,25 @@ import (
 
 // Bounds of one run's file and of what waits to be written to it, in bytes.
 const (
-	// MaxFile is the most that a run's file has.
+	// MaxFile bounds a run's file.
 	MaxFile = 4 << 20
 	// reserved is the part of it for kills, compactions and the end only.
 	reserved = 512 << 10
 	// reservedSamples is the part of the rest for samples only: a run of a week that asks its model ten thousand times must not look as if
-	// it stood still. All of MaxSamples fit, with 224 bytes each.
+	// it stood still. MaxSamples of 224 bytes each fit.
 	reservedSamples = MaxSamples * 224
-	// reservedEnd is the part of that for the end.
+	// reservedEnd is the part of reserved for the end.
 	reservedEnd = 128 << 10
-	// maxLine bounds one line but the end.
+	// maxLine bounds one line other than the end.
 	maxLine = 64 << 10
-	// maxWaiting bounds what is in memory; important lines have a quarter more.
+	// maxWaiting bounds the lines in memory that are not written yet; important lines may take a quarter more.
 	maxWaiting = 256 << 10
 )
 
 const (
-	// flushAfter is the time a line waits for others before all are written.
+	// flushAfter is the time for which a line waits for others before all are written.
 	flushAfter = 200 * time.Millisecond
-	// urgentAfter is the same for a line that is important: when a run begins several come at once, and many a command is over by then.
+	// urgentAfter is that time for an important line: when a run begins several come at once, and many a command is over by then.
 	urgentAfter = 40 * time.Millisecond
 	// lockWait bounds the wait for a lock that somebody who looks holds for a moment.
 	lockWait = time.Second
@@ -47,7 +47,7 @@ const (
 	fileEnd = ".jsonl"
 )
 
-// important are the kinds of events that find room when others no longer do, and that are written at once.
+// important are the kinds of events that still find room when others do not, and that are written within urgentAfter.
 var important = map[string]bool{
 	journal.LayerChosen{}.Kind(): true, journal.Waiting{}.Kind(): true, journal.Admitted{}.Kind(): true, journal.Refused{}.Kind(): true,
 	journal.RunStarted{}.Kind(): true, journal.ChildKilled{}.Kind(): true, journal.OOMKills{}.Kind(): true, journal.OOMDKills{}.Kind(): true,
@@ -61,7 +61,7 @@ var important = map[string]bool{
 type Options struct {
 	// Dir is the state directory; the store is its folder runs.
 	Dir string
-	// Environ is the source of secret values; nil hides none by value.
+	// Environ is the environment whose secret values are masked; nil masks none by value.
 	Environ []string
 	// Keep bounds the store; the zero value means [DefaultKeep].
 	Keep Keep
@@ -69,8 +69,8 @@ type Options struct {
 	now func() time.Time
 }
 
-// Writer writes the file of one run. It is a [journal.Observer]; nothing it does makes its caller wait, and nothing that goes
-// wrong with it harms the run: [Writer.End] tells.
+// Writer writes the file of one run. It is a [journal.Observer]. It never makes its caller wait, except in End, and an error does the run
+// no harm: [Writer.End] returns it.
 type Writer struct {
 	o      Options
 	head   Header
@@ -103,7 +103,8 @@ type Writer struct {
 	failure error
 }
 
-// Begin opens the store and writes the header, in a goroutine: starting a run must not wait for either. What keeps that from happening is told by End.
+// Begin returns a Writer, which opens the store and writes the header in a goroutine: starting a run must not wait for either. An error is
+// returned by End.
 func Begin(o Options, h Header) *Writer {
 	if o.now == nil {
 		o.now = time.Now
@@ -117,7 +118,7 @@ func Begin(o Options, h Header) *Writer {
 	return w
 }
 
-// ID returns the run's.
+// ID returns the ID of the run.
 func (w *Writer) ID() string { return w.head.ID }
 
 // Observe implements [journal.Observer].
@@ -149,7 +150,7 @@ func (w *Writer) Observe(r journal.Record) {
 	w.put(text, room)
 }
 
-// Sample takes what the run uses now. Samples of an interval become one line.
+// Sample adds the present use of the run. The samples of an interval become one line.
 func (w *Writer) Sample(s Sample) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,13 +160,13 @@ func (w *Writer) Sample(s Sample) {
 	}
 }
 
-// putSample takes a sample, with what has been counted by the lines before it. The caller holds mu.
+// putSample puts a sample, with the counts of compactions and kills so far. The caller holds mu.
 func (w *Writer) putSample(s Sample) {
 	s.Compactions, s.Kills = w.made, w.killed
 	w.put(w.encode.line("sample", s), steady)
 }
 
-// A rank selects the room that a line may take.
+// rank says how much room a line may take.
 type rank uint8
 
 const (
@@ -174,7 +175,7 @@ const (
 	urgent        // written at once
 )
 
-// room returns the size to which a file may grow with a line, and the bytes that may wait with it.
+// room returns the size up to which a file may grow with a line of this rank, and the bytes that may wait in memory with it.
 func (r rank) room() (file int64, memory int) {
 	switch r {
 	case urgent:
@@ -185,7 +186,7 @@ func (r rank) room() (file int64, memory int) {
 	return MaxFile - reserved - reservedSamples, maxWaiting
 }
 
-// put takes a line, if there is room for it. The caller holds mu.
+// put adds a line to those that wait, or counts it as dropped when there is no room. The caller holds mu.
 func (w *Writer) put(text []byte, r rank) {
 	if w.ended {
 		return
@@ -209,7 +210,7 @@ func (w *Writer) put(text []byte, r rank) {
 	}
 }
 
-// flush writes what waits.
+// flush writes the lines that wait.
 func (w *Writer) flush() {
 	w.disk.Lock()
 	defer w.disk.Unlock()
@@ -222,7 +223,7 @@ func (w *Writer) flushLocked() {
 	}
 }
 
-// take returns the lines that wait, after the header when nothing is written yet. The caller holds disk and writes it.
+// take returns the lines that wait, after the header when nothing is written yet. The caller holds disk and writes them.
 func (w *Writer) take() (text []byte, lines int64) {
 	header := w.header()
 	w.mu.Lock()
@@ -238,7 +239,7 @@ func (w *Writer) drop(lines int64) {
 	w.dropped += lines
 }
 
-// header returns the first line, the first time. The caller holds disk.
+// header returns the header's line the first time, then nil. The caller holds disk.
 func (w *Writer) header() []byte {
 	if w.begun {
 		return nil
@@ -253,7 +254,7 @@ func (w *Writer) header() []byte {
 	return text
 }
 
-// write appends whole lines, or nothing. The caller holds disk.
+// write appends text to the file. When the disk is full, the lines that fit whole stay. The caller holds disk.
 func (w *Writer) write(text []byte) error {
 	if w.file == nil && w.failure == nil {
 		w.failure = w.open()
@@ -281,7 +282,7 @@ func (w *Writer) write(text []byte) error {
 	return nil
 }
 
-// open makes the file. The caller holds disk.
+// open makes the file and locks it. The caller holds disk.
 func (w *Writer) open() (err error) {
 	dir := filepath.Join(w.o.Dir, Dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -314,8 +315,8 @@ func (w *Writer) open() (err error) {
 	return nil
 }
 
-// End writes the report as the last line and the run's line of the index, and lets go of the file. The error names what is
-// missing of what happened; the run is none the worse for it. Later events are not kept.
+// End writes the report as the last line and the run's line in the index, and closes the file. The error says what is missing in the file;
+// the run itself is not affected. Later events are dropped.
 func (w *Writer) End(report journal.Report) error {
 	w.mu.Lock()
 	if w.ended {
@@ -364,7 +365,7 @@ func (w *Writer) End(report journal.Report) error {
 	return nil
 }
 
-// endLine returns the last line. A report with long warnings gets shorter before it does not fit.
+// endLine returns the last line. Long lists are left out of the report when it would not fit.
 func (w *Writer) endLine(now time.Time, report journal.Report) []byte {
 	w.mu.Lock()
 	end := End{Time: now, Dropped: w.dropped, Report: report}
@@ -381,7 +382,7 @@ func (w *Writer) endLine(now time.Time, report journal.Report) []byte {
 	return text
 }
 
-// close lets go of the file and the store. The caller holds disk.
+// close closes the file and the store. The caller holds disk.
 func (w *Writer) close() {
 	if w.file != nil {
 		_ = filelock.Release(w.file)
@@ -395,7 +396,7 @@ func (w *Writer) close() {
 	}
 }
 
-// Dropped counts the lines that found no room.
+// Dropped returns the number of lines that found no room.
 func (w *Writer) Dropped() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -30,7 +30,7 @@ type span struct {
 	spanMessage
 }
 
-// fold makes spans of the lines of one run, as they come.
+// fold turns the lines of one run into spans, as they come.
 type fold struct {
 	id     string
 	head   *runs.Header
@@ -51,7 +51,7 @@ type fold struct {
 	ended    bool
 }
 
-// request is a request to a model without an answer yet.
+// request is a request to a model that has no answer yet.
 type request struct {
 	seq   uint64
 	at    time.Time
@@ -60,7 +60,7 @@ type request struct {
 	made  bool // room was made in it
 }
 
-// newFold begins with a run's first line. root is the outermost run that it is in: its own ID, where it is in none.
+// newFold returns the fold of a run with this header. root is the ID of the outermost run around it: its own when there is none.
 func newFold(h *runs.Header, root string) *fold {
 	f := &fold{id: h.ID, head: h, open: map[uint64]*request{}}
 	switch h.Kind {
@@ -75,7 +75,7 @@ func newFold(h *runs.Header, root string) *fold {
 	return f
 }
 
-// record takes a record and gives the spans that it closes.
+// record takes in a record and calls give with the spans that end with it.
 func (f *fold) record(r *journal.Record, give func(span)) {
 	switch e := r.Event.(type) {
 	case journal.WindowRequest:
@@ -123,7 +123,7 @@ func (f *fold) record(r *journal.Record, give func(span)) {
 	}
 }
 
-// request finds a request by its number, or begins it. Of too many without an answer the oldest is forgotten.
+// request returns the open request with this number, a new one when there is none. When too many are open the oldest is dropped.
 func (f *fold) request(number uint64, r *journal.Record) *request {
 	if q := f.open[number]; q != nil {
 		return q
@@ -164,7 +164,7 @@ func (f *fold) compacted(r *journal.Record, e *journal.WindowCompacted) {
 	f.noteRequest(e.Request, r, "plimsoll.window.compacted", a)
 }
 
-// noteRequest adds an event to a request, or to the run where it is not known to which.
+// noteRequest adds an event to the request with this number, or to the run when that is 0.
 func (f *fold) noteRequest(number uint64, r *journal.Record, name string, a attributes) {
 	if number == 0 {
 		f.note(r.Time, name, a)
@@ -181,7 +181,8 @@ func (f *fold) note(at time.Time, name string, a attributes) {
 	}
 }
 
-// span begins a span that a record closes.
+// span returns a new span that ends with a record. seq is the number from which its ID is made, place where the run's file has been read up
+// to.
 func (f *fold) span(place, seq uint64, name string, kind int, start, end time.Time) span {
 	s := span{place: place, end: end}
 	i := ids{f.whole.trace, spanOf(f.id, seq)}
@@ -197,13 +198,13 @@ func (f *fold) span(place, seq uint64, name string, kind int, start, end time.Ti
 	return s
 }
 
-// failed marks a span as one of an error.
+// failed marks a span as failed; kind is its error.type.
 func (s *span) failed(kind string) {
 	s.Attributes.text("error.type", kind)
 	s.Status = &statusMessage{statusError}
 }
 
-// named returns a span's name: an operation, and on what where that is known.
+// named returns a span's name: the operation, and its object where that is known.
 func named(operation, what string) string {
 	if what = clean(what); what == "" {
 		return operation
@@ -211,7 +212,8 @@ func named(operation, what string) string {
 	return operation + " " + what
 }
 
-// end gives what is left when the run has ended.
+// end calls give with the remaining spans when the run has ended: those of requests without an answer, and that of the run itself. Further
+// calls do nothing.
 func (f *fold) end(at time.Time, died bool, dropped int64, r *journal.Report, give func(span)) {
 	if f.ended {
 		return

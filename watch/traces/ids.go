@@ -8,28 +8,28 @@ import (
 	"github.com/plimsoll/plimsoll/internal/traceparent"
 )
 
-// ids are those of a span: 16 and 8 bytes, written in hexadecimal.
+// ids are the IDs of a span and its trace: 8 and 16 bytes, written in hexadecimal.
 type ids struct {
 	trace [16]byte
 	span  [8]byte
 }
 
-// runSpan is the number of the span that stands for a whole run: records count from 1.
+// runSpan is the number of the span for a whole run: records count from 1.
 const runSpan = 0
 
-// spanOf makes the id of the span that a record of a run closes.
+// spanOf returns the ID of the span that ends with record seq of a run.
 func spanOf(run string, seq uint64) [8]byte {
 	sum := digest("span", run, seq)
 	return [8]byte(sum[:8])
 }
 
-// traceOf makes the id of a run's trace.
+// traceOf returns the ID of a run's trace.
 func traceOf(run string) [16]byte {
 	sum := digest("trace", run, runSpan)
 	return [16]byte(sum[:16])
 }
 
-// ownTrace makes the id of the trace that one request to a daemon is.
+// ownTrace returns the ID of the trace of a single request to a daemon.
 func ownTrace(run string, seq uint64) [16]byte {
 	sum := digest("trace", run, seq)
 	return [16]byte(sum[:16])

@@ -64,33 +64,33 @@ const (
 	kindInternal = 1
 	kindClient   = 3
 	statusError  = 2
-	// flagsKnown and flagsRemote say that a span's parent came from another process (bits 8 and 9 of flags).
+	// flagsKnown and flagsRemote together mean that a span's parent is in another process (bits 8 and 9 of flags).
 	flagsKnown, flagsRemote = 0x100, 0x200
 )
 
 // maxText bounds a text in a span, in bytes.
 const maxText = 128
 
-// clean makes a name fit for a span: short, of one line, without control characters and what looks like a credential.
+// clean returns a text fit for a span: at most maxText bytes, one line, without control characters, and credentials masked.
 func clean(s string) string {
 	return limit.Clip(strings.TrimSpace(printable.Name(secrets.Text(limit.Clip(strings.ToValidUTF8(s, "�"), 2*maxText)))), maxText)
 }
 
-// text adds a text unless it is empty.
+// text adds a text, unless it is empty.
 func (a *attributes) text(key, v string) {
 	if v = clean(v); v != "" {
 		*a = append(*a, attribute{key, value{Text: &v}})
 	}
 }
 
-// one adds a list of one text unless that is empty.
+// one adds a list with one text, unless that is empty.
 func (a *attributes) one(key, v string) {
 	if v = clean(v); v != "" {
 		*a = append(*a, attribute{key, value{List: &values{[]value{{Text: &v}}}}})
 	}
 }
 
-// server adds a host, and its port: that of https where it names none.
+// server adds a host and its port, 443 when it has none; nothing for "".
 func (a *attributes) server(host string) {
 	if host == "" {
 		return
@@ -109,7 +109,7 @@ func (a *attributes) number(key string, v int64) {
 	*a = append(*a, attribute{key, value{Number: new(strconv.FormatInt(v, 10))}})
 }
 
-// some adds a number unless it is 0, which stands for not known.
+// some adds a number, unless it is 0, which means unknown.
 func (a *attributes) some(key string, v int64) {
 	if v != 0 {
 		a.number(key, v)
@@ -120,20 +120,20 @@ func (a *attributes) seconds(key string, d time.Duration) {
 	*a = append(*a, attribute{key, value{Real: new(d.Seconds())}})
 }
 
-// truth adds what is true.
+// truth adds v if it is true.
 func (a *attributes) truth(key string, v bool) {
 	if v {
 		*a = append(*a, attribute{key, value{Truth: &v}})
 	}
 }
 
-// envelope holds the bytes before and after the spans of a request.
+// envelope is the part of a request before and after its spans.
 type envelope struct{ before, after []byte }
 
-// schema is the version of the conventions that the names are of: the last one that had those for generative AI and MCP in it.
+// schema is the version of the semantic conventions whose names are used: the last one with those for generative AI and MCP in it.
 const schema = "https://opentelemetry.io/schemas/1.41.0"
 
-// scope names who makes the spans.
+// scope names this package as the one that makes the spans.
 const scope = "github.com/plimsoll/plimsoll/watch/traces"
 
 func newEnvelope(version, host string) envelope {
@@ -155,7 +155,7 @@ func newEnvelope(version, host string) envelope {
 	return envelope{before, after}
 }
 
-// body returns the request with these spans.
+// body returns the body of a request with these spans.
 func (e envelope) body(spans []queued) []byte {
 	size := len(e.before) + len(e.after)
 	for _, s := range spans {

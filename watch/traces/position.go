@@ -18,20 +18,20 @@ import (
 
 const (
 	positionName = "sent.json"
-	// maxPositions bounds the runs whose position is kept; of more the oldest are forgotten, and could be sent twice.
+	// maxPositions bounds the runs whose position is kept; beyond it the oldest are dropped, whose spans could be sent twice.
 	maxPositions = 10_000
-	// maxPositionFile bounds what is read: a position has less than 200 bytes.
+	// maxPositionFile bounds the file that is read: a position has less than 200 bytes.
 	maxPositionFile = 4 << 20
 )
 
-// position marks the last span of a run that was sent.
+// position is the place in a run up to which its spans were sent.
 type position struct {
-	// Place is that of the last span, At when that ended.
+	// Place is the place of the last span sent, At the time at which that ended.
 	Place uint64    `json:"place"`
 	At    time.Time `json:"at"`
 }
 
-// positions are those of all runs of the last time, which a file keeps.
+// positions are the positions of all runs of the last hours, stored in a file.
 type positions struct {
 	path string
 	to   string // the collector that they are about
@@ -41,14 +41,14 @@ type positions struct {
 	dirty bool
 }
 
-// positionFile is the file.
+// positionFile is the content of that file.
 type positionFile struct {
 	Schema int                 `json:"schema"`
 	To     string              `json:"to"`
 	Runs   map[string]position `json:"runs"`
 }
 
-// loadPositions reads the positions for a collector. An error leaves none, with which sending begins anew.
+// loadPositions reads the positions for a collector. They are empty with an error, and for another collector; sending then begins anew.
 func loadPositions(dir, to string) (*positions, error) {
 	p := &positions{path: filepath.Join(dir, positionName), to: to, runs: map[string]position{}}
 	text, err := statefile.Read(p.path, maxPositionFile)
@@ -68,14 +68,14 @@ func loadPositions(dir, to string) (*positions, error) {
 	return p, nil
 }
 
-// sent reports whether a span has not to be sent any more.
+// sent reports whether a span was sent already, or need not be.
 func (p *positions) sent(run string, place uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return place <= p.runs[run].Place
 }
 
-// advance notes what was sent, or is never to be.
+// advance records spans that were sent, or will never be.
 func (p *positions) advance(batch []queued) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +93,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// save writes what has changed. Runs whose last span ended before oldest are left out: nothing so old is sent again.
+// save writes the file when something has changed. Runs whose last span ended before oldest are dropped: spans so old are not sent again.
 func (p *positions) save(oldest time.Time) error {
 	p.mu.Lock()
 	if !p.dirty {

@@ -23,11 +23,11 @@ const (
 	maxAnswer = 64 << 10
 	// packFrom is the size from which a body is compressed.
 	packFrom = 1 << 10
-	// maxWait bounds what Retry-After may ask for.
+	// maxWait bounds the wait that Retry-After may ask for.
 	maxWait = 5 * time.Minute
 )
 
-// endpoint returns where traces go: the path that OTLP has for them, unless the address has one.
+// endpoint returns the URL to which traces are posted: base, with the path of OTLP unless it has one.
 func endpoint(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -42,7 +42,7 @@ func endpoint(base string) (string, error) {
 	return u.String(), nil
 }
 
-// newClient makes a client of one connection that waits for nothing longer than timeout and goes where it was told only.
+// newClient returns an HTTP client with one connection, whose requests take at most timeout and follow no redirect.
 func newClient(timeout time.Duration) *http.Client {
 	t := &http.Transport{
 		DialContext: (&net.Dialer{Timeout: timeout}).DialContext, MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: 90 * time.Second,
@@ -55,18 +55,18 @@ func newClient(timeout time.Duration) *http.Client {
 	}
 }
 
-// outcome is the result of a request.
+// outcome is the result of a request to the collector.
 type outcome struct {
-	// again is set when the same spans may be taken later, not before wait.
+	// again is true when the same spans may be sent later, after wait.
 	again bool
 	wait  time.Duration
-	// rejected are spans that the collector took no further, of a request that it took.
+	// rejected counts the spans that the collector did not accept in a request that it took.
 	rejected int64
 	// why is nil when the request was taken.
 	why error
 }
 
-// post sends a body.
+// post sends a body to the collector and returns the outcome.
 func post(ctx context.Context, client *http.Client, to string, body []byte, now func() time.Time) outcome {
 	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"plimsoll"}}
 	if len(body) >= packFrom {
@@ -125,7 +125,7 @@ func statusOf(res *http.Response, text []byte) error {
 	return fmt.Errorf("status %d: %s", res.StatusCode, said)
 }
 
-// retryAfter reads the header: seconds or a date (RFC 9110, section 10.2.3). 0 stands for none.
+// retryAfter returns the wait in a Retry-After header: seconds or a date (RFC 9110, section 10.2.3), at most maxWait; 0 for none.
 func retryAfter(text string, now time.Time) time.Duration {
 	text = strings.TrimSpace(text)
 	if n, err := strconv.ParseUint(text, 10, 32); err == nil {

@@ -13,10 +13,10 @@ type queued struct {
 	text  []byte
 }
 
-// weight returns what a span counts for in bytes.
+// weight returns the bytes that a span takes in the queue.
 func (q *queued) weight() int { return len(q.text) + 128 }
 
-// queue has the spans that wait, bounded in bytes: the oldest make room for the newest.
+// queue holds the spans that wait, bounded in bytes: the oldest make room for the newest.
 type queue struct {
 	max  int
 	more chan struct{} // has an element after wake
@@ -29,7 +29,7 @@ type queue struct {
 
 func newQueue(maxBytes int) *queue { return &queue{max: maxBytes, more: make(chan struct{}, 1)} }
 
-// push adds a span and returns how many others it cost.
+// push adds a span and returns how many spans were dropped for it.
 func (q *queue) push(s queued) (dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,7 +42,7 @@ func (q *queue) push(s queued) (dropped int) {
 	return dropped
 }
 
-// wake signals to who sends that there may be something to send.
+// wake tells the sending goroutine that there may be something to send.
 func (q *queue) wake() {
 	select {
 	case q.more <- struct{}{}:
@@ -50,7 +50,7 @@ func (q *queue) wake() {
 	}
 }
 
-// drop removes the oldest. The caller holds mu.
+// drop removes the n oldest spans. The caller holds mu.
 func (q *queue) drop(n int) {
 	for i := range n {
 		q.bytes -= q.items[i].weight()
@@ -63,7 +63,8 @@ func (q *queue) drop(n int) {
 	}
 }
 
-// front copies the oldest spans, at most n of them with at most maxBytes, but one. from is for [queue.done].
+// front returns copies of the oldest spans, at most n and at most maxBytes, but at least one if there is any. from is the argument of
+// [queue.done].
 func (q *queue) front(n, maxBytes int) (batch []queued, from uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,7 +79,7 @@ func (q *queue) front(n, maxBytes int) (batch []queued, from uint64) {
 	return batch, q.first
 }
 
-// done removes what front gave, less what has been dropped since.
+// done removes the n spans that front returned with from, unless they were dropped since.
 func (q *queue) done(from uint64, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -87,7 +88,7 @@ func (q *queue) done(from uint64, n int) {
 	}
 }
 
-// dropOlder removes spans at the front that ended before a time.
+// dropOlder removes the spans at the front that ended before than, and returns how many.
 func (q *queue) dropOlder(than time.Time) (dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

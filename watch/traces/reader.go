@@ -9,14 +9,14 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// readPiece is the size read of a run's file at a time, in bytes: its spans are some four times that.
+// readPiece is how many bytes of a run's file are read at a time: its spans take some four times that.
 const readPiece = 64 << 10
 
 // reader turns the store of runs into spans.
 type reader struct {
 	s     *Sender
 	store *runs.Store // nil while it cannot be opened
-	// begun is the oldest end of a span that is of interest: what ended before is not missed by anybody.
+	// begun is LookBack before the reader began: spans that ended earlier are skipped and not counted as dropped.
 	begun time.Time
 
 	followed map[string]*followed
@@ -25,7 +25,7 @@ type reader struct {
 	behind   bool // there is more to read than there was room for
 }
 
-// followed is a run that is read.
+// followed is a run whose file is read.
 type followed struct {
 	lines *runs.Follower
 	fold  *fold // nil before the first line
@@ -42,7 +42,7 @@ func (r *reader) close() {
 	}
 }
 
-// look reads what has been written since the last time, as far as there is room for its spans.
+// look reads what was written since the last call, as far as the queue has room for its spans.
 func (r *reader) look() {
 	now := time.Now()
 	if r.store == nil {
@@ -78,7 +78,7 @@ func (r *reader) look() {
 	maps.DeleteFunc(r.finished, func(_ string, at time.Time) bool { return at.Before(now.Add(-2 * LookBack)) })
 }
 
-// run reads on in one run.
+// run reads the new lines of one run.
 func (r *reader) run(e *runs.Entry, ended bool) {
 	if _, all := r.finished[e.ID]; all || r.s.sent.sent(e.ID, placeRun) {
 		return
@@ -113,12 +113,12 @@ func (r *reader) run(e *runs.Entry, ended bool) {
 	delete(r.followed, e.ID)
 }
 
-// reportOf returns what the list says of a run that has no report.
+// reportOf returns a report with what the list has of a run without a report.
 func reportOf(e *runs.Entry) *journal.Report {
 	return &journal.Report{ExitCode: e.ExitCode, Outcome: journal.Outcome(e.Outcome), PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, OOMKills: e.OOMKills, MCP: e.MCP}
 }
 
-// line takes a line of a run.
+// line adds a line to the fold of its run.
 func (r *reader) line(f *followed, l runs.Line) {
 	switch {
 	case l.Header != nil && f.fold == nil:
@@ -131,7 +131,7 @@ func (r *reader) line(f *followed, l runs.Line) {
 	}
 }
 
-// root returns the outermost run that a run is in.
+// root returns the ID of the outermost run around a run, its own when there is none.
 func (r *reader) root(h *runs.Header) string {
 	root, parent := h.ID, h.Parent
 	for range 16 { // runs in runs in runs
@@ -143,7 +143,7 @@ func (r *reader) root(h *runs.Header) string {
 	return root
 }
 
-// give puts a span into the queue, unless it was sent or is too old.
+// give puts a span into the queue, unless it was sent, or is older than LookBack.
 func (r *reader) give(f *fold, s span) {
 	if s.end.Before(r.begun) || r.s.sent.sent(f.id, s.place) {
 		return

@@ -19,7 +19,7 @@ const (
 	// Dir is the sender's folder in the state directory.
 	Dir      = "traces"
 	lockName = "lock"
-	// LookBack is the greatest age of a span that is still sent.
+	// LookBack is the age up to which a span is still sent.
 	LookBack = time.Hour
 	// DefaultMaxQueue bounds the spans that wait, in bytes.
 	DefaultMaxQueue = 4 << 20
@@ -28,7 +28,7 @@ const (
 	// maxBatch and maxBatchBytes bound one request.
 	maxBatch      = 512
 	maxBatchBytes = 1 << 20
-	// closeWait bounds the time that the end of a sender waits for a collector.
+	// closeWait bounds the time for which [Sender.Close] waits for the collector.
 	closeWait = 2 * time.Second
 	// saveEvery is the time between two writes of the positions while they change.
 	saveEvery = 2 * time.Second
@@ -38,11 +38,11 @@ const (
 type Options struct {
 	// StateDir is the state directory, with the store of runs.
 	StateDir string
-	// URL is the collector's address: http or https. Without a path /v1/traces is added.
+	// URL is the collector's address, http or https. /v1/traces is added when it has no path.
 	URL string
 	// Version of this program, for the spans' resource.
 	Version string
-	// Warn is called once when sending begins to fail and once when it goes again; nil is not.
+	// Warn is called once when sending begins to fail and once when it works again; it may be nil.
 	Warn func(text string)
 	// MaxQueue bounds the spans that wait, in bytes; 0 means DefaultMaxQueue.
 	MaxQueue int
@@ -53,16 +53,17 @@ type Options struct {
 	backoff time.Duration // after the first failure
 }
 
-// Stats counts the work of a sender since it began, in spans.
+// Stats counts the spans that a sender has handled since it began.
 type Stats struct {
 	// Sending is true when this sender is the one that sends; another process may be.
 	Sending bool
 	Sent    uint64
-	// Dropped found no room, got too old, or were refused for good; Rejected were taken and then left out by the collector.
+	// Dropped counts spans that found no room, got too old, or were in a refused request; Rejected those that the collector left out of a
+	// request that it took.
 	Dropped, Rejected uint64
-	// Requests are those that were made, Failures those of them that were not taken.
+	// Requests counts the requests that were made, Failures those that were not taken.
 	Requests, Failures uint64
-	// Queued wait, QueuedBytes of memory.
+	// Queued is the number of spans that wait, QueuedBytes the memory that they take.
 	Queued, QueuedBytes int
 }
 
@@ -88,7 +89,7 @@ type Sender struct {
 	once    sync.Once
 }
 
-// Start begins to send. The error is one of the options or of the state directory; a collector that is not there is none.
+// Start begins to send, in goroutines. The error is about the options or the state directory; a collector that does not answer is no error.
 func Start(o Options) (*Sender, error) {
 	to, err := endpoint(o.URL)
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *Sender) Stats() Stats {
 	return now
 }
 
-// Close sends what is there, for at most two seconds, and writes down how far that went. That of nil does nothing.
+// Close sends the spans that wait, for at most two seconds, and stores the positions. Close of a nil Sender does nothing.
 func (s *Sender) Close() error {
 	if s == nil {
 		return nil
@@ -154,7 +155,7 @@ func (s *Sender) Close() error {
 	return err
 }
 
-// read looks at the store again and again, while this process is the one that sends.
+// read looks at the store again and again until ctx ends, once this process has the lock.
 func (s *Sender) read(ctx context.Context, dir string) {
 	tick := time.NewTicker(s.o.every)
 	defer tick.Stop()
@@ -184,7 +185,7 @@ func (s *Sender) read(ctx context.Context, dir string) {
 	}
 }
 
-// acquire takes the lock of the one that sends, if nobody else has it.
+// acquire takes the lock of the process that sends, and reports whether it has it.
 func (s *Sender) acquire(dir string) bool {
 	f, err := statefile.Open(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -207,7 +208,7 @@ func (s *Sender) acquire(dir string) bool {
 	return true
 }
 
-// send sends what waits, until the end.
+// send sends the spans that wait, until the sender is closed or ctx ends.
 func (s *Sender) send(ctx context.Context) {
 	for {
 		select {
@@ -222,7 +223,7 @@ func (s *Sender) send(ctx context.Context) {
 	}
 }
 
-// drain sends until nothing waits. It returns false when the end came before that.
+// drain sends until no span waits. It returns false when the sender was closed before that.
 func (s *Sender) drain(ctx context.Context) bool {
 	wait := s.o.backoff
 	for {
@@ -252,7 +253,7 @@ func (s *Sender) drain(ctx context.Context) bool {
 	}
 }
 
-// count takes in what came of a request.
+// count adds the outcome of a request to the counts.
 func (s *Sender) count(batch []queued, out outcome) {
 	n := uint64(len(batch))
 	s.mu.Lock()
@@ -280,7 +281,7 @@ const (
 	positionsFail  = "positions"
 )
 
-// tell warns the user that something goes wrong, once until it goes again, and then that it does. why is nil when it went well.
+// tell warns when what begins to fail, why being the error, and when it works again, why being nil.
 func (s *Sender) tell(what string, why error) {
 	s.mu.Lock()
 	changed := s.failing[what] != (why != nil)
@@ -302,7 +303,7 @@ func (s *Sender) tell(what string, why error) {
 	}
 }
 
-// dropped counts spans that are not sent.
+// dropped counts n spans that are not sent.
 func (s *Sender) dropped(n int) {
 	s.mu.Lock()
 	s.stats.Dropped += uint64(n)

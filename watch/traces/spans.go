@@ -19,7 +19,7 @@ const (
 	callTool = "tools/call"
 )
 
-// providers has gen_ai.provider.name by the names of upstreams, and dialects of upstreams with another name.
+// providers has the values of gen_ai.provider.name by the name of an upstream; dialects has them for upstreams of other names.
 var providers = map[string]string{
 	"openai": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini", "vertex": "gcp.vertex_ai", "azure": "azure.ai.openai", "bedrock": "aws.bedrock",
 }
@@ -30,7 +30,7 @@ func providerOf(upstream, dialect string) string {
 	return cmp.Or(providers[upstream], dialects[dialect], upstream)
 }
 
-// model begins the span of a request to a model.
+// modelSpan returns the span of a request to a model, with the attributes that are known before its answer.
 func (f *fold) modelSpan(place, seq uint64, upstream, dialect, model string, q *request, start, end time.Time) span {
 	if q.sent != nil {
 		upstream, dialect, model = cmp.Or(upstream, q.sent.Upstream), cmp.Or(dialect, q.sent.Dialect), cmp.Or(model, q.sent.Model)
@@ -105,15 +105,14 @@ func (f *fold) refused(r *journal.Record, e *journal.WindowRefused) span {
 	return s
 }
 
-// unanswered returns the span of a request to a model that had no answer when its run ended.
+// unanswered returns the span of a request to a model that had no answer when the run ended.
 func (f *fold) unanswered(q *request, at time.Time) span {
 	s := f.modelSpan(placeOpen, q.seq, "", "", "", q, q.at.Add(-q.sent.Overhead), at)
 	s.failed("run_ended")
 	return s
 }
 
-// tool returns the client span of a call of an MCP tool, or of a resource that was read. [fold.toolRefused] makes that of a call which was
-// not passed on.
+// tool returns the client span of a call of an MCP tool, or of a resource that was read.
 func (f *fold) tool(r *journal.Record, e *journal.ToolCalled) span {
 	s := f.toolSpan(r, e.Server, e.Tool, e.Method, r.Time.Add(-e.Duration))
 	a := &s.Attributes
@@ -157,8 +156,8 @@ func (f *fold) toolSpan(r *journal.Record, server, tool, method string, start ti
 	return s
 }
 
-// remote makes the client's span the parent, and links the run's. A parent that its maker does not record would never be seen:
-// the span stays in the run's trace, and is linked to it.
+// remote makes the span in text, a traceparent, the parent of s, and links s to the run's trace. If that span is not recorded by its maker,
+// and so would never be seen, s stays in the run's trace and is linked to it instead.
 func (f *fold) remote(s *span, text string) {
 	p, ok := traceparent.Parse(text)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 // maxFilter bounds the filter in bytes.
 const maxFilter = 200
 
-// key does what a key is for.
+// key handles a key.
 func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	k := msg.String()
 	if k == "ctrl+c" {
@@ -79,7 +79,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// listKey returns the keys of the list.
+// listKey handles a key that belongs to the list of runs.
 func (m *model) listKey(k string) tea.Cmd {
 	switch k {
 	case "up", "k":
@@ -140,7 +140,7 @@ func (m *model) scrollKey(k string) {
 	}
 }
 
-// move selects another row.
+// move selects the row that is by rows further down.
 func (m *model) move(by int) {
 	rows := m.rows()
 	if len(rows) == 0 {
@@ -150,7 +150,7 @@ func (m *model) move(by int) {
 	m.screen.Selected = rows[max(0, min(len(rows)-1, i+by))].ID
 }
 
-// typed takes a key of the filter.
+// typed handles a key while the filter is written.
 func (m *model) typed(k, text string) tea.Cmd {
 	switch k {
 	case "enter":
@@ -178,7 +178,7 @@ func (m *model) controls() Controls {
 	return c
 }
 
-// effect is the change that a control makes to the state of a run.
+// effect says how a control changes the state of a run.
 type effect int
 
 const (
@@ -187,7 +187,7 @@ const (
 	goesOn
 )
 
-// act does something to the selected run.
+// act returns a command that calls a control for the selected run; nil, with a note, when that cannot be.
 func (m *model) act(what func(Controls, string) (string, error), then effect) tea.Cmd {
 	r := m.selected()
 	switch {
@@ -211,7 +211,7 @@ func (m *model) control(id string, what func(Controls, string) (string, error), 
 	}
 }
 
-// quit leaves, or asks what is to become of the runs that were paused here.
+// quit leaves, or first asks what to do about the runs that were paused from here.
 func (m *model) quit() tea.Cmd {
 	for id := range m.paused {
 		if r := rowIn(m.snap.Runs, id); r == nil || r.State != Paused {
@@ -244,7 +244,7 @@ func (m *model) leave(k string) tea.Cmd {
 	return nil
 }
 
-// replayKey sets the clock of a replay.
+// replayKey handles a key that sets the clock of a replay, and reports whether k is one.
 func (m *model) replayKey(k string) bool {
 	r := m.source.(*Replay)
 	speed := func(change func(float64) float64) {

@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Live shows what is now.
+// Live is the [Source] of the present state. It implements [Controls].
 type Live struct {
 	minFree   limit.Bytes // 0 means what package headroom takes
 	countSwap bool
@@ -35,7 +35,7 @@ type Live struct {
 	price    price
 }
 
-// cpuReading is the processor time of a run when it was looked at, and whether it was stopped when that was asked.
+// cpuReading is the processor time of a run at the last look, and whether the run was stopped when that was last checked.
 type cpuReading struct {
 	at      time.Time
 	used    time.Duration
@@ -46,11 +46,11 @@ type cpuReading struct {
 	asked   time.Time
 }
 
-// askPaused is the time between two checks whether a run that does nothing is stopped, unless it was, or was told to from here.
+// askPaused is the time between two checks whether an idle run is stopped; after a pause from here it is checked at once.
 const askPaused = 3 * time.Second
 
-// lookUntold is the time between two checks where this system did not report it: cgroup v1 does not, which may be only one of a run's
-// groups.
+// lookUntold is the time between two readings of the processor time where none could be read: with cgroup v1 that may be true of only one
+// of a run's groups.
 const lookUntold = 10 * time.Second
 
 // lookIdle is the time between two readings of the processor time of a run that used none at the last one.
@@ -59,7 +59,7 @@ const lookIdle = 2500 * time.Millisecond
 // maxLook bounds one look at the ledger, which another process may hold.
 const maxLook = 2 * time.Second
 
-// Open opens what is now. Without a ledger there is still what the runs have written.
+// Open opens the store and the ledger. Without a ledger it still shows what the runs have written.
 func Open(c *core.Core) (*Live, error) {
 	store, err := watch.Open(c)
 	if err != nil {
@@ -147,7 +147,7 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 	return snap, nil
 }
 
-// readLedger asks who holds and who waits, and remembers it for [Live.Pause] and its like.
+// readLedger returns the runs in the ledger, and stores them for [Live.Pause] and the other controls.
 func (l *Live) readLedger(ctx context.Context) ([]admission.Holder, error) {
 	if l.ledger == nil {
 		return nil, l.noLedger
@@ -188,7 +188,7 @@ func (l *Live) readHost(h *Host) {
 	}
 }
 
-// look adds what only the system knows of a run: memory now, processor, whether it is stopped, its processes.
+// look adds to a row what only the system knows: memory now, processor use, whether the run is stopped, and with tree its processes.
 func (l *Live) look(r *Row, h admission.Holder, now time.Time, tree bool) {
 	if h.Current > 0 {
 		r.MemoryBytes = int64(h.Current)
@@ -213,8 +213,8 @@ func (l *Live) look(r *Row, h admission.Holder, now time.Time, tree bool) {
 	}
 }
 
-// readCPU reads how much of the processor a run uses; more is true when it has used some since the last look. One that used nothing
-// is looked at more rarely.
+// readCPU sets the processor use of a run in its row; more is true when it has used some since the last look. An idle run is read less
+// often.
 func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 	last, seen := l.cpu[h.ID]
 	pause := time.Second / 4 // anything shorter is too short to divide by
@@ -242,7 +242,7 @@ func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 	return seen && used > last.used
 }
 
-// paused reports whether a run is stopped. One that has used the processor since the last look is not: nobody needs to ask.
+// paused reports whether a run is stopped. works is true when it has used the processor since the last look, which makes a check needless.
 func (l *Live) paused(h admission.Holder, now time.Time, works bool) bool {
 	last, seen := l.cpu[h.ID]
 	if seen && !works && !last.paused && now.Sub(last.asked) < askPaused {
@@ -255,7 +255,7 @@ func (l *Live) paused(h admission.Holder, now time.Time, works bool) bool {
 	return last.paused
 }
 
-// askAgain has the next look ask whether a run is stopped.
+// askAgain makes the next look check whether a run is stopped.
 func (l *Live) askAgain(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -265,7 +265,7 @@ func (l *Live) askAgain(id string) {
 	}
 }
 
-// errNoClaim is returned where a run can't be paused or ended from here.
+// errNoClaim is wrapped by the error about a run that can't be paused, ended or raised from here.
 var errNoClaim = errors.New("only what runs under plimsoll run can be paused and ended from here")
 
 func (l *Live) claim(id string) (admission.Holder, error) {

@@ -15,19 +15,19 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Controls are the actions of a source on a run. Each returns a text for the person.
+// Controls are the actions of a source on a run. Each returns a note for the person.
 type Controls interface {
 	Pause(id string) (note string, err error)
 	Continue(id string) (note string, err error)
 	End(id string) (note string, err error)
-	// Raise gives it a quarter more memory than its limit is now.
+	// Raise asks for a memory limit that is a quarter higher than it is now.
 	Raise(id string) (note string, err error)
 }
 
 // Every is the time between two screens.
 const Every = time.Second
 
-// model is the state of the screen and the person's choices. It is changed by Update alone.
+// model is the state of the screen and the person's choices. Only Update changes it.
 type model struct {
 	source Source
 	every  time.Duration
@@ -77,7 +77,7 @@ type (
 	}
 )
 
-// newModel shows a first snapshot.
+// newModel returns a model that shows a first snapshot.
 func newModel(ctx context.Context, source Source, o Options, first Snapshot) *model {
 	m := &model{
 		source: source, every: cmp.Or(o.Every, Every), ctx: ctx, snap: first, all: o.Trees,
@@ -91,8 +91,8 @@ func newModel(ctx context.Context, source Source, o Options, first Snapshot) *mo
 // maxBeginning bounds the wait of the screen for the first look. A store on a slow disk takes longer, and the person may leave.
 const maxBeginning = time.Second / 4
 
-// Init implements [tea.Model]. It waits for the first look: there is nothing to show before, and what writes to the terminal has
-// begun its rounds meanwhile.
+// Init implements [tea.Model]. It waits for the first look, for maxBeginning at most: there is nothing to show before, and the writer to
+// the terminal has begun its rounds meanwhile.
 func (m *model) Init() tea.Cmd {
 	if m.begins == nil {
 		return m.wait(m.every)
@@ -108,7 +108,7 @@ func (m *model) Init() tea.Cmd {
 	}
 }
 
-// begin takes what the first look has found.
+// begin takes over the result of the first look, or quits when that failed.
 func (m *model) begin() tea.Cmd {
 	m.source, m.snap, m.failed = m.begins.wait()
 	m.begins = nil
@@ -123,7 +123,7 @@ func (m *model) wait(d time.Duration) tea.Cmd {
 	return tea.Tick(d, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
-// look reads a snapshot, after the one that is being read.
+// look returns a command that reads a snapshot. While one is being read it returns nil, and another one is read after it.
 func (m *model) look() tea.Cmd {
 	if m.reading {
 		m.again = true
@@ -143,7 +143,7 @@ func (m *model) look() tea.Cmd {
 	}
 }
 
-// lookInto reads the page of the run that is open.
+// lookInto returns a command that reads the page of the open run.
 func (m *model) lookInto() tea.Cmd {
 	id := m.open
 	return func() tea.Msg {
@@ -216,7 +216,7 @@ func errorText(err error) string {
 	return "not done: " + err.Error()
 }
 
-// settle keeps a row selected.
+// settle selects the first row when the selected one is gone.
 func (m *model) settle() {
 	rows := m.rows()
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.ID == m.screen.Selected }) {
@@ -232,7 +232,7 @@ func (m *model) rows() []Row {
 	return Arrange(m.snap.Runs, m.screen.Sort, m.screen.Reverse, m.screen.Filter)
 }
 
-// selected returns the row that is marked, nil without one.
+// selected returns the selected row, nil when there is none.
 func (m *model) selected() *Row {
 	return rowIn(m.snap.Runs, m.screen.Selected)
 }
@@ -283,7 +283,7 @@ func (m *model) frame() string {
 	return Frame(m.snap, s)
 }
 
-// bounded returns a part of lines that fits on the screen, with others at its bottom.
+// bounded returns the part of lines that fits on the screen, scrolled, followed by the lines in bottom.
 func (m *model) bounded(lines []string, bottom ...string) []string {
 	room := max(1, m.screen.Height-len(bottom))
 	m.scroll = max(0, min(m.scroll, len(lines)-room))
@@ -301,7 +301,7 @@ func (m *model) bounded(lines []string, bottom ...string) []string {
 	return out
 }
 
-// bottom returns the last lines: what happened, or what is asked, and the keys.
+// bottom returns the last two lines: a note or a question, and the keys.
 func (m *model) bottom(p painter) []string {
 	keys := "q quit  enter open  t tree  s sort  / filter  p pause  c continue  e end  ? keys"
 	switch {

@@ -12,10 +12,10 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// most bounds the lines of one kind on the page of a run.
+// most bounds the lines of one section on the page of a run.
 const most = 12
 
-// pageLines returns the page of one run, as it was known at a time.
+// pageLines returns the page of one run, as it was known at a time, in lines of at most width cells.
 func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []string {
 	width = max(width, 40)
 	var lines []string
@@ -152,7 +152,7 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 	return lines
 }
 
-// series returns memory in bytes and processor use in percent, sample by sample, until a time.
+// series returns the memory in bytes and the processor use in percent of each sample up to a time.
 func series(r *runs.Run, at time.Time) (memory, processor []float64) {
 	before := runs.Sample{}
 	for _, s := range r.Samples {

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// Replay shows what was, from the store. Its clock moves on by itself, and can be set.
+// Replay is the [Source] of past states, from the store. Its clock moves on by itself, and can be set.
 type Replay struct {
 	store *runs.Store
 	all   []runs.Entry
@@ -33,8 +33,8 @@ type Replay struct {
 // maxLoaded bounds the runs that are held at one time; a file has 4 MiB at most.
 const maxLoaded = 64
 
-// OpenReplay opens the store at a time, or at the beginning of a run. when is the beginning of an ID, "last", "15:04",
-// "2006-01-02 15:04", RFC 3339, or a duration: "20m" is twenty minutes ago.
+// OpenReplay opens the store at a time, or at the beginning of a run. when is a run's ID or the beginning of it, "last", "15:04",
+// "2006-01-02 15:04", RFC 3339, or a duration: "20m" means twenty minutes ago.
 func OpenReplay(c *core.Core, when string) (*Replay, error) {
 	store, err := watch.Open(c)
 	if err != nil {
@@ -78,7 +78,7 @@ func newReplay(store *runs.Store, when string, now func() time.Time) (*Replay, e
 	return r, nil
 }
 
-// parseWhen reads a time as people write it.
+// parseWhen reads a time as people write it; false when it is none.
 func parseWhen(when string, now time.Time) (time.Time, bool) {
 	if d, err := time.ParseDuration(when); err == nil && d >= 0 {
 		return now.Add(-d), true
@@ -116,7 +116,7 @@ func (r *Replay) clock() time.Time {
 	return at
 }
 
-// Jump moves the clock, and Speed changes how fast it goes: 0 stands still.
+// Jump moves the clock by a time, within the times that can be shown.
 func (r *Replay) Jump(by time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,7 @@ func (r *Replay) Jump(by time.Duration) {
 	r.at, r.since = at, r.now()
 }
 
-// Speed changes how fast the clock goes and returns how fast that is.
+// Speed calls change with the speed of the clock, sets the result, which is 0 to 3600, and returns it. At 0 the clock stands still.
 func (r *Replay) Speed(change func(old float64) float64) float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +201,7 @@ func (r *Replay) load(id string) (*runs.Run, error) {
 	return run, nil
 }
 
-// rowAt returns a run as it was at a time.
+// rowAt returns the row of a run as it was at a time.
 func rowAt(run *runs.Run, at time.Time, price price) Row {
 	row := rowOf(&run.Entry, at, price)
 	if run.Ended != nil && !run.Ended.After(at) {

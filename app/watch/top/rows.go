@@ -10,13 +10,13 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// rowSet puts together what several places know of the same runs.
+// rowSet combines what several sources know of the same runs.
 type rowSet struct {
 	rows []*Row
 	byID map[string]*Row
 }
 
-// newRowSet begins with what live runs have written.
+// newRowSet returns the rows of live runs, as they have written them. Gateways inside a run are added to its row.
 func newRowSet(live []*runs.Run, now time.Time, price price) *rowSet {
 	s := &rowSet{byID: map[string]*Row{}}
 	for _, r := range live {
@@ -84,10 +84,10 @@ func (s *rowSet) list() []Row {
 	return list
 }
 
-// samplesRest is after how long without a sample a run counts as idle: a sample is written when something has changed.
+// samplesRest is the time without a sample after which a run counts as idle: a sample is written only when something has changed.
 const samplesRest = 3 * time.Second
 
-// current fills in what the newest samples and requests say of a run at a time.
+// current fills in the memory, processor use and window of a run at a time, by its samples and requests up to then.
 func current(row *Row, r *runs.Run, at time.Time) {
 	i, _ := slices.BinarySearchFunc(r.Samples, at.Sub(r.Started).Milliseconds()+1, func(s runs.Sample, ms int64) int {
 		return cmp.Compare(s.AtMS, ms)
@@ -103,7 +103,7 @@ func current(row *Row, r *runs.Run, at time.Time) {
 	}
 }
 
-// cpuOf returns the share of one processor between the last two samples, in percent.
+// cpuOf returns the processor use in percent between the last two samples; 0 when they are long ago. since is the time since the run began.
 func cpuOf(seen []runs.Sample, since time.Duration) float64 {
 	last, before := seen[len(seen)-1], runs.Sample{}
 	if len(seen) > 1 {
@@ -116,7 +116,7 @@ func cpuOf(seen []runs.Sample, since time.Duration) float64 {
 	return 100 * float64(last.CPUMS-before.CPUMS) / float64(took)
 }
 
-// treeOf puts the processes of a run below their parents.
+// treeOf returns the processes of a run, each below its parent.
 func treeOf(family []sandbox.Member) []Process {
 	children := map[int][]sandbox.Member{}
 	in := map[int]bool{}

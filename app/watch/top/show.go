@@ -16,9 +16,9 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 )
 
-// Options are the settings that [Show] begins with.
+// Options configure [Show] and [Once].
 type Options struct {
-	// Replay is a time or a run from which to show what was, as for [OpenReplay]; "" shows what is.
+	// Replay is a time or a run whose past is shown, as for [OpenReplay]; "" shows the present.
 	Replay string
 	// Every is the time between two screens; 0 means [Every].
 	Every  time.Duration
@@ -32,7 +32,7 @@ type Options struct {
 	Environ []string
 }
 
-// check returns an error when something is wrong with the options themselves.
+// check returns an error when the order of the rows is unknown.
 func (o *Options) check() error {
 	if o.Sort != "" && !slices.Contains(Sorts(), o.Sort) {
 		var names []string
@@ -44,7 +44,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// open opens what the options ask for.
+// open opens the source that the options ask for.
 func open(c *core.Core, o Options) (Source, error) {
 	if o.Replay != "" {
 		return OpenReplay(c, o.Replay)
@@ -52,8 +52,8 @@ func open(c *core.Core, o Options) (Source, error) {
 	return Open(c)
 }
 
-// framesPerSecond bounds how often the terminal is written to, and with that what a key waits. For each of them the process is woken
-// up, whether there is something to write or not.
+// framesPerSecond bounds how often the terminal is written to, and so how long a key may wait. The process is woken up that often, whether
+// there is something to write or not.
 const framesPerSecond = 20
 
 // Show shows runs on a terminal until the person leaves or ctx ends.
@@ -96,10 +96,10 @@ func Show(ctx context.Context, c *core.Core, o Options) (err error) {
 	return err
 }
 
-// maxWarnings bounds what is kept of the warnings while the screen is not the person's own.
+// maxWarnings bounds the warnings that are held back until the screen is the person's own again.
 const maxWarnings = 20
 
-// beginning is a first look that is taken while the terminal is made ready.
+// beginning is the first look, which is taken while the terminal is made ready.
 type beginning struct {
 	done   chan struct{}
 	source Source
@@ -116,7 +116,7 @@ func begin(look func() (Source, Snapshot, error)) *beginning {
 	return b
 }
 
-// wait returns the findings of the first look. The source is nil when it could not be opened.
+// wait waits for the first look and returns its result. The source is nil when it could not be opened.
 func (b *beginning) wait() (Source, Snapshot, error) {
 	<-b.done
 	return b.source, b.first, b.err
@@ -142,7 +142,7 @@ func show(ctx context.Context, b *beginning, o Options) error {
 	return cmp.Or(m.failed, err)
 }
 
-// Once takes one look, filtered and ordered. Without a second one, processor use is as the runs last wrote it.
+// Once returns one snapshot, filtered and ordered. Processor use is as the runs last wrote it, because that takes two looks.
 func Once(ctx context.Context, c *core.Core, o Options) (snap Snapshot, err error) {
 	if err := o.check(); err != nil {
 		return Snapshot{}, err

@@ -13,33 +13,33 @@ import (
 // Snapshot is the content of the screen at one moment, and of `top --once --json`.
 type Snapshot struct {
 	Host Host `json:"host"`
-	// Runs are those that live, then those that ended during the last minutes; never nil.
+	// Runs are the live runs, then those that ended within [Keep]; never nil.
 	Runs []Row `json:"runs"`
 }
 
 // Host is the machine that the runs share. Sizes are in bytes.
 type Host struct {
 	Time time.Time `json:"time"`
-	// Replayed is true for the state at Time, from the store: what follows of memory is not known then.
+	// Replayed is true for a past state, from the store: the host's memory is not known then.
 	Replayed bool `json:"replayed,omitempty"`
-	// AvailableBytes can be given out without swapping; BoundBy is "host", or the cgroup that leaves the least.
+	// TotalBytes is the host's memory; AvailableBytes can be given out, free swap included with count_swap; BoundBy is "host" or a cgroup.
 	TotalBytes     int64  `json:"total_bytes"`
 	AvailableBytes int64  `json:"available_bytes"`
 	MinFreeBytes   int64  `json:"min_free_bytes"`
 	SwapFreeBytes  int64  `json:"swap_free_bytes"`
 	BoundBy        string `json:"bound_by,omitempty"`
-	// ReservedBytes is the memory that the runs that hold a claim have set aside.
+	// ReservedBytes is the memory that runs with a claim of their own have reserved.
 	ReservedBytes int64 `json:"reserved_bytes"`
-	// Pressure is null where the kernel does not tell.
+	// Pressure is nil where the kernel does not report it.
 	Pressure *Pressure `json:"pressure"`
 	Running  int       `json:"running"`
-	// Waiting are those who wait for memory or a slot, in the order of the queue; never nil.
+	// Waiting are the runs that wait for memory or a slot, in the order of the queue; never nil.
 	Waiting []Waiter `json:"waiting"`
-	// Unread names what could not be read, "" when everything was.
+	// Unread says what could not be read, "" when everything was.
 	Unread string `json:"unread,omitempty"`
 }
 
-// Pressure is in how much of the last ten seconds somebody waited for memory or for a disk, in percent.
+// Pressure is the percentage of the last ten seconds in which processes waited for memory or for a disk.
 type Pressure struct {
 	MemorySome float64 `json:"memory_some_avg10"`
 	MemoryFull float64 `json:"memory_full_avg10"`
@@ -52,16 +52,16 @@ type Waiter struct {
 	Tool     string `json:"tool"`
 	Project  string `json:"project"`
 	Position int    `json:"position"`
-	// AsksBytes is the reservation that it waits for.
+	// AsksBytes is the reservation that it asks for.
 	AsksBytes int64     `json:"asks_bytes"`
 	Since     time.Time `json:"since"`
 }
 
 // States of a row beside those of [runs.Entry.Outcome].
 const (
-	// Paused is a run whose processes are all stopped.
+	// Paused is the state of a run whose processes are all stopped.
 	Paused = "paused"
-	// Stale has lost its plimsoll, and what is left of it is not cleaned up yet.
+	// Stale is the state of a run whose plimsoll is dead and whose remains are not cleaned up yet.
 	Stale = "stale"
 )
 
@@ -73,11 +73,11 @@ type Row struct {
 	Tool    string `json:"tool"`
 	Variant string `json:"variant,omitempty"`
 	Project string `json:"project"`
-	// User owns the run when it is seen through a shared ledger.
+	// User is the owner of a run that is seen through the shared directory, "" for one in this ledger.
 	User string `json:"user,omitempty"`
-	// PID is the plimsoll that runs it.
+	// PID is the process of the plimsoll that supervises it.
 	PID int `json:"pid,omitempty"`
-	// State is "running", "waiting", "paused", "stale", or how it ended: the outcome of the report, or "died".
+	// State is "running", "waiting", "paused", "stale", or the outcome: that of the report, or "died".
 	State   string     `json:"state"`
 	Reason  string     `json:"reason"`
 	Started time.Time  `json:"started"`
@@ -88,7 +88,7 @@ type Row struct {
 	PeakBytes        int64 `json:"peak_bytes"`
 	LimitBytes       int64 `json:"limit_bytes"`
 	ReservationBytes int64 `json:"reservation_bytes"`
-	// CPUPercent is of one processor; -1 where it is not known.
+	// CPUPercent is the use in percent of one processor; -1 where it is not known.
 	CPUPercent float64 `json:"cpu_percent"`
 	Processes  int     `json:"processes"`
 
@@ -97,18 +97,18 @@ type Row struct {
 	Compactions  int64  `json:"compactions"`
 	LargestBytes int64  `json:"largest_result_bytes"`
 	LargestTool  string `json:"largest_result_tool,omitempty"`
-	// DefinitionTokens are the tokens of each request for the definitions of MCP tools, DeferredTools the tools that are found by search.
+	// DefinitionTokens are the tokens of MCP tools' definitions in each request, DeferredTools the tools that are found by search instead.
 	DefinitionTokens int `json:"definition_tokens"`
 	DeferredTools    int `json:"deferred_tools,omitempty"`
-	// Cost is the cost by the prices that the user has written; nil without one.
+	// Cost is the cost by the prices that the user has written; nil when there are none.
 	Cost *float64 `json:"cost,omitempty"`
 	// Kills counts processes that were ended for memory, by the kernel, systemd-oomd or plimsoll.
 	Kills int `json:"kills"`
 
-	// Editor is the exchange between an editor and the agent of the run.
+	// Editor describes the traffic between an editor and the agent of the run.
 	Editor journal.Editor `json:"editor,omitzero"`
 
-	// Tree are its processes, where they were asked for.
+	// Tree are its processes, if they were asked for.
 	Tree []Process `json:"tree,omitempty"`
 }
 
@@ -126,12 +126,12 @@ type Process struct {
 	Bytes int64  `json:"bytes"`
 	CPUMS int64  `json:"cpu_ms"` // -1 where it is not known
 	AgeMS int64  `json:"age_ms"`
-	// Orphan has lost its parent; Daemon is true when it was meant to outlive it.
+	// Orphan is true when its parent has ended; Daemon when it was meant to outlive that.
 	Orphan bool `json:"orphan,omitempty"`
 	Daemon bool `json:"daemon,omitempty"`
 }
 
-// Want is the part of a look beside the rows.
+// Want says what a look must read beside the rows.
 type Want struct {
 	// Trees are the IDs of the runs whose processes are wanted; AllTrees means every run.
 	Trees    map[string]bool
@@ -140,25 +140,25 @@ type Want struct {
 
 func (w Want) tree(id string) bool { return w.AllTrees || w.Trees[id] }
 
-// Source makes snapshots.
+// Source reads snapshots.
 type Source interface {
 	Read(ctx context.Context, want Want) (Snapshot, error)
-	// Run is one run with everything that is kept of it.
+	// Run returns one run with all that is kept of it.
 	Run(ctx context.Context, id string) (*runs.Run, error)
 	Close() error
 }
 
-// Keep is for how long a run stays on the screen after its end.
+// Keep is the time for which a run stays on the screen after its end.
 const Keep = 5 * time.Minute
 
-// price returns the cost of a run; ok is false where nobody has written a price. nil prices nothing.
+// price returns the cost of a run; ok is false when no price is written for its models. It may be nil.
 type price func(e *runs.Entry) (cost float64, ok bool)
 
 func priceOf(c *core.Core) price {
 	return func(e *runs.Entry) (float64, bool) { return watch.Cost(c.Config, e) }
 }
 
-// rowOf returns the row of a run in the store, as it is now.
+// rowOf returns the row of a run in the store, by its entry.
 func rowOf(e *runs.Entry, now time.Time, price price) Row {
 	r := Row{
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,

@@ -31,25 +31,25 @@ const (
 // Sorts returns all orders, as the key s goes through them.
 func Sorts() []Sort { return []Sort{ByMemory, ByCPU, ByWindow, ByResult, ByAge, ByTool, ByProject} }
 
-// Screen is the form in which to show a snapshot.
+// Screen says how to show a snapshot.
 type Screen struct {
 	// Width and Height are in cells; a height of 0 shows every row.
 	Width, Height int
 	Sort          Sort
 	Reverse       bool
-	// Filter keeps the rows in which each of its words stands.
+	// Filter shows only the rows that contain each of its words.
 	Filter string
 	// Selected is the ID of the row that is marked, "" for none.
 	Selected string
-	// Bottom are the lines below the rows, the note and the keys.
+	// Bottom are the lines below the rows: the note and the keys.
 	Bottom []string
 	// Color allows escape sequences.
 	Color bool
-	// scroll is the first row that shows; Frame keeps the selected one in sight.
+	// scroll is the index of the first row shown; Frame keeps the selected one in sight.
 	scroll int
 }
 
-// Arrange filters and orders the rows of a snapshot: those that live first, runs below the run that they are in.
+// Arrange returns the rows that match a filter: live ones in order, each followed by the runs inside it, then ended ones, the newest first.
 func Arrange(rows []Row, by Sort, reverse bool, filter string) []Row {
 	var live, ended []Row
 	for _, r := range rows {
@@ -98,7 +98,7 @@ func share(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// nested puts each run behind the run that it is in.
+// nested returns the rows with each run behind the run around it.
 func nested(rows []Row) []Row {
 	inside := map[string][]Row{}
 	here := map[string]bool{}
@@ -144,7 +144,7 @@ func matches(r *Row, filter string) bool {
 	return true
 }
 
-// Frame writes a snapshot as a screen, lines joined by line ends, none of them wider than the screen.
+// Frame returns a snapshot as a screen, lines joined by line ends, none of them wider than the screen.
 func Frame(snap Snapshot, s *Screen) string {
 	s.Width = max(s.Width, 40)
 	rows := Arrange(snap.Runs, cmp.Or(s.Sort, ByMemory), s.Reverse, s.Filter)
@@ -192,7 +192,8 @@ func Frame(snap Snapshot, s *Screen) string {
 	return strings.Join(lines, "\n")
 }
 
-// window returns the part of lines that fits into room with the marked one in sight, the last line free for a note when more follow.
+// window returns the room lines that are shown, with the marked one in sight, and how many follow below; the marked one is never the last
+// of them then, so that a note can replace that.
 func (s *Screen) window(lines []func() string, marked, room int) (part []func() string, below int) {
 	last := marked + 1 // what must show
 	if last < len(lines) && room > 1 {
@@ -203,7 +204,7 @@ func (s *Screen) window(lines []func() string, marked, room int) (part []func() 
 	return lines[s.scroll:end], len(lines) - end
 }
 
-// hostLines returns the three lines on top.
+// hostLines returns the three lines at the top.
 func hostLines(h *Host, s *Screen, p painter) []string {
 	waiting := len(h.Waiting)
 	head := fmt.Sprintf("plimsoll top  %s  %d running, %d waiting", h.Time.Local().Format("15:04:05"), h.Running, waiting)
@@ -245,7 +246,7 @@ func hostLines(h *Host, s *Screen, p painter) []string {
 	return []string{fit(head, s.Width), fit(memory, s.Width), fit(wait, s.Width)}
 }
 
-// widths are those of the two columns that take what the others leave.
+// widths are the widths of the two columns that share what the others leave.
 type widths struct {
 	tool, project int
 	definitions   bool // has a column for them
@@ -254,7 +255,7 @@ type widths struct {
 // fixedColumns is the width of all other columns, the spaces between included.
 const fixedColumns = 62
 
-// definitionsFrom is the width of a screen that has room for what definitions of tools take.
+// definitionsFrom is the width from which a screen has a column for the tokens of tool definitions.
 const definitionsFrom = 100
 
 func widthsFor(screen int) widths {
@@ -332,7 +333,7 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	return line
 }
 
-// deepest bounds the indentation of processes.
+// deepest bounds the indentation of a process in the tree.
 const deepest = 12
 
 func processLine(t *Process) string {
@@ -351,7 +352,7 @@ func processLine(t *Process) string {
 		strings.Repeat("  ", min(t.Depth, deepest)), printable.Name(t.Name), note)
 }
 
-// shortState returns a state in five letters.
+// shortState returns a state in at most five letters.
 func shortState(state string) string {
 	switch state {
 	case runs.Running:

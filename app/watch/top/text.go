@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// painter adds escape sequences where they are allowed. The sixteen colours are those that the person's terminal has for them.
+// painter adds escape sequences if color is true. It uses the sixteen colours that the person has set for the terminal.
 type painter struct{ color bool }
 
 func (p painter) with(code, text string) string {
@@ -40,7 +40,7 @@ func stateColor(state string, p painter) func(string) string {
 	return p.none
 }
 
-// ratioColor warns at three quarters of a limit and alarms at nine tenths, as the alerts do.
+// ratioColor returns yellow from three quarters of whole on and red from nine tenths, as the alerts do.
 func ratioColor(part, whole int64, p painter) func(string) string {
 	switch s := share(part, whole); {
 	case s >= 0.9:
@@ -51,13 +51,13 @@ func ratioColor(part, whole int64, p painter) func(string) string {
 	return p.none
 }
 
-// fit cuts and pads a line to a width in cells.
+// fit cuts a line to a width in cells, and spaces at its end.
 func fit(line string, width int) string {
 	line = ansi.Truncate(line, width, "…")
 	return strings.TrimRight(line, " ")
 }
 
-// cell returns text of a width in cells, and a space.
+// cell returns text cut or padded to a width in cells, and a space.
 func cell(text string, width int) string {
 	text = ansi.Truncate(text, width, "…")
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text))+1)
@@ -67,7 +67,7 @@ func right(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-ansi.StringWidth(text))) + text
 }
 
-// size writes bytes in four cells: "0", "512K", "1.5G", "12G".
+// size returns bytes in at most four cells: "0", "512K", "1.5G", "12G".
 func size(n int64) string {
 	value, unit := float64(n), "B"
 	for _, next := range []string{"K", "M", "G", "T"} {
@@ -85,7 +85,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.0f%s", value, unit)
 }
 
-// sizeOr returns a size, or a dash for what is not known.
+// sizeOr returns the size, or "-" when it is not known.
 func sizeOr(n int64, known bool) string {
 	if !known {
 		return "-"
@@ -103,7 +103,7 @@ func count(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// shortTime writes a duration in four cells: "12s", "14m", "3h", "5d".
+// shortTime returns a duration in at most four cells: "12s", "14m", "3h", "5d".
 func shortTime(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -121,7 +121,7 @@ func shortTime(d time.Duration) string {
 // bars are the eight heights of a sparkline.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// spark draws values as a line of width cells; each cell is the highest of its values, full is the value of a full cell.
+// spark draws values as a line of at most width cells, each with the highest of its values; full is the value of a full cell.
 func spark(values []float64, full float64, width int) string {
 	if len(values) == 0 || width <= 0 || full <= 0 {
 		return ""

@@ -93,7 +93,7 @@ type killing struct {
 // settleScans is the number of times an empty tree that is not settled is looked at again without a pause.
 const settleScans = 4
 
-// look scans and records who is alive.
+// look scans and records which members are alive in k.alive and k.found.
 func (k *killing) look() error {
 	for range settleScans {
 		var err error
@@ -126,7 +126,7 @@ func (k *killing) look() error {
 	return nil
 }
 
-// waitUntilEmpty looks until nobody is alive or ctx ends; while killing it also kills.
+// waitUntilEmpty looks until nobody is alive or ctx ends; while k.killing is true it also sends SIGKILL after each look.
 func (k *killing) waitUntilEmpty(ctx context.Context) error {
 	wait := firstWait
 	for {
@@ -192,7 +192,7 @@ func (k *killing) stopAll() {
 	}
 }
 
-// signal reports whether the signal was sent.
+// signal sends sig to p and reports whether that worked.
 func (k *killing) signal(p Process, sig syscall.Signal) bool {
 	err := Signal(p, sig)
 	if err != nil && !isGone(err) {
@@ -201,11 +201,11 @@ func (k *killing) signal(p Process, sig syscall.Signal) bool {
 	return err == nil
 }
 
-// ErrUnsettled is wrapped when the time for killing ended with nobody found alive, but processes of
-// unknown origin had started and ended during each of the looks: some may be of the tree.
+// ErrUnsettled is wrapped by the error of [Tree.KillTree] when the time for killing ended with nobody found alive, but processes of unknown
+// origin had started and ended during each look: some may belong to the tree.
 var ErrUnsettled = errors.New("processes start and end faster than they can be asked whose they are; some may be left")
 
-// survivors names those who are still alive, as an error.
+// survivors returns an error that names the processes still alive, or wraps [ErrUnsettled]; nil when nobody is left.
 func (k *killing) survivors() error {
 	if len(k.alive) == 0 {
 		if !k.tree.settled() {

@@ -15,8 +15,8 @@ const (
 	// largeResident is the resident size from which a newly met process is asked for its
 	// high-water mark at once, rather than in its turn.
 	largeResident = 32 * limit.MiB
-	// hwmTurns is after how many measurements every member had its turn to be asked for
-	// its high-water mark: reading status costs ten times as much as statm.
+	// hwmTurns is the number of measurements in which every member is asked once for its high-water mark: reading status costs ten times as
+	// much as statm.
 	hwmTurns = 16
 )
 
@@ -113,9 +113,8 @@ func (t *Tree) closeStatm(m *member) {
 	}
 }
 
-// measureEmpty looks closer at a member without memory: a zombie, or a process whose first
-// thread has ended before the others, whose memory only its other threads show. It
-// reports whether pages now holds that memory.
+// measureEmpty handles a member without resident memory: a zombie, or a process whose first thread has ended before the others, whose
+// memory only its other threads show. It reports whether pages now holds that memory.
 func (t *Tree) measureEmpty(m *member, pages *statm) bool {
 	if m.Process.Zombie() {
 		return false
@@ -147,7 +146,7 @@ func (t *Tree) measureEmpty(m *member, pages *statm) bool {
 	return false
 }
 
-// readHighWater reads the largest resident size the kernel recorded for m.
+// readHighWater adds the largest resident size that the kernel recorded for m to t.highWater.
 func (t *Tree) readHighWater(m *member) {
 	n, err := t.readFile(m.PID, "status", t.buf)
 	if err != nil {
@@ -202,9 +201,8 @@ func (t *Tree) Precise() Usage {
 	return u
 }
 
-// Largest returns the member with the most private resident memory at the last
-// measurement and what it held, read again so that its name is current. ok is false when
-// no member was measured.
+// Largest returns the member with the most private memory at the last measurement, with its present name, and the bytes it held then.
+// excludeRoot leaves out the root and the members that [Options].Spare has spared. ok is false when no member is left.
 func (t *Tree) Largest(excludeRoot bool) (p Process, held limit.Bytes, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

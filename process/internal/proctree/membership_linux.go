@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxUndecided bounds how long a process without an environment is asked again. An exec
-// takes milliseconds, on a machine that is out of memory perhaps a second.
+// maxUndecided bounds the time for which a process without an environment is looked at again. An exec takes milliseconds, on a machine that
+// is out of memory perhaps a second.
 const maxUndecided = 2 * time.Second
 
-// settle decides about one candidate whose parent is decided.
+// settle decides whether a candidate, whose parent is decided, belongs to the tree, and records the result.
 func (t *Tree) settle(c *candidate) {
 	e := t.known[c.PID]
 	if e == nil || e.start != c.Start {
@@ -80,8 +80,7 @@ func (t *Tree) mayBeOurs(p Process) bool {
 	return e == nil || e.inode == 0
 }
 
-// belongs decides whether p is a member of the tree. sure is false when the next scan may
-// answer differently.
+// belongs reports whether p is a member of the tree. sure is false when the next scan may find otherwise.
 func (t *Tree) belongs(p Process) (yes, sure bool) {
 	if t.isRoot(p) {
 		return true, true
@@ -132,8 +131,8 @@ func (t *Tree) ledByMember(leader int) bool {
 // arguments and environment together is 6 MiB with the usual stack limit.
 const maxEnviron = 6 << 20
 
-// carriesCookie searches a process's environment. sure is false when the answer means nothing,
-// because p was ending: it may still be named as the parent of one that carries the cookie.
+// carriesCookie reports whether the environment of p has the cookie. sure is false when the answer means nothing, because p was ending: it
+// may still be named as the parent of one that carries the cookie.
 func (t *Tree) carriesCookie(p Process) (yes, sure bool) {
 	yes, sure = t.searchEnviron(p.PID)
 	if yes || !sure {
@@ -146,8 +145,8 @@ func (t *Tree) carriesCookie(p Process) (yes, sure bool) {
 	return false, err == nil && again.Start == p.Start && !again.ending
 }
 
-// searchEnviron searches the environment as it can be read now. sure is false when it could not
-// be read or was empty: a process in the middle of an exec or of its exit shows none.
+// searchEnviron reports whether the cookie is in the environment as it can be read now. sure is false when that could not be read or was
+// empty: a process in the middle of an exec or of its exit shows none.
 func (t *Tree) searchEnviron(pid int) (yes, sure bool) {
 	t.counters.CookieReads++
 	fd, err := t.open(pid, "environ")

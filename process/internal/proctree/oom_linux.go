@@ -42,7 +42,8 @@ func raiseOOMScore(procDir string, pid, value int) (changed bool, err error) {
 	return true, nil
 }
 
-// OOMScoreAs gives a process the oom_score_adj of another one. Lowering needs no privilege down to where a privileged process has set it.
+// OOMScoreAs gives the process pid the oom_score_adj of the process model. Lowering needs no privilege down to the value that a privileged
+// process has set last.
 func OOMScoreAs(pid, model int) error {
 	score, err := os.ReadFile("/proc/" + strconv.Itoa(model) + "/oom_score_adj")
 	if err != nil {
@@ -66,10 +67,9 @@ func oomError(pid int, err error) error {
 	return fmt.Errorf("change the OOM score of process %d: %w", pid, err)
 }
 
-// RaiseOOMScore raises each member except the root once, when it is first seen, and
-// returns how many it raised. Children inherit the score, so that most need nothing.
-// Members that could not be raised are counted in [Counters]; the first error that does
-// not say that the process is gone is returned.
+// RaiseOOMScore raises the oom_score_adj of each member except the root to value, once, and returns how many it raised. Children inherit
+// the score, so that most need nothing. A member that [Options].Spare spares is asked about again the next time. Members that could not be
+// raised are counted in [Counters]; the first error that does not say that the process is gone is returned.
 func (t *Tree) RaiseOOMScore(value int) (raised int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -124,8 +124,8 @@ func parseStatm(b []byte) (statm, error) {
 	return statm{fields[1], fields[2], fields[5]}, nil
 }
 
-// maxPages is more than any process has: 64 TiB in pages of 4 KiB. Sums saturate (see
-// plus), so that a damaged file cannot turn a tree's figure negative.
+// maxPages is more than any process has: 64 TiB in pages of 4 KiB. Sums saturate (see addSaturating), so that a damaged file cannot turn a
+// tree's figure negative.
 const maxPages = 1 << 34
 
 // kilobytes reads the value of "Name:   123 kB" from a file of such lines

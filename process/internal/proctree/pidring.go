@@ -1,6 +1,6 @@
 package proctree
 
-// pidRing remembers the last 4096 members that ended.
+// pidRing holds the pids of the last 4096 members that ended.
 type pidRing struct {
 	set   map[int]struct{}
 	order []int
@@ -9,7 +9,7 @@ type pidRing struct {
 
 const maxPast = 4096
 
-// add remembers pid and reports whether another one had to be forgotten for it.
+// add adds pid and reports whether an older one was dropped for it.
 func (r *pidRing) add(pid int) (forgot bool) {
 	if r.set == nil {
 		r.set = make(map[int]struct{})

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Private returns the private commit charge of one process in bytes; 0 when it can't be told.
+// Private returns the private commit charge of one process in bytes; 0 when it is not known.
 func Private(pid int) limit.Bytes {
 	start, err := startOf(pid)
 	if err != nil {
@@ -21,8 +21,8 @@ func Private(pid int) limit.Bytes {
 	return min(private, maxBytes)
 }
 
-// PeakPrivate returns the most private memory that the process behind handle ever had
-// committed, in bytes; it can be asked after the process has ended. 0 when it can't be told.
+// PeakPrivate returns the most private memory that the process behind handle ever had committed, in bytes, also after it has ended; 0 when
+// it is not known.
 func PeakPrivate(process windows.Handle) limit.Bytes {
 	counters := memoryCounters{size: uint32(unsafe.Sizeof(memoryCounters{}))}
 	ok, _, _ := getProcessMemoryInfo.Call(uintptr(process), uintptr(unsafe.Pointer(&counters)), uintptr(counters.size))

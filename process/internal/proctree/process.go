@@ -18,13 +18,12 @@ type Process struct {
 	PID, PPID int
 	// PGID and SID are the process group and session (0 where the system has none).
 	PGID, SID int
-	// Start distinguishes two processes that had the same PID. It is comparable only with
-	// other Start values of this machine and boot: clock ticks since boot on Linux,
-	// microseconds since 1970 on macOS, 100 ns units since 1601 on Windows.
+	// Start is the start time, which differs for two processes that had the same PID. It is comparable only with other Start values of this
+	// machine and boot: clock ticks since boot on Linux, microseconds since 1970 on macOS, 100 ns units since 1601 on Windows.
 	Start uint64
 	// Name is the command name; Linux cuts it to 15 bytes, and it may hold any byte.
 	Name string
-	// State is the kernel's letter (R, S, D, Z, T, …), or 0 where it is not known.
+	// State is the kernel's letter for the state (R, S, D, Z, T, …), or 0 where it is not known.
 	State byte
 	// CPU is the processor time that it has used, its threads' included and its children's not; negative
 	// where it is not known.
@@ -42,7 +41,7 @@ func (p Process) Zombie() bool {
 	return (p.State == 'Z' || p.State == 'X') && p.Threads <= 1
 }
 
-// String names p in messages: `123 (node)`.
+// String returns the pid and the name of p for messages: `123 (node)`.
 func (p Process) String() string { return fmt.Sprintf("%d (%s)", p.PID, p.Name) }
 
 func (p Process) id() identity { return identity{p.PID, p.Start} }
@@ -54,7 +53,7 @@ type identity struct {
 
 // Defaults of [Options].
 const (
-	// DefaultMaxMembers is more than twice the usual pid_max of 32768.
+	// DefaultMaxMembers bounds the members of a tree. It is twice the usual pid_max of 32768.
 	DefaultMaxMembers = 65536
 	// DefaultMaxOpenFiles bounds the statm files kept open; a quarter of the soft limit
 	// of open files (RLIMIT_NOFILE) bounds them too.
@@ -63,8 +62,8 @@ const (
 	DefaultPreciseLargest = 32
 )
 
-// MaxOOMScore makes the kernel take a process first when memory runs out
-// (OOM_SCORE_ADJ_MAX in include/uapi/linux/oom.h).
+// MaxOOMScore is the oom_score_adj with which the kernel ends a process first when memory runs out (OOM_SCORE_ADJ_MAX in
+// include/uapi/linux/oom.h).
 const MaxOOMScore = 1000
 
 // Options configure a [Tree].
@@ -84,8 +83,8 @@ type Options struct {
 	// leaves it and its descendants out. It is called while the tree is locked and must
 	// not call it.
 	Exclude func(Process) bool
-	// Spare, if set, is asked about each member whose score [Tree.RaiseOOMScore] would raise; true leaves it alone for now, and
-	// [Tree.Largest] with it. It is called while the tree is locked and must not call it.
+	// Spare, if set, is asked about each member whose score [Tree.RaiseOOMScore] would raise; true leaves the member alone until the next
+	// call, and out of what [Tree.Largest] returns when the root is excluded. It is called while the tree is locked and must not call it.
 	Spare func(Process) bool
 	// Since leaves out processes whose ancestry is lost and that started before (a
 	// [Process.Start] value). 0: when the root started.
@@ -125,10 +124,11 @@ type Usage struct {
 	Shmem limit.Bytes
 	// Swap is the memory that was swapped out, each shared page once (0 unless Precise).
 	Swap limit.Bytes
-	// HighWater is the largest resident size that the kernel recorded for any one member
-	// since New, file pages included: a lower bound of the tree's peak.
+	// HighWater is the largest resident size of any one member since New, file pages included, as the kernel recorded it on Linux and as it
+	// was measured elsewhere: a lower bound of the tree's peak.
 	HighWater limit.Bytes
-	// Data is the largest data segment with stacks that any one member was seen with since New: what RLIMIT_DATA bounds, in use or not.
+	// Data is the largest data segment (with stacks, in use or not, which RLIMIT_DATA bounds) that any one member was seen with since New;
+	// 0 outside of Linux.
 	Data limit.Bytes
 	// Largest is the member with the most private memory, the root included, and
 	// LargestBytes what it holds; see [Tree.Largest] for the largest descendant.
@@ -147,7 +147,7 @@ type Usage struct {
 // what is already swapped out.
 func (u Usage) Working() limit.Bytes { return u.Anon + u.Shmem + u.Swap }
 
-// Counters count the work of a [Tree], and what its bounds left out.
+// Counters count what a [Tree] did, and what its bounds left out.
 type Counters struct {
 	// Scans is the number of times the processes were listed.
 	Scans uint64
@@ -189,7 +189,7 @@ type Leftover struct {
 	Fate Fate
 }
 
-// addSaturating adds two sizes and stays at the largest size instead of wrapping.
+// addSaturating returns a + b, and at most the largest size.
 func addSaturating(a, b limit.Bytes) limit.Bytes {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

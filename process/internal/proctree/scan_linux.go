@@ -63,8 +63,7 @@ func (t *Tree) scanLocked() (Changes, error) {
 	return changes, nil
 }
 
-// list reads the directory and returns how many processes are the same as last time; the
-// others are in t.fresh.
+// list reads the directory of processes and returns how many are the same as last time; the others are in t.fresh.
 func (t *Tree) list() (same int, err error) {
 	if _, err := unix.Seek(t.dir, 0, unix.SEEK_SET); err != nil {
 		return 0, err
@@ -81,7 +80,7 @@ func (t *Tree) list() (same int, err error) {
 	}
 }
 
-// listed takes one buffer of directory entries.
+// listed does the work of list for one buffer of directory entries.
 func (t *Tree) listed(b []byte) (same int) {
 	for pid, inode := range direntPIDs(b) {
 		if e := t.known[pid]; e != nil && e.inode == inode {
@@ -113,7 +112,7 @@ func direntPIDs(b []byte) iter.Seq2[int, uint64] {
 	}
 }
 
-// direntPID returns the number that name, up to its NUL, consists of, or 0.
+// direntPID returns the number that name consists of, up to its NUL; 0 when it is not a number.
 func direntPID(name []byte) int {
 	pid := 0
 	for _, c := range name {
@@ -140,7 +139,7 @@ func (t *Tree) rereadNewMembers() {
 	t.recheck = t.recheck[:0]
 }
 
-// refresh reads m again and reports whether it is still the same process.
+// refresh reads m again and reports whether it is still the same process; when not, m stays as it was.
 func (t *Tree) refresh(m *member) bool {
 	p, err := t.readStat(m.PID)
 	if err != nil || p.Start != m.Start {
@@ -153,8 +152,8 @@ func (t *Tree) refresh(m *member) bool {
 	return true
 }
 
-// identify asks the fresh processes who they are and decides who is a member. It returns
-// how many entries it added to, or confirmed in, t.known for this scan.
+// identify reads the stat files of the fresh processes and decides which of them are members. It returns how many entries it added to, or
+// confirmed in, t.known for this scan.
 func (t *Tree) identify(changes *Changes) (added int) {
 	clear(t.pending)
 	if most := 256; len(t.fresh) > cap(t.candidates) && cap(t.candidates) < most {
@@ -200,7 +199,8 @@ func (t *Tree) identify(changes *Changes) (added int) {
 	return added
 }
 
-// newCandidate makes one that lives as long as this scan: on a busy host many processes come and go that are none of the tree.
+// newCandidate returns a candidate that is valid until the next scan, which uses its memory again: on a busy host many processes come and
+// go that do not belong to the tree.
 func (t *Tree) newCandidate(p Process, inode uint64) *candidate {
 	if len(t.candidates) == cap(t.candidates) {
 		return &candidate{Process: p, inode: inode}
@@ -231,8 +231,8 @@ func (t *Tree) decide(c *candidate) {
 	}
 }
 
-// findParent looks for a parent that the listing did not show: it began after the listing
-// had passed its number, or it has ended, and then c has another parent by now.
+// findParent returns the parent of c when the listing did not show it, nil for none: it began after the listing had passed its number, or
+// it has ended, and then c has another parent by now.
 func (t *Tree) findParent(c *candidate) *candidate {
 	for range 4 {
 		if p, err := t.readStat(c.PPID); err == nil {

@@ -68,7 +68,7 @@ func signalError(p Process, sig syscall.Signal, err error) error {
 	return fmt.Errorf("signal %v to process %v: %w", sig, p, err)
 }
 
-// Lookup reads who the process with this PID is now.
+// Lookup returns the process that has this PID now. The error wraps [ErrGone] when there is none.
 func Lookup(pid int) (Process, error) {
 	var room [1 << 10]byte // on the stack; the line has some 300 bytes, and what is read of it comes early
 	b, err := sysfile.ReadProcess(pid, "stat", room[:])
@@ -78,20 +78,19 @@ func Lookup(pid int) (Process, error) {
 	return parseStat(b)
 }
 
-// StartTime reads when the process with this PID began, as in [Process.Start].
+// StartTime returns the start time of the process with this PID, as in [Process.Start].
 func StartTime(pid int) (uint64, error) {
 	p, err := Lookup(pid)
 	return p.Start, err
 }
 
-// Alive reports whether the process that had this PID and start time still runs. A zombie
-// does not.
+// Alive reports whether the process that had this PID and start time still runs. It is false for a zombie.
 func Alive(pid int, start uint64) bool {
 	p, err := Lookup(pid)
 	return err == nil && p.Start == start && !p.Zombie()
 }
 
-// Dying reports whether a process is on its way out: its exit has begun, or a SIGKILL waits for it. One that has gone is not.
+// Dying reports whether a process is about to end: its exit has begun, or a SIGKILL is pending for it. It is false for one that has gone.
 func Dying(pid int) bool {
 	p, err := Lookup(pid)
 	if err != nil || p.ending {
@@ -101,7 +100,7 @@ func Dying(pid int) bool {
 	return err == nil && killPending(b)
 }
 
-// killPending looks for SIGKILL in the masks of a status text (proc_pid_status(5)): of the thread, and of the process.
+// killPending reports whether SIGKILL is pending, for the thread or for the process, by the masks in a status text (proc_pid_status(5)).
 func killPending(status []byte) bool {
 	for line := range bytes.Lines(status) {
 		name, mask, _ := bytes.Cut(line, []byte{':'})
@@ -116,7 +115,7 @@ func killPending(status []byte) bool {
 	return false
 }
 
-// Name reads the command name of a process; empty when there is none.
+// Name returns the command name of a process; "" when there is none.
 func Name(pid int) string {
 	p, _ := Lookup(pid)
 	return p.Name
@@ -139,7 +138,7 @@ func goneError(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)
 }
 
-// PrivatePages returns the number of pages of memory that a process does not share with a file; 0 when it cannot be told.
+// PrivatePages returns the number of resident pages that a process does not share with a file; 0 when it cannot be told.
 func PrivatePages(pid int) int64 {
 	var room [256]byte
 	b, err := sysfile.ReadProcess(pid, "statm", room[:])

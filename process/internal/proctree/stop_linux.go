@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownsGroup reports whether the process group is named after a member, so that all in it
-// descend from the root, and nobody was left out of the tree who may be in it.
+// ownsGroup reports whether the whole process group can be signalled at once: it is named after a member, so that all in it descend from
+// the root, nobody is excluded from the tree who may be in it, and it is not our own.
 func (t *Tree) ownsGroup(pgid int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.o.Exclude == nil && pgid > 1 && t.ledByMember(pgid) && pgid != unix.Getpgrp()
 }
 
-// settled reports whether the last scan could decide about every process it met.
+// settled reports whether the last scan could decide about every process that it met.
 func (t *Tree) settled() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

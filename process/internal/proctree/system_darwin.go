@@ -62,7 +62,7 @@ func processOf(k *unix.KinfoProc) Process {
 	return p
 }
 
-// Lookup reads who the process with this PID is now.
+// Lookup returns the process that has this PID now. The error wraps [ErrGone] when there is none.
 func Lookup(pid int) (Process, error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || int(k.Proc.P_pid) != pid {
@@ -79,9 +79,8 @@ type rusageInfo struct {
 	startAbs, exitAbs                     uint64
 }
 
-// memoryOf asks for the physical footprint, which includes what the kernel compressed,
-// through the system call under proc_pid_rusage(3): call 9, PROC_INFO_CALL_PIDRUSAGE,
-// flavour 0, RUSAGE_INFO_V0. Only one's own processes answer.
+// memoryOf returns the physical footprint, which includes what the kernel compressed, and the resident size of a process. It makes the
+// system call under proc_pid_rusage(3): call 9, PROC_INFO_CALL_PIDRUSAGE, flavour 0, RUSAGE_INFO_V0. Only one's own processes answer.
 func memoryOf(p Process) (private, resident limit.Bytes, err error) {
 	var info rusageInfo
 	const procInfo = 336 // SYS_proc_info of sys/syscall.h; there is no wrapper without cgo

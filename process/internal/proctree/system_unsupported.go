@@ -24,8 +24,8 @@ func snapshot() ([]Process, error) { return nil, errSystem }
 
 func memoryOf(Process) (private, resident limit.Bytes, err error) { return 0, 0, errSystem }
 
-// Lookup is not supported on this system.
+// Lookup returns an error: the system is not supported.
 func Lookup(int) (Process, error) { return Process{}, errSystem }
 
-// Signal is not supported on this system.
+// Signal returns an error: the system is not supported.
 func Signal(Process, syscall.Signal) error { return errSystem }

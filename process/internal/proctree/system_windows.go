@@ -66,8 +66,8 @@ func startOf(pid int) (uint64, error) {
 	return creationTime(handle)
 }
 
-// creationTime returns the time at which the process behind handle began. A process that ended can still be
-// opened while somebody holds a handle of it; it counts as gone.
+// creationTime returns the time at which the process behind handle began, in units of 100 ns since 1601. For a process that has ended, but
+// can still be opened because somebody holds a handle of it, it returns [ErrGone].
 func creationTime(handle windows.Handle) (uint64, error) {
 	var created, exited, kernel, user windows.Filetime
 	if err := windows.GetProcessTimes(handle, &created, &exited, &kernel, &user); err != nil {
@@ -79,7 +79,7 @@ func creationTime(handle windows.Handle) (uint64, error) {
 	return uint64(created.HighDateTime)<<32 | uint64(created.LowDateTime), nil
 }
 
-// Lookup reads who the process with this PID is now.
+// Lookup returns the process that has this PID now. The error wraps [ErrGone] when there is none.
 func Lookup(pid int) (Process, error) {
 	start, err := startOf(pid)
 	if err != nil || start == 0 {

@@ -95,8 +95,8 @@ type testOptions struct {
 // maxKnown bounds the processes outside the tree that are remembered, 64 bytes each.
 const maxKnown = 65536
 
-// New opens the process table and remembers the root; call Scan to fill the tree. The
-// caller must Close the tree.
+// New opens the process table and identifies the root; call Scan to fill the tree. It is an error when o.Root is negative, or 0 without a
+// cookie, or /proc can't be used. The caller must Close the tree.
 func New(o Options) (*Tree, error) {
 	if o.Root < 0 || o.Root == 0 && o.Cookie == "" {
 		return nil, fmt.Errorf("proctree: root %d: want the PID of a process, or a cookie to search by", o.Root)
@@ -158,7 +158,7 @@ func New(o Options) (*Tree, error) {
 	return t, nil
 }
 
-// addAdopters remembers pid and its ancestors.
+// addAdopters adds pid and its ancestors to t.adopters.
 func (t *Tree) addAdopters(pid int) {
 	for range 1024 { // a chain read while processes die could be a circle
 		if pid <= 0 || t.adopters[pid] != 0 {
@@ -173,7 +173,7 @@ func (t *Tree) addAdopters(pid int) {
 	}
 }
 
-// Close lets go of all files. A closed tree scans and measures nothing.
+// Close closes all files of the tree. A closed tree has no members, and Scan returns an error.
 func (t *Tree) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -193,7 +193,7 @@ func (t *Tree) Close() error {
 // which they were found: the root first, ancestors before descendants.
 func (t *Tree) Members() []Process { return t.AppendMembers(make([]Process, 0, 16)) }
 
-// AppendMembers works like Members for who looks again and again: it appends to out.
+// AppendMembers appends the processes that Members returns to out, for callers that look again and again.
 func (t *Tree) AppendMembers(out []Process) []Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -211,7 +211,7 @@ func (t *Tree) Contains(pid int) bool {
 	return e != nil && e.m != nil
 }
 
-// Counters returns what the bounds did so far.
+// Counters returns the counts so far.
 func (t *Tree) Counters() Counters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -252,8 +252,8 @@ func (t *Tree) living(spareRoot bool) ([]Process, error) {
 	return out, nil
 }
 
-// newest returns the process number that was given out last, 0 where the kernel does not tell (it does
-// when built with CONFIG_CHECKPOINT_RESTORE, as distributions do).
+// newest returns the process number that was given out last, 0 where the kernel does not tell (it does when built with
+// CONFIG_CHECKPOINT_RESTORE, as distributions are).
 func (t *Tree) newest() int {
 	fd, err := unix.Openat(t.dir, "sys/kernel/ns_last_pid", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -277,7 +277,7 @@ func (t *Tree) isRoot(p Process) bool {
 	return t.root.start != 0 && p.id() == t.root
 }
 
-// readStat asks a process who it is.
+// readStat reads and parses the stat file of a process.
 func (t *Tree) readStat(pid int) (Process, error) {
 	t.counters.StatReads++
 	n, err := t.readFile(pid, "stat", t.buf)
@@ -291,7 +291,7 @@ func (t *Tree) readStat(pid int) (Process, error) {
 	return p, err
 }
 
-// readFile reads a file of a process into buf, as much as fits.
+// readFile reads a file of a process into buf, as much as fits, and returns the number of bytes.
 func (t *Tree) readFile(pid int, name string, buf []byte) (int, error) {
 	fd, err := t.open(pid, name)
 	if err != nil {
@@ -305,8 +305,8 @@ func (t *Tree) readFile(pid int, name string, buf []byte) (int, error) {
 	return n, nil
 }
 
-// open opens a file of a process. It makes the system call itself, because unix.Openat
-// allocates a copy of the path each time.
+// open opens a file of a process and returns its descriptor. It makes the system call itself, because unix.Openat allocates a copy of the
+// path each time.
 func (t *Tree) open(pid int, name string) (int, error) {
 	t.path = strconv.AppendInt(t.path[:0], int64(pid), 10)
 	t.path = append(t.path, '/')
@@ -324,8 +324,8 @@ func (t *Tree) open(pid int, name string) (int, error) {
 	}
 }
 
-// fileError names the file; a process that has ended shows as ENOENT on open and as ESRCH
-// on read.
+// fileError returns an error that names the file, or wraps [ErrGone] for a process that has ended, which shows as ENOENT on open and as
+// ESRCH on read.
 func (t *Tree) fileError(pid int, name string, err error) error {
 	if goneError(err) {
 		return fmt.Errorf("process %d: %w", pid, ErrGone)
@@ -333,7 +333,7 @@ func (t *Tree) fileError(pid int, name string, err error) error {
 	return fmt.Errorf("read %s/%d/%s: %w", t.procDir, pid, name, err)
 }
 
-// readAll reads from the start of fd until the file ends or buf is full.
+// readAll reads from the start of fd until the file ends or buf is full, and returns the number of bytes.
 func readAll(fd int, buf []byte) (int, error) {
 	total := 0
 	for total < len(buf) {

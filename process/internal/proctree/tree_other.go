@@ -37,8 +37,7 @@ type member struct {
 	seen              uint64
 }
 
-// New remembers the root; call Scan to fill the tree. It fails where the system does not
-// let the processes be listed.
+// New identifies the root; call Scan to fill the tree. It fails without a root, and where the system does not let the processes be listed.
 func New(o Options) (*Tree, error) {
 	if o.Root <= 0 {
 		return nil, fmt.Errorf("proctree: root %d: want the PID of a process", o.Root)
@@ -56,7 +55,7 @@ func New(o Options) (*Tree, error) {
 	return t, nil
 }
 
-// Close ends the use of the tree.
+// Close removes all members. Scan of a closed tree returns an error.
 func (t *Tree) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -121,8 +120,8 @@ func (t *Tree) Scan() (Changes, error) {
 	return changes, nil
 }
 
-// belongs decides by the parent, which must not be younger than its child (Windows gives
-// a parent's number to somebody else), and for orphans by the process group.
+// belongs reports whether p is a member of the tree: by its parent, which must not be younger than p (Windows gives a parent's number to
+// somebody else), and for orphans by the process group. now has all processes by pid.
 func (t *Tree) belongs(p Process, now map[int]Process) bool {
 	if t.isRoot(p) {
 		return true
@@ -147,7 +146,7 @@ const maxBytes = 1 << 46
 // which they were found.
 func (t *Tree) Members() []Process { return t.AppendMembers(nil) }
 
-// AppendMembers works like Members for who looks again and again: it appends to out.
+// AppendMembers appends the processes that Members returns to out, for callers that look again and again.
 func (t *Tree) AppendMembers(out []Process) []Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,14 +163,14 @@ func (t *Tree) Contains(pid int) bool {
 	return slices.ContainsFunc(t.members, func(m *member) bool { return m.PID == pid })
 }
 
-// Counters returns what the bounds did so far.
+// Counters returns the counts so far.
 func (t *Tree) Counters() Counters {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.counters
 }
 
-// Measure reads the memory of every member the last scan found.
+// Measure reads the memory of every member that the last scan found.
 func (t *Tree) Measure() Usage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -201,11 +200,11 @@ func (t *Tree) Measure() Usage {
 	return u
 }
 
-// Precise calls Measure: this system has no cheaper and no better figure.
+// Precise returns the result of Measure: this system has no more exact figure.
 func (t *Tree) Precise() Usage { return t.Measure() }
 
-// Largest returns the member that held most at the last measurement. ok is false when no
-// member was measured.
+// Largest returns the member that held the most private memory at the last measurement, and the bytes it held. ok is false when no member
+// was measured.
 func (t *Tree) Largest(excludeRoot bool) (p Process, held limit.Bytes, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -225,18 +224,18 @@ func (t *Tree) RaiseOOMScore(int) (raised int, err error) { return 0, nil }
 
 func (t *Tree) isRoot(p Process) bool { return t.root.start != 0 && p.id() == t.root }
 
-// ownsGroup: groups are signalled at once on Linux only.
+// ownsGroup returns false: groups are signalled at once on Linux only.
 func (t *Tree) ownsGroup(int) bool { return false }
 
-// settled: a snapshot is always decided.
+// settled returns true: a snapshot leaves nothing undecided.
 func (t *Tree) settled() bool { return true }
 
 func stopGroup(int) {}
 
-// raisePriority raises the priority of the calling thread on Linux only.
+// raisePriority does nothing here; on Linux it raises the priority of the calling thread.
 func raisePriority() (done func()) { return func() {} }
 
-// living scans and returns the members that are no zombies.
+// living scans and returns the living members, without the root when spareRoot is true.
 func (t *Tree) living(spareRoot bool) ([]Process, error) {
 	if _, err := t.Scan(); err != nil {
 		return nil, err
@@ -258,23 +257,22 @@ func OOMScoreAdj(pid, value int) (changed bool, err error) { return false, nil }
 // OOMScoreAs does nothing: only Linux has OOM scores.
 func OOMScoreAs(pid, model int) error { return nil }
 
-// StartTime reads when the process with this PID began, as in [Process.Start].
+// StartTime returns the start time of the process with this PID, as in [Process.Start].
 func StartTime(pid int) (uint64, error) {
 	p, err := Lookup(pid)
 	return p.Start, err
 }
 
-// Alive reports whether the process that had this PID and start time still runs. A zombie
-// does not.
+// Alive reports whether the process that had this PID and start time still runs. It is false for a zombie.
 func Alive(pid int, start uint64) bool {
 	p, err := Lookup(pid)
 	return err == nil && p.Start == start && !p.Zombie()
 }
 
-// Dying reports whether a process is on its way out; here that is not known.
+// Dying returns false: here it is not known whether a process is about to end.
 func Dying(int) bool { return false }
 
-// Name reads the command name of a process; empty when there is none.
+// Name returns the command name of a process; "" when there is none.
 func Name(pid int) string {
 	p, _ := Lookup(pid)
 	return p.Name
