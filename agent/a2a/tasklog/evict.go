@@ -50,7 +50,8 @@ func (s *Store) victim(keep *entry) (found *entry) {
 	return found
 }
 
-// sweep removes tasks that ended longer than MaxAge ago, at most once a minute. The caller holds mu.
+// sweep removes tasks that ended longer than MaxAge ago. It does nothing when it did so within the last minute, or eighth of MaxAge. The
+// caller holds mu.
 func (s *Store) sweep(out *evictions) {
 	now := time.Now()
 	if !s.swept.IsZero() && now.Sub(s.swept) < min(s.o.MaxAge/8, time.Minute) {

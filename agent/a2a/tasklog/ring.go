@@ -13,10 +13,10 @@ type Record struct {
 	Time time.Time
 	// Payload is shared by all readers: nobody may change it.
 	Payload []byte
-	// Terminal is set when it is the task's last.
+	// Terminal says that the event is the task's last.
 	Terminal bool
 
-	missed bool // nobody read when it came
+	missed bool // the log had no reader when it came
 }
 
 func (r *Record) size() int64 { return int64(len(r.Payload)) + recordBytes }
@@ -50,7 +50,7 @@ func (r *ring) push(rec Record, maxRecords int) {
 	r.bytes += rec.size()
 }
 
-// pop takes the oldest record out.
+// pop removes the oldest record and returns it.
 func (r *ring) pop() Record {
 	first := r.at(0)
 	rec := *first
@@ -75,7 +75,7 @@ func (r *ring) resize(size int) {
 	r.records, r.head = records, 0
 }
 
-// findAfter finds the oldest record with a number above seq; nil is none.
+// findAfter returns the oldest record with a number above seq, nil if there is none.
 func (r *ring) findAfter(seq uint64) *Record {
 	i := sort.Search(r.n, func(i int) bool { return r.at(i).Seq > seq })
 	if i == r.n {
