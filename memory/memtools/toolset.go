@@ -27,7 +27,7 @@ type Options struct {
 	Store Store
 	// Notes are the files of the tool memory; nil leaves that tool out. Open them with a Changed that calls [NoteChanged].
 	Notes *notes.Dir
-	// Namespace is where the tools write, and Search lists the namespaces that they search; nil means Namespace and "user".
+	// Namespace takes the tools' writes, and Search lists the namespaces that they search; nil means Namespace and "user".
 	Namespace string
 	Search    []string
 	// Scope is the scope of the credential that asks; see [memory.Record].
