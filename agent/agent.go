@@ -21,8 +21,8 @@ type Options struct {
 	// System is the system prompt. Compose, if set, returns the prompt for a query from the query's tools, and System is not used.
 	System  string
 	Compose func([]ToolSpec) string
-	// Gate, if set, returns for the tools of a query a function that is asked before each call. If that returns a text, the text is the result of the call,
-	// which is not made. It is called by one goroutine at a time, in the order of the calls.
+	// Gate, if set, returns for the tools of a query a function that is asked before each call. If that returns a text, it is the result
+	// of the call, which is not made. It is called by one goroutine at a time, in the order of the calls.
 	Gate          func([]ToolSpec) func(Call) string
 	Limits        Limits
 	Room          Room

@@ -49,8 +49,7 @@ func (s *Store) namespace(name string) (*namespace, error) {
 	return n, nil
 }
 
-// catchUp reads the lines that this process has not read yet and brings n.known, the keys of the stored passages, up to date. The caller
-// holds n.mu.
+// catchUp reads the lines that this process has not read yet and adds the keys of their passages to n.known. The caller holds n.mu.
 func (n *namespace) catchUp(s *Store) error {
 	for range 2 {
 		seen, err := s.archive.Read(n.name, &n.at, func(_ archive.Place, l archive.Line) error {

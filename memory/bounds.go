@@ -38,8 +38,7 @@ type usage struct {
 	Records int64 `json:"records"` // lines, of which there are at least as many as records; 0 where they were not counted
 }
 
-// enforce applies the bounds to a namespace that has grown, and to all namespaces together, once enough was added since the last check. The
-// caller holds n.mu.
+// enforce applies the bounds to a namespace that has grown, and to all namespaces together, once enough was added. The caller holds n.mu.
 func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
 	n.grown.Bytes += grown.Bytes
 	n.grown.Records += grown.Records
@@ -89,8 +88,7 @@ func (s *Store) measure(name string) (usage, error) {
 // consolidatedFile returns the name of the file that holds a namespace's usage after its last consolidation.
 func consolidatedFile(name string) string { return "consolidated-" + archive.FolderName(name) }
 
-// consolidate compacts a namespace and returns its usage afterwards. It does nothing, and returns now, when the namespace has hardly grown
-// since the last time.
+// consolidate compacts a namespace and returns its usage afterwards. It does nothing, and returns now, when it has hardly grown since.
 func (s *Store) consolidate(ctx context.Context, name string, now usage) (usage, error) {
 	var last usage
 	if f, err := statefile.OpenIn(s.archive.Root(), consolidatedFile(name), os.O_RDONLY, 0); err == nil {
@@ -227,8 +225,7 @@ func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool
 	return Collected{Records: len(removed), Bytes: done.Bytes}, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
 }
 
-// compaction returns the edit that compact passes each line through, and the set into which that edit puts the ids of the records it
-// removes.
+// compaction returns the edit that compact passes each line through, and the set into which that edit puts the ids it removes.
 func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]bool) (archive.Edit, map[recordID]bool, error) {
 	v, err := s.survey(ctx, name)
 	if err != nil {
@@ -286,8 +283,7 @@ func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]b
 	return edit, removed, nil
 }
 
-// evict removes records from a namespace, class by class and in each the oldest first, until it has at most goal left or only pins. why is
-// for the journal.
+// evict removes records from a namespace, by class and the oldest first, until at most goal or only pins are left. why is for the journal.
 func (s *Store) evict(ctx context.Context, name string, goal usage, why string) error {
 	v, err := s.survey(ctx, name)
 	if err != nil {
@@ -326,8 +322,7 @@ func (s *Store) evict(ctx context.Context, name string, goal usage, why string) 
 	return err
 }
 
-// enforceAll applies MaxBytes to all namespaces together: records go first from those that were not written to for longest, and from
-// current last.
+// enforceAll applies MaxBytes to all namespaces together: those written to longest ago lose records first, current last.
 func (s *Store) enforceAll(ctx context.Context, current string) error {
 	names, err := s.Namespaces()
 	if err != nil {

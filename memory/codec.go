@@ -177,8 +177,7 @@ func (s *Store) identity(r *Record) archive.Key {
 	return s.digest(string(r.Kind), string(r.Origin), r.Scope, r.Text)
 }
 
-// forgottenKey returns the key under which a forgotten text is recognised when it comes again: a keyed digest that ignores differences in
-// white space.
+// forgottenKey returns the key under which a forgotten text is recognised when it comes again: a keyed digest that ignores white space.
 func (s *Store) forgottenKey(text string) archive.Key {
 	return s.digest("forgotten", strings.Join(strings.Fields(text), " "))
 }

@@ -80,8 +80,7 @@ func (e *embedding) wake() {
 	}
 }
 
-// noteService counts an error of the service for the purpose what, and logs it if the request before succeeded. A nil error ends the
-// failure.
+// noteService counts an error of the service for the purpose what, and logs it if the one before succeeded. nil ends the failure.
 func (s *Store) noteService(what string, err error) {
 	e := s.embedding
 	e.mu.Lock()

@@ -117,12 +117,10 @@ func (s *Store) writeTombstones(ctx context.Context, gone []Record) error {
 	return s.readForgotten()
 }
 
-// maxRounds bounds the passes of finish over the lines. Each later pass finds only records that were derived meanwhile from those of the
-// pass before.
+// maxRounds bounds the passes of finish over the lines. Each later pass finds only records derived meanwhile from the last.
 const maxRounds = 8
 
-// finish takes all records with a tombstone off the disk, here and in other stores. gone are the records that the caller has just buried;
-// the result lists them first.
+// finish takes all records with a tombstone off the disk, here and in other stores. gone were just buried by the caller; they come first.
 func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	var out Forgotten
 	meant := map[string]bool{}
@@ -178,8 +176,7 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	return out, errors.Join(errs...)
 }
 
-// forgetElsewhere calls Forget of all other stores, and returns the places that they report. One that fails does not keep the others from
-// being called.
+// forgetElsewhere calls Forget of all other stores, and returns the places that they report. One that fails stops no other.
 func (s *Store) forgetElsewhere(ctx context.Context, m Match, dry bool) (places []Place, err error) {
 	for _, e := range s.o.Elsewhere {
 		some, one := e.Forget(ctx, m, dry)
@@ -197,8 +194,7 @@ func (s *Store) forgetElsewhere(ctx context.Context, m Match, dry bool) (places 
 	return places, err
 }
 
-// WouldForgetElsewhere returns the places in other stores, at most [MaxPlaces], whose words a Forget of these records would remove. It
-// changes nothing.
+// WouldForgetElsewhere returns the places in other stores, at most [MaxPlaces], that a Forget of these records would clear.
 func (s *Store) WouldForgetElsewhere(ctx context.Context, records []Record) ([]Place, error) {
 	earlier, err := s.earlierWords(records)
 	if err != nil {

@@ -50,8 +50,7 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 	return nil, s.notFound(id)
 }
 
-// find reads one record of a namespace and its uses, the oldest first. ok is false when it is not there. It parses only the lines about
-// that record.
+// find reads one record of a namespace and its uses, the oldest first. ok is false when there is none. Only its lines are parsed.
 func (s *Store) find(ctx context.Context, name, id string) (r Record, uses []storedUse, ok bool, err error) {
 	begin := []byte(`{"id":"` + id + `"`)
 	var newest entryBody

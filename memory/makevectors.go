@@ -158,8 +158,7 @@ func (h *shelf) unmarkVectors() {
 	}
 }
 
-// wantsVectors reports whether there may be vectors to make: the file has changed since it was read, or records have none. The caller holds
-// h.mu.
+// wantsVectors reports whether there may be vectors to make: the file has changed since, or records have none. The caller holds h.mu.
 func (h *shelf) wantsVectors(f embed.File) bool {
 	now, err := f.Root.Lstat(f.Name)
 	if err != nil || h.vectors == nil || now.Size() != h.vectors.Size() || !now.ModTime().Equal(h.vectors.ModTime()) {

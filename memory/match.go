@@ -34,12 +34,10 @@ func (m Match) Finder() *Finder {
 	return newFinder(m.Texts)
 }
 
-// In reports whether a text holds one of the match's texts, in any of the forms that a [Finder] knows. To search many texts, call Finder
-// once.
+// In reports whether a text holds one of the match's texts, in any of the forms that a [Finder] knows. For many texts call Finder once.
 func (m Match) In(text []byte) bool { return m.Finder().In(text) }
 
-// holds reports whether a record's text, or its fact's quote, contains one of the match's texts. Texts shorter than shortText occur in
-// others by chance and are ignored.
+// holds reports whether a record's text, or its fact's quote, contains one of the match's texts. Texts shorter than shortText are ignored.
 func (m Match) holds(r *Record) bool {
 	return slices.ContainsFunc(m.Texts, func(text string) bool {
 		return len(text) >= shortText && (strings.Contains(r.Text, text) || r.Fact != nil && strings.Contains(r.Fact.Quote, text))
@@ -237,8 +235,7 @@ func (f *Finder) Next(text []byte, from int) (start, end int, ok bool) {
 	return best, best + size, best >= 0
 }
 
-// standsAlone reports whether no letter or digit is directly before start or behind end. The letter of an escape, as in
-// , does not count.
+// standsAlone reports whether no letter or digit is directly before start or behind end. The letter of an escape, as in \n, is none.
 func standsAlone(text []byte, start, end int) bool {
 	before, n := utf8.DecodeLastRune(text[:start])
 	escape := n == 1 && start >= 2 && text[start-2] == '\\' && strings.IndexByte("nrtbf", text[start-1]) >= 0
@@ -261,8 +258,7 @@ func (f *Finder) Blot(text []byte) (places int) {
 	}
 }
 
-// Read reports whether the bytes from r hold one of the forms; it stops reading at the first. It takes 256 KiB of memory and some four
-// times the longest form.
+// Read reports whether the bytes from r hold one of the forms; it stops reading at the first. It takes 256 KiB and twice the longest form.
 func (f *Finder) Read(r io.Reader) (bool, error) {
 	if len(f.forms) == 0 {
 		return false, nil

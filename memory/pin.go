@@ -73,8 +73,7 @@ func (s *Store) roomForPin(pins []Record, text string) error {
 	return fmt.Errorf("%w: it has %d bytes and they may have %d together; unpin one of %s", ErrPins, len(text), int64(s.o.MaxPins), strings.Join(names, ", "))
 }
 
-// Unpin removes the pin with an id, or the pins that were made from the record with it; that record stays. If there are none it returns an
-// [ErrNotFound].
+// Unpin removes the pin with an id, or the pins that were made from the record with it; that record stays. None is an [ErrNotFound].
 func (s *Store) Unpin(ctx context.Context, id string) error {
 	if _, err := parseID(id); err != nil {
 		return err

@@ -31,8 +31,7 @@ type Query struct {
 	Since, Until time.Time
 	Limit        int // (DefaultLimit), at most MaxLimit
 	Offset       int
-	// Neighbours is the number of turns on each side of a passage whose matches count for it (DefaultNeighbours); negative means
-	// that each passage stands alone.
+	// Neighbours is the number of turns on each side of a passage whose matches count for it (DefaultNeighbours); negative means none.
 	Neighbours int
 }
 

@@ -304,8 +304,7 @@ func (h *shelf) filter(q *Query, now time.Time, maxAge time.Duration) *filter {
 	return f
 }
 
-// put sets Skip and Keep of a query of the index. Keep stays nil when the lanes alone decide, as in most searches of a namespace of
-// episodes.
+// put sets Skip and Keep of a query of the index. Keep stays nil when the lanes alone decide.
 func (f *filter) put(q *index.Query) {
 	h := f.h
 	for lane := range origins {

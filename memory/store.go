@@ -32,8 +32,7 @@ type Store struct {
 	embedding *embedding // nil where no service makes vectors
 }
 
-// Open opens the memory in a directory and makes it when it is missing. It reads no records; the first Add and the first Search in a
-// namespace do.
+// Open opens the memory in a directory and makes it when it is missing. The first Add and the first Search in a namespace read its records.
 func Open(o Options) (*Store, error) {
 	if err := o.setDefaults(); err != nil {
 		return nil, err

@@ -59,8 +59,7 @@ func addUse(uses []storedUse, u storedUse) []storedUse {
 	return uses[max(0, len(uses)-MaxUses):]
 }
 
-// Recalled records that records were given to somebody, now, whatever use.At is. When room is needed, records that were never recalled are
-// evicted first.
+// Recalled records that records were given to somebody, now, whatever use.At is. Records never recalled are evicted first.
 func (s *Store) Recalled(ctx context.Context, use Use, records ...Record) error {
 	byNamespace := map[string][]string{}
 	for _, r := range records {

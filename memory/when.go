@@ -24,8 +24,7 @@ const maxTimes = 4
 // span is a stretch of time in milliseconds since 1970, from inclusive and until exclusive.
 type span struct{ from, until int64 }
 
-// saidIn returns a function that reports whether a document was said within one of the times, or up to toldWithin later; nil if there are
-// no times.
+// saidIn returns a function that reports whether a document was said within one of the times or up to toldWithin later; nil without times.
 func (h *shelf) saidIn(times []span) func(doc int) bool {
 	if len(times) == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// camelDepth is how deep in a request the fields of A2A lie: params, message, parts, a part, and the same of a configuration.
+// camelDepth is the depth in a request down to which A2A has fields: params, message, parts, a part, and the same of a configuration.
 const camelDepth = 6
 
 // camelCase returns a request in which fields named as in the protocol's definition (task_id) have their JSON names (taskId): a reader of

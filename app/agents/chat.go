@@ -44,7 +44,7 @@ type Chat struct {
 	Usage  agent.Usage
 	Cost   float64
 	Priced bool
-	// InWindow is the number of tokens of the last request and its answer; 0 before the first. Window is the model's context window.
+	// InWindow is the number of tokens of the last request, with a one-step answer; 0 before the first. Window is the model's context window.
 	InWindow, Window int
 
 	app    *core.Core

@@ -17,7 +17,7 @@ import (
 // run's report through a directory that is named by the run.
 const (
 	tallyDir = "mcp-runs"
-	// tallyEvery is the interval of writing, so a killed gateway loses the counts of it: agents may kill servers as soon as they have an answer.
+	// tallyEvery is the interval of writing, so a killed gateway loses only its counts: agents may kill servers right after an answer.
 	tallyEvery = 100 * time.Millisecond
 	// tallyAge is the age at which the tally of a run that never came to its end is removed.
 	tallyAge = 7 * 24 * time.Hour

@@ -22,7 +22,7 @@ type Options struct {
 	Agents string
 	// MCP and Watch are the answers to the second and third: "yes", "no", or "".
 	MCP, Watch string
-	// Editors is the one to the fourth, which is asked where an editor starts an agent by a command. "" is no if neither Ask, Yes nor DryRun is set.
+	// Editors is the one to the fourth, which is asked where an editor starts an agent by a command. "" is no without Ask, Yes and DryRun.
 	Editors string
 	// ToolsMax is the one to the fifth, which is asked where a client has MCP servers and gives its model all their tools. "" is no
 	// without Ask, with Yes or with DryRun.

@@ -161,8 +161,7 @@ func (a *Archive) isCurrent(dir, name string, file *os.File) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// cutTorn truncates a segment behind its last line feed: what follows is a line that a dead process has not finished. It returns the new
-// size.
+// cutTorn truncates a segment behind its last line feed: the rest is a dead process's unfinished line. It returns the new size.
 func (a *Archive) cutTorn(file *os.File) (int64, error) {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -217,8 +216,7 @@ func (a *Archive) newSegment(f *folder) (*writer, error) {
 	return nil, a.failed("write", errors.New("each new segment was locked by somebody else"))
 }
 
-// createSegment makes a segment under one name and locks it. It returns nil without an error when another process locked the file first;
-// the file is removed then.
+// createSegment makes a segment under one name and locks it. If another process locked it first, it is removed and nil, without an error.
 func (a *Archive) createSegment(f *folder, name string, first []byte) (*writer, error) {
 	file, err := a.open(f.dir, name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err != nil {
@@ -288,8 +286,7 @@ func (w *writer) write(buf *[]byte) error {
 	return err
 }
 
-// undo truncates the segment to start, where it ended before, and returns err. If even that fails, the next writer cuts off the unfinished
-// line.
+// undo truncates the segment to start, where it ended before, and returns err. If that fails, the next writer cuts the line off.
 func (w *writer) undo(start int64, err error) error {
 	return errors.Join(err, w.file.Truncate(start))
 }

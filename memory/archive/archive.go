@@ -110,8 +110,7 @@ func (a *Archive) Close() error {
 // nameFile is the name of the file in each folder that holds the folder's namespace.
 const nameFile = "namespace"
 
-// FolderName returns the name of a namespace's folder: a digest, because a namespace may be any text and file systems differ in what names
-// they tell apart.
+// FolderName returns the name of a namespace's folder: a digest, because a namespace may be any text, unlike the name of a file.
 func FolderName(namespace string) string {
 	sum := sha256.Sum256([]byte(namespace))
 	return hex.EncodeToString(sum[:16])
@@ -177,8 +176,7 @@ func (a *Archive) Namespaces() ([]string, error) {
 	}
 }
 
-// namespaceOf returns the namespace of a folder, read from its name file or, when that is damaged, from the head of a segment; false for
-// anything else.
+// namespaceOf returns the namespace of a folder, read from its name file or, when that is damaged, from the head of a segment; else false.
 func (a *Archive) namespaceOf(dir string) (string, bool) {
 	if len(dir) != 32 {
 		return "", false

@@ -127,8 +127,7 @@ func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, eac
 	return !filelock.Named(file, there, err), nil
 }
 
-// findShared returns the shared text with a digest from the first end bytes of a segment, which the cursor has passed; nil when it is not
-// there.
+// findShared returns the shared text with a digest from the first end bytes of a segment, which the cursor has passed; else nil.
 func (a *Archive) findShared(file *os.File, end int64, wanted ref) []byte {
 	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, end), 64<<10), shared: map[ref][]byte{}}
 	for {
@@ -236,8 +235,7 @@ func (f *Fetcher) Close() {
 	}
 }
 
-// Fetch reads one line again. ok is false when the line is no longer there, or damaged. Shared is nil unless this very line holds it
-// written out.
+// Fetch reads one line again. ok is false when the line is no longer there, or damaged. Shared is nil unless this very line has it.
 func (f *Fetcher) Fetch(at Place) (l Line, ok bool, err error) {
 	if at.Size < frame+1 || at.Size > MaxLine {
 		return Line{}, false, nil

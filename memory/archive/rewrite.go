@@ -280,8 +280,7 @@ func (a *Archive) Sweep(namespace string) error {
 	return nil
 }
 
-// ownerOf opens the segment that an unfinished new generation, with the given temporary name, is made from. It returns nil when there is
-// none.
+// ownerOf opens the segment that an unfinished new generation, with this temporary name, is made from; nil when there is none.
 func (a *Archive) ownerOf(dir, temporary string) *os.File {
 	name := temporary[:len(temporary)-len(path.Ext(temporary))] // BASE.N.seg of BASE.N.seg.tmp-RANDOM
 	base, generation, ok := split(name)

@@ -92,8 +92,7 @@ const (
 	summaryEnd   = "[Plimsoll: end of the summary"
 )
 
-// withoutBlocks removes blocks of recalled memory. A block without an end goes to the end of the text, so that in doubt too much is
-// removed.
+// withoutBlocks removes blocks of recalled memory. A block without an end goes to the end of the text: rather too much is removed.
 func withoutBlocks(text string) string {
 	if !strings.Contains(text, opening) {
 		return text
@@ -129,8 +128,7 @@ func recalledSet(lines []string) map[string]bool {
 	return set
 }
 
-// normalLine returns the form in which lines are compared: in lower case, without the marks of lists and quotations, and with single
-// spaces.
+// normalLine returns the form in which lines are compared: in lower case, without the marks of lists and quotations, with single spaces.
 func normalLine(line string) string {
 	line = strings.TrimLeft(strings.TrimSpace(line), "-*•>#0123456789.) \t\"'“`")
 	return strings.ToLower(strings.Join(strings.Fields(strings.TrimRight(line, " \t\"'”`")), " "))

@@ -26,8 +26,7 @@ func Passages(text string, size int) []string {
 	}
 }
 
-// pieceEnd returns where to cut a text that is longer than size: at most size bytes in, and not in the first third of them where there is a
-// choice, which would leave crumbs.
+// pieceEnd returns where to cut a text that is longer than size: at most size bytes in, if possible not in the first third.
 func pieceEnd(text string, size int) int {
 	end := size
 	for end > 0 && !utf8.RuneStart(text[end]) {

@@ -13,8 +13,7 @@ type QueueOptions struct {
 	MaxBytes int64
 	// Write keeps records. An error counts them as failed; they are not tried again.
 	Write func(context.Context, []memory.Record) error
-	// Told is called, from the queue's own goroutine or that of a Put, when something was dropped or could not be written.
-	// It may be nil.
+	// Told is called, from the queue's own goroutine or that of a Put, when something was dropped or could not be written. It may be nil.
 	Told func(QueueStats)
 }
 
@@ -145,8 +144,7 @@ func (q *Queue) Flush(ctx context.Context) error {
 	}
 }
 
-// Close refuses further work and waits for the rest until ctx ends. It then drops and counts the remaining work and returns the error of
-// ctx.
+// Close refuses further work and waits for the rest until ctx ends. It then drops and counts the rest and returns ctx's error.
 func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true

@@ -47,8 +47,7 @@ const maxPassages = 128
 // maxTyped is the longest text that may count as typed by a person, in bytes: what is longer was pasted or read from a file.
 const maxTyped = 2 << 10
 
-// Episodes returns the records of what was said in a conversation, in its order. A passage that occurs twice comes twice; the store counts
-// it.
+// Episodes returns the records of what was said in a conversation, in its order. A passage may come twice; the store counts it.
 func Episodes(of Conversation, said []Said) []memory.Record {
 	b := batch{of: of, recalled: recalledSet(of.Recalled)}
 	for i := range said {

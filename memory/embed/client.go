@@ -56,8 +56,7 @@ type Client struct {
 	rest                   rest
 }
 
-// NewClient returns a client, or an error about invalid options. It makes no connection. Its errors hold neither the key nor what may be a
-// secret in the address.
+// NewClient returns a client, or an error about invalid options. It makes no connection. Errors hold no key, and no secret of the address.
 func NewClient(o ClientOptions) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(o.URL, "/"))
 	switch {

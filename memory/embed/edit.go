@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Extensions of the files beside a file of vectors: the lock of writers, that of the process that makes vectors, and an unfinished new file.
+// Extensions of the files beside a file of vectors: the lock of writers, that of the maker of vectors, and an unfinished new file.
 const (
 	lockExt      = ".lock"
 	turnExt      = ".turn"
@@ -131,8 +131,7 @@ func (f File) replacement() atomicfile.Replacement {
 	return atomicfile.Replacement{Root: f.Root, Name: f.Name, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: f.Name + temporaryExt}
 }
 
-// Keep removes from the disk all vectors for which keep returns false, and damaged ones. It returns how many it removed, and writes nothing
-// when there are none.
+// Keep removes from the disk all vectors for which keep returns false, and damaged ones. It returns their number, and for 0 writes nothing.
 func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err error) {
 	if _, err := f.Root.Lstat(f.Name); errors.Is(err, fs.ErrNotExist) {
 		return 0, f.sweep()

@@ -51,8 +51,7 @@ func (b *Budget) Reserve(ctx context.Context, now time.Time, tokens int) error {
 	})
 }
 
-// Settle replaces the reserved tokens of a request by the used ones, which may be more. It does nothing once the day (UTC) of the
-// reservation is over.
+// Settle replaces the reserved tokens of a request by the used ones, which may be more. Once that day (UTC) is over it does nothing.
 func (b *Budget) Settle(ctx context.Context, reservedAt time.Time, reserved, used int) error {
 	return b.change(ctx, time.Now(), func(s *spent) error {
 		if s.Day == dayOf(reservedAt) {

@@ -26,8 +26,8 @@ const (
 
 // Model is one request to a language model.
 type Model interface {
-	// Complete answers a question in text. It does not repeat a request that fails. used is the tokens of input and output that the provider counted, 0 if it
-	// counted none. An [ErrUnspent] means that the provider has not begun to answer: nothing was spent, and the question is not to blame.
+	// Complete answers a question in text and never repeats a failed request. used is the number of tokens of both that the provider
+	// counted, or 0. An [ErrUnspent] means that the provider has not begun to answer: nothing was spent, and the question is not to blame.
 	Complete(ctx context.Context, system, question string, maxOutput int) (answer string, used int, err error)
 }
 
@@ -52,7 +52,7 @@ type Options struct {
 	Dir   string
 	Model Model
 	Store Store
-	// TokensPerDay bounds the tokens of a day (DefaultTokensPerDay), MaxQueue the waiting episodes (MaxQueue), Timeout a request (DefaultTimeout).
+	// TokensPerDay bounds the tokens of a day (DefaultTokensPerDay), MaxQueue the waiting episodes, Timeout a request (DefaultTimeout).
 	TokensPerDay int
 	MaxQueue     int
 	Timeout      time.Duration

@@ -83,8 +83,7 @@ func withoutFence(s string) string {
 	return s
 }
 
-// Check returns the reason to reject a proposal, one of the Rejected constants, or "" when it is acceptable. passage is the text that the
-// fact was drawn from.
+// Check returns the reason to reject a proposal, one of the Rejected constants, or "" for none. passage is the text of the fact.
 func (p Proposal) Check(passage string) string {
 	for _, field := range []string{p.Subject, p.Attribute, p.Value} {
 		if strings.TrimSpace(field) == "" || len(field) > maxField || !utf8.ValidString(field) || strings.ContainsFunc(field, unicode.IsControl) {

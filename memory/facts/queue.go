@@ -25,11 +25,9 @@ const MaxQueue = 1000
 // maxID bounds the id of a record, in bytes.
 const maxID = 256
 
-// Queue is the file of the episodes that wait to be read, shared by any number of processes. It holds ids only; the words stay in the
-// store.
+// Queue is the file of the episodes that wait to be read, shared by any number of processes. It holds only ids.
 //
-// The file is lines of JSON, replaced whole with each change (a thousand ids are 60 kB): a process that dies leaves the old file or the new
-// one.
+// The file is lines of JSON, replaced whole with each change (a thousand ids are 60 kB): a process that dies leaves either file.
 type Queue struct {
 	dir      string
 	maxItems int

@@ -22,8 +22,7 @@ type counter struct {
 // maxScratch is the number of terms of one document up to which their memory is reused for the next; more come from a very long note.
 const maxScratch = 1 << 16
 
-// count returns the different terms of a document, given as hashes, in the order of their first occurrence. They are valid until the next
-// call.
+// count returns the different terms of a document, given as hashes, in the order of their first occurrence. Valid until the next call.
 func (c *counter) count(hashes []uint64) []occurrence {
 	size := 1 << bits.Len(uint(2*len(hashes)))
 	if cap(c.seen) < size {

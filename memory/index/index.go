@@ -18,8 +18,8 @@ const (
 type Doc struct {
 	Lane Lane
 	Text string
-	// Conversation identifies the conversation of the document; 0 means none. Turn is its place there: documents of equal turns are in the order in which
-	// they are added.
+	// Conversation identifies the conversation of the document; 0 means none. Turn is its place there: documents of equal turns are in
+	// the order in which they are added.
 	Conversation uint64
 	Turn         int
 	// Speaker is the name of the person who said it, where there are several.
@@ -163,8 +163,7 @@ func (x *Index) Remove(n int) {
 	d.prev, d.next, d.talk = 0, 0, 0
 }
 
-// Around returns the numbers of document n and of up to each documents of its conversation before and behind it, in the order of their
-// turns.
+// Around returns the numbers of document n and of up to each documents before and behind it in its conversation, by their turns.
 func (x *Index) Around(n, each int) []int {
 	first, back := n, 0
 	for d := x.docs[n]; back < each && d.prev != 0; back++ {

@@ -55,8 +55,7 @@ type wanted struct {
 	weight float64
 }
 
-// Search returns the best documents, at most q.Limit and one of each turn of a conversation, the best first, and the number of all
-// documents that matched.
+// Search returns the best documents, at most q.Limit and one of each turn of a conversation, the best first, and the number that matched.
 func (x *Index) Search(q Query) (hits []Hit, total int) {
 	terms, speakers := x.queryTerms(q.Text)
 	if len(terms) == 0 || len(x.docs) == 0 {
@@ -203,8 +202,7 @@ func (x *Index) oneATurn(hits []Hit, limit int) []Hit {
 // Turn returns the number of a document's conversation and its place in it; each is 0 if there is none.
 func (x *Index) Turn(n int) (talk, turn uint32) { return x.docs[n].talk, x.docs[n].turn }
 
-// push adds a hit to a heap of at most limit hits, the worst of which is heap[0]. When the heap is full, the worst of them and h is
-// dropped.
+// push adds a hit to a heap of at most limit hits, the worst of which is heap[0]. A full heap drops the worst of them and h.
 func push(heap []Hit, h Hit, limit int) []Hit {
 	worse := func(a, b Hit) bool { return a.Score < b.Score || a.Score == b.Score && a.Doc > b.Doc }
 	if len(heap) < limit {
@@ -284,8 +282,7 @@ func (x *Index) speaker(name string) (first uint32) {
 // norms are the parts of BM25 that depend on a document's length.
 type norms struct{ base, slope float32 }
 
-// norms returns the norms for the current average length. One average serves all lanes: a long answer of a model matches more by chance
-// than a short question.
+// norms returns the norms for the current average length. One average serves all lanes: a long answer matches more by chance.
 func (x *Index) norms() norms {
 	average := float64(x.length) / float64(max(len(x.docs)-x.dead, 1))
 	return norms{float32(x.p.K1 * (1 - x.p.B)), float32(x.p.K1 * x.p.B / max(average, 1))}

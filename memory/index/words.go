@@ -197,8 +197,7 @@ func (w *Words) term(word []byte) []byte {
 // whole reports whether the run in w.run is a term itself, beside its parts.
 func (w *Words) whole() bool { return !w.raw && len(w.parts) > 1 && len(w.run) <= maxTerm }
 
-// pairs calls term with each pair of adjacent letters of a run in a script without spaces, and returns where the run ends. A run of one
-// letter is a term.
+// pairs calls term with each pair of adjacent letters of a run in a script without spaces, and returns its end. A single letter is a term.
 func (w *Words) pairs(text string, i int, term func([]byte)) int {
 	var last rune
 	count := 0

@@ -23,8 +23,7 @@ const maxContent = 16 << 10
 
 var actions = []string{"create", "update", "delete"}
 
-// Manage creates, updates or deletes a memory and returns the answer for the model. Answers and errors have LangMem's words where it has
-// some.
+// Manage creates, updates or deletes a memory and returns the answer for the model. Where LangMem has words for it, it has those.
 func (t *Toolset) Manage(ctx context.Context, in ManageArguments) (string, error) {
 	if t.o.ReadOnly {
 		return "", ErrReadOnly

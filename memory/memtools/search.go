@@ -129,8 +129,7 @@ func (t *Toolset) query(in SearchArguments) (memory.Query, error) {
 	return q, err
 }
 
-// timeOf parses a day or an RFC 3339 time; "" is the zero time. With end set, a day gives the beginning of the next one. name is the field
-// for the error.
+// timeOf parses a day or an RFC 3339 time; "" is the zero time. With end set, a day gives the next one's beginning. name is for the error.
 func timeOf(name, text string, end bool) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -172,8 +171,7 @@ func (t *Toolset) Get(ctx context.Context, in GetArguments) (string, error) {
 	return page(head+".", found, 1<<30, 1<<30), nil
 }
 
-// visible returns a record and those around it, as far as these tools may see them. One that they may not see gives the same error as a
-// missing one.
+// visible returns a record and those around it, as far as these tools may see them. Another counts as missing.
 func (t *Toolset) visible(ctx context.Context, id string, around int) ([]memory.Record, error) {
 	none := fmt.Errorf("there is no memory %s; search_memory shows those that there are", quote(limit.Clip(id, 60)))
 	if id == "" {

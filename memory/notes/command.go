@@ -36,8 +36,7 @@ type Command struct {
 	InsertText string
 	// OldPath and NewPath are used by rename.
 	OldPath, NewPath string
-	// ContentSHA256 makes a change only if the file's content has this digest (64 hexadecimal digits); "" makes it in any case. With
-	// create it replaces that content.
+	// ContentSHA256 makes a change only if the file's content has this digest (64 hexadecimal digits). create then replaces that content.
 	ContentSHA256 string
 	// WithSHA256 makes view end with a line that has the file's digest.
 	WithSHA256 bool
@@ -230,8 +229,7 @@ func (d *Dir) precondition(c Command, text string) error {
 	return refuse("Error: %s has changed since: its content_sha256 is not %s. View it again, with with_sha256, and repeat the change", c.Path, c.ContentSHA256)
 }
 
-// newDigest returns the last line of an answer, with the digest of the new text, for a command that had a precondition, so that the next
-// change can have one too; else "".
+// newDigest returns the last line of an answer, with the digest of the new text, after a command with a precondition; else "".
 func (c Command) newDigest(text string) string {
 	if c.ContentSHA256 == "" {
 		return ""

@@ -20,7 +20,7 @@ const (
 	largeAnswer = 64 << 10
 )
 
-// artifact is what has come of an artifact; its text is in the pile.
+// artifact is the part of an artifact that has come; its text is in the pile.
 type artifact struct {
 	id     sdk.ArtifactID
 	name   string
