@@ -122,7 +122,7 @@ func (r *Run) malformed(c Call) (err error) {
 	return r.q.Tools.Check(c)
 }
 
-// refuse gives a call that is not made a failed result. why is for the records, text for the model.
+// refuse stores a failed result for a call that is not made. why is for the records, text for the model.
 func (b *batch) refuse(p *pending, why, text string) {
 	b.r.events.emit(Event{Kind: EventCall, Step: b.r.steps, Call: &p.call})
 	stored, truncated := capText(text, int(b.r.a.o.Limits.MaxStepResult))
@@ -231,7 +231,7 @@ func (b *batch) drain() {
 	}
 }
 
-// abandonLate gives calls that have used up their time a failed result. The results are stored before the contexts of the tools end.
+// abandonLate stores a failed result for calls that have used up their time. The results are stored before the contexts of the tools end.
 func (b *batch) abandonLate() error {
 	b.drain()
 	timeout := b.r.a.o.Limits.ToolTimeout
@@ -274,7 +274,7 @@ func (b *batch) stop() error {
 	return cause
 }
 
-// finishWithout gives a call a failed result in place of its tool's.
+// finishWithout stores a failed result for a call in place of its tool's.
 func (b *batch) finishWithout(p *pending, why, text string) {
 	stored, truncated := capText(text, int(b.r.a.o.Limits.MaxStepResult))
 	b.finish(p, outcome{text: text, stored: stored, truncated: truncated, size: 0, failed: true, why: why})

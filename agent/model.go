@@ -23,7 +23,7 @@ type ModelInfo struct {
 	URL      string // the address of its API, without credentials; for errors
 	// Window and MaxOutput are in tokens; 0 means the values of window/models.
 	Window, MaxOutput int
-	// Standin says that this is not a real model, which is shown wherever the model is named.
+	// Standin means that this is not a real model, which is shown wherever the model is named.
 	Standin bool
 }
 
@@ -73,7 +73,7 @@ type ToolSpec struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // JSON Schema of type object
-	// ReadOnly says that calls of the tool change nothing.
+	// ReadOnly means that calls of the tool change nothing.
 	ReadOnly bool
 }
 

@@ -79,7 +79,7 @@ type Key struct {
 	auto     string // another word for auto
 	of       string // of TypeToolSizes: the per-tool key its members set
 	noBound  bool   // 0 means unlimited, the loosest value
-	// thousands says that 8k may be written for 8000.
+	// thousands reports whether 8k may be written for 8000.
 	thousands bool
 	optional  bool // of counts: 0 is allowed although it is below min
 	set       func(*Settings, any)

@@ -34,7 +34,7 @@ type Options struct {
 	Journal *journal.Journal
 	// Log gets warnings, as of damaged files; nil means slog.Default.
 	Log *slog.Logger
-	// Clock tells the time; nil means time.Now.
+	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
 	// Embed turns texts into vectors, so that a search also finds what means the same in other words; nil searches by words only. The texts of the records of the
 	// namespaces that are searched, and the questions, are sent to that service.

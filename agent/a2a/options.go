@@ -52,7 +52,7 @@ type Card struct {
 	InputModes []string
 	// OutputModes are the media types of answers; nil is Markdown and plain text.
 	OutputModes []string
-	// Bearer says that the server is behind a check of bearer tokens; the card tells clients so.
+	// Bearer means that the server is behind a check of bearer tokens; the card tells clients so.
 	Bearer bool
 	// Extended is the card for GetExtendedAgentCard; nil: there is none.
 	Extended *sdk.AgentCard

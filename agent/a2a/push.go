@@ -15,7 +15,7 @@ import (
 // pushConfig is one push notification configuration of a task (A2A 1.0, section on push).
 type pushConfig struct {
 	Config sdk.PushConfig `json:"config"`
-	// Old says that the client speaks A2A 0.3 and gets notifications in that form.
+	// Old reports whether the client speaks A2A 0.3 and gets notifications in that form.
 	Old bool `json:"old,omitempty"`
 }
 

@@ -165,7 +165,7 @@ func (r *run) call(ctx context.Context) (err error) {
 
 var errPanic = errors.New("the agent broke down on this task; its log says where")
 
-// conclude gives the task its last state if the executor left it open. err is the executor's error and cause that of its context.
+// conclude sets the task's last state if the executor left it open. err is the executor's error and cause that of its context.
 func (r *run) conclude(err, cause error) {
 	t := r.task
 	state := t.state()

@@ -287,7 +287,7 @@ func (t *task) addMessage(m *sdk.Message) error {
 	return nil
 }
 
-// end gives a task its last state. It returns false if the task has ended before.
+// end sets a task's last state. It returns false if the task has ended before.
 func (t *task) end(state sdk.TaskState, text string, metadata map[string]any) bool {
 	return t.publish(statusEvent(t, state, text, metadata)) == nil
 }

@@ -42,9 +42,9 @@ type AgentOptions struct {
 	MCP []string
 	// MCPConfig are files of clients (.mcp.json, config.toml of Codex) whose servers the agent gets too.
 	MCPConfig []string
-	// forgets says that no conversation is stored.
+	// forgets reports whether no conversation is stored.
 	forgets bool
-	// typed says that a person types the questions at a terminal.
+	// typed reports whether a person types the questions at a terminal.
 	typed bool
 	// remembers lets the agent search the memory, if there is one.
 	remembers bool

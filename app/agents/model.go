@@ -37,7 +37,7 @@ type modelChoice struct {
 	name     string
 	url      string
 	keyEnv   string
-	// cloud says that the provider is a cloud, with addresses and credentials of its own.
+	// cloud reports whether the provider is a cloud, with addresses and credentials of its own.
 	cloud bool
 	// why is the origin of the choice, for people.
 	why string

@@ -36,7 +36,7 @@ type WrapResult struct {
 	Diff string `json:"diff,omitempty"`
 	// Backup is the copy of the file as it was before it was wrapped.
 	Backup string `json:"backup,omitempty"`
-	// Exact says that undoing restored exactly the original bytes.
+	// Exact reports whether undoing restored exactly the original bytes.
 	Exact bool `json:"exact,omitempty"`
 }
 

@@ -28,7 +28,7 @@ type Agent struct {
 
 	// Source is the origin of the facts about its requests: "measured" with the version, or "documentation".
 	Source string
-	// Compacts says that it makes room in its history by itself (Claude Code at about 83 % of the window, Codex at
+	// Compacts reports whether it makes room in its history by itself (Claude Code at about 83 % of the window, Codex at
 	// about 90 %): the proxy then acts later, so that it can.
 	Compacts bool
 	// Resume is the command that continues the newest session in the same directory, as its documentation says (November 2026).
@@ -45,13 +45,13 @@ type Agent struct {
 	// MCPClient is the beginning of its name as a client of MCP servers (clientInfo.name), in lower case, and its name in
 	// the gateway's reports; "" if it has none or it is not known.
 	MCPClient string
-	// DefersTools says that, if there are many tools, its model does not get all definitions but can search for them.
+	// DefersTools reports whether its model, if there are many tools, does not get all definitions but can search for them.
 	DefersTools bool
 	// ResultCap is the size in bytes up to which it gets a tool's result whole, below the size at which it cuts, drops or
 	// stores a result itself; 0 means that of an unknown client.
 	ResultCap limit.Bytes
 
-	// Clouds says that it uses Amazon Bedrock or Azure OpenAI if the variables of their libraries say so, or that this is not known.
+	// Clouds reports whether it uses Amazon Bedrock or Azure OpenAI if the variables of their libraries say so, or may.
 	Clouds bool
 
 	// UserAgent is the beginning of the User-Agent of its requests to a model.
@@ -68,7 +68,7 @@ type Agent struct {
 	trusts func(*planner) bool // reports whether it uses the settings of the folder it starts in; nil if it always does
 }
 
-// Adapter says that a program translates for an agent, which it starts as its child. The run ends with the child, and its resource use is
+// Adapter describes a program that translates for an agent, its child. The run ends with the child, and its resource use is
 // recorded under the agent's name.
 type Adapter struct {
 	// Agent is the name of the agent.

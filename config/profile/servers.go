@@ -36,7 +36,7 @@ type Server struct {
 	// Command and Args start the gateway for it.
 	Command string
 	Args    []string
-	// Remote says that the server has an address and no command.
+	// Remote reports whether the server has an address and no command.
 	Remote bool
 	// Entry returns its entry as plain JSON, with the named keys only (all if none are named); nil if it has none.
 	Entry func(keys ...string) []byte

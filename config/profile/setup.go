@@ -19,7 +19,7 @@ type Setup struct {
 	Environ []string
 	// Dir is the working directory, absolute.
 	Dir string
-	// Terminal says that the tool's standard input and output are a terminal, on which it can ask the user whether a
+	// Terminal means that the tool's standard input and output are a terminal, on which it can ask the user whether a
 	// folder is to be trusted.
 	Terminal bool
 	// Home is the user's home; "" means that of Environ.
@@ -36,7 +36,7 @@ type Setup struct {
 	// Upstreams are configured addresses by provider ("openai", "anthropic", "gemini"),
 	// used if the tool has none of its own. A missing one means the official address.
 	Upstreams map[string]string
-	// AWS says that requests to Bedrock can be signed anew, because credentials are configured.
+	// AWS means that requests to Bedrock can be signed anew, because credentials are configured.
 	AWS bool
 	// Secure returns the proxy's address with TLS, like Root, and the certificate in PEM by which it is trusted. It is called only if some
 	// library sends nothing without TLS. Nil means that there is no such address.
@@ -75,7 +75,7 @@ type Setting struct {
 	// Why is the reason to start it without proxy, "" when there is none. All other fields
 	// but Argv, Compacts and Notes are then empty.
 	Why string
-	// Project says that the reason is a setting in a file of the project, which the user should be told at once.
+	// Project reports whether the reason is a setting in a file of the project, which the user should be told at once.
 	Project bool
 	// Argv is the command line, with flags inserted if the tool needs them.
 	Argv []string
@@ -87,7 +87,7 @@ type Setting struct {
 	Upstreams []Upstream
 	// Models are the limits of models in the user's own settings of the tool.
 	Models []ModelLimit
-	// Compacts says that the tool makes room in its history by itself.
+	// Compacts reports whether the tool makes room in its history by itself.
 	Compacts bool
 	// Notes are sentences for the user about what bypasses the proxy.
 	Notes []string

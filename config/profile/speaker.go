@@ -15,10 +15,10 @@ const MaxSelfDescription = 16 << 10
 
 // Origin says who speaks in a request.
 type Origin struct {
-	// Person says that whoever writes the prompts is a person at the agent's prompt: no script (claude -p, codex exec), no
+	// Person reports whether whoever writes the prompts is a person at the agent's prompt: no script (claude -p, codex exec), no
 	// sub-agent, no task of the agent's own.
 	Person bool
-	// Side says that the request is not part of the conversation with the user: a sub-agent's, or one of the agent's own, such as
+	// Side reports whether the request is not part of the conversation with the user: a sub-agent's, or one of the agent's own, such as
 	// the title of the session.
 	Side bool
 }
@@ -28,7 +28,7 @@ type Origin struct {
 type Said struct {
 	Text  string
 	Media bool
-	// Single says that the part is one text, Bare that it has no other properties.
+	// Single reports whether the part is one text, Bare whether it has no other properties.
 	Single, Bare bool
 }
 

@@ -36,7 +36,7 @@ type Options struct {
 // next rewrite leaves it out.
 func (a *Archive) readable() int64 { return 4 * int64(max(a.o.SegmentBytes, DefaultSegmentBytes)) }
 
-// ErrClosed says that the archive was closed.
+// ErrClosed is the error of an archive that was closed.
 var ErrClosed = errors.New("the archive is closed")
 
 // Archive is a directory with a folder of segments for each namespace. Its methods may be called from any goroutine, and other
@@ -220,7 +220,7 @@ func headLine(namespace string) ([]byte, error) {
 	return appendLine(nil, Line{Body: body}, false), nil
 }
 
-// ErrNewer says that a newer version has written a segment. It is left alone.
+// ErrNewer is the error of a segment that a newer version has written. It is left alone.
 var ErrNewer = errors.New("was written by a newer version of this program; use that one, or another directory")
 
 // parseHead reads the first line of a segment. It returns false when the body is not a head.

@@ -44,7 +44,7 @@ type ClientOptions struct {
 	Timeout time.Duration
 	// HTTP makes the requests; nil means a client of its own.
 	HTTP *http.Client
-	// Now tells the time; nil means time.Now.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 

@@ -49,7 +49,7 @@ func Current(records []memory.Record, asOf time.Time) (current, past []memory.Re
 	return current, past
 }
 
-// validityEnd says that the fact id is valid only until a time.
+// validityEnd is the time until which the fact id is valid.
 type validityEnd struct {
 	id    string
 	until time.Time // from when it is true no longer

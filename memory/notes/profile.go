@@ -277,7 +277,7 @@ func entry(block string) Entry {
 	return Entry{ID: "pin-" + digest(text)[:12], Text: text, Bytes: len(block) + 1, block: block}
 }
 
-// FullError says that a profile has Have bytes, that More would come on top, and that Max are allowed; More is 0 when the profile is too
+// FullError is the error of a profile of Have bytes to which More would be added, where Max are allowed; More is 0 when it is too
 // long already. Entries are those that could be removed.
 type FullError struct {
 	Have, More, Max int

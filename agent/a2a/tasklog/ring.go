@@ -13,7 +13,7 @@ type Record struct {
 	Time time.Time
 	// Payload is shared by all readers: nobody may change it.
 	Payload []byte
-	// Terminal says that the event is the task's last.
+	// Terminal reports whether the event is the task's last.
 	Terminal bool
 
 	missed bool // the log had no reader when it came
