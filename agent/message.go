@@ -7,7 +7,7 @@ import (
 // Role is the author of a message.
 type Role string
 
-// The roles. The system prompt is no message: it is part of each [Request].
+// The roles. The system prompt is not a message: it is part of each [Request].
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"

@@ -325,7 +325,7 @@ func agentAddresses(k *Key, name string) []address {
 }
 
 // absolutePath returns the absolute path of a file whose path is relative to the folder of the configuration file that names it, or to the
-// working directory if src is no file.
+// working directory if src is not a file.
 func (l *Loaded) absolutePath(path string, src Source) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

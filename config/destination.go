@@ -30,7 +30,7 @@ func (e *LinkError) Error() string {
 // Links of the user's own are followed. A link inside a project came with the project, as a repository is cloned or an archive unpacked, so
 // it may lead anywhere within the project; one that leads out of it is a *[LinkError]. That holds for relative and absolute paths alike,
 // because neither shows where its links lead. A project is the git repository that the link lies in, else the folder with a .plimsoll.toml,
-// else the working directory. The home directory and the root of the file system are no projects.
+// else the working directory. The home directory and the root of the file system are not projects.
 func Destination(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -49,7 +49,7 @@ type Loaded struct {
 }
 
 // Load reads all sources. If a source has mistakes, the error is an *[Error] that lists all of them; any other error is one of the file
-// system. A user's file that does not exist is no error.
+// system. A user's file that does not exist is not an error.
 func Load(o Options) (*Loaded, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()

@@ -52,7 +52,7 @@ type Results struct {
 	WordsOnly string `json:"words_only,omitempty"`
 }
 
-// Filter selects the records for which all its conditions hold. An empty field is no condition.
+// Filter selects the records for which all its conditions hold. An empty field means no condition.
 type Filter struct {
 	IDs          []string
 	Namespaces   []string

@@ -148,7 +148,7 @@ func (h handler) ListTaskPushConfigs(ctx context.Context, req *sdk.ListTaskPushC
 	return out, nil
 }
 
-// DeleteTaskPushConfig removes a configuration and its waiting notifications. Removing one that does not exist is no error.
+// DeleteTaskPushConfig removes a configuration and its waiting notifications. Removing one that does not exist is not an error.
 func (h handler) DeleteTaskPushConfig(ctx context.Context, req *sdk.DeleteTaskPushConfigRequest) error {
 	t, err := h.s.acquire(ctx, req.TaskID)
 	if err != nil {

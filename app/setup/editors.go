@@ -23,7 +23,7 @@ func editorFiles(home string, getenv func(string) string) []string {
 	}
 }
 
-// neovimLua is the instruction for an edit by hand: a person's program is no file of settings.
+// neovimLua is the instruction for an edit by hand: a person's program is not a file of settings.
 const neovimLua = `in Neovim put these words before an agent's command by hand. CodeCompanion:
     adapters = { acp = { claude_code = function()
       return require("codecompanion.adapters").extend("claude_code", { commands = { default = { "plimsoll", "run", "--", "claude-agent-acp" } } })

@@ -158,7 +158,7 @@ func (s *site) perform() error {
 	return nil
 }
 
-// checkOwner returns an error if home is no directory or belongs to somebody else: files in it would be root's afterwards.
+// checkOwner returns an error if home is not a directory or belongs to somebody else: files in it would be root's afterwards.
 func checkOwner(home string) error {
 	info, err := os.Stat(home)
 	if err != nil {

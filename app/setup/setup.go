@@ -18,7 +18,7 @@ import (
 
 // Options configure [Do] and [Undo]. Ask gives the answers that are missing; with Yes, or without Ask, they are the proposed ones.
 type Options struct {
-	// Agents are the answer to the first question: "all", "none", or names with commas between; "" is no answer.
+	// Agents are the answer to the first question: "all", "none", or names with commas between; "" means no answer.
 	Agents string
 	// MCP and Watch are the answers to the second and third: "yes", "no", or "".
 	MCP, Watch string

@@ -46,7 +46,7 @@ func Undo(ctx context.Context, o Options) (Result, error) {
 	return s.result, errors.Join(failed...)
 }
 
-// unwrap takes the gateway out of a client's file, or plimsoll run out of an editor's. It is no error if nothing is there any more.
+// unwrap takes the gateway out of a client's file, or plimsoll run out of an editor's. It is not an error if nothing is there any more.
 func (s *site) unwrap(what, path string) error {
 	change := Change{What: what, File: path, Target: s.target(path)}
 	before, planned, err := wrap.PreviewUndo(path, what == whatEditors)
@@ -74,7 +74,7 @@ func (s *site) unwrap(what, path string) error {
 	return err
 }
 
-// undoInsertion takes a recorded text out of its file. It is no error if it is not there any more.
+// undoInsertion takes a recorded text out of its file. It is not an error if it is not there any more.
 func (s *site) undoInsertion(i insertion) error {
 	change := Change{What: i.What, File: i.Path}
 	f, err := readTarget(i.Path, s.home, true) // where it was put

@@ -15,8 +15,8 @@ const maxAtom = 64 << 10
 // Skip steps over a value and checks it as [Reader.Copy] does.
 func (r *Reader) Skip() error { return r.Copy(&Clip{}) }
 
-// Copy adds the next value as it is written to to, with U+FFFD for bytes that are no UTF-8. It checks brackets, strings and the characters
-// of numbers and words, and neither commas nor colons: other mistakes are left to the receiver.
+// Copy appends the next value to to as it is written, with U+FFFD for bytes that are not UTF-8. It checks brackets, strings and the
+// characters of numbers and words, but neither commas nor colons: other mistakes are left to the receiver.
 func (r *Reader) Copy(to *Clip) error {
 	var open rawjson.Nesting
 	for {

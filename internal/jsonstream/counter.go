@@ -4,7 +4,7 @@ package jsonstream
 const maxListDepth = 3
 
 // Counter counts the items of the longest array in a JSON text that comes in pieces, of the arrays that only keys of objects lead to. A
-// text that is no JSON has none.
+// text that is not JSON has none.
 type Counter struct {
 	longest  int
 	depth    int

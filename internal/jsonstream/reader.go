@@ -12,7 +12,7 @@ import (
 // ErrTooLarge is the error of a value or key that is larger than [Options.MaxValue].
 var ErrTooLarge = errors.New("larger than allowed")
 
-// SyntaxError is the error of a text that is no JSON, with the place and the reason.
+// SyntaxError is the error of a text that is not JSON, with the place and the reason.
 type SyntaxError struct {
 	Offset int64  // in bytes
 	What   string // of the text it quotes one byte at most

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Text takes a string and adds its text to to, decoded. Bytes that are no UTF-8, and single halves of surrogate pairs, become U+FFFD.
+// Text takes a string and appends its decoded text to to. Bytes that are not UTF-8, and single halves of surrogate pairs, become U+FFFD.
 func (r *Reader) Text(to *Clip) error {
 	if err := r.Take('"'); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 )
 
 // Unquote appends the text of a JSON string literal (quotes included) to dst. A single half of a surrogate pair becomes U+FFFD, as in
-// encoding/json. Bytes that are no UTF-8, and escapes that JSON does not know, stay as they are.
+// encoding/json. Bytes that are not UTF-8, and escapes that JSON does not know, stay as they are.
 func Unquote(dst, literal []byte) []byte {
 	if len(literal) < 2 {
 		return dst
@@ -86,7 +86,7 @@ func Hex4(b []byte) (r rune, ok bool) {
 const hexDigits = "0123456789abcdef"
 
 // Quote appends text to dst as a JSON string literal, quotes included: in its shortest form, with only those escapes that JSON demands.
-// Bytes that are no UTF-8 become U+FFFD.
+// Bytes that are not UTF-8 become U+FFFD.
 func Quote[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
 	from := 0

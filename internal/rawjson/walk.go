@@ -21,7 +21,7 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offse
 // there.
 type Span struct{ Start, End int }
 
-// IsZero reports whether s is no value.
+// IsZero reports whether s is the zero Span.
 func (s Span) IsZero() bool { return s.End == 0 }
 
 // Len returns the length in bytes.
@@ -108,7 +108,7 @@ func Only(text []byte) (Span, error) {
 }
 
 // Get follows keys from the object that text begins with, and returns the range of the value. The zero Span means that there is none on
-// this path, or that text is no JSON up to there.
+// this path, or that text is not JSON up to there.
 func Get(text []byte, keys ...string) Span {
 	at, found := 0, Span{}
 	for _, key := range keys {

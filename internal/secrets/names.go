@@ -37,7 +37,7 @@ func wordSet(words string) map[string]bool {
 // and a prefix of 253 more.
 const maxName = 512
 
-// words splits a name, where its case changes and at everything that is no letter or digit, into words in lower case.
+// words splits a name, where its case changes and at everything that is not a letter or digit, into words in lower case.
 func words(name string) []string {
 	if len(name) > maxName {
 		name = name[len(name)-maxName:]

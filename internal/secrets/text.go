@@ -57,7 +57,7 @@ func Suspicious(text []byte) bool {
 
 // MaskText is [Text] and also returns the number of places that were masked. A manifest of a Secret counts as one.
 func MaskText(s string) (safe string, masked int) {
-	// A manifest that is no valid JSON any more, or YAML: what is secret in it has no names
+	// A manifest that is not valid JSON any more, or YAML: what is secret in it has no names
 	// that say so.
 	if strings.Contains(s, "Secret") &&
 		(jsonKind().MatchString(s) || yamlKind().MatchString(s) && yamlData().MatchString(s)) {

@@ -136,7 +136,7 @@ func (x *Extractor) Push(ctx context.Context, ids ...string) error {
 }
 
 // Step takes a batch of episodes from the queue and makes at most one request for it. more is false when there was nothing to do. A failed
-// request is no error of Step: it is counted, and its episodes are tried later. The error is an [ErrBudget] when the day's tokens are
+// request is not an error of Step: it is counted, and its episodes are tried later. The error is an [ErrBudget] when the day's tokens are
 // spent.
 func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 	now := time.Now()

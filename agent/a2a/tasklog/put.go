@@ -42,7 +42,7 @@ func (s *Store) check(ctx context.Context, t *Task) error {
 }
 
 // Create stores a new task and returns its version, 1. Its errors are [ErrExists], [ErrName], [ErrTooLarge] and [ErrClosed]. If the disk
-// fails the task is kept in memory, which is no error.
+// fails the task is kept in memory, which is not an error.
 func (s *Store) Create(ctx context.Context, t Task) (int64, error) {
 	if err := s.check(ctx, &t); err != nil {
 		return 0, err

@@ -24,7 +24,7 @@ func (r *Record) size() int64 { return int64(len(r.Payload)) + recordBytes }
 // Gap is a range of numbers whose events are gone, both ends included.
 type Gap struct{ From, To uint64 }
 
-// Count returns the number of events that are gone; 0 is no gap.
+// Count returns the number of events that are gone; 0 means no gap.
 func (g Gap) Count() uint64 {
 	if g.To == 0 {
 		return 0

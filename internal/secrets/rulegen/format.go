@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A format is one line of the table. A max of 0 is no bound.
+// A format is one line of the table. A max of 0 means no bound.
 type format struct {
 	prefix   string
 	alphabet string
