@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// abandonedCalls counts the calls whose tools did not return in time. A tool may run on for ever: nothing in Go ends a
-// goroutine from outside. So their number is bounded, for each tool and for all.
+// abandonedCalls counts the calls whose tools did not return in time. A tool may run for ever, because nothing in Go ends a goroutine from
+// outside, so their number is bounded for each tool and for all.
 type abandonedCalls struct {
 	leaked func(tool string, still int) // called when a tool still runs leakGrace after its call was abandoned
 
@@ -25,7 +25,8 @@ type goroutineState struct {
 	grace               *time.Timer
 }
 
-// refusal returns the reason, for the model, why no further call of a tool is begun; "" when one may be.
+// refusal returns the text for the model that says why no further call of a tool is begun, because too many abandoned ones still run; "" if
+// one may be begun.
 func (g *abandonedCalls) refusal(tool string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -61,7 +62,7 @@ func (g *abandonedCalls) abandon(f *goroutineState) {
 	})
 }
 
-// returned notes that a tool returned, and reports whether that was before its call was abandoned.
+// returned records that a tool has returned, and reports whether that was before its call was abandoned.
 func (g *abandonedCalls) returned(f *goroutineState) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

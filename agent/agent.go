@@ -18,21 +18,21 @@ type Options struct {
 	Model Model
 	// Tools are the tools that the model may call; nil is none.
 	Tools Tools
-	// System is the system prompt; Compose, when it is there, makes it of the tools of each query.
+	// System is the system prompt. Compose, if set, returns the prompt for a query from the query's tools, and System is not used.
 	System  string
 	Compose func([]ToolSpec) string
-	// Gate, when it is there, makes what is asked before each call of a query that has these tools. A text of it is the call's result,
-	// and the call is not made. It is asked by one goroutine at a time, for calls in their order.
+	// Gate, if set, returns for the tools of a query a function that is asked before each call. If that returns a text, it is the result
+	// of the call, which is not made. It is called by one goroutine at a time, in the order of the calls.
 	Gate          func([]ToolSpec) func(Call) string
 	Limits        Limits
 	Room          Room
 	Conversations Conversations // nil keeps the newest in memory: 64, and 16 MiB
-	// Summarize lets the model sum up what no longer fits; else it is shortened without.
+	// Summarize lets the model summarise old turns that no longer fit; otherwise lines of them are chosen.
 	Summarize bool
-	// NoSummary leaves old turns out without a summary of any kind.
+	// NoSummary drops old turns without a summary of any kind.
 	NoSummary bool
 	Journal   *journal.Journal // nil drops the events
-	Keeper    Keeper           // is given what is said, as it is said; nil is given nothing
+	Keeper    Keeper           // gets the messages of sessions as they are appended; it may be nil
 }
 
 // Agent answers queries within its limits. Its methods may be called from any goroutine.
@@ -51,7 +51,7 @@ type Agent struct {
 	outcomes map[Outcome]int64
 }
 
-// New makes an agent. Its error names the option at fault.
+// New returns an agent. Its error names the option at fault.
 func New(o Options) (*Agent, error) {
 	if o.Model == nil {
 		return nil, errors.New("agent: Options.Model is nil; packages agent/openai and agent/anthropic make one")
@@ -76,7 +76,7 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// note writes an event.
+// note appends an event to the journal, if there is one.
 func (a *Agent) note(e journal.Event) {
 	if a.o.Journal != nil {
 		a.o.Journal.Append(e)
@@ -86,28 +86,27 @@ func (a *Agent) note(e journal.Event) {
 // Query is one question.
 type Query struct {
 	Text string
-	// Session is the conversation that it belongs to: up to 256 bytes of any UTF-8; "" is one
-	// of its own that is not kept. Existing demands that it exists.
+	// Session names the conversation that the query belongs to: up to 256 bytes of any UTF-8; "" is a conversation
+	// of its own that is not kept. With Existing it is an error if the session does not exist.
 	Session  string
 	Existing bool
-	// Events gets what happens, in order, by one goroutine at a time; it should return soon:
-	// the query waits for it. When it panics the query ends.
+	// Events is called for each event, in order, by one goroutine at a time. It should return soon:
+	// the query waits for it. If it panics, the query ends.
 	Events func(Event)
-	// Tools stands in the place of the agent's for this query.
+	// Tools replaces the agent's tools for this query; nil means the agent's.
 	Tools Tools
 }
 
-// ErrBusy reports that a query was refused because too many run or wait.
+// ErrBusy means that a query was refused because too many run or wait.
 var ErrBusy = errors.New("too many queries")
 
-// ErrClosed reports that the agent was closed.
+// ErrClosed means that the agent was closed.
 var ErrClosed = errors.New("the agent is closed")
 
-// ErrQuestion reports that a query was refused for what is in it: no text or too much, or a
-// name of a session that is none.
+// ErrQuestion means that a query was refused because its text is empty or too long, or the name of its session is invalid.
 var ErrQuestion = errors.New("not a question that can be answered")
 
-// check returns the error of a query that cannot be run.
+// check returns an [ErrQuestion] if the query is invalid.
 func (q *Query) check(l Limits) error {
 	switch {
 	case strings.TrimSpace(q.Text) == "":
@@ -122,9 +121,9 @@ func (q *Query) check(l Limits) error {
 	return nil
 }
 
-// Start begins a query. ctx ends it. An error means that nothing was begun: [ErrQuestion],
-// [ErrBusy], [ErrClosed], [ErrNoSession], or what [Conversations].Open has to say. While
-// another query of the session runs this one waits, after it was started.
+// Start begins a query and returns at once. The query ends with ctx. An error means that nothing was begun: [ErrQuestion], [ErrBusy],
+// [ErrClosed], [ErrNoSession], or an error of [Conversations].Open. While another query of the session runs, this one waits; then errors of
+// its session are in its result.
 func (a *Agent) Start(ctx context.Context, q Query) (*Run, error) {
 	if err := q.check(a.o.Limits); err != nil {
 		a.note(journal.AgentQueryRefused{Agent: clip(a.o.Name), Why: "question"})
@@ -152,7 +151,7 @@ func (a *Agent) Start(ctx context.Context, q Query) (*Run, error) {
 	return r, nil
 }
 
-// admit counts a query in, and puts it into the line of its session.
+// admit registers a query and queues it in its session. It returns an error when the agent is closed or too many queries run or wait.
 func (a *Agent) admit(r *Run) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -174,7 +173,7 @@ func (a *Agent) admit(r *Run) error {
 	return nil
 }
 
-// dismiss takes a query out; "" is the outcome of one that was never begun.
+// dismiss unregisters a query and counts its outcome, "" for a query that was never begun and is not counted.
 func (a *Agent) dismiss(r *Run, outcome Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -189,7 +188,7 @@ func (a *Agent) dismiss(r *Run, outcome Outcome) {
 	}
 }
 
-// Ask calls Start and Wait.
+// Ask starts a query and waits for its result. The error is that of Start.
 func (a *Agent) Ask(ctx context.Context, q Query) (Result, error) {
 	run, err := a.Start(ctx, q)
 	if err != nil {
@@ -201,7 +200,7 @@ func (a *Agent) Ask(ctx context.Context, q Query) (Result, error) {
 // Limits returns the limits, with the defaults filled in.
 func (a *Agent) Limits() Limits { return a.o.Limits }
 
-// MemoryUsage returns the memory of all running queries.
+// MemoryUsage returns the memory that all queries together use now.
 func (a *Agent) MemoryUsage() MemoryUsage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -213,8 +212,7 @@ func (a *Agent) MemoryUsage() MemoryUsage {
 	return sum
 }
 
-// Stats counts. Late and Leaked are of tools, and of requests to the model that do not heed
-// the end of their context.
+// Stats are the counts of an agent. Late and Leaked also count requests to a model that ignores the end of its context.
 type Stats struct {
 	Running, Waiting int
 	Queries          int64 // that ended
@@ -241,8 +239,7 @@ func (a *Agent) Stats() Stats {
 	return s
 }
 
-// Close ends all queries, and waits for them; tools that do not return are not waited for.
-// It may be called more than once.
+// Close ends all queries and waits for them, but not for tools that do not return. It may be called more than once. Its error is nil.
 func (a *Agent) Close() error {
 	a.mu.Lock()
 	if !a.ending {

@@ -14,13 +14,13 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// batch is the calls of one step. All its methods but [batch.work] run on the goroutine of the query. Calls begin in their order
-// and have the same time limit, so an earlier call times out first.
+// batch is the calls of one step. All its methods but [batch.work] run on the goroutine of the query. Calls begin in their order and have
+// the same time limit, so an earlier call times out first.
 type batch struct {
 	r         *Run
 	calls     []*pending
-	mayNudge  bool          // the model may be told of a loop
-	cancelled bool          // the query was ended: no loop is looked for in its calls
+	mayNudge  bool          // a loop is reported to the model; otherwise it ends the query
+	cancelled bool          // the query was ended: loops are not looked for
 	maxResult int           // bytes of each result that go to the model, at most
 	room      limit.Bytes   // see ResultRoom
 	done      chan returned // calls whose tools returned; it has room for all, so sending never blocks
@@ -36,10 +36,10 @@ type pending struct {
 	started   time.Time
 	cancel    context.CancelCauseFunc
 	goroutine goroutineState
-	silenced  bool        // guarded by the emitter: nothing more is heard of the tool
+	silenced  bool        // guarded by the emitter: further output of the tool is dropped
 	stored    *StepResult // when the call has ended
 	text      string      // for the model
-	cut       bool        // text is not all there was
+	cut       bool        // text was shortened
 	digest    uint64      // of text
 	why       string      // what ended the call, if not its tool
 }
@@ -71,8 +71,8 @@ func (r *Run) batch(calls []Call) *batch {
 	return b
 }
 
-// check looks at all calls before one of them runs. When something is wrong with one none
-// runs: what the others do may build on it.
+// check validates all calls before one of them runs. If one is malformed, none runs, because the others may build on it: all get a result
+// that says so. Calls beyond MaxCalls are refused.
 func (b *batch) check(stop Stop) {
 	maxCalls := b.r.a.o.Limits.MaxCalls
 	var wrong []string
@@ -102,7 +102,7 @@ func (b *batch) check(stop Stop) {
 	}
 }
 
-// malformed returns what is wrong with a call; nil when nothing is.
+// malformed returns an error that says for the model what is wrong with a call, nil if it is valid.
 func (r *Run) malformed(c Call) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -122,14 +122,14 @@ func (r *Run) malformed(c Call) (err error) {
 	return r.q.Tools.Check(c)
 }
 
-// refuse ends a call that is not begun.
+// refuse stores a failed result for a call that is not made. why is for the records, text for the model.
 func (b *batch) refuse(p *pending, why, text string) {
 	b.r.events.emit(Event{Kind: EventCall, Step: b.r.steps, Call: &p.call})
 	stored, truncated := capText(text, int(b.r.a.o.Limits.MaxStepResult))
 	b.finish(p, outcome{text: text, stored: stored, truncated: truncated, size: int64(len(text)), failed: true, why: why})
 }
 
-// finish records how a call ended. From here on nothing more is heard of its tool.
+// finish stores the result of a call, unless it has one. From here on output of its tool is dropped.
 func (b *batch) finish(p *pending, o outcome) {
 	if p.stored != nil {
 		return
@@ -149,7 +149,7 @@ func (b *batch) finish(p *pending, o outcome) {
 	b.r.events.emit(Event{Kind: EventResult, Step: b.r.steps, Call: &p.call, Result: &shown})
 }
 
-// run makes the calls, and returns when all results are in the conversation.
+// run makes the calls, and returns when all results are in the conversation, or with the cause when the query ends.
 func (b *batch) run() error {
 	defer b.cancelAll(errToolOver)
 	for {
@@ -178,7 +178,7 @@ func (b *batch) run() error {
 	}
 }
 
-// begin begins as many calls as may run at once.
+// begin starts the next calls, as many as may run at once.
 func (b *batch) begin() {
 	for b.begun < len(b.calls) && b.running < b.r.a.o.Limits.MaxParallel {
 		p := b.calls[b.begun]
@@ -209,7 +209,7 @@ func (b *batch) begin() {
 	}
 }
 
-// deadline fires when the earliest call that still runs is over its time limit.
+// deadline returns a timer that fires when the earliest running call has used up its time.
 func (b *batch) deadline() *time.Timer {
 	for _, p := range b.calls[:b.begun] {
 		if p.stored == nil {
@@ -219,7 +219,7 @@ func (b *batch) deadline() *time.Timer {
 	return time.NewTimer(0) // all have ended
 }
 
-// drain records the calls that have ended by now.
+// drain records the results of the calls that have returned by now, without waiting.
 func (b *batch) drain() {
 	for {
 		select {
@@ -231,7 +231,7 @@ func (b *batch) drain() {
 	}
 }
 
-// abandonLate ends the calls that are over their time limit. Their results are stored before their tools are told.
+// abandonLate stores a failed result for calls that have used up their time. The results are stored before the contexts of the tools end.
 func (b *batch) abandonLate() error {
 	b.drain()
 	timeout := b.r.a.o.Limits.ToolTimeout
@@ -252,7 +252,7 @@ func (b *batch) abandonLate() error {
 	return nil
 }
 
-// stop ends all calls because the query ends.
+// stop gives all unfinished calls a failed result because the query ends, ends the contexts of their tools, and returns the cause.
 func (b *batch) stop() error {
 	b.drain()
 	cause := b.r.endCause()
@@ -274,13 +274,13 @@ func (b *batch) stop() error {
 	return cause
 }
 
-// finishWithout ends a call whose tool has not returned.
+// finishWithout stores a failed result for a call in place of its tool's.
 func (b *batch) finishWithout(p *pending, why, text string) {
 	stored, truncated := capText(text, int(b.r.a.o.Limits.MaxStepResult))
 	b.finish(p, outcome{text: text, stored: stored, truncated: truncated, size: 0, failed: true, why: why})
 }
 
-// cancelAll ends the contexts of all tools that still run. It comes last, however the batch ended.
+// cancelAll ends the contexts of all tools that were begun, and abandons those that still run.
 func (b *batch) cancelAll(cause error) {
 	for _, p := range b.calls {
 		if p.cancel != nil {
@@ -291,7 +291,7 @@ func (b *batch) cancelAll(cause error) {
 	}
 }
 
-// storeResults adds the results to the conversation, in the order of the calls, up to the first call that still runs.
+// storeResults appends results to the conversation in the order of the calls, up to the first call without one.
 func (b *batch) storeResults() error {
 	var ms []Message
 	for b.stored+len(ms) < len(b.calls) {
@@ -317,8 +317,8 @@ func (b *batch) storeResults() error {
 	return nil
 }
 
-// detectLoop looks for loops when all calls have ended. The model is told of one at the end of the last result: every provider
-// takes words there.
+// detectLoop looks for repetition once all calls have ended. A loop is described to the model at the end of the last result, where every
+// provider accepts text, if mayNudge is set.
 func (b *batch) detectLoop(last *Message) {
 	step := make([]repeat.Call, len(b.calls))
 	for i, p := range b.calls {

@@ -8,7 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// work runs a call in its own goroutine. Whatever the tool does, the call is sent on done exactly once, unless it was abandoned before.
+// work calls the tool, in a goroutine of its own, and sends the outcome on done exactly once, whatever the tool does, unless the call was
+// abandoned before.
 func (b *batch) work(ctx context.Context, p *pending) {
 	// This stands when the tool calls runtime.Goexit: then there is no value to recover.
 	came := outcome{text: "The tool broke off without a result.", failed: true, why: "panic"}
@@ -33,7 +34,7 @@ func (b *batch) work(ctx context.Context, p *pending) {
 	came = b.outcome(out, err)
 }
 
-// outcome cuts what a tool returned to its bounds, so that the rest can be freed.
+// outcome returns the result of a tool, shortened to its bounds, so that the rest can be freed.
 func (b *batch) outcome(out Output, err error) outcome {
 	text := out.Text
 	if err != nil {

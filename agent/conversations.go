@@ -5,28 +5,27 @@ import (
 	"errors"
 )
 
-// ErrNoSession reports that a session that was to be gone on with is not there: it never was,
-// or was the oldest when there were too many.
+// ErrNoSession means that a session that was to be continued does not exist: it never did, or was removed as the oldest of too many.
 var ErrNoSession = errors.New("no such session")
 
-// ErrSessionFull reports that a conversation takes no more: its bound in bytes is reached.
-// The loop then leaves out old messages, and tries again with [Conversation].Replace.
+// ErrSessionFull means that a conversation has reached its bound in bytes. The agent then leaves out old messages and tries again with
+// [Conversation].Replace.
 var ErrSessionFull = errors.New("the conversation is full")
 
-// Conversations keeps what was said, by session. Package conversation keeps it on disk; nil
-// in [Options] keeps it in memory, within bounds. A session is one query's at a time.
+// Conversations stores messages by session. Package conversation does it on disk; nil in [Options] keeps them in memory, within bounds. A
+// session is open for one query at a time.
 type Conversations interface {
-	// Open begins to write a session, and creates it unless that must not be.
+	// Open opens a session, and creates it unless existing is set; a missing one is then an [ErrNoSession].
 	Open(ctx context.Context, session string, existing bool) (Conversation, error)
 }
 
 // Conversation is an open session.
 type Conversation interface {
-	// Messages returns the conversation, oldest message first. It may have holes: a process may have died.
+	// Messages returns the messages, the oldest first. Some may be missing, such as results when a process died.
 	Messages() []Message
-	// Append adds messages. When it returns they survive the death of this process.
+	// Append adds messages. When it returns, they survive the death of this process. At the bound it may return an [ErrSessionFull].
 	Append(ms ...Message) error
-	// Replace puts others in the place of all messages, at once.
+	// Replace replaces all messages at once.
 	Replace(ms []Message) error
 	Close() error
 }

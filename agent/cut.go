@@ -8,14 +8,13 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// cutMarker ends a stored result that was cut.
+// cutMarker is appended to a stored result that was cut.
 const cutMarker = "[truncated]"
 
-// noOutput stands for an empty result in the words for the model: some providers refuse a
-// message without any.
+// noOutput is sent to the model in place of an empty result: some providers refuse a message without text.
 const noOutput = "(no output)"
 
-// capText cuts text to n bytes, the marker included. The result does not keep the memory of the rest alive.
+// capText cuts a text to n bytes, the marker included, and reports whether it did. A cut text does not keep the memory of the rest alive.
 func capText(text string, n int) (capped string, truncated bool) {
 	if len(text) <= n {
 		return text, false
@@ -23,8 +22,7 @@ func capText(text string, n int) (capped string, truncated bool) {
 	return limit.Clip(text, n-len(cutMarker)) + cutMarker, true
 }
 
-// legible returns text as a model and a terminal can take it: valid UTF-8, or words about what is
-// no text at all.
+// legible returns a text as valid UTF-8; for binary data a note with its size and first bytes.
 func legible(text string) string {
 	if binary(text) {
 		return fmt.Sprintf("(binary, %d bytes, beginning with % x)", len(text), text[:min(len(text), 16)])
@@ -32,8 +30,8 @@ func legible(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// binary reports whether text is no text. A zero byte settles it. A few other wrong bytes may be another encoding; many are an
-// image or an archive.
+// binary reports whether a text is binary data: it holds a zero byte, or an eighth of its first 8 KiB is invalid. Fewer invalid bytes may
+// be another encoding of text.
 func binary(text string) bool {
 	const looked = 8 << 10
 	head := text[:min(len(text), looked)]
@@ -53,7 +51,7 @@ func binary(text string) bool {
 	return odd*8 > len(head)
 }
 
-// pieces splits text into at most maxPiece bytes each, between runes.
+// pieces calls yield with successive pieces of a text, of at most maxPiece bytes each, cut between runes.
 func pieces(text string, yield func(string)) {
 	for len(text) > 0 {
 		piece := text[:limit.Boundary(text, min(len(text), int(maxPiece)))]
@@ -62,10 +60,11 @@ func pieces(text string, yield func(string)) {
 	}
 }
 
-// clip returns a name for an event.
+// clip returns a name shortened to 64 bytes, for an event.
 func clip(name string) string { return limit.Clip(name, 64) }
 
-// forModel cuts a result to maxBytes: its head and its tail stay.
+// forModel returns a result for the model: at most maxBytes with its head and tail, and a note about what is left out between; noOutput for
+// "".
 func forModel(text string, maxBytes int) string {
 	if text == "" {
 		return noOutput

@@ -16,8 +16,8 @@ type emitter struct {
 // emit passes on one event.
 func (e *emitter) emit(ev Event) { e.withUnsilenced(nil, func(emit func(Event)) { emit(ev) }) }
 
-// withUnsilenced runs f with a function that passes events on, unless silenced is true. The emitter's lock guards silenced. So nothing is
-// heard of a tool or a model after its call was abandoned.
+// withUnsilenced calls f with a function that passes events on, unless *silenced is true, under the lock that guards silenced. So no event
+// of a tool or a model comes after its call was abandoned. silenced may be nil.
 func (e *emitter) withUnsilenced(silenced *bool, f func(emit func(Event))) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -27,7 +27,7 @@ func (e *emitter) withUnsilenced(silenced *bool, f func(emit func(Event))) {
 	f(e.deliver)
 }
 
-// silence sets silenced: from then on unless drops what it guards.
+// silence sets *silenced: from then on withUnsilenced drops the events it guards.
 func (e *emitter) silence(silenced *bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

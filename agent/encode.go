@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Encoder is a [Model] that can show what it is about to send. The agent counts, repairs and shortens that very body, and
-// Generate finds the result in [Request.Encoded]: a history is encoded once for each step. For a Model that is no Encoder the
-// agent counts a body of its own, in OpenAI's dialect, and Generate writes another one.
+// Encoder is a [Model] that can show the body that it is about to send. The agent counts, repairs and shortens that very body, and Generate
+// finds it in [Request.Encoded]: so a history is encoded once for each step. For a Model that is not an Encoder the agent counts a body of
+// its own, in OpenAI's dialect, and Generate writes another one.
 type Encoder interface {
 	Model
 	// Encode writes a request as a body of the dialect wire.Chat, wire.Messages or wire.Gemini, with at least the model (where it
@@ -20,7 +20,7 @@ type Encoder interface {
 	Encode(r *Request) (*wire.Request, error)
 }
 
-// encodedRequest is a body that was made to fit, and what it was made of.
+// encodedRequest is a body that was made to fit, and the fields of the request that it was made from.
 type encodedRequest struct {
 	body     *wire.Request
 	system   string
@@ -28,9 +28,9 @@ type encodedRequest struct {
 	tools    []ToolSpec
 }
 
-// Encoded returns the body that the model's [Encoder.Encode] wrote, made to fit: messages may be shortened, left out or summarised in
-// it, as they are in r.Messages. It is nil when the request was not made by an [Agent], when its model is no Encoder, and
-// in a copy whose System, Messages or Tools are others than those of the agent; then the body has to be encoded anew.
+// Encoded returns the body that the model's [Encoder.Encode] wrote, made to fit: messages may be shortened, left out or summarised in it,
+// as they are in r.Messages. It returns nil for a request that was not made by an [Agent] or whose model is not an Encoder, and for a copy
+// with other System, Messages or Tools; then encode the body anew.
 func (r *Request) Encoded() *wire.Request {
 	if r.encoded.body == nil || r.System != r.encoded.system || !sameSlice(r.Messages, r.encoded.messages) || !sameSlice(r.Tools, r.encoded.tools) {
 		return nil
@@ -42,8 +42,8 @@ func sameSlice[E any](a, b []E) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// chatEncoder writes requests of OpenAI's Chat Completions for a model that is no [Encoder]. They are never sent, but have all
-// that costs tokens.
+// chatEncoder writes requests of OpenAI's Chat Completions for a model that is not an [Encoder]. They are never sent, but hold all that
+// costs tokens.
 type chatEncoder struct {
 	model     string
 	specs     []ToolSpec // whose JSON toolsJSON is
@@ -58,7 +58,7 @@ func (c *chatEncoder) encode(r *Request) (*wire.Request, error) {
 	return wire.Parse(wire.Chat, chatBody(c.model, r.System, raw, c.tools(r.Tools)))
 }
 
-// chatBody returns a whole request. tools is the array of tools, or nil.
+// chatBody returns a request of Chat Completions. messages are the JSON of each message, tools is the array of tools, or nil.
 func chatBody(model, system string, messages [][]byte, tools []byte) []byte {
 	size := len(tools) + len(system) + len(system)/8 + 256
 	for _, raw := range messages {
@@ -81,10 +81,10 @@ func chatBody(model, system string, messages [][]byte, tools []byte) []byte {
 	return append(b, '}')
 }
 
-// chatSize returns about what a message takes as JSON, in bytes.
+// chatSize returns about how many bytes a message takes as JSON.
 func chatSize(m *Message) int { return len(m.Text) + len(m.Text)/8 + len(m.Opaque) + 256 }
 
-// appendMessage writes the members of a message.
+// appendMessage appends the members of a message, without the braces, to b.
 func appendMessage(b []byte, m *Message) []byte {
 	b = wire.Quote(append(b, `"role":`...), string(m.Role))
 	if m.Role == RoleTool {
@@ -118,7 +118,7 @@ func appendMessage(b []byte, m *Message) []byte {
 	return b
 }
 
-// tools returns the array of tools, which is the same for most requests of a query.
+// tools returns the JSON array of tools, nil for none. It keeps the last one, because most requests of a query have the same tools.
 func (c *chatEncoder) tools(specs []ToolSpec) []byte {
 	same := func(a, b ToolSpec) bool {
 		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)

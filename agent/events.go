@@ -8,7 +8,7 @@ import (
 // EventKind is the kind of an event.
 type EventKind string
 
-// The kinds, with the fields of [Event] that each has.
+// The kinds, and the fields of [Event] that are set for each.
 const (
 	EventQueued    EventKind = "queued"    // another query of the session runs: Text
 	EventStep      EventKind = "step"      // a request to the model begins: Step, Tokens
@@ -16,7 +16,7 @@ const (
 	EventDiscarded EventKind = "discarded" // the pieces since the last EventStep were no answer (the request broke off and is made again)
 	EventCall      EventKind = "call"      // a call begins: Call
 	EventChunk     EventKind = "chunk"     // a piece of a call's output: Call, Text
-	EventResult    EventKind = "result"    // a call ended: Call, Step result in Result
+	EventResult    EventKind = "result"    // a call ended: Call, Result
 	EventRetry     EventKind = "retry"     // a request is made again after Wait: Err, Wait, Tries
 	EventRoom      EventKind = "room"      // room was made in the window: Text, Tokens
 	EventNudge     EventKind = "nudge"     // the model was told that it repeats itself: Text
@@ -36,7 +36,7 @@ type Event struct {
 	Err    string        `json:"error,omitempty"`
 }
 
-// MarshalJSON writes Wait as wait_ms.
+// MarshalJSON implements json.Marshaler. It writes Wait as wait_ms, in milliseconds.
 func (e Event) MarshalJSON() ([]byte, error) {
 	type plain Event // without this method
 	return json.Marshal(struct {

@@ -39,7 +39,7 @@ func (e *ModelError) Error() string {
 	return b.String()
 }
 
-// hint returns the next step.
+// hint returns what a person can do about the failure, "" if nothing is known.
 func (e *ModelError) hint() string {
 	switch e.Failure {
 	case Unreachable:
@@ -63,7 +63,7 @@ func (e *ModelError) hint() string {
 	}
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause, which may be nil.
 func (e *ModelError) Unwrap() error { return e.Err }
 
 // Transient reports whether the same request may succeed later.
@@ -78,19 +78,19 @@ var (
 	errToolOver     = errors.New("the call of the tool has ended")
 )
 
-// tooLong reports that a request cannot be made to fit.
+// tooLong wraps the error of a request that cannot be made to fit the window.
 type tooLong struct{ err error }
 
 func (e *tooLong) Error() string { return e.err.Error() }
 func (e *tooLong) Unwrap() error { return e.err }
 
-// notKept reports that the conversation could not be written, or the tools not be listed.
+// notKept wraps the error when the conversation could not be written or the tools could not be listed.
 type notKept struct{ err error }
 
 func (e *notKept) Error() string { return e.err.Error() }
 func (e *notKept) Unwrap() error { return e.err }
 
-// modelError makes every error of a model one of the known kind.
+// modelError returns an error of a model as a *ModelError, with the number of tries; an unknown one has the failure Internal.
 func modelError(info ModelInfo, err error, tries int) *ModelError {
 	var known *ModelError
 	if errors.As(err, &known) {
@@ -101,7 +101,7 @@ func modelError(info ModelInfo, err error, tries int) *ModelError {
 	return &ModelError{Model: info, Failure: Internal, Text: limit.Clip(err.Error(), 300), Tries: tries, Err: err}
 }
 
-// endReason describes for people how a context came to its end.
+// endReason describes for people why a context ended; after is the time that the query took.
 func endReason(cause error, after time.Duration) string {
 	switch {
 	case errors.Is(cause, ErrClosed):

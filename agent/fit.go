@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	// shrinkFactor scales the room when the provider refused a request that should have fitted: our count was too low.
+	// shrinkFactor scales the room after the provider refused a request that should have fitted: the estimate was too low.
 	shrinkFactor = 0.8
-	// maxFitTries bounds how often one request is compacted because a count was wrong.
+	// maxFitTries bounds how often one request is compacted because the result was still too large.
 	maxFitTries = 3
 )
 
-// fitResult lists the compaction steps that were applied and the tokens before and after.
+// fitResult describes what [fitter.fit] did, and the tokens before and after.
 type fitResult struct {
 	Tokens int // of the input after the pass, by the best estimate
 	Limit  int // tokens that the input may have
-	Free   int // tokens that may come before room is made
+	Free   int // tokens that the input may grow by before room is made
 	Before int // tokens of the input before the pass
-	// Actions describes for people what was done; "" when nothing was.
+	// Actions describes for people what was done; "" if nothing was.
 	Actions  string
-	Changed  bool // the messages are others than those that were given
+	Changed  bool // the messages differ from those that were given
 	MadeRoom bool // room was made, now
-	Between  bool // and that because one question ended and another began
-	// Rungs are the steps that did something, CutBytes by how much the request got shorter, Messages how many were changed.
+	Between  bool // room was made because one question ended and another began
+	// Rungs are the compaction steps that did something, CutBytes by how much the request got shorter, Messages how many messages changed.
 	Rungs    []string
 	CutBytes int64
 	Messages int
-	// MaxOutput bounds the output that may be asked for beside this input, in tokens; 0 leaves it to the adapter.
+	// MaxOutput is the output to ask for beside this input, in tokens; 0 leaves it to the adapter.
 	MaxOutput int
 	Summary   Usage // what summaries by the model cost
-	// Encoded is the body to send, of a model that is an Encoder.
+	// Encoded is the body to send, nil for a model that is not an Encoder.
 	Encoded *wire.Request
 }
 
@@ -53,22 +53,22 @@ type fitter struct {
 	summarize summarizer
 	compactor *compact.Compactor
 
-	specs        []ToolSpec // the tools that were declared last
+	specs        []ToolSpec // the tools of the last request that had any
 	chat         chatEncoder
-	maxInput     int          // tokens of input, after a refusal; 0 goes by the window
+	maxInput     int          // tokens that the input may have after a refusal; 0 means what the window allows
 	refused      bool         // since the last fit
-	floor        int          // tokens below which the last compaction could not get; 0 is none
-	mendedBefore int          // how much the last pass mended
+	floor        int          // tokens that the last compaction left although it should have left fewer; 0 means none
+	mendedBefore int          // the number of repairs in the last pass
 	tally        tokens.Tally // of what fit returned last
 	in           tokens.Input
 }
 
-// newFitter makes a fitter with a core of its own. summarize may be nil: old turns are then summarised by choosing lines of them.
+// newFitter returns a fitter with a core of its own. If summarize is nil, lines of old turns are chosen as their summary.
 func newFitter(info ModelInfo, l Limits, summarize summarizer) *fitter {
 	return newCore(info, l, Room{}).query(summarize)
 }
 
-// query makes a fitter for a query. It may be called from any goroutine.
+// query returns a fitter for one query. It may be called from any goroutine.
 func (c *core) query(summarize summarizer) *fitter {
 	f := &fitter{core: c, summarize: summarize, chat: chatEncoder{model: c.info.Name}}
 	o := compact.Options{
@@ -85,11 +85,11 @@ func (c *core) query(summarize summarizer) *fitter {
 	return f
 }
 
-// fit returns the messages of a conversation in a form that a strict provider accepts and that fits the window. Messages that need
-// no change come back as they were given. maxOutput is the number of tokens of output that will be asked for; 0 when none is sent.
+// fit returns the messages of a conversation in a form that a strict provider accepts and that fits the window. Messages that need no
+// change are returned as they were given. maxOutput is the number of tokens of output that the caller wants to ask for, 0 for none.
 //
-// The error is ctx's, or a *[TooLargeError] when even what must stay does not fit: the system
-// prompt, the tools, the first and the newest message of the user and the step under way.
+// The error is that of ctx, or a *[TooLargeError] when even the parts that must stay do not fit: the system prompt, the tools, the first
+// and the newest message of the user and the step under way.
 func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []ToolSpec, maxOutput int) ([]Message, fitResult, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fitResult{}, err
@@ -117,8 +117,8 @@ func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []T
 	return out, p.result, err
 }
 
-// learnLimit notes that the provider refused the last request as too long. limit is the window that the refusal named, in
-// tokens; 0 when it named none.
+// learnLimit lowers the room for input after the provider refused the last request as too long. limit is the window that the refusal named,
+// in tokens; 0 if it named none.
 func (f *fitter) learnLimit(limit int) {
 	sent := f.in.Best
 	if limit > 0 {
@@ -131,7 +131,8 @@ func (f *fitter) learnLimit(limit int) {
 	}
 }
 
-// report notes what the provider counted for the last request.
+// report learns from the provider's count of the last request: it corrects the estimates, and lowers the window if the provider has
+// silently dropped input.
 func (f *fitter) report(u Usage) {
 	if u.Input <= 0 || len(f.tally.Messages) == 0 {
 		return
@@ -152,11 +153,11 @@ type compactionPass struct {
 	system string
 	tools  []ToolSpec
 	given  []Message // as they came
-	// encoded are the messages with calls and results paired, and the request that they were encoded as: the view's client's.
+	// encoded are the messages with calls and results paired, and the request that they were encoded as, which is view.Client.
 	encoded *encoding
 	view    *compact.View
-	now     *wire.Request   // as it would be sent
-	patches []compact.Patch // that make it of the encoded one
+	now     *wire.Request   // the request as it would be sent now
+	patches []compact.Patch // the edits that make now from the encoded request
 	tally   tokens.Tally
 	in      tokens.Input
 	chain   []tokens.Digest // of the view's client request
@@ -171,7 +172,7 @@ func (p *compactionPass) note(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
-// pair gives every call its result and every result its call, always, and encodes what comes of it.
+// pair makes every call have its result and every result its call, removes other flaws of the history, and encodes it.
 func (p *compactionPass) pair() error {
 	ms, done := tidy(p.given)
 	if !isPaired(ms, p.maxID) {
@@ -194,7 +195,7 @@ func (p *compactionPass) pair() error {
 	return p.encode(ms)
 }
 
-// encode has the request written: by the model's own adapter, when that is an Encoder.
+// encode encodes the request, with the model's own adapter if that is an Encoder.
 func (p *compactionPass) encode(ms []Message) error {
 	encode := p.chat.encode
 	if p.encoder != nil {
@@ -211,12 +212,12 @@ func (p *compactionPass) encode(ms []Message) error {
 	return nil
 }
 
-// knows reports whether there is, or was with the last tools, a tool of that name.
+// knows reports whether the last request with tools had a tool of that name.
 func (f *fitter) knows(name string) bool {
 	return slices.ContainsFunc(f.specs, func(s ToolSpec) bool { return s.Name == name })
 }
 
-// replay applies the compaction that was made of this conversation before. So the provider's cache stays good, and no summary is
+// replay applies an earlier compaction of this conversation again, if there is one. So the provider's cache stays valid, and no summary is
 // written twice.
 func (p *compactionPass) replay() error {
 	p.tally = p.counter.Tally(p.now, p.family)
@@ -235,13 +236,13 @@ func (p *compactionPass) replay() error {
 	return nil
 }
 
-// count measures what would be sent.
+// count counts the tokens of the request as it would be sent.
 func (p *compactionPass) count() {
 	p.tally = p.counter.Tally(p.now, p.family)
 	p.in = p.usage.Input(ledger, p.tally)
 }
 
-// limits finds out how much input there may be beside the output.
+// limits sets the window in force and the tokens that the input may have beside the output.
 func (p *compactionPass) limits(maxOutput int) {
 	p.whole = p.windows.Window(p.upstream, p.info.Name, nil)
 	p.window = p.narrowed(p.whole)
@@ -254,7 +255,7 @@ func (p *compactionPass) limits(maxOutput int) {
 	}
 }
 
-// reserve returns the tokens that are kept free for the answer, by the rule of the proxy.
+// reserve returns the tokens to keep free for the answer, by the same rule as the proxy. asked is the output to ask for.
 func (p *compactionPass) reserve(asked int) int {
 	if p.window.Output > 0 {
 		asked = min(asked, p.window.Output)
@@ -262,7 +263,8 @@ func (p *compactionPass) reserve(asked int) int {
 	return fit.Reserve(asked, fit.DefaultReserve, p.window)
 }
 
-// shrink compacts the request when it is over the trigger.
+// shrink compacts the request if it is over the trigger, or near it between two questions. It returns a [TooLargeError] if it cannot be
+// made to fit.
 func (p *compactionPass) shrink() error {
 	if p.maxInput == 0 && (p.rules.AfterRefusal || !fit.Enforced(p.window, models.CutsSilently(p.upstream, p.info.Name))) {
 		return nil // the model's provider refuses it when it is too much
@@ -298,7 +300,7 @@ func (p *compactionPass) lines() fit.Lines {
 	return fit.Lines{Room: p.room, Trigger: p.trigger, Target: p.target, Topic: p.topic}
 }
 
-// goal returns the target of the compaction.
+// goal returns the target of a compaction.
 func (p *compactionPass) goal() compact.Goal {
 	goal := p.lines().Goal(p.in.Estimate)
 	goal.DropReasoning = reasoning.RuleFor(p.info.Provider, p.info.Name).Binding == reasoning.Prefix
@@ -306,8 +308,8 @@ func (p *compactionPass) goal() compact.Goal {
 	return goal
 }
 
-// bestEffort decides about a request whose part that has to stay is over the limit by the upper estimate. When it is not over
-// the window by every estimate it goes out as small as it gets, and the provider decides; after a refusal it is not sent again.
+// bestEffort decides about a request of which the parts that must stay are over the limit. If only the upper estimate is over the window,
+// it is made as small as possible and sent, and the provider decides. Otherwise, and after a refusal, it returns a [TooLargeError].
 func (p *compactionPass) bestEffort(large *compact.DoesNotFit) error {
 	if fit.MustRefuse(large, p.in.Estimate, p.whole) || p.maxInput > 0 && large.Total > p.room {
 		return p.tooLarge(large)
@@ -321,7 +323,7 @@ func (p *compactionPass) bestEffort(large *compact.DoesNotFit) error {
 	return err
 }
 
-// compact makes room once.
+// compact makes room once, with the given goal, and stores the result for replay.
 func (p *compactionPass) compact(goal compact.Goal) error {
 	res, err := p.compactor.Compact(p.ctx, p.view, fit.Sizes(p.counter, p.family, p.in.Estimate, p.tally), goal)
 	p.result.Summary.Input += res.SummaryIn
@@ -360,7 +362,7 @@ func (p *compactionPass) compact(goal compact.Goal) error {
 	return nil
 }
 
-// finish fills in the result.
+// finish fills in the result. maxOutput is as in fit.
 func (p *compactionPass) finish(maxOutput int) {
 	p.result.Tokens, p.result.Limit = p.in.Best, p.room
 	p.result.Free = max(0, p.lines().TriggerTokens()-p.in.High)
@@ -371,8 +373,8 @@ func (p *compactionPass) finish(maxOutput int) {
 	}
 }
 
-// output returns the tokens of output that the request may ask for: what was asked, as far as it fits beside the input. When nothing was
-// asked it is 0, which leaves the number to the adapter, unless so little is free that the adapter's default might not fit.
+// output returns the tokens of output to ask for: as many as were asked for, as far as they fit beside the input. If asked is 0 it returns
+// 0, which leaves the number to the adapter, unless so little is free that the adapter's default might not fit.
 func (p *compactionPass) output(asked int) int {
 	floor := p.reserve(asked)
 	if asked == 0 { // nothing is kept free then, and yet an answer of a few tokens is of no use

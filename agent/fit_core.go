@@ -20,22 +20,22 @@ const (
 	usageBytes = 256 << 10
 	// checkpointBytes bounds the memory for the compactions of conversations.
 	checkpointBytes = 4 << 20
-	// ledger names the only account in the usage of a core.
+	// ledger is the key of all reports in the usage of a core, which has only one user.
 	ledger = "agent"
 )
 
-// core is shared by the fitters of all queries of an agent: the limits of its model, token counts, what the provider reported,
-// and compactions that were made. All of it is bounded, and may be used by any goroutine.
+// core is shared by the fitters of all queries of an agent: the limits of its model, token counts, the provider's reports, and compactions
+// that were made. All of it is bounded, and may be used from any goroutine.
 type core struct {
 	info            ModelInfo
 	upstream        string // as package models names it
 	family          tokens.Family
 	trigger, target float64
-	topic           float64 // above it room is made between two questions; 0 is nowhere
+	topic           float64 // share of the window above which room is made between two questions; 0 for never
 	maxID           int
 	strictIDs       bool
 	noSummary       bool
-	encoder         Encoder // nil when the model is none
+	encoder         Encoder // nil if the model is not an Encoder
 	rules           Room
 	note            func(journal.Event)
 
@@ -47,7 +47,7 @@ type core struct {
 	summaries   compact.SummaryBreaker
 }
 
-// newCore makes a core. A Window in the limits is believed, until the provider names a smaller one.
+// newCore returns a core. A Window in the limits is believed until the provider names a smaller one.
 func newCore(info ModelInfo, l Limits, room Room) *core {
 	c := &core{rules: room, note: func(journal.Event) {}, info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target, topic: l.Topic}
 	if c.trigger <= 0 || c.trigger > 1 { // a share of the window that makes no sense
@@ -78,7 +78,7 @@ func newCore(info ModelInfo, l Limits, room Room) *core {
 	return c
 }
 
-// upstreamOf names the service: by its address where there is one, else by the provider.
+// upstreamOf returns a name of the service for package models: provider and address, as far as they are known.
 func upstreamOf(info ModelInfo) string {
 	if !strings.Contains(info.URL, "://") {
 		return info.Provider
@@ -89,7 +89,7 @@ func upstreamOf(info ModelInfo) string {
 	return info.Provider + "+" + info.URL
 }
 
-// narrowed returns the window that is in force: after the agent ran out of memory a part of the whole.
+// narrowed returns the window in force: a part of w for a while after the agent ran out of memory.
 func (c *core) narrowed(w models.Window) models.Window {
 	if c.rules.Breaker == nil {
 		return w
@@ -106,7 +106,7 @@ func (c *core) narrowed(w models.Window) models.Window {
 	return w
 }
 
-// summarised reports the outcome of a summary by the model.
+// summarised writes the outcome of a summary by the model into the journal.
 func (c *core) summarised(s compact.Summary) {
 	e := journal.WindowSummary{Outcome: s.Outcome, Took: s.Took, Rest: s.Rest}
 	if s.Err != nil {

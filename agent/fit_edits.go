@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// encoding is a history and the request that it was encoded as. It reads edits of the request back into the history.
+// encoding is a history and the request that it was encoded as. It translates edits of the request back into the history.
 type encoding struct {
 	ms      []Message
 	request *wire.Request
@@ -15,13 +15,14 @@ type encoding struct {
 	results map[string]resultAt
 }
 
-// resultAt is the place of a result.
+// resultAt is the place of a result in the history and in the request.
 type resultAt struct {
 	message int // of the history
 	part    *wire.Part
 }
 
-// newEncoding finds out which messages of the request hold which of the history.
+// newEncoding finds out which messages of the request hold which messages of the history. It returns an error if the request does not match
+// the history.
 func newEncoding(ms []Message, r *wire.Request) (*encoding, error) {
 	merged := r.Dialect.Rules().Merges
 	if r.Dialect.Rules().Items {
@@ -49,7 +50,8 @@ func newEncoding(ms []Message, r *wire.Request) (*encoding, error) {
 
 func fromModel(m *Message) bool { return m.Role == RoleAssistant }
 
-// largest returns the largest message of the history in a message of the request; false when that is the system prompt.
+// largest returns the index of the largest message of the history that a message of the request holds; false if it holds none, as the
+// system prompt does.
 func (e *encoding) largest(message int) (at int, ok bool) {
 	if message < 0 || message >= len(e.groups) {
 		return 0, false
@@ -62,8 +64,8 @@ func (e *encoding) largest(message int) (at int, ok bool) {
 	return at, ok
 }
 
-// history returns the history after edits: now is the request that the patches make of the encoded one. What was not edited is
-// the message that it was.
+// history returns the history after edits: now is the request that the patches make from the encoded one. Messages that were not edited are
+// returned as they were.
 func (e *encoding) history(now *wire.Request, patches []compact.Patch) ([]Message, error) {
 	out := make([]Message, 0, len(e.ms))
 	next, at := 0, 0 // of the encoded request; of now
@@ -90,7 +92,7 @@ func (e *encoding) history(now *wire.Request, patches []compact.Patch) ([]Messag
 	return out, nil
 }
 
-// appendEdited reads a message that compaction wrote: results with other texts, or a summary.
+// appendEdited appends the messages of the history for a message that compaction has written: results with other texts, or a summary.
 func (e *encoding) appendEdited(out []Message, r *wire.Request, m *wire.Message) []Message {
 	model := Message{Role: RoleAssistant}
 	for i := range m.Parts {
@@ -119,7 +121,7 @@ func arguments(r *wire.Request, p *wire.Part, text string) string {
 	return text
 }
 
-// result returns a result of the history, with the text that it has after an edit.
+// result returns the message of the history for a result, with the text that it has after an edit.
 func (e *encoding) result(p *wire.Part, text string) Message {
 	was, known := e.findResult(p.CallID)
 	if !known {
@@ -132,7 +134,7 @@ func (e *encoding) result(p *wire.Part, text string) Message {
 	return m
 }
 
-// findResult finds a result by the id that its call has in the request, which may be another one than in the history.
+// findResult returns the place of a result by the id of its call in the request, which may differ from that in the history.
 func (e *encoding) findResult(id string) (resultAt, bool) {
 	if e.results == nil {
 		e.results = map[string]resultAt{}
@@ -158,7 +160,7 @@ func (e *encoding) findResult(id string) (resultAt, bool) {
 	return at, ok
 }
 
-// messages returns the messages to send.
+// messages returns the messages of the history that correspond to the request to send.
 func (p *compactionPass) messages() ([]Message, error) {
 	switch {
 	case !p.result.Changed:

@@ -7,17 +7,17 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact"
 )
 
-// TooLargeError reports that a request does not fit the window of the model, whatever is left out
-// of it. It is the cause of [ContextExceeded], and holds no text of the conversation.
+// TooLargeError means that a request does not fit the window of the model, whatever is left out of it. It is the cause of
+// [ContextExceeded], and holds no text of the conversation.
 type TooLargeError struct {
 	Model string
-	// Limit is the number of input tokens that fit, Total the number after everything that may
-	// be left out was left out.
+	// Limit is the number of input tokens that fit, Total the number that remains when everything that may
+	// be left out is left out.
 	Limit, Total int
 	// Role, Tool and Place identify the largest part of it, and Tokens is its size. Place
 	// counts the messages from 1; 0 is the system prompt or the tools, see Part.
 	Role   Role
-	Tool   string // that a result is of
+	Tool   string // the tool, if the part is a result
 	Place  int
 	Of     int // messages in all
 	Tokens int
@@ -69,7 +69,7 @@ func (e *TooLargeError) advice() string {
 	return "begin a new session, or use a model with a larger window"
 }
 
-// tooLarge names the message of the conversation that is too large.
+// tooLarge returns the [TooLargeError] that names the largest part of the request.
 func (p *compactionPass) tooLarge(large *compact.DoesNotFit) error {
 	ms := p.encoded.ms
 	e := &TooLargeError{Model: p.info.Name, Limit: p.room, Total: large.Total, Tokens: large.Tokens, Of: len(ms), Part: partTools}
@@ -84,5 +84,5 @@ func (p *compactionPass) tooLarge(large *compact.DoesNotFit) error {
 	return e
 }
 
-// clipText returns at most about n bytes of a text; no rune is split.
+// clipText returns at most about n bytes of a text, cut between runes.
 func clipText(s string, n int) string { return limit.Short(s, n) }

@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// isPaired reports whether each message with calls has exactly their results behind it, in any order, so that package repair has
-// nothing to do. The calls of the last message may have none. Ids may come again in a later step: see complete.
+// isPaired reports whether each message with calls is followed by exactly their results, in any order, so that package repair has nothing
+// to do. The calls of the last message may have no results. Ids may be used again in a later step: see completeCalls.
 func isPaired(ms []Message, maxID int) bool {
 	for i := 0; i < len(ms); {
 		calls := ms[i].Calls
@@ -44,8 +44,8 @@ func isPaired(ms []Message, maxID int) bool {
 	return true
 }
 
-// mend pairs calls and results, as package repair does: a process may have died between them, a conversation been cut. It returns the
-// messages themselves when there is nothing to do, and how much it did.
+// mend pairs calls and results by package repair: a process may have died between them, or a conversation been cut. It returns the
+// messages, which are ms itself if nothing had to be done, and the number of repairs.
 func (f *fitter) mend(ms []Message) ([]Message, int, error) {
 	k := newKeyedMessages(f.seed, ms)
 	r, err := wire.Parse(wire.Chat, chatBody(f.info.Name, "", k.raw, nil))
@@ -66,8 +66,8 @@ func uncountable(ms []Message, err error) error {
 	return fmt.Errorf("agent: a conversation of %d messages and %d bytes can't be counted: %w; begin a new session", len(ms), sizeOf(ms), err)
 }
 
-// keyName is a member that no provider knows. It comes first in each message and names the message of the history that it was
-// made of, by a digest, whatever a repair does to the rest.
+// keyName begins a member that no provider knows. It comes first in each encoded message and identifies, by a digest, the message of the
+// history that it was made from, whatever a repair does to the rest.
 const keyName = `{"plimsoll_message":"`
 
 const keyDigits = 16
@@ -102,7 +102,7 @@ func newKeyedMessages(seed maphash.Seed, ms []Message) *keyedMessages {
 	return c
 }
 
-// messages reads a request that a repair made. What was not edited is the message that it was.
+// messages returns the history after a repair. Messages that were not edited are returned as they were.
 func (c *keyedMessages) messages(r *wire.Request) ([]Message, error) {
 	out := make([]Message, 0, len(r.Messages))
 	for i := range r.Messages {
@@ -127,7 +127,7 @@ func (c *keyedMessages) messages(r *wire.Request) ([]Message, error) {
 	return out, nil
 }
 
-// find returns the index of the message that raw was made of.
+// find returns the index of the message that raw was made from; false if it has no known key.
 func (c *keyedMessages) find(raw []byte) (int, bool) {
 	rest, ok := bytes.CutPrefix(raw, []byte(keyName))
 	if !ok || len(rest) < keyDigits {
@@ -137,7 +137,7 @@ func (c *keyedMessages) find(raw []byte) (int, bool) {
 	return at, ok
 }
 
-// merge puts what a repair changed into a copy of the message it was done to.
+// merge returns a copy of a message of the history with the fields that a repair has changed.
 func (c *keyedMessages) merge(at int, edited Message) Message {
 	m := c.ms[at]
 	was, err := decodeMessage(c.raw[at])
@@ -157,7 +157,7 @@ func (c *keyedMessages) merge(at int, edited Message) Message {
 	return m
 }
 
-// nameOf returns the tool of a call, the newest with that id.
+// nameOf returns the name of the tool in the newest call with an id, "" if there is none.
 func nameOf(ms []Message, id string) string {
 	for _, m := range slices.Backward(ms) {
 		for _, call := range slices.Backward(m.Calls) {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// summaryTimeout bounds one summary by the model; lines of the old turns are chosen then.
+	// summaryTimeout bounds one summary by the model; after it lines of the old turns are chosen instead.
 	summaryTimeout = 20 * time.Second
-	// summaryBudget bounds what the summaries of one query cost together, in tokens.
+	// summaryBudget bounds the tokens of all summaries of one query together.
 	summaryBudget = 400_000
 	// summaryHead is the size of a summary's instructions, in tokens, with some reserve.
 	summaryHead = 400
@@ -22,7 +22,7 @@ const (
 // summarizer makes a request to a model; it is [Model].Generate without the pieces.
 type summarizer func(ctx context.Context, r *Request) (*Reply, error)
 
-// modelSummarizer asks the agent's own model for summaries.
+// modelSummarizer lets the agent's own model write summaries.
 type modelSummarizer struct{ f *fitter }
 
 var (
@@ -31,8 +31,8 @@ var (
 	errNoAnswer = errors.New("the model gave no answer")
 )
 
-// Summarize asks once; package compact has the deadline and judges the text. Errors hold no text
-// of the conversation: those of adapters may repeat what was sent.
+// Summarize makes one request; package compact has the deadline and judges the text. Errors hold no text of the conversation, which those
+// of adapters may repeat.
 func (w modelSummarizer) Summarize(ctx context.Context, a compact.Assignment) (compact.Written, error) {
 	window := w.f.windows.Window(w.f.upstream, w.f.info.Name, nil)
 	room := leastBytes * (window.ForInput(a.MaxTokens) - summaryHead)
@@ -56,8 +56,7 @@ func (w modelSummarizer) Summarize(ctx context.Context, a compact.Assignment) (c
 	return out, nil
 }
 
-// ask makes a request and waits for its end or for ctx's, also when the model does not look at
-// ctx.
+// ask makes a request and waits for its answer or the end of ctx, even if the model ignores ctx. Errors hold no text of the conversation.
 func (f *fitter) ask(ctx context.Context, r *Request) (*Reply, error) {
 	type answer struct {
 		reply *Reply

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// beginning is put before a conversation that lost its first messages: some providers demand that the user speaks first.
+	// beginning is put before a conversation that lost its first messages: some providers require that the user speaks first.
 	beginning = "[The beginning of this conversation is not part of it any more.]"
 	// silence is put in the place of a user's message without text, which some providers refuse.
 	silence = "[The user sent no text.]"
 )
 
-// tidy drops messages that no provider takes: those of unknown roles, and empty ones of the model. It returns the messages
-// themselves when there is nothing to do, and the number of flawed messages.
+// tidy drops messages that no provider accepts: those of unknown roles, and empty ones of the model. Empty ones of the user get the text
+// silence. It returns ms itself if there are none, and the number of such messages.
 func tidy(ms []Message) ([]Message, int) {
 	n := 0
 	for i := range ms {
@@ -57,11 +57,9 @@ func hasFlaws(m *Message) bool {
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// completeCalls does what package repair leaves to others, to messages whose calls and results are
-// paired already: the last message may have calls without results, ids may be in use twice or be
-// empty, the first message may not be the user's. strict ids are made of letters, digits, - and _
-// alone, as Anthropic wants them. It returns the messages themselves when there is nothing to
-// do, and how much it did.
+// completeCalls repairs what package repair does not, in messages whose calls and results are paired: it adds results to calls of the last
+// message, replaces ids that are empty or used twice, and puts a user's message first. strict ids consist of letters, digits, - and _, as
+// Anthropic requires. It returns ms itself if nothing had to be done, and the number of repairs.
 func completeCalls(ms []Message, strict bool) (out []Message, n int) {
 	out = ms
 	if len(ms) == 0 || ms[0].Role != RoleUser {
@@ -83,9 +81,9 @@ func completeCalls(ms []Message, strict bool) (out []Message, n int) {
 // nameBytes is the longest name of a tool that all providers take.
 const nameBytes = 64
 
-// dropUncallable replaces names and arguments in calls that providers do not take: a model may have called a tool that does not exist, by a name that
-// is not allowed, or its answer may have ended within the arguments, and every later request would be refused for it. The adapter maps the names of
-// known tools itself.
+// dropUncallable replaces names and arguments in calls that providers do not accept, and returns the number of such calls: a model may have
+// called a tool that does not exist, by a name that is not allowed, or its answer may have ended within the arguments, and every later
+// request would be refused for it. Names of known tools are left to the adapter.
 func dropUncallable(ms []Message, known func(string) bool) (out []Message, n int) {
 	out = ms
 	for i := range ms {
@@ -112,7 +110,7 @@ func dropUncallable(ms []Message, known func(string) bool) (out []Message, n int
 	return out, n
 }
 
-// renames reports whether an id has to be replaced.
+// renames reports whether an id has to be replaced: it is empty, used twice or, with strict, has other characters.
 func renames(ms []Message, strict bool) bool {
 	seen := map[string]bool{}
 	for i := range ms {
@@ -126,7 +124,8 @@ func renames(ms []Message, strict bool) bool {
 	return false
 }
 
-// rename gives new ids to the calls whose ids cannot stay, and to their results. The same history always gets the same ids.
+// rename returns the messages with new ids for calls whose ids cannot stay, and for their results. The same history always gets the same
+// ids.
 func rename(ms []Message, strict bool) []Message {
 	out := slices.Clone(ms)
 	used := map[string]bool{}
@@ -166,7 +165,7 @@ func rename(ms []Message, strict bool) []Message {
 	return out
 }
 
-// unusedID returns an id like id that is not used.
+// unusedID returns the id with a number appended, so that it is not in used.
 func unusedID(id string, strict bool, used map[string]bool) string {
 	if strict {
 		id = sanitizeID(id)
@@ -181,7 +180,7 @@ func unusedID(id string, strict bool, used map[string]bool) string {
 	}
 }
 
-// sanitizeID replaces each character that is not plain by _.
+// sanitizeID replaces each character but ASCII letters, digits, - and _ by _.
 func sanitizeID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 128 && plainByte(byte(r)) {

@@ -1,6 +1,6 @@
 package agent
 
-// turns returns the positions of the user's messages: a turn begins at each. Messages before the first belong to no turn.
+// turns returns the indexes of the user's messages. A turn begins at each; messages before the first belong to no turn.
 func turns(ms []Message) []int {
 	var at []int
 	for i := range ms {
@@ -11,8 +11,9 @@ func turns(ms []Message) []int {
 	return at
 }
 
-// shortened returns a conversation within its bounds. One that is over them is cut to three quarters of them. If only the excess
-// were cut, the conversation would be cut before every request, and each time the provider's cache of its beginning would be lost.
+// shortened returns a conversation of at most messages messages and maxHistory bytes. One that is over a bound is cut to three quarters of
+// it: if only the excess were cut, the conversation would be cut before every request, and the provider's cache of its beginning lost each
+// time.
 func shortened(ms []Message, messages int) []Message {
 	if kept := cutHistory(ms, messages, int64(maxHistory)); len(kept) == len(ms) {
 		return ms
@@ -20,9 +21,9 @@ func shortened(ms []Message, messages int) []Message {
 	return cutHistory(ms, max(1, messages*3/4), int64(maxHistory)*3/4)
 }
 
-// cutHistory drops old messages until no more than the given number of messages and of bytes are left. Whole turns go first,
-// the oldest before the others; then steps of the turns that are left, a call always with its results. The last question and the
-// newest step always stay. The first message that stays is the user's. It returns ms itself when there is nothing to do.
+// cutHistory drops old messages until at most the given numbers of messages and of bytes are left. Whole turns go first, the oldest before
+// the others; then steps of the remaining turns, a call always with its results. The last question and the newest step always stay, and the
+// first message is the user's. It returns ms itself when nothing is dropped.
 func cutHistory(ms []Message, messages int, bytes int64) []Message {
 	count, size := len(ms), sizeOf(ms)
 	over := func() bool { return count > messages || size > bytes }
@@ -72,7 +73,7 @@ func cutHistory(ms []Message, messages int, bytes int64) []Message {
 	return kept
 }
 
-// steps returns the ranges [from,to) of the model's messages with calls, each with the results behind it.
+// steps returns the ranges [from,to) of the messages of the model that have calls, each with the results behind it.
 func steps(ms []Message, from, to int) [][2]int {
 	var all [][2]int
 	for i := from; i < to; i++ {
@@ -89,8 +90,7 @@ func steps(ms []Message, from, to int) [][2]int {
 	return all
 }
 
-// unanswered returns the calls of the last step that have no result. They were running when a process died or a query was
-// cancelled.
+// unanswered returns the calls of the last step that have no result, because a process died or a query was cancelled while they ran.
 func unanswered(ms []Message) []Call {
 	at := len(ms) - 1
 	answered := map[string]bool{}
@@ -110,12 +110,12 @@ func unanswered(ms []Message) []Call {
 	return open
 }
 
-// noResult returns the message in the place of a result that is missing, and says why it is.
+// noResult returns the message to put in place of a missing result. why is its text.
 func noResult(c Call, why string) Message {
 	return Message{Role: RoleTool, CallID: c.ID, Name: c.Name, Text: why, Failed: true}
 }
 
-// noResults returns noResult for each of the calls.
+// noResults returns a [noResult] for each call.
 func noResults(calls []Call, why string) []Message {
 	ms := make([]Message, len(calls))
 	for i, c := range calls {

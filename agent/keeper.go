@@ -2,13 +2,13 @@ package agent
 
 import "time"
 
-// A Keeper is given what is said in sessions. Keep is called by the goroutine of a query, which waits: it returns at once. place is
-// the position of the first of the messages in the session, from 0; the messages must not be changed.
+// A Keeper gets the messages of sessions as they are appended. Keep is called by the goroutine of a query, which waits for it, so it should
+// return at once. place is the position in the session of the first of the messages, from 0. The messages must not be changed.
 type Keeper interface {
 	Keep(session string, place int, at time.Time, ms []Message)
 }
 
-// keep gives what was appended. The system prompt is no message, and so never given.
+// keep passes appended messages to the Keeper, if there is one. The system prompt is not a message and is never passed.
 func (r *Run) keep(ms []Message) {
 	k := r.a.o.Keeper
 	if k == nil || len(ms) == 0 {

@@ -37,16 +37,16 @@ const (
 	maxSession = 256
 	// minStepResult holds the marker of a cut and a few words.
 	minStepResult = 64
-	// maxResults bounds what a query keeps of step results, in bytes; the oldest go.
+	// maxResults bounds the step results that a query keeps, in bytes; the oldest are dropped.
 	maxResults = 4 * limit.MiB
 	// maxHistory bounds the bytes of a conversation. Over it old turns are dropped, as over
 	// MaxHistoryMessages.
 	maxHistory = 2 * limit.MiB
-	// maxArguments bounds the arguments of the calls of one step together, and maxOpaque what
-	// an adapter wants back with one message, in bytes.
+	// maxArguments bounds the arguments of all calls of one step, and maxOpaque the Opaque of
+	// one message, in bytes.
 	maxArguments = limit.MiB
 	maxOpaque    = 2 * limit.MiB
-	// minResult and maxStep bound what goes to the model of the results of one step: all
+	// minResult and maxStep bound what the model gets of the results of one step: all
 	// together maxStep (less for a small window), and minResult of each in any case.
 	minResult = 16 * limit.KiB
 	maxStep   = limit.MiB
@@ -63,7 +63,7 @@ const (
 	maxRefits = 3
 )
 
-// withDefaults fills in the defaults. Its error names the limit that cannot be.
+// withDefaults returns the limits with the defaults filled in. Its error names a limit that is invalid.
 func (l Limits) withDefaults() (Limits, error) {
 	for _, n := range []struct {
 		name  string

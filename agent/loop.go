@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// loop asks the model, does what it calls for, and asks again, until it answers.
+// loop makes requests to the model, and the calls that it asks for, until it answers or a limit ends the query.
 func (r *Run) loop() Result {
 	l := r.a.o.Limits
 	nudged := false
@@ -55,7 +55,8 @@ func (r *Run) loop() Result {
 	}
 }
 
-// completedResult returns the result of a query that the model answered.
+// completedResult returns the result of a query for the model's last message, and appends that to the conversation. last says that the
+// steps were used up, cut that the output limit ended the answer.
 func (r *Run) completedResult(message Message, got answer, last, cut bool) Result {
 	l := r.a.o.Limits
 	result := Result{Outcome: Completed, Answer: message.Text}
@@ -93,7 +94,8 @@ func stepCount(n int) string {
 	return fmt.Sprintf("%d steps were", n)
 }
 
-// brokenResult returns the result of a query that failed before its answer was complete. The part of the answer that came is kept.
+// brokenResult returns the result of a query that failed before its answer was complete. The part of the answer that came is in the result
+// and in the conversation.
 func (r *Run) brokenResult(err error) Result {
 	text := r.state.streamedText()
 	result := r.failedResult(err)
@@ -110,8 +112,8 @@ func (r *Run) brokenResult(err error) Result {
 	return result
 }
 
-// makeCalls makes the calls of a message, and returns when their results are in the conversation. found describes the loop that these
-// calls complete; "" is none. With tell set the last result tells the model of the loop.
+// makeCalls makes the calls of a message, and returns when their results are in the conversation. found describes a loop that these calls
+// complete, "" if there is none. With tell the last result describes the loop to the model.
 func (r *Run) makeCalls(message Message, tell bool, stop Stop) (found string, err error) {
 	if err := r.appendMessages(message); err != nil {
 		return "", err
@@ -125,7 +127,7 @@ func (r *Run) makeCalls(message Message, tell bool, stop Stop) (found string, er
 	return b.found, nil
 }
 
-// endCause returns the cause for which the query ended while its tools ran.
+// endCause returns the reason why the context of the query ended.
 func (r *Run) endCause() error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause
@@ -146,7 +148,7 @@ func (r *Run) noteCall(p *pending) {
 	}
 }
 
-// duration returns the duration of a call; 0 when it was not begun.
+// duration returns the time since a call began; 0 if started is the zero time.
 func duration(started time.Time) time.Duration {
 	if started.IsZero() {
 		return 0

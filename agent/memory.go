@@ -16,7 +16,7 @@ const (
 	memorySession  = 4 * limit.MiB
 )
 
-// memory is the [Conversations] of an agent whose options name none. They are lost when the process ends.
+// memory is the [Conversations] of an agent whose options name none. The conversations are lost when the process ends.
 type memory struct {
 	agent   string
 	journal *journal.Journal
@@ -27,7 +27,7 @@ type memory struct {
 	uses     uint64
 }
 
-// memoryConversation is one session. The agent sees to it that one query writes it at a time.
+// memoryConversation is one session. The agent lets only one query at a time write it.
 type memoryConversation struct {
 	m        *memory
 	name     string
@@ -60,8 +60,8 @@ func (m *memory) Open(_ context.Context, session string, existing bool) (Convers
 	return s, nil
 }
 
-// evict drops sessions that no query has open, the least recently used first, until the rest is within its bounds. The caller holds
-// the lock.
+// evict drops sessions that no query has open, the least recently used first, until the rest is within its bounds. The caller holds the
+// lock.
 func (m *memory) evict() {
 	for len(m.sessions) > memorySessions || m.bytes > int64(memoryBytes) {
 		var oldest *memoryConversation
@@ -112,7 +112,7 @@ func (s *memoryConversation) set(ms []Message, bytes int64) error {
 	return nil
 }
 
-// Close implements [Conversation]. A session in which nothing was said is none.
+// Close implements [Conversation]. A session without messages is removed.
 func (s *memoryConversation) Close() error {
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *memoryConversation) Close() error {
 	return nil
 }
 
-// unstored is the conversation of a query without a session: it keeps nothing.
+// unstored is the conversation of a query without a session. It stores nothing.
 type unstored struct{}
 
 func (unstored) Messages() []Message     { return nil }

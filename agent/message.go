@@ -7,7 +7,7 @@ import (
 // Role is the author of a message.
 type Role string
 
-// The roles. The system prompt is no message: it is part of each [Request].
+// The roles. The system prompt is not a message: it is part of each [Request].
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
@@ -25,8 +25,8 @@ type Message struct {
 	CallID string `json:"call_id,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
-	// Opaque is data of the adapter of the model that wrote the message, to be sent back with it,
-	// such as signed thoughts. Others leave it out.
+	// Opaque is data that the adapter of the model has stored with its message, to be sent back with it,
+	// such as signed thoughts. Other adapters ignore it.
 	Opaque json.RawMessage `json:"opaque,omitempty"`
 }
 
@@ -34,7 +34,7 @@ type Message struct {
 type Call struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Arguments should be a JSON object. What models write is not always one: it is kept
-	// as it came, and told to the model.
+	// Arguments should be a JSON object. Models do not always write one: the text is kept
+	// as it came, and the fault is reported to the model.
 	Arguments string `json:"arguments"`
 }

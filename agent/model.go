@@ -10,9 +10,9 @@ import (
 type Model interface {
 	// Info describes the model. It makes no request.
 	Info() ModelInfo
-	// Generate makes one request and does not repeat it. text gets the words of the answer
-	// as they come; it is never nil and returns soon. An error is a *ModelError, or ctx's own
-	// when that has ended.
+	// Generate makes one request and does not repeat it. text is called with the words of the answer
+	// as they come; it is never nil and returns soon. An error is a *ModelError, or that of ctx
+	// if that has ended.
 	Generate(ctx context.Context, r *Request, text func(string)) (*Reply, error)
 }
 
@@ -20,10 +20,10 @@ type Model interface {
 type ModelInfo struct {
 	Provider string // as package window/models calls it: "openai", "anthropic", …
 	Name     string
-	URL      string // where it is asked, without credentials; for errors
-	// Window and MaxOutput are tokens; 0 goes by window/models.
+	URL      string // the address of its API, without credentials; for errors
+	// Window and MaxOutput are in tokens; 0 means the values of window/models.
 	Window, MaxOutput int
-	// Standin is set when this is no real model; it is shown wherever the model is named.
+	// Standin means that this is not a real model, which is shown wherever the model is named.
 	Standin bool
 }
 
@@ -44,7 +44,7 @@ type Request struct {
 type Reply struct {
 	Message Message // of RoleAssistant
 	Stop    Stop
-	// Reason is the provider's own word for the reason of a StopRefused: "SAFETY". It may be "".
+	// Reason is the provider's own word for the reason of a StopRefused, such as "SAFETY". It may be "".
 	Reason string
 	Usage  Usage
 }
@@ -73,7 +73,7 @@ type ToolSpec struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // JSON Schema of type object
-	// ReadOnly is set when a call changes nothing.
+	// ReadOnly means that calls of the tool change nothing.
 	ReadOnly bool
 }
 
@@ -100,9 +100,9 @@ type ModelError struct {
 	Failure Failure
 	Status  int    // of HTTP; 0 when there was none
 	Text    string // what was said, at most 300 bytes
-	// After is the pause that the provider asks for; 0 when it names none.
+	// After is the pause that the provider asks for; 0 if it names none.
 	After time.Duration
-	// Limit and Actual are tokens, of a TooLong; 0 when they are not named.
+	// Limit and Actual are the numbers of tokens in a TooLong; 0 if the provider does not name them.
 	Limit, Actual int
 	// Tries counts the requests that were made.
 	Tries int

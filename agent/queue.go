@@ -1,13 +1,13 @@
 package agent
 
-// sessionQueues holds the queries of each session in the order in which they came. The first of a session runs, the others
-// wait. It is guarded by the agent's lock.
+// sessionQueues holds the queries of each session in the order in which they came. The first of a session runs, the others wait. The
+// agent's lock guards it.
 type sessionQueues map[string][]*ticket
 
 // ticket is the place of a query in the queue of its session. turn is closed when the query may run.
 type ticket struct{ turn chan struct{} }
 
-// join puts a query at the end of its session's queue. It returns nil when maxWaiting wait already.
+// join adds a query to its session's queue and returns its ticket, or nil when maxWaiting queries wait already.
 func (l sessionQueues) join(session string, maxWaiting int) *ticket {
 	queue := l[session]
 	if len(queue) > maxWaiting {
@@ -21,7 +21,7 @@ func (l sessionQueues) join(session string, maxWaiting int) *ticket {
 	return t
 }
 
-// leave takes a query out of the queue, wherever it stands, and lets the next one run.
+// leave removes a query from the queue, wherever it stands. If it was the first, the next one may run.
 func (l sessionQueues) leave(session string, t *ticket) {
 	queue := l[session]
 	for i, other := range queue {
@@ -41,7 +41,7 @@ func (l sessionQueues) leave(session string, t *ticket) {
 	}
 }
 
-// ahead returns the number of queries of the session in front of t.
+// ahead returns the number of queries of the session before t, the running one included.
 func (l sessionQueues) ahead(session string, t *ticket) int {
 	for i, other := range l[session] {
 		if other == t {

@@ -9,7 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// tally adds what a provider counted. It takes the lock, because a summary may arrive when nobody waits for it any more.
+// tally adds a request's usage to that of the query. It locks the state, because a summary may arrive after the request for it was given
+// up.
 func (r *Run) tally(u Usage) {
 	r.state.mu.Lock()
 	defer r.state.mu.Unlock()
@@ -18,7 +19,7 @@ func (r *Run) tally(u Usage) {
 	r.usage.Output += max(u.Output, 0)
 }
 
-// summarize asks the model for a summary of messages that no longer fit.
+// summarize makes a request to the model for a summary, and adds its usage. It implements [summarizer].
 func (r *Run) summarize(ctx context.Context, req *Request) (reply *Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -32,7 +33,8 @@ func (r *Run) summarize(ctx context.Context, req *Request) (reply *Reply, err er
 	return reply, err
 }
 
-// tidy brings a reply within the bounds of a message, and warns of what it changes.
+// tidy returns a reply as an answer that can be stored: within the bounds of a message, as valid UTF-8, and with usable calls. It emits
+// warnings about what it leaves out.
 func (r *Run) tidy(reply *Reply) answer {
 	l := r.a.o.Limits
 	out := answer{Reply: &Reply{Message: reply.Message, Stop: reply.Stop, Reason: limit.Clip(strings.ToValidUTF8(reply.Reason, "\uFFFD"), 64), Usage: reply.Usage}}
@@ -56,7 +58,7 @@ func (r *Run) tidy(reply *Reply) answer {
 	return out
 }
 
-// tidyCalls gives each call an id of its own, and bounds how many there are and what they take.
+// tidyCalls returns the calls with ids that are unique in the conversation, and bounds their number, names and arguments.
 func (r *Run) tidyCalls(calls []Call) []Call {
 	if len(calls) == 0 {
 		return nil

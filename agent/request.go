@@ -29,7 +29,8 @@ const (
 	maxAfter  = 60 * time.Second // of what a provider asks for
 )
 
-// backoff returns the pause before the next try; tries counts those that failed.
+// backoff returns the pause before the next try. tries is the number of failed ones, and after the pause that the provider asked for, 0 if
+// none.
 func backoff(tries int, after time.Duration) time.Duration {
 	if after > 0 {
 		return min(after, maxAfter)
@@ -41,14 +42,14 @@ func backoff(tries int, after time.Duration) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// answer is a reply; full is true when MaxAnswer cut it.
+// answer is a reply within its bounds; full says that its text was cut at MaxAnswer.
 type answer struct {
 	*Reply
 	full bool
 }
 
-// ask makes the request of a step, as often as the failures allow. Errors are *tooLong, *ModelError, *notKept, or any other when the
-// query has ended.
+// ask makes the request of a step, again after failures that may pass. last withholds the tools. An error is a *tooLong, a *ModelError, a
+// *notKept, or any other if the query has ended.
 func (r *Run) ask(last bool) (answer, error) {
 	refits, empties := 0, 0
 	req, err := r.fit(last, "window")
@@ -101,7 +102,7 @@ func (r *Run) ask(last bool) (answer, error) {
 
 var errEmpty = errors.New("the answer was empty")
 
-// emptyAnswerError returns an error for an answer without words or calls.
+// emptyAnswerError returns a *ModelError for an answer without text and calls, nil for any other.
 func (r *Run) emptyAnswerError(got answer) error {
 	if strings.TrimSpace(got.Message.Text) != "" || len(got.Message.Calls) > 0 || got.Stop == StopRefused || r.state.partial != "" {
 		return nil
@@ -117,7 +118,7 @@ func (r *Run) emptyAnswerError(got answer) error {
 	}
 }
 
-// wait lets the time pass until the next try.
+// wait reports a failed try and waits until the next one. It returns an error if the query ends meanwhile.
 func (r *Run) wait(e *ModelError) error {
 	wait := backoff(e.Tries, e.After)
 	r.a.note(journal.AgentRetry{
@@ -134,7 +135,8 @@ func (r *Run) wait(e *ModelError) error {
 	}
 }
 
-// fit makes the next request of the conversation, within the window of the model.
+// fit returns the next request, within the window of the model. last withholds the tools; why is the reason for the journal. A request that
+// cannot be made to fit is a *tooLong.
 func (r *Run) fit(last bool, why string) (*Request, error) {
 	r.trim()
 	list := r.state.list()
@@ -177,7 +179,7 @@ func (r *Run) fit(last bool, why string) (*Request, error) {
 	return req, nil
 }
 
-// roomEvent returns the event for the room that the last fit made.
+// roomEvent returns the journal event about the room that the last fit made.
 func (r *Run) roomEvent(why string) journal.AgentRoom {
 	did := r.lastFit
 	return journal.AgentRoom{
@@ -193,7 +195,7 @@ func appendNote(system, note string) string {
 	return system + "\n\n" + note
 }
 
-// generate makes one request. An adapter that panics, or does not return when its context ends, fails the request only.
+// generate makes one request. An adapter that panics, or does not return when its context ends, fails only this request.
 func (r *Run) generate(req *Request) (answer, error) {
 	l := r.a.o.Limits
 	timed, stop := context.WithTimeoutCause(r.ctx, l.ModelTimeout, errModelTimeout)

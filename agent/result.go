@@ -16,10 +16,10 @@ const (
 	Cancelled       Outcome = "cancelled"        // by the caller, by a deadline, by the end of the agent
 	ContextExceeded Outcome = "context-exceeded" // more than the window takes, whatever is left out
 	ModelFailed     Outcome = "model-error"      // the model did not answer
-	Failed          Outcome = "failed"           // what is around the model failed: the conversation could not be kept, the tools not be listed
+	Failed          Outcome = "failed"           // another part failed: the conversation could not be kept, or the tools not be listed
 )
 
-// Result is the result of a query.
+// Result is the outcome of a query, with its answer and what it took.
 type Result struct {
 	Outcome Outcome `json:"outcome"`
 	// Answer is the model's last text, as far as it came.
@@ -30,7 +30,7 @@ type Result struct {
 	Usage   Usage  `json:"usage"` // of all requests together
 	// Detail explains for people why the query did not complete; "" when Completed.
 	Detail string `json:"detail,omitempty"`
-	// Err is the cause of ModelFailed (*ModelError), ContextExceeded, Cancelled, Failed.
+	// Err is the cause of ModelFailed (a *ModelError), ContextExceeded, Cancelled or Failed; else nil.
 	Err        error       `json:"-"`
 	PeakMemory MemoryUsage `json:"peak_memory"`
 }
@@ -39,17 +39,17 @@ type Result struct {
 type StepResult struct {
 	CallID string `json:"call_id"`
 	Name   string `json:"name"`
-	// Text ends in "[truncated]", inside the cap, when there was more. Bytes that are no text
-	// are described in words.
+	// Text ends in "[truncated]", within the bound, if the result was longer. Binary data
+	// is described in words.
 	Text string `json:"text"`
-	// Size is the tool's whole output, in bytes.
+	// Size is the size of the tool's whole output, in bytes.
 	Size      int64         `json:"size"`
 	Truncated bool          `json:"truncated,omitempty"`
 	Failed    bool          `json:"failed,omitempty"`
 	Took      time.Duration `json:"-"`
 }
 
-// MarshalJSON writes Took as took_ms.
+// MarshalJSON implements json.Marshaler. It writes Took as took_ms, in milliseconds.
 func (s StepResult) MarshalJSON() ([]byte, error) {
 	type plain StepResult // without this method
 	return json.Marshal(struct {

@@ -6,17 +6,16 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// Room configures how a conversation that grows too long for its model is cut. Zero values mean the defaults, which are
-// those of the proxy.
+// Room configures how a conversation that is too long for its model is cut. Zero values mean the defaults, which are those of the proxy.
 type Room struct {
 	// MinMessages is the number of newest messages that are left alone while anything else can be cut (4).
 	MinMessages int
 	// MaxToolOutput bounds what goes to the model of one result, in bytes; its head and its tail stay. It counts for results
 	// that nobody keeps: a page of one that is kept (Output.Digest) has the bound of its gateway. 0 goes by the window.
 	MaxToolOutput limit.Bytes
-	// WholeResults leaves results as they are: they go with their turn.
+	// WholeResults never shortens results: they are only dropped with their turn.
 	WholeResults bool
-	// AfterRefusal makes room only when the provider has refused a request as too long.
+	// AfterRefusal makes room only after the provider has refused a request as too long.
 	AfterRefusal bool
 	// Keep stores a result that leaves the window, of a tool, where the model can read it again, and returns in a few words how; "" when it
 	// could not. nil keeps none.
@@ -27,8 +26,8 @@ type Room struct {
 	Breaker *breaker.Breaker
 }
 
-// shareOf returns the part of each of n results of one step that goes to the model, in bytes: together not more than the window, at about
-// four bytes a token, and maxStep.
+// shareOf returns how many bytes of each of n results of one step the model gets: at least minResult, and otherwise all together at most
+// maxStep and, at four bytes a token, the window. window is in tokens, 0 if not known.
 func shareOf(n, window int) int {
 	room := int(maxStep)
 	if window > 0 {
@@ -37,7 +36,7 @@ func shareOf(n, window int) int {
 	return max(room/n, int(minResult))
 }
 
-// roomOf returns the part of so many free tokens that each of n results of one step may take, in bytes; see [ResultRoom].
+// roomOf returns how many bytes each of n results of one step may take of free tokens; see [ResultRoom]. It is at least leastRoom.
 func roomOf(n, free int) limit.Bytes { return max(limit.Bytes(free/2*leastBytes/n), leastRoom) }
 
 const (
@@ -48,8 +47,8 @@ const (
 	leastRoom = limit.Bytes(10_000)
 )
 
-// resultBytes returns the bytes of a result that go to the model, of its share. A page of a result that is kept has its bound
-// from where it is kept, and must not lose the note that says how to read on.
+// resultBytes returns how many bytes of a result the model gets; share is its part of the step. A page of a kept result, which has a
+// Digest, is not bounded by MaxToolOutput, because it must not lose the note that says how to read on.
 func (r Room) resultBytes(share int, out *Output) int {
 	if r.MaxToolOutput > 0 && !r.WholeResults && out.Digest == "" {
 		return min(share, int(r.MaxToolOutput))

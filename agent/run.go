@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Run is a query that runs.
+// Run is a query that was started.
 type Run struct {
 	a      *Agent
 	q      Query
@@ -30,7 +30,7 @@ type Run struct {
 	system  string
 	gate    func(Call) string
 	fitter  *fitter
-	lastFit fitResult // what the last fit found
+	lastFit fitResult // the result of the last fit
 	leftOut bool      // messages were left out of the conversation
 	steps   int
 	calls   int
@@ -46,29 +46,30 @@ func newRun(ctx context.Context, a *Agent, q Query) *Run {
 	return r
 }
 
-// Wait waits for the end.
+// Wait waits for the end of the query and returns its result.
 func (r *Run) Wait() Result {
 	<-r.done
 	return r.result
 }
 
-// Done returns a channel that is closed at the end.
+// Done returns a channel that is closed at the end of the query.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
-// Cancel ends the query, and does not wait for that. Calls that wait for their tools get
-// results first. cause is for the result's Detail; nil is [context.Canceled].
+// Cancel ends the query, without waiting for its end. Running calls get results first. cause is for Detail and Err of the result; nil means
+// [context.Canceled].
 func (r *Run) Cancel(cause error) { r.cancel(cause) }
 
-// MemoryUsage returns the memory of the query; 0 after its end.
+// MemoryUsage returns the memory that the query uses now; zero after its end.
 func (r *Run) MemoryUsage() MemoryUsage {
 	now, _ := r.state.usage()
 	return now
 }
 
-// StepResult finds a stored result by the id of its call, until the query ends. The newest 4 MiB of results are kept.
+// StepResult returns a stored result by the id of its call, until the query ends; false if it is not stored. The newest 4 MiB of results
+// are kept.
 func (r *Run) StepResult(callID string) (StepResult, bool) { return r.state.result(callID) }
 
-// open opens the conversation.
+// open opens the query's conversation; one without a session is not stored.
 func (r *Run) open() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -90,8 +91,8 @@ func (r *Run) open() (err error) {
 	return nil
 }
 
-// run runs the query, in a goroutine of its own. Whatever happens in it, a panic too, the query ends with a result, the conversation is in
-// order, and the next query of the session runs.
+// run is the goroutine of the query. Even after a panic the query ends with a result, the conversation is in order, and the next query of
+// the session runs.
 func (r *Run) run() {
 	result := Result{Outcome: Failed, Detail: "the query broke off"}
 	defer func() {
@@ -139,7 +140,7 @@ func (r *Run) query() Result {
 	return r.loop()
 }
 
-// prepare reads the conversation and adds the question.
+// prepare reads the conversation, adds results to calls that have none, appends the question, lists the tools and makes the fitter.
 func (r *Run) prepare() error {
 	r.state.replace(r.conv.Messages())
 	r.place = len(r.conv.Messages())
@@ -165,7 +166,7 @@ func (r *Run) prepare() error {
 	return nil
 }
 
-// listTools asks for the tools, and composes the system prompt.
+// listTools lists the tools, and sets the system prompt and the gate for them.
 func (r *Run) listTools() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -199,7 +200,7 @@ func (r *Run) listTools() (err error) {
 	return nil
 }
 
-// end closes the conversation, frees what the query holds and publishes the result.
+// end closes the conversation, frees the memory of the query and publishes the result.
 func (r *Run) end(result Result) {
 	defer func() {
 		// Also when the store panicked the query is over.
@@ -231,8 +232,7 @@ func (r *Run) end(result Result) {
 	}
 }
 
-// close closes the conversation in the state in which it may be stored: each call has its result, and the messages are within
-// their bounds.
+// close brings the conversation into order and closes it: each call gets a result, and the messages are cut to their bounds.
 func (r *Run) close() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -249,13 +249,13 @@ func (r *Run) close() (err error) {
 	return errors.Join(settled, r.conv.Close())
 }
 
-// cancelledResult returns the result of a query that was ended.
+// cancelledResult returns the result of a query whose context has ended.
 func (r *Run) cancelledResult() Result {
 	cause := context.Cause(r.ctx)
 	return Result{Outcome: Cancelled, Detail: endReason(cause, time.Since(r.started)), Err: cause}
 }
 
-// failedResult returns the result of a query that err ended.
+// failedResult returns the result of a query that was ended by err.
 func (r *Run) failedResult(err error) Result {
 	var long *tooLong
 	var kept *notKept

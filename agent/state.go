@@ -9,12 +9,12 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// MemoryUsage is the bytes that running queries hold: texts, and what the structures around
-// them take. Strings that the conversation's store holds too are counted here once.
+// MemoryUsage is the memory that running queries hold, in bytes: texts, and the structures around them. Strings that the store of
+// conversations holds too are counted once.
 type MemoryUsage struct {
 	Messages    int64 `json:"messages"`     // of the conversation, and of the answer as far as it came
 	StepResults int64 `json:"step_results"` // see [StepResult]
-	CallHistory int64 `json:"call_history"` // what loops are recognised by
+	CallHistory int64 `json:"call_history"` // of the calls by which loops are recognised
 	Total       int64 `json:"total"`
 }
 
@@ -57,7 +57,7 @@ type queryState struct {
 	mu       sync.Mutex
 	messages []Message
 	partial  string          // the parts of an answer that ended at the output limit
-	streamed strings.Builder // the answer of the request that runs, as far as it came
+	streamed strings.Builder // the answer to the current request as far as it came
 	results  map[string]*StepResult
 	order    []string // of results
 	calls    *repeat.Detector
@@ -76,7 +76,7 @@ func newQueryState(l Limits) *queryState {
 	return h
 }
 
-// count adds bytes to the totals. The caller holds the lock.
+// count adds bytes, which may be negative, to the totals and updates the peak. The caller holds the lock.
 func (h *queryState) count(messages, results, calls int64) {
 	h.use.add(MemoryUsage{messages, results, calls, messages + results + calls})
 	if h.use.Total > h.peak.Total {
@@ -91,7 +91,7 @@ func (h *queryState) usage() (now, peak MemoryUsage) {
 	return h.use, h.peak
 }
 
-// recount measures everything from scratch. Tests compare it with the running totals.
+// recount computes the usage from scratch. Tests compare it with the running totals.
 func (h *queryState) recount() MemoryUsage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,8 +128,8 @@ func (h *queryState) replace(ms []Message) {
 	h.count(sizeOf(h.messages)-was, 0, 0)
 }
 
-// stream adds a piece of the answer, up to maxBytes for all parts of it together. It returns what was added; full is true when
-// the rest of the piece was dropped.
+// stream adds a piece to the answer, whose parts have at most maxBytes together. It returns what was added; full reports that the rest of
+// the piece was dropped.
 func (h *queryState) stream(piece string, maxBytes int) (taken string, full bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +142,7 @@ func (h *queryState) stream(piece string, maxBytes int) (taken string, full bool
 	return piece, full
 }
 
-// unstream returns what was streamed of the current request's answer, and forgets it.
+// unstream returns the text that was streamed for the current request, and clears it.
 func (h *queryState) unstream() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,7 +152,7 @@ func (h *queryState) unstream() string {
 	return text
 }
 
-// streamedText returns the answer so far, with the parts that came before it.
+// streamedText returns the answer so far: the parts before, and the text of the current request.
 func (h *queryState) streamedText() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,7 +166,7 @@ func (h *queryState) setPartial(text string) {
 	h.partial = text
 }
 
-// store keeps a step result, and drops the oldest ones over maxBytes.
+// store keeps a step result, and drops the oldest ones beyond maxBytes. The newest always stays.
 func (h *queryState) store(s *StepResult) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -195,7 +195,7 @@ func (h *queryState) result(id string) (StepResult, bool) {
 	return StepResult{}, false
 }
 
-// observe looks for loops in the calls of a step.
+// observe adds the calls of a step to the history and reports whether they complete a loop.
 func (h *queryState) observe(step []repeat.Call) (repeat.Finding, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -205,7 +205,7 @@ func (h *queryState) observe(step []repeat.Call) (repeat.Finding, bool) {
 	return found, loop
 }
 
-// release frees everything but the peak.
+// release frees everything but the peak usage.
 func (h *queryState) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

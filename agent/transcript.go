@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// appendMessages adds messages to the conversation. When it returns nil they are stored. A conversation that is full loses old
-// messages first.
+// appendMessages adds messages to the conversation, which have been stored when it returns nil. A full conversation loses old messages
+// first. The error is a *notKept.
 func (r *Run) appendMessages(ms ...Message) error {
 	err := r.conv.Append(ms...)
 	if err == nil {
@@ -35,7 +35,7 @@ func (r *Run) appendMessages(ms ...Message) error {
 	}
 }
 
-// trim drops old messages when the conversation is over its bounds.
+// trim drops old messages if the conversation is over its bounds.
 func (r *Run) trim() {
 	list := r.state.list()
 	kept := shortened(list, r.a.o.Limits.MaxHistoryMessages)
@@ -46,7 +46,7 @@ func (r *Run) trim() {
 	r.leftOutMessages(len(list)-len(kept), kept)
 }
 
-// leftOutMessages goes on with the messages that were kept, and says that n were dropped.
+// leftOutMessages continues with the kept messages, and reports that n were dropped.
 func (r *Run) leftOutMessages(n int, kept []Message) {
 	r.state.replace(kept)
 	r.leftOut = true
@@ -54,15 +54,15 @@ func (r *Run) leftOutMessages(n int, kept []Message) {
 	r.events.emit(Event{Kind: EventRoom, Text: fmt.Sprintf("the oldest %d messages of the conversation were left out", n)})
 }
 
-// replace replaces all messages in the store. If that fails the store still has the longer conversation, and nothing is lost:
-// a warning is enough.
+// replace replaces all messages in the store. If that fails the store still has the longer conversation and nothing is lost, so it only
+// emits a warning.
 func (r *Run) replace(ms []Message) {
 	if err := r.conv.Replace(ms); err != nil {
 		r.events.emit(Event{Kind: EventWarning, Text: limit.Clip("the conversation could not be shortened where it is kept: "+err.Error(), int(maxPiece))})
 	}
 }
 
-// answerOpenCalls adds a result for each call of the last step that has none. The result says why.
+// answerOpenCalls appends a failed result, with the text why, for each call of the last step that has no result.
 func (r *Run) answerOpenCalls(why string) error {
 	open := unanswered(r.state.list())
 	if len(open) == 0 {
@@ -71,8 +71,8 @@ func (r *Run) answerOpenCalls(why string) error {
 	return r.appendMessages(noResults(open, why)...)
 }
 
-// adopt puts the messages that were made to fit into the conversation: the model has seen these, and they need not be made to fit
-// again in the next step. The last extra messages belong to this request only.
+// adopt makes the messages that fit returned the conversation, here and in the store: the model has seen them, and they need not be made to
+// fit again. The last extra messages belong to this request only.
 func (r *Run) adopt(out []Message, extra int) {
 	if extra > 0 {
 		n := len(out) - extra

@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 )
 
-// WriteAgentInit writes a table for an agent of this name, with every key, its default or an
-// example, and one sentence, all commented out but for a first sentence of its prompt.
+// WriteAgentInit writes a table for an agent of this name with every key, its default or an example, and one sentence about it. All keys
+// but intro are commented out. An invalid name is an error.
 func WriteAgentInit(w io.Writer, name string) error {
 	if err := checkAgentName(name); err != nil {
 		return err
@@ -44,7 +44,7 @@ func checkAgentName(name string) error {
 	return nil
 }
 
-// agentTableName returns a name as it stands in the head of a table: a dot would begin another.
+// agentTableName returns a name as it is written in the head of a table: in quotes if it has a dot, which would begin another table.
 func agentTableName(name string) string {
 	if strings.Contains(name, ".") {
 		return `"` + name + `"`
@@ -52,10 +52,9 @@ func agentTableName(name string) string {
 	return name
 }
 
-// AddAgent adds a table for an agent at the end of a configuration file, and makes the file
-// (0600) when there is none. What the file has stays as it is. An agent of this name that is
-// there already is an error that wraps fs.ErrExist; so are mistakes in the file errors, since
-// nothing can be added to what cannot be read.
+// AddAgent adds a table for an agent at the end of a configuration file, and makes the file (0600) if there is none. The rest of the file
+// stays as it is. If the file has an agent of this name, the error wraps fs.ErrExist. A file with mistakes is an error too, because it
+// cannot be checked for the name.
 func AddAgent(path, name string) error {
 	if err := checkAgentName(name); err != nil {
 		return err

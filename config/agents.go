@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// builtinArgoCD is the agent that is there without a table.
+// builtinArgoCD is the name of the agent that exists without a table.
 const builtinArgoCD = "argocd"
 
 // Agent is one agent of [agents.NAME], every default filled in.
@@ -58,11 +58,10 @@ type Agent struct {
 	sources map[string]Source // by [Key.Name]
 }
 
-// From returns the source of the value of a key: From("model"). The zero Source means that there is
-// no such key.
+// From returns the source of the value of a key, such as "model". The zero Source means that there is no such key.
 func (a Agent) From(key string) Source { return a.sources[key] }
 
-// MarshalJSON writes durations as tool_timeout_ms and model_timeout_ms.
+// MarshalJSON implements json.Marshaler. It writes durations in milliseconds, as tool_timeout_ms and model_timeout_ms.
 func (a Agent) MarshalJSON() ([]byte, error) {
 	type plain Agent // without this method
 	return json.Marshal(struct {
@@ -72,8 +71,8 @@ func (a Agent) MarshalJSON() ([]byte, error) {
 	}{plain(a), a.ToolTimeout.Milliseconds(), a.ModelTimeout.Milliseconds()})
 }
 
-// ReadPrompt returns the system prompt: Prompt, or what PromptFile holds now; "" when there is
-// neither. A file of more than 64 KiB, or one that is no UTF-8, is an error.
+// ReadPrompt returns the system prompt: Prompt, or the content of PromptFile now; "" if neither is set. A file of more than 64 KiB, or one
+// that is not UTF-8, is an error.
 func (a Agent) ReadPrompt() (string, error) {
 	if a.PromptFile == "" {
 		return a.Prompt, nil
@@ -95,10 +94,10 @@ func (a Agent) ReadPrompt() (string, error) {
 	return strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff")), nil
 }
 
-// foldAgent returns the name under which configuration of an agent is found.
+// foldAgent returns the form of an agent's name that is compared: in lower case, with - for _.
 func foldAgent(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
 
-// agent takes a value of [agents.NAME].
+// agent reads a value of [agents.NAME]; path is its dotted key. Mistakes are added to the problems.
 func (r *reader) agent(path []string, w written, src Source) {
 	if len(path) == 2 {
 		fix := "write [agents." + clip(path[1]) + "] and keys below it"
@@ -133,7 +132,7 @@ func (r *reader) agent(path []string, w written, src Source) {
 	}
 }
 
-// isSecret reports whether a key is named as people name one that holds a secret itself.
+// isSecret reports whether a key has a name that people use for a secret itself, such as token.
 func isSecret(key string) bool {
 	return slices.Contains([]string{"key", "apikey", "token", "apitoken", "secret", "password", "authorization", "openaiapikey", "anthropicapikey"}, fold(key))
 }
@@ -155,8 +154,8 @@ func agentKeyNames() []string {
 	return out
 }
 
-// splitAgent takes MY_AGENT_MAX_STEPS apart, in lower case: the longest key that the text
-// ends in is the key. Without one the last word is taken for it, and reported as unknown.
+// splitAgent splits MY_AGENT_MAX_STEPS, in lower case, into the name of an agent and a key: the longest key that the text ends in. If it
+// ends in none, the part behind the first _ is taken for the key, and reported as unknown.
 func splitAgent(text string) (name, key string) {
 	for _, k := range agentKeys {
 		if rest, ok := strings.CutSuffix(text, "_"+k.Name); ok && len(k.Name) > len(key) {
@@ -169,8 +168,8 @@ func splitAgent(text string) (name, key string) {
 	return strings.ReplaceAll(name, "_", "-"), key
 }
 
-// agentNames returns the agents that something other than a project's file says something of,
-// by folded name, as they are written first and where.
+// agentNames returns the agents that are configured anywhere but in a project's file, by folded name, with the spelling and the place where
+// each is written first. Only Name and Source are set.
 func (l *Loaded) agentNames() map[string]Agent {
 	found := map[string]Agent{}
 	for _, o := range origins {
@@ -195,7 +194,7 @@ func (l *Loaded) agentNames() map[string]Agent {
 	return found
 }
 
-// compareSources orders sources of one origin by their place.
+// compareSources reports whether a comes before b, of two sources of the same origin.
 func compareSources(a, b Source) bool {
 	if a.Line != b.Line {
 		return a.Line < b.Line
@@ -203,8 +202,8 @@ func compareSources(a, b Source) bool {
 	return a.Name < b.Name
 }
 
-// Agent returns one agent of [agents.NAME] by its name, whatever its case, _ or -; false when
-// nothing is said of it, with the defaults. The error is an *[Error] about this agent only.
+// Agent returns an agent of [agents.NAME]; case, _ and - in the name do not matter. If it is not configured, it returns an agent with the
+// defaults, and false. The error is an *[Error] about this agent only.
 func (l *Loaded) Agent(name string) (Agent, bool, error) {
 	a, ok := l.agentNames()[foldAgent(name)]
 	if !ok {
@@ -215,8 +214,8 @@ func (l *Loaded) Agent(name string) (Agent, bool, error) {
 	return a, ok, probs.err()
 }
 
-// Agents resolves the agents of [agents], by name. The error is an *[Error]: values of one
-// agent that contradict each other, a server that there is none of.
+// Agents returns the agents of [agents], sorted by name. The error is an *[Error], as about values of an agent that contradict each other,
+// or an unknown server.
 func (l *Loaded) Agents() ([]Agent, error) {
 	var out []Agent
 	var probs problems
@@ -228,7 +227,7 @@ func (l *Loaded) Agents() ([]Agent, error) {
 	return out, probs.err()
 }
 
-// fillAgent takes the values in force and checks them against each other.
+// fillAgent sets the fields of an agent to the values in force and checks them against each other.
 func (l *Loaded) fillAgent(a *Agent, probs *problems) {
 	a.sources = map[string]Source{}
 	for _, k := range agentKeys {
@@ -268,7 +267,7 @@ func (l *Loaded) fillAgent(a *Agent, probs *problems) {
 	l.checkServers(a, wrong)
 }
 
-// checkServers holds that there are the servers that the agent names.
+// checkServers reports servers that the agent names and that do not exist.
 func (l *Loaded) checkServers(a *Agent, wrong func(key, what, fix string)) {
 	if len(a.Servers) == 0 {
 		return
@@ -293,7 +292,7 @@ func (l *Loaded) checkServers(a *Agent, wrong func(key, what, fix string)) {
 	}
 }
 
-// explainAgent explains NAME.KEY. An agent that nothing is said of has the defaults.
+// explainAgent explains NAME.KEY. An agent that is not configured has the defaults.
 func (l *Loaded) explainAgent(rest string) (Explanation, error) {
 	i := strings.LastIndexByte(rest, '.')
 	if i < 0 || SafeName(rest[:i]) != rest[:i] {
@@ -320,13 +319,13 @@ func (l *Loaded) valueOfAgent(name string, k *Key) Explanation {
 	return e
 }
 
-// agentAddresses returns the places where a value of an agent may stand: the default, and its own table.
+// agentAddresses returns where a value of an agent may be set: as a default, and in its own table, which is stronger.
 func agentAddresses(k *Key, name string) []address {
 	return []address{{key: k.ID()}, {key: k.ID(), agent: foldAgent(name)}}
 }
 
-// absolutePath returns the absolute path of a file that is written relative to where its name stands:
-// the folder of a configuration file, else the working directory.
+// absolutePath returns the absolute path of a file whose path is relative to the folder of the configuration file that names it, or to the
+// working directory if src is not a file.
 func (l *Loaded) absolutePath(path string, src Source) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
@@ -342,7 +341,7 @@ func (l *Loaded) absolutePath(path string, src Source) string {
 	return path
 }
 
-// projectAgents warns of what a project's file says of agents: none of it is taken.
+// projectAgents warns about agents in a project's file, which are ignored.
 func (l *Loaded) projectAgents(warn func(Problem)) {
 	told := map[string]entry{}
 	for at, e := range l.byOrigin[OriginProject.rank()] {

@@ -9,15 +9,15 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// ArgoCDInstance is one Argo CD of [mcp.argocd.NAME]. What is empty comes from the context of
-// the argocd command's own configuration, when Context names one.
+// ArgoCDInstance is one Argo CD of [mcp.argocd.NAME]. If Context names a context of the argocd command's own configuration, empty fields
+// come from there.
 type ArgoCDInstance struct {
 	Name      string `json:"name"`
 	URL       string `json:"url,omitempty"`
 	Context   string `json:"context,omitempty"` // of the argocd command's file
 	Token     string `json:"token,omitempty"`   // name of an environment variable
 	TokenFile string `json:"token_file,omitempty"`
-	// TokenCommand prints the token.
+	// TokenCommand is a program and its arguments, which prints the token.
 	TokenCommand []string `json:"token_command,omitempty"`
 	Headers      []string `json:"headers,omitempty"` // NAME=VARIABLE
 	CA           string   `json:"ca,omitempty"`
@@ -30,7 +30,7 @@ type ArgoCDInstance struct {
 	Source Source `json:"source"`
 }
 
-// tokens names the keys that say where the token comes from.
+// tokens returns the names of the set keys that say where the token comes from, sorted.
 func (in *ArgoCDInstance) tokens() (keys []string) {
 	for key, set := range map[string]bool{"token": in.Token != "", "token_file": in.TokenFile != "", "token_command": len(in.TokenCommand) > 0} {
 		if set {
@@ -41,7 +41,7 @@ func (in *ArgoCDInstance) tokens() (keys []string) {
 	return keys
 }
 
-// instance takes a value of [mcp.argocd.NAME].
+// instance reads a value of [mcp.argocd.NAME]; path is its dotted key. Mistakes are added to the problems.
 func (r *reader) instance(path []string, w written, src Source) {
 	switch {
 	case len(path) == 2:
@@ -96,8 +96,8 @@ func instanceNames() []string {
 	return out
 }
 
-// ArgoCD resolves the instances of [mcp.argocd], the default one first, then by name. The
-// error is an *[Error]: an instance that nothing says the address of, two defaults.
+// ArgoCD returns the instances of [mcp.argocd], the default one first, then by name. The error is an *[Error], as about an instance without
+// an address, or two defaults.
 func (l *Loaded) ArgoCD() ([]ArgoCDInstance, error) {
 	names := map[string]Source{}
 	for _, o := range origins {

@@ -10,11 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 )
 
-// Create writes a fresh configuration file: [WriteProjectInit] with mode 0644 when path is
-// named .plimsoll.toml, because it is checked in with the project, else [WriteInit] with
-// mode 0600. It creates the directory. A file that exists is an error that wraps
-// fs.ErrExist, or is replaced as a whole when force is set: your own also behind a symbolic link, a project's not, whose repository
-// would say which of your files that is.
+// Create writes a fresh configuration file and makes its directory: [WriteProjectInit] with mode 0644 if path is named .plimsoll.toml,
+// because that is checked in with the project, else [WriteInit] with mode 0600. If the file exists, the error wraps fs.ErrExist, unless
+// force is set, which replaces it as a whole, also behind a symbolic link. A .plimsoll.toml that is a symbolic link is an error, because
+// the project's authors decide where it leads.
 func Create(path string, force bool) error {
 	var b bytes.Buffer
 	write, mode := WriteInit, fs.FileMode(0o600)

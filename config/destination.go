@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// A LinkError is the error of a path to be written to that leads through a symbolic link of a project to a place outside of it.
+// A LinkError means that a path to write to leads through a symbolic link inside a project to a place outside of it.
 type LinkError struct {
 	Link    string // the link
 	Target  string // what it leads to
@@ -24,13 +24,13 @@ func (e *LinkError) Error() string {
 		"If you mean that place, name it: %s; or else remove the link", e.Link, e.Project, e.Target, e.Instead)
 }
 
-// Destination returns the place that a path to be written to names, with the links on the way and the last one followed. What is not there
-// yet stays as it is named.
+// Destination returns the path to write to with all symbolic links followed, the last one too. Parts that do not exist stay as they are
+// named.
 //
-// A link is followed when it is the user's own. One inside a project came with the project, as a repository is cloned or an archive
-// unpacked, so it may lead anywhere within the project, and out of it is a *[LinkError]. That holds for relative and absolute paths
-// alike: neither shows where its links lead. A project is the git repository that the link lies in, else what is below a .plimsoll.toml,
-// else the working directory. The home directory and the root of the file system are no projects.
+// Links of the user's own are followed. A link inside a project came with the project, as a repository is cloned or an archive unpacked, so
+// it may lead anywhere within the project; one that leads out of it is a *[LinkError]. That holds for relative and absolute paths alike,
+// because neither shows where its links lead. A project is the git repository that the link lies in, else the folder with a .plimsoll.toml,
+// else the working directory. The home directory and the root of the file system are not projects.
 func Destination(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -64,8 +64,8 @@ func Destination(path string) (string, error) {
 	return at, nil
 }
 
-// OpenFolder opens the folder that a file is to be written to, found as [Destination] says, and returns the file's name in it. Within a
-// project a link that takes the place of a folder meanwhile is not followed out of it either.
+// OpenFolder opens the folder that a file is to be written to, by the rules of [Destination], and returns the file's name in it. Within a
+// project the folder is opened so that a link that replaces a folder meanwhile does not lead out of the project.
 func OpenFolder(file string) (root *os.Root, name string, err error) {
 	dir, err := Destination(filepath.Dir(file))
 	if err != nil {
@@ -88,7 +88,7 @@ func OpenFolder(file string) (root *os.Root, name string, err error) {
 	return root, filepath.Base(file), err
 }
 
-// projectAround returns the project that a directory lies in, "" for none. dir has no links in it.
+// projectAround returns the project that a directory lies in, "" if there is none. dir has no symbolic links in it.
 func projectAround(dir string) string {
 	project := nearestAbove(dir, ".git")
 	if project == "" {

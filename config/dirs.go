@@ -11,19 +11,16 @@ import (
 	"strconv"
 )
 
-// ErrNoHome is wrapped by the error of every directory that would lie under the home
-// directory of a user who has none. A run goes on without history then.
+// ErrNoHome is wrapped by the error for a directory that would lie in the home directory of a user who has none.
 var ErrNoHome = errors.New("no home directory")
 
-// Dirs locates the files that Plimsoll keeps. The zero value is not useful: use [NewDirs]. No
-// method creates anything but those called Ensure….
+// Dirs locates the files that Plimsoll keeps. The zero value is not useful: use [NewDirs]. Only the methods called Ensure… create anything.
 //
-// PLIMSOLL_STATE_DIR overrides state and runtime (its subdirectory run), PLIMSOLL_CACHE_DIR the
-// cache, PLIMSOLL_CONFIG the user's file. Else the XDG base directories count wherever they are
-// set, on every system; where they are not, the system's own places do.
+// PLIMSOLL_STATE_DIR overrides state and runtime (its subdirectory run), PLIMSOLL_CACHE_DIR the cache, PLIMSOLL_CONFIG the user's file.
+// Otherwise the XDG base directories apply wherever they are set, on every system, and then the system's own places.
 type Dirs struct{ r resolver }
 
-// resolver holds all that Dirs reads from outside, so that a test can give its own.
+// resolver holds what Dirs reads from outside, so that tests can replace it.
 type resolver struct {
 	getenv  func(string) string
 	goos    string
@@ -34,7 +31,7 @@ type resolver struct {
 	abs     func(path string) (string, error)
 }
 
-// NewDirs resolves against getenv, which is os.Getenv outside tests; nil means os.Getenv.
+// NewDirs returns the directories by the variables that getenv returns; nil means os.Getenv.
 func NewDirs(getenv func(string) string) Dirs {
 	if getenv == nil {
 		getenv = os.Getenv
@@ -57,8 +54,8 @@ func NewDirs(getenv func(string) string) Dirs {
 	}}
 }
 
-// State returns the directory of what outlives a reboot: the history of peaks. The error wraps
-// [ErrNoHome] or names the variable that is wrong; history is off then.
+// State returns the directory for what outlives a reboot, such as the history of peaks. The error wraps [ErrNoHome] or names the variable
+// that is wrong.
 func (d Dirs) State() (string, error) {
 	if dir, err := d.r.override("PLIMSOLL_STATE_DIR"); dir != "" || err != nil {
 		return dir, err
@@ -69,7 +66,7 @@ func (d Dirs) State() (string, error) {
 	})
 }
 
-// Cache returns the directory of what may be deleted at any time.
+// Cache returns the directory for files that may be deleted at any time.
 func (d Dirs) Cache() (string, error) {
 	if dir, err := d.r.override("PLIMSOLL_CACHE_DIR"); dir != "" || err != nil {
 		return dir, err
@@ -95,9 +92,9 @@ func (d Dirs) ConfigFile() (string, error) {
 	return filepath.Join(dir, "config.toml"), nil
 }
 
-// Runtime returns the directory of what ends with a reboot: the ledger of claims. All processes
-// of one user must come to the same one, so a login shell and a cron job, which has no
-// XDG_RUNTIME_DIR, both use /run/user/UID where it exists, and root always uses /run/plimsoll.
+// Runtime returns the directory for what ends with a reboot, such as the ledger of claims. All processes of a user must get the same one,
+// so a login shell and a cron job, which has no XDG_RUNTIME_DIR, both use /run/user/UID where it exists, and root always uses
+// /run/plimsoll.
 func (d Dirs) Runtime() (string, error) {
 	r := d.r
 	if dir, err := r.override("PLIMSOLL_STATE_DIR"); err != nil {
@@ -176,8 +173,8 @@ func (r resolver) tempRuntime() string {
 	return filepath.Join(r.temp, "plimsoll-"+strconv.Itoa(r.uid))
 }
 
-// override reads a directory from one of our own variables. A relative one is an error: a
-// run inside a run has another working directory and would use another ledger.
+// override returns the directory in one of Plimsoll's own variables, "" if it is not set. A relative path is an error: a run inside a run
+// has another working directory and would use another ledger.
 func (r resolver) override(name string) (string, error) {
 	dir := r.getenv(name)
 	if dir == "" {
@@ -189,9 +186,9 @@ func (r resolver) override(name string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// base returns $xdg/plimsoll, or the place of this system: places gives path elements under
-// the home directory by system, "" for all others. A relative XDG variable is ignored, as
-// the XDG base directory specification demands.
+// base returns $xdg/plimsoll, or else this system's place: places has the path elements below the home directory by system, "" for all
+// others. consequence is added to the error if there is no home. A relative XDG variable is ignored, as the XDG base directory
+// specification demands.
 func (r resolver) base(xdg, consequence string, places map[string][]string) (string, error) {
 	if xdg != "" {
 		if dir := r.getenv(xdg); filepath.IsAbs(dir) {

@@ -14,28 +14,27 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// maxFile bounds a configuration file, in bytes. A file with every key and a hundred tools
-// has about 30 KiB.
+// maxFile bounds a configuration file, in bytes. One with every key and a hundred tools has about 30 KiB.
 const maxFile = 256 << 10
 
-// part is one part of a dotted key and where it stands.
+// part is one part of a dotted key, with its place.
 type part struct {
 	name string
 	pos  int // offset in the file
 }
 
-// document walks a TOML file and hands every value, with its whole key, to a reader.
-// go-toml's decoder checks the grammar and double definitions; its parser gives positions.
+// document walks through a TOML file and passes each value, with its whole key, to a reader. go-toml's decoder checks the grammar and
+// double definitions; its parser gives positions.
 type document struct {
 	file   string
 	origin Origin
 	lines  []int // offsets of line starts
 	probs  *problems
-	told   map[string]bool // table names a problem was reported for
+	told   map[string]bool // names of tables that a problem was reported for
 	reader *reader
 }
 
-// readFile reads a file of at most maxFile bytes.
+// readFile returns the content of a file of at most maxFile bytes; os.DevNull stands for no file and is empty.
 func readFile(file string) ([]byte, error) {
 	if file == os.DevNull { // how one says that there is no file
 		return nil, nil
@@ -47,7 +46,7 @@ func readFile(file string) ([]byte, error) {
 	return data, err
 }
 
-// parseDocument reads one file's content into entries, adding to probs all that is wrong.
+// parseDocument returns the entries of a file with the given content. Mistakes are added to probs.
 func parseDocument(file string, origin Origin, data []byte, probs *problems) map[address]entry {
 	d := &document{file: file, origin: origin, probs: probs, told: map[string]bool{}}
 	d.lines = append(d.lines, 0)
@@ -89,7 +88,7 @@ func parseDocument(file string, origin Origin, data []byte, probs *problems) map
 	return d.reader.entries
 }
 
-// syntax reports what the decoder refuses, unless a problem of that line says it already.
+// syntax reports an error of the decoder, unless a known problem is on the same line.
 func (d *document) syntax(err error, known []Problem) {
 	line, column := 1, 1
 	what := strings.TrimPrefix(err.Error(), "toml: ")
@@ -124,7 +123,7 @@ func dotted(parts []part) string {
 	return strings.Join(names, ".")
 }
 
-// header checks the name of a table; it reports whether the table has one that is known.
+// header reports whether the first part of a key is a known table. If not, it adds a problem, once for each name.
 func (d *document) header(parts []part) bool {
 	root := parts[0]
 	if isNamed(root.name) || isTable(root.name) {
@@ -160,12 +159,12 @@ func (d *document) header(parts []part) bool {
 	return false
 }
 
-// namedTables are tables of tables, each with a name of its own: [agents.NAME].
+// namedTables are tables of tables that each have a name, as [agents.NAME].
 var namedTables = []string{"tools", a2aTable, agentsTable, modelsTable}
 
 func isNamed(table string) bool { return slices.Contains(namedTables, table) }
 
-// value reads one key = value; an inline table is read as the table it stands for.
+// value reads one key = value. An inline table is read like the table it stands for.
 func (d *document) value(table []part, n *unstable.Node) {
 	if len(table) == 1 && table[0].name == "" {
 		return
@@ -190,8 +189,8 @@ func (d *document) value(table []part, n *unstable.Node) {
 	d.reader.assign(names, readNode(v, 0), d.sourceAt(path[len(path)-1].pos))
 }
 
-// takesTable reports whether a table at path must be seen whole: a key that takes none
-// gets an error about the table instead of one about each member.
+// takesTable reports whether an inline table at path must be read as one value: if the key takes no table, the problem is then about the
+// table and not about each member.
 func (d *document) takesTable(path []part) bool {
 	var k *Key
 	switch {
@@ -207,7 +206,7 @@ func (d *document) takesTable(path []part) bool {
 	return k != nil && k.Type != TypeToolSizes && (k.Type != TypeToolCount || path[0].name == "tools")
 }
 
-// readNode copies a value out of the parser's memory.
+// readNode returns a copy of a value, which does not share the parser's memory. Lists within lists are empty.
 func readNode(n *unstable.Node, depth int) written {
 	w := written{text: string(n.Data)}
 	switch n.Kind {

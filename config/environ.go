@@ -14,8 +14,8 @@ const (
 	agentsPrefix = "PLIMSOLL_AGENTS_"
 )
 
-// readEnviron reads the variables that set keys. An empty one counts as not set. Variables
-// of Plimsoll that set no key here only give a warning when they look like one that would.
+// readEnviron returns the entries of the environment variables that set keys. An empty one counts as not set. Other variables that begin
+// with PLIMSOLL_ only give a warning if they look like one that sets a key.
 func readEnviron(environ []string, probs *problems, warn func(Problem)) map[address]entry {
 	r := &reader{entries: map[address]entry{}, probs: probs}
 	environ = slices.Clone(environ)
@@ -43,12 +43,12 @@ func readEnviron(environ []string, probs *problems, warn func(Problem)) map[addr
 	return r.entries
 }
 
-// isEntry reports whether a variable is no key's: `mcp wrap` has put it into a server's entry.
+// isEntry reports whether a variable sets no key because `mcp wrap` puts it into a server's entry.
 func isEntry(name string) bool {
 	return name == "PLIMSOLL_MCP_URL" || strings.HasPrefix(name, "PLIMSOLL_MCP_HEADER_")
 }
 
-// foreign reads the variables of other programs that set keys too.
+// foreign reads other programs' variables that set keys too; Plimsoll's own are stronger.
 func (r *reader) foreign(environ []string) {
 	get := getenvOf(environ)
 	for _, k := range keys {
@@ -62,16 +62,16 @@ func (r *reader) foreign(environ []string) {
 	}
 }
 
-// splitTable takes PLIMSOLL_WINDOW_MAX_TOKENS apart. PLIMSOLL_UPSTREAM and what is no table's
-// is not one, nor is PLIMSOLL_MEMORY_MAX, which means memory_max and not the table [memory].
+// splitTable splits PLIMSOLL_WINDOW_MAX_TOKENS into table and key. ok is false if the name does not begin with a table, as
+// PLIMSOLL_UPSTREAM, and for PLIMSOLL_MEMORY_MAX, which means memory_max and not the table [memory].
 func splitTable(name string) (table, key string, ok bool) {
 	whole := strings.ToLower(strings.TrimPrefix(name, anyPrefix))
 	table, key, ok = strings.Cut(whole, "_")
 	return table, key, ok && isTable(table) && (slices.Contains(keyNames(table, false), key) || tableOf(whole, false) == "")
 }
 
-// splitTool takes CODEX_MEMORY_MAX apart: the longest key that the text ends in is the key.
-// Without one the last word is taken for it, and reported as unknown.
+// splitTool splits CODEX_MEMORY_MAX, in lower case, into a tool and a key with its table: the longest key that the text ends in. If it ends
+// in none, the part behind the first _ is taken for the key, and reported as unknown.
 func splitTool(text string) (tool string, key []string) {
 	longest := 0
 	for _, table := range toolTables() {

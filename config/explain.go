@@ -28,9 +28,9 @@ type Overridden struct {
 	Ignored string `json:"ignored,omitempty"` // why a project file's value was not taken
 }
 
-// Explain returns the source of the value of a key, for a tool or, with tool "", for none in
-// particular. The key may be written with its table and as an alias: memory_max,
-// resources.memory_max, memory_max_mb, tools.codex.memory_max, agents.argocd.model.
+// Explain returns the value in force of a key and its source, for a tool, or with tool "" for none in particular. The key may be written
+// with its table and as an alias: memory_max, resources.memory_max, memory_max_mb, tools.codex.memory_max, agents.argocd.model. An unknown
+// key is an error.
 func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 	if rest, ok := strings.CutPrefix(key, agentsTable+"."); ok {
 		return l.explainAgent(rest)
@@ -80,7 +80,7 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 	return e, nil
 }
 
-// fill fills in the value in force and those that are not.
+// fill sets the value in force and the overridden ones. given has all values, the weakest first.
 func (e *Explanation) fill(k *Key, given []candidate, cpus int) {
 	e.Overridden = []Overridden{}
 	found := false
@@ -97,8 +97,7 @@ func (e *Explanation) fill(k *Key, given []candidate, cpus int) {
 	}
 }
 
-// Values explains every key for a tool, in the order of the reference, and then those of
-// every agent.
+// Values returns the explanation of every key for a tool, in the order of the reference, and then those of every agent.
 func (l *Loaded) Values(tool string) ([]Explanation, error) {
 	var out []Explanation
 	for _, k := range keys {
@@ -120,8 +119,8 @@ func (l *Loaded) Values(tool string) ([]Explanation, error) {
 	return out, err
 }
 
-// MarshalJSON writes sizes in bytes with null for auto, and durations in milliseconds as
-// wait_ms (null for forever), grace_ms and time_max_ms.
+// MarshalJSON implements json.Marshaler. It writes sizes in bytes, null for auto, and durations in milliseconds as wait_ms (null for
+// forever), grace_ms and time_max_ms.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	type plain Settings // without this method
 	size := func(b limit.Bytes) *limit.Bytes {
@@ -145,7 +144,7 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	}{plain(s), size(s.MemoryMax), size(s.MinFree), size(s.FreeMin), wait, s.Grace.Milliseconds(), s.TimeMax.Milliseconds()})
 }
 
-// MarshalJSON writes max_tokens, max_tool_output and target as null for auto and the age as store_age_ms.
+// MarshalJSON implements json.Marshaler. It writes max_tokens, max_tool_output and target as null for auto.
 func (w WindowSettings) MarshalJSON() ([]byte, error) {
 	type plain WindowSettings // without this method
 	number := func(n int) *int {
@@ -166,7 +165,7 @@ func (w WindowSettings) MarshalJSON() ([]byte, error) {
 	}{plain(w), number(w.MaxTokens), number(w.MaxToolOutput), target})
 }
 
-// MarshalJSON writes max_output as null for auto and durations in milliseconds.
+// MarshalJSON implements json.Marshaler. It writes max_output as null for auto, and durations in milliseconds.
 func (m MCPSettings) MarshalJSON() ([]byte, error) {
 	type plain MCPSettings // without this method
 	size := &m.MaxOutput
@@ -183,7 +182,7 @@ func (m MCPSettings) MarshalJSON() ([]byte, error) {
 	}{plain(m), size, m.Early.Milliseconds(), m.Timeout.Milliseconds(), m.Idle.Milliseconds(), m.ArgoCDSnapshot.Milliseconds()})
 }
 
-// MarshalJSON writes the age in milliseconds.
+// MarshalJSON implements json.Marshaler. It writes the age in milliseconds, as age_ms.
 func (m MemorySettings) MarshalJSON() ([]byte, error) {
 	type plain MemorySettings // without this method
 	return json.Marshal(struct {

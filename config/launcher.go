@@ -7,19 +7,19 @@ import (
 	"github.com/plimsoll/plimsoll/config/profile"
 )
 
-// inner is one possibility of what a launcher starts.
+// inner is one command or package that a launcher may start.
 type inner struct {
 	argv   []string
 	pkg    string // package that holds it, without version
 	script bool   // argv[0] is a file for an interpreter, not a command
-	line   bool   // one of the commands of a line for a shell
+	line   bool   // argv is one of several commands in a line for a shell
 }
 
-// launcher reads its own arguments and returns what it would start.
+// launcher returns what a program that starts others would start, given its arguments.
 type launcher func(t *tracer, args []string) []inner
 
-// launchers by base name. Their options that take a value are listed, because the word
-// after such an option is not the command.
+// launchers holds the launchers by base name. They list the options that take a value, because the word after such an option is not the
+// command.
 var launchers map[string]launcher
 
 func init() {
@@ -53,7 +53,7 @@ func init() {
 	}
 }
 
-// launcherName folds python3.12 and pypy3 to one name.
+// launcherName returns a base name in lower case, and python3.12 or pypy3 without the version.
 func launcherName(base string) string {
 	name := strings.ToLower(base)
 	if stem := strings.TrimRight(name, "0123456789."); stem == "python" || stem == "pypy" {
@@ -62,8 +62,8 @@ func launcherName(base string) string {
 	return name
 }
 
-// options skips the options at the front of args. It stops at the first word that is none,
-// or after "--", and returns the values of the options in want, in order.
+// options skips the options at the front of args, up to the first other word or behind "--", and returns the rest. withValue lists the
+// options that take a value; values are those of the options in want, in order.
 func options(args []string, withValue, want string) (values, rest []string) {
 	valued, wanted := " "+withValue+" ", " "+want+" "
 	for len(args) > 0 {
@@ -92,7 +92,7 @@ func options(args []string, withValue, want string) (values, rest []string) {
 	return values, nil
 }
 
-// plainLauncher returns a launcher that runs the words after its options, assignments and operands.
+// plainLauncher returns a launcher that starts the words behind its options, assignments and a number of operands.
 func plainLauncher(withValue string, operands int) launcher {
 	return func(_ *tracer, args []string) []inner {
 		_, rest := options(args, withValue, "")
@@ -111,7 +111,7 @@ func assignments(args []string) []string {
 	return args
 }
 
-// envCommand reads the options of env; -S holds a whole command line in one word.
+// envCommand is the launcher of env, whose option -S holds a whole command line in one word.
 func envCommand(_ *tracer, args []string) []inner {
 	for len(args) > 0 && args[0] == "-" {
 		args = args[1:]
@@ -129,7 +129,7 @@ func envCommand(_ *tracer, args []string) []inner {
 	return []inner{{argv: assignments(rest)}}
 }
 
-// afterWord returns a launcher that runs something only after one of these subcommands.
+// afterWord returns a launcher that calls l with the arguments behind one of the words, the first that is not an option.
 func afterWord(l launcher, words ...string) launcher {
 	return func(t *tracer, args []string) []inner {
 		for i, arg := range args {
@@ -144,8 +144,8 @@ func afterWord(l launcher, words ...string) launcher {
 	}
 }
 
-// packageRunner downloads a package and runs a command of it. calls are options whose
-// value is a line for a shell, pkgs those that name the package apart from the command.
+// packageRunner returns a launcher that downloads a package and runs a command of it. calls lists options whose value is a line for a
+// shell, pkgs those that name the package apart from the command.
 func packageRunner(withValue, calls, pkgs string) launcher {
 	return func(_ *tracer, args []string) []inner {
 		lines, _ := options(args, withValue+" "+calls, calls)
@@ -172,7 +172,7 @@ func packageRunner(withValue, calls, pkgs string) launcher {
 	}
 }
 
-// interpreter runs a script file; code are options that give it code instead.
+// interpreter returns a launcher that runs a script file. code lists options that give it code instead.
 func interpreter(withValue, code string) launcher {
 	return func(_ *tracer, args []string) []inner {
 		given, rest := options(args, withValue, code)
@@ -236,7 +236,7 @@ func python(_ *tracer, args []string) []inner {
 	return nil
 }
 
-// moduleName returns the command name of a module: aider of aider, or of aider.__main__.
+// moduleName returns the command name of a Python module: aider for aider and aider.__main__.
 func moduleName(module string) string {
 	name, _, _ := strings.Cut(module, ".")
 	return name

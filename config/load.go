@@ -18,8 +18,7 @@ import (
 // directory and every directory above it.
 const ProjectFile = ".plimsoll.toml"
 
-// Options name the places to look. The zero value means this process: its environment, working
-// directory and CPUs.
+// Options configure [Load]. The zero value means this process: its environment, working directory and CPUs.
 type Options struct {
 	Environ []string // nil means os.Environ()
 	Dir     string   // where the search for the project file begins; "" means the working directory
@@ -28,10 +27,9 @@ type Options struct {
 	CPUs    int // of the "auto" of pids_max; 0 means runtime.NumCPU()
 }
 
-// Loaded is a checked configuration: every source, not merged yet, because what is in
-// force depends on the tool.
+// Loaded is a checked configuration with all its sources. They are not merged yet, because the values in force depend on the tool.
 type Loaded struct {
-	// Warnings are problems that do not keep a run from starting; the values concerned were not
+	// Warnings are problems that do not keep a run from starting; the values they are about were not
 	// taken. Those that depend on the tool are in [Settings.Warnings].
 	Warnings []Problem
 
@@ -50,9 +48,8 @@ type Loaded struct {
 	path     string // PATH, for [Loaded.Tool]
 }
 
-// Load reads all sources. The error is an *[Error] when a source says something wrong, and
-// lists everything that is; else it is about the file system. A user's file that does not
-// exist is no error.
+// Load reads all sources. If a source has mistakes, the error is an *[Error] that lists all of them; any other error is one of the file
+// system. A user's file that does not exist is not an error.
 func Load(o Options) (*Loaded, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
@@ -124,7 +121,7 @@ func Load(o Options) (*Loaded, error) {
 	return l, nil
 }
 
-// tables reads the tables whose values belong together.
+// tables checks the tables whose values depend on each other: servers, instances of Argo CD, and agents.
 func (l *Loaded) tables() error {
 	_, servers := l.Servers("")
 	if servers != nil {
@@ -137,7 +134,7 @@ func (l *Loaded) tables() error {
 	return err
 }
 
-// WithoutProject returns a copy of l in which the project's file says nothing.
+// WithoutProject returns a copy of l without the values of the project's file.
 func (l *Loaded) WithoutProject() *Loaded {
 	next := *l
 	next.byOrigin[OriginProject.rank()] = nil
@@ -146,8 +143,7 @@ func (l *Loaded) WithoutProject() *Loaded {
 	return &next
 }
 
-// With returns a copy of l with these flags in place of those it was loaded with. The
-// error is an *[Error].
+// With returns a copy of l with these flags in place of those that it was loaded with. The error is an *[Error].
 func (l *Loaded) With(flags ...Flag) (*Loaded, error) {
 	var probs problems
 	next := *l
@@ -158,7 +154,7 @@ func (l *Loaded) With(flags ...Flag) (*Loaded, error) {
 	return &next, nil
 }
 
-// file reads one file; it returns "" for one that does not exist.
+// file reads one file and returns its path, "" if it does not exist.
 func (l *Loaded) file(path string, origin Origin, probs *problems) (string, error) {
 	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -171,7 +167,7 @@ func (l *Loaded) file(path string, origin Origin, probs *problems) (string, erro
 	return path, nil
 }
 
-// projectFile reads a project's file. It comes with the repository, so a mistake in it must not keep a run from starting: mistakes are
+// projectFile reads a project's file and returns its path, "" if it was not read. It comes with the repository, so mistakes in it are only
 // warnings, and the rest of the file counts.
 func (l *Loaded) projectFile(path string, warn func(Problem)) string {
 	data, err := readFile(path)
@@ -196,7 +192,7 @@ func (l *Loaded) projectFile(path string, warn func(Problem)) string {
 	return path
 }
 
-// maxProjectWarnings bounds what each command says of a project's file.
+// maxProjectWarnings bounds the warnings about a project's file.
 const maxProjectWarnings = 5
 
 func (l *Loaded) projectProblem(warn func(Problem), p Problem) {
@@ -204,7 +200,7 @@ func (l *Loaded) projectProblem(warn func(Problem), p Problem) {
 	warn(p)
 }
 
-// reasonOf returns an error of the file system without its place, which is said beside it.
+// reasonOf returns an error of the file system without the path.
 func reasonOf(err error) string {
 	for pe := (*fs.PathError)(nil); errors.As(err, &pe); {
 		err = pe.Err
@@ -212,8 +208,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// Check reads files as [Load] does and reports all that is wrong in them, as an *[Error].
-// Unlike Load it demands that they exist.
+// Check reads files as [Load] does and returns an *[Error] with all mistakes in them, nil if there are none. Unlike with Load, a missing
+// file is a mistake.
 func Check(files ...string) error {
 	var probs problems
 	for _, f := range files {
@@ -234,9 +230,9 @@ func Check(files ...string) error {
 	return probs.err()
 }
 
-// findProjectFile looks in dir and every directory above it. The user's own file is not
-// taken a second time. A file that somebody else may have put into a directory that all can
-// write, as /tmp is, is not taken at all.
+// findProjectFile returns the nearest project file in dir or a directory above it, "" if there is none. The user's own file is not
+// returned. A file that another user may have put into a directory that all can write, such as /tmp, is not read, which is a warning; one
+// that is not a regular file is a problem.
 func findProjectFile(dir, user string, warn, problem func(Problem)) string {
 	for ; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
 		file := filepath.Join(dir, ProjectFile)
@@ -282,7 +278,7 @@ func planted(dir string, file fs.FileInfo) bool {
 	return err != nil || owner != os.Getuid() && owner != 0
 }
 
-// getenvOf returns an os.Getenv over a list; the last of several equal names counts, as in exec.
+// getenvOf returns a function like os.Getenv for a list of variables. Of several equal names the last counts, as in exec.
 func getenvOf(environ []string) func(string) string {
 	return func(name string) string {
 		for _, pair := range slices.Backward(environ) {

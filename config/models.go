@@ -8,10 +8,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// modelsTable is the table of modelKeys, below the name of a model.
+// modelsTable is the name of the table [models."NAME"].
 const modelsTable = "models"
 
-// maxModelName bounds the name of a model, in bytes: those of gateways have paths in them.
+// maxModelName bounds the name of a model in bytes; those of gateways have paths in them.
 const maxModelName = 200
 
 // ModelLimits are the limits in [models."NAME"], in tokens; 0 is unset.
@@ -23,14 +23,14 @@ type ModelLimits struct {
 	ModelPrices
 }
 
-// ModelPrices are prices of a million tokens, in the currency of whoever wrote them; 0 is unset.
+// ModelPrices are prices of a million tokens, in the user's currency; 0 is unset.
 type ModelPrices struct {
 	Input  float64 `json:"input_price,omitempty"`
 	Cached float64 `json:"cached_price,omitempty"` // of input that a cache of the provider had
 	Output float64 `json:"output_price,omitempty"`
 }
 
-// Of returns the price of tokens. input includes cached; where no price for those is written they cost what others do.
+// Of returns the price of tokens. input includes cached; if Cached is unset, those cost as much as other input.
 func (p ModelPrices) Of(input, cached, output int) float64 {
 	if p.Cached == 0 {
 		cached = 0
@@ -38,7 +38,7 @@ func (p ModelPrices) Of(input, cached, output int) float64 {
 	return (float64(input-cached)*p.Input + float64(cached)*p.Cached + float64(output)*p.Output) / 1e6
 }
 
-// modelKeys of [models."NAME"].
+// modelKeys are the keys of [models."NAME"].
 var modelKeys = []*Key{
 	{
 		Name: "context", Type: TypeCount, Project: ProjectNever, min: minTokens, max: maxTokens, example: "1000000",
@@ -76,7 +76,7 @@ func init() {
 	}
 }
 
-// model takes a value of [models."NAME"].
+// model reads a value of [models."NAME"]; path is its dotted key. Mistakes are added to the problems.
 func (r *reader) model(path []string, w written, src Source) {
 	if len(path) == 2 {
 		r.problem(src, path, describe(w)+", not a table", `write [models."`+clip(path[1])+`"] and context below it`)
@@ -103,10 +103,10 @@ func (r *reader) model(path []string, w written, src Source) {
 	}
 }
 
-// foldModel returns the name under which what is said of a model is found.
+// foldModel returns the form of a model's name that is compared: in lower case.
 func foldModel(name string) string { return strings.ToLower(name) }
 
-// Models returns the limits of [models], by name.
+// Models returns the limits and prices of [models], sorted by name.
 func (l *Loaded) Models() []ModelLimits {
 	found := map[string]*ModelLimits{}
 	for _, o := range origins {
@@ -133,8 +133,7 @@ func (l *Loaded) Models() []ModelLimits {
 	return out
 }
 
-// ModelPrices returns the prices of a model by the name that requests have for it, with or without what stands before a slash; ok is true
-// when there are any.
+// ModelPrices returns the prices of a model by the name in requests, with or without the part before the last slash; false if none are set.
 func (l *Loaded) ModelPrices(name string) (p ModelPrices, ok bool) {
 	all := l.Models()
 	short := name[strings.LastIndexByte(name, '/')+1:]
@@ -148,7 +147,7 @@ func (l *Loaded) ModelPrices(name string) (p ModelPrices, ok bool) {
 	return ModelPrices{}, false
 }
 
-// writeModelReference writes the table of the keys of a model.
+// writeModelReference writes the section of the reference about [models."NAME"].
 func writeModelReference(b *strings.Builder) {
 	b.WriteString("\n### [models.\"NAME\"]\n\nOne model, by the name that requests have for it, with or without what stands before a slash; a name with dots stands in quotes.\n\n")
 	b.WriteString("| key | value | project file | what it does |\n|---|---|---|---|\n")

@@ -11,7 +11,7 @@ import (
 // maxProblems bounds how many problems one load reports; further ones are only counted.
 const maxProblems = 100
 
-// Problem is one thing that is wrong in one place.
+// Problem is one mistake in a source of the configuration.
 type Problem struct {
 	Where Source `json:"where"`
 	Key   string `json:"key"`  // dotted, as written: "resources.memory_max"
@@ -19,7 +19,7 @@ type Problem struct {
 	Fix   string `json:"fix"`  // the next step: did you mean "…"? or write …
 }
 
-// String writes where: key: what; fix.
+// String returns the problem as one line, "where: key: what; fix".
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.Where.String())
@@ -33,14 +33,14 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Error holds everything that is wrong in all sources of one [Load], in the order of the
-// sources and of the lines in them. It holds at most 100 problems; More counts the rest.
+// Error holds the mistakes in all sources of one [Load], in the order of the sources and of the lines in them: at most 100 of them, and in
+// More the number of the rest.
 type Error struct {
 	Problems []Problem
 	More     int
 }
 
-// Error writes one problem per line.
+// Error implements error. It returns one line for each problem.
 func (e *Error) Error() string {
 	lines := make([]string, 0, len(e.Problems)+1)
 	for _, p := range e.Problems {
@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// problems collects, so that a person can repair everything in one go.
+// problems collects mistakes, so that a person can correct all of them in one go.
 type problems struct {
 	list []Problem
 	more int

@@ -7,17 +7,16 @@ import (
 	"path/filepath"
 )
 
-// Project identifies the owner of a history of peaks.
+// Project identifies the project that a history of peaks belongs to.
 type Project struct {
 	Name string // base name of Root, for people
 	Key  string // Name and a hash of Root: two projects with one name have two keys; safe as a file name
 	Root string // absolute
 }
 
-// ProjectOf finds the project of a working directory: the git repository or work tree it is
-// in, else the directory of a .plimsoll.toml at or above it, else itself. An empty dir is
-// the working directory of the process. Symbolic links are followed, so that one project
-// has one history by whatever path it is entered.
+// ProjectOf returns the project of a working directory: the git repository or work tree it is in, else the directory of a .plimsoll.toml at
+// or above it, else itself. An empty dir means the working directory of the process. Symbolic links are followed, so that a project has one
+// history by whatever path it is entered.
 func ProjectOf(dir string) Project {
 	dir = realPath(dir)
 	root := dir
@@ -34,7 +33,7 @@ func ProjectOf(dir string) Project {
 	return Project{Name: name, Key: SafeName(name) + "-" + hex.EncodeToString(sum[:6]), Root: root}
 }
 
-// nearestAbove returns the nearest directory at or above dir that holds name.
+// nearestAbove returns the nearest directory at or above dir that has an entry of a name, "" if there is none.
 func nearestAbove(dir, name string) string {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {

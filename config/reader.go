@@ -9,9 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/config/profile"
 )
 
-// address names a value: a key by its [Key.ID], for one tool or, with tool "", for all.
-// Server and of narrow it to one MCP server, and to one tool of that server; instance to one
-// Argo CD; agent to one agent.
+// address identifies a value: a key by its [Key.ID], for one tool or, with tool "", for all. server and of narrow it to one MCP server, and
+// to one tool of that server; instance to one Argo CD; agent to one agent; model to one model.
 type address struct{ key, tool, server, of, instance, agent, model string }
 
 // entry is a value with its source.
@@ -19,20 +18,20 @@ type entry struct {
 	key   *Key
 	value any
 	src   Source
-	tool  string // as written, or an agent; "" for all
+	tool  string // the name of the tool, agent or model as written; "" for all
 	name  string // the whole key as written, for messages
 }
 
-// maxEntries bounds the values of one source; more are a problem, not memory.
+// maxEntries bounds the values of one source; further ones are a problem and not kept.
 const maxEntries = 10_000
 
-// reader turns keys as written into entries. It is the same for files, variables and flags.
+// reader turns keys and values as written into entries, for files, variables and flags alike.
 type reader struct {
 	entries map[address]entry
 	probs   *problems
 }
 
-// assign takes the value of a whole key, as ["tools", "codex", "memory_max"].
+// assign reads the value of a whole key, such as ["tools", "codex", "memory_max"].
 func (r *reader) assign(path []string, w written, src Source) {
 	switch {
 	case len(path) == 1:
@@ -54,7 +53,7 @@ func (r *reader) assign(path []string, w written, src Source) {
 	}
 }
 
-// general takes a value of a table that counts for all tools.
+// general reads a value of a table that counts for all tools.
 func (r *reader) general(path []string, w written, src Source) {
 	k, a := lookup(path[0], path[1], false)
 	switch {
@@ -75,8 +74,7 @@ func (r *reader) general(path []string, w written, src Source) {
 	}
 }
 
-// pairs reads a table from one line of text, "codex=4096,claude=2G", which is how a
-// variable or a flag writes one.
+// pairs reads a table from one line of text, "codex=4096,claude=2G", as it is written in a variable or a flag.
 func (r *reader) pairs(path []string, k *Key, a Alias, w written, src Source) {
 	if k.Type == TypeToolCount && !strings.Contains(w.text, "=") {
 		r.put(path, k, a, "", w, src)
@@ -143,7 +141,7 @@ func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src
 	r.keep(at, path, k, a, tool, w, src)
 }
 
-// keep reads the value and keeps it as what is at the address.
+// keep parses a value and adds it as the entry of an address. A wrong value, a second one for the address, or one too many is a problem.
 func (r *reader) keep(at address, path []string, k *Key, a Alias, tool string, w written, src Source) {
 	v, err := k.parse(w, a)
 	if err != nil {
@@ -187,7 +185,7 @@ func (r *reader) problem(src Source, path []string, what, fix string) {
 	r.probs.add(Problem{Where: src, Key: strings.Join(shown, "."), What: what, Fix: inPlace(src, fix)})
 }
 
-// defaults returns the built-in values, and the built-in profiles of tools.
+// defaults returns the entries of the default values, and of the built-in profiles of tools.
 func defaults() (base, agents map[address]entry) {
 	base, agents = make(map[address]entry, len(keys)+len(agentKeys)), map[address]entry{}
 	for _, k := range slices.Concat(keys, agentKeys) {
@@ -213,8 +211,8 @@ func defaults() (base, agents map[address]entry) {
 	return base, agents
 }
 
-// inPlace turns "write KEY = VALUE", which is how a file has it, into what is written where
-// the mistake is: --memory-max=4G, or a variable.
+// inPlace returns the advice "write KEY = VALUE", which is for a file, in the form for the source of the mistake: --memory-max=4G, or a
+// variable. Other advice is returned as it is.
 func inPlace(src Source, fix string) string {
 	assignment, ok := strings.CutPrefix(fix, "write ")
 	_, value, isKey := strings.Cut(assignment, " = ")

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// toml writes text as this key wants it in a file.
+// toml returns a value, given as text, in the form that this key has in a file.
 func (k *Key) toml(text string) string {
 	switch k.Type {
 	case TypeCount, TypeToolCount, TypeBool, TypeRatio, TypeNumber:
@@ -37,12 +37,11 @@ func (k *Key) toml(text string) string {
 	return strconv.Quote(text)
 }
 
-// WriteInit writes a configuration file with every key, its default and one sentence, all
-// commented out, so that it changes nothing until a line is uncommented.
+// WriteInit writes a configuration file with every key, its default and one sentence about it, all commented out, so that it changes
+// nothing until a line is uncommented.
 func WriteInit(w io.Writer) error { return writeInit(w, false) }
 
-// WriteProjectInit writes the same for a project, without the keys that a project file may
-// not set.
+// WriteProjectInit writes such a file for a project, without the keys that a project file may not set.
 func WriteProjectInit(w io.Writer) error { return writeInit(w, true) }
 
 func writeInit(w io.Writer, project bool) error {
@@ -135,7 +134,7 @@ func writeInit(w io.Writer, project bool) error {
 	return err
 }
 
-// writeAgentReference writes the table of the keys of an agent.
+// writeAgentReference writes the section of the reference about [agents.NAME].
 func writeAgentReference(b *strings.Builder) {
 	b.WriteString("\n### [agents.NAME]\n\nOne agent, for `plimsoll ask` and, over A2A, the daemon. Its variables are `PLIMSOLL_AGENTS_NAME_KEY`.\n\n")
 	b.WriteString("| key | value | default | project file | what it does |\n|---|---|---|---|---|\n")
@@ -148,7 +147,7 @@ func writeAgentReference(b *strings.Builder) {
 	}
 }
 
-// writeServerReference writes the table of the keys that only a server has.
+// writeServerReference writes the sections of the reference about [mcp.servers.NAME] and [a2a.NAME].
 func writeServerReference(b *strings.Builder) {
 	b.WriteString("\n### [mcp.servers.NAME]\n\nOne MCP server; exactly one of `command` and `url` is written. ")
 	list := func(tool bool) string {
@@ -179,12 +178,12 @@ func writeServerReference(b *strings.Builder) {
 	}
 }
 
-// keysOfServer returns those of the keys of servers that stand in the table.
+// keysOfServer returns the keys that only a server in the given table has.
 func keysOfServer(table string) []*Key {
 	return slices.DeleteFunc(slices.Clone(serverKeys), func(k *Key) bool { return k.Table != table })
 }
 
-// writeInstanceReference writes the table of the keys that an Argo CD instance has.
+// writeInstanceReference writes the section of the reference about [mcp.argocd.NAME].
 func writeInstanceReference(b *strings.Builder) {
 	b.WriteString("\n### [mcp.argocd.NAME]\n\nOne Argo CD, for `plimsoll mcp argocd` and for `/mcp/argocd` of the daemon; at least one of `url` and `context` is written.\n\n")
 	b.WriteString("| key | value | project file | what it does |\n|---|---|---|---|\n")
@@ -193,8 +192,7 @@ func writeInstanceReference(b *strings.Builder) {
 	}
 }
 
-// shown returns the value that the generated file has for a key: the default, or the example of
-// a key whose default can't be written.
+// shown returns the value of a key in the generated file: the default, or the example if the default cannot be written.
 func (k *Key) shown() string {
 	switch {
 	case k.Default != "":
@@ -224,8 +222,7 @@ func comment(b *strings.Builder, text string) {
 	b.WriteString(line + "\n")
 }
 
-// WriteReference writes the reference of all keys as Markdown tables, one for each table of
-// the configuration.
+// WriteReference writes the reference of all keys as Markdown, with a section for each table of the configuration.
 func WriteReference(w io.Writer) error {
 	var b strings.Builder
 	for i, t := range tables {
@@ -255,7 +252,7 @@ func WriteReference(w io.Writer) error {
 	return err
 }
 
-// row writes a key's line of the reference.
+// row writes the row of a key in a table of the reference.
 func (k *Key) row(b *strings.Builder) {
 	def := "none"
 	switch {
@@ -287,7 +284,7 @@ func (k *Key) row(b *strings.Builder) {
 	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", k.Name, k.valueHelp(), def, tool, k.Project, strings.Join(others, ", "), k.Doc)
 }
 
-// valueHelp describes the values allowed for a key.
+// valueHelp returns a description of the values that a key allows.
 func (k *Key) valueHelp() string {
 	out := string(k.Type)
 	if len(k.Choices) > 0 {

@@ -7,20 +7,19 @@ import (
 	"sort"
 )
 
-// candidate is a value on its way to being in force.
+// candidate is a value that is given for a key, and may be the one in force.
 type candidate struct {
 	entry
-	ignored string // why it is not taken, "" if nothing speaks against it
+	ignored string // why it does not count; "" if it does
 }
 
-// candidates lists every value given for a key that counts for a tool ("" for none in
-// particular), the weakest first. Within one source the tool's own table follows the
-// general one. The last that is not ignored is in force.
+// candidates returns every value given for a key that counts for a tool ("" for none in particular), the weakest first. Within one source
+// the tool's own table follows the general one. The last that is not ignored is in force.
 func (l *Loaded) candidates(k *Key, tool string) []candidate {
 	return l.candidatesIn(nil, k, addresses(nil, k.ID(), tool))
 }
 
-// addresses appends where a key stands for a tool, "" for no particular one.
+// addresses appends to in the addresses of a key for a tool, "" for none in particular, the weaker first.
 func addresses(in []address, id, tool string) []address {
 	in = append(in, address{key: id})
 	if tool != "" {
@@ -29,7 +28,7 @@ func addresses(in []address, id, tool string) []address {
 	return in
 }
 
-// candidatesIn appends to out the candidates at any addresses, the weakest first.
+// candidatesIn appends to out the values given for a key at any of the addresses, the weakest first.
 func (l *Loaded) candidatesIn(out []candidate, k *Key, in []address) []candidate {
 	var base entry // in force without the project file
 	for _, o := range origins {
@@ -51,8 +50,7 @@ func (l *Loaded) candidatesIn(out []candidate, k *Key, in []address) []candidate
 	return out
 }
 
-// projectObjection returns the reason why a project file may not set the value, given what is in force
-// without it; "" means that it may.
+// projectObjection returns the reason why a project file may not set a value, given the entry in force without it; "" if it may.
 func (k *Key) projectObjection(v any, base entry) string {
 	switch k.Project {
 	case ProjectNever:
@@ -69,8 +67,7 @@ func (k *Key) projectObjection(v any, base entry) string {
 	return ""
 }
 
-// For resolves the settings of one run of a tool, "" for no particular one. The error says
-// that the name is none a tool can have.
+// For returns the settings of one run of a tool, "" for none in particular. The error is about an invalid name of a tool.
 func (l *Loaded) For(tool string) (Settings, error) {
 	if tool != "" && SafeName(tool) != tool {
 		return Settings{}, fmt.Errorf("%s is not the name of a tool; write letters, digits, . _ and -, at most %d, a letter or digit first, like %q",
@@ -115,11 +112,11 @@ func (c candidate) warning() Problem {
 	}
 }
 
-// AutoPids returns the "auto" of pids_max. A thread counts as a process here, and build tools
-// start threads by the number of CPUs, so the 256 of the forerunner is only the floor.
+// AutoPids returns the value of pids_max = "auto". A thread counts as a process, and build tools start threads by the number of CPUs, so
+// the 256 of the forerunner is only the minimum.
 func AutoPids(cpus int) int { return min(max(256, 128*cpus), maxPids) }
 
-// Tools lists every tool that has a table, a variable or a built-in profile, sorted.
+// Tools returns the names of all tools that have a table, a variable or a built-in profile, sorted.
 func (l *Loaded) Tools() []string {
 	out := make([]string, 0, len(l.names))
 	for _, name := range l.names {
@@ -129,7 +126,7 @@ func (l *Loaded) Tools() []string {
 	return out
 }
 
-// Config resolves the settings of every known tool.
+// Config returns the settings of every known tool and agent.
 func (l *Loaded) Config() Config {
 	c := Config{Tools: map[string]Settings{}, Agents: map[string]Agent{}}
 	c.Resources, _ = l.For("")
@@ -144,8 +141,8 @@ func (l *Loaded) Config() Config {
 	return c
 }
 
-// matchLists maps base names of commands to the tool whose match list names them. Among
-// several the first by name is taken, so that the answer does not change between runs.
+// matchLists maps base names of commands to the tool whose match list names them. Of several such tools the first by name counts, so that
+// the result is the same in every run.
 func (l *Loaded) matchLists() map[string]string {
 	tools := map[string]bool{}
 	for _, entries := range l.byOrigin {

@@ -47,8 +47,7 @@ const (
 	TypeNotify    Type = "off, desktop, URL, or a command as a list or a line"
 )
 
-// ProjectRule limits what a project file may do to a key. The file may come with a cloned
-// repository, so whoever wrote it does not own this machine.
+// ProjectRule limits how a project file may set a key. The file may come with a cloned repository, whose author does not own this machine.
 type ProjectRule string
 
 // The rules. A value that a rule forbids is ignored with a warning.
@@ -59,8 +58,8 @@ const (
 	ProjectNever    ProjectRule = "not from a project" // concerns the machine or the user
 )
 
-// Key is one configuration key. The list of them is the only one: checking, the generated
-// file, Explain, suggestions, variables and the reference are made from it.
+// Key is one configuration key. Checking, the generated file, Explain, suggestions, variables and the reference are all made from the one
+// list of keys.
 type Key struct {
 	Name    string // without the table
 	Table   string // "resources", "window", …
@@ -68,7 +67,7 @@ type Key struct {
 	Default string   // as written in a file, without quotes
 	Choices []string // of TypeChoice and TypeChoices, the loosest first
 	Aliases []Alias
-	// Variables are environment variables of other programs that set the key too; one of
+	// Variables are environment variables of other programs that set the key too; the one of
 	// Plimsoll's own wins over them.
 	Variables []string
 	PerTool   bool // may stand in [tools.NAME] too, and below its table's name unless that is resources
@@ -80,7 +79,7 @@ type Key struct {
 	auto     string // another word for auto
 	of       string // of TypeToolSizes: the per-tool key its members set
 	noBound  bool   // 0 means unlimited, the loosest value
-	// thousands is true when 8k may be written for 8000.
+	// thousands reports whether 8k may be written for 8000.
 	thousands bool
 	optional  bool // of counts: 0 is allowed although it is below min
 	set       func(*Settings, any)
@@ -88,15 +87,15 @@ type Key struct {
 	perServer  bool // may stand in [mcp.servers.NAME]
 	perMCPTool bool // may stand in [mcp.servers.NAME.tools.TOOL]
 	setServer  func(*MCPServer, any)
-	// setInstance is of the keys of [mcp.argocd.NAME].
+	// setInstance is set for the keys of [mcp.argocd.NAME].
 	setInstance func(*ArgoCDInstance, any)
-	// setAgent is of the keys of [agents.NAME].
+	// setAgent is set for the keys of [agents.NAME].
 	setAgent func(*Agent, any)
-	// setModel is of the keys of [models.NAME].
+	// setModel is set for the keys of [models.NAME].
 	setModel func(*ModelLimits, any)
 }
 
-// Alias is another name of a key: those of the program whose users this one takes over.
+// Alias is another name of a key, as in the program whose users this one takes over.
 type Alias struct {
 	Name string
 	MiB  bool // the value is a whole number of MiB
@@ -113,7 +112,7 @@ const (
 	maxHistory = 200
 )
 
-// tables in the order of the generated file and the reference.
+// tables holds the tables of the configuration and their keys, in the order of the generated file and the reference.
 var tables = []struct {
 	name, doc string
 	keys      []*Key
@@ -127,7 +126,7 @@ var tables = []struct {
 	{"memory", "what is kept of conversations, and found again", memoryKeys},
 }
 
-// keys of all tables.
+// keys holds the keys of all tables, in the same order.
 var keys = func() []*Key {
 	var out []*Key
 	for _, t := range tables {
@@ -139,7 +138,7 @@ var keys = func() []*Key {
 	return out
 }()
 
-// resourceKeys of [resources]: the process plane.
+// resourceKeys are the keys of [resources], for the process plane.
 var resourceKeys = []*Key{
 	{
 		Name: "enforcement", Type: TypeChoice, Default: "best-effort", Choices: []string{"off", "best-effort", "required"},
@@ -280,23 +279,22 @@ var resourceKeys = []*Key{
 	},
 }
 
-// matchKey stands in [tools.NAME] only.
+// matchKey may be set in [tools.NAME] only.
 var matchKey = &Key{
 	Name: "match", Type: TypeNames, PerTool: true, Project: ProjectNever, example: `["my-agent", "agent.py"]`,
 	Doc: "Base names of commands that are this tool, beside the name of the table.",
 }
 
-// laterTables belong to planes that this version does not have. They are errors, because
-// a table that is read by no code would make its author believe it does something.
+// laterTables are tables that this version does not have. They are errors, because their author would believe that they do something.
 var laterTables = map[string]string{
 	"fleet": "several hosts",
 }
 
-// Keys returns the whole schema, in the order of the reference. The last entry, match,
-// stands in [tools.NAME] only. The keys are shared: do not change them.
+// Keys returns the whole schema, in the order of the reference. The last entry, match, may be set in [tools.NAME] only. The keys are
+// shared: do not change them.
 func Keys() []*Key { return append(slices.Clone(keys), matchKey) }
 
-// Variable returns the environment variable of the key, "" for one that has none.
+// Variable returns the name of the environment variable that sets the key, "" if there is none.
 func (k *Key) Variable() string {
 	if k == matchKey {
 		return ""
@@ -304,8 +302,8 @@ func (k *Key) Variable() string {
 	return anyPrefix + strings.ToUpper(k.Table+"_"+k.Name)
 }
 
-// ID names the key among those of all tables: the bare name for [resources], which was the
-// only table once, and "table.name" for the others.
+// ID returns the name that identifies the key among all tables: the bare name for [resources], which was the only table once, and
+// "table.name" for the others.
 func (k *Key) ID() string {
 	if k.Table == resources || k == matchKey {
 		return k.Name
@@ -313,14 +311,14 @@ func (k *Key) ID() string {
 	return k.Table + "." + k.Name
 }
 
-// resources is the table whose keys need no table's name in front.
+// resources is the table whose keys may be written without its name.
 const resources = "resources"
 
 func isTable(name string) bool {
 	return slices.ContainsFunc(tableNames(), func(t string) bool { return t == name })
 }
 
-// tableNames lists the tables of the schema, without tools.
+// tableNames returns the names of the tables in the schema, without tools.
 func tableNames() []string {
 	out := make([]string, 0, len(tables))
 	for _, t := range tables {
@@ -329,8 +327,8 @@ func tableNames() []string {
 	return out
 }
 
-// lookup finds a key of a table by its name or an alias; with tool only those that may be
-// set for one tool.
+// lookup returns the key of a table with a name or an alias, and the name that matched; nil if there is none. With tool only keys count
+// that may be set for one tool.
 func lookup(table, name string, tool bool) (*Key, Alias) {
 	if tool && table == resources && name == matchKey.Name {
 		return matchKey, Alias{Name: name}
@@ -351,7 +349,7 @@ func lookup(table, name string, tool bool) (*Key, Alias) {
 	return nil, Alias{}
 }
 
-// tableOf finds the table that has a key of this name, "" when none has.
+// tableOf returns the first table that has a key of this name, "" if none has.
 func tableOf(name string, tool bool) string {
 	for _, table := range tableNames() {
 		if k, _ := lookup(table, name, tool); k != nil {
@@ -361,7 +359,7 @@ func tableOf(name string, tool bool) string {
 	return ""
 }
 
-// keyNames lists what lookup knows of a table.
+// keyNames returns the names and aliases of a table's keys, as [lookup] knows them.
 func keyNames(table string, tool bool) []string {
 	var out []string
 	for _, k := range keys {
@@ -379,7 +377,7 @@ func keyNames(table string, tool bool) []string {
 	return out
 }
 
-// toolTables lists the tables that may stand below [tools.NAME].
+// toolTables returns the names of the tables that may be written below [tools.NAME].
 func toolTables() []string {
 	var out []string
 	for _, t := range tables {

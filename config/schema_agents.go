@@ -7,20 +7,20 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// maxPrompt bounds the text of a prompt, in the configuration and in a file of its own, in
-// bytes: some 16 thousand tokens, more than the system prompt of any agent that is known.
+// maxPrompt bounds the text of a prompt, in the configuration and in a file, in bytes: some 16 thousand tokens, more than the system prompt
+// of any known agent.
 const maxPrompt = 64 << 10
 
-// agentProviders are the providers whose APIs the agent speaks: OpenAI's protocol, which the
-// others have too, and Anthropic's. The names are those of package window/models.
+// agentProviders are the providers whose APIs the agent can use: OpenAI's protocol, which most others have too, and Anthropic's. The names
+// are those of package window/models.
 var agentProviders = []string{
 	"auto", "openai", "anthropic", "azure", "gemini", "openrouter", "mistral", "xai", "groq", "deepseek", "kimi", "minimax", "glm", "qwen",
 	"cerebras", "together", "fireworks", "cohere", "nvidia", "huggingface", "perplexity", "deepinfra", "baseten", "ollama", "ollama-cloud",
 	"lmstudio", "llama.cpp", "vllm", "sglang",
 }
 
-// agentKeys stand in [agents.NAME]: an agent that answers within its limits. A project's
-// file, which may come with a cloned repository, names none.
+// agentKeys are the keys of [agents.NAME], an agent that answers within its limits. A project's file, which may come with a cloned
+// repository, sets none of them.
 var agentKeys = []*Key{
 	{
 		Name: "model", Type: TypeText, Project: ProjectNever, example: `"gpt-5-mini"`,
@@ -154,7 +154,7 @@ var agentKeys = []*Key{
 	},
 }
 
-// agentsTable is the table of agentKeys, below a name.
+// agentsTable is the name of the table [agents.NAME].
 const agentsTable = "agents"
 
 func init() {
@@ -163,7 +163,7 @@ func init() {
 	}
 }
 
-// textUnless returns the text, or "" if it is word, the one that stands for a value that is not set.
+// textUnless returns a text, or "" if it is word, which stands for no value.
 func textUnless(text, word string) string {
 	if text == word {
 		return ""

@@ -2,8 +2,8 @@ package config
 
 import "slices"
 
-// instanceKeys stand in [mcp.argocd.NAME]: how one Argo CD is reached. A project's file, which
-// may come with a cloned repository, names none.
+// instanceKeys are the keys of [mcp.argocd.NAME], about access to one Argo CD. A project's file, which may come with a cloned repository,
+// sets none of them.
 var instanceKeys = []*Key{
 	{
 		Name: "url", Type: TypeAnyURL, Project: ProjectNever, example: `"https://argocd.example.com"`,
@@ -62,7 +62,7 @@ var instanceKeys = []*Key{
 	},
 }
 
-// instancesTable is the table of instanceKeys, below a name.
+// instancesTable is the name of the table [mcp.argocd.NAME].
 const instancesTable = "mcp.argocd"
 
 func init() {

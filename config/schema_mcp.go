@@ -7,9 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// mcpKeys of [mcp]: what the gateway in front of MCP servers does. Those that are perServer
-// may stand in [mcp.servers.NAME] too and count for that server; those that are perMCPTool
-// also in [mcp.servers.NAME.tools.TOOL].
+// mcpKeys are the keys of [mcp], for the gateway in front of MCP servers. Those that are perServer may also be set in [mcp.servers.NAME]
+// for that server; those that are perMCPTool also in [mcp.servers.NAME.tools.TOOL].
 var mcpKeys = []*Key{
 	{
 		Name: "wrap", Type: TypeChoice, Default: "auto", Choices: []string{"off", "auto"}, PerTool: true, Project: ProjectStricter,
@@ -127,8 +126,8 @@ var mcpKeys = []*Key{
 	},
 }
 
-// serverKeys stand in [mcp.servers.NAME] only: what the server is. A project's file, which
-// may come with a cloned repository, names none.
+// serverKeys are the keys of [mcp.servers.NAME] and [a2a.NAME] only, which describe the server. A project's file, which may come with a
+// cloned repository, sets none of them.
 var serverKeys = []*Key{
 	{
 		Name: "command", Type: TypeArgv, Project: ProjectNever, example: `["npx", "-y", "@modelcontextprotocol/server-everything"]`,

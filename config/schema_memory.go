@@ -45,8 +45,8 @@ const (
 	InjectRecall = "recall"
 )
 
-// memoryKeys are those of [memory]. A project may have less of its conversations kept, and decides nothing else: what is kept,
-// and what is put into requests, is this user's.
+// memoryKeys are the keys of [memory]. A project's file may only reduce what is kept of its conversations; everything else is the user's
+// decision.
 var memoryKeys = []*Key{
 	{
 		Name: "enabled", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectNever, example: "true",

@@ -9,7 +9,7 @@ type WatchSettings struct {
 	OTLP string `json:"otlp"`
 }
 
-// watchKeys are those of [watch]. No project may set them: what is kept of runs is this user's.
+// watchKeys are the keys of [watch]. A project's file sets none of them: what is kept of runs is the user's decision.
 var watchKeys = []*Key{
 	{
 		Name: "runs", Type: TypeBool, Default: "true", Project: ProjectNever, example: "true",

@@ -14,8 +14,7 @@ const (
 	maxBodies = int64(64 * limit.GiB)
 )
 
-// providerLimits are the windows by provider, under the names that people have in their
-// environments already.
+// providerLimits are keys for the windows of providers, with the variables that people may have in their environments already.
 var providerLimits = []struct{ name, variable, provider string }{
 	{"azure_openai_max_tokens", "AZURE_OPENAI_MAX_CONTEXT_TOKENS", "Azure OpenAI"},
 	{"openai_max_tokens", "OPENAI_MAX_CONTEXT_TOKENS", "OpenAI"},
@@ -25,7 +24,7 @@ var providerLimits = []struct{ name, variable, provider string }{
 	{"vertex_max_tokens", "GCP_VERTEXAI_MAX_CONTEXT_TOKENS", "Google Vertex AI"},
 }
 
-// windowKeys of [window]: what the proxy between an agent and its model provider does.
+// windowKeys are the keys of [window], for the proxy between an agent and its model provider.
 var windowKeys = append([]*Key{
 	{
 		Name: "proxy", Type: TypeChoice, Default: "auto", Choices: []string{"off", "auto", "on"}, PerTool: true, Project: ProjectStricter,
@@ -149,7 +148,7 @@ func providerLimitKeys() []*Key {
 	return out
 }
 
-// upstreamKeys of [upstream]: where models are.
+// upstreamKeys are the keys of [upstream], for the addresses of model providers.
 var upstreamKeys = []*Key{
 	upstreamURL("openai", "https://api.openai.com/v1", "OpenAI or a service that speaks its protocol; ends in /v1.", func(u *UpstreamSettings) *string { return &u.OpenAI }),
 	upstreamURL("anthropic", "https://api.anthropic.com", "Anthropic; without /v1.", func(u *UpstreamSettings) *string { return &u.Anthropic }),
@@ -180,7 +179,7 @@ func upstreamKey(name string, field func(*UpstreamSettings) *string) *Key {
 	}
 }
 
-// serveKeys of [serve]: the daemon.
+// serveKeys are the keys of [serve], for the daemon.
 var serveKeys = []*Key{
 	{
 		Name: "listen", Type: TypeAddress, Default: "127.0.0.1:4620", Project: ProjectNever, example: `"127.0.0.1:4620"`,

@@ -13,10 +13,10 @@ import (
 // maxScript bounds how much of a script or of a package.json is read, in bytes.
 const maxScript = 16 << 10
 
-// maxCommands bounds how many commands of one script are looked at.
+// maxCommands bounds how many commands of one script are read.
 const maxCommands = 256
 
-// readHead reads the beginning of a regular file.
+// readHead returns the first maxScript bytes of a regular file, "" if it cannot be read.
 func readHead(file string) string {
 	f, err := statefile.OpenLinked(file)
 	if err != nil {
@@ -30,8 +30,8 @@ func readHead(file string) string {
 	return string(data)
 }
 
-// wrapped returns the commands that a shell script may end in, the likeliest first: those
-// it executes in its own place (exec), from the last to the first.
+// wrapped returns the commands that a shell script may end in: those after exec, from the last, which is the likeliest, to the first. A
+// file that is not a shell script gives nil.
 func wrapped(file string) [][]string {
 	text := readHead(file)
 	line, body, _ := strings.Cut(text, "\n")
@@ -65,7 +65,7 @@ func wrapped(file string) [][]string {
 	return out
 }
 
-// shell reads sh -c 'LINE' or sh SCRIPT.
+// shell is the launcher of shells: sh -c 'LINE' or sh SCRIPT.
 func shell(t *tracer, args []string) []inner {
 	for i, arg := range args {
 		if len(arg) < 2 || arg[0] != '-' && arg[0] != '+' {
@@ -98,15 +98,14 @@ func shell(t *tracer, args []string) []inner {
 	return nil
 }
 
-// shellBuiltins are commands that a shell carries out itself: no tool is called after them.
+// shellBuiltins are commands that a shell carries out itself, so they start no tool.
 var shellBuiltins = []string{
 	":", ".", "[", "alias", "bg", "break", "cd", "continue", "echo", "eval", "exit", "export", "false", "fg", "jobs",
 	"kill", "popd", "printf", "pushd", "pwd", "read", "readonly", "return", "set", "shift", "source", "test", "trap",
 	"true", "type", "ulimit", "umask", "unset", "wait",
 }
 
-// windowsShell reads cmd /c LINE.
-// windowsShell reads what cmd.exe runs: words, or one word with a line in it.
+// windowsShell is the launcher of cmd.exe: cmd /c with words, or with one word that is a line.
 func windowsShell(t *tracer, args []string) []inner {
 	for len(args) > 0 && strings.HasPrefix(args[0], "/") {
 		args = args[1:]
@@ -128,8 +127,8 @@ func windowsShell(t *tracer, args []string) []inner {
 	return out
 }
 
-// windowsWords splits a line as cmd.exe does: quotes keep blanks and operators together, a backslash is a letter of a path. &, && and | are
-// words of their own.
+// windowsWords splits a line into words as cmd.exe does: quotes keep blanks and operators together, and a backslash is part of a path. &,
+// && and | are words of their own.
 func windowsWords(line string) (words []string) {
 	var word strings.Builder
 	open, quoted := false, false
@@ -165,9 +164,8 @@ func windowsWords(line string) (words []string) {
 	return words
 }
 
-// shellCommands splits text into simple commands and these into words, with quotes
-// removed. A variable or command substitution at the front of a path is taken for here, the
-// directory of the script. It is no shell: it finds the names that people write plainly.
+// shellCommands splits a text into simple commands, and these into words without quotes. A variable or command substitution at the
+// beginning of a path is replaced by here, the directory of the script. It is not a shell, but finds names that are written plainly.
 func shellCommands(text, here string) [][]string {
 	var (
 		out  [][]string
@@ -254,7 +252,7 @@ func shellCommands(text, here string) [][]string {
 	return out
 }
 
-// closingBracket returns the offset after the bracket that closes the one at text[i].
+// closingBracket returns the offset behind the bracket that closes the one at text[i], or the end of text.
 func closingBracket(text string, i int) int {
 	depth := 0
 	for ; i < len(text); i++ {
@@ -270,7 +268,7 @@ func closingBracket(text string, i int) int {
 	return len(text)
 }
 
-// skipShellWords drops what may stand before a command: keywords and assignments.
+// skipShellWords returns a command without keywords and assignments before it.
 func skipShellWords(argv []string) []string {
 	for len(argv) > 0 {
 		switch argv[0] {
@@ -287,7 +285,7 @@ func skipShellWords(argv []string) []string {
 	return argv
 }
 
-// plainPath replaces a leading $NAME, ${NAME…} or $(…) followed by a slash.
+// plainPath returns a word with a leading $NAME, ${NAME…} or $(…) that is followed by a slash replaced by here.
 func plainPath(word, here string) string {
 	if here == "" || len(word) < 2 || word[0] != '$' {
 		return word
@@ -307,9 +305,8 @@ func plainPath(word, here string) string {
 	return here + word[end:]
 }
 
-// packageOf finds the npm package that a file belongs to: the name in the nearest
-// package.json at or above its directory, at most six levels up, and the name of the
-// command that this package gives the file, "" for none.
+// packageOf returns the name of the npm package that a file belongs to, by the nearest package.json at or above its directory, at most six
+// levels up, and the name of the command that the package has for the file. Each is "" if there is none.
 func packageOf(file string) (name, bin string) {
 	dir := filepath.Dir(file)
 	for range 6 {

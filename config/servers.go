@@ -8,8 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// MCPServer is one server of [mcp.servers], or one agent of [a2a]: what it is, and the values of
-// [mcp] in force for it.
+// MCPServer is one server of [mcp.servers], or one agent of [a2a], with the values of [mcp] in force for it.
 type MCPServer struct {
 	Name    string   `json:"name"`
 	Command []string `json:"command,omitempty"` // program and arguments, or
@@ -25,7 +24,8 @@ type MCPServer struct {
 	Tools map[string]MCPSettings `json:"tools,omitempty"` // of tools with a table of their own
 }
 
-// server takes a value of [mcp.servers.NAME], of [mcp.servers.NAME.tools.TOOL], or of the same in table, [a2a].
+// server reads a value of [mcp.servers.NAME] or [mcp.servers.NAME.tools.TOOL], or of the same below [a2a]; table is the one of the two, and
+// path the dotted key. Mistakes are added to the problems.
 func (r *reader) server(table string, path []string, w written, src Source) {
 	at := strings.Count(table, ".") + 1 // the place of the name
 	switch {
@@ -76,13 +76,15 @@ func (r *reader) server(table string, path []string, w written, src Source) {
 	}
 }
 
-// maxAgentPrefix bounds the name of an agent of [a2a], in bytes: models' providers take tools' names of 64, and the skill stands behind it.
+// maxAgentPrefix bounds the name of an agent of [a2a], in bytes: providers of models take names of tools of up to 64, and the skill's name
+// follows it.
 const maxAgentPrefix = 32
 
 // maxToolText bounds the name of a server's tool, in bytes: clients take 128 at most.
 const maxToolText = 256
 
-// lookupServer finds a key that may stand for one server of the table, or for one tool of it.
+// lookupServer returns the key of a name, and the name that matched, that may be set for one server of the table, or with tool for one tool
+// of it; nil if there is none.
 func lookupServer(table, name string, tool bool) (*Key, Alias) {
 	for _, k := range serverKeys {
 		if k.Name == name && k.Table == table && !tool {
@@ -106,8 +108,8 @@ func serverNames(table string, tool bool) []string {
 	return out
 }
 
-// Servers resolves the servers of [mcp.servers] and the agents of [a2a], by name, for a run of tool ("" for
-// none in particular). The error is an *[Error]: a server without a command and a URL, or with both.
+// Servers returns the servers of [mcp.servers] and the agents of [a2a], sorted by name, for a run of tool ("" for none in particular). The
+// error is an *[Error], as about a server without a command and a URL, or with both.
 func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
 	names, tables, tools := map[string]Source{}, map[string]string{}, map[string]map[string]bool{}
 	for _, o := range origins {
@@ -178,7 +180,7 @@ func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
 	return out, probs.err()
 }
 
-// tableOfServer returns the table of a key as it was written.
+// tableOfServer returns serversTable or a2aTable, by a key as it was written.
 func tableOfServer(name string) string {
 	if strings.HasPrefix(name, a2aTable+".") {
 		return a2aTable
@@ -186,7 +188,7 @@ func tableOfServer(name string) string {
 	return serversTable
 }
 
-// mcpFor resolves the values of [mcp] in the scopes given, the weakest first.
+// mcpFor returns the values of [mcp] in force for a tool, within the scopes given, the weakest first.
 func (l *Loaded) mcpFor(tool string, scopes ...address) MCPSettings {
 	var s Settings
 	for _, k := range mcpKeys {

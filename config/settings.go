@@ -8,10 +8,10 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Auto stands in a size of [Settings] for "auto": whoever uses the value works it out.
+// Auto is the value of a size in [Settings] that is "auto": whoever uses it computes the size.
 const Auto limit.Bytes = -1
 
-// Forever is the [Settings.Wait] of a run that waits for its turn however long it takes.
+// Forever is the [Settings.Wait] of a run that waits for its turn without a limit.
 const Forever = time.Duration(math.MaxInt64)
 
 // Enforcement selects what happens when no layer can hold the memory limit in the kernel.
@@ -24,7 +24,7 @@ const (
 	EnforcementRequired   Enforcement = "required"    // refuse to start
 )
 
-// OnExit selects what becomes of processes that a command leaves behind.
+// OnExit selects what happens to processes that a command leaves behind.
 type OnExit string
 
 // The choices for leftovers.
@@ -125,8 +125,8 @@ type Settings struct {
 	sources map[string]Source // by [Key.ID]
 }
 
-// Source returns the source of the value of a key: Source("initial_estimate"),
-// Source("window.trigger"). The zero Source means that there is no such key.
+// Source returns the source of the value of a key, such as "initial_estimate" or "window.trigger". The zero Source means that there is no
+// such key.
 func (s Settings) Source(key string) Source { return s.sources[key] }
 
 // Config is the whole configuration at a glance.
@@ -192,7 +192,7 @@ type ServeSettings struct {
 	TLSKey    string   `json:"tls_key"`
 }
 
-// Allowed splits PushAllow into networks and hosts.
+// Allowed returns PushAllow as networks, where a single address is one too, and as names of hosts.
 func (s *ServeSettings) Allowed() (networks []netip.Prefix, hosts []string) {
 	for _, text := range s.PushAllow {
 		if p, err := netip.ParsePrefix(text); err == nil {

@@ -32,8 +32,7 @@ type Source struct {
 	Name   string `json:"name,omitempty"`   // the variable, the flag or the profile
 }
 
-// String writes file:line:column, the name of the variable or flag, "built-in profile
-// NAME" or "default".
+// String returns file:line:column, the name of the variable or flag, "built-in profile NAME", or "default".
 func (s Source) String() string {
 	switch {
 	case s.File != "" && s.Line == 0:

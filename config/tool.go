@@ -15,7 +15,7 @@ type Match struct {
 	Tool    string   // name of the history and the slots; see [SafeName]
 	Profile string   // name of the built-in profile, "" if there is none for it
 	Via     []string // launchers the command goes through, the outermost first
-	// Variant is the use of a generic tool: "test" of make test, "run build" of npm run build, a digest of
+	// Variant tells the uses of a generic tool apart: "test" for make test, "run build" for npm run build, a digest of
 	// the text after sh -c. "" for other tools. It holds no value of an option.
 	Variant string
 }
@@ -26,11 +26,10 @@ const maxLaunchers = 8
 // Tool returns the tool that a command line starts, without configuration: see [Loaded.Tool].
 func Tool(command []string) Match { return (*Loaded)(nil).Tool(command) }
 
-// Tool returns the tool that a command line starts. The first of these that knows the name decides:
-// a match list of [tools.NAME], a table's name, a built-in profile. It looks through launchers
-// (npx, node, python -m, env, timeout, sh -c, …), symbolic links and shell scripts that end by
-// executing a tool it knows. Files are read, at most 16 KiB of each, and never run. What nobody
-// knows is called after the command behind the launchers.
+// Tool returns the tool that a command line starts. The first of these that knows the name decides: a match list of [tools.NAME], a
+// built-in profile, a table's name. It looks through launchers (npx, node, python -m, env, timeout, sh -c, …), symbolic links and shell
+// scripts that end by executing a tool it knows. Files are read, at most 16 KiB of each, and never run. An unknown tool gets the name of
+// the command behind the launchers.
 func (l *Loaded) Tool(command []string) Match {
 	if len(command) == 0 {
 		return Match{Tool: SafeName("")}
@@ -59,11 +58,11 @@ type tracer struct {
 	path   string // list of directories to find commands in
 	last   string // base name of the innermost command so far
 	via    []string
-	argv   []string // of the command that last names, nil when that is a script
+	argv   []string // of the command whose name is last; nil if that is a script
 }
 
-// trace finds the known tool behind argv. When there is none, last and via hold what was
-// found of an unknown one.
+// trace returns the name of the known tool that argv starts, and the launchers it goes through; false if there is none. t.last and t.via
+// then describe the unknown one. via are the launchers so far.
 func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 	if len(argv) == 0 || len(via) > maxLaunchers {
 		return "", nil, false
@@ -134,7 +133,7 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 	return "", nil, false
 }
 
-// profileOf maps the base name of a command to a tool, "" if nobody knows it.
+// profileOf returns the tool for the base name of a command, "" if it is not known.
 func (t *tracer) profileOf(base string) string {
 	if t.loaded != nil {
 		if name := t.loaded.matches[base]; name != "" {
@@ -150,7 +149,7 @@ func (t *tracer) profileOf(base string) string {
 	return ""
 }
 
-// script takes a file that an interpreter runs: a node program is known by its package.
+// script returns the tool for a file that an interpreter runs, by its name or the package it belongs to; false if it is not known.
 func (t *tracer) script(file string, via []string) (string, bool) {
 	t.last, t.via, t.argv = baseName(file), via, nil
 	if name := t.profileOf(baseName(file)); name != "" {
@@ -178,7 +177,7 @@ func (t *tracer) script(file string, via []string) (string, bool) {
 	return "", false
 }
 
-// find returns the file that a command names, as exec would find it, or "".
+// find returns the path of the file that a command names, as exec would find it; "" if there is none.
 func (t *tracer) find(command string) string {
 	if strings.ContainsRune(command, filepath.Separator) || strings.Contains(command, "/") {
 		if !filepath.IsAbs(command) {
@@ -208,8 +207,7 @@ func executable(file string) string {
 	return ""
 }
 
-// baseName returns the last element of a path of either system, without the suffix by which
-// Windows knows a program.
+// baseName returns the last element of a path of any system, without the extension by which Windows recognises programs.
 func baseName(path string) string {
 	path = strings.TrimRight(path, `/\`)
 	if i := strings.LastIndexAny(path, `/\`); i >= 0 {

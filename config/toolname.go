@@ -7,9 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/config/profile"
 )
 
-// CanonicalTool maps the names people use for a tool with a built-in profile to one:
-// claude-code and Claude to claude. Every other name comes back without outer blanks. It
-// does not make a name safe: see [SafeName].
+// CanonicalTool returns the name of the built-in profile that a name or alias stands for: claude for claude-code and Claude. Any other name
+// is returned without blanks around it; it need not be safe, see [SafeName].
 func CanonicalTool(name string) string {
 	if a, ok := profile.Named(name); ok {
 		return a.Name
@@ -17,18 +16,16 @@ func CanonicalTool(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// foldTool returns the name under which configuration of a tool is found: a table, a variable
-// and --tool must not differ by the case of a letter or by _ for -.
+// foldTool returns the form of a tool's name that is compared: a table, a variable and --tool may differ in case, and in _ and -.
 func foldTool(name string) string {
 	return strings.ReplaceAll(strings.ToLower(CanonicalTool(name)), "_", "-")
 }
 
-// maxToolName bounds the name of a tool, in bytes: with a suffix it is the name of files
-// and of cgroups, for which every system allows 255.
+// maxToolName bounds the name of a tool, in bytes. With a suffix it names files and cgroups, for which every system allows 255.
 const maxToolName = 64
 
-// SafeName makes a tool's name out of any text: letters, digits, '.', '_' and '-' only, the
-// first a letter or digit, at most 64 bytes. What is left of nothing is "command".
+// SafeName returns a tool's name made from any text: with letters, digits, '.', '_' and '-' only, a letter or digit first, at most 64
+// bytes. If nothing is left of the text it is "command"; a name reserved by Windows gets the prefix "tool-".
 func SafeName(text string) string {
 	out := make([]byte, 0, min(len(text), maxToolName))
 	for _, r := range text {
@@ -53,7 +50,7 @@ func SafeName(text string) string {
 	return name
 }
 
-// reserved reports whether Windows takes a file of this name, with any suffix, for a device.
+// reserved reports whether a file of this name, with any extension, is a device on Windows.
 func reserved(name string) bool {
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
 	if slices.Contains([]string{"con", "prn", "aux", "nul"}, name) {

@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// form is the syntax in which a value was written. formText is text without a type of its own, from
-// a variable or a flag: it is read as whatever the key wants.
+// form is the syntax in which a value was written. formText is text from a variable or a flag, without a type: it is read as the type that
+// the key has.
 type form string
 
 const (
@@ -27,23 +27,23 @@ const (
 	formTime   form = "a date or time"
 )
 
-// written is a value before its key has read it. text is the content of a string and the
-// spelling of everything else.
+// written is a value before its key has parsed it. text is the content of a string, and the spelling of any other value.
 type written struct {
 	form  form
 	text  string
 	items []written // of a list
 }
 
-// maxItems bounds a list; no key has use for more.
+// maxItems bounds a list; no key needs more.
 const maxItems = 256
 
-// misfit describes the fault of a value, and the next step.
+// misfit is the error of a value: its fault, and how to correct it.
 type misfit struct{ what, fix string }
 
 func (m *misfit) Error() string { return m.what + "; " + m.fix }
 
-// parse reads a value: limit.Bytes, int, bool, string, time.Duration or []string by type.
+// parse returns a value in the Go type of the key: limit.Bytes, int, bool, string, time.Duration, float64, NoticeWay or []string. The error
+// is a *misfit.
 func (k *Key) parse(w written, a Alias) (any, error) {
 	switch {
 	case a.MiB:
@@ -161,7 +161,8 @@ func (k *Key) parseSize(w written) (any, error) {
 	return k.sizeInRange(b, w.text)
 }
 
-// nearSize repairs what people mistype most: a doubled unit and a decimal comma.
+// nearSize returns a size that a mistyped text was probably meant to be, with a doubled unit or a decimal comma corrected; "" if there is
+// none.
 func nearSize(text string) string {
 	text = strings.ReplaceAll(strings.TrimSpace(text), ",", ".")
 	if len(text) > 32 {
@@ -226,7 +227,7 @@ func (k *Key) parseCount(w written) (any, error) {
 	return int(n), nil
 }
 
-// parseInt reads a TOML integer, which may be written 4_096, 0xff or +3.
+// parseInt parses a TOML integer, which may be written 4_096, 0xff or +3; text from a variable or flag must be decimal.
 func parseInt(w written) (int64, error) {
 	text := strings.TrimSpace(w.text)
 	if w.form == formText {
@@ -254,7 +255,7 @@ func (k *Key) choose(text string) (any, error) {
 
 var joined = strings.NewReplacer("-", "", "_", "")
 
-// fold makes Required, BestEffort, best-effort and best_effort comparable.
+// fold returns a text in the form that is compared: Required, BestEffort, best-effort and best_effort without case, - and _.
 func fold(s string) string { return strings.ToLower(joined.Replace(strings.TrimSpace(s))) }
 
 func (k *Key) parseDuration(w written) (any, error) {
@@ -279,8 +280,8 @@ func (k *Key) parseDuration(w written) (any, error) {
 	return d, nil
 }
 
-// format writes a value as a person would write it, without quotes but around members of a
-// list that need them. What it writes, the key reads back.
+// format returns a value as a person would write it, without quotes except around members of a list that need them. The key parses it back
+// to the same value.
 func format(v any) string {
 	switch v := v.(type) {
 	case limit.Bytes:
@@ -315,7 +316,7 @@ func format(v any) string {
 	return ""
 }
 
-// looseness orders the values of a key: the larger, the less a run is held.
+// looseness returns a number that orders the values of a key: the larger, the less a run is limited.
 func (k *Key) looseness(v any) int64 {
 	switch v := v.(type) {
 	case limit.Bytes:
@@ -356,14 +357,14 @@ func describe(w written) string {
 	return clip(w.text) + " is " + string(w.form)
 }
 
-// maxShown bounds how much of a value a message repeats, in bytes.
+// maxShown bounds the part of a value that a message repeats, in bytes.
 const maxShown = 64
 
 func clip(s string) string { return limit.Short(s, maxShown) }
 
 func quote(s string) string { return strconv.Quote(clip(s)) }
 
-// zero returns the value of a key without a default.
+// zero returns the value of a key that has no default and is not set.
 func (k *Key) zero() any {
 	switch k.Type {
 	case TypeSize, TypeAutoSize:

@@ -45,7 +45,7 @@ func (k *Key) parseList(w written) (any, error) {
 	return out, nil
 }
 
-// parseItem reads one member of a list.
+// parseItem parses one member of a list, and returns it in normal form.
 func (k *Key) parseItem(text, example string) (string, error) {
 	fits, what := false, ""
 	blank := strings.TrimSpace(text) == "" // names nothing, and nobody would see it in a message
@@ -85,8 +85,8 @@ func (k *Key) parseItem(text, example string) (string, error) {
 	return text, nil
 }
 
-// splitMembers reads a list from one line of text, "a, b": what a variable or a flag has, and
-// what joinMembers writes. A member in double quotes may hold what would end or change a bare one.
+// splitMembers splits one line of text, "a, b", into the members of a list. That is the form in variables and flags, and of joinMembers. A
+// member in double quotes may hold commas and outer blanks.
 func splitMembers(text string) []string {
 	var out []string
 	for more := true; more; {
@@ -103,8 +103,8 @@ func splitMembers(text string) []string {
 	return out
 }
 
-// cutQuoted takes a member in double quotes from the start of text; rest is empty or begins
-// with the comma. What only looks like one, as in "a" b, is no quoted member.
+// cutQuoted cuts a member in double quotes from the start of a text; rest is empty or begins with the comma. ok is false for anything else,
+// also for "a" b.
 func cutQuoted(text string) (member, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		return "", "", false
@@ -121,7 +121,7 @@ func cutQuoted(text string) (member, rest string, ok bool) {
 	return member, rest, err == nil
 }
 
-// joinMembers writes a list in one line that splitMembers reads back: bare where that can be.
+// joinMembers joins the members of a list into one line that splitMembers splits again. Members are quoted only if they have to be.
 func joinMembers(members []string) string {
 	shown := make([]string, 0, len(members))
 	for _, m := range members {
@@ -133,7 +133,7 @@ func joinMembers(members []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// network reads a host, an address or a network in the form 10.0.0.0/8, as [netip.ParsePrefix] would have it written.
+// network returns a host, an address or a network (10.0.0.0/8) in normal form; false if it is none of them.
 func network(text string) (string, bool) {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Masked().String(), true

@@ -17,10 +17,10 @@ const (
 	noticeDesktop = "desktop"
 )
 
-// NoticeWay is the way in which notices are given: nothing for not at all, "desktop" alone, a URL alone, or a command with its arguments.
+// NoticeWay is the way in which notices are given: empty for none, "desktop" alone, a URL alone, or a command with its arguments.
 type NoticeWay []string
 
-// String writes it on one line, as a flag takes it. Of a URL only scheme and host are shown: the rest may be a credential.
+// String returns the way on one line, as a flag takes it. Only scheme and host of a URL are shown, because the rest may be a credential.
 func (n NoticeWay) String() string {
 	switch {
 	case len(n) == 0:
@@ -35,10 +35,10 @@ func (n NoticeWay) String() string {
 	return strings.Join(words, " ")
 }
 
-// MarshalJSON writes what String shows.
+// MarshalJSON implements json.Marshaler. It writes the result of String.
 func (n NoticeWay) MarshalJSON() ([]byte, error) { return json.Marshal(n.String()) }
 
-// shownURL returns scheme and host of a URL, and an ellipsis for what stands behind.
+// shownURL returns the scheme and host of a URL, and an ellipsis for the rest.
 func shownURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -51,7 +51,7 @@ func shownURL(text string) string {
 	return shown
 }
 
-// quoteWord writes a word so that [shellwords.Split] reads it back.
+// quoteWord returns a word so quoted that [shellwords.Split] reads it back.
 func quoteWord(w string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:=,@%+…", r)
@@ -67,10 +67,10 @@ func hasScheme(text string) bool {
 	return ok && scheme != "" && strings.IndexFunc(scheme, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0
 }
 
-// maxNoticeWords bounds a command and its arguments.
+// maxNoticeWords bounds the words of a command for notices.
 const maxNoticeWords = 64
 
-// parseNotify reads a way to give notices: a list, or one line of text that is split into words as a shell does.
+// parseNotify parses a way to give notices: a list, or one line of text that is split into words as a shell does.
 func (k *Key) parseNotify(w written) (any, error) {
 	fix := `write notify = "desktop", "https://…" or ["/path/of/program", "argument"]`
 	var words []string
@@ -106,7 +106,7 @@ func (k *Key) parseNotify(w written) (any, error) {
 	return noticeWay(words, fix)
 }
 
-// noticeWay checks the words of a way.
+// noticeWay returns the words as a [NoticeWay], or a *misfit if they are not a valid one.
 func noticeWay(words []string, fix string) (any, error) {
 	program := words[0]
 	switch {

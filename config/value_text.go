@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// maxText bounds a value that is any text, and a URL, in bytes.
+// maxText bounds a text or URL, in bytes.
 const maxText = 2048
 
-// parseRatio reads a part of one; min and max of the key are in hundredths.
+// parseRatio parses a number; the key's min and max are in hundredths.
 func (k *Key) parseRatio(w written) (any, error) {
 	want := "a number"
 	if k.Type == TypeAutoRatio {
@@ -38,7 +38,7 @@ func (k *Key) parseRatio(w written) (any, error) {
 	return v, nil
 }
 
-// keyName returns the key that names the variable with the credential for the URL of this one.
+// keyName returns the name of the key that names the variable with the credential for this URL.
 func (k *Key) keyName() string {
 	switch {
 	case k.Table == agentsTable:
@@ -49,7 +49,7 @@ func (k *Key) keyName() string {
 	return strings.TrimSuffix(k.Name, "_url") + "_key"
 }
 
-// parseURL reads the base URL of a service. A user name in it would be a secret in a file.
+// parseURL parses the base URL of a service. A user name in it is an error, because it would be a secret in a file.
 func (k *Key) parseURL(w written) (any, error) {
 	if !w.isText() {
 		return nil, k.wrong(w, "a URL", k.example)
@@ -81,8 +81,8 @@ func (k *Key) parseURL(w written) (any, error) {
 	return text, nil
 }
 
-// parseCollector reads the address of a collector that takes OTLP over HTTP. Most addresses of one that people have at hand are
-// for gRPC: that is told as such.
+// parseCollector parses the address of a collector that takes OTLP over HTTP. An address that is for gRPC, as most that people have at
+// hand, gets an error that says so.
 func (k *Key) parseCollector(w written) (any, error) {
 	text := strings.TrimSpace(w.text)
 	if !w.isText() {
@@ -119,7 +119,7 @@ func (k *Key) parseCollector(w written) (any, error) {
 	return k.parseURL(w)
 }
 
-// parseAddress reads host:port, :port for all addresses.
+// parseAddress parses HOST:PORT; :PORT means all addresses.
 func (k *Key) parseAddress(w written) (any, error) {
 	if !w.isText() {
 		return nil, k.wrong(w, "an address", k.example)
@@ -142,8 +142,7 @@ func (k *Key) parseAddress(w written) (any, error) {
 // maxVariable bounds the name of an environment variable, in bytes.
 const maxVariable = 64
 
-// parseVariable reads the name of an environment variable. A value that looks like a key
-// itself is not repeated in the message.
+// parseVariable parses the name of an environment variable. Its error does not repeat the value, which may be a secret.
 func (k *Key) parseVariable(w written) (any, error) {
 	if !w.isText() {
 		return nil, k.wrong(w, "the name of an environment variable", k.example)

@@ -6,34 +6,35 @@ import (
 	"strings"
 )
 
-// maxVariant bounds a variant, in bytes, and maxVariantWord one word of it: the name of a target or
-// script. What is longer is no name.
+// maxVariant bounds a variant, in bytes, and maxVariantWord one word of it, the name of a target or
+// script: longer words are not names.
 const (
 	maxVariant     = 80
 	maxVariantWord = 40
 )
 
-// generic describes how to read the arguments of a program that does another thing with each
-// subcommand, target or script. Options are separated by blanks.
+// generic describes how to read the arguments of a program whose purpose depends on a subcommand, target or script. Options are separated
+// by blanks.
 //
-// A variant is stored and shown, so it holds nothing that could be a secret: known subcommands, names
-// of targets and scripts, and digests. No value of an option gets into it.
+// A variant is stored and shown, so it holds nothing that could be a secret: known subcommands, names of targets and scripts, and digests,
+// but no value of an option.
 type generic struct {
 	// words are the known subcommands; the first of them among the arguments counts.
 	words string
-	// named are those of words after which a script, task or package is named.
+	// named are those of words that are followed by the name of a script, task or package.
 	named string
-	// targets is the number of free words that count, where the user invents them, as in a makefile.
+	// targets is the number of words that count although they are not in words, because the user invents them, as in a makefile.
 	targets int
-	// valued are options whose value is the next word, which is no target then; flags those without a
+	// valued are options whose value is the next word, which then is not a target; flags those without a
 	// value. With strict an option that is neither ends the search: its value must not count.
 	valued, flags string
 	strict        bool
-	// code are options whose value is a program's text: its digest is the variant.
+	// code are options whose value is the text of a program, whose digest is the variant.
 	code string
 }
 
-// genericOf returns the reading rules of a program by its base name. A map of all of them would be made by every start.
+// genericOf returns the rules for a program by its base name; false if it is not a generic one. It is a switch because a map of them would
+// be made at every start.
 func genericOf(program string) (g generic, ok bool) {
 	const lifecycle = "validate compile test package verify install deploy clean site"
 	makefile := generic{targets: 3, valued: "-C --directory -f --file --makefile -I --include-dir -o --old-file --assume-old -W --what-if --new-file --assume-new --eval -E -j -l"}
@@ -142,9 +143,8 @@ func genericOf(program string) (g generic, ok bool) {
 	return generic{}, false
 }
 
-// variantOf returns the use of a generic tool in a command line: "test" of make test, "run build" of npm run
-// build, "code-1f0a93c2" of sh -c with that text; "" for every other program, and where the arguments name no
-// subcommand.
+// variantOf returns the use of a generic tool in a command line: "test" for make test, "run build" for npm run build, "code-1f0a93c2" for
+// sh -c with that text. It returns "" for every other program, and if the arguments name no subcommand.
 func variantOf(argv []string) string {
 	if len(argv) < 2 {
 		return ""
@@ -173,7 +173,7 @@ func variantOf(argv []string) string {
 	return joinWords(g.freeWords(args)...)
 }
 
-// freeWords returns the targets among the arguments.
+// freeWords returns the targets among the arguments, at most g.targets.
 func (g generic) freeWords(args []string) []string {
 	var found []string
 	for i := 0; i < len(args) && len(found) < g.targets; i++ {
@@ -206,7 +206,8 @@ func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789.") == ""
 }
 
-// codeIn finds the program text among the options at the front of args. Shells take letters together: -lc.
+// codeIn returns the text of a program that one of the options has as its value, at the front of args; false if there is none. Shells
+// accept letters together: -lc.
 func codeIn(args []string, options string) (string, bool) {
 	for i, arg := range args {
 		if options == "" || arg == "--" || arg == "" || arg[0] != options[0] { // "-", for cmd.exe "/"
@@ -223,8 +224,8 @@ func codeIn(args []string, options string) (string, bool) {
 	return "", false
 }
 
-// scriptName returns the first of args, when it is a name; options before it may have values that nobody
-// knows, so nothing behind one counts.
+// scriptName returns the name in args[0], "" if that is not a name. An option there may have a value that is not known, so nothing behind
+// it counts.
 func scriptName(args []string) string {
 	if len(args) == 0 || !plainWord(args[0]) {
 		return ""
@@ -237,7 +238,7 @@ func lastElement(word string) string {
 	return word[strings.LastIndexByte(word, '/')+1:]
 }
 
-// plainWord reports whether a word is a name of a target, script or package, and no text, assignment or number.
+// plainWord reports whether a word is the name of a target, script or package, and not text, an assignment or a number.
 func plainWord(word string) bool {
 	last := lastElement(word)
 	if last == "" || len(last) > maxVariantWord || strings.ContainsAny(word, "=@\\") {

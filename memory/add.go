@@ -16,9 +16,9 @@ import (
 
 // Added reports the outcome of an [Store.Add].
 type Added struct {
-	// IDs are those of the records, in their order: of a passage that was there already, the id it has; "" for one that was refused.
+	// IDs holds one id for each record, in their order: for a passage that was stored already its old id, for a refused record "".
 	IDs []string `json:"ids"`
-	// New were stored, Merged were there already and are counted there, Refused were forgotten once.
+	// New records were stored, Merged ones only counted, because they are there already, and Refused ones were forgotten once.
 	New     int `json:"new"`
 	Merged  int `json:"merged"`
 	Refused int `json:"refused"`
@@ -31,8 +31,8 @@ type namespace struct {
 	at    archive.Cursor
 	known map[archive.Key]struct{}
 
-	surveyed bool  // the bounds were looked at by this process
-	grown    usage // since then
+	surveyed bool  // this process has checked the bounds
+	grown    usage // what was added since the last check
 }
 
 func (s *Store) namespace(name string) (*namespace, error) {
@@ -49,7 +49,7 @@ func (s *Store) namespace(name string) (*namespace, error) {
 	return n, nil
 }
 
-// catchUp reads which passages are there, as far as this process does not know it yet. The caller holds n.mu.
+// catchUp reads the lines that this process has not read yet and adds the keys of their passages to n.known. The caller holds n.mu.
 func (n *namespace) catchUp(s *Store) error {
 	for range 2 {
 		seen, err := s.archive.Read(n.name, &n.at, func(_ archive.Place, l archive.Line) error {
@@ -71,9 +71,10 @@ func (n *namespace) catchUp(s *Store) error {
 	return nil
 }
 
-// Add stores records: all of them, or none when there is an error. IDs, Recorded, Count and Recalled of what it is given are not looked
-// at. The origin of a record is at most that of the least trusted record it is derived from, whatever it claims. A passage that is there already in its namespace, word for word, with its kind, origin and scope, is counted there; one that was
-// forgotten is refused. Facts, notes and pins are on the disk when Add returns; of episodes see [archive.Archive.Append].
+// Add stores records: all of them, or none when there is an error. It ignores their IDs, Recorded, Count and Recalled. The origin of a
+// record is at most that of the least trusted record it is derived from, whatever it claims. A passage that its namespace has already, with
+// the same words, kind, origin and scope, is only counted; one that was forgotten is refused. Facts, notes and pins are on the disk when
+// Add returns; for episodes see [archive.Archive.Append].
 func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 	out := Added{IDs: make([]string, len(records))}
 	byNamespace := map[string][]int{}
@@ -118,8 +119,8 @@ func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 	return out, failed
 }
 
-// inheritOrigin gives each record that is derived from others the lowest of their origins and its own. A source that is not there, or no longer,
-// vouches for nothing: what rests on it counts as a tool's.
+// inheritOrigin lowers the origin of each record that is derived from others to the least trusted of its own and theirs. A source that does
+// not exist, or no longer, counts as a tool's.
 func (s *Store) inheritOrigin(ctx context.Context, records []Record) error {
 	known := map[string]Origin{}
 	for i := range records {
@@ -144,7 +145,7 @@ func (s *Store) inheritOrigin(ctx context.Context, records []Record) error {
 	return nil
 }
 
-// addTo adds those of the records that have the given places to a namespace.
+// addTo adds the records at the given places to a namespace and enters the outcome into out: the ids at the same places, and the counts.
 func (s *Store) addTo(ctx context.Context, name string, records []Record, places []int, out *Added) error {
 	n, err := s.namespace(name)
 	if err != nil {
@@ -215,7 +216,7 @@ func (s *Store) addTo(ctx context.Context, name string, records []Record, places
 	return s.enforce(ctx, n, grown)
 }
 
-// findKeys looks up the ids of passages by their keys.
+// findKeys sets ids[i] to the id of the stored passage for each i in wanted[key]; of several records with the key the lowest id.
 func (s *Store) findKeys(name string, wanted map[archive.Key][]int, ids []string) error {
 	if len(wanted) == 0 {
 		return nil

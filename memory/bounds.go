@@ -20,8 +20,8 @@ import (
 
 // Where the bounds act, as shares of them.
 const (
-	softPercent = 80 // what counts no longer leaves the disk
-	keptPercent = 87 // what is left after an eviction
+	softPercent = 80 // old versions, duplicates and expired records leave the disk
+	keptPercent = 87 // an eviction removes records until this much is left
 	// surveyPart is the share of a bound that is added before the bounds are checked again: a 64th. So many processes
 	// may together pass a bound by a 64th each.
 	surveyPart = 64
@@ -29,16 +29,16 @@ const (
 	againPart = 16
 )
 
-// minLine is less than any record takes on disk: with fewer bytes than that times MaxRecords there is no need to count.
+// minLine is less than any record takes on disk, in bytes: a namespace of fewer than minLine times MaxRecords bytes need not be counted.
 const minLine = 100
 
 // usage is the size of a namespace.
 type usage struct {
 	Bytes   int64 `json:"bytes"`
-	Records int64 `json:"records"` // lines: at least as many
+	Records int64 `json:"records"` // lines, of which there are at least as many as records; 0 where they were not counted
 }
 
-// enforce holds a namespace, and all together, to their bounds after n has grown. The caller holds n.mu.
+// enforce applies the bounds to a namespace that has grown, and to all namespaces together, once enough was added. The caller holds n.mu.
 func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
 	n.grown.Bytes += grown.Bytes
 	n.grown.Records += grown.Records
@@ -69,7 +69,7 @@ func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
 	return s.enforceAll(ctx, n.name)
 }
 
-// measure returns the size of a namespace. Lines are counted only where there may be too many of them.
+// measure returns the size of a namespace. It counts lines only where its bytes allow for too many of them; otherwise Records is 0.
 func (s *Store) measure(name string) (usage, error) {
 	var u usage
 	segments, err := s.archive.Segments(name)
@@ -85,10 +85,10 @@ func (s *Store) measure(name string) (usage, error) {
 	return u, err
 }
 
-// consolidatedFile holds what a namespace took when it was last consolidated.
+// consolidatedFile returns the name of the file that holds a namespace's usage after its last consolidation.
 func consolidatedFile(name string) string { return "consolidated-" + archive.FolderName(name) }
 
-// consolidate removes what counts no longer, unless that was done when the namespace was about as large.
+// consolidate compacts a namespace and returns its usage afterwards. It does nothing, and returns now, when it has hardly grown since.
 func (s *Store) consolidate(ctx context.Context, name string, now usage) (usage, error) {
 	var last usage
 	if f, err := statefile.OpenIn(s.archive.Root(), consolidatedFile(name), os.O_RDONLY, 0); err == nil {
@@ -130,14 +130,14 @@ type survey struct {
 	all     []candidate
 }
 
-// candidate is a record as eviction looks at it.
+// candidate is a record that eviction may remove; size is in bytes on disk.
 type candidate struct {
 	id    recordID
 	size  int32
 	class uint8
 }
 
-// Classes go in this order; what is kept is never evicted.
+// Classes of records, in the order in which they are evicted; those of classKept never are.
 const (
 	classQuarantined = iota
 	classSuperseded
@@ -147,7 +147,7 @@ const (
 	classKept
 )
 
-// survey reads a namespace for compact and evict. It takes about 40 bytes a record.
+// survey reads all lines of a namespace for compact and evict. It takes about 40 bytes of memory a record.
 func (s *Store) survey(ctx context.Context, name string) (*survey, error) {
 	v := &survey{
 		newest: map[recordID]uint16{}, first: map[archive.Key]recordID{}, seen: map[archive.Key]int{}, recall: map[recordID]int64{},
@@ -214,8 +214,8 @@ func (s *Store) survey(ctx context.Context, name string) (*survey, error) {
 	return v, err
 }
 
-// compact writes a namespace without what counts no longer: old versions, what was dropped or has expired, passages that were
-// written twice, and those that gone has. Counts are added up. What is buried stays until it is forgotten in other stores too: see finish.
+// compact rewrites a namespace without old versions, dropped and expired records, passages that were written twice, and the records in
+// gone. Counts are added up. Records that have a tombstone stay until other stores have forgotten them too: see finish.
 func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool) (Collected, error) {
 	edit, removed, err := s.compaction(ctx, name, gone)
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool
 	return Collected{Records: len(removed), Bytes: done.Bytes}, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
 }
 
-// compaction returns the edit that compact applies to each line, and the records that it will have removed.
+// compaction returns the edit that compact passes each line through, and the set into which that edit puts the ids it removes.
 func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]bool) (archive.Edit, map[recordID]bool, error) {
 	v, err := s.survey(ctx, name)
 	if err != nil {
@@ -283,7 +283,7 @@ func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]b
 	return edit, removed, nil
 }
 
-// evict removes records until a namespace is within a goal: the classes in their order, in each the oldest first.
+// evict removes records from a namespace, by class and the oldest first, until at most goal or only pins are left. why is for the journal.
 func (s *Store) evict(ctx context.Context, name string, goal usage, why string) error {
 	v, err := s.survey(ctx, name)
 	if err != nil {
@@ -322,7 +322,7 @@ func (s *Store) evict(ctx context.Context, name string, goal usage, why string) 
 	return err
 }
 
-// enforceAll holds all namespaces together to their bound: those that were not written to for longest give first.
+// enforceAll applies MaxBytes to all namespaces together: those written to longest ago lose records first, current last.
 func (s *Store) enforceAll(ctx context.Context, current string) error {
 	names, err := s.Namespaces()
 	if err != nil {

@@ -76,7 +76,7 @@ func originOf(letter string) Origin {
 	return OriginTool
 }
 
-// marshal works like json.Marshal without the escapes for HTML.
+// marshal encodes v like json.Marshal, but does not escape "<", ">" and "&".
 func marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -87,7 +87,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// encode makes the line of a record.
+// encode returns the line of a record as the archive stores it, with its version and uses.
 func (s *Store) encode(r *Record, version int, uses ...storedUse) (archive.Line, error) {
 	b := entryBody{
 		ID: r.ID, Version: version, Kind: kindLetters[r.Kind], Origin: originLetters[r.Origin], Turn: r.Source.Turn, Tool: r.Source.Tool,
@@ -116,14 +116,15 @@ func (s *Store) encode(r *Record, version int, uses ...storedUse) (archive.Line,
 	return l, nil
 }
 
-// decode reads the body of a line.
+// decodeBody parses the body of a line.
 func decodeBody(text []byte) (entryBody, error) {
 	var b entryBody
 	err := json.Unmarshal(text, &b)
 	return b, err
 }
 
-// readBody works like decodeBody for one look: its strings are good as long as text is, and of an episode it has what an index wants.
+// readBody parses the body of a line for immediate use: the strings of the result are valid only as long as text is, and for an episode
+// only the fields that an index needs are set.
 func readBody(text []byte) (entryBody, error) {
 	var b entryBody
 	if fastBody(text, &b) {
@@ -141,7 +142,8 @@ func decodeShared(text []byte) (entryShared, error) {
 	return s, err
 }
 
-// record puts a record together from what its line holds.
+// record builds the record that a line holds, from its body, its shared fields and the name of its namespace. It returns an error for an
+// invalid id or kind, such as of a newer version.
 func (b *entryBody) record(namespace string, shared *entryShared) (Record, error) {
 	id, err := parseID(b.ID)
 	if err != nil {
@@ -170,12 +172,12 @@ func (b *entryBody) record(namespace string, shared *entryShared) (Record, error
 	return r, nil
 }
 
-// identity returns the same for two records that are one passage: a keyed digest of kind, origin, scope and text.
+// identity returns the key of a record: a keyed digest of kind, origin, scope and text. Records with the same key are one passage.
 func (s *Store) identity(r *Record) archive.Key {
 	return s.digest(string(r.Kind), string(r.Origin), r.Scope, r.Text)
 }
 
-// forgottenKey returns the key kept of a forgotten text, so that it is recognised when it comes again, whatever white space is around it.
+// forgottenKey returns the key under which a forgotten text is recognised when it comes again: a keyed digest that ignores white space.
 func (s *Store) forgottenKey(text string) archive.Key {
 	return s.digest("forgotten", strings.Join(strings.Fields(text), " "))
 }

@@ -22,12 +22,12 @@ type embedding struct {
 	mu       sync.Mutex
 	text     string // of the last question, whose vector is kept for the next page
 	vector   embed.Vector
-	failing  map[string]bool // by what it was wanted for: said once until it works again
+	failing  map[string]bool // by purpose ("question", "file", …): a failure is logged once until it works again
 	full     map[string]bool // namespaces whose vectors have no room, said once
 	counters VectorStats
 }
 
-// VectorStats count since [Open] what came of the service that makes vectors.
+// VectorStats count, since [Open], what the service that makes vectors has done.
 type VectorStats struct {
 	Made      int64 `json:"made"`       // vectors
 	Failed    int64 `json:"failed"`     // requests
@@ -35,7 +35,7 @@ type VectorStats struct {
 	WordsOnly int64 `json:"words_only"` // searches that fell back to words
 }
 
-// startEmbedding begins to make vectors in the background, where that is wanted.
+// startEmbedding sets up s.embedding and, with EmbedEvery, starts the goroutine that makes vectors for the namespaces that were searched.
 func (s *Store) startEmbedding() {
 	s.embedding = &embedding{woken: make(chan struct{}, 1), failing: map[string]bool{}, full: map[string]bool{}}
 	ctx, end := context.WithCancel(context.Background())
@@ -72,7 +72,7 @@ func (e *embedding) stop() {
 	}
 }
 
-// wake starts making vectors of what is new.
+// wake makes the background look for records without vectors now instead of at its next tick. It does not block.
 func (e *embedding) wake() {
 	select {
 	case e.woken <- struct{}{}:
@@ -80,7 +80,7 @@ func (e *embedding) wake() {
 	}
 }
 
-// noteService notes whether the service gave what it was asked for, and tells of a failure when it begins.
+// noteService counts an error of the service for the purpose what, and logs it if the one before succeeded. nil ends the failure.
 func (s *Store) noteService(what string, err error) {
 	e := s.embedding
 	e.mu.Lock()
@@ -100,7 +100,8 @@ func (s *Store) noteService(what string, err error) {
 	s.o.Log.Warn("the memory is searched by words only", "for", what, "error", limit.Short(err.Error(), 300))
 }
 
-// meaningOf returns the vector of a question. Why is not empty when the search has to do without: it says so in one line.
+// meaningOf returns the vector of a question; nil when no service is set up or no namespace has vectors. When the service fails it returns
+// nil and, in why, one line for the user that says that only words were searched.
 func (s *Store) meaningOf(ctx context.Context, names []string, text string) (m *meaning, why string) {
 	if s.o.Embed == nil || text == "" || !slices.ContainsFunc(names, func(name string) bool { return s.vectorsOf(name).Size() > 0 }) {
 		return nil, ""

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// fastBody reads what the index wants of an episode as [Store.encode] writes it. false means that it is something else, for encoding/json.
-// The strings of b lie in text where nothing is escaped in them: they are good as long as text is.
+// fastBody parses the body of an episode's line as [Store.encode] writes it, and sets the fields of b that an index needs. It returns false
+// for any other body, which encoding/json has to parse. Strings of b without escapes lie in text and are valid as long as text is.
 func fastBody(text []byte, b *entryBody) bool {
 	rest, ok := bytes.CutPrefix(text, []byte(`{"id":"`))
 	if !ok || len(rest) < idLen+2 || rest[idLen] != '"' {
@@ -90,5 +90,5 @@ func fastBody(text []byte, b *entryBody) bool {
 	}
 }
 
-// view returns a string that lies in b.
+// view returns a string that shares the memory of b.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

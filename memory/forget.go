@@ -14,7 +14,7 @@ import (
 // Elsewhere is another store that may hold the words of what is forgotten: kept cuts of the window plane, conversations of agents, spooled
 // results, the files of runs.
 type Elsewhere interface {
-	// Name describes for people what is kept there: "kept compactions".
+	// Name describes the store's contents for people: "kept compactions".
 	Name() string
 	// Forget takes the words of a match off the disk, by removing what holds them or by writing over them, and returns where they were. It is
 	// called when no search finds the words any more and [Store.Add] refuses them, and may be called again with the same match. On an error, also
@@ -50,7 +50,8 @@ type Forgotten struct {
 // MaxPlaces bounds the places that [Store.Forget] lists.
 const MaxPlaces = 1000
 
-// WouldForget returns the records that Forget would remove.
+// WouldForget returns the records that Forget would remove, also those derived from a match and the same passages elsewhere. A filter
+// without any condition is an error unless All is set.
 func (s *Store) WouldForget(ctx context.Context, f Filter) ([]Record, error) {
 	if !f.narrow() && !f.All {
 		return nil, errors.New("nothing says what is to be forgotten; set a condition of the filter, or All")
@@ -96,7 +97,7 @@ func (s *Store) Forget(ctx context.Context, f Filter) (Forgotten, error) {
 	return s.finish(ctx, gone)
 }
 
-// writeTombstones writes the tombstones of records. From then on no search finds them.
+// writeTombstones appends the tombstones of records and reads them back. From then on no search finds the records.
 func (s *Store) writeTombstones(ctx context.Context, gone []Record) error {
 	now := s.o.Clock().UnixMilli()
 	var tombs []archive.Line
@@ -116,10 +117,10 @@ func (s *Store) writeTombstones(ctx context.Context, gone []Record) error {
 	return s.readForgotten()
 }
 
-// maxRounds bounds how often what was added meanwhile is looked for. Each round finds only what was derived from records of the round before.
+// maxRounds bounds the passes of finish over the lines. Each later pass finds only records derived meanwhile from the last.
 const maxRounds = 8
 
-// finish takes what is buried off the disk, here and elsewhere. gone are those that the caller has just buried.
+// finish takes all records with a tombstone off the disk, here and in other stores. gone were just buried by the caller; they come first.
 func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	var out Forgotten
 	meant := map[string]bool{}
@@ -175,7 +176,7 @@ func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
 	return out, errors.Join(errs...)
 }
 
-// forgetElsewhere makes the other stores forget, or with dry report what they would.
+// forgetElsewhere calls Forget of all other stores, and returns the places that they report. One that fails stops no other.
 func (s *Store) forgetElsewhere(ctx context.Context, m Match, dry bool) (places []Place, err error) {
 	for _, e := range s.o.Elsewhere {
 		some, one := e.Forget(ctx, m, dry)
@@ -193,7 +194,7 @@ func (s *Store) forgetElsewhere(ctx context.Context, m Match, dry bool) (places 
 	return places, err
 }
 
-// WouldForgetElsewhere returns the other places where a Forget of records would find their words. Nothing is changed.
+// WouldForgetElsewhere returns the places in other stores, at most [MaxPlaces], that a Forget of these records would clear.
 func (s *Store) WouldForgetElsewhere(ctx context.Context, records []Record) ([]Place, error) {
 	earlier, err := s.earlierWords(records)
 	if err != nil {
@@ -224,7 +225,7 @@ func (m *Match) add(id, text, conversation string) {
 	}
 }
 
-// earlierWords returns the texts of older versions of records, by their ids, as far as they are still on the disk.
+// earlierWords returns, by id, the texts of older versions of records that are still on the disk.
 func (s *Store) earlierWords(records []Record) (map[string][]string, error) {
 	now := map[string]string{}
 	names := map[string]bool{}
@@ -249,14 +250,14 @@ func (s *Store) earlierWords(records []Record) (map[string][]string, error) {
 	return out, nil
 }
 
-// remains are the lines of what is buried, as far as they are on the disk.
+// remains describes the lines on the disk that belong to records with a tombstone.
 type remains struct {
 	match Match
 	late  []Record // those that have no tombstone for their id and their words yet: ids and texts
 	names []string // all namespaces
 }
 
-// remains looks for them in all namespaces.
+// remains reads all namespaces for lines of records that were forgotten.
 func (s *Store) remains(ctx context.Context) (remains, error) {
 	out := remains{}
 	var err error
@@ -301,7 +302,8 @@ func (s *Store) remains(ctx context.Context) (remains, error) {
 	return out, nil
 }
 
-// purge removes the lines of what is buried from the disk, and damaged ones, which may hold its words.
+// purge rewrites a namespace without the lines of forgotten records and without damaged lines, which may hold their words. It returns the
+// bytes that became free.
 func (s *Store) purge(ctx context.Context, name string) (freed int64, err error) {
 	done, err := s.archive.Rewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
 		b, err := decodeBody(l.Body)

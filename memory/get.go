@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// Get returns the record with an id and as many of its conversation around it on each side as asked, in the order in which they were said.
-// An id that is not there is an [ErrNotFound], and also an [ErrForgotten] when it was forgotten.
+// Get returns the record with an id and, from the same conversation and scope, up to around records before and after it, in the order in
+// which they were said. An unknown id is an [ErrNotFound], and also an [ErrForgotten] if the record was forgotten.
 func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error) {
 	if _, err := parseID(id); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 	return nil, s.notFound(id)
 }
 
-// find reads one record and its uses, the oldest first: it decodes only what concerns it.
+// find reads one record of a namespace and its uses, the oldest first. ok is false when there is none. Only its lines are parsed.
 func (s *Store) find(ctx context.Context, name, id string) (r Record, uses []storedUse, ok bool, err error) {
 	begin := []byte(`{"id":"` + id + `"`)
 	var newest entryBody

@@ -28,7 +28,7 @@ func (id recordID) time() time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// millis returns the first bytes of an id made at a time, in milliseconds since 1970.
+// millis returns the first bytes of the ids that are made at a time; ms is milliseconds since 1970.
 func millis(ms int64) (begin [6]byte) {
 	for i := range begin {
 		begin[i] = byte(ms >> (40 - 8*i))
@@ -36,7 +36,7 @@ func millis(ms int64) (begin [6]byte) {
 	return begin
 }
 
-// parseID reads an id as people give it.
+// parseID parses an id as people write it. Anything else is an [ErrNotFound].
 func parseID(text string) (recordID, error) {
 	var id recordID
 	if len(text) == idLen {

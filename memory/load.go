@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// load reads the records of a namespace that keep wants, the oldest first: the newest version of each, one for passages that were written
-// twice, and none that was dropped, forgotten or has expired.
+// load returns the records of a namespace for which keep returns true, the oldest first: of each the newest version, of a passage that was
+// written twice one record, and none that was dropped, forgotten or has expired.
 func (s *Store) load(ctx context.Context, name string, keep func(*Record) bool) ([]Record, error) {
 	if err := s.readForgotten(); err != nil {
 		return nil, err
@@ -103,12 +103,12 @@ func (s *Store) load(ctx context.Context, name string, keep func(*Record) bool) 
 	return out, nil
 }
 
-// expired reports whether an episode is older than they are kept.
+// expired reports whether a record is an episode older than MaxAge.
 func (s *Store) expired(r *Record) bool {
 	return r.Kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(r.Recorded) > s.o.MaxAge
 }
 
-// chosen returns the namespaces that a search or a filter is about.
+// chosen returns names, or all namespaces if names is empty.
 func (s *Store) chosen(names []string) ([]string, error) {
 	if len(names) > 0 {
 		return names, nil
@@ -116,13 +116,13 @@ func (s *Store) chosen(names []string) ([]string, error) {
 	return s.Namespaces()
 }
 
-// Namespaces returns those that something was ever added to, sorted.
+// Namespaces returns all namespaces that have ever had a record, sorted.
 func (s *Store) Namespaces() ([]string, error) {
 	all, err := s.archive.Namespaces()
 	return slices.DeleteFunc(all, func(name string) bool { return checkNamespace(name) != nil }), err
 }
 
-// matching returns the records that a filter means, the oldest first.
+// matching returns the records that match a filter, of all its namespaces, the oldest first.
 func (s *Store) matching(ctx context.Context, f *Filter) ([]Record, error) {
 	names, err := s.chosen(f.Namespaces)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Store) matching(ctx context.Context, f *Filter) ([]Record, error) {
 	return out, nil
 }
 
-// Each gives all records that a filter matches, the oldest first, until give returns an error.
+// Each calls give for all records that match a filter, the oldest first. It stops at the first error and returns it.
 func (s *Store) Each(ctx context.Context, f Filter, give func(Record) error) error {
 	all, err := s.matching(ctx, &f)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Store) Each(ctx context.Context, f Filter, give func(Record) error) err
 	return nil
 }
 
-// List returns a page of the records that a filter matches, the newest first.
+// List returns a page of the records that match a filter, the newest first unless f.Oldest is set.
 func (s *Store) List(ctx context.Context, f Filter) (Page, error) {
 	all, err := s.matching(ctx, &f)
 	if err != nil {

@@ -14,12 +14,13 @@ import (
 // VectorsMade reports the outcome of [Store.MakeVectors].
 type VectorsMade struct {
 	Made    int `json:"made"`
-	Refused int `json:"refused"` // texts that the service does not take; they are not sent again by this store
-	Missing int `json:"missing"` // records that still have none
+	Refused int `json:"refused"` // texts that the service rejected; this store does not send them again
+	Missing int `json:"missing"` // records that still have no vector
 }
 
-// MakeVectors makes the vectors that the records of namespaces (none means all) do not have yet, the newest first: it sends their texts to the service of
-// Options.Embed. It ends when there is no more to do, with ctx, or with the first failure of the service. Where another process is at it, nothing is done.
+// MakeVectors makes the vectors that records of the namespaces (none means all) lack, the newest first: it sends their texts to the service
+// of Options.Embed. It returns when all are made, when ctx ends, or at the first failure of the service. A namespace for which another
+// process is making vectors is left to that.
 func (s *Store) MakeVectors(ctx context.Context, namespaces ...string) (VectorsMade, error) {
 	var out VectorsMade
 	if s.o.Embed == nil {
@@ -85,7 +86,7 @@ func (s *Store) makeVectors(ctx context.Context, h *shelf, out *VectorsMade) err
 	}
 }
 
-// vectorsThere describes a file while vectors are made for it.
+// vectorsThere describes the vectors of a namespace while more are made.
 type vectorsThere struct {
 	count      int
 	dimensions int
@@ -93,7 +94,7 @@ type vectorsThere struct {
 	others     int64    // bytes of the files of other namespaces
 }
 
-// readVectors marks the records that have a vector, and takes those off the disk whose record is there no longer.
+// readVectors reads a file of vectors, marks the records that have one, and removes from the file those whose record no longer exists.
 func (s *Store) readVectors(ctx context.Context, h *shelf, f embed.File) (*vectorsThere, error) {
 	var keys []embed.Key
 	seen, err := f.Scan(ctx, s.o.Embed.Model(), func(e embed.Entry) { keys = append(keys, e.Key) })
@@ -142,13 +143,13 @@ func (s *Store) readVectors(ctx context.Context, h *shelf, f embed.File) (*vecto
 	return b, nil
 }
 
-// hasVector reports whether a record is there and marked. The caller holds h.mu.
+// hasVector reports whether the record of a vector exists, in this version, and is marked as embedded. The caller holds h.mu.
 func (h *shelf) hasVector(k embed.Key) bool {
 	n, ok := h.byID.findID(h, k.ID)
 	return ok && h.slots[n].version == k.Version && h.slots[n].flags&embedded != 0
 }
 
-// unmarkVectors notes that the file is begun anew.
+// unmarkVectors marks all records as having no vector, because the file is written anew.
 func (h *shelf) unmarkVectors() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -157,7 +158,7 @@ func (h *shelf) unmarkVectors() {
 	}
 }
 
-// wantsVectors reports whether there may be something to make. The caller holds h.mu.
+// wantsVectors reports whether there may be vectors to make: the file has changed since, or records have none. The caller holds h.mu.
 func (h *shelf) wantsVectors(f embed.File) bool {
 	now, err := f.Root.Lstat(f.Name)
 	if err != nil || h.vectors == nil || now.Size() != h.vectors.Size() || !now.ModTime().Equal(h.vectors.ModTime()) {
@@ -176,7 +177,8 @@ func (h *shelf) missingVectors() (n int) {
 	return n
 }
 
-// vectorsOfBatch makes the vectors of some records.
+// vectorsOfBatch makes and stores the vectors of the next batch of records. It returns how many it made and how many texts the service
+// rejected; both are 0 when there is nothing left to do.
 func (s *Store) vectorsOfBatch(ctx context.Context, h *shelf, f embed.File, b *vectorsThere) (made, refused int, err error) {
 	keys, texts, err := s.batch(h, b)
 	if err != nil || len(keys) == 0 {
@@ -238,7 +240,8 @@ func (s *Store) vectorsOfBatch(ctx context.Context, h *shelf, f embed.File, b *v
 	return made, refused, nil
 }
 
-// batch chooses the newest records without a vector. Older ones than have one get theirs only while there is room for more.
+// batch returns the keys and texts of the newest records without a vector, at most embed.MaxBatch. When there is little room, records older
+// than all those with a vector are marked as not to get one.
 func (s *Store) batch(h *shelf, b *vectorsThere) (keys []embed.Key, texts []string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -270,8 +273,8 @@ func (s *Store) batch(h *shelf, b *vectorsThere) (keys []embed.Key, texts []stri
 	return keys, texts, nil
 }
 
-// requestVectors has the texts made vectors, one by one when the service does not take all of them at once. Of a service that takes none of the first
-// four, nothing more is asked.
+// requestVectors asks for the vectors of texts, one by one if the service rejects them together; texts that it rejects alone have no entry
+// in the result. If it rejects the first four, that is the error.
 func (s *Store) requestVectors(ctx context.Context, keys []embed.Key, texts []string) ([]embed.Entry, error) {
 	var out []embed.Entry
 	vectors, err := s.o.Embed.Embed(ctx, texts)
@@ -302,13 +305,13 @@ func (s *Store) requestVectors(ctx context.Context, keys []embed.Key, texts []st
 	return out, nil
 }
 
-// maxVectors returns the number of vectors a namespace may have: half of all bytes for them, and no more than others leave.
+// maxVectors returns how many vectors a namespace may have: they take at most half of MaxVectors, and no more than other namespaces leave.
 func (s *Store) maxVectors(b *vectorsThere) int {
 	most := int64(s.o.MaxVectors)
 	return int(max(min(most/2, most-b.others), 0) / int64(embed.RecordSize(max(b.dimensions, 1))))
 }
 
-// makeRoom takes the oldest vectors of a namespace off the disk when n more do not fit, and returns how many do.
+// makeRoom removes the oldest vectors of a namespace if n more do not fit, and returns how many there is room for.
 func (s *Store) makeRoom(ctx context.Context, h *shelf, f embed.File, b *vectorsThere, n int) (room int, err error) {
 	most := s.maxVectors(b)
 	if b.count+n <= most {

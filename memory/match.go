@@ -17,16 +17,16 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// Match describes what was forgotten, for other stores.
+// Match describes forgotten records for other stores.
 type Match struct {
 	IDs           []string
-	Texts         []string // of the records, word for word
-	Conversations []string // that they stood in
+	Texts         []string // all texts of the records, word for word
+	Conversations []string // ids of the conversations that the records are from
 
 	finder *Finder
 }
 
-// Finder finds the words of the match in bytes.
+// Finder returns a [Finder] for the texts of the match.
 func (m Match) Finder() *Finder {
 	if m.finder != nil {
 		return m.finder
@@ -34,10 +34,10 @@ func (m Match) Finder() *Finder {
 	return newFinder(m.Texts)
 }
 
-// In reports whether a text holds the words of a match, in any of the forms that a [Finder] knows. For many texts take a Finder once.
+// In reports whether a text holds one of the match's texts, in any of the forms that a [Finder] knows. For many texts call Finder once.
 func (m Match) In(text []byte) bool { return m.Finder().In(text) }
 
-// holds reports whether a record's words hold those of a match. Very short texts stand in many others by chance.
+// holds reports whether a record's text, or its fact's quote, contains one of the match's texts. Texts shorter than shortText are ignored.
 func (m Match) holds(r *Record) bool {
 	return slices.ContainsFunc(m.Texts, func(text string) bool {
 		return len(text) >= shortText && (strings.Contains(r.Text, text) || r.Fact != nil && strings.Contains(r.Fact.Quote, text))
@@ -47,25 +47,25 @@ func (m Match) holds(r *Record) bool {
 // shortText is the length in bytes below which a text counts only where it stands alone, with no letter or digit beside it: "on" is not in "once".
 const shortText = 16
 
-// Finder finds texts in bytes: as they are and as JSON strings have them (with or without escapes for HTML and for what is not ASCII), also
-// where JSON stands in a string of JSON. It may be used by many goroutines.
+// Finder finds texts in bytes: as they are, and as JSON strings have them (with or without escapes for HTML and for other characters than
+// ASCII), also in a JSON string within a JSON string. It may be used by many goroutines.
 type Finder struct {
 	forms []form
 	most  int // bytes of the longest form
-	// With many forms each place is looked up by its first bytes: marks has a bit for a hash of four, and root leads on by eight at a time.
+	// With many forms each place is looked up by its first bytes: marks has a bit for a hash of four, and root is a tree over eight at a time.
 	marks  []uint64
 	root   *branch // nil for few forms
 	little []int   // forms that are too short for that
 }
 
-// branch is the forms that begin with the same bytes, a multiple of eight: those that end within the next eight, the longest first, and where the
-// next eight lead.
+// branch is a node of a tree of forms, for those with the same bytes up to here, a multiple of eight: ends are those that end within the
+// next eight, the longest first, and next has the nodes by the next eight bytes.
 type branch struct {
 	ends []int
 	next map[uint64]*branch
 }
 
-// add puts a form in whose first at bytes have led here.
+// add inserts form i, whose first at bytes have led to this node.
 func (b *branch) add(forms []form, i, at int) {
 	rest := forms[i].bytes[at:]
 	if len(rest) < 8 {
@@ -82,7 +82,7 @@ func (b *branch) add(forms []form, i, at int) {
 	b.next[key].add(forms, i, at+8)
 }
 
-// longest returns the length of the longest form that a text has at a place, 0 for none.
+// longest returns the length of the longest form that begins at an offset of a text, 0 for none.
 func (b *branch) longest(forms []form, text []byte, at int) (size int) {
 	for end := at; b != nil; end += 8 {
 		for _, i := range b.ends {
@@ -100,13 +100,13 @@ func (b *branch) longest(forms []form, text []byte, at int) (size int) {
 	return size
 }
 
-// form is the bytes of a text in one form.
+// form is one way in which a text may be written. With alone set it counts only where no letter or digit is beside it.
 type form struct {
 	bytes []byte
 	alone bool
 }
 
-// Few forms are looked for one after the other, which package bytes does at the speed of memory.
+// fewForms is the number of forms up to which each is searched for by itself, which package bytes does at the speed of memory.
 const fewForms = 4
 
 func newFinder(texts []string) *Finder {
@@ -142,7 +142,7 @@ func newFinder(texts []string) *Finder {
 
 func hashFour(b []byte) uint32 { return binary.LittleEndian.Uint32(b) * 2654435761 >> 16 }
 
-// formsOf returns a text as it may stand in a file.
+// formsOf returns a text in all forms that a [Finder] looks for.
 func formsOf(text string) [][]byte {
 	inner := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
 	once := [][]byte{inner(rawjson.Quote(nil, text)), asciiJSON(text)}
@@ -160,12 +160,12 @@ func formsOf(text string) [][]byte {
 	return out
 }
 
-// escapeHTML escapes <, > and & in the inside of a JSON string, as many encoders do.
+// escapeHTML returns the inside of a JSON string with <, > and & escaped, as many encoders write it.
 func escapeHTML(inner []byte) []byte {
 	return []byte(strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(string(inner)))
 }
 
-// asciiJSON returns the inside of a JSON string with escapes for all that is not ASCII, as Python writes it.
+// asciiJSON returns a text as the inside of a JSON string, with escapes for all characters outside of ASCII, as Python writes it.
 func asciiJSON(text string) []byte {
 	quoted := rawjson.Quote(nil, text)
 	var out []byte
@@ -189,7 +189,7 @@ func (f *Finder) In(text []byte) bool {
 	return ok
 }
 
-// Next returns the first place from an offset on that holds a form.
+// Next returns the first place at or after an offset that holds a form, the longest of several there. ok is false if there is none.
 func (f *Finder) Next(text []byte, from int) (start, end int, ok bool) {
 	best, size := -1, 0
 	take := func(at, n int) {
@@ -235,7 +235,7 @@ func (f *Finder) Next(text []byte, from int) (start, end int, ok bool) {
 	return best, best + size, best >= 0
 }
 
-// standsAlone reports whether no letter or digit is beside a place. The letter of an escape is none.
+// standsAlone reports whether no letter or digit is directly before start or behind end. The letter of an escape, as in \n, is none.
 func standsAlone(text []byte, start, end int) bool {
 	before, n := utf8.DecodeLastRune(text[:start])
 	escape := n == 1 && start >= 2 && text[start-2] == '\\' && strings.IndexByte("nrtbf", text[start-1]) >= 0
@@ -244,7 +244,7 @@ func standsAlone(text []byte, start, end int) bool {
 	return (escape || !word(before)) && !word(after)
 }
 
-// Blot writes stars over each place that holds a form, and returns how many there were. The text keeps its length.
+// Blot overwrites each place that holds a form with asterisks, and returns the number of places. The text keeps its length.
 func (f *Finder) Blot(text []byte) (places int) {
 	for at := 0; ; places++ {
 		start, end, ok := f.Next(text, at)
@@ -258,7 +258,7 @@ func (f *Finder) Blot(text []byte) (places int) {
 	}
 }
 
-// Read reports whether what comes from r holds one of the forms. It takes twice the longest form and 256 KiB of memory.
+// Read reports whether the bytes from r hold one of the forms; it stops reading at the first. It takes 256 KiB and twice the longest form.
 func (f *Finder) Read(r io.Reader) (bool, error) {
 	if len(f.forms) == 0 {
 		return false, nil

@@ -30,9 +30,9 @@ type Options struct {
 	MaxBytes     limit.Bytes   // of all files (DefaultMaxBytes)
 	MaxAge       time.Duration // of episodes, since they were recorded (DefaultMaxAge); negative means no bound
 	MaxPins      limit.Bytes   // of the texts of all pins of a namespace (DefaultMaxPins)
-	// Journal takes what the bounds did; nil drops it.
+	// Journal gets an event for each act of the bounds; it may be nil.
 	Journal *journal.Journal
-	// Log logs damaged files; nil means slog.Default.
+	// Log gets warnings, as of damaged files; nil means slog.Default.
 	Log *slog.Logger
 	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
@@ -51,17 +51,17 @@ type Options struct {
 
 // Errors of a [Store].
 var (
-	// ErrClosed reports that the store was closed.
+	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("the memory is closed")
-	// ErrTooLarge reports that a text is larger than what is kept of one record.
+	// ErrTooLarge means that a text is larger than a record may be.
 	ErrTooLarge = errors.New("too large to remember")
-	// ErrNotFound reports that there is no record with an id.
+	// ErrNotFound means that there is no record with an id.
 	ErrNotFound = errors.New("no such record")
-	// ErrForgotten reports that a record was there and was forgotten.
+	// ErrForgotten means that a record, or what it is drawn from, was forgotten with Forget.
 	ErrForgotten = errors.New("it was forgotten")
-	// ErrOrigin reports that a record's origin is not trusted enough for what was asked.
+	// ErrOrigin means that a record is not the user's own words, and so must not be pinned.
 	ErrOrigin = errors.New("only the user's own words may be pinned")
-	// ErrPins reports that there is no room for another pin; the error names those that could go.
+	// ErrPins means that there is no room for another pin; the error lists those that could be removed.
 	ErrPins = errors.New("no room for another pin")
 )
 

@@ -18,8 +18,9 @@ func (s *Store) Pins(ctx context.Context, namespace string) ([]Record, error) {
 	return s.matching(ctx, &Filter{Namespaces: []string{namespace}, Kinds: []Kind{KindPin}, AllScopes: true})
 }
 
-// Pin makes a pin of a record of the user's, in its namespace, and returns it. Other origins are an [ErrOrigin]; when the pins of
-// the namespace would have more than Options.MaxPins, it is an [ErrPins] that names them.
+// Pin copies a record of the user's into a new pin in the same namespace and returns that; a pin is returned as it is. A record of another
+// origin, or a quarantined one, is an [ErrOrigin]. When the namespace's pins would be larger than Options.MaxPins, it returns an [ErrPins]
+// that lists them.
 func (s *Store) Pin(ctx context.Context, id string) (Record, error) {
 	found, err := s.Get(ctx, id, 0)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *Store) roomForPin(pins []Record, text string) error {
 	return fmt.Errorf("%w: it has %d bytes and they may have %d together; unpin one of %s", ErrPins, len(text), int64(s.o.MaxPins), strings.Join(names, ", "))
 }
 
-// Unpin removes a pin; id is its own, or that of the record it was made from. The record stays.
+// Unpin removes the pin with an id, or the pins that were made from the record with it; that record stays. None is an [ErrNotFound].
 func (s *Store) Unpin(ctx context.Context, id string) error {
 	if _, err := parseID(id); err != nil {
 		return err
@@ -98,7 +99,7 @@ func (s *Store) Unpin(ctx context.Context, id string) error {
 	return nil
 }
 
-// drop marks a record as removed. Its bytes go when its segment is rewritten.
+// drop appends a line that removes a record. Its bytes leave the disk when the segment is rewritten.
 func (s *Store) drop(ctx context.Context, r *Record) error {
 	body, err := marshal(entryBody{Drop: []string{r.ID}})
 	if err != nil {

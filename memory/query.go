@@ -15,11 +15,11 @@ const (
 
 // Query describes a search.
 type Query struct {
-	// Text is a question or words, as they come to mind. Each word that says something is looked for; none has to be found.
+	// Text is a question or some words. All words but stop words are searched for; none of them must be there.
 	Text string
 	// Namespaces are searched; none means all.
 	Namespaces []string
-	// Scope is that of the credential that asks: records of this scope and of none are found.
+	// Scope is the scope of the credential that asks: only records of this scope, and those without one, are found.
 	Scope string
 	// AllScopes finds records of every scope. It is for the owner of the disk.
 	AllScopes bool
@@ -27,12 +27,11 @@ type Query struct {
 	Origins   []Origin // none means all
 	// AsOf asks for the facts that counted at a time; the zero time means now.
 	AsOf time.Time
-	// Since and Until bound when it was said; zero times mean no bound. Until itself is left out.
+	// Since and Until bound the time when the words were said; Until is exclusive. Zero times mean no bound.
 	Since, Until time.Time
 	Limit        int // (DefaultLimit), at most MaxLimit
 	Offset       int
-	// Neighbours is the number of turns on each side of a passage whose matches count for it (DefaultNeighbours); negative means
-	// that each passage stands alone.
+	// Neighbours is the number of turns on each side of a passage whose matches count for it (DefaultNeighbours); negative means none.
 	Neighbours int
 }
 
@@ -49,11 +48,11 @@ type Results struct {
 	// Total is the number of matches of which Items are a page.
 	Total  int `json:"total"`
 	Offset int `json:"offset"`
-	// WordsOnly is the reason, in one line, why a store that also searches by meaning did not; "" where it did, or has no vectors yet.
+	// WordsOnly says in one line why the search by meaning failed. It is "" when that worked, or is not set up, or no vectors exist.
 	WordsOnly string `json:"words_only,omitempty"`
 }
 
-// Filter selects records. All of its conditions must hold; those that are empty do.
+// Filter selects the records for which all its conditions hold. An empty field means no condition.
 type Filter struct {
 	IDs          []string
 	Namespaces   []string
@@ -64,10 +63,10 @@ type Filter struct {
 	Conversation string
 	Run          string
 	File         string    // of the source, whole
-	Since, Until time.Time // when it was said; Until itself is left out
-	// Quarantined asks for those that wait for a person's word only, or, when it is false, for those that do not; nil for both.
+	Since, Until time.Time // when it was said; Until is exclusive
+	// Quarantined selects records that wait for a person's approval (true) or that do not (false); nil selects both.
 	Quarantined *bool
-	// All means that a filter without any other condition is meant as it stands. Forget asks for it.
+	// All confirms that a filter without any condition is meant to match everything. Forget requires that.
 	All bool
 
 	// The page of List.
@@ -89,7 +88,7 @@ func (f *Filter) narrow() bool {
 		f.Run != "" || f.File != "" || !f.Since.IsZero() || !f.Until.IsZero() || f.Quarantined != nil
 }
 
-// matches reports whether a record is meant. Namespaces were looked at before.
+// matches reports whether a record fulfils the conditions of a filter, except for Namespaces, which the caller has checked.
 func (f *Filter) matches(r *Record) bool {
 	switch {
 	case len(f.IDs) > 0 && !slices.Contains(f.IDs, r.ID),
@@ -107,7 +106,7 @@ func (f *Filter) matches(r *Record) bool {
 	return true
 }
 
-// page bounds a page of n things.
+// page returns the bounds of a page of n items. limit 0 means DefaultLimit, and at most MaxLimit are returned.
 func page(n, limit, offset int) (from, to int) {
 	if limit <= 0 {
 		limit = DefaultLimit

@@ -30,7 +30,7 @@ const (
 	OriginTool  Origin = "tool"  // all else: results of tools, pages, files, text that only looks like a person's
 )
 
-// trust orders origins; one that is unknown is trusted least.
+// trust returns how far an origin is trusted: 2 for the user, 1 for an agent, 0 for anything else.
 func (o Origin) trust() int {
 	switch o {
 	case OriginUser:
@@ -66,7 +66,7 @@ type Record struct {
 	Origin Origin `json:"origin"` // empty means OriginTool
 	// Namespace is "user", "project/ID" or "agent/NAME".
 	Namespace string `json:"namespace"`
-	// Scope is a digest of the credential that the conversation was held with, in hexadecimal; "" is nobody's in particular.
+	// Scope is a digest, in hexadecimal, of the credential that the conversation was held with; "" if there was none.
 	Scope string `json:"scope,omitempty"`
 	// Text is UTF-8; that of an episode is word for word and has at most MaxEpisode bytes, of a note MaxNote.
 	Text   string `json:"text"`
@@ -80,9 +80,9 @@ type Record struct {
 	// From are the ids of the records that this one is derived from.
 	From []string `json:"from,omitempty"`
 	Fact *Fact    `json:"fact,omitempty"` // set for facts
-	// Quarantined is true when it waits for a person's word: it is found by List, never by Search.
+	// Quarantined records wait for a person's approval: List returns them, Search never does.
 	Quarantined bool `json:"quarantined,omitempty"`
-	// Recalled is the time when it was last given to somebody; the zero time means never.
+	// Recalled is the time when the record was last given to a program; the zero time means never.
 	Recalled time.Time `json:"recalled,omitzero"`
 }
 
@@ -109,12 +109,13 @@ type Fact struct {
 	// ValidFrom and ValidUntil bound when it is true; zero times mean that no such bound is known.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`
-	// Expired is the time when it was learned that it is true no longer; the zero time means that it stands.
+	// Expired is the time when it was learned that the fact is no longer true; the zero time means that it still is.
 	Expired    time.Time `json:"expired,omitzero"`
 	Confidence float64   `json:"confidence,omitempty"` // 0 to 1
 }
 
-// at reports whether a fact counts at a time: it was valid then and, as of then, not known to have ended. The zero time means now.
+// at reports whether a fact is valid at t: from ValidFrom on and before ValidUntil, whether it has Expired since or not. For the zero t it
+// reports whether the fact is valid now and has not Expired.
 func (f *Fact) at(t, now time.Time) bool {
 	if t.IsZero() {
 		return f.Expired.IsZero() && (f.ValidUntil.IsZero() || now.Before(f.ValidUntil))

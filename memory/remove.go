@@ -2,8 +2,8 @@ package memory
 
 import "context"
 
-// Remove takes one record out of the memory. It is found no longer, and leaves the disk when its segment is next written anew. Unlike what was forgotten
-// ([Store.Forget]) the same words may come again, and nothing derived from it goes. An id that is not there is an [ErrNotFound].
+// Remove removes one record. Searches no longer find it, and its bytes leave the disk when its segment is next rewritten. Unlike with
+// [Store.Forget] the same words may be added again, and records derived from it stay. An unknown id is an [ErrNotFound].
 func (s *Store) Remove(ctx context.Context, id string) error {
 	found, err := s.Get(ctx, id, 0)
 	if err != nil {

@@ -27,11 +27,11 @@ func (s *Store) shelf(name string) (*shelf, error) {
 	return h, nil
 }
 
-// Search finds the records whose words, or those around them in their conversations, have most in common with those of a query. It opens
-// an index of each namespace that is searched, on first use, and keeps it.
+// Search finds the records whose words, or those around them in their conversations, have most in common with the query's. It opens an
+// index of each namespace that is searched, on first use, and keeps it.
 //
-// What is superseded, expired or quarantined is not found, nor what is in another scope. What is newer is no better; where the text names a time (in May 2022,
-// last week), what was said then or in the three days behind it counts twice.
+// Records that are superseded, expired, quarantined or of another scope are not found. Newer records do not rank higher; but if the text
+// names a time (in May 2022, last week), what was said then or up to three days later counts twice.
 func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
 	if err := s.readForgotten(); err != nil {
 		return Results{}, err
@@ -64,7 +64,7 @@ type place struct {
 	score float64
 }
 
-// search returns one try. stale is true when a segment was rewritten between the search and the reading of what it found.
+// search makes one attempt at a search. stale reports that a segment was rewritten before all found records could be read from it.
 func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string, wanted, offset int) (out Results, stale bool, err error) {
 	now := s.o.Clock()
 	var found, near []place
@@ -148,7 +148,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 	return out, stale, nil
 }
 
-// note counts what reading found damaged, once for each time that it is read.
+// note counts, logs and journals the damaged lines that a pass over a namespace has found. A line counts each time that it is read.
 func (s *Store) note(found archive.Seen) {
 	if found.Damaged == 0 {
 		return

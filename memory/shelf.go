@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/index"
 )
 
-// shelf is a namespace that is searched: an index of its records, and where they are on disk. No text is held.
+// shelf is the in-memory state of a namespace that is searched: an index of its records, and their places on disk. It holds no texts.
 type shelf struct {
 	name string
 
@@ -30,12 +30,12 @@ type shelf struct {
 	sharedOf map[string]uint32
 	facts    map[uint32]*Fact // of the slots that hold facts: their times only
 	pending  map[archive.Key]int
-	waiting  int      // how many were quarantined when they were read
-	others   int      // how many slots are no episodes
+	waiting  int      // how many slots were quarantined when they were read
+	others   int      // how many slots are not episodes
 	oldest   recordID // of all slots
 	dropped  map[recordID]struct{}
-	recalled map[recordID]uint32 // that were read before their records
-	vectors  fs.FileInfo         // of the file of vectors when the slots were marked; nil before
+	recalled map[recordID]uint32 // times of use that were read before their records
+	vectors  fs.FileInfo         // of the file of vectors when the slots were last marked; nil if never
 }
 
 // slot is a shelf's entry of a record.
@@ -90,7 +90,7 @@ func (h *shelf) reset() {
 	h.waiting, h.others, h.oldest, h.vectors = 0, 0, recordID{}, nil
 }
 
-// catchUp reads what is new. The caller holds h.mu.
+// catchUp reads the lines that were written since the last call, by any process, into the index. The caller holds h.mu.
 func (h *shelf) catchUp(ctx context.Context, s *Store) error {
 	if h.x.Dead() > 1000 && h.x.Dead() > h.x.Len()/2 {
 		h.reset()
@@ -120,7 +120,7 @@ func (h *shelf) catchUp(ctx context.Context, s *Store) error {
 	return nil
 }
 
-// addLine takes a line in.
+// addLine enters one line, a record or an event about records, into the index. The caller holds h.mu.
 func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 	b, err := readBody(l.Body)
 	if err != nil {
@@ -266,7 +266,7 @@ func (h *shelf) sharedNumber(text []byte) uint32 {
 	return uint32(len(h.shared) - 1)
 }
 
-// filter is a query as slots are held to it: it is asked for each of up to 100,000 in a search.
+// filter holds the conditions of a query in a form that is fast to check: a search does so for up to 100,000 slots.
 type filter struct {
 	h            *shelf
 	kinds        [len(kinds)]bool
@@ -278,7 +278,7 @@ type filter struct {
 	asOf, now    time.Time
 }
 
-// filter puts a query together. The caller holds h.mu.
+// filter returns the conditions of a query for this shelf. Episodes older than maxAge do not pass. The caller holds h.mu.
 func (h *shelf) filter(q *Query, now time.Time, maxAge time.Duration) *filter {
 	f := &filter{h: h, until: math.MaxInt64, since: math.MinInt64, asOf: q.AsOf, now: now, facts: len(h.facts) > 0}
 	for i, k := range kinds {
@@ -304,12 +304,11 @@ func (h *shelf) filter(q *Query, now time.Time, maxAge time.Duration) *filter {
 	return f
 }
 
-// put puts the filter into a query of the index. A slot is asked for only where its lane does not tell: not in most searches of a namespace
-// of episodes.
+// put sets Skip and Keep of a query of the index. Keep stays nil when the lanes alone decide.
 func (f *filter) put(q *index.Query) {
 	h := f.h
 	for lane := range origins {
-		q.Skip[lane] = !f.kinds[0] || !f.origins[lane] // of episodes: see [shelf.take]
+		q.Skip[lane] = !f.kinds[0] || !f.origins[lane] // of episodes: see [shelf.addLine]
 	}
 	alike := h.others == 0 && h.waiting == 0 && f.since == math.MinInt64 && f.until == math.MaxInt64 && bytes.Compare(h.oldest[:6], f.oldest[:]) >= 0 &&
 		!slices.Contains(f.scopes, false)
@@ -318,7 +317,7 @@ func (f *filter) put(q *index.Query) {
 	}
 }
 
-// keeps reports whether a slot is one that the query asks for.
+// keeps reports whether the record of slot n fulfils the conditions.
 func (f *filter) keeps(n int) bool {
 	one := &f.h.slots[n]
 	if one.flags&(quarantined|removed) != 0 || !f.kinds[one.kind] || !f.origins[one.origin] || !f.scopes[one.shared] || one.said < f.since || one.said >= f.until {
@@ -335,7 +334,7 @@ func (f *filter) keeps(n int) bool {
 	return true
 }
 
-// fetch reads the record of a slot. ok is false when it is no longer where it was.
+// fetch reads the record of slot n from the disk. ok is false when it is no longer where it was.
 func (h *shelf) fetch(from *archive.Fetcher, n int) (r Record, ok bool, err error) {
 	one := &h.slots[n]
 	l, ok, err := from.Fetch(archive.Place{Segment: h.segments[one.segment], Offset: int64(one.offset), Size: int(one.size)})

@@ -15,13 +15,13 @@ import (
 // Stats holds the current contents, and counts since [Open].
 type Stats struct {
 	Namespaces []NamespaceStats `json:"namespaces"`
-	Bytes      limit.Bytes      `json:"bytes"`     // of all files
+	Bytes      limit.Bytes      `json:"bytes"`     // of the segments of all namespaces; vectors not included
 	Forgotten  int              `json:"forgotten"` // tombstones
 	Torn       int64            `json:"torn"`      // entries that a dead process had not finished, cut off
-	Damaged    int64            `json:"damaged"`   // lines that are no entries
-	Evicted    int64            `json:"evicted"`   // records that went for room or by age
-	Refused    int64            `json:"refused"`   // records that were forgotten once
-	Merged     int64            `json:"merged"`    // passages that were there already
+	Damaged    int64            `json:"damaged"`   // invalid lines
+	Evicted    int64            `json:"evicted"`   // records that evictions removed
+	Refused    int64            `json:"refused"`   // records not added because they were forgotten once
+	Merged     int64            `json:"merged"`    // passages counted because they were there already
 	Embedding  VectorStats      `json:"embedding,omitzero"`
 }
 
@@ -33,13 +33,13 @@ type NamespaceStats struct {
 	Kinds   map[Kind]int `json:"kinds"`
 	Oldest  time.Time    `json:"oldest,omitzero"`
 	Newest  time.Time    `json:"newest,omitzero"`
-	// Vectors are those of its records, made by VectorModel, and VectorBytes their file.
+	// Vectors is the number of vectors, made by VectorModel, and VectorBytes the size of their file.
 	Vectors     int         `json:"vectors,omitempty"`
 	VectorModel string      `json:"vector_model,omitempty"`
 	VectorBytes limit.Bytes `json:"vector_bytes,omitempty"`
 }
 
-// Stats counts. It reads all of the memory.
+// Stats returns the current contents and the counts since Open. It reads all segments and vectors.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	names, err := s.Namespaces()
 	if err != nil {
@@ -103,7 +103,7 @@ type Collected struct {
 	Elsewhere int `json:"elsewhere,omitempty"`
 }
 
-// WouldGC returns what GC would remove. Nothing is changed; records added meanwhile change the number.
+// WouldGC returns what GC would remove now. It changes nothing.
 func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
 	var out Collected
 	names, err := s.Namespaces()
@@ -146,8 +146,8 @@ func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
 	return out, nil
 }
 
-// GC removes from the disk what counts no longer: records that were dropped or have expired, what dead processes have left, and what a
-// Forget that ended early has left, here and in the stores of Options.Elsewhere.
+// GC removes from the disk old versions, records that were dropped or have expired, what dead processes have left, and what a Forget that
+// ended early has left, here and in the stores of Options.Elsewhere.
 func (s *Store) GC(ctx context.Context) (Collected, error) {
 	var out Collected
 	names, err := s.Namespaces()
@@ -179,8 +179,9 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 	return out, nil
 }
 
-// Update replaces a record that is there with a changed one of the same id: its text, its fact, whether it is quarantined, an origin that is trusted
-// less. The old version is no longer found, and leaves the disk when its segment is next written anew.
+// Update replaces the record with r.ID by r: its text, its fact, whether it is quarantined, and its origin, which can only become less
+// trusted. The old version is no longer found, and leaves the disk when its segment is next rewritten. It returns an [ErrNotFound] for an
+// unknown id and an [ErrForgotten] for words that were forgotten.
 func (s *Store) Update(ctx context.Context, r Record) error {
 	if err := r.check(); err != nil {
 		return err

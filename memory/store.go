@@ -27,13 +27,12 @@ type Store struct {
 	namespaces map[string]*namespace
 	shelves    map[string]*shelf
 	forgotten  forgotten
-	stats      Stats // the counters of it
+	stats      Stats // only its counters are used
 
 	embedding *embedding // nil where no service makes vectors
 }
 
-// Open opens the memory in a directory and makes it when it is missing. It reads nothing of what is remembered: that happens with the
-// first Add and the first Search in a namespace.
+// Open opens the memory in a directory and makes it when it is missing. The first Add and the first Search in a namespace read its records.
 func Open(o Options) (*Store, error) {
 	if err := o.setDefaults(); err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ const (
 	keyBytes = 32
 )
 
-// loadKey reads the key of the digests, or makes it. Of several processes that make it the first one wins.
+// loadKey reads the key of the digests, or makes it. If several processes make it at once, all use the first one's.
 func loadKey(root *os.Root) ([]byte, error) {
 	for range 2 {
 		f, err := statefile.OpenIn(root, keyFile, os.O_RDONLY, 0)
@@ -87,7 +86,7 @@ func loadKey(root *os.Root) ([]byte, error) {
 	return nil, errors.New("it was removed while it was made")
 }
 
-// Close brings what was added to the disk and ends the use of the store.
+// Close stops the background work, syncs what was added, and closes the store.
 func (s *Store) Close() error {
 	s.embedding.stop()
 	s.mu.Lock()
@@ -99,7 +98,7 @@ func (s *Store) Close() error {
 	return s.archive.Close()
 }
 
-// isOpen returns an error when the store was closed.
+// isOpen returns an [ErrClosed] when the store was closed, else nil. The caller holds s.mu.
 func (s *Store) isOpen() error {
 	if s.closed {
 		return ErrClosed

@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// table finds the slots of a shelf by id or by key: open addressing with four bytes a slot, where a map would take about fifty. The
-// hashes need no seed: ids and keys are half, or all, of chance.
+// table finds the slots of a shelf by id or by key: open addressing with four bytes a slot, where a map would take about fifty. Hashes need
+// no seed, because ids and keys are random or digests.
 type table struct {
 	slots []uint32 // 1 + number
 	count int
@@ -17,7 +17,7 @@ type table struct {
 func hashID(id recordID) uint64      { return binary.LittleEndian.Uint64(id[8:]) }
 func hashKey(key archive.Key) uint64 { return binary.LittleEndian.Uint64(key[:]) }
 
-// find returns the newest slot with a key that was not removed.
+// find returns the number of the newest slot with a key that was not removed; false if there is none.
 func (t *table) find(h *shelf, key archive.Key) (int, bool) {
 	t.hash = func(h *shelf, n int) uint64 { return hashKey(h.slots[n].key) }
 	return t.probe(h, hashKey(key), func(s *slot) bool { return s.key == key })
@@ -44,7 +44,7 @@ func (t *table) probe(h *shelf, hash uint64, is func(*slot) bool) (int, bool) {
 	}
 }
 
-// add enters a slot that is there.
+// add enters slot n of the shelf under its hash.
 func (t *table) add(h *shelf, n int, hash uint64) {
 	if t.count++; t.count*4 > len(t.slots)*3 {
 		old := t.slots

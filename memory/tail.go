@@ -11,9 +11,9 @@ type Tail struct {
 	at map[string]*archive.Cursor
 }
 
-// Follow gives the records that were written since the last call with the same tail, in the order of their files, whoever has written them: without what
-// was forgotten or has expired, and without looking whether a record was changed or removed later. After a rewrite some come again. An error of
-// each ends it, behind the record that it was given.
+// Follow calls each for the records that any process has written since the last call with the same tail, in the order of their files. It
+// leaves out forgotten and expired records, but not those that were changed or removed later. After a rewrite some records come again. An
+// error of each ends it; the next call goes on behind that record.
 func (s *Store) Follow(ctx context.Context, t *Tail, each func(Record) error) error {
 	names, err := s.Namespaces()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// forgottenNamespace holds the tombstones. No record can be in it.
+// forgottenNamespace is the namespace of the tombstones. No record can be in it.
 const forgottenNamespace = "forgotten"
 
 // forgotten are the tombstones that this process has read.
@@ -51,7 +51,7 @@ func (s *Store) readForgotten() error {
 	return err
 }
 
-// isForgotten reports whether the words of a record were forgotten once, or what it is derived from.
+// isForgotten reports whether the words of a record, or a record that it is derived from, were forgotten.
 func (s *Store) isForgotten(r *Record) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Store) isForgotten(r *Record) bool {
 	return s.forgotten.derived(r.From, r.Fact)
 }
 
-// derived reports whether one of the records that something was drawn from was forgotten. The caller holds f.mu.
+// derived reports whether one of the records in from, or the episode of fact, was forgotten. The caller holds f.mu.
 func (f *forgotten) derived(from []string, fact *Fact) bool {
 	for _, id := range from {
 		if _, ok := f.ids[id]; ok {
@@ -78,7 +78,7 @@ func (f *forgotten) derived(from []string, fact *Fact) bool {
 	return ok
 }
 
-// buried reports whether a record was forgotten: by its id, by its words, or with what it is drawn from.
+// buried reports whether a stored record was forgotten: by its id, by its words, or because of what it is drawn from.
 func (s *Store) buried(b *entryBody) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Store) buried(b *entryBody) bool {
 	return ok
 }
 
-// isLate reports whether a record that is buried has no tombstone of its own for its id or these words of it.
+// isLate reports whether a buried record lacks a tombstone for its id or for these words of it.
 func (s *Store) isLate(b *entryBody) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()
@@ -101,8 +101,9 @@ func (s *Store) isLate(b *entryBody) bool {
 	return !id || !key
 }
 
-// addingLock is the file that is locked, shared, by who adds: from before it looks at the tombstones until its lines are written. Who
-// has written tombstones and then gets it alone knows that all lines are there that were not held to them.
+// addingLock is the name of a lock file. Whoever adds records holds it, shared, from before reading the tombstones until the lines are
+// written; so whoever has written tombstones and then gets it exclusively knows that all lines that were not checked against them are on
+// the disk.
 const addingLock = "adding.lock"
 
 func (s *Store) adding(ctx context.Context, mode filelock.Mode) (release func(), err error) {
@@ -138,7 +139,7 @@ func (s *Store) notFound(id string) error {
 	return fmt.Errorf("%w: %s", ErrNotFound, limit.Short(id, 40))
 }
 
-// maxForgotten bounds the tombstones. Beyond it the oldest half goes; the words of those could be remembered again.
+// maxForgotten bounds the tombstones. Beyond it the oldest half is removed, and the words of those may be remembered again.
 const maxForgotten = 100_000
 
 func (s *Store) boundForgotten(ctx context.Context) error {

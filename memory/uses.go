@@ -13,10 +13,10 @@ import (
 
 // Use is a time at which a record was given to somebody.
 type Use struct {
-	At time.Time `json:"at"` // of the newest, where there were several in one conversation
+	At time.Time `json:"at"` // the last time, if there were several in one conversation
 	// How is UsePrompt or UseSearch.
 	How string `json:"how"`
-	// Client is the program that it was given to, Conversation and Run where, as far as that is known.
+	// Client is the program that it was given to, and Conversation and Run are where, as far as they are known.
 	Client       string `json:"client,omitempty"`
 	Run          string `json:"run,omitempty"`
 	Conversation string `json:"conversation,omitempty"`
@@ -40,7 +40,7 @@ type storedUse struct {
 	Conversation string `json:"v,omitempty"`
 }
 
-// addUse adds one to the uses of a record, the oldest first: in the place of an older one in the same conversation.
+// addUse returns uses, sorted by time and at most MaxUses, with u among them: it replaces a use that differs only in its time.
 func addUse(uses []storedUse, u storedUse) []storedUse {
 	at := u.At
 	u.At = 0
@@ -59,7 +59,7 @@ func addUse(uses []storedUse, u storedUse) []storedUse {
 	return uses[max(0, len(uses)-MaxUses):]
 }
 
-// Recalled remembers that records were given to somebody; At of use is now. Those that never were go first when room is needed.
+// Recalled records that records were given to somebody, now, whatever use.At is. Records never recalled are evicted first.
 func (s *Store) Recalled(ctx context.Context, use Use, records ...Record) error {
 	byNamespace := map[string][]string{}
 	for _, r := range records {
@@ -82,7 +82,7 @@ func (s *Store) Recalled(ctx context.Context, use Use, records ...Record) error 
 	return nil
 }
 
-// Uses returns the uses of a record, the newest first: at most [MaxUses]. An id that is not there is an [ErrNotFound].
+// Uses returns the last uses of a record, at most [MaxUses], the newest first. An unknown id is an [ErrNotFound].
 func (s *Store) Uses(ctx context.Context, id string) ([]Use, error) {
 	found, err := s.Get(ctx, id, 0)
 	if err != nil {

@@ -31,14 +31,14 @@ const (
 	fusionDepth = 2 * MaxLimit
 )
 
-// meaning is the question of a search as a vector; nil is a search by words only.
+// meaning is the question of a search as a vector, and the model that made it. A nil meaning stands for a search by words only.
 type meaning struct {
 	vector embed.Vector
 	model  string
 }
 
-// nearest returns the records of a shelf that mean most nearly what a question does, with what stands around them, the nearest first. The caller
-// holds h.mu. It takes four bytes a record, twice.
+// nearest returns up to limit records that pass keeps, with scores by the similarity of their vectors and their neighbours' to m. They are
+// in no order: the list is a heap whose first is the worst. The caller holds h.mu. It takes eight bytes of memory a record.
 func (h *shelf) nearest(ctx context.Context, s *Store, m *meaning, q *Query, keeps func(int) bool, limit int) ([]place, error) {
 	scores := make([]float32, len(h.slots))
 	_, err := s.vectorsOf(h.name).Scan(ctx, m.model, func(e embed.Entry) {
@@ -64,7 +64,7 @@ func (h *shelf) nearest(ctx context.Context, s *Store, m *meaning, q *Query, kee
 	return best, err
 }
 
-// places are a heap whose first is the worst.
+// places is a heap of hits with the worst first.
 type places []place
 
 func (p places) Len() int           { return len(p) }
@@ -77,8 +77,8 @@ func (p *places) Pop() any {
 	return last
 }
 
-// fuse makes one list of two by the places that records have in them. Passages of one turn are one, as in a search by words: the one that is
-// further ahead stands for them.
+// fuse joins two lists, each the best first, into one by the ranks that records have in them, the best first. Of the passages of one turn
+// only the one that comes first counts, as in a search by words.
 func fuse(words, near []place) []place {
 	type spot struct { // a turn of a conversation, or a record that stands in none
 		h          *shelf
@@ -120,7 +120,7 @@ func fuse(words, near []place) []place {
 	return out
 }
 
-// pruneVectors takes the vectors of records that are there no longer off the disk. It does so in any process, also in one that makes none.
+// pruneVectors removes the vectors of records that no longer exist from the disk, also in a process that makes no vectors.
 func (s *Store) pruneVectors(ctx context.Context, name string) error {
 	f := s.vectorsOf(name)
 	if _, err := f.Root.Lstat(f.Name); errors.Is(err, os.ErrNotExist) {
@@ -154,7 +154,7 @@ func (s *Store) pruneVectors(ctx context.Context, name string) error {
 	return err
 }
 
-// DropVectors takes all vectors off the disk. They are made again where a store has a client for them.
+// DropVectors removes all vectors from the disk. A store with a client for embeddings makes them again.
 func (s *Store) DropVectors(ctx context.Context) error {
 	names, err := s.Namespaces()
 	if err != nil {

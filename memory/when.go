@@ -18,13 +18,13 @@ const (
 	toldWithin = 3 * 24 * 60 * 60 * 1000
 )
 
-// maxTimes bounds the times of one question that count: the first ones do.
+// maxTimes bounds the times that are taken from one question; the first ones count.
 const maxTimes = 4
 
-// span is a stretch of time in milliseconds since 1970; until itself lies behind it.
+// span is a stretch of time in milliseconds since 1970, from inclusive and until exclusive.
 type span struct{ from, until int64 }
 
-// saidIn returns a function that reports whether a document was said in one of some times, or soon after it; nil where there are no times.
+// saidIn returns a function that reports whether a document was said within one of the times or up to toldWithin later; nil without times.
 func (h *shelf) saidIn(times []span) func(doc int) bool {
 	if len(times) == 0 {
 		return nil
@@ -35,9 +35,9 @@ func (h *shelf) saidIn(times []span) func(doc int) bool {
 	}
 }
 
-// timesOf returns the times that a question names in English: days (25 May 2022, May 25th, 2022-05-25), months (May 2022, in May) and years (in 2022), and where
-// there is none of these, yesterday and the last week, month and year. A day or month without a year is the last one that has begun by now; days
-// begin and end in the time zone of now.
+// timesOf returns the times that a question names in English: days (25 May 2022, May 25th, 2022-05-25), months (May 2022, in May) and years
+// (in 2022), or if there is none of these, yesterday and the last week, month and year; nil for none. A day or month without a year is the
+// last one that has begun by now; days begin and end in the time zone of now.
 func timesOf(text string, now time.Time) (times []span) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:()[]?!\"'’", r) })
 	for i, w := range words {
@@ -118,7 +118,7 @@ func timesOf(text string, now time.Time) (times []span) {
 	return times
 }
 
-// introducesTime reports whether a month or a year may stand behind a word without a day: "may" and "march" are mostly something else.
+// introducesTime reports whether a month or a year without a day may follow a word: elsewhere "may" and "march" are mostly something else.
 func introducesTime(word string) bool {
 	switch word {
 	case "in", "of", "during", "since", "until", "till", "by", "from", "before", "after", "last", "this", "early", "late", "mid":
@@ -158,7 +158,7 @@ func monthOf(word string) time.Month {
 	return 0
 }
 
-// dayOf returns the day of a month that a word is (25, 25th), 0 for none.
+// dayOf returns the day of the month that a word means (25, 25th), 0 for any other word.
 func dayOf(word string) int {
 	if n := len(word); n > 2 {
 		switch word[n-2:] {
@@ -172,7 +172,7 @@ func dayOf(word string) int {
 	return 0
 }
 
-// yearOf returns the year that a word is, 0 for none.
+// yearOf returns the year from 1970 to 2199 that a word of four digits means, 0 for any other word.
 func yearOf(word string) int {
 	if n := number(word); len(word) == 4 && 1970 <= n && n < 2200 {
 		return n

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 )
 
-// The keys of what an agent tells in the metadata of statuses. A status of a state that
-// the task has already is news of the work.
+// Keys in the metadata of statuses, by which an agent reports on its work. A status whose state
+// the task has already carries nothing but such a report.
 const (
 	metadataEvent  = "plimsoll.event"  // an agent.EventKind
 	metadataStep   = "plimsoll.step"   // a number
@@ -23,17 +23,16 @@ const (
 	metadataUsage  = "plimsoll.usage"  // {"input","cached","output"}, in tokens
 )
 
-// What of a call goes to clients: that it happens, and the beginning of what it gives.
+// Bounds of the reports about a call, of which clients get the arguments and the beginning of the output.
 const (
 	maxArguments = 2 << 10  // of one call, in bytes
 	maxChunk     = 4 << 10  // of one piece of output
 	maxOutput    = 16 << 10 // of one call's output
 )
 
-// AgentExecutor makes an executor of an agent. The context id is the session, so a
-// conversation goes on over tasks. The answer is one artifact that is streamed in pieces;
-// calls of tools are statuses with metadata. The last status has the outcome in its
-// metadata, as plimsoll.outcome.
+// AgentExecutor returns an executor that lets an agent answer. The context id of a task names the agent's session, so a conversation goes
+// on over several tasks. The answer is one artifact, streamed in pieces; calls of tools are statuses with metadata. The last status has the
+// outcome in its metadata, as plimsoll.outcome.
 func AgentExecutor(a *agent.Agent) Executor {
 	return ExecutorFunc(func(ctx context.Context, x *Exchange) error {
 		if err := x.Status(sdk.TaskStateWorking, "", nil); err != nil {
@@ -53,7 +52,7 @@ func AgentExecutor(a *agent.Agent) Executor {
 	})
 }
 
-// event reports an event of a query to the clients.
+// event sends an event of a query to the clients: text into the artifact, all else as the metadata of a status.
 func (o *answerStream) event(e agent.Event) {
 	about := map[string]any{metadataEvent: string(e.Kind)}
 	switch e.Kind {
@@ -91,7 +90,8 @@ func (o *answerStream) event(e agent.Event) {
 	o.emit(statusEvent(o.x, sdk.TaskStateWorking, "", about))
 }
 
-// chunk bounds how much of a call's output clients are shown.
+// chunk returns the part of a piece of a call's output that clients get: at most maxChunk bytes of it, and maxOutput of the call. It
+// returns false when clients get nothing of it.
 func (o *answerStream) chunk(e agent.Event) (string, bool) {
 	if e.Call == nil {
 		return "", false
@@ -122,7 +122,7 @@ func callOf(c *agent.Call) map[string]any {
 	return out
 }
 
-// setFinalState gives the task the state for a result.
+// setFinalState finishes the artifact and sends the last status, by the outcome of the result.
 func (o *answerStream) setFinalState(ctx context.Context, r agent.Result) error {
 	o.finish(r)
 	if o.err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 )
 
-// How the words of a model are put together before they go out: each event has about 300
-// bytes around them.
+// The words of a model are collected into larger pieces before they are sent: each event has about 300
+// bytes around its words.
 const (
 	fewWords  = 256                    // bytes
 	shortWait = 100 * time.Millisecond // since the last piece
@@ -19,8 +19,8 @@ const (
 	maxAnswer = 1 << 20                // bytes that are streamed; an answer is shorter
 )
 
-// answerStream streams the answer of a query as one artifact. What a model says before it calls tools is not the answer: the first words
-// after the calls replace it.
+// answerStream streams the answer of a query as one artifact. The words of a model before it calls tools are not the answer: the first
+// words after the calls replace them.
 type answerStream struct {
 	x   *Exchange
 	id  sdk.ArtifactID
@@ -56,7 +56,7 @@ func (o *answerStream) write(piece string) {
 	}
 }
 
-// restart begins the artifact again, without text.
+// restart empties the answer, also for the clients, who get the artifact anew.
 func (o *answerStream) restart() {
 	o.called = false
 	o.text, o.kept = o.text[:0], 0
@@ -72,7 +72,7 @@ func (o *answerStream) resend() {
 
 func (o *answerStream) step() { o.kept = len(o.text) }
 
-// discard removes the text of the current step.
+// discard removes the text of the current step, also at the clients if it was sent.
 func (o *answerStream) discard() {
 	o.text = o.text[:min(o.kept, len(o.text))]
 	if o.sent > len(o.text) {
@@ -80,7 +80,7 @@ func (o *answerStream) discard() {
 	}
 }
 
-// flush sends the text that waits; with last set also when there is none.
+// flush sends the text that was not sent yet. With last it marks the piece as the last one, and sends it even if it is empty.
 func (o *answerStream) flush(last bool) {
 	for {
 		waiting := o.text[o.sent:]
@@ -120,7 +120,7 @@ func incompleteRune(text []byte) int {
 	return 0
 }
 
-// finish makes the artifact equal to the result, and closes it.
+// finish makes the artifact equal to the result's answer, and closes it. An artifact without text is not sent.
 func (o *answerStream) finish(r agent.Result) {
 	if r.Answer != "" && r.Answer != string(o.text) {
 		if !strings.HasPrefix(r.Answer, string(o.text[:o.sent])) {

@@ -6,12 +6,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// camelDepth is the depth of the fields of A2A in a request: params, message, parts, a part,
-// and the same of a configuration.
+// camelDepth is the depth in a request down to which A2A has fields: params, message, parts, a part, and the same of a configuration.
 const camelDepth = 6
 
-// camelCase gives the fields of a request their JSON names where they have the names of the protocol's definition, as task_id: a reader of
-// ProtoJSON takes both, the SDK (2.3.1) does not. Metadata and data of clients stay as they are.
+// camelCase returns a request in which fields named as in the protocol's definition (task_id) have their JSON names (taskId): a reader of
+// ProtoJSON accepts both, the SDK (2.3.1) does not. Metadata and data of clients stay as they are, and so does a body that is not JSON.
 func camelCase(body []byte) []byte {
 	if bytes.IndexByte(body, '_') < 0 {
 		return body
@@ -59,7 +58,7 @@ func rename(body []byte, at, depth int, edits *[]rawjson.Edit) {
 	}
 }
 
-// jsonName returns the JSON name of a field of A2A's requests (a2a.proto, 1.0); "" for what is none.
+// jsonName returns the JSON name of a field of A2A's requests (a2a.proto, 1.0) that has an underscore in its name there; "" for any other.
 func jsonName(field string) string {
 	switch field {
 	case "task_id":

@@ -16,7 +16,7 @@ import (
 // cardAge is the time that clients may keep the card, in seconds.
 const cardAge = "300"
 
-// CardAt makes the agent card for clients that reach the server at base, an address with its path.
+// CardAt returns the agent card for clients that reach the server at base, a URL with its path.
 func (s *Server) CardAt(base string) *sdk.AgentCard {
 	base = strings.TrimSuffix(base, "/")
 	// The calls of JSON-RPC go to the path itself, with the slash that ServeMux wants there;
@@ -48,8 +48,8 @@ func (s *Server) CardAt(base string) *sdk.AgentCard {
 	return card
 }
 
-// cardJSON returns the card for a request: of both versions in one, for their fields do not
-// meet, unless it says that it wants 1.0.
+// cardJSON returns the card for a request. It is one for A2A 1.0 and 0.3, whose fields have different names, unless the request asks for
+// 1.0 or the server serves nothing else.
 func (s *Server) cardJSON(r *http.Request) ([]byte, error) {
 	card := s.CardAt(s.baseOf(r))
 	if version, err := versionOf(r); s.o.Only10 || err == nil && version == version10 {
@@ -58,7 +58,7 @@ func (s *Server) cardJSON(r *http.Request) ([]byte, error) {
 	return a2a03.Card(card)
 }
 
-// baseOf returns the address that a request came to, as far as the server can tell.
+// baseOf returns the URL of the server for clients: Options.URL, or else the one that the request was sent to.
 func (s *Server) baseOf(r *http.Request) string {
 	if s.o.URL != "" {
 		return s.o.URL
@@ -70,7 +70,7 @@ func (s *Server) baseOf(r *http.Request) string {
 	return at.String()
 }
 
-// serveCard answers with the agent card, to anybody.
+// serveCard answers with the agent card. No credential is needed.
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
 	head.Set("Access-Control-Allow-Origin", "*") // it is public

@@ -14,7 +14,7 @@ import (
 // [content.snapshot] shares are never changed.
 type content struct {
 	task sdk.Task // without artifacts
-	// artifacts are in the order in which they came.
+	// artifacts are in the order of their first pieces.
 	artifacts []*artifact
 	// bytes is the size of the history and the artifacts as JSON, and a little more.
 	bytes int64
@@ -49,7 +49,7 @@ func sizeOf(v any) int64 {
 	return int64(len(text))
 }
 
-// apply adds an event. size is the length of its JSON. The event must not be changed later.
+// apply adds an event to the task. size is the length of the event's JSON. The event must not be changed later.
 func (c *content) apply(event sdk.Event, size int64) {
 	switch e := event.(type) {
 	case *sdk.TaskStatusUpdateEvent:
@@ -81,7 +81,7 @@ func (c *content) status(e *sdk.TaskStatusUpdateEvent, size int64) {
 	}
 }
 
-// say adds a message to the history.
+// addMessage appends a message to the history. size is the length of its JSON.
 func (c *content) addMessage(m *sdk.Message, size int64) {
 	c.task.History = append(slices.Clip(c.task.History), m)
 	c.bytes += size
@@ -108,7 +108,8 @@ func (c *content) artifact(e *sdk.TaskArtifactUpdateEvent, size int64) {
 	c.artifacts[i] = made
 }
 
-// growth returns the bytes that an event would add to the task.
+// growth returns by how many bytes an event of the given size would change the size of the task; it may be negative where an artifact is
+// replaced.
 func (c *content) growth(event sdk.Event, size int64) int64 {
 	switch e := event.(type) {
 	case *sdk.TaskArtifactUpdateEvent:
@@ -128,7 +129,7 @@ func (c *content) growth(event sdk.Event, size int64) int64 {
 	return 0
 }
 
-// snapshot returns the task as it is now; later changes do not reach it.
+// snapshot returns the task as it is now. Later changes of the content do not affect it.
 func (c *content) snapshot() *sdk.Task {
 	task := c.task
 	task.History = slices.Clip(task.History)
@@ -140,7 +141,7 @@ func (c *content) snapshot() *sdk.Task {
 	return &task
 }
 
-// copy returns a content that can change independently. It shares what does not change.
+// copy returns a content that can change independently. Parts and messages, which never change, are shared.
 func (c *content) copy() *content {
 	out := *c
 	out.artifacts = make([]*artifact, len(c.artifacts))
@@ -152,7 +153,7 @@ func (c *content) copy() *content {
 	return &out
 }
 
-// joinTexts joins texts that follow each other into one part: a streamed answer is read as a whole.
+// joinTexts returns the parts of an artifact with adjacent texts of the same media type as one part.
 func joinTexts(parts []*sdk.Part) sdk.ContentParts {
 	plain := func(p *sdk.Part) bool {
 		_, text := p.Content.(sdk.Text)
@@ -180,7 +181,8 @@ func joinTexts(parts []*sdk.Part) sdk.ContentParts {
 	return out
 }
 
-// trimHistory cuts a task's history to the length that a client asked for; nil is all of it. The task is changed.
+// trimHistory cuts a task's history, in place, to its last *history messages, and returns the task; nil leaves all of them. A negative
+// number is an error.
 func trimHistory(task *sdk.Task, history *int) (*sdk.Task, error) {
 	if history == nil {
 		return task, nil

@@ -10,14 +10,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// What a request may be made of, beside its size. Decoded, each value costs about a hundred
+// Bounds of a request beside its size. Decoded, each value costs about a hundred
 // bytes more than its text, so a message of brackets would be many times its size.
 const (
 	maxDepth  = 64
 	maxValues = 100_000
 )
 
-// checkShape checks a body against maxDepth and maxValues without decoding it.
+// checkShape returns an error if a JSON body has more than maxValues values or is nested deeper than maxDepth. It does not decode the body.
 func checkShape(body []byte) error {
 	depth, values := 0, 0
 	quoted := false
@@ -56,7 +56,7 @@ var (
 	errNoCall  = errors.New("the body is no JSON-RPC request")
 )
 
-// openEnvelope reads the members of a request. The error is errNotJSON or errNoCall.
+// openEnvelope reads the members of a JSON-RPC request. An error wraps errNotJSON or errNoCall.
 func openEnvelope(body []byte) (envelope, error) {
 	var e envelope
 	if span, err := rawjson.Only(body); err != nil {
@@ -101,7 +101,7 @@ func openEnvelope(body []byte) (envelope, error) {
 	return e, nil
 }
 
-// checkID refuses ids that the answer could not repeat: the SDK reads numbers as floating point.
+// checkID returns an error for an id that an answer could not repeat exactly, because the SDK reads numbers as floating point.
 func checkID(id json.RawMessage) error {
 	if len(id) == 0 || id[0] == '"' || string(id) == "null" {
 		return nil

@@ -13,16 +13,16 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ErrEnded reports that an event came after its task had ended. It is dropped.
+// ErrEnded means that an event came after the end of its task. The event is dropped.
 var ErrEnded = errors.New("a2a: the task has ended")
 
-// ErrTooLarge reports that an event, or the task with it, would be larger than it may be.
+// ErrTooLarge means that an event, or the task with it, would be larger than allowed.
 var ErrTooLarge = errors.New("a2a: too large")
 
-// ErrClosed reports that the server was closed.
+// ErrClosed means that the server was closed.
 var ErrClosed = errors.New("a2a: the server is closed")
 
-// grpcName returns the name that google.rpc.Status has for an HTTP status that refuse uses.
+// grpcName returns the name in google.rpc.Status for one of the HTTP statuses that refuse uses.
 func grpcName(status int) string {
 	switch status {
 	case http.StatusNotFound:
@@ -38,7 +38,7 @@ func grpcName(status int) string {
 	}
 }
 
-// refuse answers with an error before the SDK has a part in it. status 0 is 400.
+// refuse answers a request with an error, in the form of its binding, before the SDK sees it. status 0 means 400.
 func (s *Server) refuse(out *stream, status int, id json.RawMessage, err error) {
 	if status == 0 {
 		status = http.StatusBadRequest
@@ -71,5 +71,5 @@ func (s *Server) refuse(out *stream, status int, id json.RawMessage, err error) 
 	_, _ = out.Write(text) // a client that is gone needs no answer
 }
 
-// clipText returns at most bound bytes of a text, whole runes of valid UTF-8.
+// clipText returns at most bound bytes of a text, cut between characters.
 func clipText(text string, bound int) string { return limit.Clip(text, bound) }

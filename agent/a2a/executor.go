@@ -33,24 +33,22 @@ type Exchange struct {
 	ContextID string
 	// Message is the message to answer.
 	Message *sdk.Message
-	// Metadata is the request's.
+	// Metadata is the metadata of the request.
 	Metadata map[string]any
-	// Task is the task that Message goes on with, with it in its history; nil for a new one.
+	// Task is the task that Message continues, with Message in its history; nil for a new task.
 	Task *sdk.Task
 
 	run *run
 }
 
-// TaskInfo makes an Exchange what the constructors of the SDK's events want.
+// TaskInfo implements sdk.TaskInfoProvider, so that an Exchange can be passed to the constructors of the SDK's events.
 func (x *Exchange) TaskInfo() sdk.TaskInfo {
 	return sdk.TaskInfo{TaskID: x.TaskID, ContextID: x.ContextID}
 }
 
-// Emit publishes an event: a *TaskStatusUpdateEvent, a *TaskArtifactUpdateEvent, or, before
-// any other, in the first half second and instead of a task, one *Message. Later it ends the
-// task. The event must not be changed afterwards. It
-// never waits for a client. An error means that the event is not part of the task: [ErrEnded],
-// [ErrTooLarge], or one of its own making.
+// Emit publishes an event: a *TaskStatusUpdateEvent, a *TaskArtifactUpdateEvent, or one *Message. A message must be the first event and
+// come within half a second, and is then the answer instead of a task; later it ends the task. The event must not be changed afterwards.
+// Emit never waits for a client. An error means that the event is not part of the task: [ErrEnded], [ErrTooLarge], or an invalid event.
 func (x *Exchange) Emit(event sdk.Event) error {
 	switch e := event.(type) {
 	case *sdk.TaskStatusUpdateEvent:
@@ -84,7 +82,7 @@ func (x *Exchange) Emit(event sdk.Event) error {
 	return x.run.emit(event)
 }
 
-// Status emits a state, with a human-readable text if there is one.
+// Status emits a state, with a message for people unless text is "".
 func (x *Exchange) Status(state sdk.TaskState, text string, metadata map[string]any) error {
 	return x.Emit(statusEvent(x, state, text, metadata))
 }

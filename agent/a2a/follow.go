@@ -23,8 +23,8 @@ func (p *logPosition) show(out *stream, yield func(sdk.Event, error) bool) bool 
 	return yield(p.task, nil)
 }
 
-// SubscribeToTask sends the task and then its events. A client that names its last event in Last-Event-ID gets the newer ones, as far as
-// they are kept, and the whole task otherwise.
+// SubscribeToTask yields the task and then its events. A client that names its last event in Last-Event-ID gets only the newer ones, if
+// they are still kept.
 func (h handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskRequest) iter.Seq2[sdk.Event, error] {
 	return func(yield func(sdk.Event, error) bool) { h.follow(ctx, req.ID, yield) }
 }
@@ -55,7 +55,8 @@ func (h handler) follow(ctx context.Context, id sdk.TaskID, yield func(sdk.Event
 	}
 }
 
-// read begins to read a task's log at the position that the client asks for.
+// read returns a reader of the task's log. The position is nil when the reader goes on behind the event that the client had last, else it
+// has the task, which the client gets first. A task that has ended is an error.
 func (t *task) read(out *stream) (*tasklog.Reader, *logPosition, error) {
 	state := t.state()
 	ended := func() error {
@@ -87,8 +88,8 @@ func (t *task) read(out *stream) (*tasklog.Reader, *logPosition, error) {
 	return reader, first, nil
 }
 
-// forwardEvents yields what a reader gets until the task ends or the client goes; with turn set also until the task waits for the client.
-// Where events are lost it yields the task instead.
+// forwardEvents yields the events of a reader until the task ends or the client goes; with turn also until the task waits for the client.
+// In the place of events that are no longer kept it yields the whole task.
 func forwardEvents(ctx context.Context, t *task, reader *tasklog.Reader, turn bool, yield func(sdk.Event, error) bool) {
 	out := streamOf(ctx)
 	for {
@@ -119,7 +120,7 @@ func forwardEvents(ctx context.Context, t *task, reader *tasklog.Reader, turn bo
 	}
 }
 
-// acquireStream takes one of the slots for streams.
+// acquireStream takes one of the slots for streams; leave gives it back. It returns an error when all are taken.
 func (s *Server) acquireStream() (leave func(), err error) {
 	if n := s.streams.Add(1); n > int64(s.o.Limits.MaxStreams) {
 		s.streams.Add(-1)

@@ -61,7 +61,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serveCall(out, r.WithContext(ctx), path)
 }
 
-// trimBase removes the path that the server is mounted at from the path of a request.
+// trimBase removes Options.Path from the path of a request. It returns false for a path outside of it.
 func (s *Server) trimBase(path string) (string, bool) {
 	base := strings.TrimSuffix(s.o.Path, "/")
 	rest, ok := strings.CutPrefix(path, base)
@@ -95,7 +95,8 @@ func (s *Server) serveCall(out *stream, r *http.Request, path string) {
 	s.serveREST(out, r, path, body)
 }
 
-// readBody reads the body of a request within its bounds, and checks its shape.
+// readBody reads the body of a request within its bounds, and checks its type and shape. With an error it returns the HTTP status for it.
+// An empty body is nil.
 func (s *Server) readBody(out *stream, r *http.Request) ([]byte, int, error) {
 	bound := s.o.Limits.MaxRequest
 	tooLong := func() error {
@@ -131,7 +132,8 @@ func (s *Server) readBody(out *stream, r *http.Request) ([]byte, int, error) {
 	return body, 0, nil
 }
 
-// versionOf returns the protocol version that a request names; "" when it names none.
+// versionOf returns the protocol version that a request names, without the patch level; "" if it names none. An unknown version is an
+// error.
 func versionOf(r *http.Request) (string, error) {
 	asked := strings.TrimSpace(r.Header.Get(versionHeader))
 	if asked == "" {
@@ -150,7 +152,7 @@ func versionOf(r *http.Request) (string, error) {
 		"A2A %q is not spoken here; %s and %s are", clipText(asked, 32), version10, version03))
 }
 
-// checkVersion refuses 0.3 when the server does not serve it.
+// checkVersion returns an error for any version but 1.0 when the server serves only that.
 func (s *Server) checkVersion(version string) error {
 	if version != version10 && s.o.Only10 {
 		return sdk.NewError(sdk.ErrVersionNotSupported, "only A2A 1.0 is spoken here: say so in the header "+versionHeader)
@@ -238,7 +240,7 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 	s.rest10.ServeHTTP(out, r)
 }
 
-// routed reports whether the SDK has a handler for a request: it answers others in plain text.
+// routed reports whether the SDK has a handler for a method and path of REST: it would answer others in plain text.
 func (s *Server) routed(method, path string) bool {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	switch {

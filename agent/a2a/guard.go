@@ -22,9 +22,8 @@ const (
 	lookupTime = 3 * time.Second
 )
 
-// closedNetworks returns the networks that are not the public internet beside those that package netip
-// names (IANA's special-purpose address registries), among them all the places where clouds
-// have their metadata.
+// closedNetworks returns networks that are not the public internet, beside those that package netip knows (IANA's special-purpose address
+// registries). Among them are all places where clouds serve their metadata.
 func closedNetworks() []netip.Prefix {
 	list := []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
@@ -42,8 +41,8 @@ func closedNetworks() []netip.Prefix {
 	return out
 }
 
-// pushGuard keeps push notifications away from addresses that only this host can reach: whoever may send a task must not use the server
-// to reach its network.
+// pushGuard keeps push notifications away from addresses that are not public: whoever may send a task must not reach the server's own
+// network by it.
 type pushGuard struct {
 	allow, closed []netip.Prefix
 	hosts         []string
@@ -56,12 +55,12 @@ func newPushGuard(allow []netip.Prefix, hosts []string) *pushGuard {
 
 var errNotPublic = errors.New("it is not on the public internet: name an address that is, or have the server allow its host or network ([serve] push_allow)")
 
-// isAllowedName reports whether a host is allowed by its name, whatever that means by the time of a connection.
+// isAllowedName reports whether a host is allowed by its name, whatever address it resolves to.
 func (g *pushGuard) isAllowedName(host string) bool {
 	return slices.Contains(g.hosts, strings.ToLower(strings.TrimSuffix(host, ".")))
 }
 
-// address checks whether an address may be reached.
+// address returns an error for an address that is neither public nor in an allowed network.
 func (g *pushGuard) address(a netip.Addr) error {
 	a = a.Unmap().WithZone("")
 	for _, p := range g.allow {
@@ -79,7 +78,8 @@ func (g *pushGuard) address(a netip.Addr) error {
 	return nil
 }
 
-// check checks the address of a new configuration. A name that does not resolve passes: each connection is checked again when it is made.
+// check returns an error if the URL of a new configuration is invalid or leads to a closed address. A name that does not resolve passes:
+// each connection is checked again.
 func (g *pushGuard) check(ctx context.Context, text string) error {
 	if len(text) > int(maxURL) {
 		return fmt.Errorf("it is longer than %s", maxURL.Human())
@@ -119,18 +119,18 @@ func (g *pushGuard) check(ctx context.Context, text string) error {
 	return nil
 }
 
-// PublicTransport connects to what push notifications may go to, by the same rules: public addresses, and the networks and hosts that
-// are allowed beside them. Each connection is checked.
+// PublicTransport returns a transport that connects only to public addresses, to the allowed networks and to the allowed hosts. Each
+// connection is checked, after its name is resolved.
 func PublicTransport(allow []netip.Prefix, hosts []string) *http.Transport {
 	t := newPushGuard(allow, hosts).transport(connectTime)
 	t.ResponseHeaderTimeout = 0 // an agent may answer late
 	return t
 }
 
-// connectTime bounds the making of a connection of [PublicTransport].
+// connectTime bounds the time to connect, for [PublicTransport].
 const connectTime = 10 * time.Second
 
-// client makes requests by transport, and follows no redirects.
+// client returns an HTTP client whose connections are checked and that follows no redirects.
 func (g *pushGuard) client(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout: timeout, Transport: g.transport(timeout),
@@ -138,7 +138,7 @@ func (g *pushGuard) client(timeout time.Duration) *http.Client {
 	}
 }
 
-// transport makes connections that are checked after the name is resolved, so a name that changed its address does not pass. It
+// transport returns a transport that checks each address after its name is resolved, so a name that changed its address does not pass. It
 // uses no proxy, because then the proxy's address would be checked.
 func (g *pushGuard) transport(timeout time.Duration) *http.Transport {
 	dialer := &net.Dialer{
@@ -169,7 +169,7 @@ func (g *pushGuard) transport(timeout time.Duration) *http.Transport {
 	}
 }
 
-// checkSecret refuses what cannot stand in a header.
+// checkSecret returns an error for a text that is too long or cannot be the value of a header. what names the text in the error.
 func checkSecret(what, text string) error {
 	if len(text) > int(maxSecret) {
 		return fmt.Errorf("%s is longer than %s", what, maxSecret.Human())

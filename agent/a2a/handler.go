@@ -23,7 +23,7 @@ func (h handler) GetTask(ctx context.Context, req *sdk.GetTaskRequest) (*sdk.Tas
 	return trimHistory(task, req.HistoryLength)
 }
 
-// snapshot finds a task without acquiring it.
+// snapshot returns a task as it is now, from memory or from the store. It does not acquire the task.
 func (s *Server) snapshot(ctx context.Context, id sdk.TaskID) (*sdk.Task, error) {
 	if task := s.snapshotInMemory(id); task != nil {
 		return task, nil
@@ -35,7 +35,7 @@ func (s *Server) snapshot(ctx context.Context, id sdk.TaskID) (*sdk.Task, error)
 	return rec.Task, nil
 }
 
-// snapshotInMemory returns a task that is in use; nil for others.
+// snapshotInMemory returns a task if it is in use, else nil.
 func (s *Server) snapshotInMemory(id sdk.TaskID) *sdk.Task {
 	s.mu.Lock()
 	t := s.tasks[id]
@@ -46,7 +46,8 @@ func (s *Server) snapshotInMemory(id sdk.TaskID) *sdk.Task {
 	return t.snapshot()
 }
 
-// CancelTask ends a task. Its executor gets some time to do that itself.
+// CancelTask cancels a task and returns it. Its executor gets CancelWait to end by itself. A task that ends otherwise, or has ended, is an
+// error.
 func (h handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*sdk.Task, error) {
 	t, err := h.s.acquire(ctx, req.ID)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	maxPageSize = 100
 )
 
-// ListTasks lists the tasks that match, those whose state changed last first.
+// ListTasks returns a page of the tasks that match, those whose state changed last first. Invalid parameters are an error.
 func (h handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sdk.ListTasksResponse, error) {
 	bad := func(format string, values ...any) error {
 		return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf(format, values...))
@@ -103,7 +103,8 @@ func badPageSize(n int) error {
 	return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("pageSize: it is %d; it is 1 to %d", n, maxPageSize))
 }
 
-// readListParameters reads what of a query the SDK's REST transport leaves out or takes for nothing (2.3.1).
+// readListParameters sets parameters of a REST query in req that the SDK's transport (2.3.1) ignores or reads wrong, and returns an error
+// for an invalid one.
 func readListParameters(ctx context.Context, req *sdk.ListTasksRequest) error {
 	query := streamOf(ctx).query
 	if text := query.Get("pageSize"); text != "" && req.PageSize == 0 {

@@ -20,15 +20,15 @@ type Options struct {
 	// Path is the path at which the server is mounted, as "/a2a/argocd/"; "" is "/". The server takes it
 	// off the requests itself.
 	Path string
-	// URL is the address that clients are told, with the path. When it is "" they are told
-	// the host that they asked.
+	// URL is the server's address in the card, with the path. When it is "", the card names
+	// the host of the request.
 	URL string
 	// Dir keeps the tasks, so that they survive a restart; "" keeps them in memory.
 	Dir    string
 	Limits Limits
-	// Journal gets what the queues did; it may be nil.
+	// Journal gets events about dropped events and evicted tasks; it may be nil.
 	Journal *journal.Journal
-	// Log gets what went wrong; nil drops it.
+	// Log gets errors and warnings; nil drops them.
 	Log *slog.Logger
 	// Only10 leaves A2A 0.3 out: its calls, and its fields in the card, which some checkers of
 	// cards of 1.0 don't let pass.
@@ -52,7 +52,7 @@ type Card struct {
 	InputModes []string
 	// OutputModes are the media types of answers; nil is Markdown and plain text.
 	OutputModes []string
-	// Bearer is set when whoever mounts the server demands a bearer token; the card tells clients.
+	// Bearer means that the server is behind a check of bearer tokens; the card tells clients so.
 	Bearer bool
 	// Extended is the card for GetExtendedAgentCard; nil: there is none.
 	Extended *sdk.AgentCard

@@ -8,8 +8,9 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// checkParams refuses the parameters of a call of A2A 1.0 that do not fit its method, as -32602 (JSON-RPC 2.0, 5.1). The SDK (2.3.1)
-// calls some of them a parse error, which is for a body that is no JSON, and takes a page size of 0 for none. body is valid JSON.
+// checkParams returns an error of code -32602 (JSON-RPC 2.0, 5.1) for parameters of a call of A2A 1.0 that do not fit its method. The SDK
+// (2.3.1) reports some of them as a parse error, which is for a body that is not JSON, and takes a page size of 0 for none. body is valid
+// JSON.
 func checkParams(method string, body []byte) error {
 	switch method {
 	case "ListTasks":

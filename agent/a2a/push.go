@@ -15,11 +15,11 @@ import (
 // pushConfig is one push notification configuration of a task (A2A 1.0, section on push).
 type pushConfig struct {
 	Config sdk.PushConfig `json:"config"`
-	// Old is set when the client speaks 0.3 and is told in its words.
+	// Old reports whether the client speaks A2A 0.3 and gets notifications in that form.
 	Old bool `json:"old,omitempty"`
 }
 
-// newPush checks a configuration and gives it an id.
+// newPush checks a configuration of a client, and returns it with an id if it had none.
 func (s *Server) newPush(ctx context.Context, c *sdk.PushConfig) (pushConfig, error) {
 	bad := func(what string, err error) error {
 		s.counts.pushRefused.Add(1)
@@ -50,7 +50,7 @@ func (s *Server) newPush(ctx context.Context, c *sdk.PushConfig) (pushConfig, er
 	return pushConfig{Config: kept, Old: streamOf(ctx).old}, nil
 }
 
-// pushOf reads the configuration that comes with a message.
+// pushOf returns the push configuration that comes with a message, checked; nil if there is none.
 func (s *Server) pushOf(ctx context.Context, c *sdk.SendMessageConfig) ([]pushConfig, error) {
 	if c == nil || c.PushConfig == nil {
 		return nil, nil
@@ -62,7 +62,8 @@ func (s *Server) pushOf(ctx context.Context, c *sdk.SendMessageConfig) ([]pushCo
 	return []pushConfig{made}, nil
 }
 
-// addPush adds a configuration, or replaces the one with its id. It is not stored yet.
+// addPush adds a configuration to the task, or replaces the one with the same id. The caller stores the task. Too many configurations are
+// an error.
 func (t *task) addPush(c pushConfig) error {
 	c.Config.TaskID = t.id
 	t.mu.Lock()
@@ -88,7 +89,7 @@ func (t *task) pushes() []pushConfig {
 	return t.push
 }
 
-// storeBetweenEvents stores the task when no event is being published.
+// storeBetweenEvents stores the task while no event is being published.
 func (t *task) storeBetweenEvents() {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -114,7 +115,7 @@ func (h handler) CreateTaskPushConfig(ctx context.Context, c *sdk.PushConfig) (*
 	return &made.Config, nil
 }
 
-// GetTaskPushConfig returns a configuration.
+// GetTaskPushConfig returns a configuration of a task.
 func (h handler) GetTaskPushConfig(ctx context.Context, req *sdk.GetTaskPushConfigRequest) (*sdk.PushConfig, error) {
 	t, err := h.s.acquire(ctx, req.TaskID)
 	if err != nil {
@@ -147,7 +148,7 @@ func (h handler) ListTaskPushConfigs(ctx context.Context, req *sdk.ListTaskPushC
 	return out, nil
 }
 
-// DeleteTaskPushConfig removes a configuration, and the notifications that wait for it. To remove one that does not exist is no error.
+// DeleteTaskPushConfig removes a configuration and its waiting notifications. Removing one that does not exist is not an error.
 func (h handler) DeleteTaskPushConfig(ctx context.Context, req *sdk.DeleteTaskPushConfigRequest) error {
 	t, err := h.s.acquire(ctx, req.TaskID)
 	if err != nil {
@@ -166,8 +167,8 @@ func (h handler) DeleteTaskPushConfig(ctx context.Context, req *sdk.DeleteTaskPu
 	return nil
 }
 
-// notify reports a change of state to the configured receivers: a state that ends the task or waits for the client with the whole task,
-// others with the event. The caller holds writing.
+// notify sends a status update to the task's push configurations: the whole task if it ends or waits for the client, otherwise the event.
+// Other events are not sent. The caller holds writing.
 func (t *task) notify(event sdk.Event) {
 	configs := t.pushes()
 	if len(configs) == 0 {

@@ -32,7 +32,7 @@ const (
 	maxBackoff   = 30 * time.Second
 )
 
-// deliveryKey names a push configuration of a task. The notifications of one key are sent one after another, in order.
+// deliveryKey identifies a push configuration of a task. The notifications of one key are sent one after another, in order.
 type deliveryKey struct {
 	task   sdk.TaskID
 	config string
@@ -44,7 +44,7 @@ type notification struct {
 	last   bool
 }
 
-// pusher sends notifications. Nobody waits for it but Close.
+// pusher sends notifications in the background. Only close waits for them.
 type pusher struct {
 	client    *http.Client
 	tries     int
@@ -60,7 +60,7 @@ type pusher struct {
 	work      sync.WaitGroup
 
 	mu     sync.Mutex
-	queues map[deliveryKey][]notification // a lane that is there has a goroutine
+	queues map[deliveryKey][]notification // each key that is in it has a goroutine
 	queued int
 	bytes  int64
 	closed bool
@@ -75,8 +75,7 @@ func newPusher(client *http.Client, l *Limits, c *counters, log *slog.Logger, ag
 	}
 }
 
-// send queues a notification. When the queue is full, older ones of the same key are dropped for it; if there are none, it is
-// dropped itself.
+// send queues a notification. When the queue is full, older ones of the same key are dropped first, and if that does not suffice, this one.
 func (p *pusher) send(key deliveryKey, n notification) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +111,7 @@ func (p *pusher) full(n notification) bool {
 	return p.queued >= p.maxQueued || p.queued > 0 && p.bytes+int64(len(n.body)) > int64(maxPushBytes)
 }
 
-// dequeue subtracts a notification from what waits. The caller holds mu.
+// dequeue subtracts a notification from the counts of the queue. The caller holds mu.
 func (p *pusher) dequeue(n notification) {
 	p.queued--
 	p.bytes -= int64(len(n.body))
@@ -154,7 +153,8 @@ func (p *pusher) deliverQueue(key deliveryKey) {
 	}
 }
 
-// deliver tries to send a notification until it succeeds, or another try would be no use.
+// deliver tries to send a notification until it succeeds, all tries are used up, or the error cannot pass. Once the server closes it does
+// not try again.
 func (p *pusher) deliver(n notification) error {
 	wait := p.backoff
 	for try := 1; ; try++ {
@@ -177,7 +177,7 @@ func (p *pusher) deliver(n notification) error {
 	}
 }
 
-// post makes one try. retry is true when another one may succeed.
+// post makes one try. retry reports whether another one may succeed.
 func (p *pusher) post(n notification) (retry bool, err error) {
 	select {
 	case p.posting <- struct{}{}:
@@ -218,7 +218,7 @@ func (p *pusher) post(n notification) (retry bool, err error) {
 	}
 }
 
-// close tries once more to send what waits, until ctx ends.
+// close refuses further notifications, tries once more to send each waiting one until ctx ends, and stops the goroutines.
 func (p *pusher) close(ctx context.Context) {
 	p.mu.Lock()
 	if p.closed {

@@ -9,7 +9,8 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// question makes one text of a message. Text files are quoted, other files described, so that the agent knows that they are there.
+// question returns a message as one text for an agent. Data and text files are quoted, other files only described, so that the agent knows
+// of them.
 func question(m *sdk.Message) string {
 	var parts []string
 	for _, p := range m.Parts {

@@ -14,10 +14,10 @@ import (
 	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
 )
 
-// metadataOutcome is the key of how a task ended, in the metadata of its last status.
+// metadataOutcome is the key of the outcome of a task in the metadata of its last status.
 const metadataOutcome = "plimsoll.outcome"
 
-// The outcomes that the server itself gives.
+// Outcomes that the server itself sets.
 const (
 	outcomePanic     = "panic"
 	outcomeShutdown  = "shutdown"
@@ -29,12 +29,11 @@ const (
 // errShutdown is the cause of contexts when the server closes.
 var errShutdown = errors.New("a2a: the server is being stopped")
 
-// decideAfter is the time in which an executor that has sent nothing may still answer with a message: then
-// the client is given a task, which it can watch and cancel.
+// decideAfter is the time in which an executor may answer with a message instead of a task. If it has sent nothing by then, a task is made,
+// which the client can watch and cancel.
 const decideAfter = 500 * time.Millisecond
 
-// run is one execution. Until the first event it is open whether the answer is a task or a
-// message.
+// run is one execution of the executor for a message. Until its first event it is open whether the answer is a task or a message.
 type run struct {
 	s      *Server
 	x      *Exchange
@@ -52,12 +51,12 @@ type run struct {
 	first   *logPosition    // what that client gets before what the reader has
 	message *sdk.Message
 	err     error // why there is neither a task nor a message
-	isOpen  bool  // nothing is decided
+	isOpen  bool  // neither task nor message is decided
 	quiet   bool  // settled is closed
-	asked   bool  // the executor left the task to the client
+	asked   bool  // the executor has set a state that waits for the client
 }
 
-// decide makes the task of the run, unless it has one or answered with a message. The error says why there can be no task.
+// decide makes the task of the run, unless it has one or has answered with a message. It returns an error if no task can be made.
 func (r *run) decide() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +84,8 @@ func (r *run) settleLocked() {
 	}
 }
 
-// takeReader gives the reader to the client that streams, or to a caller that closes it.
+// takeReader returns the reader for the client that streams, which the caller must close, and the task that the client gets first. Both may
+// be nil.
 func (r *run) takeReader() (*tasklog.Reader, *logPosition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *run) takeReader() (*tasklog.Reader, *logPosition) {
 	return reader, first
 }
 
-// taskEnded wakes those who wait, because somebody else ended the task.
+// taskEnded wakes those who wait for the run, because its task was ended by somebody else.
 func (r *run) taskEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func (r *run) emit(event sdk.Event) error {
 	return nil
 }
 
-// execute runs the executor to its end, and ends the task if the executor did not.
+// execute runs the executor, and ends the task if the executor has not.
 func (r *run) execute(ctx context.Context) {
 	defer r.s.endRun(r)
 	silent := time.AfterFunc(decideAfter, func() { _ = r.decide() }) // an error waits in the run
@@ -165,7 +165,7 @@ func (r *run) call(ctx context.Context) (err error) {
 
 var errPanic = errors.New("the agent broke down on this task; its log says where")
 
-// conclude gives a task that its executor left open its last state.
+// conclude sets the task's last state if the executor left it open. err is the executor's error and cause that of its context.
 func (r *run) conclude(err, cause error) {
 	t := r.task
 	state := t.state()
@@ -189,7 +189,7 @@ func (r *run) conclude(err, cause error) {
 	}
 }
 
-// create makes the task of a new run, and begins its log with it.
+// create makes the task of a new run, stores it and begins its log. The reader is for the client, nil if it does not stream.
 func (s *Server) create(r *run) (*task, *tasklog.Reader, error) {
 	x := r.x
 	first := sdk.NewSubmittedTask(x, x.Message)
@@ -223,7 +223,7 @@ func (s *Server) create(r *run) (*task, *tasklog.Reader, error) {
 	return t, reader, nil
 }
 
-// endRun detaches a run that has ended from its task.
+// endRun removes a run that has ended from its task and from the server's list.
 func (s *Server) endRun(r *run) {
 	if r.task != nil {
 		r.task.mu.Lock()

@@ -15,8 +15,8 @@ import (
 // maxID bounds the ids that clients make, in bytes.
 const maxID = 256
 
-// SendMessage answers a message: with the task when it has ended or waits for the client,
-// or at once when that is wanted.
+// SendMessage answers a message with a message or a task: when the task has ended or waits for the client, or at once if the request asks
+// for that.
 func (h handler) SendMessage(ctx context.Context, req *sdk.SendMessageRequest) (sdk.SendMessageResult, error) {
 	r, err := h.s.begin(ctx, req, false)
 	if err != nil {
@@ -53,9 +53,8 @@ func (h handler) answer(r *run, history *int) (sdk.SendMessageResult, error) {
 	return trimHistory(task.snapshot(), history)
 }
 
-// SendStreamingMessage answers with the task and its events as they come. A client that
-// lost the answer and sends the request again, as libraries for event streams do, with
-// Last-Event-ID, gets the rest of it.
+// SendStreamingMessage yields the task of a message and its events as they come. A client that lost the answer and repeats the request with
+// Last-Event-ID, as libraries for event streams do, gets the rest of it.
 func (h handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessageRequest) iter.Seq2[sdk.Event, error] {
 	return func(yield func(sdk.Event, error) bool) {
 		out := streamOf(ctx)
@@ -101,7 +100,7 @@ func (h handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessageR
 	}
 }
 
-// begin takes a message and starts its execution, which goes on whatever happens to ctx.
+// begin checks a message and starts its execution, which does not end with ctx. stream says that the client waits for events.
 func (s *Server) begin(ctx context.Context, req *sdk.SendMessageRequest, stream bool) (*run, error) {
 	if err := s.checkMessage(req); err != nil {
 		return nil, err
@@ -141,7 +140,8 @@ func (s *Server) begin(ctx context.Context, req *sdk.SendMessageRequest, stream 
 	return r, nil
 }
 
-// resume continues a task that waits for the client.
+// resume lets run r continue the task that the message names. It returns an error if the task is running, has ended, or is of another
+// context.
 func (s *Server) resume(ctx context.Context, r *run, m *sdk.Message, push []pushConfig) error {
 	t, err := s.acquire(ctx, m.TaskID)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *Server) join(t *task, r *run, m *sdk.Message, push []pushConfig) error 
 	return nil
 }
 
-// register takes one of the slots for running tasks.
+// register takes one of the slots for running tasks, or returns an error when all are taken or the server is closed.
 func (s *Server) register(r *run) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +227,7 @@ func (s *Server) unregister(r *run) {
 	close(r.done) // the server may wait for it
 }
 
-// checkMessage returns what is wrong with a message.
+// checkMessage returns an error if a request to send a message is invalid.
 func (s *Server) checkMessage(req *sdk.SendMessageRequest) error {
 	bad := func(format string, values ...any) error {
 		return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf(format, values...))

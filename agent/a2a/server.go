@@ -43,11 +43,11 @@ type Server struct {
 	runs     map[*run]struct{}
 	closed   bool
 	messages map[string]sdk.TaskID // the latest messages and their tasks
-	said     []string              // their ids, a ring
+	said     []string              // the ids of these messages, a ring
 	saidAt   int
 }
 
-// New makes a server, and fails the tasks that ran when the one before it ended.
+// New returns a server. Tasks that were running when the process before it ended are set to failed.
 func New(o Options) (*Server, error) {
 	switch {
 	case o.Name == "":
@@ -153,7 +153,8 @@ func (s *Server) recoverTasks() error {
 	return nil
 }
 
-// rememberMessage notes which task a message began, for clients that send the message again.
+// rememberMessage notes the task that a message began or continued, for clients that send the message again. The oldest noted message is
+// forgotten.
 func (s *Server) rememberMessage(message string, id sdk.TaskID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +166,7 @@ func (s *Server) rememberMessage(message string, id sdk.TaskID) {
 	s.messages[message] = id
 }
 
-// taskOfMessage returns the task that a message began.
+// taskOfMessage returns the task that a message began or continued; false if that is not remembered.
 func (s *Server) taskOfMessage(message string) (sdk.TaskID, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,8 +174,8 @@ func (s *Server) taskOfMessage(message string) (sdk.TaskID, bool) {
 	return id, ok
 }
 
-// Close ends all tasks. Their executors have until ctx ends to answer with what they have; the tasks of those that do not return fail.
-// Notifications are sent as far as the time allows. Afterwards the server answers with errors.
+// Close ends all tasks. Executors have until ctx ends to return; the tasks of those that do not are set to failed. Waiting notifications
+// are sent if there is time. Afterwards the server answers with errors.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed {
@@ -203,7 +204,7 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.store.Close()
 }
 
-// endStreams ends the streams of tasks that wait for their client. Those of ended tasks end by themselves.
+// endStreams ends the streams of tasks that wait for their client. Streams of ended tasks end by themselves.
 func (s *Server) endStreams() {
 	s.mu.Lock()
 	held := make([]*task, 0, len(s.tasks))
@@ -221,7 +222,7 @@ func (s *Server) endStreams() {
 	}
 }
 
-// abandon ends the task of an executor that does not return.
+// abandon sets the task of an executor that does not return to failed.
 func (s *Server) abandon(r *run) {
 	_ = r.decide() // its client gets the error
 	r.mu.Lock()

@@ -12,7 +12,7 @@ import (
 
 // Stats counts since New.
 type Stats struct {
-	// Running are executors, Held the tasks in memory, Streams the open ones.
+	// Running is the number of running executors, Held that of tasks in memory, Streams that of open streams.
 	Running int   `json:"running"`
 	Held    int   `json:"held"`
 	Streams int64 `json:"streams"`
@@ -27,10 +27,10 @@ type Stats struct {
 	Panics int64                   `json:"panics"` // of executors and of requests
 	// Leaked counts executors that went on when their task was ended for them.
 	Leaked int64 `json:"leaked"`
-	// Unkept counts writes of tasks that the store did not take.
+	// Unkept counts failed writes of tasks to the store.
 	Unkept    int64 `json:"unkept"`
 	Recovered int64 `json:"recovered"` // tasks that a restart had cut off
-	// Slow counts events that a client did not take in time, or was gone for.
+	// Slow counts events that could not be written to a client in time.
 	Slow int64 `json:"slow"`
 	// Resumed counts clients that came back with Last-Event-ID, Snapshots those that were
 	// shown the task because events were gone.

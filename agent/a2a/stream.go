@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// stream is the ResponseWriter that the SDK's transports write to. Of an event stream it
-// makes whole events: it takes out the random ids that the SDK gives them, puts the
-// position in the task's log there, and gives the client a time to take each.
+// stream is the ResponseWriter for the SDK's transports. In an event stream it replaces the SDK's random ids by positions in the task's
+// log, writes only whole events, and limits the time for each.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -23,12 +22,12 @@ type stream struct {
 	old     bool // the client speaks 0.3
 	wants   bool // the client asked for a stream of events
 	fetch   bool // the client is JavaScript: fetch always says so, with Sec-Fetch-Mode
-	// last is the id of the last event that the client had, as it says; resumed is that it says so.
+	// last is the id of the last event that the client has had; resumed says that the request names one.
 	last    uint64
 	resumed bool
 	query   url.Values // of a request of REST
 
-	writing sync.Mutex // over the connection and what is known of it
+	writing sync.Mutex // guards the connection and its state
 
 	mu    sync.Mutex
 	marks []uint64 // positions of the events that are under way, oldest first; the SDK takes one at a time
@@ -40,7 +39,7 @@ type stream struct {
 
 type streamKey struct{}
 
-// streamOf finds the stream that a request is answered on; it is never nil.
+// streamOf returns the stream that a request is answered on; an empty one if there is none.
 func streamOf(ctx context.Context) *stream {
 	if s, ok := ctx.Value(streamKey{}).(*stream); ok {
 		return s
@@ -48,7 +47,7 @@ func streamOf(ctx context.Context) *stream {
 	return &stream{}
 }
 
-// mark records the position of the event that is yielded next.
+// mark queues the position in the log of the event that is yielded next.
 func (s *stream) mark(position uint64) {
 	s.mu.Lock()
 	s.marks = append(s.marks, position)
@@ -68,7 +67,7 @@ func (s *stream) next() (position uint64, ok bool) {
 
 func (s *stream) Header() http.Header { return s.w.Header() }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the original writer, for http.ResponseController.
 func (s *stream) Unwrap() http.ResponseWriter { return s.w }
 
 func (s *stream) WriteHeader(status int) {
@@ -93,8 +92,8 @@ func (s *stream) begin(status int) {
 	}
 }
 
-// deadline gives the client its time for what is written next. Where the connection has no
-// deadlines the server's own hold.
+// deadline sets the time by which the client has to take the next write. Where the connection has no deadlines, those of the HTTP server
+// hold.
 func (s *stream) deadline() {
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.timeout))
 }
@@ -126,8 +125,8 @@ func (s *stream) Write(p []byte) (int, error) {
 	}
 }
 
-// open sends the head of a stream on which nothing may happen for a while. It may be called
-// while the SDK waits for the first event.
+// open sends the header of an event stream, on which nothing may happen for a while. It may be called while the SDK waits for the first
+// event.
 func (s *stream) open() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -164,7 +163,7 @@ func (s *stream) frame(frame []byte) error {
 	return s.control.Flush()
 }
 
-// refuse answers with an error that came before the first event.
+// refuse answers with an error, in the form of the binding, that came before the first event. frame is the SDK's event with the error.
 func (s *stream) refuse(frame []byte) error {
 	body := bytes.TrimSpace(bytes.TrimPrefix(frame, []byte("data:")))
 	var e struct {
@@ -185,7 +184,7 @@ func (s *stream) refuse(frame []byte) error {
 	return err
 }
 
-// Flush makes a stream an http.Flusher, as the SDK wants it: events go out whole anyhow.
+// Flush implements http.Flusher, which the SDK requires. Events of a stream are flushed by themselves.
 func (s *stream) Flush() {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -194,7 +193,7 @@ func (s *stream) Flush() {
 	}
 }
 
-// finish ends the answer. The connection may be used again, so it loses the deadline.
+// finish ends the answer, and removes the write deadline, because the connection may be used again.
 func (s *stream) finish() {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -27,7 +27,7 @@ type task struct {
 	mu      sync.Mutex // guards the fields below; held for moments only
 	content *content
 	push    []pushConfig
-	run     *run // what executes it now; nil for none
+	run     *run // the execution under way; nil for none
 
 	saving   *time.Timer // stores artifacts that are not in the store yet; nil when all are. Guarded by writing
 	nextSave time.Time   // the earliest; guarded by writing
@@ -46,11 +46,11 @@ type storedTask struct {
 	Push []pushConfig `json:"push,omitempty"`
 }
 
-// seqGap is added to the numbers of events when the log of a task is begun again: no log has so many events. So a client that read the log
-// before finds a gap, and is not taken for one that read this log.
+// seqGap is added to the numbers of events when the log of a task is begun again; no log has that many. So a client that has read the
+// earlier log finds a gap, and is not mistaken for one that has read this log.
 const seqGap = 1 << 32
 
-// acquire finds a task and keeps it in memory until [Server.release].
+// acquire returns a task, from memory or from the store, and keeps it in memory until [Server.release].
 func (s *Server) acquire(ctx context.Context, id sdk.TaskID) (*task, error) {
 	for {
 		s.mu.Lock()
@@ -75,8 +75,8 @@ func (s *Server) acquire(ctx context.Context, id sdk.TaskID) (*task, error) {
 	}
 }
 
-// load takes a stored task into memory. It returns nil when a task was released after the store was read: it may have been this one, and
-// newer than what was read.
+// load brings a stored task into memory and counts a user. It returns nil when any task was released since the store was read: it may have
+// been this one, with newer content.
 func (s *Server) load(id sdk.TaskID, kept tasklog.Task, rec storedTask, releases uint64) (*task, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Server) load(id sdk.TaskID, kept tasklog.Task, rec storedTask, releases
 	return t, nil
 }
 
-// readStored reads a task from the store.
+// readStored reads a task from the store. A missing one is sdk.ErrTaskNotFound.
 func (s *Server) readStored(ctx context.Context, id sdk.TaskID) (tasklog.Task, storedTask, error) {
 	var rec storedTask
 	kept, err := s.store.Get(ctx, string(id))
@@ -119,7 +119,7 @@ func (s *Server) readStored(ctx context.Context, id sdk.TaskID) (tasklog.Task, s
 	return kept, rec, nil
 }
 
-// release ends an acquire. A task that nobody uses is in the store only.
+// release ends an acquire. A task without users leaves the memory.
 func (s *Server) release(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +146,8 @@ func (t *task) snapshot() *sdk.Task {
 	return t.content.snapshot()
 }
 
-// publish adds an event to the task and its log. It waits for the disk when the state changes, never for a client.
+// publish adds an event to the task and its log, and notifies push receivers. It waits for the disk when the state changes, never for a
+// client. [ErrEnded] and [ErrTooLarge] mean that the event was dropped.
 func (t *task) publish(event sdk.Event) error {
 	payload, err := json.Marshal(sdk.StreamResponse{Event: event})
 	if err != nil {
@@ -214,7 +215,7 @@ func (t *task) publish(event sdk.Event) error {
 	return nil
 }
 
-// save stores what has been streamed.
+// save stores the artifacts that have been streamed since the last write, if there are any.
 func (t *task) save() {
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -227,7 +228,7 @@ func (t *task) save() {
 	t.storeSnapshot(snapshot)
 }
 
-// storeSnapshot writes the task to the store. The caller holds writing.
+// storeSnapshot writes a snapshot of the task to the store. Failures are logged and counted. The caller holds writing.
 func (t *task) storeSnapshot(snapshot *sdk.Task) {
 	if t.saving != nil {
 		t.saving.Stop()
@@ -263,7 +264,8 @@ func (t *task) storeSnapshot(snapshot *sdk.Task) {
 	}
 }
 
-// addMessage adds a message of the client to the task. The state stays.
+// addMessage appends a message of the client to the task's history and stores the task. The state stays. A task that would be too large is
+// an error.
 func (t *task) addMessage(m *sdk.Message) error {
 	size := sizeOf(m)
 	t.writing.Lock()
@@ -285,12 +287,12 @@ func (t *task) addMessage(m *sdk.Message) error {
 	return nil
 }
 
-// end gives a task its last state, unless it has ended. It returns whether it did.
+// end sets a task's last state. It returns false if the task has ended before.
 func (t *task) end(state sdk.TaskState, text string, metadata map[string]any) bool {
 	return t.publish(statusEvent(t, state, text, metadata)) == nil
 }
 
-// TaskInfo makes a task what the constructors of the SDK's events want.
+// TaskInfo implements sdk.TaskInfoProvider, so that a task can be passed to the constructors of the SDK's events.
 func (t *task) TaskInfo() sdk.TaskInfo {
 	return sdk.TaskInfo{TaskID: t.id, ContextID: t.contextID}
 }
@@ -307,5 +309,5 @@ func statusEvent(of sdk.TaskInfoProvider, state sdk.TaskState, text string, meta
 	return e
 }
 
-// tooBusy returns the error for a client when a bound is reached.
+// tooBusy returns the error that a client gets when a bound is reached.
 func tooBusy(err error) error { return sdk.NewError(sdk.ErrServerError, err.Error()) }

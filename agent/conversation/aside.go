@@ -13,12 +13,11 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// maxAside bounds the damaged files that are kept: beyond it the oldest go.
+// maxAside bounds the damaged files that are kept; beyond it the oldest are removed.
 const maxAside = 16
 
-// setAside gives a damaged file another name, for people to look at. Where nothing could be read that is all. Otherwise a new file takes
-// its place that has what could be read, and there is a file at every moment: a process that dies in between leaves the damaged one, under
-// both names.
+// setAside renames a damaged file, for people to look at. If messages could be read from it, a new file with those takes its place, and at
+// every moment there is a file of the name: a process that dies in between leaves the damaged one, under both names.
 func (c *conversation) setAside(f *fileContents, size int64) error {
 	name := c.key + fileExt
 	aside := c.key + damagedExt + time.Now().UTC().Format("20060102T150405") + "-" + rand.Text()[:6]

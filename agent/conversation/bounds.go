@@ -19,10 +19,10 @@ type storedFile struct {
 	key     string
 	size    int64
 	used    time.Time
-	damaged bool // damaged
+	damaged bool // it was set aside
 }
 
-// names lists the directory in batches, so that foreign files in it cost no memory.
+// names calls each for every name in the directory. It reads them in batches, so that many foreign files cost no memory.
 func (s *Store) names(each func(name string) error) error {
 	dir, err := s.root.Open(".")
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Store) names(each func(name string) error) error {
 	}
 }
 
-// split takes the name of a file apart. ok is false when it is no file of the store.
+// split returns the key and the extension in the name of a file. ok is false for a file that is not the store's.
 func split(name string) (key, ext string, ok bool) {
 	const digits = 32 // of a key
 	if len(name) <= digits || strings.Trim(name[:digits], "0123456789abcdef") != "" {
@@ -64,7 +64,7 @@ func split(name string) (key, ext string, ok bool) {
 	return key, ext, true
 }
 
-// survey lists the conversations, and the damaged files, the least recently written first.
+// survey returns the conversations and the damaged files, the least recently written first.
 func (s *Store) survey() ([]storedFile, error) {
 	var out []storedFile
 	err := s.names(func(name string) error {
@@ -91,9 +91,9 @@ func (s *Store) survey() ([]storedFile, error) {
 	return out, err
 }
 
-// makeRoom evicts old sessions so that one can grow, and counts its growth. fresh is true when its file does not exist yet. A process
-// lists the whole directory when it begins a session, and each time it has written a 64th of the bound; in between it uses its own
-// count.
+// makeRoom evicts old sessions so that the session with a key can grow by grow bytes, and counts the growth. fresh says that it has no file
+// yet. It lists the whole directory for a new session and each time this process has written a 64th of the bound; in between it goes by its
+// own count.
 func (s *Store) makeRoom(key string, grow int64, fresh bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,8 @@ func (s *Store) makeRoom(key string, grow int64, fresh bool) error {
 	return s.enforceBounds(key, grow, more)
 }
 
-// enforceBounds evicts sessions until the bounds hold, with grow more bytes and more new sessions. The caller holds the mutex.
+// enforceBounds evicts sessions and damaged files until the bounds hold with grow more bytes and more new sessions, but never the session
+// with the key. It returns an [ErrFull] if that does not suffice. The caller holds the mutex.
 func (s *Store) enforceBounds(key string, grow int64, more int) error {
 	maxBytes := int64(s.o.MaxBytes)
 	items, err := s.survey()
@@ -174,7 +175,7 @@ func (s *Store) enforceBounds(key string, grow int64, more int) error {
 	return nil
 }
 
-// evict removes a file, unless it is in use or was used since it was listed.
+// evict removes a file, and reports whether it did: not if it is in use or was written since it was listed.
 func (s *Store) evict(it storedFile) bool {
 	if it.damaged {
 		return s.root.Remove(it.name) == nil
@@ -191,8 +192,8 @@ func (s *Store) evict(it storedFile) bool {
 	return s.root.Remove(it.name) == nil
 }
 
-// sweep removes what dead processes left behind: temporary files, and locks without a conversation. Then it enforces the bounds, which
-// may be tighter than they were.
+// sweep removes temporary files of dead processes and locks without a conversation, and enforces the bounds, which may be tighter than
+// before.
 func (s *Store) sweep() error {
 	var left []string
 	err := s.names(func(name string) error {

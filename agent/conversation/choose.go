@@ -2,10 +2,10 @@ package conversation
 
 import "github.com/plimsoll/plimsoll/agent"
 
-// choose marks the entries that stay, so that they have at most maxBytes together. If they have more, whole turns go first, the oldest
-// before the others, until target is reached; a turn begins with a message of the user. The last turn stays. If that alone is too
-// large, calls go with their results, the oldest first; and of the last of those the oldest results. The question and the last
-// message always stay: each has at most a quarter of the bound.
+// choose returns which entries to keep so that they have at most maxBytes together. If they have more, whole turns are dropped, the oldest
+// first, until at most target bytes are left; a turn begins with a message of the user. The last turn stays. If that alone is too large,
+// calls are dropped with their results, the oldest first, and of the last step the oldest results. The question and the last message always
+// stay: each has at most a quarter of the bound.
 func choose(entries []entry, maxBytes, target int64) []bool {
 	keep := make([]bool, len(entries))
 	var total int64

@@ -23,7 +23,7 @@
 // what is behind the last whole line, and counts it. Replace, and the first Append of a
 // session, write a file beside the old one and rename it.
 //
-// A line in the middle that is no record is damage, which no killed process does. The file
+// A line in the middle that is not a record is damage, which no killed process does. The file
 // gets another name (KEY.damaged-TIME) and stays for people to look at; the conversation
 // goes on with all records that can be read, which may leave holes. The log, the journal and
 // [Stats] tell of it. A file of a newer version is left alone and is an error.

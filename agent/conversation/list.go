@@ -23,9 +23,8 @@ type Info struct {
 	Updated  time.Time   `json:"updated"`
 }
 
-// List returns the sessions, the last written first, at most MaxSessions. It takes no lock
-// and changes nothing. A file whose head cannot be read is not in it: such a one is set
-// aside when its session is opened.
+// List returns the sessions, the last written first, at most MaxSessions. It takes no lock and changes nothing. It leaves out files whose
+// head cannot be read; those are set aside when their session is opened.
 func (s *Store) List() ([]Info, error) {
 	s.mu.Lock()
 	closed := s.closed
@@ -56,7 +55,8 @@ func (s *Store) List() ([]Info, error) {
 	return out, nil
 }
 
-// info reads the head of a file and counts its other lines.
+// info describes the session in a file: it reads the head and counts the other lines. It returns false for a file that is gone or has no
+// valid head.
 func (s *Store) info(it storedFile) (Info, bool, error) {
 	if fi, err := s.root.Lstat(it.name); err != nil || !fi.Mode().IsRegular() {
 		return Info{}, false, nil // gone since, or something that would keep its reader waiting

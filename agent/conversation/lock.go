@@ -20,7 +20,7 @@ import (
 // removed with the conversation, by whoever holds it; so a lock counts only while the file
 // that it is on is the one under that name.
 
-// tryLock takes the lock of a key; nil when somebody else has it.
+// tryLock takes the lock of a key. It returns nil without an error when another process or query has it.
 func (s *Store) tryLock(key string) (*os.File, error) {
 	for range 16 { // each round another process has removed the file in between
 		f, err := s.openLock(key)
@@ -39,7 +39,7 @@ func (s *Store) tryLock(key string) (*os.File, error) {
 	return nil, nil
 }
 
-// await takes the lock of a key as tryLock does, and waits for it until ctx ends or the store is closed.
+// await takes the lock of a key, and waits for it until ctx ends or the store is closed.
 func (s *Store) await(ctx context.Context, key string) (*os.File, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -66,10 +66,10 @@ func (s *Store) await(ctx context.Context, key string) (*os.File, error) {
 	}
 }
 
-// removalPause is the pause for Windows to remove a file that others had open.
+// removalPause is the pause before a lock file is opened again while Windows is removing it.
 const removalPause = 5 * time.Millisecond
 
-// openLock returns nil, nil while the file is being removed.
+// openLock opens the lock file of a key. It returns nil without an error while the file is being removed.
 func (s *Store) openLock(key string) (*os.File, error) {
 	f, err := statefile.OpenIn(s.root, key+lockExt, os.O_RDWR|os.O_CREATE, 0o600)
 	switch {
@@ -81,8 +81,8 @@ func (s *Store) openLock(key string) (*os.File, error) {
 	return nil, s.failed("open", err)
 }
 
-// sign writes the id of this process into a lock that was taken, for messages to those who wait; nothing depends on it. If the file was
-// removed in between it is closed, and the result is false.
+// sign writes the id of this process into a lock file that was locked, for error messages of others. If the file was removed in between, it
+// closes it and returns false.
 func (s *Store) sign(f *os.File, key string) bool {
 	there, err := s.root.Lstat(key + lockExt)
 	if !filelock.Named(f, there, err) {
@@ -94,7 +94,7 @@ func (s *Store) sign(f *os.File, key string) bool {
 	return true
 }
 
-// unlock releases a lock, and removes its file when there is no conversation beside it.
+// unlock releases a lock, and removes its file if there is no conversation beside it.
 func (s *Store) unlock(key string, f *os.File) {
 	if _, err := s.root.Stat(key + fileExt); errors.Is(err, fs.ErrNotExist) {
 		_ = s.root.Remove(key + lockExt)
@@ -102,7 +102,7 @@ func (s *Store) unlock(key string, f *os.File) {
 	_ = filelock.Release(f)
 }
 
-// lock waits for the lock of a session until ctx ends.
+// lock waits for the lock of a session until ctx ends, and then returns an [ErrLocked] that names the holder.
 func (s *Store) lock(ctx context.Context, key, session string) (*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("session %q: %w", session, context.Cause(ctx))
@@ -130,8 +130,8 @@ func (s *Store) lock(ctx context.Context, key, session string) (*os.File, error)
 	}
 }
 
-// reserve makes this query the one of its process that waits for a session's lock. If another one is, reserve returns a channel that is
-// closed when that one is done.
+// reserve marks a session as used by this process and returns nil. If it is marked already, it returns a channel that is closed when that
+// use ends.
 func (s *Store) reserve(key string) (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *Store) release(key string) {
 	}
 }
 
-// holder describes the holder of a lock, as far as is known.
+// holder returns words about the holder of a lock, such as " by process 12", for an error; "" if it is not known.
 func (s *Store) holder(key string) string {
 	f, err := statefile.OpenIn(s.root, key+lockExt, os.O_RDONLY, 0)
 	if err != nil {

@@ -31,22 +31,22 @@ type Options struct {
 	MaxBytes    limit.Bytes   // of all files (DefaultMaxBytes)
 	MaxSession  limit.Bytes   // of one file (DefaultMaxSession), at least 4K and at most MaxBytes
 	MaxAge      time.Duration // since a session was written (DefaultMaxAge); negative means no bound
-	// Journal takes what the bounds did; nil drops it.
+	// Journal gets an event for each act of the bounds; it may be nil.
 	Journal *journal.Journal
-	// Log logs damaged files; nil means slog.Default.
+	// Log gets warnings, as of damaged files; nil means slog.Default.
 	Log *slog.Logger
 }
 
-// ErrLocked reports that a session is in use, by another process or a query of this one.
+// ErrLocked means that a session is in use, by another process or by a query of this one.
 var ErrLocked = errors.New("the session is in use")
 
-// ErrFull reports that there is no room: all sessions that could go are in use.
+// ErrFull means that there is no room: all sessions that could be removed are in use.
 var ErrFull = errors.New("no room for conversations")
 
-// ErrClosed reports that the store was closed.
+// ErrClosed means that the store was closed.
 var ErrClosed = errors.New("the store of conversations is closed")
 
-// ErrSession reports that a text cannot be the id of a session.
+// ErrSession means that a text cannot be the id of a session.
 var ErrSession = errors.New("not the id of a session")
 
 func (o *Options) fill() error {

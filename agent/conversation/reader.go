@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 )
 
-// entry is a message's record: in the file at off, or in data when it is new.
+// entry is the record of a message: at off in the file, or in data if it is not written yet.
 type entry struct {
 	off  int64
 	size int
@@ -24,14 +24,14 @@ type fileContents struct {
 	entries  []entry
 	messages []agent.Message // of entries
 	good     int64           // the end of the last line that is whole
-	torn     int64           // bytes behind it
-	damage   error           // why a whole line was passed over; the first one
-	passed   int             // how many such lines
+	torn     int64           // bytes behind good, of an unfinished line
+	damage   error           // why the first of the skipped lines is invalid; nil if none was skipped
+	passed   int             // skipped lines
 	cut      int             // messages left out because of the bound
 }
 
-// read reads a file. It skips lines that are no records, and keeps the newest whole turns that have at most maxBytes together,
-// however large the file is.
+// read reads the file of a conversation. It skips invalid lines, and keeps only the newest whole turns that have at most maxBytes together,
+// so that a file of any size can be read.
 func read(r io.Reader, maxBytes int64) (*fileContents, error) {
 	f := &fileContents{headErr: errors.New("it has no head")}
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -83,7 +83,7 @@ func (f *fileContents) noteSkipped(at int64, why error) {
 	}
 }
 
-// fit drops the oldest turns.
+// fit drops the oldest turns until at most maxBytes are left, and returns how many are.
 func (f *fileContents) fit(maxBytes int64) int64 {
 	keep := choose(f.entries, maxBytes, maxBytes)
 	var total int64
@@ -102,8 +102,8 @@ func (f *fileContents) fit(maxBytes int64) int64 {
 	return total
 }
 
-// readLine reads one line, without its line feed, into line; of a line of more than maxBytes its beginning. size is the number of bytes
-// read. whole is false at the end of the file, where a line may stand without a line feed.
+// readLine reads one line, without its line feed, into line; of a longer line than maxBytes only the first maxBytes. size is the number of
+// bytes read. whole is false at the end of the file, where line may hold the beginning of an unfinished line.
 func readLine(in *bufio.Reader, line *[]byte, maxBytes int64) (size int64, whole bool, err error) {
 	*line = (*line)[:0]
 	for {

@@ -31,7 +31,7 @@ const (
 	version = 1
 )
 
-// headerRecord is the first record.
+// headerRecord is the first record of a file.
 type headerRecord struct {
 	Format  string    `json:"format"`
 	Version int       `json:"version"`
@@ -40,13 +40,13 @@ type headerRecord struct {
 	Title   string    `json:"title,omitempty"`
 }
 
-// messageRecord is any record after the first.
+// messageRecord is each further record.
 type messageRecord struct {
 	At      time.Time      `json:"at"`
 	Message *agent.Message `json:"message"`
 }
 
-// appendRecord adds v's record to buf.
+// appendRecord appends v as a record to buf. On an error it returns buf unchanged.
 func appendRecord(buf []byte, v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text) // it ends the text with a line feed
@@ -60,7 +60,7 @@ func appendRecord(buf []byte, v any) ([]byte, error) {
 	return append(buf, data...), nil
 }
 
-// Reasons why a line is no record.
+// Errors of invalid lines.
 var (
 	errFrame  = errors.New("a line does not begin with a length and a checksum")
 	errLength = errors.New("a line has not the length that it says")
@@ -68,7 +68,7 @@ var (
 	errLong   = errors.New("a line is longer than any record")
 )
 
-// payload returns the JSON of a line, which is without its line feed.
+// payload checks the length and checksum of a line, given without its line feed, and returns its JSON.
 func payload(line []byte) ([]byte, error) {
 	if len(line) < frame || line[8] != ' ' || line[17] != ' ' {
 		return nil, errFrame
@@ -91,7 +91,7 @@ func payload(line []byte) ([]byte, error) {
 	return text, nil
 }
 
-// parseHeader reads a line as the header record.
+// parseHeader parses the first line of a file. Any other line is an error.
 func parseHeader(line []byte) (headerRecord, error) {
 	text, err := payload(line)
 	if err != nil {
@@ -107,7 +107,7 @@ func parseHeader(line []byte) (headerRecord, error) {
 	return h, nil
 }
 
-// parseMessage reads a line as a message record.
+// parseMessage parses the line of a message.
 func parseMessage(line []byte) (agent.Message, error) {
 	text, err := payload(line)
 	if err != nil {
@@ -123,8 +123,8 @@ func parseMessage(line []byte) (agent.Message, error) {
 	return *b.Message, nil
 }
 
-// appendMessage adds the record of a message, with at most maxBytes. The text, or whatever else is large, of a larger message is cut;
-// cut reports that.
+// appendMessage appends the record of a message to buf, of at most maxBytes. From a larger message it leaves out Opaque, and then the end
+// of the text or other large fields; cut reports that.
 func appendMessage(buf []byte, m agent.Message, at time.Time, maxBytes int) (_ []byte, cut bool) {
 	if len(m.Opaque) > 0 && !json.Valid(m.Opaque) {
 		m.Opaque, cut = nil, true
@@ -171,13 +171,13 @@ func appendMessage(buf []byte, m agent.Message, at time.Time, maxBytes int) (_ [
 	return buf, true
 }
 
-// clip returns the beginning of s, at most n bytes, without a part of a character at the end.
+// clip returns at most the first n bytes of s, cut between characters.
 func clip(s string, n int) string { return limit.Clip(s, n) }
 
 // maxTitle bounds the title of a session, in bytes.
 const maxTitle = 120
 
-// titleOf makes one line of a question, without what a terminal would obey.
+// titleOf returns the beginning of a question as one line of at most maxTitle bytes, without control characters.
 func titleOf(question string) string {
 	line := strings.Join(strings.FieldsFunc(clip(question, 8*maxTitle), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
@@ -185,7 +185,7 @@ func titleOf(question string) string {
 	return limit.Short(line, maxTitle)
 }
 
-// checkID returns the error of an id that no session may have.
+// checkID returns an [ErrSession] if a text cannot be the id of a session.
 func checkID(id string) error {
 	switch {
 	case id == "":

@@ -19,8 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// headRoom is more than the head of any file has: an id of 256 bytes that are all escaped,
-// a title, and the rest.
+// headRoom is more than the head of any file takes, in bytes: an id of 256 bytes that are all escaped, a title, and the rest.
 const headRoom = 2 << 10
 
 // conversation is an open session. It holds the session's lock.
@@ -32,21 +31,21 @@ type conversation struct {
 
 	mu       sync.Mutex
 	head     headerRecord
-	file     *os.File // nil until there is one
+	file     *os.File // nil if it does not exist or is not open
 	size     int64    // bytes of the file that hold whole records
 	tornTail bool     // the file may have bytes behind size
 	entries  []entry
-	unread   []agent.Message // messages of entries, until Messages has returned them or others were added
+	unread   []agent.Message // messages of entries, kept from loading until Messages returns them or entries change
 	closed   bool
 }
 
-// bounds returns the bounds of the records of a session, and of one of them.
+// bounds returns the bounds in bytes of all records of a session, and of one record: a quarter of that.
 func (s *Store) bounds() (all int64, one int) {
 	all = int64(s.o.MaxSession) - headRoom
 	return all, int(all / 4)
 }
 
-// load reads the file, if there is one.
+// load reads the file, if there is one. An expired file is removed, a damaged one set aside.
 func (c *conversation) load() error {
 	name := c.key + fileExt
 	fi, err := c.s.root.Lstat(name)
@@ -107,7 +106,7 @@ func (c *conversation) load() error {
 	return nil
 }
 
-// Messages implements agent.Conversation.
+// Messages implements agent.Conversation. It leaves out messages that cannot be read again.
 func (c *conversation) Messages() []agent.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +138,7 @@ func (c *conversation) reread(e entry) (agent.Message, error) {
 	return parseMessage(line[:len(line)-1])
 }
 
-// Append implements agent.Conversation. On an error the file is as it was before.
+// Append implements agent.Conversation. At the bound of the session it drops the oldest turns. On an error the file is as before.
 func (c *conversation) Append(ms ...agent.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +167,7 @@ func (c *conversation) Append(ms ...agent.Message) error {
 	return err
 }
 
-// Replace implements agent.Conversation: the file has the old messages or the new ones.
+// Replace implements agent.Conversation. The file always has either the old messages or the new ones.
 func (c *conversation) Replace(ms []agent.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +213,7 @@ func (c *conversation) tellCut(messages, parts int) {
 		journal.AgentSessionCut{Messages: messages, Parts: parts, Bytes: c.size})
 }
 
-// encode makes records of messages, and a title of the first question.
+// encode returns the records of messages, and how many messages were shortened. It sets the session's title if that is empty.
 func (c *conversation) encode(ms []agent.Message) (entries []entry, parts int) {
 	_, one := c.s.bounds()
 	now := time.Now().UTC()
@@ -231,7 +230,7 @@ func (c *conversation) encode(ms []agent.Message) (entries []entry, parts int) {
 	return entries, parts
 }
 
-// open opens the file again, after a rewrite that could not.
+// open opens the file if it is not open, as after a rewrite that could not open it again.
 func (c *conversation) open() error {
 	if c.file != nil {
 		return nil
@@ -243,7 +242,7 @@ func (c *conversation) open() error {
 	return err
 }
 
-// extend appends records to the file and syncs it.
+// extend appends records, which have grow bytes together, to the file and syncs it.
 func (c *conversation) extend(added []entry, grow int64) error {
 	if err := c.s.makeRoom(c.key, grow, false); err != nil {
 		return fmt.Errorf("session %q: %w", c.session, err)
@@ -273,7 +272,7 @@ func (c *conversation) extend(added []entry, grow int64) error {
 	return nil
 }
 
-// setEntries notes the positions of records that are stored from off on.
+// setEntries sets the entries to before and added, which are stored in the file from off on, without their data.
 func (c *conversation) setEntries(before, added []entry, off int64) {
 	c.entries, c.unread = before, nil
 	for _, e := range added {
@@ -283,8 +282,8 @@ func (c *conversation) setEntries(before, added []entry, off int64) {
 	c.size = off
 }
 
-// rewrite writes a file with those of the entries that fit, and replaces the old one with it. If they have more than the bound, they
-// are cut to target bytes.
+// rewrite replaces the file by one with the given entries. If those are over the session's bound, the oldest turns are dropped until target
+// bytes are left.
 func (c *conversation) rewrite(entries []entry, target int64) error {
 	all, _ := c.s.bounds()
 	keep := choose(entries, all, target)
@@ -325,7 +324,7 @@ func (c *conversation) rewrite(entries []entry, target int64) error {
 	return nil
 }
 
-// writeFile writes the new file and renames it.
+// writeFile writes a new file with the first record and the kept entries, renames it to its name, and opens it.
 func (c *conversation) writeFile(first []byte, kept []entry) (err error) {
 	name := c.key + fileExt
 	if c.size > 0 {
@@ -360,7 +359,7 @@ func (c *conversation) writeFile(first []byte, kept []entry) (err error) {
 	return err
 }
 
-// replace puts a file in place of name. Before is called in front of the renaming.
+// replace replaces the file with a name by what write writes. before is called just before the renaming.
 func (s *Store) replace(name string, write func(io.Writer) error, before func()) error {
 	return atomicfile.Replacement{
 		Root: s.root, Name: name, Perm: 0o600, Kept: atomicfile.Durable, Before: before,

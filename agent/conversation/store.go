@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Names of files are a key and one of these. A temporary one has a random end.
+// Extensions of file names, which begin with a key. Temporary and damaged files have more behind it.
 const (
 	fileExt    = ".jsonl"
 	lockExt    = ".lock"
@@ -27,8 +27,7 @@ const (
 	damagedExt = ".damaged-"
 )
 
-// keyOf returns the part of the names of a session's files that tells it from others: 128 bits
-// of a digest, because an id may be any text.
+// keyOf returns the beginning of the names of a session's files: 128 bits of a digest, because an id may be any text.
 func keyOf(session string) string {
 	sum := sha256.Sum256([]byte(session))
 	return hex.EncodeToString(sum[:16])
@@ -45,7 +44,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	closed   bool
-	reserved map[string]chan struct{} // keys that this process has or waits for
+	reserved map[string]chan struct{} // keys whose lock this process holds or waits for
 	total    int64                    // bytes of all files at the last survey, and what this process added since
 	grown    int64                    // bytes that this process added since the last survey
 	stats    Stats
@@ -53,19 +52,19 @@ type Store struct {
 
 var _ agent.Conversations = (*Store)(nil)
 
-// Stats are counts since [Open], and what there is now as far as this process knows.
+// Stats are counts since [Open], and the current sessions and bytes as far as this process knows.
 type Stats struct {
 	Sessions int         `json:"sessions"`
 	Bytes    limit.Bytes `json:"bytes"`   // of all files, also those set aside
-	Evicted  int64       `json:"evicted"` // sessions that went for room or by age
-	Cut      int64       `json:"cut"`     // messages that left sessions at their bound
+	Evicted  int64       `json:"evicted"` // sessions removed for room or by age
+	Cut      int64       `json:"cut"`     // messages dropped from sessions at their bound
 	Parts    int64       `json:"parts"`   // messages stored in part because they were too large
 	Damaged  int64       `json:"damaged"` // files set aside
-	Torn     int64       `json:"torn"`    // records that a dead process had not finished, dropped
+	Torn     int64       `json:"torn"`    // unfinished records of dead processes, dropped
 }
 
-// Open opens the store in a directory and makes it when it is missing. What dead processes
-// have left is cleared away, and what is too old.
+// Open opens the store in a directory and makes it when it is missing. It removes files that dead processes have left, and sessions that
+// are too old.
 func Open(o Options) (*Store, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -87,10 +86,9 @@ func Open(o Options) (*Store, error) {
 	return s, nil
 }
 
-// Open begins to write a session, and creates it unless existing demands that it is there;
-// then the error wraps agent.ErrNoSession. While another query or process has it Open waits;
-// when ctx ends first, the error names the session and wraps [ErrLocked] and ctx's cause. A
-// session is in the directory from its first message on.
+// Open opens a session for writing, and creates it unless existing is set; a missing session is then an agent.ErrNoSession. While another
+// query or process has it, Open waits; if ctx ends first, the error names the session and wraps [ErrLocked] and the cause of ctx. A session
+// has a file from its first message on.
 func (s *Store) Open(ctx context.Context, session string, existing bool) (agent.Conversation, error) {
 	if err := checkID(session); err != nil {
 		return nil, err
@@ -112,8 +110,7 @@ func (s *Store) Open(ctx context.Context, session string, existing bool) (agent.
 	return c, nil
 }
 
-// Remove removes a session. It waits as [Store.Open] does; a session that is not there is
-// an error that wraps agent.ErrNoSession.
+// Remove removes a session. It waits as [Store.Open] does; a missing session is an agent.ErrNoSession.
 func (s *Store) Remove(ctx context.Context, session string) error {
 	if err := checkID(session); err != nil {
 		return err
@@ -142,7 +139,7 @@ func (s *Store) Remove(ctx context.Context, session string) error {
 	return nil
 }
 
-// Stats returns the counts. It reads nothing.
+// Stats returns the counts, without reading the directory.
 func (s *Store) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +148,7 @@ func (s *Store) Stats() Stats {
 	return out
 }
 
-// Close lets no more sessions be opened, and leaves the directory when the last one is
-// closed. A second Close does nothing.
+// Close lets no more sessions be opened. The directory is closed with the last open session. A second Close does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +163,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// account notes what this process has done to the files.
+// account adds to the totals of bytes and sessions in the directory; both may be negative.
 func (s *Store) account(bytes int64, sessions int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +178,7 @@ func (s *Store) count(add func(*Stats), e journal.Event) {
 	s.o.Journal.Append(e)
 }
 
-// failed returns the error of an operation on the directory.
+// failed returns err with the operation that failed, the directory, and what to do about it.
 func (s *Store) failed(what string, err error) error {
 	fix := "see that " + s.o.Dir + " can be written"
 	if diskFull(err) {
@@ -196,5 +192,5 @@ func (s *Store) expired(written time.Time) bool {
 	return s.o.MaxAge > 0 && time.Since(written) > s.o.MaxAge
 }
 
-// path returns a file's whole path, for messages.
+// path returns the full path of a file, for messages.
 func (s *Store) path(name string) string { return filepath.Join(s.o.Dir, name) }

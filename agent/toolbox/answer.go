@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// MaxText is the most of one result that is held, in bytes. What servers made here answer
-// is less (see [Options].MaxResult); it bounds a Gateway that was told to let everything pass.
+// MaxText is the largest part of one result that is held, in bytes. Servers made here give smaller results (see [Options].MaxResult); it
+// bounds a Gateway that was configured to let everything pass.
 const MaxText = 256 * limit.KiB
 
 const (
@@ -27,19 +27,19 @@ const (
 // metaKey is the key under which the gateway names the result and the page; see result.MetaKey.
 const metaKey = "plimsoll/result"
 
-// nothing stands for a result without content: models take an empty one for a mistake.
+// nothing is the text of a result without content: models take an empty one for a mistake.
 const nothing = "(no output)"
 
-// answer is the response to a call, as far as a model is given of it.
+// answer is the response to a call, as far as the model gets it.
 type answer struct {
 	text   jsonstream.Clip
 	blocks int
-	// structured is structuredContent as it stands there.
+	// structured is the JSON of structuredContent.
 	structured jsonstream.Clip
 	failed     bool
-	// whole is the size of the kept result of which the text is a page; 0 where it is all.
+	// whole is the size of the kept result if the text is a page of one, else 0.
 	whole int64
-	// digest is of the whole kept result, "" where the text is all.
+	// digest is that of the whole kept result if the text is a page of one, else "".
 	digest string
 	// refusal is the message of a JSON-RPC error.
 	refusal *jsonstream.Clip
@@ -48,7 +48,8 @@ type answer struct {
 	result  bool // there was one
 }
 
-// decode reads a response to tools/call. It holds at most max bytes of text, whatever comes.
+// decode reads the response to tools/call. It holds at most maxBytes of text, however long the response is. It returns an error for a
+// response without result and error.
 func decode(r io.Reader, maxBytes int) (*answer, error) {
 	a := &answer{text: jsonstream.Clip{Max: maxBytes}, structured: jsonstream.Clip{Max: maxBytes}, data: jsonstream.Clip{Max: maxData}}
 	s := jsonstream.NewReader(r, jsonstream.Options{})
@@ -74,7 +75,7 @@ func decode(r io.Reader, maxBytes int) (*answer, error) {
 	return a, nil
 }
 
-// member reads one member of the result.
+// member reads one member of the result. It skips those that are not for the model.
 func (a *answer) member(s *jsonstream.Reader, key string) error {
 	switch key {
 	case "content":
@@ -114,7 +115,7 @@ func (a *answer) member(s *jsonstream.Reader, key string) error {
 	return s.Skip()
 }
 
-// refuse reads an error.
+// refuse reads the error of the response.
 func (a *answer) refuse(s *jsonstream.Reader) error {
 	a.refusal = &jsonstream.Clip{Max: maxError}
 	if !s.Is('{') {
@@ -136,7 +137,7 @@ func (a *answer) refuse(s *jsonstream.Reader) error {
 	})
 }
 
-// add adds a text as a block of its own.
+// add appends a text as a block of its own.
 func (a *answer) add(t *jsonstream.Clip) {
 	a.separate()
 	before := a.text.Size
@@ -147,7 +148,7 @@ func (a *answer) add(t *jsonstream.Clip) {
 	a.text.Full = a.text.Full || t.Full
 }
 
-// addRemark adds a remark about content that is no text.
+// addRemark appends a note about content that is not text, in brackets.
 func (a *answer) addRemark(remark string) {
 	a.separate()
 	for _, r := range "[" + remark + "]" {
@@ -161,7 +162,7 @@ func (a *answer) separate() {
 	}
 }
 
-// output returns the output for the model. server is the one that answered.
+// output returns the answer as the output for the model. server is the name of the server, for errors.
 func (a *answer) output(server string) agent.Output {
 	if !a.result {
 		return agent.Output{Text: a.refused(server), Failed: true}
@@ -181,7 +182,7 @@ func (a *answer) output(server string) agent.Output {
 	return out
 }
 
-// refused puts a JSON-RPC error in words.
+// refused returns the JSON-RPC error of the response in words.
 func (a *answer) refused(server string) string {
 	text := string(a.refusal.Text)
 	if text == "" {

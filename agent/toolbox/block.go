@@ -15,10 +15,10 @@ type block struct {
 	text                                      jsonstream.Clip
 	hasText, hasData                          bool
 	data                                      int64  // bytes of an image or the like
-	size                                      string // that what a link leads to is said to have
+	size                                      string // of the linked resource, as the link says
 }
 
-// block reads a block and adds what there is to read of it.
+// block reads a block of content and appends its text, or a note about it.
 func (a *answer) block(s *jsonstream.Reader) error {
 	if !s.Is('{') {
 		return s.Skip()
@@ -35,7 +35,7 @@ func (a *answer) block(s *jsonstream.Reader) error {
 	return nil
 }
 
-// read reads a block, and the resource within it.
+// read reads a block, and with outer set also the resource within it.
 func (b *block) read(s *jsonstream.Reader, outer bool) error {
 	return s.Object(func(key string) error {
 		switch key {
@@ -77,7 +77,7 @@ func (b *block) read(s *jsonstream.Reader, outer bool) error {
 	})
 }
 
-// render adds the block: its text, or a description where it is no text.
+// render appends the block to the answer: its text, or a note if it is not text.
 func (b *block) render(a *answer) {
 	kind, size := string(b.kind.Text), limit.Bytes(b.data).Human()
 	const hidden = ": it cannot be shown here"
@@ -113,7 +113,7 @@ func firstText(all ...jsonstream.Clip) string {
 	return ""
 }
 
-// joinFacts joins what is there.
+// joinFacts returns what and those facts that are not empty, separated by commas.
 func joinFacts(what string, facts ...string) string {
 	var b strings.Builder
 	b.WriteString(what)
@@ -125,7 +125,7 @@ func joinFacts(what string, facts ...string) string {
 	return b.String()
 }
 
-// readString takes a string, and steps over any other value.
+// readString reads a string into to, and skips any other value.
 func readString(r *jsonstream.Reader, to *jsonstream.Clip) error {
 	if r.Is('"') {
 		return r.Text(to)
@@ -133,7 +133,7 @@ func readString(r *jsonstream.Reader, to *jsonstream.Clip) error {
 	return r.Skip()
 }
 
-// base64 takes a string of base64, and counts the bytes that it stands for.
+// base64 reads a string in base64 and sets *size to the number of bytes it stands for. It skips any other value.
 func base64(r *jsonstream.Reader, size *int64) error {
 	if !r.Is('"') {
 		return r.Skip()

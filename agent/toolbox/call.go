@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// MaxChunk bounds what a chunk function is given at once, in bytes.
+	// MaxChunk is the largest piece that a chunk function gets, in bytes.
 	MaxChunk = 4 << 10
 	// maxProgressTexts bounds the texts about a call's progress that wait to be passed on.
 	maxProgressTexts = 16
@@ -24,13 +24,13 @@ const (
 	noteRoom = 8 * limit.KiB
 )
 
-// Check implements [agent.Tools]. A schema that is none allows everything.
+// Check implements [agent.Tools]. If a tool has no valid schema, all arguments are allowed.
 func (b *Toolbox) Check(c agent.Call) error {
 	_, err := b.find(c)
 	return err
 }
 
-// find checks a call and finds its tool.
+// find returns the tool of a call, or a *callFault if there is none or the arguments are invalid.
 func (b *Toolbox) find(c agent.Call) (*entry, error) {
 	known := b.catalogue.Load()
 	if known == nil || len(known.names) == 0 {
@@ -50,10 +50,9 @@ func (b *Toolbox) find(c agent.Call) (*entry, error) {
 	return e, nil
 }
 
-// Call implements [agent.Tools]. The call is made once: a server that ends meanwhile is
-// started again for the next one. What a tool, its server or the way to it says is wrong is
-// an output that is marked as failed; the only errors are the end of ctx and [ErrClosed]. At
-// the end of ctx the server is told to cancel, and Call returns at once.
+// Call implements [agent.Tools]. The call is made once: a server that ends meanwhile is started again only for the next call. Failures of
+// the tool, its server or the connection are an output that is marked as failed; the only errors are the end of ctx and [ErrClosed]. When
+// ctx ends, the server is told to cancel, and Call returns at once.
 func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
 	if b.ctx.Err() != nil {
 		return agent.Output{}, ErrClosed
@@ -92,7 +91,8 @@ func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (a
 	return out, nil
 }
 
-// findKeeper finds the server that a kept result came from, so that the result can be refreshed, and the name of the tool there.
+// findKeeper returns the server that a kept result came from, so that the result can be refreshed, and the name there of the tool that e
+// is. If that is not known it returns e's own server and name.
 func (b *Toolbox) findKeeper(e *entry, arguments string) (*serverSession, string) {
 	handle, _ := rawjson.Text([]byte(arguments), "handle")
 	kept, err := b.spool.Read(b.principal, handle)
@@ -115,7 +115,7 @@ func (b *Toolbox) findKeeper(e *entry, arguments string) (*serverSession, string
 	return e.session, e.name
 }
 
-// call makes a call of the server's own tool.
+// call calls a tool of the server by the server's own name for it. It returns as [Toolbox.Call] does.
 func (l *serverSession) call(ctx context.Context, name, arguments string, chunk func(string)) (agent.Output, error) {
 	l.calls.Add(1)
 	p := l.currentPeer()
@@ -155,7 +155,7 @@ func (l *serverSession) call(ctx context.Context, name, arguments string, chunk 
 	}
 }
 
-// pendingCall receives the answer to a call.
+// pendingCall receives the answer to a call. It implements [transport.Receiver].
 type pendingCall struct {
 	l             *serverSession
 	p             transport.Peer
@@ -193,7 +193,7 @@ func (w *pendingCall) Receive(f *transport.Frame) {
 	}
 }
 
-// progress passes on what the server says about the call. It does not wait for the reader.
+// progress queues the message of a progress notification for the caller's chunk function. If the queue is full it is dropped.
 func (w *pendingCall) progress(message []byte) {
 	text, _ := rawjson.Text(message, "params", "message")
 	if text == "" {
@@ -217,7 +217,7 @@ func (w *pendingCall) Done(err error) {
 	close(w.done)
 }
 
-// output returns the result of the call.
+// output returns the result of the call once it is done.
 func (w *pendingCall) output(ctx context.Context) (agent.Output, error) {
 	switch {
 	case w.answer != nil:
@@ -232,7 +232,7 @@ func (w *pendingCall) output(ctx context.Context) (agent.Output, error) {
 	return agent.Output{Text: fmt.Sprintf("the MCP server %s ended without an answer to the call; whether it took effect is not known", w.l.name), Failed: true}, nil
 }
 
-// unreadable reports that an answer is malformed or incomplete.
+// unreadable is the error of an answer that is malformed or incomplete.
 type unreadable struct {
 	server string
 	err    error
@@ -248,7 +248,7 @@ func (e *unreadable) Error() string {
 // Unwrap returns the cause.
 func (e *unreadable) Unwrap() error { return e.err }
 
-// pieces splits text into pieces of at most MaxChunk bytes, between characters.
+// pieces returns an iterator over pieces of a text, of at most MaxChunk bytes, cut between characters.
 func pieces(text string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for len(text) > 0 {

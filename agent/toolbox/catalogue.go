@@ -10,27 +10,27 @@ import (
 	"github.com/plimsoll/plimsoll/tools/gateway"
 )
 
-// catalogue is the tools of all servers, under the names by which the model knows them. It is not changed once it is made: a new list
-// makes a new one.
+// catalogue is the tools of all servers, under the names by which the model knows them. It never changes: when a list changes, a new
+// catalogue is made.
 type catalogue struct {
 	specs   []agent.ToolSpec
 	by      map[string]*entry
 	names   []string // of specs
-	omitted int      // tools for which there was no room
+	omitted int      // tools left out for lack of room
 }
 
 // entry is one tool.
 type entry struct {
 	session *serverSession
-	name    string // the server's own
-	role    int    // of those that read kept results
+	name    string // the server's own name for it
+	role    int    // pageRole, … of a tool that reads kept results, else noRole
 	schema  []byte // nil allows anything
 
 	once   sync.Once
 	parsed any
 }
 
-// rules returns the parsed schema that arguments are checked against; nil checks nothing.
+// rules returns the schema to check arguments against, parsed at the first call; nil if nothing can be checked.
 func (e *entry) rules() any {
 	e.once.Do(func() {
 		if e.schema != nil {
@@ -40,7 +40,7 @@ func (e *entry) rules() any {
 	return e.parsed
 }
 
-// build makes the catalogue of the tools that are listed now.
+// build makes a catalogue of the tools that are listed now and puts it into use.
 func (b *Toolbox) build() {
 	b.building.Lock()
 	defer b.building.Unlock()
@@ -81,7 +81,7 @@ func (b *Toolbox) build() {
 	b.catalogue.Store(c)
 }
 
-// catalogueBuilder assigns the names by which a model knows the tools.
+// catalogueBuilder assigns the names by which the model knows the tools.
 type catalogueBuilder struct {
 	c        *catalogue
 	reserved []string // names of the tools that read kept results, of any server

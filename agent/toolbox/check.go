@@ -16,19 +16,19 @@ const (
 	maxSchema = 64 << 10
 	// maxProblems bounds the faults of a call that are reported at once.
 	maxProblems = 5
-	// fuel bounds the work of one check: schemas are the servers', and some that are short
-	// take for ever. Beyond it what was not looked at counts as right.
+	// checkBudget bounds the work of one check: schemas come from servers, and even short ones may
+	// take for ever. What was not checked by then counts as valid.
 	checkBudget = 20_000
 	// maxNesting bounds how deep a check goes.
 	maxNesting = 64
 )
 
-// callFault is the error of a call, for the model that made it.
+// callFault is the error of an invalid call, in words for the model that made it.
 type callFault struct{ text string }
 
 func (f *callFault) Error() string { return f.text }
 
-// objectOf reads arguments: an object, whatever is in it. "" and null are none.
+// objectOf parses the arguments of a call, which must be a JSON object. "" and null give an empty one.
 func objectOf(arguments string) (map[string]any, error) {
 	if len(arguments) > MaxArguments {
 		return nil, fmt.Errorf("they are %d bytes, at most %d are taken", len(arguments), MaxArguments)
@@ -56,7 +56,7 @@ func objectOf(arguments string) (map[string]any, error) {
 	return object, nil
 }
 
-// parseSchema reads a schema; nil says that nothing can be checked by it.
+// parseSchema parses a schema. It returns nil if the schema is too large or not a JSON object.
 func parseSchema(raw []byte) any {
 	if len(raw) > maxSchema {
 		return nil
@@ -73,15 +73,15 @@ func parseSchema(raw []byte) any {
 	return v
 }
 
-// checker looks for violations of a schema that are certain. It is milder than the schema: keywords that it does not know, and schemas
-// that are malformed, allow everything, and a value that can be converted ("20" for 20, null for an absent one) is left to the server.
+// checker finds violations of a schema that are certain. It allows more than the schema: keywords that it does not know, and malformed
+// schemas, allow everything, and a value that can be converted ("20" for 20, null for an absent one) is left to the server.
 type checker struct {
 	root     any
 	budget   int
 	problems []string
 }
 
-// check returns what is wrong with arguments; nil when nothing is.
+// check returns the faults of arguments by a parsed schema, in words; nil if there are none.
 func check(schema any, arguments map[string]any) []string {
 	c := &checker{root: schema, budget: checkBudget}
 	c.value("", schema, arguments, 0)
@@ -102,7 +102,7 @@ func (c *checker) spendBudget(depth int) bool {
 	return c.budget < 0 || depth > maxNesting || len(c.problems) >= maxProblems
 }
 
-// value checks v against a schema.
+// value checks v against a schema. path is the place of v in the arguments, and depth how deep the check is nested.
 func (c *checker) value(path string, schema, v any, depth int) {
 	if c.spendBudget(depth) {
 		return
@@ -139,7 +139,7 @@ func (c *checker) value(path string, schema, v any, depth int) {
 	c.combined(path, s, v, depth)
 }
 
-// checkEnum checks v against enum and const.
+// checkEnum checks v against the schema's enum or const.
 func (c *checker) checkEnum(path string, s map[string]any, v any) {
 	values, ok := s["enum"].([]any)
 	if one, is := s["const"]; is {
@@ -245,7 +245,7 @@ func (c *checker) number(path string, s map[string]any, v json.Number) {
 	}
 }
 
-// combined checks v against allOf, anyOf and oneOf. Of the alternatives of the last two one that fits is enough.
+// combined checks v against allOf, anyOf and oneOf. Of anyOf and of oneOf it is enough that one alternative fits.
 func (c *checker) combined(path string, s map[string]any, v any, depth int) {
 	if all, ok := s["allOf"].([]any); ok {
 		for _, one := range all {
@@ -279,7 +279,7 @@ func (c *checker) combined(path string, s map[string]any, v any, depth int) {
 	}
 }
 
-// resolvePointer follows a pointer within the schema.
+// resolvePointer returns the part of the root schema that a $ref within it points to; false if there is none.
 func (c *checker) resolvePointer(ref string) (any, bool) {
 	rest, ok := strings.CutPrefix(ref, "#")
 	if !ok {

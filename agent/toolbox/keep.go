@@ -7,14 +7,14 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// keptHandle is a handle as the note beside a page has it.
+// keptHandle matches a handle in the note beside a page.
 var keptHandle = lazy.Regexp(`\{"handle":"(r_[0-9a-z]{8,64})"`)
 
-// maxKept bounds the end of a text in which the note beside a page is looked for: it comes last.
+// maxKept bounds the end of a text that is searched for the note beside a page, which comes last.
 const maxKept = 4 << 10
 
-// Keep stores a result of a tool that leaves the window, and returns how the model can read it again: a call in words. Of a page the result
-// that it is of is named, which is kept already. It is "" where no connected server has tools for that, or the text could not be kept.
+// Keep stores a result that leaves the window, and returns the call by which the model can read it again. A page of a kept result is not
+// stored; the call then names that result. It returns "" if no connected server has a tool for reading, or the text could not be stored.
 func (b *Toolbox) Keep(tool, text string) string {
 	page := ""
 	for _, l := range b.sessions {

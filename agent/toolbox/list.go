@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// maxList bounds one page of a list of tools, and maxPages how many there are: the gateway
-	// makes one of them, and leaves what is larger behind a cursor.
+	// maxList bounds one page of a list of tools in bytes, and maxPages the pages: the gateway
+	// joins a server's pages into one, and leaves the rest of a larger list behind a cursor.
 	maxList  = gateway.MaxListBytes + 64<<10
 	maxPages = 8
-	// MaxTools bounds the tools of a toolbox, and MaxToolBytes what is kept of them.
+	// MaxTools bounds the tools of a toolbox, and MaxToolBytes their descriptions and schemas together.
 	MaxTools     = 1024
 	MaxToolBytes = 4 << 20
 )
@@ -28,14 +28,15 @@ type tool struct {
 	name        string
 	description string
 	schema      []byte // what models are shown
-	full        []byte // what arguments are held against; nil is anything
+	full        []byte // what arguments are checked against; nil allows anything
 	readOnly    bool
-	role        int // of those that the gateway added
+	role        int // pageRole, … of a tool that the gateway added, else noRole
 }
 
 func (t *tool) size() int { return len(t.name) + len(t.description) + len(t.schema) + len(t.full) }
 
-// fetchTools asks the server for its list of tools.
+// fetchTools asks the server for its list of tools. hidden is the number of tools that are left out: invalid ones, and those for which
+// there is no room.
 func (l *serverSession) fetchTools(ctx context.Context, p transport.Peer) (tools []tool, hidden int, err error) {
 	cursor, size := "", 0
 	for range maxPages {
@@ -75,7 +76,7 @@ func (l *serverSession) fetchTools(ctx context.Context, p transport.Peer) (tools
 	return tools, hidden, nil
 }
 
-// tool reads one entry; ok is true when it can be called.
+// tool parses one entry of a list. ok is false if it has no usable name.
 func (l *serverSession) tool(raw []byte) (t tool, ok bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return t, false
@@ -101,12 +102,11 @@ func (l *serverSession) tool(raw []byte) (t tool, ok bool) {
 	return t, true
 }
 
-// anyObject is shown in the place of a schema that cannot be.
+// anyObject is shown to models in place of an unusable schema.
 const anyObject = `{"type":"object","properties":{}}`
 
-// schemas makes of a server's schema the one that arguments are held against, and the one that
-// models are shown: providers refuse a whole request for a schema that does not say that it is
-// of type object, or that has alternatives at its top. nil says that there is none of use.
+// schemas returns a server's schema in two forms: full, to check arguments against, and shown, for models, without what makes providers
+// refuse a whole request: it says that it is of type object, and has no alternatives at its top. Both are nil if the schema is unusable.
 func schemas(raw []byte) (full, shown []byte) {
 	if len(raw) > maxSchema || !json.Valid(raw) || raw[0] != '{' {
 		return nil, nil
@@ -137,9 +137,9 @@ func isObject(schema []byte) bool {
 	return ok && text == "object"
 }
 
-// List implements [agent.Tools]: functions first, then the servers as Options have them, each
-// one's tools by name, and last those that read kept results. It gives what is known, and sees
-// to what is not beside; a list that its server says has changed is waited for, for a moment.
+// List implements [agent.Tools]: functions first, then the servers in the order of Options, the tools of each by name, and last those that
+// read kept results. It returns the lists that are known and refreshes old ones in the background; for a list that its server says has
+// changed it waits up to staleWait.
 func (b *Toolbox) List(ctx context.Context) ([]agent.ToolSpec, error) {
 	if b.ctx.Err() != nil {
 		return nil, ErrClosed

@@ -13,12 +13,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// clip cuts a text to at most most bytes, whole characters, and shows that it did.
+// clip returns a text cut to at most maxBytes, between characters, and marked if it was cut.
 func clip(text string, maxBytes int) string { return limit.Short(text, maxBytes) }
 
-// toolName makes a name of the letters that all providers of models take. One that
-// was too long ends in a digest of itself, as behind a merged gateway, so that it
-// is the same every time.
+// toolName returns a name in which every character but letters, digits, "_" and "-" is "_", because providers of models take no others. A
+// name longer than gateway.MaxName ends in a digest of the original, so that it is the same every time.
 func toolName(name string) string {
 	out := strings.Map(func(r rune) rune {
 		switch {
@@ -33,14 +32,14 @@ func toolName(name string) string {
 	return out
 }
 
-// digested returns out with a digest of name at its end.
+// digested returns out, shortened, with a digest of name at its end.
 func digested(out, name string) string {
 	sum := sha256.Sum256([]byte(name))
 	const tail = 9
 	return out[:min(len(out), gateway.MaxName-tail)] + "_" + hex.EncodeToString(sum[:4])
 }
 
-// roles of the tools that read kept results.
+// Roles of the tools that read kept results.
 const (
 	noRole = iota
 	pageRole
@@ -48,8 +47,8 @@ const (
 	queryRole
 )
 
-// addedNames finds what the gateway calls the tools that it has added to a list: they begin
-// with plimsoll_ where the server has tools of those names itself.
+// addedNames returns the names that the gateway gave to the tools that it added to a list; false if there are none. They begin with
+// plimsoll_ if the server has tools of the usual names itself.
 func addedNames(names []string) (result.Names, bool) {
 	n := result.DefaultNames
 	found, ok := n, false
@@ -78,7 +77,7 @@ func addedName(n result.Names, role int) string {
 	return [...]string{"", n.Page, n.Search, n.Query}[role]
 }
 
-// suggestion returns ` (did you mean "x"?)` for the nearest names; "" when none is near.
+// suggestion returns ` (did you mean "x"?)` with the known names that are nearest to name, "" if none is near.
 func suggestion(name string, known []string) string {
 	near := nearest.Names(name, known, 3)
 	if len(near) == 0 {

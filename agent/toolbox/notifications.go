@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxReplies bounds the answers to one server's own requests that are on their way.
+	// maxReplies bounds the answers to requests of one server that are being sent at once.
 	maxReplies = 16
 	// replyWait bounds the sending of one.
 	replyWait = 10 * time.Second
 )
 
-// notificationReceiver receives what a server sends without being asked.
+// notificationReceiver receives the notifications and requests that a server sends by itself. It implements [transport.Receiver].
 type notificationReceiver struct {
 	l *serverSession
 	p transport.Peer
@@ -36,8 +36,8 @@ func (r *notificationReceiver) Receive(f *transport.Frame) {
 
 func (r *notificationReceiver) Done(error) {}
 
-// refuse answers a request of the server. This client declared no capabilities: it has no user to ask, no model to lend and no files to
-// list.
+// refuse answers a request of the server with an error, and a ping with a result. This client has declared no capabilities: it has no user
+// to ask, no model to lend and no files to list.
 func (l *serverSession) refuse(p transport.Peer, h jsonrpc.Head) {
 	select {
 	case l.replies <- struct{}{}:

@@ -15,23 +15,23 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Server is one MCP server. Exactly one of Command, URL, Peer and Gateway is given.
+// Server describes one MCP server. Exactly one of Command, URL, Peer and Gateway is set.
 type Server struct {
-	// Name identifies the server; "" takes it from the others.
+	// Name identifies the server; "" means the name of the Gateway or program, or the host of the URL.
 	Name string
 	// Command is a program and its arguments, which speaks MCP on standard streams. It is
 	// started when the toolbox is made, and again after it has ended.
 	Command []string
-	// Env is the environment of Command, as NAME=VALUE; nil is this process's own, with the
-	// credentials that are in it. Dir is the directory it starts in; "" is this process's.
+	// Env is the environment of Command, as NAME=VALUE; nil means that of this process, with the
+	// credentials in it. Dir is the directory that it starts in; "" means that of this process.
 	Env []string
 	Dir string
 	// URL is an endpoint of streamable HTTP, and Header is sent with every request to it.
 	URL    string
 	Header http.Header
-	// Peer makes a way to a server in this process, such as builtin.Server.Dial.
+	// Peer returns a connection to a server in this process, such as builtin.Server.Dial does.
 	Peer func() transport.Peer
-	// Gateway is one that is there already, with its own policy. Who made it closes it, after
+	// Gateway is a gateway that exists already, with its own policy. Its maker closes it, after
 	// the toolbox.
 	Gateway *gateway.Server
 	// Settings are the policy of the gateway that is made for the other three. The zero value
@@ -75,7 +75,7 @@ func (s *Server) check(spool bool) error {
 	return nil
 }
 
-// linkTo makes the way to a server, and the gateway before it where there is none.
+// linkTo returns a session for a server, with a gateway before it unless the server has one. It does not connect yet.
 func (b *Toolbox) linkTo(s *Server) (*serverSession, error) {
 	l := newServerSession(b, s.name())
 	if s.Gateway != nil {
@@ -128,7 +128,7 @@ func (b *Toolbox) gatewayOptions(name string, settings gateway.Settings) gateway
 	return gateway.ServerOptions{Name: name, Spool: b.spool, Journal: b.o.Journal, Settings: settings, Query: b.o.Query}
 }
 
-// addFunctions makes a server of the functions.
+// addFunctions adds a server in this process whose tools are Options.Functions.
 func (b *Toolbox) addFunctions() error {
 	server, err := builtin.New(builtin.Options{
 		Name: functionsName, Version: "1", Tools: b.o.Functions, Journal: b.o.Journal, MaxCalls: maxFunctionCalls,

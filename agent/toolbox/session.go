@@ -24,7 +24,7 @@ const (
 )
 
 const (
-	// staleWait bounds the wait of List for a list that has changed, before it gives the one
+	// staleWait bounds the wait of List for a list that has changed, before it returns the one
 	// that it has.
 	staleWait = 5 * time.Second
 	// staleAfter is the age at which a list is asked for again: not every server reports
@@ -32,19 +32,19 @@ const (
 	staleAfter = 10 * time.Minute
 )
 
-// Bounds of what servers tell models, in bytes: it is in every request.
+// Bounds of the instructions of one server and of all, in bytes: they are part of every request.
 const (
 	maxInstructions    = 2 << 10
 	maxAllInstructions = 8 << 10
 )
 
-// serverSession is an MCP client session with one server, through the gateway. A server process that ends is started again below, with the
-// same session.
+// serverSession is an MCP client session with one server, through the gateway. When the server's process ends, the gateway starts it again
+// within the same session.
 type serverSession struct {
 	b         *Toolbox
 	name      string
 	prefix    string // of its tools; "" is none
-	functions bool   // of this process
+	functions bool   // the server has Options.Functions
 	queries   bool   // kept results can be queried
 	gateway   *gateway.Server
 	own       bool // the gateway was made here
@@ -61,7 +61,7 @@ type serverSession struct {
 	reads        bool         // the server has such tools
 	hidden       int          // tools that were left out
 	listedAt     time.Time
-	stale        bool // the server says that its list has changed
+	stale        bool // the server has announced a change of its list
 	err          error
 	pause        time.Duration
 	retryAt      time.Time // the earliest time of the next attempt
@@ -69,7 +69,7 @@ type serverSession struct {
 	closed       bool
 }
 
-// listAttempt is an attempt to list the tools. Several callers may wait for it.
+// listAttempt is an attempt to list the tools of a server. Several callers may wait for it.
 type listAttempt struct {
 	done chan struct{}
 	err  error // valid when done is closed
@@ -83,7 +83,8 @@ func (l *serverSession) make(o gateway.ServerOptions) {
 	l.gateway, l.own, l.queries = gateway.NewServer(o), true, len(o.Query) > 0
 }
 
-// refresh lists the tools again when that is due. With wait set it waits for the list until ctx ends.
+// refresh lists the tools again if that is due. With wait set it waits for the list until ctx ends; otherwise it returns at once. The error
+// is why there is no current list.
 func (l *serverSession) refresh(ctx context.Context, wait bool) error {
 	l.mu.Lock()
 	fresh := l.peer != nil && l.err == nil && !l.stale && time.Since(l.listedAt) < staleAfter
@@ -112,7 +113,7 @@ func (l *serverSession) refresh(ctx context.Context, wait bool) error {
 	}
 }
 
-// attempt connects, unless there is a connection, and lists the tools.
+// attempt connects, unless there is a connection, lists the tools, and sets the outcome of t.
 func (l *serverSession) attempt(t *listAttempt) {
 	ctx, cancel := context.WithTimeout(l.b.ctx, l.b.o.Start)
 	defer cancel()
@@ -160,8 +161,8 @@ func (l *serverSession) attempt(t *listAttempt) {
 	close(t.done)
 }
 
-// setTools sets a new list. An empty list means that the server is down behind its gateway: then its tools stay, and calls of them say
-// so.
+// setTools sets a new list of tools. A list without tools of the server's own means that it is down behind its gateway: then its tools
+// stay, and calls of them fail. The caller holds mu.
 func (l *serverSession) setTools(tools []tool, hidden int) {
 	names := make([]string, len(tools))
 	for i := range tools {
@@ -191,7 +192,7 @@ func (l *serverSession) setTools(tools []tool, hidden int) {
 	l.tools, l.hidden = append(own, added...), hidden
 }
 
-// connect opens a session with the server.
+// connect opens an MCP session with the server through the gateway and keeps its instructions.
 func (l *serverSession) connect(ctx context.Context) (_ transport.Peer, err error) {
 	p := l.gateway.Local()
 	hearing, deaf := context.WithCancel(l.b.ctx)
@@ -227,7 +228,7 @@ func (l *serverSession) connect(ctx context.Context) (_ transport.Peer, err erro
 	return p, nil
 }
 
-// request sends a request whose answer is small.
+// request sends a request and returns its answer, which may have at most maxList bytes.
 func (l *serverSession) request(ctx context.Context, p transport.Peer, method string, params []byte) ([]byte, error) {
 	raw := jsonrpc.NewRequest(l.id(), method, params)
 	head, err := jsonrpc.Scan(raw)
@@ -237,7 +238,7 @@ func (l *serverSession) request(ctx context.Context, p transport.Peer, method st
 	return ask(ctx, p, transport.Message{Raw: raw, Head: head, Principal: l.b.principal})
 }
 
-// ask calls transport.Ask and also returns when ctx ends while the message is being sent.
+// ask calls transport.Ask, but also returns when ctx ends while the message is being sent.
 func ask(ctx context.Context, p transport.Peer, m transport.Message) ([]byte, error) {
 	type answer struct {
 		raw []byte
@@ -256,7 +257,7 @@ func ask(ctx context.Context, p transport.Peer, m transport.Message) ([]byte, er
 	}
 }
 
-// id makes the id of a request.
+// id returns a new id for a request.
 func (l *serverSession) id() jsonrpc.ID { return jsonrpc.ID(strconv.FormatInt(l.serial.Add(1), 10)) }
 
 func errorOf(answer []byte) string {
@@ -267,7 +268,7 @@ func errorOf(answer []byte) string {
 	return clip(text, 300)
 }
 
-// failure returns why there is no connection; nil when there is one.
+// failure returns the reason why there is no connection; nil if there is one.
 func (l *serverSession) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -280,14 +281,14 @@ func (l *serverSession) failure() error {
 	return fmt.Errorf("the MCP server %s has not answered yet", l.name)
 }
 
-// currentPeer returns the connection of the session; nil when there is none.
+// currentPeer returns the connection of the session; nil if there is none.
 func (l *serverSession) currentPeer() transport.Peer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.peer
 }
 
-// changed notes that the server announced a change of its list.
+// changed marks the list of tools as stale, because the server announced a change.
 func (l *serverSession) changed() {
 	l.mu.Lock()
 	l.stale = true
@@ -312,8 +313,8 @@ func (l *serverSession) close() error {
 	return err
 }
 
-// Instructions returns the servers' instructions for their tools, for a prompt: at most
-// 2 KiB of each and 8 KiB in all. They are the servers' words and worth as much trust as these.
+// Instructions returns the servers' instructions for their tools, for a prompt: at most 2 KiB of each and 8 KiB in all. They are the
+// servers' words, and no more to be trusted than the servers.
 func (b *Toolbox) Instructions() string {
 	var all strings.Builder
 	for _, l := range b.sessions {

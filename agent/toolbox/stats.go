@@ -6,21 +6,21 @@ type counters struct {
 	calls, failed, cancelled, dropped, refused, unanswered, badSchemas atomic.Int64
 }
 
-// Stats counts since New.
+// Stats are the counts of a toolbox since New.
 type Stats struct {
 	Servers []ServerStats // functions first, if there are any
-	Tools   int           // that List gives
-	Left    int           // tools that were left out for want of room, or of a name
+	Tools   int           // tools that List returns
+	Left    int           // tools left out for lack of room or of a usable name
 	Calls   int64
-	Failed  int64 // of those, whose output is marked as failed
+	Failed  int64 // calls whose output is marked as failed
 	// Cancelled counts calls whose context ended first.
 	Cancelled int64
-	// Dropped counts words about progress that nobody took in time.
+	// Dropped counts progress messages that were not taken in time.
 	Dropped int64
 	// Refused counts requests of servers (for input, a model, files), which are all refused;
 	// Unanswered those that came too fast for an answer.
 	Refused, Unanswered int64
-	// BadSchemas counts tools listed with a schema that is none, or too large: their
+	// BadSchemas counts tools listed with a schema that is invalid or too large: their
 	// arguments are not checked.
 	BadSchemas int64
 }
@@ -30,7 +30,7 @@ type ServerStats struct {
 	Name  string
 	Tools int
 	Calls int64
-	// Err is why there is no list of its tools, or no newer one; nil when there is.
+	// Err is the reason why its tools could not be listed last; nil if they could.
 	Err error
 }
 

@@ -24,7 +24,7 @@ const (
 	DefaultStart = 30 * time.Second
 	// MaxServers bounds the servers of a toolbox.
 	MaxServers = 64
-	// ownSpool bounds a spool of the toolbox's own, on the disk.
+	// ownSpool bounds the toolbox's own spool on the disk.
 	ownSpool = limit.GiB
 	// maxFunctionCalls bounds the calls of functions at one time.
 	maxFunctionCalls = 1024
@@ -32,40 +32,40 @@ const (
 	closeWait = 5 * time.Second
 )
 
-// functionsName is the name of the functions in events and beside kept results.
+// functionsName is the server name of the functions, in events and kept results.
 const functionsName = "functions"
 
 // Options configure a [Toolbox]; the zero value is one without tools.
 type Options struct {
-	// Servers are MCP servers, at most [MaxServers], under names that differ. The tools of one
-	// server keep their names; those of several are called NAME__TOOL.
+	// Servers are MCP servers, at most [MaxServers], with different names. The tools of a single
+	// server keep their names; with several servers they are called NAME__TOOL.
 	Servers []Server
 	// Functions are tools of this process. They keep their names.
 	Functions []builtin.Tool
-	// Spool keeps results that are too large; nil is one in a directory of its own that Close
+	// Spool keeps results that are too large; nil means a new one in a directory of its own that Close
 	// removes, of at most 1 GiB. With a [Server].Gateway it must be the gateway's.
 	Spool *spool.Spool
-	// Principal is whose the kept results are: who goes on with a conversation can read its
-	// results under the same one. "" is one that nobody else has.
+	// Principal owns the kept results: whoever continues a conversation can read its
+	// results with the same principal. "" means a random one.
 	Principal string
 	// Query starts the child that runs jq programs over kept results: a program and its
-	// arguments (see package query). Without it there is no such tool.
+	// arguments (see package query). Without it models have no tool for that.
 	Query []string
-	// MaxResult is the text of one result that a model gets whole, in bytes; beyond it, it gets
-	// a page. 0 means result.DefaultMaxText, 10 KB. It is not for a [Server].Gateway, nor for
+	// MaxResult is the largest text of a result that a model gets whole, in bytes; of a larger one it gets
+	// a page. 0 means result.DefaultMaxText, 10 KB. It does not apply to a [Server].Gateway, nor to
 	// a [Server] whose Settings have a Cap.
 	MaxResult limit.Bytes
-	// ByWindow gives the model what [agent.ResultRoom] says of a result, in the place of a page, of every server whose Settings have
-	// no Cap, and of a [Server].Gateway too.
+	// ByWindow bounds results by [agent.ResultRoom] instead of MaxResult, for every server whose Settings have
+	// no Cap, and for a [Server].Gateway too.
 	ByWindow bool
 	// Start bounds the wait of New for the servers (DefaultStart).
 	Start time.Duration
-	// Journal takes the events of gateways and spool made here; nil takes none.
+	// Journal gets the events of gateways and spool made here; it may be nil.
 	Journal *journal.Journal
 }
 
-// Toolbox is the tools of an agent: those of MCP servers, and Go functions. It implements
-// [agent.Tools]. Its methods may be called from any goroutine.
+// Toolbox is the tools of an agent: those of MCP servers, and Go functions. It implements [agent.Tools]. Its methods may be called from any
+// goroutine.
 type Toolbox struct {
 	o         Options
 	principal string
@@ -75,7 +75,7 @@ type Toolbox struct {
 	reading   chan struct{} // places for reads of kept results
 
 	catalogue atomic.Pointer[catalogue]
-	building  sync.Mutex // one at a time makes a catalogue
+	building  sync.Mutex // held while a catalogue is made
 
 	count counters
 
@@ -87,13 +87,12 @@ type Toolbox struct {
 
 var _ agent.Tools = (*Toolbox)(nil)
 
-// ErrClosed reports that the toolbox was closed.
+// ErrClosed means that the toolbox was closed.
 var ErrClosed = errors.New("the toolbox is closed")
 
-// New starts the servers, lists their tools and returns them, until Start is over or ctx
-// ends; ctx is not kept. A server that does not answer costs its own tools and nothing else:
-// it is tried again with growing pauses, and [Toolbox.Stats] holds the reason. It is an
-// error when none of them answers and there are no functions, and when the options are wrong.
+// New starts the servers and returns the toolbox when all have listed their tools, Start is over or ctx ends; ctx is not kept. A server
+// that does not answer costs only its own tools: it is tried again with growing pauses, and [Toolbox.Stats] has the reason. It returns an
+// error if none of them answers and there are no functions, if ctx has ended, or if the options are invalid.
 func New(ctx context.Context, o Options) (*Toolbox, error) {
 	b := &Toolbox{o: o, principal: o.Principal, spool: o.Spool, reading: make(chan struct{}, gateway.MaxReading)}
 	if b.o.Start <= 0 {
@@ -115,7 +114,7 @@ func New(ctx context.Context, o Options) (*Toolbox, error) {
 	return b, nil
 }
 
-// open makes all that needs no server.
+// open checks the options, and makes the spool and the sessions. It connects to no server.
 func (b *Toolbox) open() error {
 	o := &b.o
 	if len(o.Servers) > MaxServers {
@@ -174,7 +173,7 @@ func (b *Toolbox) ownSpool() error {
 	return nil
 }
 
-// connect waits for the first lists of all servers.
+// connect waits for the first lists of all servers. It returns an error if ctx ends or no server has connected.
 func (b *Toolbox) connect(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, l := range b.sessions {
@@ -197,8 +196,8 @@ func (b *Toolbox) connect(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the calls, the servers that were started here and the spool that was made here.
-// It waits for functions to return, but not for those that do not.
+// Close ends the calls, the servers that were started here and the spool that was made here. It waits up to closeWait for functions to
+// return.
 func (b *Toolbox) Close() error {
 	b.once.Do(func() {
 		b.end(ErrClosed)

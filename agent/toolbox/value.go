@@ -29,8 +29,8 @@ func typesOf(v any) []string {
 	return nil
 }
 
-// convertible reports whether v has one of the types, or none of the types is known, and returns the value that it stands for: models
-// write numbers and lists as strings, and a single value for a list of it.
+// convertible reports whether v has one of the types, or can be converted to one, and returns the converted value: models write numbers and
+// lists as strings, and a single value for a list of it. No types, or an unknown one, allow any value.
 func convertible(v any, types []string) (any, bool) {
 	if len(types) == 0 {
 		return v, true
@@ -96,7 +96,7 @@ func numberOf(v any) (float64, bool) {
 	return f, err == nil
 }
 
-// sameText compares by what is meant: "20" is 20, 1.0 is 1. text is v, compact.
+// sameText reports whether v and w mean the same: "20" is 20, and 1.0 is 1. text is compact(v).
 func sameText(text string, v, w any) bool {
 	if a, ok := numberOf(v); ok {
 		if b, ok := numberOf(w); ok {
@@ -106,7 +106,7 @@ func sameText(text string, v, w any) bool {
 	return strings.Trim(text, `"`) == strings.Trim(compact(w), `"`)
 }
 
-// described describes a value: its text and its type.
+// described returns a value in words for an error: its type and its text.
 func described(v any) string {
 	switch x := v.(type) {
 	case map[string]any:
@@ -121,7 +121,7 @@ func described(v any) string {
 	return compact(v)
 }
 
-// anyOfTypes puts types in words.
+// anyOfTypes returns types in words: "a string or an array". It leaves out null beside others.
 func anyOfTypes(types []string) string {
 	var out []string
 	for _, t := range types {
@@ -140,7 +140,7 @@ func anyOfTypes(types []string) string {
 	return strings.Join(out, " or ")
 }
 
-// wantedOf describes the value that a missing property should have.
+// wantedOf returns words in parentheses about the type that a schema requires, "" if it requires none.
 func wantedOf(schema any) string {
 	s, ok := schema.(map[string]any)
 	if !ok {
@@ -152,7 +152,7 @@ func wantedOf(schema any) string {
 	return ""
 }
 
-// compact returns a value as JSON, cut.
+// compact returns a value as JSON of at most maxShown bytes.
 func compact(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -180,7 +180,7 @@ func plural(n int, noun string) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// knownOnes lists the names of properties.
+// knownOnes returns words for an error that list the names of properties.
 func knownOnes(properties map[string]any) string {
 	if len(properties) == 0 {
 		return "; there are no arguments"
@@ -188,7 +188,7 @@ func knownOnes(properties map[string]any) string {
 	return "; known are: " + firstNames(sortedKeys(properties), 20)
 }
 
-// firstNames joins the first names.
+// firstNames joins the first maxNames names, and says how many more there are.
 func firstNames(names []string, maxNames int) string {
 	if len(names) <= maxNames {
 		return strings.Join(names, ", ")

@@ -25,42 +25,42 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// AgentOptions name the agent, and the settings that replace the configured ones.
+// AgentOptions select an agent, and override parts of its configuration.
 type AgentOptions struct {
-	// Name is one of [agents], or argocd, which is built in; "" is the only one that is
+	// Name is one of [agents], or argocd, which is built in; "" means the only one that is
 	// configured, or argocd.
 	Name string
 	// Model replaces the configured one: NAME, PROVIDER/NAME, or StandinModel.
 	Model string
-	// BaseURL is the address of the model, in place of the configured or known one; the key of its provider is sent there.
+	// BaseURL replaces the configured or known address of the model; the key of its provider is sent there.
 	BaseURL string
-	// Simulator stands in the place of a real Argo CD; Server, Context and Instance say which
+	// Simulator replaces a real Argo CD; Server, Context and Instance say which
 	// real one it is.
 	Simulator                 *mcp.SimulatorOptions
 	Server, Context, Instance string
-	// MCP are command lines that start MCP servers, whose tools the agent gets beside its own.
+	// MCP are command lines that start MCP servers, whose tools the agent gets in addition to its own.
 	MCP []string
 	// MCPConfig are files of clients (.mcp.json, config.toml of Codex) whose servers the agent gets too.
 	MCPConfig []string
-	// forgets is true when no conversation is kept.
+	// forgets reports whether no conversation is stored.
 	forgets bool
-	// typed is true when a person types the questions, at a terminal.
+	// typed reports whether a person types the questions at a terminal.
 	typed bool
-	// remembers gives the agent the memory to search, where there is one.
+	// remembers lets the agent search the memory, if there is one.
 	remembers bool
 	// Lab adds tools that misbehave, for demonstrations.
 	Lab bool
 	// Version of this program.
 	Version string
-	// Stderr takes the messages of tools' servers and of Plimsoll.
+	// Stderr gets the messages of tools' servers and of Plimsoll.
 	Stderr *os.File
 	Quiet  bool
 }
 
-// builtinAgent is the agent that needs no configuration.
+// builtinAgent is the name of the agent that needs no configuration.
 const builtinAgent = mcp.ArgoCDName
 
-// byName returns the agents by name: the configured ones, and the built-in one unless its name is taken.
+// byName returns all agents by name: the configured ones, and the built-in one unless its name is configured.
 func byName(app *core.Core) (map[string]config.Agent, error) {
 	configured, err := app.Config.Agents()
 	if err != nil {
@@ -80,11 +80,11 @@ func byName(app *core.Core) (map[string]config.Agent, error) {
 	return out, nil
 }
 
-// generalAgent is the name of the agent that answers where neither an agent nor Argo CD is configured: a model and no tools.
+// generalAgent is the name of the agent that answers if neither an agent nor Argo CD is configured: it has a model and no tools.
 const generalAgent = "assistant"
 
-// configuredAgent returns the agent that a question goes to: [find], but where nothing at all is configured it is one without tools, for a first
-// question with any key.
+// configuredAgent returns the agent for a question: that of [find], but if nothing at all is configured, one without tools, so that a first
+// question needs only a key.
 func configuredAgent(app *core.Core, o AgentOptions) (config.Agent, error) {
 	if o.Name != "" && o.Name != generalAgent || o.namesArgoCD() {
 		return find(app, o.Name)
@@ -100,7 +100,8 @@ func configuredAgent(app *core.Core, o AgentOptions) (config.Agent, error) {
 	return c, err
 }
 
-// find returns the agent of a name.
+// find returns the agent with a name; "" means the only configured one, or the built-in one if none is. An unknown name is an error, and so
+// is "" if several are configured.
 func find(app *core.Core, name string) (config.Agent, error) {
 	all, err := byName(app)
 	if err != nil {
@@ -121,7 +122,7 @@ func find(app *core.Core, name string) (config.Agent, error) {
 	return c, nil
 }
 
-// namesArgoCD reports whether the options say which Argo CD is meant.
+// namesArgoCD reports whether the options say which Argo CD to use.
 func (o AgentOptions) namesArgoCD() bool {
 	return o.Simulator != nil || o.Server != "" || o.Context != "" || o.Instance != ""
 }
@@ -131,7 +132,7 @@ func usesArgoCD(c config.Agent) bool {
 	return c.Builtin == mcp.ArgoCDName || slices.Contains(c.Servers, mcp.ArgoCDName)
 }
 
-// openedAgent is an agent with all that it is wired to.
+// openedAgent is an open agent, with the model and tools it uses.
 type openedAgent struct {
 	config config.Agent
 	model  modelChoice
@@ -142,7 +143,7 @@ type openedAgent struct {
 	closes []func() error
 }
 
-// Close ends its queries, then what they used, last in first out.
+// Close ends the agent's queries, then closes what it used, the last opened first.
 func (o *openedAgent) Close() error {
 	var all error
 	for _, c := range slices.Backward(o.closes) {
@@ -152,15 +153,15 @@ func (o *openedAgent) Close() error {
 	return all
 }
 
-// gateways makes the gateways of an agent's servers, each once.
+// gateways makes the gateways of an agent's MCP servers, each once.
 type gateways struct {
 	plane *mcp.Plane
 	made  map[string]*gateway.Server
 	o     AgentOptions
-	agent string // whose they are, for the memory
+	agent string // the name of the agent, for the memory
 }
 
-// open returns the gateway of one name in `servers`.
+// open returns the gateway for a name in `servers`: a configured MCP server, argocd or memory.
 func (g *gateways) open(ctx context.Context, app *core.Core, name string) (*gateway.Server, error) {
 	if s := g.made[name]; s != nil {
 		return s, nil
@@ -199,7 +200,7 @@ func (g *gateways) open(ctx context.Context, app *core.Core, name string) (*gate
 	return s, nil
 }
 
-// agentDir returns the directory, below the state directory, of an agent's durable state.
+// agentDir returns the directory of an agent's durable state, below the state directory; what is its last element.
 func agentDir(app *core.Core, name, what string) (string, error) {
 	state, err := app.Dirs.EnsureState()
 	if err != nil {
@@ -208,7 +209,7 @@ func agentDir(app *core.Core, name, what string) (string, error) {
 	return filepath.Join(state, "agents", config.SafeName(name), what), nil
 }
 
-// openAgent wires an agent: its model, its tools through the gateway, its conversations.
+// openAgent opens an agent: its model, its tools through the gateway, and its conversations.
 func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways) (_ *openedAgent, err error) {
 	where := func(err error) error {
 		if err == nil || !defined(c) {
@@ -347,11 +348,11 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	return o, nil
 }
 
-// defined reports whether somebody has written a table for the agent.
+// defined reports whether the agent has a table in the configuration.
 func defined(c config.Agent) bool { return c.Source != config.Source{} }
 
-// promptOf makes the system prompt of the tools: what is configured in its place, else what is
-// composed from them and from what their servers say of themselves.
+// promptOf returns a function that makes the system prompt from the tools: the configured prompt, or else one composed from the tools and
+// from servers, the instructions of their servers.
 func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers string) (func([]agent.ToolSpec) string, error) {
 	text, err := c.ReadPrompt()
 	if err != nil {
@@ -371,7 +372,7 @@ func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers s
 	return prompt.Compose(o), nil
 }
 
-// HogArgument makes this program the one that takes memory for the laboratory's tool hog.
+// HogArgument is the argument with which this program runs as the child that takes memory, for the laboratory's tool hog.
 const HogArgument = "plimsoll-lab-hog"
 
 func limitsOfAgent(c config.Agent) agent.Limits {

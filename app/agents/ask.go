@@ -20,14 +20,14 @@ type AskOptions struct {
 	AgentOptions
 	// Question is the text to ask. Required.
 	Question string
-	// Session is a conversation that is gone on with, or begun; "" keeps nothing. Existing
-	// demands that it exists.
+	// Session is the conversation to continue or begin; "" stores nothing. Existing
+	// requires that it exists.
 	Session  string
 	Existing bool
-	// Events is called with each event, in order, and Begun before that with the agent that is asked; nil is not.
+	// Events is called for each event, in order, and Begun before that with the agent that is asked. Both may be nil.
 	Events func(Event)
 	Begun  func(AskedAgent)
-	// MaxSteps bounds the requests to the model; 0 goes by the configuration.
+	// MaxSteps bounds the requests to the model; 0 means the configured number.
 	MaxSteps int
 }
 
@@ -35,14 +35,14 @@ type AskOptions struct {
 type AskedAgent struct {
 	Agent   string `json:"agent"`
 	Model   string `json:"model"`
-	Standin bool   `json:"standin"` // it is no real model
+	Standin bool   `json:"standin"` // the model is not a real one
 }
 
 // AskedCall is one call of a tool that an answer took.
 type AskedCall struct {
 	Name      string        `json:"name"`
 	Arguments string        `json:"arguments"`
-	Bytes     int64         `json:"bytes"` // of what the tool had to say
+	Bytes     int64         `json:"bytes"` // of the tool's whole output
 	Failed    bool          `json:"failed"`
 	Took      time.Duration `json:"-"`
 	TookMS    int64         `json:"duration_ms"`
@@ -54,21 +54,19 @@ type AskReport struct {
 	agent.Result
 	ToolCalls []AskedCall `json:"tool_calls"`
 	MoreCalls int         `json:"more_calls,omitempty"` // beyond those that are listed
-	// LargeResults are those of more than 100 KiB as their servers sent them, the first 64.
+	// LargeResults are the results of more than 100 KiB as their servers sent them, the first 64.
 	LargeResults []mcp.LargeResult `json:"large_results,omitempty"`
 	Error        string            `json:"error,omitempty"`
 	DurationMS   int64             `json:"duration_ms"`
-	signal       int               // that took the question back
+	signal       int               // the signal that cancelled the question; 0 if none did
 }
 
-// Answered reports whether there is an answer. One that a limit has cut is one too: Outcome and Detail
-// tell of that.
+// Answered reports whether there is an answer. One that a limit has cut counts; Outcome and Detail say so.
 func (r AskReport) Answered() bool {
 	return r.Answer != "" && (r.Outcome == agent.Completed || r.Outcome == agent.StepLimit)
 }
 
-// Status returns the exit status: 0 with an answer, 1 without one, 128+N when signal N took the
-// question back.
+// Status returns the exit status: 0 with an answer, 128+N when signal N cancelled the question, else 1.
 func (r AskReport) Status() int {
 	switch {
 	case r.Answered():
@@ -82,8 +80,7 @@ func (r AskReport) Status() int {
 // maxAskedCalls bounds the calls that a report lists.
 const maxAskedCalls = 256
 
-// Ask asks an agent one question. The error is of what kept it from being asked; how the
-// question ended is in the report.
+// Ask asks an agent one question. The error says why it could not be asked; the outcome of the question is in the report.
 func Ask(ctx context.Context, app *core.Core, o AskOptions) (AskReport, error) {
 	if strings.TrimSpace(o.Question) == "" {
 		return AskReport{}, errors.New(`there is no question; write it as in: plimsoll ask "which applications are degraded?"`)

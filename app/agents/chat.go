@@ -24,27 +24,27 @@ import (
 // ChatOptions are the options of `plimsoll chat` besides the configuration.
 type ChatOptions struct {
 	AgentOptions
-	// Session is a conversation that is gone on with, or begun; "" begins one. Existing demands that it exists, and goes on with
+	// Session is the conversation to continue or begin; "" begins one. Existing requires that it exists, and continues
 	// the one used last when Session is "".
 	Session  string
 	Existing bool
-	// Private keeps nothing of what is said.
+	// Private stores nothing of what is said.
 	Private bool
-	// MaxSteps bounds the requests to the model for one question; 0 goes by the configuration.
+	// MaxSteps bounds the requests to the model for one question; 0 means the configured number.
 	MaxSteps int
 }
 
-// Chat is an agent that stays open from one question to the next. Its methods are for one goroutine.
+// Chat is an agent that stays open from one question to the next. Only one goroutine at a time may use it.
 type Chat struct {
 	AskedAgent
-	// Session is the conversation's name; "" says that this chat is not kept, though it is remembered while it lasts.
+	// Session is the conversation's name; "" says that this chat is not stored, though the agent remembers it while it lasts.
 	Session string
 	// Usage is the number of tokens asked and answered since the chat was opened, and Cost their price; Priced is true if the
 	// prices of the model are configured.
 	Usage  agent.Usage
 	Cost   float64
 	Priced bool
-	// InWindow are the tokens that the last request had, and its answer; 0 before the first. Window is the model's.
+	// InWindow is the number of tokens of the last request, with a one-step answer; 0 before the first. Window is the model's context window.
 	InWindow, Window int
 
 	app    *core.Core
@@ -54,12 +54,12 @@ type Chat struct {
 	prices config.ModelPrices
 	record *core.RunRecord
 	failed error // why the last question has no answer
-	// private names the conversation of a chat that is not kept.
+	// private is the name of the conversation of a chat that is not stored.
 	private string
 	said    transcript
 }
 
-// OpenChat opens an agent for a conversation.
+// OpenChat opens an agent for a conversation, and reads the conversation if it is continued.
 func OpenChat(ctx context.Context, app *core.Core, o ChatOptions) (opened *Chat, err error) {
 	o.forgets = o.Private
 	o.typed = core.AtTerminal()
@@ -101,14 +101,14 @@ func OpenChat(ctx context.Context, app *core.Core, o ChatOptions) (opened *Chat,
 	return c, c.recall(ctx, o.Existing)
 }
 
-// newSession names a conversation by when it began.
+// newSession returns a name for a new conversation: the time and a random number.
 func newSession() string {
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return time.Now().Format("2006-01-02-1504") + "-" + hex.EncodeToString(b[:])
 }
 
-// openChat opens an agent with all that it is wired to. What happens is kept as a run of a kind, or not, with "".
+// openChat opens an agent with its MCP gateways. What happens is recorded as a run of the kind, or not at all with kind "".
 func openChat(ctx context.Context, app *core.Core, o AgentOptions, maxSteps int, kind string) (_ *Chat, err error) {
 	settings, err := app.Config.For("")
 	if err != nil {
@@ -146,15 +146,15 @@ func openChat(ctx context.Context, app *core.Core, o AgentOptions, maxSteps int,
 	return c, nil
 }
 
-// Close ends what the chat has opened.
+// Close closes everything that the chat has opened.
 func (c *Chat) Close() error {
 	err := errors.Join(c.opened.Close(), c.plane.Close())
 	c.record.End(c.failed)
 	return err
 }
 
-// Ask asks the next question of the conversation. The error is of what kept it from being asked; how it ended is in the report. events
-// is called with what happens, in order; it may be nil.
+// Ask asks the next question of the conversation. The error says why it could not be asked; the outcome is in the report. events is called
+// for each event, in order; it may be nil.
 func (c *Chat) Ask(ctx context.Context, question string, events func(Event)) (AskReport, error) {
 	session := c.Session
 	if session == "" {
@@ -190,7 +190,7 @@ func (c *Chat) Ask(ctx context.Context, question string, events func(Event)) (As
 	return r, err
 }
 
-// ask asks one question and collects what came of it.
+// ask asks one question and returns the report on it.
 func (c *Chat) ask(ctx context.Context, q agent.Query) (AskReport, error) {
 	r := AskReport{AskedAgent: c.AskedAgent}
 	heard := q.Events
@@ -235,7 +235,7 @@ func (c *Chat) ask(ctx context.Context, q agent.Query) (AskReport, error) {
 // Tools returns the tools that the agent may call now.
 func (c *Chat) Tools(ctx context.Context) ([]agent.ToolSpec, error) { return c.opened.tools.List(ctx) }
 
-// Clear begins another conversation with the same agent; what is kept of the last one stays.
+// Clear begins another conversation with the same agent. What is stored of the last one stays.
 func (c *Chat) Clear() {
 	if c.Session == "" {
 		c.private = newSession()
@@ -256,7 +256,7 @@ func (c *Chat) Questions() []string {
 	return out
 }
 
-// Markdown returns the conversation so far, for a file.
+// Markdown returns the conversation so far as Markdown, for a file.
 func (c *Chat) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s, %s.\n", printable.Text(c.Agent), printable.Text(c.Model), time.Now().Format("2 January 2006, 15:04"))
@@ -276,7 +276,7 @@ func (c *Chat) Markdown() string {
 // Empty reports whether nothing was said yet.
 func (c *Chat) Empty() bool { return len(c.said.messages) == 0 }
 
-// recall reads what was said before in a session that is gone on with.
+// recall reads the earlier messages of the session, if it exists. If it does not, and existing is set, that is an error.
 func (c *Chat) recall(ctx context.Context, existing bool) (err error) {
 	s, err := agentStore(c.app, c.Agent)
 	missing := fmt.Errorf("agent %s keeps no session %q; plimsoll agent sessions %s lists them, and without --continue it is begun", c.Agent, printable.Text(c.Session), c.Agent)
@@ -311,7 +311,7 @@ func (c *Chat) recall(ctx context.Context, existing bool) (err error) {
 	return kept.Close()
 }
 
-// maxTranscript bounds what a chat remembers of its own words, in bytes.
+// maxTranscript bounds the messages that a chat keeps for itself, in bytes.
 const maxTranscript = 4 << 20
 
 // transcript holds the messages of a chat, without those of tools.
@@ -323,7 +323,7 @@ type transcript struct {
 
 type said struct{ role, text string }
 
-// add notes a message and forgets the oldest ones beyond the bound.
+// add adds a message and drops the oldest ones beyond the bound.
 func (t *transcript) add(role, text string) {
 	if text == "" {
 		return

@@ -34,7 +34,7 @@ var (
 
 func awsRegion(getenv func(string) string) string { return firstSet(getenv, awsRegions) }
 
-// vertexLocation returns the location of Vertex AI to use; Google's own default is everywhere.
+// vertexLocation returns the location of Vertex AI to use; Google's own default is "global".
 func vertexLocation(getenv func(string) string) string {
 	if set := firstSet(getenv, googleLocations); set != "" {
 		return set
@@ -42,7 +42,7 @@ func vertexLocation(getenv func(string) string) string {
 	return "global"
 }
 
-// cloudMissing names the variables without which a cloud cannot be asked.
+// cloudMissing returns an error that names the variables without which a cloud cannot be asked; nil if none is missing.
 func cloudMissing(m modelChoice, s *service, getenv func(string) string) error {
 	var missing []string
 	need := func(names ...string) {
@@ -73,10 +73,10 @@ func cloudMissing(m modelChoice, s *service, getenv func(string) string) error {
 	return nil
 }
 
-// credentialsTime bounds the look for credentials: a role is asked of the machine's metadata service.
+// credentialsTime bounds the search for credentials, which may ask the machine's metadata service for a role.
 const credentialsTime = 5 * time.Second
 
-// cloudModel makes the model of a cloud. client may be nil.
+// cloudModel returns the model of a cloud, with credentials from the environment. client may be nil.
 func cloudModel(ctx context.Context, m modelChoice, c config.Agent, client *http.Client, getenv func(string) string) (agent.Model, error) {
 	var next http.RoundTripper
 	if client != nil {
@@ -123,13 +123,13 @@ func cloudModel(ctx context.Context, m modelChoice, c config.Agent, client *http
 	return anthropicModel(m, "", c, by(b))
 }
 
-// anthropicOfBedrock reports whether a model of Bedrock is called as Anthropic's are. A profile that names no maker is taken for one of
+// anthropicOfBedrock reports whether a model of Bedrock is called by Anthropic's API. An inference profile that names no maker counts as
 // theirs, so that it keeps its cache.
 func anthropicOfBedrock(name string) bool {
 	return strings.Contains(name, "anthropic.") || strings.Contains(name, ":application-inference-profile/")
 }
 
-// googleOf finds Google's credentials as its own libraries do: the named file, gcloud's, the machine's.
+// googleOf returns Google's credentials, found as its own libraries do: in the named file, in gcloud's, or from the machine.
 func googleOf(getenv func(string) string, next http.RoundTripper) (*clouds.Google, error) {
 	if file := strings.TrimSpace(getenv(googleCredentials)); file != "" {
 		if rest, ok := strings.CutPrefix(file, "~/"); ok {

@@ -27,13 +27,13 @@ import (
 // state directory, whose lock it held while it lived, and the next one finds it. A container that is restarted has the same process
 // numbers again, so nothing else shows who lives.
 const (
-	// quietTime is the time without a death after which the whole window counts again.
+	// quietTime is the time without a death after which the whole window is used again.
 	quietTime = 20 * time.Minute
-	// deathsWithin is the greatest distance of two unclean deaths that count without a sign of memory.
+	// deathsWithin is the longest time between two unclean deaths that halve the window even without evidence of memory.
 	deathsWithin = 10 * time.Minute
-	// fullShare is the part of the limit from which on a death is one of memory, in percent.
+	// fullShare is the use of memory, in percent of its limit, from which on a death counts as one for memory.
 	fullShare = 75
-	// maxMarks bounds the marks of one agent that are looked at, maxMark the size of one file, in bytes.
+	// maxMarks bounds the marks of one agent that are read, maxMark the size of one file, in bytes.
 	maxMarks = 64
 	maxMark  = 4 << 10
 	// How often the use is sampled: it may double within the shorter time.
@@ -46,22 +46,22 @@ const (
 	halvedName = "halved.json"
 )
 
-// liveMark is the record that a process that serves an agent keeps of itself while it lives.
+// liveMark is the record that a process serving an agent keeps of itself while it lives.
 type liveMark struct {
 	Owner admission.Owner `json:"owner"`
 	At    time.Time       `json:"at"`
 	Used  limit.Bytes     `json:"used"`
 	Limit limit.Bytes     `json:"limit"` // 0 where there is none
-	// Kills are those that the kernel has counted in Source.
+	// Kills is the number of processes killed for memory, as the kernel has counted them in Source.
 	Kills  int64  `json:"oom_kills"`
 	Source string `json:"source"`
 }
 
-// halved is until when the window of an agent is halved, and why.
+// halved says until when the window of an agent is halved, and why.
 type halved struct {
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason"`
-	// Deaths are unclean ones of the last minutes.
+	// Deaths are the times of unclean deaths in the last minutes.
 	Deaths []time.Time `json:"deaths,omitempty"`
 }
 
@@ -72,14 +72,14 @@ type deaths struct {
 	sample  func() liveMark
 
 	mu   sync.Mutex
-	here halved // where the file cannot be had
+	here halved // used instead of the file if that cannot be written
 	file *os.File
 	quit chan struct{}
 	done sync.WaitGroup
 }
 
-// openDeaths looks at the marks that are there. died is a reason that somebody else knows, "" for none. It warns while the window is
-// halved; who halves it writes the event.
+// openDeaths reads the marks of an agent's earlier processes. died is the reason of a death that the caller knows of, "" for none. A
+// failure is only a warning.
 func openDeaths(app *core.Core, name string, j *journal.Journal, died string) *deaths {
 	d := &deaths{journal: j, sample: sampleMemory}
 	dir, err := agentDir(app, name, "life")
@@ -102,7 +102,7 @@ func openDeaths(app *core.Core, name string, j *journal.Journal, died string) *d
 	return d
 }
 
-// settle finds the marks whose owners are dead, and halves the window where one died of memory.
+// settle removes the marks whose owners are dead, and halves the window if one of them died for memory, or died is not "".
 func (d *deaths) settle(now time.Time, died string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -159,7 +159,7 @@ func (d *deaths) settle(now time.Time, died string) error {
 	return atomicfile.Write(filepath.Join(d.dir, halvedName), append(body, '\n'), 0o600, atomicfile.Durable)
 }
 
-// takeMark removes a mark whose owner is dead, and returns its content.
+// takeMark returns a mark and removes it if its owner is dead. dead is false if the owner lives, or the mark is invalid.
 func takeMark(path string) (m liveMark, dead bool) {
 	f, err := statefile.Open(path, os.O_RDWR, 0o600)
 	if err != nil {
@@ -175,7 +175,7 @@ func takeMark(path string) (m liveMark, dead bool) {
 	return m, os.Remove(path) == nil && dead
 }
 
-// ofMemory returns the evidence that a death was one of memory; "" when there is none. now is the current mark.
+// ofMemory returns the evidence that the owner of a mark died for lack of memory; "" if there is none. now is the current mark.
 func (m liveMark) ofMemory(now liveMark) string {
 	switch {
 	case m.Limit > 0 && m.Used >= m.Limit/100*fullShare:
@@ -198,7 +198,7 @@ func (d *deaths) read() (h halved) {
 	return h
 }
 
-// Until returns the time until which the window is halved.
+// Until returns the time until which the window is halved; the zero time if it is not.
 func (d *deaths) Until() time.Time {
 	if d == nil {
 		return time.Time{}
@@ -209,10 +209,10 @@ func (d *deaths) Until() time.Time {
 	return d.read().Until
 }
 
-// Halved reports whether the window is halved.
+// Halved reports whether the window is halved now.
 func (d *deaths) Halved() bool { return time.Now().Before(d.Until()) }
 
-// ratio returns the part of the window that counts.
+// ratio returns the part of the window that is in use: breaker.Half or 1.
 func (d *deaths) ratio() float64 {
 	if d.Halved() {
 		return breaker.Half
@@ -220,7 +220,7 @@ func (d *deaths) ratio() float64 {
 	return 1
 }
 
-// live keeps a mark of this process until Close.
+// live writes a mark of this process and keeps it up to date until Close.
 func (d *deaths) live() error {
 	if d.dir == "" {
 		return nil
@@ -250,7 +250,7 @@ func (d *deaths) live() error {
 	return nil
 }
 
-// watch samples until the end, and tells when the whole window counts again.
+// watch keeps the mark up to date until Close, and writes an event when the whole window is in use again.
 func (d *deaths) watch(last liveMark) {
 	halved := d.Halved()
 	for {
@@ -273,7 +273,7 @@ func (d *deaths) watch(last liveMark) {
 	}
 }
 
-// write writes the mark where it is another than last by a percent.
+// write samples the use of memory, writes the mark if that differs from last by a percent of the limit, and returns the mark in the file.
 func (d *deaths) write(last liveMark) liveMark {
 	m := d.sample()
 	if moved := m.Used - last.Used; !last.At.IsZero() && moved < m.Limit/100 && moved > -m.Limit/100 && m.Kills == last.Kills && m.Limit == last.Limit {
@@ -289,7 +289,7 @@ func (d *deaths) write(last liveMark) liveMark {
 	return m
 }
 
-// Close records that the end is a clean one.
+// Close removes the mark, because this process ends cleanly.
 func (d *deaths) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -307,7 +307,7 @@ func (d *deaths) Close() error {
 	return err
 }
 
-// killsOf reads the line oom_kill of a file of the kernel.
+// killsOf returns the number in the line oom_kill of a file of the kernel; false if there is none.
 func killsOf(path string) (n int64, ok bool) {
 	body, err := os.ReadFile(path)
 	if err != nil {

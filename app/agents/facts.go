@@ -19,19 +19,20 @@ import (
 	"github.com/plimsoll/plimsoll/memory/facts"
 )
 
-// Facts draws facts in the background, for the daemon.
+// Facts draws facts from conversations in the background, for the daemon.
 type Facts struct {
 	memory *memories.Memory
 	end    context.CancelFunc
 	done   sync.WaitGroup
 }
 
-// OpenFacts begins to draw facts from what is said, if the user has switched that on; nil when not. The error names the missing setting.
+// OpenFacts begins to draw facts, if the user has switched that on; otherwise it returns nil. The error says which settings are missing or
+// wrong.
 func OpenFacts(app *core.Core, s config.Settings, events *journal.Journal) (*Facts, error) {
 	return openFacts(app, s, events, 0, 0)
 }
 
-// openFacts looks for new passages every so often and pauses after a failure; zeros are the defaults.
+// openFacts is OpenFacts with the interval between looks for new passages and the pause after a failure; 0 means the defaults.
 func openFacts(app *core.Core, s config.Settings, events *journal.Journal, every, pause time.Duration) (*Facts, error) {
 	if !s.Memory.Facts || !s.Memory.Enabled {
 		return nil, nil
@@ -70,10 +71,10 @@ func openFacts(app *core.Core, s config.Settings, events *journal.Journal, every
 	return f, nil
 }
 
-// Now returns the waiting episodes and the cost of the day.
+// Now returns the number of waiting episodes and the tokens of the day.
 func (f *Facts) Now() memories.FactsStats { return f.memory.FactsNow() }
 
-// Close ends it. What waits stays in the queue for the next daemon. Nil does nothing.
+// Close ends the work. Waiting episodes stay in the queue for the next daemon. A nil Facts does nothing.
 func (f *Facts) Close() error {
 	if f == nil {
 		return nil
@@ -83,7 +84,7 @@ func (f *Facts) Close() error {
 	return f.memory.Close()
 }
 
-// factsModel returns the model of [memory] facts_model and its key. The addresses that other programs' variables name do not count, nor do their keys.
+// factsModel returns the model of [memory] facts_model, and its key. Addresses and keys in other programs' variables are not used.
 func factsModel(app *core.Core, s config.Settings) (choice modelChoice, key string, err error) {
 	m := s.Memory
 	if m.FactsModel == "" {
@@ -130,7 +131,7 @@ func factsModel(app *core.Core, s config.Settings) (choice modelChoice, key stri
 
 var errEmptyKey = errors.New("write the key into it, and let nobody else read it")
 
-// keyOwner returns the owner of the key that a variable holds, if it is one of the clients' or the agents'.
+// keyOwner returns, for people, who the key in a variable belongs to, if it is that of another program or of an agent; else false.
 func keyOwner(app *core.Core, name string) (whose string, taken bool) {
 	if slices.Contains(keyVariables(), name) {
 		return "other programs", true
@@ -147,7 +148,7 @@ func keyOwner(app *core.Core, name string) (whose string, taken bool) {
 	return "", false
 }
 
-// tellFacts puts what happened into the journal: no word of a passage, of an answer, or of what a provider has said.
+// tellFacts writes an event into the journal, without any word of a passage, of an answer, or of a provider.
 func tellFacts(events *journal.Journal, e facts.Event) {
 	if e.What == "proposed" {
 		events.Append(journal.MemoryFacts{
@@ -159,7 +160,7 @@ func tellFacts(events *journal.Journal, e facts.Event) {
 	events.Append(journal.MemoryFactsFailed{Why: e.What, Episodes: e.Episodes, Tokens: e.Tokens, Error: causeOf(e.Err)})
 }
 
-// causeOf names what went wrong without anybody's words.
+// causeOf returns the kind of an error, without any words of a provider or a conversation; "" for nil.
 func causeOf(err error) string {
 	known, isModel := errors.AsType[*agent.ModelError](err)
 	switch {

@@ -15,28 +15,29 @@ import (
 
 // LearnOptions are the options of `plimsoll memory learn`.
 type LearnOptions struct {
-	// Model names the model: NAME or PROVIDER/NAME; "" goes by whose key is in the environment. BaseURL replaces its known address.
+	// Model is the model to ask, NAME or PROVIDER/NAME; "" means the one whose key is in the environment. BaseURL replaces its known address.
 	Model, BaseURL string
-	// TokensPerDay bounds what is spent; 0 is the default of package facts.
+	// TokensPerDay bounds the tokens of a day; 0 means the configured number.
 	TokensPerDay int
-	// From are the episodes that are read.
+	// From selects the episodes to read.
 	From memories.Query
-	// DryRun counts them, and asks nobody.
+	// DryRun only counts them, and asks no model.
 	DryRun bool
 }
 
-// Learned is the outcome of it.
+// Learned is the outcome of [Learn].
 type Learned struct {
 	Model    string      `json:"model"`
-	Episodes int         `json:"episodes"`          // that were meant and have no fact yet
-	Waiting  int         `json:"waiting"`           // that wait for another day
-	Spent    bool        `json:"spent"`             // the day's tokens are
+	Episodes int         `json:"episodes"`          // selected ones that were not read yet
+	Waiting  int         `json:"waiting"`           // episodes left in the queue
+	Spent    bool        `json:"spent"`             // the day's tokens are used up
 	Problem  string      `json:"problem,omitempty"` // the last failure of the model
 	Facts    facts.Stats `json:"facts"`
 	DryRun   bool        `json:"dry_run"`
 }
 
-// Learn draws facts from episodes with a language model: it proposes, and code checks. It costs what the day's tokens allow.
+// Learn draws facts from episodes with a language model, which proposes them, and code, which checks them. It ends when all are read, the
+// day's tokens are used up, or the model fails repeatedly.
 func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, err error) {
 	settings, err := app.Config.For("")
 	if err != nil {
@@ -97,10 +98,11 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 	return out, errors.Join(err, ctx.Err())
 }
 
-// maxLearnFailures is after how many failed requests a person gets the word again.
+// maxLearnFailures is the number of failed requests after which Learn gives up.
 const maxLearnFailures = 3
 
-// learnModel returns the model that is asked: that of the command line or, when it names none and the settings do, theirs with its own key, or the one whose key is in the environment.
+// learnModel returns the model to ask: that of the command line; if it names none, that of the settings with its own key; else the one
+// whose key is in the environment. open opens it, and returns a function that closes it.
 func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnOptions) (choice modelChoice, open func() (agent.Model, func() error, error), err error) {
 	c := config.Agent{Name: "facts"}
 	if o.Model == "" && o.BaseURL == "" && s.Memory.FactsModel != "" {
@@ -119,7 +121,7 @@ func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnO
 	return choice, func() (agent.Model, func() error, error) { return openModel(ctx, choice, c, nil) }, nil
 }
 
-// completer is an agent's model as package facts asks one.
+// completer makes an agent's model a [facts.Model].
 type completer struct{ model agent.Model }
 
 // Complete implements [facts.Model].

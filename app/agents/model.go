@@ -23,27 +23,27 @@ import (
 // StandinModel is the --model value for the built-in stand-in: keywords, no network, no key.
 const StandinModel = "standin"
 
-// The default models.
+// Default models.
 const (
 	defaultAnthropic = "claude-sonnet-5"
 	defaultOpenAI    = "gpt-5.2"
 )
 
-// modelChoice is the model that an agent asks and the way to it, before anything is opened. It
-// holds the name of the key's variable and never the key.
+// modelChoice is the model that an agent asks, and its address, before it is opened. It holds the name of the variable with the key, never
+// the key.
 type modelChoice struct {
 	standin  bool
 	provider string // "openai", "anthropic", "gemini", or one that speaks OpenAI's protocol
 	name     string
 	url      string
 	keyEnv   string
-	// cloud is true when it is asked where the cloud of that provider has models.
+	// cloud reports whether the provider is a cloud, with addresses and credentials of its own.
 	cloud bool
 	// why is the origin of the choice, for people.
 	why string
 }
 
-// isStandin reports whether it is no real model: one started here, or one that the demo has.
+// isStandin reports whether the model is not a real one: the stand-in, started here or by the demo.
 func (m modelChoice) isStandin() bool { return m.standin || m.name == standin.Model }
 
 // String returns the choice as --model takes it.
@@ -57,7 +57,7 @@ func (m modelChoice) String() string {
 	return m.provider + "/" + m.name
 }
 
-// upstream returns the service as package models names it.
+// upstream returns the name of the service for package models.
 func (m modelChoice) upstream() string {
 	if m.url == "" {
 		return m.provider
@@ -65,15 +65,15 @@ func (m modelChoice) upstream() string {
 	return m.provider + "+" + m.url
 }
 
-// speaksGemini reports whether the address takes Google's own protocol. One that ends in /openai or /v1 is a face for OpenAI's:
-// Google's ".../v1beta/openai", or that of a gateway.
+// speaksGemini reports whether the address takes Google's own protocol. One that ends in /openai or /v1 takes OpenAI's, as Google's
+// ".../v1beta/openai" or that of a gateway does.
 func (m modelChoice) speaksGemini() bool {
 	where := strings.TrimRight(m.url, "/")
 	return m.provider == "gemini" && !strings.HasSuffix(where, "/openai") && !strings.HasSuffix(where, "/v1")
 }
 
-// chooseModel decides by, in this order: the option, the agent's own settings, the
-// environment. override is NAME, PROVIDER/NAME or "standin", and baseURL an address from the command line; "" is none.
+// chooseModel returns the model to ask, by the command line, then the agent's own settings, then the environment. override is NAME,
+// PROVIDER/NAME or "standin", and baseURL an address, from the command line; "" if not given.
 func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSettings, getenv func(string) string) (modelChoice, error) {
 	if baseURL != "" {
 		c.BaseURL, c.KeyEnv, c.Provider = strings.TrimRight(baseURL, "/"), "", ""
@@ -154,7 +154,7 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 	return m, nil
 }
 
-// configuredProvider returns the provider of what is configured, "" when nothing tells.
+// configuredProvider returns the provider of a configured model, "" if it cannot be told.
 func configuredProvider(m modelChoice, maker func(string) string) string {
 	if p := models.Provider(m.provider); p != "" || m.url != "" {
 		return p
@@ -162,7 +162,8 @@ func configuredProvider(m modelChoice, maker func(string) string) string {
 	return maker(m.name)
 }
 
-// makerBy returns the provider of a model's bare name: the cloud that LLM_PROVIDER names, for clouds have models of all makers, else its maker.
+// makerBy returns the provider for a model's bare name: the cloud that LLM_PROVIDER names, for clouds have models of all makers, else the
+// model's maker.
 func makerBy(name string, getenv func(string) string) string {
 	if s := serviceOf(getenv("LLM_PROVIDER")); s != nil && s.cloud {
 		return s.name
@@ -170,7 +171,7 @@ func makerBy(name string, getenv func(string) string) string {
 	return makerOf(name)
 }
 
-// makerOf returns the provider whose models have such names.
+// makerOf returns the provider whose models have names like this: "openai" for an unknown name, "" for "".
 func makerOf(name string) string {
 	switch {
 	case name == "":
@@ -185,7 +186,7 @@ func makerOf(name string) string {
 	return "openai"
 }
 
-// splitModel takes PROVIDER/NAME apart, where the provider is a known one.
+// splitModel splits PROVIDER/NAME. If the provider is not a known one, it returns "" and the whole text.
 func splitModel(text string) (provider, name string) {
 	if p, name, ok := strings.Cut(text, "/"); ok {
 		if s := serviceOf(p); s != nil {
@@ -198,7 +199,7 @@ func splitModel(text string) (provider, name string) {
 	return "", text
 }
 
-// sameHost reports whether an address is at the host of one of the others.
+// sameHost reports whether an address has the scheme and host of one of the others.
 func sameHost(address string, others ...string) bool {
 	u, err := url.Parse(address)
 	return err == nil && slices.ContainsFunc(others, func(o string) bool {
@@ -214,8 +215,9 @@ var errNoModel = errors.New(`no model: there is no key in the environment, and n
   --model ollama/NAME for one on this machine, or
   --model standin for the built-in stand-in, which is no model but needs no key`)
 
-// guessProvider goes by the cloud that LLM_PROVIDER names, by the model's name, by another provider of LLM_PROVIDER, then by whose key
-// is there. At an address of the configuration LLM_PROVIDER says whose limits count, and no more.
+// guessProvider returns the provider of a model that is not configured, and what it was chosen by. It goes by the cloud that LLM_PROVIDER
+// names, by the model's name, by another provider in LLM_PROVIDER, then by whose key is set; "" if nothing tells. For a configured address
+// LLM_PROVIDER does not count.
 func guessProvider(m modelChoice, getenv func(string) string) (provider, why string) {
 	switch p := makerOf(m.name); {
 	case m.url != "" && p != "anthropic":
@@ -234,7 +236,7 @@ func guessProvider(m modelChoice, getenv func(string) string) (provider, why str
 	return "", ""
 }
 
-// ModelOfKey returns the model that is asked with the key in the environment, as --model takes it; "" without a key.
+// ModelOfKey returns the model that is asked by default with the key in the environment, as --model takes it; "" without a key.
 func ModelOfKey(getenv func(string) string) string {
 	for i := range services {
 		s := &services[i]
@@ -253,7 +255,7 @@ func ModelOfKey(getenv func(string) string) string {
 	return ""
 }
 
-// openModel makes the model, and starts the stand-in where that is it. closing ends it.
+// openModel opens the model, and starts the stand-in if that is chosen. closing closes it.
 func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.Client) (_ agent.Model, closing func() error, err error) {
 	if m.standin {
 		s, err := standin.Listen(ctx, standin.Options{Window: c.Window})
@@ -285,7 +287,7 @@ func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.
 	return model, func() error { return nil }, err
 }
 
-// modelWithKey makes the model of a choice that is none of ours. client may be nil.
+// modelWithKey returns the model of a choice that is neither a cloud's nor a stand-in started here. client may be nil.
 func modelWithKey(m modelChoice, key string, c config.Agent, client *http.Client) (agent.Model, error) {
 	switch {
 	case m.provider == "anthropic":

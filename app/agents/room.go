@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/breaker"
 )
 
-// roomOf returns an agent's rules for making room: by the settings of [window], as the proxy does, with the windows that runs
-// before it learned. After a death for lack of memory half of the window is used for a while, and that is said.
+// roomOf returns an agent's rules for making room: those of the settings of [window], as for the proxy, with the windows that earlier runs
+// have learned. If an agent died for lack of memory, half of the window is used for a while, with a warning.
 func roomOf(app *core.Core, plane *mcp.Plane, ended *deaths) agent.Room {
 	w := plane.Settings.Window
 	room := agent.Room{
@@ -31,12 +31,12 @@ func roomOf(app *core.Core, plane *mcp.Plane, ended *deaths) agent.Room {
 	return room
 }
 
-// SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last
-// one died of memory: it searches before it lists then.
+// SearchFirstName is the variable by which `run` tells Plimsoll's own agent that the last one died for lack of memory: it then searches
+// before it lists.
 const SearchFirstName = "PLIMSOLL_SEARCH_FIRST"
 
-// sampleMemory returns the use and the limit of the control group with the smallest limit around this process, and the kills that the kernel
-// has counted in it, or on the machine where there is no such group.
+// sampleMemory returns the use and the limit of the control group with the smallest limit around this process, and the number of processes
+// that the kernel has killed in it; without such a group the number on the machine.
 func sampleMemory() (m liveMark) {
 	r, err := headroom.Read(headroom.Source{})
 	if err != nil {
@@ -63,7 +63,7 @@ func sampleMemory() (m liveMark) {
 	return m
 }
 
-// patient calls tell when a conversation is waited for because another process has it.
+// patient tells the user when Open waits for a conversation that another process uses.
 type patient struct {
 	agent.Conversations
 	tell func(string)

@@ -40,25 +40,25 @@ type ServeOptions struct {
 	// Listen is the address; "" is that of [serve].
 	Listen    string
 	ReadyFile string
-	// Service is the connection to the service manager; nil is none.
+	// Service is the connection to the service manager; it may be nil.
 	Service *systemd.Service
-	// Events takes one JSON object a line for every event; nil writes none.
+	// Events gets one JSON object on a line for every event; it may be nil.
 	Events io.Writer
 }
 
-// collectAt is GOGC of a process that serves agents for months: what its caches hold stays, and half as much garbage lies beside it as with
-// Go's own 100.
+// collectAt is GOGC of a process that serves agents for months: its caches stay, so it has half as much garbage beside them as with Go's
+// default of 100.
 const collectAt = 50
 
-// memoryBound is the soft limit of its Go memory. In a day in little (bench soak) its caches and what it works on are half of that; beside
-// work of others 73 MiB were seen without it.
+// memoryBound is the soft limit of Go's memory in that process. In a simulated day (bench soak) its caches and work take half of that; on a
+// busy machine 73 MiB were seen without a limit.
 const memoryBound = 56 * limit.MiB
 
-// Daemon is the part of a daemon that serves agents over A2A.
+// Daemon is the part of a daemon that serves agents over A2A. It is an http.Handler.
 type Daemon struct {
 	agents []*servedAgent
 	token  string
-	plane  *mcp.Plane // when it is nobody else's; nil
+	plane  *mcp.Plane // the gateways, if Close has to close them; else nil
 	closed bool       // by Close, which one goroutine calls
 }
 
@@ -70,8 +70,7 @@ type servedAgent struct {
 
 // openAll opens agents and their A2A servers.
 //
-// With skip one that cannot be opened is said and left out: what else a daemon serves does not
-// depend on it.
+// With skip an agent that cannot be opened is left out with a warning: the rest of a daemon does not depend on it.
 func openAll(ctx context.Context, app *core.Core, list []config.Agent, g *gateways, token string, skip bool) (_ *Daemon, err error) {
 	d := &Daemon{token: token}
 	defer func() {
@@ -109,7 +108,7 @@ func openAll(ctx context.Context, app *core.Core, list []config.Agent, g *gatewa
 	return d, nil
 }
 
-// skillsOf returns the skills in the agent's card. A skill has an id, a name, a description and tags (A2A 1.0, 4.4.5).
+// skillsOf returns the skills for the agent's card. A skill has an id, a name, a description and tags (A2A 1.0, 4.4.5).
 func skillsOf(o *openedAgent) []sdk.AgentSkill {
 	c := o.config
 	if c.Builtin == mcp.ArgoCDName {
@@ -145,7 +144,7 @@ func describeAgent(o *openedAgent) string {
 	return text
 }
 
-// Takes reports whether a path is for the agents. The token may stand in front.
+// Takes reports whether a path is for the agents. It may begin with the token.
 func (d *Daemon) Takes(path string) bool {
 	if len(d.agents) == 0 {
 		return false
@@ -154,7 +153,7 @@ func (d *Daemon) Takes(path string) bool {
 	return below == "/a2a" || strings.HasPrefix(below, "/a2a/") || d.alone(below) != nil
 }
 
-// alone returns the agent at the root, where clients look for the card of a host's only agent.
+// alone returns the only agent if path is where clients look for the card of a host's agent; else nil.
 func (d *Daemon) alone(path string) *servedAgent {
 	if len(d.agents) == 1 && (path == "/.well-known/agent-card.json" || path == "/.well-known/agent.json") {
 		return d.agents[0]
@@ -182,7 +181,7 @@ func (d *Daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "there is no agent at "+printable.Text(r.URL.Path)+"; there are: "+strings.Join(there, ", "), http.StatusNotFound)
 }
 
-// Say prints where the agents are.
+// Say prints the addresses of the agents below root. A nil Daemon prints nothing.
 func (d *Daemon) Say(w io.Writer, root string) {
 	if d == nil {
 		return
@@ -194,7 +193,7 @@ func (d *Daemon) Say(w io.Writer, root string) {
 	_ = t.Flush()
 }
 
-// Now returns the state of its agents, for the metrics.
+// Now returns the current state of the agents, for the metrics.
 func (d *Daemon) Now() (list []metrics.Agent) {
 	for _, s := range d.agents {
 		list = append(list, metrics.Agent{Name: s.config.Name, Memory: s.agent.MemoryUsage().Total, Window: s.ended.ratio()})
@@ -221,8 +220,7 @@ func (d *Daemon) Close(ctx context.Context) error {
 	return all
 }
 
-// End ends the tasks under way, for which executors have the time that requests get when a
-// daemon ends.
+// End closes the Daemon, with the time for executors that requests have when a daemon ends. A nil Daemon does nothing.
 func (d *Daemon) End(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -232,8 +230,8 @@ func (d *Daemon) End(ctx context.Context) error {
 	return d.Close(last)
 }
 
-// OpenDaemon opens the agents of [agents] for the daemon, with the gateways that it has;
-// nil when there are none to be served.
+// OpenDaemon opens the agents of [agents] that are to be served, with the gateways of servers or, if that is nil, its own. It returns nil
+// if there are none.
 func OpenDaemon(ctx context.Context, app *core.Core, s config.Settings, j *journal.Journal, servers *mcp.Daemon, token, version string) (*Daemon, error) {
 	configured, err := app.Config.Agents()
 	if err != nil {
@@ -266,8 +264,8 @@ func OpenDaemon(ctx context.Context, app *core.Core, s config.Settings, j *journ
 	return d, nil
 }
 
-// servable returns the agents of these names; of none all of [agents] that are to be served, or
-// the built-in one.
+// servable returns the agents with these names; without names all of [agents] that are to be served, or the built-in one if none is
+// configured.
 func servable(app *core.Core, names []string) ([]config.Agent, error) {
 	var out []config.Agent
 	if len(names) == 0 {
@@ -300,8 +298,8 @@ func servable(app *core.Core, names []string) ([]config.Agent, error) {
 	return out, nil
 }
 
-// SecretVariables returns the names of variables with Plimsoll's own credentials and those of
-// agents, which are no tool's business unless its own table gives it one.
+// SecretVariables returns the names of the variables with Plimsoll's own credentials and those of agents, which tools do not get unless
+// their own table names them.
 func SecretVariables(s config.Settings, agents []config.Agent) []string {
 	names := []string{
 		s.Serve.Token, s.Upstream.OpenAIKey, s.Upstream.AnthropicKey, s.Upstream.GeminiKey, s.Window.SummaryKey, s.Memory.EmbedKey, s.Memory.FactsKey,
@@ -314,8 +312,7 @@ func SecretVariables(s config.Settings, agents []config.Agent) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" })
 }
 
-// Serve serves agents over A2A and nothing else, until ctx ends or a signal asks for the
-// end (SIGINT, SIGTERM; a second one ends at once).
+// Serve serves agents over A2A and nothing else, until ctx ends or SIGINT or SIGTERM asks for the end; a second signal ends at once.
 func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
 	settings, err := app.Config.For("")
 	if err != nil {
@@ -387,7 +384,7 @@ func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
 // Listed is an agent that can be asked.
 type Listed struct {
 	Name    string   `json:"name"`
-	Model   string   `json:"model"` // "" when none can be found, and Why not
+	Model   string   `json:"model"` // "" if none can be found; Why then has the reason
 	Why     string   `json:"why,omitempty"`
 	Servers []string `json:"servers"`
 	Builtin string   `json:"builtin,omitempty"`
@@ -395,7 +392,7 @@ type Listed struct {
 	From    string   `json:"from"`
 }
 
-// List lists the agents, by name.
+// List returns the agents, sorted by name.
 func List(app *core.Core) ([]Listed, error) {
 	all, err := byName(app)
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// A service has models that a name and a key are enough for: where it is and which variable holds its key are known. They are
-// those of its own documentation; where a service is reached by OpenAI's protocol, its address for that.
+// A service has models for which a name and a key suffice: its address and the variable of its key are known, from its own documentation.
+// The address of a service with OpenAI's protocol is the one for that.
 type service struct {
 	name      string   // as --model takes it, and as package models names it
 	keys      []string // variables that may hold its key; the first that is set counts
 	url       string   // base URL; "" is that of [upstream]
 	urlVars   []string // variables of its own library, and of the original, for another address
 	modelVars []string
-	model     string // that is asked when nothing names one; "" is none
+	model     string // the default model; "" if there is none
 	local     bool   // it runs on this machine and needs no key
 	cloud     bool   // models of others, at addresses and with credentials of its own (clouds.go)
 }
 
-// services are in the order in which their keys count when several are set.
+// services are in the order in which their keys count if several are set.
 var services = []service{
 	{name: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, urlVars: []string{"ANTHROPIC_BASE_URL"}, modelVars: []string{"ANTHROPIC_MODEL", "ANTHROPIC_MODEL_NAME"}, model: defaultAnthropic},
 	{name: "openai", keys: []string{"OPENAI_API_KEY"}, urlVars: []string{"OPENAI_BASE_URL", "OPENAI_ENDPOINT"}, modelVars: []string{"OPENAI_MODEL", "OPENAI_MODEL_NAME"}, model: defaultOpenAI},
@@ -42,7 +42,7 @@ var services = []service{
 	{name: "lmstudio", url: "http://127.0.0.1:1234/v1", local: true},
 }
 
-// serviceOf returns the service of a name, which may be another one that package models knows ("google").
+// serviceOf returns the service with a name, which may be another one that package models knows ("google"); nil if there is none.
 func serviceOf(name string) *service {
 	folded := models.Provider(name)
 	for i := range services {
@@ -53,7 +53,7 @@ func serviceOf(name string) *service {
 	return nil
 }
 
-// serviceNames returns all of them, for people.
+// serviceNames returns the names of all services, for people.
 func serviceNames() string {
 	names := make([]string, len(services))
 	for i, s := range services {
@@ -62,7 +62,7 @@ func serviceNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Services returns the beginnings of what --model takes.
+// Services returns the beginnings of values of --model, as "openai/".
 func Services() []string {
 	names := make([]string, len(services))
 	for i, s := range services {
@@ -71,7 +71,7 @@ func Services() []string {
 	return names
 }
 
-// otherKeys returns the keys of other services that are set beside the one by which the model was chosen.
+// otherKeys returns the variables with keys of other services that are set too, if the model was chosen by a key; else nil.
 func otherKeys(m modelChoice, getenv func(string) string) (names []string) {
 	if !slices.Contains(keyVariables(), m.why) {
 		return nil
@@ -92,7 +92,7 @@ func keyVariables() (names []string) {
 	return names
 }
 
-// keyLines returns those variables in lines of four, for people.
+// keyLines returns the variables of keys in lines of four, for people.
 func keyLines() string {
 	var lines []string
 	for few := range slices.Chunk(keyVariables(), 4) {
@@ -101,7 +101,7 @@ func keyLines() string {
 	return strings.Join(lines, ",\n  ")
 }
 
-// key returns the variable that holds the service's key, the first one that may when none is set; "" where it needs none.
+// key returns the variable that holds the service's key: the first that is set, or the first of all; "" if it needs none.
 func (s *service) key(getenv func(string) string) string {
 	for _, name := range s.keys {
 		if strings.TrimSpace(getenv(name)) != "" {
@@ -114,12 +114,12 @@ func (s *service) key(getenv func(string) string) string {
 	return s.keys[0]
 }
 
-// hasKey reports whether a key is set.
+// hasKey reports whether a variable of the service's key is set.
 func (s *service) hasKey(getenv func(string) string) bool {
 	return len(s.keys) > 0 && strings.TrimSpace(getenv(s.key(getenv))) != ""
 }
 
-// address returns the address of the service.
+// address returns the base URL of the service, by its variables, the settings, or its documentation.
 func (s *service) address(u config.UpstreamSettings, getenv func(string) string) string {
 	if set := firstSet(getenv, s.urlVars); set != "" {
 		return s.addressOf(set)
@@ -141,7 +141,7 @@ func (s *service) address(u config.UpstreamSettings, getenv func(string) string)
 	return s.url
 }
 
-// firstSet returns the first of the variables that is set.
+// firstSet returns the value of the first of the variables that is set, else "".
 func firstSet(getenv func(string) string, names []string) string {
 	for _, name := range names {
 		if set := strings.TrimSpace(getenv(name)); set != "" {
@@ -151,8 +151,8 @@ func firstSet(getenv func(string) string, names []string) string {
 	return ""
 }
 
-// addressOf reads the service's own variable. OLLAMA_HOST is a host with or without a port and a scheme; one that says where to listen
-// on all addresses is asked on loopback.
+// addressOf returns the address in the service's own variable. OLLAMA_HOST is a host with or without a port and a scheme; one that means
+// all addresses, for listening, becomes loopback.
 func (s *service) addressOf(set string) string {
 	if s.name != "ollama" {
 		return set

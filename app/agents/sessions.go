@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/printable"
 )
 
-// Session is a conversation that an agent keeps.
+// Session describes a conversation that an agent has stored.
 type Session struct {
 	Agent    string    `json:"agent"`
 	Session  string    `json:"session"`
@@ -26,7 +26,7 @@ type Session struct {
 	Updated  time.Time `json:"updated"`
 }
 
-// agentStore opens the conversations of an agent for a look; nil says that it keeps none.
+// agentStore opens the conversations of an agent; nil if it has stored none.
 func agentStore(app *core.Core, name string) (*conversation.Store, error) {
 	state, err := app.Dirs.State()
 	if err != nil {
@@ -39,8 +39,7 @@ func agentStore(app *core.Core, name string) (*conversation.Store, error) {
 	return conversation.Open(conversation.Options{Dir: dir, Log: app.Log()})
 }
 
-// Sessions lists the conversations of an agent, the last one used first. name is as in
-// [AgentOptions].
+// Sessions returns the conversations of an agent, the last used one first. name is as in [AgentOptions].
 func Sessions(app *core.Core, name string) (out []Session, err error) {
 	c, err := configuredAgent(app, AgentOptions{Name: name})
 	if err != nil {
@@ -59,10 +58,10 @@ func Sessions(app *core.Core, name string) (out []Session, err error) {
 	return out, err
 }
 
-// removeWait limits the time that the removal of a session waits for its users.
+// removeWait bounds the wait of RemoveSession for others that use the session.
 const removeWait = 5 * time.Second
 
-// RemoveSession removes a conversation of an agent.
+// RemoveSession removes a conversation of an agent. A missing one is an error.
 func RemoveSession(ctx context.Context, app *core.Core, name, session string) (err error) {
 	c, err := configuredAgent(app, AgentOptions{Name: name})
 	if err != nil {

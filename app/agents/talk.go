@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// chatCommands are the words that are no questions.
+// chatCommands are the words that are commands and not questions.
 var chatCommands = []string{"/clear", "/help", "/quit", "/save", "/tools", "/window"}
 
 const chatHelp = `  /tools        what the agent may call
@@ -31,9 +31,9 @@ const chatHelp = `  /tools        what the agent may call
 // TalkOptions are the options of a conversation with a person besides the agent.
 type TalkOptions struct {
 	ChatOptions
-	// In supplies the questions; where it and Terminal are one, Terminal shows what is typed.
+	// In supplies the questions; if it and Terminal are the same terminal, Terminal shows what is typed.
 	In, Terminal *os.File
-	// Out takes what is neither question nor answer.
+	// Out gets all lines that are neither question nor answer.
 	Out io.Writer
 	// View shows answers.
 	View View
@@ -41,15 +41,15 @@ type TalkOptions struct {
 
 // View shows a question being answered.
 type View interface {
-	// Event shows what happens meanwhile; Show ends that, with how the question ended.
+	// Event shows an event meanwhile; Show ends that with the outcome of the question.
 	Event(Event)
 	Show(AskReport) error
-	// Note shows a line for a person, where there is one; Close ends a line that is open.
+	// Note shows a line for a person, if there is one; Close ends an unfinished line.
 	Note(format string, args ...any)
 	Close()
 }
 
-// talking is a chat at work.
+// talking is a chat with a person under way.
 type talking struct {
 	chat  *Chat
 	view  View
@@ -59,8 +59,8 @@ type talking struct {
 	bare  bool // a question had no answer
 }
 
-// Talk talks until there are no more questions. status is the program's exit status: 0, without a terminal 1 when a question had no answer,
-// 128+N when signal N ended it.
+// Talk asks questions of the person until there are no more. status is the exit status: 128+N if signal N ended it, 1 if a question had no
+// answer and there is no terminal, else 0.
 func Talk(ctx context.Context, app *core.Core, o TalkOptions) (status int, err error) {
 	t := &talking{out: o.Out, view: o.View, quiet: o.Quiet}
 	if t.lines, err = lineedit.New(o.In, o.Terminal, lineedit.Options{Prompt: "> ", More: "… ", Words: chatCommands}); err != nil {
@@ -86,7 +86,7 @@ func Talk(ctx context.Context, app *core.Core, o TalkOptions) (status int, err e
 	return 0, nil
 }
 
-// open opens the agent for as long as life lasts, which a signal ends until it is open.
+// open opens the agent, with life as its context. Until it is open, a signal ends life, and status is then 128+N.
 func (t *talking) open(life context.Context, end context.CancelCauseFunc, app *core.Core, o ChatOptions) (status int, err error) {
 	opening, stop := core.Interruptible(life, 0)
 	defer stop()
@@ -99,7 +99,7 @@ func (t *talking) open(life context.Context, end context.CancelCauseFunc, app *c
 	return 0, err
 }
 
-// interruptedBy returns the signal that has cancelled a context of [core.Interruptible], 0 for none.
+// interruptedBy returns the number of the signal that cancelled a context of [core.Interruptible], 0 if none did.
 func interruptedBy(ctx context.Context) int {
 	if e, ok := errors.AsType[*core.Interrupted](context.Cause(ctx)); ok {
 		return e.Signal
@@ -110,7 +110,7 @@ func interruptedBy(ctx context.Context) int {
 	return 0
 }
 
-// hello prints the agent and model that are asked.
+// hello prints the agent and the model that are asked, and the session that is continued.
 func (t *talking) hello() {
 	if t.chat.Standin {
 		fmt.Fprintf(t.out, "plimsoll: %s is asked of %s: it goes by keywords\n", t.chat.Agent, t.chat.Model)
@@ -128,7 +128,7 @@ func (t *talking) hello() {
 	}
 }
 
-// goodbye prints how to go on.
+// goodbye prints the command that continues the session.
 func (t *talking) goodbye() {
 	if t.lines.Terminal() && !t.quiet && t.chat.Session != "" && !t.chat.Empty() {
 		line := "plimsoll chat"
@@ -139,7 +139,7 @@ func (t *talking) goodbye() {
 	}
 }
 
-// quoteWord returns a word for a shell.
+// quoteWord returns a word quoted for a shell, if that is necessary.
 func quoteWord(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool {
 		return !(r == '-' || r == '_' || r == '.' || r == '/' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
@@ -149,7 +149,7 @@ func quoteWord(s string) string {
 	return s
 }
 
-// talk asks until the questions end; status is 128+N when signal N ended it.
+// talk asks until the questions end. status is 128+N if signal N ended it, else 0.
 func (t *talking) talk(ctx context.Context) (status int, err error) {
 	pressed := false // Ctrl-C, and nothing since
 	until := func(ctx context.Context) (context.Context, func()) { return core.Interruptible(ctx, 0) }
@@ -199,13 +199,14 @@ func (t *talking) talk(ctx context.Context) (status int, err error) {
 	}
 }
 
-// isCommand reports whether a text is a command and no question: one word behind a slash, in one line ("/etc/hosts is …" is a path).
+// isCommand reports whether a text is a command and not a question: a single line that begins with a slash and a word, which a path
+// ("/etc/hosts is …") does not.
 func (t *talking) isCommand(text string) bool {
 	word, _, _ := strings.Cut(text, " ")
 	return strings.HasPrefix(word, "/") && !strings.Contains(text, "\n") && !strings.Contains(word[1:], "/")
 }
 
-// question asks one, and waits for the answer. A status or an error ends the chat.
+// question asks one question and shows the answer. A status other than 0, or an error, ends the chat.
 func (t *talking) question(ctx context.Context, text string) (status int, err error) {
 	ctx, stop := core.Interruptible(ctx, 0)
 	defer stop()
@@ -237,7 +238,8 @@ func (t *talking) question(ctx context.Context, text string) (status int, err er
 	return 0, nil
 }
 
-// interrupted returns the status with which a signal during an answer ends the chat, 0 to go on: Ctrl-C on a terminal stops only the answer.
+// interrupted returns the status with which a signal during an answer ends the chat; 0 to continue, because Ctrl-C on a terminal stops only
+// the answer.
 func (t *talking) interrupted(by int) (status int) {
 	if by == int(syscall.SIGINT) && t.lines.Terminal() {
 		t.view.Note("  stopped; what was asked stays in the conversation")
@@ -246,7 +248,7 @@ func (t *talking) interrupted(by int) (status int) {
 	return 128 + by
 }
 
-// status returns one line about what the last answer took, and the chat so far.
+// status returns a line about the last answer's steps and calls, and the usage of the chat so far.
 func (t *talking) status(steps, calls int) string {
 	parts := []string{}
 	if steps > 0 {
@@ -272,7 +274,7 @@ func (t *talking) status(steps, calls int) string {
 	return strings.Join(parts, " · ")
 }
 
-// command does what a command says; ended is true when it was the last one.
+// command carries out a command. ended reports that it ends the chat.
 func (t *talking) command(ctx context.Context, text string) (ended bool) {
 	word, rest, _ := strings.Cut(text, " ")
 	rest = strings.TrimSpace(rest)
@@ -298,7 +300,7 @@ func (t *talking) command(ctx context.Context, text string) (ended bool) {
 	return false
 }
 
-// tools lists what the agent may call.
+// tools prints the tools that the agent may call.
 func (t *talking) tools(ctx context.Context) {
 	list, err := t.chat.Tools(ctx)
 	if err != nil {
@@ -314,7 +316,7 @@ func (t *talking) tools(ctx context.Context) {
 	}
 }
 
-// save writes the conversation into a new file.
+// save writes the conversation into a new file; "" means a name by the session. An existing file is an error.
 func (t *talking) save(path string) (err error) {
 	if t.chat.Empty() {
 		return errors.New("nothing was said yet")

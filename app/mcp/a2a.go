@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// delegate makes the gateway of an agent of [a2a]. Nothing is sent to it before a client comes.
+// delegate returns the gateway for an agent of [a2a]. Nothing is sent to the agent before a client connects.
 func (p *Plane) delegate(s config.MCPServer) (*gateway.Server, error) {
 	header, err := headersOf(s, os.Getenv)
 	if err != nil {

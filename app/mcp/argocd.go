@@ -29,29 +29,27 @@ const ArgoCDName = "argocd"
 
 // ArgoCDOptions are the options of `plimsoll mcp argocd` besides the configuration.
 type ArgoCDOptions struct {
-	// Server is the address of one Argo CD, Context one in the argocd command's own
+	// Server is the address of one Argo CD, Context a context in the argocd command's own
 	// configuration, Instance one of [mcp.argocd]; all "" serves every instance of [mcp.argocd],
-	// or, where there is none, what the ARGOCD_ variables and the argocd command's configuration say.
+	// or, if there is none, the one named by the ARGOCD_ variables and the argocd command's configuration.
 	Server, Context, Instance string
-	// Simulator serves a simulated Argo CD in the place of a real one.
+	// Simulator serves a simulated Argo CD instead of a real one.
 	Simulator *SimulatorOptions
 	// Version of this program, which clients are told.
 	Version string
-	// MCPOptions are the ways for clients to connect: Listen, ReadyFile, Events, Stdin, Stdout, Stderr, Quiet
-	// are of use here.
+	// MCPOptions say how clients connect: Listen, ReadyFile, Events, Stdin, Stdout, Stderr, Quiet
+	// are used here.
 	MCPOptions
 }
 
-// argocdCollectAt is the GC percentage of the Argo CD server. Objects by the hundred thousand
-// pass through a small heap: collected at half, a machine that is busy with something else,
-// where the collector comes late, sees a lower peak.
+// argocdCollectAt is GOGC of the Argo CD server. Objects by the hundred thousand pass through a small heap: with half the default, a
+// machine that is busy with something else, so that the collector comes late, sees a lower peak.
 const argocdCollectAt = 50
 
-// argocdMemory is the soft limit of the Argo CD server's Go memory: without it 40 MiB were seen beside work of others.
+// argocdMemory is the soft limit of the Argo CD server's Go memory: on a busy machine 40 MiB were seen without it.
 const argocdMemory = 24 * limit.MiB
 
-// ServeArgoCD runs the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
-// asks for the end.
+// ServeArgoCD runs the MCP server of Argo CD, until the client closes its end, ctx ends or a signal asks for the end.
 func ServeArgoCD(ctx context.Context, app *core.Core, o ArgoCDOptions) error {
 	footprint.CollectAt(argocdCollectAt)
 	footprint.Bound(int64(argocdMemory))
@@ -66,12 +64,12 @@ func ServeArgoCD(ctx context.Context, app *core.Core, o ArgoCDOptions) error {
 	})
 }
 
-// argocdServer returns the server as the configuration has servers.
+// argocdServer returns the Argo CD server in the form of a configured server.
 func (p *Plane) argocdServer() config.MCPServer {
 	return config.MCPServer{Name: ArgoCDName, MCP: p.Settings.MCP, Merge: true}
 }
 
-// ArgoCD makes the gateway of the Argo CD server.
+// ArgoCD returns the gateway of an Argo CD server for the given instances.
 func (p *Plane) ArgoCD(clients []*argocd.Client, version string) (*gateway.Server, error) {
 	policy, err := tokenPolicy(p.Settings.MCP.ArgoCDTokens)
 	if err != nil {
@@ -120,7 +118,7 @@ func tokenPolicy(text string) (toolset.TokenPolicy, error) {
 	return 0, fmt.Errorf("argocd_tokens is %q; write off, allow or require", text)
 }
 
-// ArgoCDClients returns the ways to the instances that the options and the configuration name.
+// ArgoCDClients returns clients for the instances that the options and the configuration name.
 func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOptions) ([]*argocd.Client, error) {
 	given := 0
 	for _, is := range []bool{o.Server != "", o.Context != "", o.Instance != "", o.Simulator != nil} {
@@ -165,7 +163,8 @@ func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOption
 	return argocdConfigured(app, p, instances)
 }
 
-// KnowsArgoCD reports whether an Argo CD is configured, or named by the ARGOCD_ variables or the argocd command's configuration.
+// KnowsArgoCD reports whether an Argo CD is configured, or named by the ARGOCD_ variables or the argocd command's configuration. It returns
+// true also if the configuration is invalid, so that its error is seen when it is used.
 func KnowsArgoCD(app *core.Core) bool {
 	if instances, err := app.Config.ArgoCD(); err != nil || len(instances) > 0 {
 		return true
@@ -175,8 +174,8 @@ func KnowsArgoCD(app *core.Core) bool {
 	return !errors.Is(err, argocd.ErrNoServer)
 }
 
-// argocdDiscovered returns the way to the server that the ARGOCD_ variables and the argocd command's
-// configuration name. What is not safe about it is among Discover's warnings.
+// argocdDiscovered returns a client for the server that the options, the ARGOCD_ variables and the argocd command's configuration name,
+// after warnings about what is not safe in them.
 func argocdDiscovered(app *core.Core, p *Plane, o ArgoCDOptions) (*argocd.Client, error) {
 	home, _ := os.UserHomeDir()
 	options, warnings, err := argocd.Discover(argocd.DiscoverOptions{Getenv: os.Getenv, Home: home, Context: o.Context, Server: o.Server})
@@ -221,7 +220,7 @@ func (p *Plane) connect(options argocd.Options) (*argocd.Client, error) {
 	return c, nil
 }
 
-// argocdOptions returns the client's options for an instance of the configuration.
+// argocdOptions returns the options of a client for a configured instance.
 func argocdOptions(app *core.Core, in config.ArgoCDInstance) (argocd.Options, error) {
 	o := argocd.Options{}
 	if in.Context != "" {
@@ -286,11 +285,11 @@ func argocdOptions(app *core.Core, in config.ArgoCDInstance) (argocd.Options, er
 type ArgoCDTool struct {
 	Name      string   `json:"name"`
 	Title     string   `json:"title"`
-	Writes    bool     `json:"writes"` // there with writes allowed only
+	Writes    bool     `json:"writes"` // it exists only if writes are allowed
 	Arguments []string `json:"arguments"`
 }
 
-// ArgoCDTools lists the tools of the Argo CD server, by name.
+// ArgoCDTools returns all tools of the Argo CD server, sorted by name.
 func ArgoCDTools() ([]ArgoCDTool, error) {
 	nowhere, err := argocd.New(argocd.Options{URL: "http://127.0.0.1"}) // nothing is asked of it
 	if err != nil {

@@ -19,18 +19,18 @@ import (
 	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
 )
 
-// Daemon is the part of the daemon that serves [mcp.servers].
+// Daemon is the part of the daemon that serves [mcp.servers], [a2a], Argo CD and the memory over MCP.
 type Daemon struct {
 	Plane   *Plane
 	Routes  *Routes
 	closing []func() error
 	Made    map[string]*gateway.Server // by the name of the server, for agents
-	paths   [][2]string                // path, and what is there
+	paths   [][2]string                // of each endpoint, the path and a description
 }
 
-// OpenDaemon puts every configured server at /mcp/NAME, and those that are to be merged at /mcp
-// too. It starts no process: the first client does. hidden are variables that servers do not
-// get. nil when no server is configured.
+// OpenDaemon makes an endpoint /mcp/NAME for every configured server, and /mcp for those that are merged. It starts no process: the first
+// client does. hidden are variables that servers do not get. It returns nil if no server and no Argo CD is configured and the memory is not
+// served.
 func OpenDaemon(app *core.Core, s config.Settings, j *journal.Journal, token, version string, hidden []string) (_ *Daemon, err error) {
 	servers, err := app.Config.Servers("")
 	if err != nil {
@@ -107,7 +107,7 @@ func OpenDaemon(app *core.Core, s config.Settings, j *journal.Journal, token, ve
 	return d, nil
 }
 
-// addArgoCD puts the Argo CD server at its path.
+// addArgoCD makes the endpoint of the Argo CD server, and returns its part of the merged one.
 func (d *Daemon) addArgoCD(instances []config.ArgoCDInstance, version string) (gateway.Part, error) {
 	clients, err := argocdConfigured(d.Plane.app, d.Plane, instances)
 	if err != nil {
@@ -128,7 +128,7 @@ func (d *Daemon) addArgoCD(instances []config.ArgoCDInstance, version string) (g
 	return gateway.Part{Server: g}, nil
 }
 
-// Say prints where the servers are.
+// Say prints the addresses of the endpoints below root. A nil Daemon prints nothing.
 func (d *Daemon) Say(w io.Writer, root string) {
 	if d == nil {
 		return
@@ -140,7 +140,7 @@ func (d *Daemon) Say(w io.Writer, root string) {
 	_ = t.Flush()
 }
 
-// End ends the clients' sessions: their open streams would keep the listener from ending.
+// End ends the clients' sessions, whose open streams would keep the listener from ending. A nil Daemon does nothing.
 func (d *Daemon) End() error {
 	if d == nil {
 		return nil
@@ -153,5 +153,5 @@ func (d *Daemon) End() error {
 	return all
 }
 
-// Close ends the sessions and the servers.
+// Close ends the sessions and closes the servers.
 func (d *Daemon) Close() error { return errors.Join(d.End(), d.Plane.Close()) }

@@ -12,17 +12,17 @@ import (
 	"github.com/plimsoll/plimsoll/window/tokens"
 )
 
-// definitions bound what the definitions of tools take of a client's window, by tools_max.
+// definitions returns the gateway's bound, in tokens, for what definitions of tools take of a client's window; most is tools_max.
 func (p *Plane) definitions(most int) gateway.Definitions {
 	return gateway.Definitions{Max: most, Count: tokens.O200K().Count, Index: newToolIndex, Used: p.eachUse}
 }
 
-// assumedWindow returns the window that the proxy goes by for a model that it does not know: a gateway is not told which model its client asks.
+// assumedWindow returns the window that the proxy assumes for an unknown model: a gateway does not know which model its client asks.
 func assumedWindow(w config.WindowSettings) models.Window {
 	return models.NewResolver(models.Options{Overrides: core.Overrides(w)}).Window("", "", nil)
 }
 
-// newToolIndex makes the search for tools: BM25 over their texts, each for itself.
+// newToolIndex returns a search over the texts of tools: BM25, each text by itself. Its results are indexes of texts, the best first.
 func newToolIndex(texts []string) func(query string, limit int) []int {
 	params := index.Defaults()
 	params.K1, params.B = 0.9, 0.4
@@ -40,7 +40,7 @@ func newToolIndex(texts []string) func(query string, limit int) []int {
 	}
 }
 
-// eachUse yields the number of calls of each tool on this machine, from the account of their results.
+// eachUse calls each with the number of calls of each tool on this machine, from the account of results.
 func (p *Plane) eachUse(each func(server, tool string, calls int64)) {
 	state, err := p.app.Dirs.State()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// maxLargeTold bounds the lines about large results, and what a report lists of them.
+// maxLargeTold bounds the lines about large results, and the results that a report lists.
 const maxLargeTold = 64
 
 // LargeResult is a result that was larger than 100 KiB ("warning") or 200 KiB ("alert") as its server sent it.
@@ -22,11 +22,11 @@ type LargeResult struct {
 	Level  string `json:"level"`
 }
 
-// LargeResults warns of large results, where no dashboard does: once for a tool and level, and at most 64 times.
+// LargeResults is an observer that reports large results where there is no dashboard: once for each tool and level, and at most 64 times.
 type LargeResults struct {
-	// Tell takes a line, without the name of the program.
+	// Tell is called with each line, which is without the name of the program.
 	Tell func(line string)
-	// Window is the context window; where definitions of tools take more than a tenth of it that is told. 0 tokens tell of none.
+	// Window is the context window, of which definitions of tools that take more than a tenth are reported; with 0 tokens none are.
 	Window models.Window
 
 	mu   sync.Mutex
@@ -76,7 +76,7 @@ func (l *LargeResults) warnOnce(kind LargeResult, line string) {
 	}
 }
 
-// List returns them in order, the first 64.
+// List returns the large results in order, the first 64.
 func (l *LargeResults) List() []LargeResult {
 	l.mu.Lock()
 	defer l.mu.Unlock()

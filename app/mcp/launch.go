@@ -25,25 +25,24 @@ import (
 	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
 )
 
-// launcher starts an MCP server in a sandbox of its own: its limits are the server's, and
-// it is part of the run around the gateway if there is one. A claim in the ledger is what
-// lets the next command clean up when the gateway itself was killed; it takes no slot and
-// reserves nothing, for servers are small and many.
+// launcher starts an MCP server in a sandbox of its own, with the server's limits; the sandbox is part of the run around the gateway if
+// there is one. A claim in the ledger lets the next command clean up if the gateway itself was killed; it takes no slot and reserves
+// nothing, because servers are small and many.
 type launcher struct {
 	app     *core.Core
 	server  config.MCPServer
 	process config.Settings // of the process plane
 	journal *journal.Journal
-	// ledger is nil when runs are not coordinated; ledgerErr says why.
+	// ledger is nil if runs are not coordinated; ledgerErr says why.
 	ledger    *admission.Ledger
 	ledgerErr error
 	// hidden are variables that servers do not get: the daemon's own secrets.
 	hidden []string
-	// bounded limits to one the warning that the server may use less here than its table says.
+	// bounded makes the warning that the server may use less than its table says come once.
 	bounded sync.Once
 }
 
-// memory returns the memory limit of the server: its own, or less where a container around us would be killed as a whole.
+// memory returns the memory limit of the server: the configured one, or less if a container around this process would be killed as a whole.
 func (l *launcher) memory() limit.Bytes {
 	var host guard.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
@@ -56,7 +55,7 @@ func (l *launcher) memory() limit.Bytes {
 	return most
 }
 
-// environ returns the environment of the server: ours and what the configuration adds.
+// environ returns the environment of the server: this process's without hidden variables, and the configured variables.
 func (l *launcher) environ() []string {
 	environ := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -126,7 +125,7 @@ func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 	}, nil
 }
 
-// claim announces the server. It is nil without an error where there is no ledger and the server may start all the same.
+// claim enters the server into the ledger. It returns nil without an error if there is no ledger and the server may start all the same.
 func (l *launcher) claim(ctx context.Context, spec *sandbox.Spec) (*admission.Claim, error) {
 	if l.ledger == nil {
 		return nil, core.MayBeUncoordinated(l.process.Enforcement, l.ledgerErr)
@@ -151,11 +150,11 @@ func (l *launcher) claim(ctx context.Context, spec *sandbox.Spec) (*admission.Cl
 	return claim, nil
 }
 
-// sweepTime bounds the clean-up of what killed gateways left.
+// sweepTime bounds the clean-up after killed gateways.
 const sweepTime = 10 * time.Second
 
-// sweep ends the servers of gateways that were killed, beside what the plane does: the first server that is started here may be
-// long in coming, or be a remote one. Close waits for it.
+// sweep ends the servers of gateways that were killed, in the background; Close waits for it. The start of a server does that too, but that
+// may come late, or never for a remote one.
 func (p *Plane) sweep(ctx context.Context) {
 	if p.ledger == nil {
 		return
@@ -176,7 +175,7 @@ func release(c *admission.Claim) error {
 	return c.Release()
 }
 
-// lookPath finds a program as the server's own environment has it.
+// lookPath returns the path of a program, with the PATH and the directory that the server is started with.
 func lookPath(name, dir, path string) (string, error) {
 	next := "write the whole path, or install it"
 	if strings.ContainsAny(name, "/"+string(filepath.Separator)) { // Windows knows both

@@ -30,23 +30,23 @@ import (
 
 // MCPOptions are the options of `plimsoll mcp` besides the configuration.
 type MCPOptions struct {
-	// Command starts the server, or URL is its address, or Server names one of [mcp.servers].
-	// Exactly one is given.
+	// Command starts the server, URL is its address, Server names one of [mcp.servers].
+	// Exactly one is set.
 	Command []string
 	URL     string
 	Server  string
 	// URLEnv names a variable that holds the address, BearerEnv one that holds the token for
 	// it: arguments can be read by every user of the machine.
 	URLEnv, BearerEnv string
-	// Name is the name of the server in events and sizes; "" takes it from the others.
+	// Name is the name of the server in events and sizes; "" means one made from Command, URL or Server.
 	Name string
-	// Headers are sent to URL, each as NAME=VARIABLE: the value is that variable's.
+	// Headers are sent to URL, each as NAME=VARIABLE: the value is that of the environment variable.
 	Headers []string
 	// Listen is an address to serve streamable HTTP on; "" serves standard streams.
 	Listen string
-	// ReadyFile takes the endpoint's URL when Listen takes requests.
+	// ReadyFile is written with the endpoint's URL once Listen accepts requests.
 	ReadyFile string
-	// Events takes one JSON object a line for every event; nil writes none. Not with
+	// Events gets one JSON object on a line for every event; it may be nil. Not with
 	// standard streams, which are the client's.
 	Events io.Writer
 	// Stdin and Stdout are the client's streams; Stderr is for Plimsoll's own words and the
@@ -58,8 +58,7 @@ type MCPOptions struct {
 	Quiet bool
 }
 
-// Serve runs the gateway in front of one MCP server, until the client closes its end, ctx ends
-// or a signal asks for the end.
+// Serve runs the gateway in front of one MCP server, until the client closes its end, ctx ends or a signal asks for the end.
 func Serve(ctx context.Context, app *core.Core, o MCPOptions) (err error) {
 	server, err := mcpServer(app, o)
 	if err != nil {
@@ -77,8 +76,8 @@ func Serve(ctx context.Context, app *core.Core, o MCPOptions) (err error) {
 	})
 }
 
-// withPlane opens the tools plane and serves what open makes there, over HTTP when the options
-// say so, else to the one client on the standard streams.
+// withPlane opens the tools plane and serves the gateway that open returns: over HTTP if the options have an address, else to the one
+// client on the standard streams.
 func withPlane(ctx context.Context, app *core.Core, o MCPOptions, open func(context.Context, *Plane) (config.MCPServer, *gateway.Server, error)) (err error) {
 	settings, err := app.Config.For("")
 	if err != nil {
@@ -117,8 +116,8 @@ func withPlane(ctx context.Context, app *core.Core, o MCPOptions, open func(cont
 	return err
 }
 
-// Started returns the MCP server that a command line starts, with the settings of all servers. The line is split into words as a shell does
-// it, and no shell runs it.
+// Started returns the MCP server that a command line starts, with the settings of all servers. The line is split into words as a shell
+// would; no shell runs it.
 func Started(app *core.Core, line string) (config.MCPServer, error) {
 	words, err := shellwords.Split(line)
 	if err == nil && len(words) == 0 {
@@ -135,14 +134,14 @@ func Started(app *core.Core, line string) (config.MCPServer, error) {
 	return s, err
 }
 
-// ClientServer is a server of a client's file, with the headers that the file has for it.
+// ClientServer is a server in a client's file, with the headers that the file has for it.
 type ClientServer struct {
 	config.MCPServer
 	Header http.Header
 }
 
-// OfClient returns the servers of a client's configuration file, with the settings of all servers. One that is not usable is told of and left
-// out; a file without a usable one is an error.
+// OfClient returns the servers in a client's configuration file, with the settings of all servers. An unusable one is left out with a
+// warning; a file without a usable one is an error.
 func OfClient(app *core.Core, path string) ([]ClientServer, error) {
 	found, err := wrap.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,7 +179,7 @@ func OfClient(app *core.Core, path string) ([]ClientServer, error) {
 	return out, nil
 }
 
-// mcpServer returns the server that the options name, with what is in force for it.
+// mcpServer returns the server that the options name, with the settings in force for it.
 func mcpServer(app *core.Core, o MCPOptions) (config.MCPServer, error) {
 	if o.URLEnv != "" {
 		if o.URL != "" {
@@ -237,8 +236,7 @@ func mcpServer(app *core.Core, o MCPOptions) (config.MCPServer, error) {
 	return s, nil
 }
 
-// nameOf makes a name of what is known: the package that a launcher starts, the program,
-// the host.
+// nameOf returns a name for a server: the package that a launcher starts, the program, or the host.
 func nameOf(o MCPOptions) string {
 	if o.URL != "" {
 		if u, err := url.Parse(o.URL); err == nil { // without what may be a secret in it
@@ -267,7 +265,7 @@ func nameOf(o MCPOptions) string {
 	return config.SafeName(strings.TrimSuffix(name, filepath.Ext(name)))
 }
 
-// listen serves one server over HTTP, behind the checks that the daemon has.
+// listen serves one server over HTTP, behind the same checks as in the daemon.
 func (p *Plane) listen(ctx context.Context, s config.MCPServer, g *gateway.Server, o MCPOptions) (err error) {
 	token, err := listen.Token(p.Settings.Serve, os.Getenv)
 	if err != nil {
@@ -293,14 +291,14 @@ func (p *Plane) listen(ctx context.Context, s config.MCPServer, g *gateway.Serve
 	})
 }
 
-// Routes finds the endpoint of a path.
+// Routes is an http.Handler that passes requests on to the endpoint of their path.
 type Routes struct {
 	routes map[string]http.Handler
 	token  string
 }
 
-// Takes reports whether a path is for the MCP gateway: /mcp and below, and where clients look for
-// who gives access to it. The token may stand in front.
+// Takes reports whether a path is for the MCP gateway: /mcp and below, and the path of the metadata about access to it. It may begin with
+// the token.
 func (m *Routes) Takes(path string) bool {
 	below := listen.Below(path, m.token)
 	return below == "/mcp" || strings.HasPrefix(below, "/mcp/") || strings.HasPrefix(below, wellKnown)
@@ -332,7 +330,7 @@ func (m *Routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // wellKnown is the path where clients look for who may give them access to a resource (RFC 9728).
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// mount puts the endpoint of a server at path. closing ends its sessions.
+// mount makes the endpoint of a server at path. closing ends its sessions.
 func (p *Plane) mount(m *Routes, path string, s config.MCPServer, g *gateway.Server) (closing func() error) {
 	here := func(r *http.Request) string {
 		scheme := "http"

@@ -21,14 +21,14 @@ const MemoryName = "memory"
 type MemoryOptions struct {
 	// ReadOnly leaves out the tools that write.
 	ReadOnly bool
-	// Namespace is the one that tools write to and, with the user's, search; "" is the project of the working directory.
+	// Namespace is the one that tools write to and, with the user's, search; "" means that of the working directory's project.
 	Namespace string
-	// Search are the namespaces that the tools find in; nil is Namespace and the user's.
+	// Search are the namespaces that the tools search; nil means Namespace and the user's.
 	Search []string
 	// Version of this program, which clients are told.
 	Version string
-	shared  bool // its clients are not all this user's
-	// MCPOptions are the ways for clients to connect, as with [ArgoCDOptions].
+	shared  bool // clients may be of other users
+	// MCPOptions say how clients connect, as in [ArgoCDOptions].
 	MCPOptions
 }
 
@@ -41,12 +41,12 @@ func ServeMemory(ctx context.Context, app *core.Core, o MemoryOptions) error {
 	})
 }
 
-// memoryServer returns the server as the configuration has servers.
+// memoryServer returns the memory's server in the form of a configured server.
 func (p *Plane) memoryServer() config.MCPServer {
 	return config.MCPServer{Name: MemoryName, MCP: p.Settings.MCP, Merge: true}
 }
 
-// Memory makes the gateway of the memory's server.
+// Memory returns the gateway of the memory's MCP server.
 func (p *Plane) Memory(ctx context.Context, o MemoryOptions) (*gateway.Server, error) {
 	m, err := memories.Open(p.app, memories.Options{Journal: p.Journal, Vectors: memories.VectorsInBackground})
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *Plane) Memory(ctx context.Context, o MemoryOptions) (*gateway.Server, e
 	return g, nil
 }
 
-// MemoryTools returns the tools as an MCP server has them.
+// MemoryTools returns the memory's tools in the form for an MCP server.
 func MemoryTools(set *memtools.Toolset) []builtin.Tool {
 	var all []builtin.Tool
 	for _, t := range set.Tools() {
@@ -114,15 +114,15 @@ func plainText(text string, err error) (*builtin.Result, error) {
 	return &builtin.Result{Text: text}, nil
 }
 
-// servedNamespace is the one that clients of the daemon write to, which knows no project of theirs.
+// servedNamespace is the namespace that clients of the daemon write to, which does not know their projects.
 const servedNamespace = "project/serve"
 
-// servesMemory reports whether the daemon serves the memory at its path: where everybody who gets through is this user, or has the token.
+// servesMemory reports whether the daemon serves the memory: only if everybody who gets through is this user or has the token.
 func servesMemory(s config.Settings, token string) bool {
 	return token != "" || runtime.GOOS == "linux" && !s.Serve.AnyUser // there the listener looks whose process connects
 }
 
-// addMemory puts the memory at its path. It is not among those that are merged: who wants it names it.
+// addMemory makes the endpoint of the memory. It is not merged into /mcp: clients have to name it.
 func (d *Daemon) addMemory(ctx context.Context, version string) error {
 	g, err := d.Plane.Memory(ctx, MemoryOptions{Namespace: servedNamespace, Version: version, shared: true})
 	if err != nil {

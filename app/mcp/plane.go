@@ -40,13 +40,13 @@ import (
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
-// Plane is the MCP gateway with all that it is wired to.
+// Plane holds the MCP gateways of a process and what they share.
 type Plane struct {
 	app      *core.Core
 	Settings config.Settings
 	Spool    *spool.Spool
 	Journal  *journal.Journal
-	ledger   *admission.Ledger // nil when runs are not coordinated
+	ledger   *admission.Ledger // nil if runs are not coordinated
 	// ledgerErr is the reason why there is no ledger.
 	ledgerErr error
 	Client    *http.Client
@@ -61,11 +61,11 @@ type Plane struct {
 // PlaneOptions are the differences between a single gateway and the daemon.
 type PlaneOptions struct {
 	Observers []journal.Observer
-	// Journal is one that there is already; nil makes one.
+	// Journal is an existing journal; nil makes a new one, with Observers.
 	Journal *journal.Journal
 }
 
-// spoolFree returns free_min in the words of [spool.Options].
+// spoolFree returns the setting free_min in the form of [spool.Options]: 0 for auto, and -1 for none.
 func spoolFree(freeMin limit.Bytes) limit.Bytes {
 	switch freeMin {
 	case config.Auto:
@@ -76,11 +76,11 @@ func spoolFree(freeMin limit.Bytes) limit.Bytes {
 	return freeMin
 }
 
-// ResultsDir is the directory of tool results, below the cache directory.
+// ResultsDir is the name of the directory of tool results, below the cache directory.
 const ResultsDir = memories.ResultsDir
 
-// Observers keep account of the sizes of results, for `stats --mcp` and for the run that
-// this process is in. close writes what they hold.
+// Observers returns the observers that record the sizes of results, for `stats --mcp` and for the run that this process is in. closing
+// writes what they have collected.
 func Observers(app *core.Core) (observers []journal.Observer, closing func()) {
 	var accounts []*sizes.Account
 	if state, err := app.Dirs.EnsureState(); err != nil {
@@ -103,7 +103,7 @@ func Observers(app *core.Core) (observers []journal.Observer, closing func()) {
 	}
 }
 
-// Open wires the tools plane. It starts no server.
+// Open opens the tools plane. It starts no server.
 func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err error) {
 	p = &Plane{app: app, Settings: s, Journal: o.Journal}
 	defer func() {
@@ -147,7 +147,7 @@ func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err erro
 	return p, nil
 }
 
-// openResults opens what is in the cache directory: the spool, and the key of the digests.
+// openResults opens the spool in the cache directory, and reads the key of the digests.
 func (p *Plane) openResults() error {
 	cache, err := p.app.Dirs.EnsureCache()
 	if err != nil {
@@ -167,7 +167,7 @@ func (p *Plane) openResults() error {
 	return nil
 }
 
-// Close ends the servers and what they are wired to, last in first out.
+// Close closes the servers, and then what they share, the last opened first.
 func (p *Plane) Close() error {
 	var all error
 	for _, s := range p.servers {
@@ -180,18 +180,18 @@ func (p *Plane) Close() error {
 	return all
 }
 
-// Gateway makes the gateway of one server. stderr takes what the server writes to its standard error; nil is the server's log
-// in the state directory.
+// Gateway returns the gateway of one server. stderr gets what the server writes to its standard error; nil means the server's log in the
+// state directory.
 func (p *Plane) Gateway(s config.MCPServer, stderr *os.File) (*gateway.Server, error) {
 	return p.gateway(s, nil, stderr)
 }
 
-// GatewayOfClient calls [Plane.Gateway] for a server of a client's file.
+// GatewayOfClient is [Plane.Gateway] for a server in a client's file.
 func (p *Plane) GatewayOfClient(s ClientServer) (*gateway.Server, error) {
 	return p.gateway(s.MCPServer, s.Header, nil)
 }
 
-// gateway makes the gateway of one server, which is sent own where it is a remote one.
+// gateway returns the gateway of one server. own, unless nil, are the headers for a remote server in place of the configured ones.
 func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*gateway.Server, error) {
 	if s.A2A != "" {
 		return p.delegate(s)
@@ -257,7 +257,7 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 	return server, nil
 }
 
-// addressOf returns the host of an address, with its port unless that is the one of https.
+// addressOf returns the host of a URL, with its port unless that is the default of https; "" if it is invalid.
 func addressOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -269,7 +269,7 @@ func addressOf(address string) string {
 	return u.Host
 }
 
-// policyOf returns the configuration of a server as the gateway takes it.
+// policyOf returns the settings of a server in the form for the gateway.
 func policyOf(s config.MCPServer) gateway.Settings {
 	out := gateway.Settings{
 		Limits: limitsOf(s.MCP), Allow: s.MCP.Allow, Deny: s.MCP.Deny, ReadOnly: s.MCP.ReadOnly, MaxSearch: s.MCP.MaxSearch,
@@ -294,7 +294,7 @@ func limitsOf(m config.MCPSettings) gateway.Limits {
 	return l
 }
 
-// headersOf reads the headers of a remote server from the variables that are named.
+// headersOf returns the headers for a remote server, with values from the variables that are named. An empty variable is an error.
 func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, error) {
 	h := http.Header{}
 	if s.Token != "" {
@@ -327,10 +327,9 @@ func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, err
 	return h, nil
 }
 
-// principal names who sends a request over HTTP, for the results that belong to it: the
-// credential's digest, or the user of this machine when there is none. Where other users
-// are let in it is not known that it is this one. A user's own token for Argo CD is a
-// credential too: what one may see there another may not.
+// principal returns an id of whoever sends a request over HTTP, to whom results belong: a digest of the credential or, without one, the
+// user of this machine. If other users may connect, that is not known to be this one. A user's own token for Argo CD is a credential too,
+// because users may see different things there.
 func (p *Plane) principal(r *http.Request) (string, error) {
 	credential := []string{r.Header.Get("Authorization")}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
@@ -357,10 +356,10 @@ func (p *Plane) digest(kind, value string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// keyWait bounds the wait for another process that makes the key, which takes milliseconds.
+// keyWait bounds the wait for another process that is making the key, which takes milliseconds.
 const keyWait = 10 * time.Second
 
-// keyOf reads the key of this installation, and makes it first.
+// keyOf returns the key of this installation in a file, and makes it if there is none.
 func keyOf(file string) ([]byte, error) {
 	key, err := statefile.Read(file, 64)
 	if err == nil && len(key) == 32 {
@@ -383,7 +382,7 @@ func keyOf(file string) ([]byte, error) {
 	return fresh, atomicfile.Write(file, fresh, 0o600, atomicfile.Durable)
 }
 
-// resourceOf returns the URL of a remote server's endpoint, nil for another.
+// resourceOf returns the URL of a remote server's endpoint; nil for any other server.
 func resourceOf(s config.MCPServer) *url.URL {
 	u, err := url.Parse(s.URL)
 	if s.URL == "" || err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// maxServerLog bounds the log of a server, in bytes; as much again is kept of what was before.
+// maxServerLog bounds the log of a server, in bytes; the file before it is kept too.
 const maxServerLog = 1 << 20
 
-// serverLog keeps the standard error of an MCP server, where no client keeps a log of it. What cannot be written is dropped:
+// serverLog writes the standard error of an MCP server into a file, because no client keeps a log of it. What cannot be written is dropped:
 // a server must not stop for its log.
 type serverLog struct {
 	path string
@@ -24,8 +24,8 @@ type serverLog struct {
 	size int64
 }
 
-// ServerLog returns the log of a server in the state directory, readable by this user alone; nil when there is none. The file is
-// made when the server has something to say.
+// ServerLog returns the log of a server in the state directory, readable by this user alone; nil if there is no such directory. The file is
+// made with the first Write.
 func ServerLog(app *core.Core, name string) *serverLog {
 	state, err := app.Dirs.EnsureState()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 // SimulatorOptions describe a simulated Argo CD.
 type SimulatorOptions struct {
-	Size   string // "819,236,287,13"; "" is that
-	Faults string // "latency=200ms,cut=100000"; "" is none
+	Size   string // of applications, projects, …; "" means "819,236,287,13"
+	Faults string // as "latency=200ms,cut=100000"; "" means none
 }
 
 // Simulation is a simulated Argo CD that listens on a loopback address.
@@ -28,7 +28,7 @@ type Simulation struct {
 	Server     *http.Server
 }
 
-// Simulate starts one. The token is a new one: nobody else on this machine is let in.
+// Simulate starts a simulated Argo CD. Its token is random, so nobody else on this machine has access.
 func Simulate(ctx context.Context, o SimulatorOptions) (*Simulation, error) {
 	options, err := simulator.ParseSize(o.Size)
 	if err != nil {
@@ -54,17 +54,17 @@ func Simulate(ctx context.Context, o SimulatorOptions) (*Simulation, error) {
 	return s, nil
 }
 
-// client returns a way to it.
+// client returns a client for the simulation.
 func (s *Simulation) client() (*argocd.Client, error) {
 	return argocd.New(argocd.Options{
 		Name: "simulator", URL: s.URL, Token: func(context.Context) (string, error) { return s.Token, nil },
 	})
 }
 
-// Close ends it at once, whoever reads.
+// Close ends the simulation at once, even if clients are connected.
 func (s *Simulation) Close() error { return s.Server.Close() }
 
-// simulate starts a simulated Argo CD for as long as the plane is open.
+// simulate starts a simulated Argo CD, which ends with the plane, and returns a client for it. say, unless nil, gets a line about it.
 func (p *Plane) simulate(ctx context.Context, o SimulatorOptions, say io.Writer) (*argocd.Client, error) {
 	s, err := Simulate(ctx, o)
 	if err != nil {

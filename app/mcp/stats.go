@@ -8,14 +8,14 @@ import (
 	"github.com/plimsoll/plimsoll/tools/sizes"
 )
 
-// sizesDir is the directory of the sizes of tool results, below the state directory.
+// sizesDir is the name of the directory of the sizes of tool results, below the state directory.
 const sizesDir = "mcp-sizes"
 
 // Size holds the sizes of the results of one tool, as `stats --mcp --json` prints it.
 type Size = sizes.Row
 
-// Stats lists how large the results of MCP tools were, the largest sum first; server
-// keeps to one server, "" means all. A file that cannot be read is told as a warning.
+// Stats returns the sizes of the results of MCP tools, the largest sum first, of one server, or of all if server is "". A file that cannot
+// be read is a warning.
 func Stats(app *core.Core, server string) ([]Size, error) {
 	state, err := app.Dirs.State()
 	if err != nil {

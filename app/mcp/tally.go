@@ -17,7 +17,7 @@ import (
 // run's report through a directory that is named by the run.
 const (
 	tallyDir = "mcp-runs"
-	// tallyEvery is the time whose counts a killed gateway loses: an agent may kill its servers as soon as it has its answer.
+	// tallyEvery is the interval of writing, so a killed gateway loses only its counts: agents may kill servers right after an answer.
 	tallyEvery = 100 * time.Millisecond
 	// tallyAge is the age at which the tally of a run that never came to its end is removed.
 	tallyAge = 7 * 24 * time.Hour
@@ -31,7 +31,7 @@ func TallyOf(app *core.Core, run string) (string, error) {
 	return filepath.Join(state, tallyDir, run), nil
 }
 
-// openTally adds up for the run that this gateway is in; nil when it is in none.
+// openTally returns an account for the run that this gateway is in; nil if it is in none.
 func openTally(app *core.Core) *sizes.Account {
 	run := os.Getenv(sandbox.CookieName)
 	if run == "" || !admission.ValidID(run) {
@@ -48,8 +48,7 @@ func openTally(app *core.Core) *sizes.Account {
 	return account
 }
 
-// TakeTally reads what the gateways of a run did, and removes it. The rows that could be read come with
-// an error too.
+// TakeTally returns what the gateways of a run did, and removes it. With an error it still returns the rows that could be read.
 func TakeTally(app *core.Core, run string) ([]sizes.Row, error) {
 	dir, err := TallyOf(app, run)
 	if err != nil {
@@ -61,7 +60,7 @@ func TakeTally(app *core.Core, run string) ([]sizes.Row, error) {
 	return rows, err
 }
 
-// forgetTallies removes what runs have left that were killed.
+// forgetTallies removes the tallies of killed runs that were last written before a time.
 func forgetTallies(dir string, before time.Time) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

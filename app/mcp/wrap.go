@@ -17,13 +17,13 @@ type WrapOptions struct {
 	Command string
 	// Remote also wraps remote servers that the file has no headers for.
 	Remote bool
-	// Undo takes the wrapping out again.
+	// Undo restores the servers as they were.
 	Undo bool
 	// DryRun changes nothing.
 	DryRun bool
 }
 
-// WrapServer is one server of a file and what becomes of it.
+// WrapServer is one server of a file, with what is done to it.
 type WrapServer = wrap.Server
 
 // WrapResult reports the changes made to a file, or that would be.
@@ -36,11 +36,11 @@ type WrapResult struct {
 	Diff string `json:"diff,omitempty"`
 	// Backup is the copy of the file as it was before it was wrapped.
 	Backup string `json:"backup,omitempty"`
-	// Exact is true when undoing gave the very bytes of before.
+	// Exact reports whether undoing restored exactly the original bytes.
 	Exact bool `json:"exact,omitempty"`
 }
 
-// Wrap rewrites a client's configuration so that its MCP servers stand behind the gateway.
+// Wrap rewrites a client's configuration so that its MCP servers are started through the gateway, or with Undo as before.
 func Wrap(o WrapOptions) (WrapResult, error) {
 	if o.Command == "" {
 		self, err := os.Executable()

@@ -22,14 +22,14 @@ type Feed struct {
 	m    *Memory
 	tail memory.Tail
 	seen func(id string) bool
-	from time.Time // what was recorded before is not read
+	from time.Time // older records are not read
 
 	state feedState
 }
 
 const (
 	feedFile = "feed.json"
-	// feedSlack is the age, compared with the newest, of the oldest episode that may still come later: another process was writing it.
+	// feedSlack bounds how much older than the newest episode one may be that is still read: another process may have been writing it.
 	feedSlack = 10 * time.Minute
 	// feedBatch is the number of episodes put into the queue at once.
 	feedBatch = 100
@@ -43,7 +43,8 @@ type feedState struct {
 	Through time.Time `json:"through"`
 }
 
-// OpenFeed begins where the last one ended, or now.
+// OpenFeed returns a feed that begins where the last one ended, with a slack of ten minutes, or now when there was none; that is written
+// down at once.
 func (m *Memory) OpenFeed() (*Feed, error) {
 	f := &Feed{m: m}
 	path := filepath.Join(m.FactsDir(), feedFile)
@@ -73,7 +74,8 @@ func (f *Feed) save() error {
 	return f.m.writeFacts(feedFile, append(text, '\n'))
 }
 
-// Push puts what is new into the queue of an extractor.
+// Push puts the new episodes into the queue of an extractor and writes down how far it came. Those that the extractor has seen are left
+// out, as are quarantined ones.
 func (f *Feed) Push(ctx context.Context, x *facts.Extractor) error {
 	var err error
 	if f.seen, _, err = x.Seen(); err != nil {
@@ -108,7 +110,7 @@ func (f *Feed) Push(ctx context.Context, x *facts.Extractor) error {
 	return f.save()
 }
 
-// writeFacts writes a small file beside the queue.
+// writeFacts writes a small file beside the queue and makes the directory.
 func (m *Memory) writeFacts(name string, text []byte) error {
 	if err := os.MkdirAll(m.FactsDir(), 0o700); err != nil {
 		return fmt.Errorf("the directory of facts: %w", err)

@@ -9,20 +9,21 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// Forgetting selects the records to forget. One of its fields is set, and Namespace may narrow it.
+// Forgetting selects the records to forget. All fields that are set must apply; IDs and what Query finds are taken together.
 type Forgetting struct {
 	IDs []string
-	// Query are words: what a search for them finds is meant, all of it.
+	// Query holds words: everything that a search for them finds is selected.
 	Query        string
 	Conversation string
-	// Rest narrows it, or is all of it: by time, kind, origin, run.
+	// Rest selects by namespace, time, kind, origin and run.
 	Rest Query
 }
 
-// maxForgotten bounds what a search may name at once; a person who means more says it by time or conversation.
+// maxForgotten bounds how many records a search may select; a person who means more selects by time or conversation.
 const maxForgotten = memory.MaxLimit
 
-// filter is the records that are meant.
+// forgetFilter returns the filter that selects the records. It is an error if Query finds more than maxForgotten; if it finds none, the
+// filter matches nothing.
 func (m *Memory) forgetFilter(ctx context.Context, o Forgetting) (memory.Filter, error) {
 	f, err := o.Rest.filter()
 	if err != nil {
@@ -51,7 +52,8 @@ func (m *Memory) forgetFilter(ctx context.Context, o Forgetting) (memory.Filter,
 	return f, nil
 }
 
-// WouldForget lists what [Memory.Forget] would remove from the memory.
+// WouldForget lists the records that [Memory.Forget] would remove from the memory. If none matches, it is an error that the first of IDs is
+// not known.
 func (m *Memory) WouldForget(ctx context.Context, o Forgetting) ([]memory.Record, error) {
 	f, err := m.forgetFilter(ctx, o)
 	if err != nil {
@@ -67,15 +69,15 @@ func (m *Memory) WouldForget(ctx context.Context, o Forgetting) ([]memory.Record
 	return list, err
 }
 
-// WouldForget lists what a Forget would remove.
+// WouldForget lists the records and places that a Forget would clear.
 type WouldForget struct {
 	Records []memory.Record `json:"records"`
 	// Places are the other places of their words.
 	Places []memory.Place `json:"places"`
 }
 
-// WouldForgetElsewhere returns the other places of the words of records that [Memory.WouldForget] has listed. An error is about places that
-// could not be looked into.
+// WouldForgetElsewhere returns the records that [Memory.WouldForget] has listed, with the other places of their words. An error is about
+// places that could not be looked into.
 func (m *Memory) WouldForgetElsewhere(ctx context.Context, list []memory.Record) (WouldForget, error) {
 	places, err := m.Store.WouldForgetElsewhere(ctx, list)
 	if places == nil {
@@ -84,8 +86,8 @@ func (m *Memory) WouldForgetElsewhere(ctx context.Context, list []memory.Record)
 	return WouldForget{Records: list, Places: places}, err
 }
 
-// Forget removes records for good: from the memory, and their words from everything else that this program keeps. Inside a run only notes of agents
-// are forgotten.
+// Forget removes records for good: from the memory, and their words from everything else that this program keeps. The entries of pins are
+// taken out of the profile. Inside a run it is an error if one is not a note by an agent, and nothing is removed.
 func (m *Memory) Forget(ctx context.Context, list []memory.Record) (memory.Forgotten, error) {
 	if len(list) == 0 {
 		return memory.Forgotten{Records: []string{}}, nil
@@ -107,7 +109,7 @@ func (m *Memory) Forget(ctx context.Context, list []memory.Record) (memory.Forgo
 	return m.Store.Forget(ctx, memory.Filter{IDs: ids, AllScopes: true})
 }
 
-// unpinAll takes the entries of pins out of the profile, whose file would bring them back.
+// unpinAll takes the entries of pins out of the profile; their file would bring the records back.
 func (m *Memory) unpinAll(ctx context.Context, list []memory.Record) error {
 	p, err := m.Pins()
 	if err != nil {

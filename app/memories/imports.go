@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// ImportFormats are the formats that [Memory.Import] reads. "auto" looks at the text.
+// ImportFormats lists the formats that [Memory.Import] reads. "auto" looks at the text.
 var ImportFormats = []string{"auto", "jsonl", "server-memory", "mem0", "markdown"}
 
 // The bounds of an import.
@@ -25,14 +25,14 @@ const (
 	maxImportLine = 1 << 20
 )
 
-// ImportOptions are the settings for reading a file.
+// ImportOptions configure [Memory.Import].
 type ImportOptions struct {
 	Format string
 	// Name of the file, for the source of what is in it.
 	Name string
-	// Namespace takes what does not say where it belongs; "" is the user's, "project" that of the working directory.
+	// Namespace takes the records that name none; "" is the user's, "project" that of the working directory.
 	Namespace string
-	// Mine is true when a person vouches for it: it is the user's own. Without it what is in a file is an agent's at best.
+	// Mine means that a person vouches for the file: its texts are the user's own. Without it they are an agent's at best.
 	Mine bool
 	// DryRun adds nothing.
 	DryRun bool
@@ -44,12 +44,13 @@ type Imported struct {
 	Read    int    `json:"read"`
 	New     int    `json:"new"`
 	Merged  int    `json:"merged"`
-	Refused int    `json:"refused"` // that were forgotten once
-	Skipped int    `json:"skipped"` // that are empty, or nothing that can be kept
+	Refused int    `json:"refused"` // forgotten once
+	Skipped int    `json:"skipped"` // empty, or not to be kept
 	DryRun  bool   `json:"dry_run"`
 }
 
-// Import adds what a file of another program holds.
+// Import adds the content of a file of another program. Inside a run Mine is refused with [ErrInRun]. A file of more than [MaxImport] bytes
+// is an error. If adding fails, the records before stay.
 func (m *Memory) Import(ctx context.Context, from io.Reader, o ImportOptions) (Imported, error) {
 	if err := m.refuseAgent(); o.Mine && err != nil {
 		return Imported{}, err
@@ -88,7 +89,7 @@ func (m *Memory) Import(ctx context.Context, from io.Reader, o ImportOptions) (I
 	return out, nil
 }
 
-// parseImport reads a file into records that can be added.
+// parseImport reads a file into records that can be added. A file without anything to add or skip is an error.
 func parseImport(text []byte, o ImportOptions) ([]memory.Record, Imported, error) {
 	format := o.Format
 	if format == "" || format == "auto" {
@@ -115,7 +116,7 @@ func parseImport(text []byte, o ImportOptions) ([]memory.Record, Imported, error
 	return i.records, out, err
 }
 
-// formatOf guesses: by the first line of JSON Lines, by the form of a JSON document, else Markdown.
+// formatOf guesses the format: from the first line of JSON Lines, from the form of a JSON document, else Markdown.
 func formatOf(text []byte) string {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	first, _, _ := bytes.Cut(text, []byte("\n"))
@@ -137,14 +138,15 @@ func formatOf(text []byte) string {
 	return "markdown"
 }
 
-// importing collects records.
+// importing collects records while a file is read.
 type importing struct {
 	o       ImportOptions
 	out     *Imported
 	records []memory.Record
 }
 
-// add keeps one text. Long ones are cut into pieces at paragraphs or lines.
+// add collects one text, with the defaults for all fields of r that are not set. Long texts are cut into pieces at paragraphs or lines; an
+// empty one counts as skipped.
 func (i *importing) add(text string, r memory.Record) {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\ufffd"))
 	i.out.Read++
@@ -182,7 +184,8 @@ func (i *importing) add(text string, r memory.Record) {
 	}
 }
 
-// pieces cuts a text at the last paragraph, line or blank before each bound.
+// pieces cuts a text into pieces of at most so many bytes: at the last paragraph, line or blank in the second half of each, else between
+// two characters.
 func pieces(text string, most int) (out []string) {
 	for len(text) > most {
 		cut := limit.Boundary(text, most)
@@ -198,7 +201,8 @@ func pieces(text string, most int) (out []string) {
 	return append(out, text)
 }
 
-// lines reads JSON Lines. A line that is no JSON is an error that names it.
+// lines reads JSON Lines and hands each line that is not empty to each. Its error is wrapped with the number and the beginning of the line.
+// A line longer than maxImportLine is an error too.
 func (i *importing) lines(text []byte, each func(line []byte) error) error {
 	lines := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	lines.Buffer(nil, maxImportLine)
@@ -213,7 +217,7 @@ func (i *importing) lines(text []byte, each func(line []byte) error) error {
 	return lines.Err()
 }
 
-// record reads a line of our own export.
+// record reads a line of this program's own export.
 func (i *importing) record(line []byte) error {
 	var r memory.Record
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -234,7 +238,7 @@ func (i *importing) record(line []byte) error {
 	return nil
 }
 
-// graph reads a line of the official memory server: an entity with observations, or a relation.
+// graph reads a line of the official memory server, which is an entity with observations or a relation.
 func (i *importing) graph(line []byte) error {
 	var l struct {
 		Type         string   `json:"type"`
@@ -268,7 +272,7 @@ func (i *importing) graph(line []byte) error {
 	return nil
 }
 
-// mem0 reads an export of mem0: a list of memories, alone or under results or memories.
+// mem0 reads an export of mem0: a list of memories, by itself or under results or memories.
 func (i *importing) mem0(text []byte) error {
 	type item struct {
 		Memory   string `json:"memory"`
@@ -311,7 +315,7 @@ func (i *importing) mem0(text []byte) error {
 	return nil
 }
 
-// markdown takes each item of a list, and each paragraph, as a note. Headings go before what stands below them.
+// markdown takes each item of a list, and each paragraph, as a note. The heading above goes before its words.
 func (i *importing) markdown(text []byte) error {
 	if !utf8.Valid(text) {
 		return errors.New("it is no text in UTF-8")

@@ -9,10 +9,11 @@ import (
 	"github.com/plimsoll/plimsoll/memory/facts"
 )
 
-// FactsDir holds the queue and the budget of what is learned.
+// FactsDir returns the directory of the queue and the budget for drawing facts.
 func (m *Memory) FactsDir() string { return filepath.Join(m.state, "facts") }
 
-// Unread returns the ids of the episodes that a query means and that were not read for facts, the oldest first, at most [facts.MaxQueue].
+// Unread returns the ids of the episodes that a query matches and that were not read for facts yet, the oldest first, at most
+// [facts.MaxQueue].
 func (m *Memory) Unread(ctx context.Context, q Query) ([]string, error) {
 	q.Kind = string(memory.KindEpisode)
 	f, err := q.filter()
@@ -33,7 +34,7 @@ func (m *Memory) Unread(ctx context.Context, q Query) ([]string, error) {
 	return ids, err
 }
 
-// readEpisodes returns a function that reports whether an episode was read for facts: it is noted as read, or a fact stands on it.
+// readEpisodes returns a function that reports whether an episode was read for facts: it is noted as read, or a fact was drawn from it.
 func (m *Memory) readEpisodes(ctx context.Context) (func(id string) bool, error) {
 	seen, _, err := facts.NewSeen(m.FactsDir(), 0).Load()
 	if err != nil {
@@ -47,7 +48,7 @@ func (m *Memory) readEpisodes(ctx context.Context) (func(id string) bool, error)
 	return func(id string) bool { return stand[id] || seen(id) }, err
 }
 
-// FactStore returns the memory as package facts needs it.
+// FactStore returns the memory as a [facts.Store].
 func (m *Memory) FactStore() facts.Store { return factStore{m.Store} }
 
 type factStore struct{ store *memory.Store }
@@ -61,7 +62,7 @@ func (s factStore) Episode(ctx context.Context, id string) (memory.Record, bool,
 	return page.Records[0], true, nil
 }
 
-// Facts implements [facts.Store]. Those of all subjects are given: what counts as one subject is for package facts to say.
+// Facts implements [facts.Store]. It returns the facts of all subjects: which names are one subject is for package facts to decide.
 func (s factStore) Facts(ctx context.Context, namespace, scope, _ string) (out []memory.Record, err error) {
 	f := memory.Filter{Namespaces: []string{namespace}, Scope: scope, Kinds: []memory.Kind{memory.KindFact}, Limit: memory.MaxLimit}
 	for ; ; f.Offset += memory.MaxLimit {

@@ -22,11 +22,11 @@ const UserNamespace = "user"
 
 // Options configure [Open]; the zero value works.
 type Options struct {
-	// Journal takes what the bounds do; nil drops it.
+	// Journal records what the bounds remove; nil records nothing.
 	Journal *journal.Journal
-	// Elsewhere are other stores that may hold the words of a record, for forgetting.
+	// Elsewhere lists other stores that may hold the words of a record and have to forget them.
 	Elsewhere []memory.Elsewhere
-	// Vectors chooses whether searches also go by meaning.
+	// Vectors selects whether searches also go by meaning.
 	Vectors Vectors
 }
 
@@ -39,11 +39,11 @@ type Memory struct {
 	state   string
 	journal *journal.Journal
 	fence   fence.Finding // whether this process is inside a run
-	// onSearch is true when a search makes the vectors first that are missing.
+	// onSearch makes a search first make the vectors that are missing.
 	onSearch bool
 }
 
-// Dir is the directory of the memory, below the state directory.
+// Dir is the name of the memory's directory below the state directory.
 const Dir = "memory"
 
 // The directories of notes and of the profile, beside it.
@@ -52,7 +52,7 @@ const (
 	profileDir = "profile"
 )
 
-// Open opens the memory. It reads nothing of what is remembered.
+// Open opens the memory and makes the state directory. It reads no record.
 func Open(c *core.Core, o Options) (*Memory, error) {
 	state, err := c.Dirs.EnsureState()
 	if err != nil {
@@ -80,7 +80,7 @@ func Open(c *core.Core, o Options) (*Memory, error) {
 	return m, nil
 }
 
-// StoreOptions returns those of the store, as configured.
+// StoreOptions returns the options of the store as configured. It makes the state directory.
 func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 	state, err := c.Dirs.EnsureState()
 	if err != nil {
@@ -97,7 +97,7 @@ func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 	}, nil
 }
 
-// Exists reports whether anything was ever kept.
+// Exists reports whether the memory has a directory, that is whether anything was ever kept.
 func Exists(c *core.Core) bool {
 	state, err := c.Dirs.State()
 	if err != nil {
@@ -107,7 +107,7 @@ func Exists(c *core.Core) bool {
 	return err == nil
 }
 
-// ProfileOf returns the user's profile, without the rest of the memory.
+// ProfileOf returns the user's profile without opening the rest of the memory.
 func ProfileOf(c *core.Core) (*notes.Profile, error) {
 	state, err := c.Dirs.State()
 	if err != nil {
@@ -116,13 +116,13 @@ func ProfileOf(c *core.Core) (*notes.Profile, error) {
 	return notes.NewProfile(notes.ProfileOptions{Dir: filepath.Join(state, profileDir)}), nil
 }
 
-// Close ends the use of the memory.
+// Close closes the store.
 func (m *Memory) Close() error { return m.Store.Close() }
 
 // Fence returns whether this process is inside a run, where an agent may be the one who acts.
 func (m *Memory) Fence() fence.Finding { return m.fence }
 
-// Origin returns the author of the words that this process adds.
+// Origin returns the origin of the records that this process adds: [memory.OriginAgent] inside a run, else [memory.OriginUser].
 func (m *Memory) Origin() memory.Origin {
 	if m.fence.Inside() {
 		return memory.OriginAgent
@@ -130,10 +130,10 @@ func (m *Memory) Origin() memory.Origin {
 	return memory.OriginUser
 }
 
-// ErrInRun is wrapped by the errors of what is for a person, outside of runs.
+// ErrInRun is wrapped by the errors of operations that are for a person and are refused inside a run.
 var ErrInRun = errors.New("this is inside a run, where an agent may be the one who asks: do it in a shell of your own, outside of plimsoll run")
 
-// refuseAgent returns the error of what an agent may not do, nil outside of runs.
+// refuseAgent returns an error that wraps [ErrInRun] inside a run, else nil.
 func (m *Memory) refuseAgent() error {
 	if !m.fence.Inside() {
 		return nil
@@ -141,7 +141,7 @@ func (m *Memory) refuseAgent() error {
 	return fmt.Errorf("%w (%s)", ErrInRun, m.fence.Why)
 }
 
-// ProjectNamespace returns the namespace of the project of a directory; "" is the working directory.
+// ProjectNamespace returns the namespace of the project that a directory belongs to; "" is the working directory.
 func ProjectNamespace(dir string) string {
 	if dir == "" {
 		dir = "."
@@ -149,7 +149,8 @@ func ProjectNamespace(dir string) string {
 	return "project/" + config.ProjectOf(dir).Key
 }
 
-// Notes returns the files of agents in a namespace. What changes there is found by a search at once.
+// Notes opens the files that agents write in a namespace, under the name of a client. Searches find a changed file at once; if that fails,
+// there is a warning.
 func (m *Memory) Notes(ctx context.Context, namespace, client string) (*notes.Dir, error) {
 	return notes.Open(notes.Options{
 		Dir: m.notesPath(namespace),
@@ -174,20 +175,20 @@ func (m *Memory) append(e journal.Event) {
 	}
 }
 
-// ToolOptions name the namespaces and the client of the tools.
+// ToolOptions configure [Memory.Tools].
 type ToolOptions struct {
-	// Namespace is the one that they write to; "" is the project of the working directory.
+	// Namespace is the namespace that the tools write to; "" means the project of the working directory.
 	Namespace string
-	// Search are the namespaces that they find in; nil is Namespace and the user's.
+	// Search lists the namespaces that they search; nil means Namespace and the user's.
 	Search []string
-	// Client is the name of the writer, and Conversation the place.
+	// Client is the name of the writer, and Conversation the one in which it writes.
 	Client, Conversation string
-	// Own is true when this user has started the client: it finds what was said with any credential. Others find what was said with none.
+	// Own means that this user has started the client: it finds the records of every scope. Others find those without a scope.
 	Own      bool
 	ReadOnly bool
 }
 
-// Tools returns the tools for agents.
+// Tools returns the memory's tools for an agent.
 func (m *Memory) Tools(ctx context.Context, o ToolOptions) (*memtools.Toolset, error) {
 	if o.Namespace == "" {
 		o.Namespace = ProjectNamespace("")
@@ -202,13 +203,14 @@ func (m *Memory) Tools(ctx context.Context, o ToolOptions) (*memtools.Toolset, e
 	})
 }
 
-// notesElsewhere forgets what agents wrote into files.
+// notesElsewhere is the [memory.Elsewhere] of the files that agents wrote.
 type notesElsewhere struct{ m *Memory }
 
 // Name implements [memory.Elsewhere].
 func (notesElsewhere) Name() string { return "notes of agents" }
 
-// Forget removes the files that hold the words of what was forgotten.
+// Forget implements [memory.Elsewhere]. It removes each file that holds forgotten words, or with dry only lists it. After an error it goes
+// on with the other files.
 func (n notesElsewhere) Forget(ctx context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
 	root := filepath.Join(n.m.state, notesDir)
 	dirs, err := os.ReadDir(root)
@@ -249,7 +251,7 @@ func (n notesElsewhere) Forget(ctx context.Context, match memory.Match, dry bool
 	return places, all
 }
 
-// syncPins makes the records of kind pin those of the profile's text in force.
+// syncPins makes the records of kind pin agree with the entries of the profile in force: it removes and adds some.
 func (m *Memory) syncPins(ctx context.Context) error {
 	text, err := m.Profile.InForce()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/notes"
 )
 
-// Query is a search of a person's: all scopes and, without Namespace, all namespaces.
+// Query is a person's search: in all scopes and, without Namespace, in all namespaces.
 type Query struct {
 	Text                string
 	Namespace           string
@@ -24,7 +24,7 @@ type Query struct {
 	Quarantined, Oldest bool
 }
 
-// kinds and origins check words of the command line.
+// kinds returns the one kind of the query, nil for all. A word that is not in [Kinds] is an error.
 func (q Query) kinds() ([]memory.Kind, error) {
 	if q.Kind == "" {
 		return nil, nil
@@ -61,7 +61,8 @@ func (q Query) namespaces() []string {
 	return []string{q.Namespace}
 }
 
-// Search finds records, the best first.
+// Search returns the records that match the words, the best first. An empty text is an error. If only words could be compared, there is a
+// warning.
 func (m *Memory) Search(ctx context.Context, q Query) (memory.Results, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return memory.Results{}, errors.New(`nothing to search for; write it as in: plimsoll memory search "which database"`)
@@ -88,7 +89,7 @@ func (m *Memory) Search(ctx context.Context, q Query) (memory.Results, error) {
 	return found, err
 }
 
-// filter returns the query without its words.
+// filter returns the query as a filter, without its words and AsOf.
 func (q Query) filter() (memory.Filter, error) {
 	kinds, err := q.kinds()
 	if err != nil {
@@ -108,7 +109,7 @@ func (q Query) filter() (memory.Filter, error) {
 	return f, nil
 }
 
-// List returns records, the newest first.
+// List returns a page of records, the newest first unless q.Oldest is set.
 func (m *Memory) List(ctx context.Context, q Query) (memory.Page, error) {
 	f, err := q.filter()
 	if err != nil {
@@ -121,7 +122,8 @@ func (m *Memory) List(ctx context.Context, q Query) (memory.Page, error) {
 	return p, err
 }
 
-// Show returns a record and what was said around it.
+// Show returns a record and, from the same conversation, up to around records before and after it. An unknown id is an error that wraps
+// [memory.ErrNotFound].
 func (m *Memory) Show(ctx context.Context, id string, around int) ([]memory.Record, error) {
 	found, err := m.Store.Get(ctx, id, around)
 	if err != nil {
@@ -133,19 +135,19 @@ func (m *Memory) Show(ctx context.Context, id string, around int) ([]memory.Reco
 // Why describes the origin of a record, and what became of it.
 type Why struct {
 	Record memory.Record `json:"record"`
-	// From are the records that it is derived from, Derived those that are derived from it. Gone are ids that are there no longer.
+	// From lists the records that it is derived from, Derived those that are derived from it, and Gone the ids that exist no longer.
 	From    []memory.Record `json:"from"`
 	Derived []memory.Record `json:"derived"`
 	Gone    []string        `json:"gone,omitempty"`
-	// Pinned is true if its words are in the profile.
+	// Pinned reports whether the profile has its words.
 	Pinned bool `json:"pinned"`
-	// Recalled is the time when it was last given to somebody: put into a prompt, or found by an agent. Nil is never.
+	// Recalled is the time when it was last put into a prompt or found by an agent; nil means never.
 	Recalled *time.Time `json:"recalled,omitempty"`
-	// Uses are the conversations that it was given to, the newest first: at most memory.MaxUses.
+	// Uses lists the conversations that it was given to, the newest first: at most memory.MaxUses.
 	Uses []memory.Use `json:"uses"`
 }
 
-// Why explains a record.
+// Why returns the origin of a record and what became of it. The id may also be that of an entry of the profile.
 func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
 	id, err := m.pinRecord(ctx, id)
 	if err != nil {
@@ -196,8 +198,8 @@ func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
 	return w, nil
 }
 
-// pinRecord returns the id of the record of an entry of the profile, which plimsoll memory pin lists by an id of its own; any other id is
-// what it was.
+// pinRecord returns the id of the record of the profile's entry with an id, which plimsoll memory pin lists under an id of its own. Any
+// other id is returned as it is.
 func (m *Memory) pinRecord(ctx context.Context, id string) (string, error) {
 	text, err := m.Profile.InForce()
 	if err != nil {
@@ -217,12 +219,13 @@ func (m *Memory) pinRecord(ctx context.Context, id string) (string, error) {
 	return id, err
 }
 
-// eachRecord gives all records that a filter matches, the oldest first.
+// eachRecord calls give with each record that a filter matches, the oldest first. An error of give ends it.
 func (m *Memory) eachRecord(ctx context.Context, f memory.Filter, give func(memory.Record) error) error {
 	return m.Store.Each(ctx, f, give)
 }
 
-// Add writes a note down. namespace "" is the user's, "project" that of the working directory's project.
+// Add stores a note and returns its record. namespace "" is the user's, "project" that of the working directory's project. Words that were
+// forgotten once are an error.
 func (m *Memory) Add(ctx context.Context, namespace, text string) (memory.Record, error) {
 	switch namespace {
 	case "":
@@ -247,7 +250,8 @@ func (m *Memory) Add(ctx context.Context, namespace, text string) (memory.Record
 	return found[0], nil
 }
 
-// Edit replaces the words of a note. What was said is kept word for word, so it is not for editing.
+// Edit replaces the words of a note and returns the record. Its origin becomes the lower one of its own and the editor's. See
+// [Memory.Editable] for the errors.
 func (m *Memory) Edit(ctx context.Context, id, text string) (memory.Record, error) {
 	r, err := m.Editable(ctx, id)
 	if err != nil {
@@ -258,7 +262,8 @@ func (m *Memory) Edit(ctx context.Context, id, text string) (memory.Record, erro
 	return r, m.Store.Update(ctx, r)
 }
 
-// Editable returns a record whose words may be replaced.
+// Editable returns a record whose words may be replaced. It is an error for everything but a note: an episode or fact is kept as it was
+// said, a pin and a note in a file are edited there. Inside a run so is a note in the user's own words.
 func (m *Memory) Editable(ctx context.Context, id string) (memory.Record, error) {
 	found, err := m.Show(ctx, id, 0)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/plimsoll/plimsoll/memory/notes"
 )
 
-// Pins is the profile as it is.
+// Pins is the profile with its state.
 type Pins struct {
 	// Path is the file to edit.
 	Path string `json:"path"`
-	// Bytes of Max are taken by the text in force.
+	// Bytes is the size of the text in force, of at most Max.
 	Bytes int `json:"bytes"`
 	Max   int `json:"max_bytes"`
-	// Entries are in force since Confirmed.
+	// Entries are in force since Confirmed, which is nil when that is not known.
 	Entries   []Pin      `json:"entries"`
 	Confirmed *time.Time `json:"confirmed,omitempty"`
-	// Pending is true when the file was edited since, and Draft is its text then.
+	// Pending reports whether the file was edited since; Draft is its text then.
 	Pending bool   `json:"pending"`
 	Draft   string `json:"draft,omitempty"`
 	// Problem is the reason why the file cannot be confirmed.
@@ -35,7 +35,7 @@ type Pin struct {
 	Bytes int    `json:"bytes"`
 }
 
-// Pins returns the pinned entries.
+// Pins returns the profile. A draft that cannot be read is its Problem, and no error.
 func (m *Memory) Pins() (Pins, error) {
 	text, err := m.Profile.InForce()
 	if err != nil {
@@ -59,7 +59,8 @@ func (m *Memory) Pins() (Pins, error) {
 	return p, nil
 }
 
-// byID returns the record whose id a word is, and whether there is one.
+// byID returns the record with the id word; ok is false when there is none, or it cannot be read. It is an error if the record was
+// forgotten.
 func (m *Memory) byID(ctx context.Context, word string) (memory.Record, bool, error) {
 	if strings.ContainsAny(word, " \t\n") {
 		return memory.Record{}, false, nil
@@ -74,7 +75,8 @@ func (m *Memory) byID(ctx context.Context, word string) (memory.Record, bool, er
 	return memory.Record{}, false, nil
 }
 
-// Pin puts words into the profile: a person's, or those of a record that are the user's own.
+// Pin puts an entry into the profile: the words of what, or of the record whose id it is, if those are the user's own. Inside a run it is
+// refused with [ErrInRun].
 func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
 	if err := m.refuseAgent(); err != nil {
 		return Pin{}, err
@@ -99,7 +101,7 @@ func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
 	return Pin{e.ID, e.Text, e.Bytes}, m.syncPins(ctx)
 }
 
-// Unpin takes an entry out of the profile.
+// Unpin takes the entry with an id out of the profile. Inside a run it is refused with [ErrInRun].
 func (m *Memory) Unpin(ctx context.Context, id string) error {
 	if err := m.refuseAgent(); err != nil {
 		return err
@@ -116,7 +118,8 @@ func (m *Memory) Unpin(ctx context.Context, id string) error {
 	return m.syncPins(ctx)
 }
 
-// Confirm puts the edited profile in force; draft is the text that the person saw.
+// Confirm puts the edited profile in force, unless its text is not draft any more, which the person saw. Inside a run it is refused with
+// [ErrInRun].
 func (m *Memory) Confirm(ctx context.Context, draft string) error {
 	if err := m.refuseAgent(); err != nil {
 		return err

@@ -17,14 +17,14 @@ type Stats struct {
 	Vectors  Meaning `json:"vectors"`
 	Notes    Files   `json:"notes"`
 	Profile  Pins    `json:"profile"`
-	// Facts are the episodes that wait to be read for facts, and their cost.
+	// Facts counts the episodes that wait to be read for facts, and the tokens spent.
 	Facts FactsStats `json:"facts"`
 	Dir   string     `json:"dir"`
 }
 
 // Meaning describes the basis of searches by meaning.
 type Meaning struct {
-	// Service and Model make vectors; "" is that the user has named none.
+	// Service and Model make the vectors; "" means that the user has named none.
 	Service  string `json:"service,omitempty"`
 	Model    string `json:"model,omitempty"`
 	Vectors  int    `json:"vectors"`
@@ -32,7 +32,7 @@ type Meaning struct {
 	MaxBytes int64  `json:"max_bytes"`
 }
 
-// Files are the notes of agents.
+// Files counts the notes of agents.
 type Files struct {
 	Files    int   `json:"files"`
 	Bytes    int64 `json:"bytes"`
@@ -40,19 +40,19 @@ type Files struct {
 	MaxBytes int64 `json:"max_bytes"`
 }
 
-// FactsStats are the queue and the budget of facts, of all processes.
+// FactsStats are the state of the queue and of the budget of facts, which all processes share.
 type FactsStats struct {
-	On           bool `json:"on"` // that serve draws them in the background
+	On           bool `json:"on"` // serve draws them in the background
 	Waiting      int  `json:"waiting"`
 	MaxWaiting   int  `json:"max_waiting"`
 	Read         int  `json:"read"` // episodes that were read, as far as it is remembered
 	SpentToday   int  `json:"spent_today"`
 	TokensPerDay int  `json:"tokens_per_day"`
-	// Problem is the reason why it is unknown.
+	// Problem is the reason why some of this is unknown.
 	Problem string `json:"problem,omitempty"`
 }
 
-// FactsNow reads the files of the queue and the budget.
+// FactsNow returns the state of the queue and of the budget, from their files and the configuration. Errors are in its Problem.
 func (m *Memory) FactsNow() FactsStats {
 	s := FactsStats{MaxWaiting: facts.MaxQueue}
 	settings, err := m.core.Config.For("")
@@ -69,7 +69,7 @@ func (m *Memory) FactsNow() FactsStats {
 	return s
 }
 
-// Stats counts what is kept. It reads all of it.
+// Stats counts everything that is kept. It reads all of it.
 func (m *Memory) Stats(ctx context.Context) (Stats, error) {
 	s, err := m.Store.Stats(ctx)
 	if err != nil {
@@ -112,7 +112,8 @@ func (m *Memory) Stats(ctx context.Context) (Stats, error) {
 	return out, err
 }
 
-// GC removes from the disk what counts no longer, or with dry reports what that would be.
+// GC removes the records that are in force no longer from the disk, and all vectors if the user names no service any more. With dry it
+// changes nothing and returns what would be removed.
 func (m *Memory) GC(ctx context.Context, dry bool) (memory.Collected, error) {
 	if dry {
 		return m.Store.WouldGC(ctx)

@@ -12,15 +12,15 @@ import (
 	"github.com/plimsoll/plimsoll/memory/embed"
 )
 
-// Vectors chooses whether searches also go by meaning, where the user has named a service for embeddings ([memory] embed_url).
+// Vectors selects whether searches also go by meaning, where the user has named a service for embeddings ([memory] embed_url).
 type Vectors int
 
 const (
-	// NoVectors searches by words only, and sends nothing: what `plimsoll run` opens.
+	// NoVectors searches by words only, and sends nothing, as `plimsoll run` does.
 	NoVectors Vectors = iota
-	// VectorsOnSearch makes missing vectors before a search, for a command that ends with it.
+	// VectorsOnSearch makes missing vectors before each search, for a command that ends with it.
 	VectorsOnSearch
-	// VectorsInBackground makes them beside searches, for servers.
+	// VectorsInBackground makes them between searches, for servers.
 	VectorsInBackground
 )
 
@@ -31,7 +31,8 @@ const (
 	vectorsPatience = 5 * time.Second
 )
 
-// embedClient returns the service that the user has named; nil is none. All of its settings are the user's own: no project decides where texts and a key go.
+// embedClient returns a client of the service that the user has named, nil if there is none. An incomplete configuration is an error. All
+// of its settings are the user's own: no project decides where texts and a key go.
 func embedClient(m config.MemorySettings) (*embed.Client, error) {
 	if m.EmbedURL == "" {
 		return nil, nil
@@ -52,11 +53,11 @@ func embedClient(m config.MemorySettings) (*embed.Client, error) {
 	return client, nil
 }
 
-// serviceWait bounds how long [AskService] waits. A local service may have to load its model first.
+// serviceWait bounds how long [AskService] waits. A local service may first have to load its model.
 const serviceWait = 10 * time.Second
 
-// AskService asks the service for embeddings for the vector of one word, and says in a sentence what came of it; "" where the user names no
-// service.
+// AskService asks the service for embeddings for the vector of one word, and returns a sentence about the outcome; "" where the user names
+// no service, or no memory is kept.
 func AskService(ctx context.Context, m config.MemorySettings) string {
 	if m.EmbedURL == "" || !m.Enabled {
 		return ""
@@ -76,7 +77,7 @@ func AskService(ctx context.Context, m config.MemorySettings) string {
 	return fmt.Sprintf("the memory is searched by meaning too: %s makes vectors of %d dimensions at %s", client.Model(), len(vectors[0].Values), client.Address())
 }
 
-// withVectors puts the service into the options of a store. One that cannot be used is said, and searches go by words.
+// withVectors puts the service into the options of a store. If it cannot be used, there is a warning, and searches go by words.
 func (m *Memory) withVectors(o *memory.Options, s config.MemorySettings, v Vectors) {
 	if v == NoVectors || !s.Enabled {
 		return
@@ -93,7 +94,8 @@ func (m *Memory) withVectors(o *memory.Options, s config.MemorySettings, v Vecto
 	m.onSearch = client != nil && v == VectorsOnSearch
 }
 
-// fillVectors makes vectors that are missing in the namespaces of a search, for a while. What fails is said by the search itself.
+// fillVectors makes vectors that are missing in the namespaces of a search, for at most vectorsPatience. If it comes to no end there is a
+// warning; the search itself reports what fails.
 func (m *Memory) fillVectors(ctx context.Context, namespaces []string) {
 	if !m.onSearch {
 		return
@@ -106,7 +108,7 @@ func (m *Memory) fillVectors(ctx context.Context, namespaces []string) {
 	}
 }
 
-// dropVectors takes vectors off the disk that no search will use, because the user names no service any more.
+// dropVectors removes all vectors from the disk if the user names no service any more: no search would use them.
 func (m *Memory) dropVectors(ctx context.Context) error {
 	settings, err := m.core.Config.For("")
 	if err != nil || settings.Memory.EmbedURL != "" {

@@ -4,8 +4,8 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 )
 
-// bound asks the fifth part: how much of the window the definitions of tools may take, for clients that give their model all of them. It is
-// off unless somebody chooses it: some tools are found by a search then.
+// bound asks the fifth question and plans its answer: how much of the window the definitions of tools may take, for clients that give their
+// model all of them. Unless somebody chooses it, it stays off: some tools are then found only by a search.
 func (s *site) bound() error {
 	if len(s.undeferred) == 0 && s.o.ToolsMax == "" || s.o.ToolsMax == "" && (s.o.Yes || s.o.DryRun || s.o.Ask == nil) {
 		return nil

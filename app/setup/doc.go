@@ -1,6 +1,6 @@
-// Package setup makes the four changes by which Plimsoll is there without being typed, and takes them out again: the shell hook in
+// Package setup makes the five changes by which Plimsoll is there without being typed, and takes them out again: the shell hook in
 // the shell's file, the gateway in front of the MCP servers of clients that no run starts, the status line of Claude Code with
-// notices, and `plimsoll run` before the agents that editors start.
+// notices, `plimsoll run` before the agents that editors start, and a bound of what definitions of tools take.
 //
 //	r, err := setup.Do(ctx, setup.Options{Ask: ask}) // asks up to five questions; Yes answers them as proposed
 //	r, err = setup.Undo(ctx, setup.Options{})

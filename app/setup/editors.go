@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
-// editorFiles returns the user's own files in which editors keep the commands of agents that speak the Agent Client Protocol.
+// editorFiles returns the user's own files in which editors may keep the commands of agents that speak the Agent Client Protocol.
 func editorFiles(home string, getenv func(string) string) []string {
 	settings := configHome(home, getenv)
 	code := settings
@@ -23,7 +23,7 @@ func editorFiles(home string, getenv func(string) string) []string {
 	}
 }
 
-// neovimLua is the instruction for an edit by hand: a person's program is no file of settings.
+// neovimLua is the instruction for an edit by hand: a person's program is not a file of settings.
 const neovimLua = `in Neovim put these words before an agent's command by hand. CodeCompanion:
     adapters = { acp = { claude_code = function()
       return require("codecompanion.adapters").extend("claude_code", { commands = { default = { "plimsoll", "run", "--", "claude-agent-acp" } } })
@@ -31,7 +31,8 @@ const neovimLua = `in Neovim put these words before an agent's command by hand. 
   avante.nvim:
     acp_providers = { ["claude-code"] = { command = "plimsoll", args = { "run", "--", "claude-agent-acp" } } }`
 
-// editors asks the fourth part: agents that editors start. It is asked only where one has a command.
+// editors asks the fourth question and plans its answer: `plimsoll run` before the agents that editors start. It asks only where a file has
+// such a command.
 func (s *site) editors() error {
 	options := wrap.Options{Command: s.program, Agents: true}
 	var files []string

@@ -22,10 +22,10 @@ type insertion struct {
 	Path string `json:"path"` // behind symbolic links
 	At   int    `json:"at"`   // in bytes
 	Text string `json:"text"`
-	// Before and After are SHA-256 digests of the whole file without and with the text.
+	// Before and After are the SHA-256 digests of the whole file without and with the text.
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Made is true when there was no file. Folders are those that were made for it, the innermost first.
+	// Made means that there was no file. Folders are those that were made for it, the innermost first.
 	Made    bool     `json:"made,omitempty"`
 	Folders []string `json:"folders,omitempty"`
 }
@@ -35,15 +35,15 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// apply puts the text into a file's content and notes the digests.
+// apply returns a file's content with the text put in, and sets the digests.
 func (i *insertion) apply(base []byte) []byte {
 	after := append(append(bytes.Clone(base[:i.At]), i.Text...), base[i.At:]...)
 	i.Before, i.After = digest(base), digest(after)
 	return after
 }
 
-// remove takes the text out of a file's content. exact is true when the outcome is what the file was before, byte for byte; found is false
-// when the text is not there, or more than once.
+// remove returns a file's content without the text. exact reports whether that is the file before, byte for byte; found is false, and base
+// the content, when the text is not there or more than once.
 func (i insertion) remove(content []byte) (base []byte, exact, found bool) {
 	at := i.At
 	if digest(content) != i.After || at < 0 || at+len(i.Text) > len(content) || string(content[at:at+len(i.Text)]) != i.Text {
@@ -61,7 +61,7 @@ const (
 	closeMark = "# <<< plimsoll setup <<<\n"
 )
 
-// hookText returns the text that a shell's file gets at its end, and its offset.
+// hookText returns the text that a shell's file gets at its end, with the marks, and its offset.
 func hookText(base []byte, lines string) (at int, text string) {
 	text = openMark + lines + closeMark
 	if len(base) > 0 && base[len(base)-1] != '\n' {
@@ -70,7 +70,8 @@ func hookText(base []byte, lines string) (at int, text string) {
 	return len(base), text
 }
 
-// unmarked takes out what stands between the marks when it is not recorded: the state directory was lost.
+// unmarked returns a file's content without the marks and what is between them. It finds a text that is recorded no longer, as after the
+// state directory was lost.
 func unmarked(content []byte) []byte {
 	before, rest, ok := bytes.Cut(content, []byte(openMark))
 	_, after, closed := bytes.Cut(rest, []byte(closeMark))
@@ -80,7 +81,7 @@ func unmarked(content []byte) []byte {
 	return append(bytes.Clone(before), after...)
 }
 
-// leftAlone is the reason why a file is left as it is.
+// leftAlone is the error of a file that is left as it is.
 type leftAlone struct {
 	why     string
 	already bool // because it has what it would get
@@ -88,7 +89,8 @@ type leftAlone struct {
 
 func (l *leftAlone) Error() string { return l.why }
 
-// statusLineText returns the member that ~/.claude/settings.json gets, first in its object.
+// statusLineText returns the member that ~/.claude/settings.json gets as the first of its object, and its offset. The error is a
+// *leftAlone.
 func statusLineText(base []byte, command string) (at int, text string, err error) {
 	quoted := string(rawjson.Quote(nil, command+" status --line --color always"))
 	member := `"statusLine": {"type": "command", "command": ` + quoted + `, "refreshInterval": 10}`
@@ -128,7 +130,8 @@ var (
 	toolsMax = setting{"mcp", "tools_max", "8k"}
 )
 
-// text returns the text that the configuration file gets. A change that would mean anything else than before plus the key is refused.
+// text returns the text that the configuration file gets, and its offset. A change that would mean anything but the key is refused with a
+// *leftAlone.
 func (s setting) text(base []byte) (at int, text string, err error) {
 	line := fmt.Sprintf("%s = %q # by plimsoll setup\n", s.key, s.value)
 	var was map[string]any
@@ -175,10 +178,10 @@ func (s setting) text(base []byte) (at int, text string, err error) {
 	return at, text, nil
 }
 
-// tableHeader is the line that begins a table with a plain name.
+// tableHeader matches the line that begins a table with a plain name.
 var tableHeader = lazy.Regexp(`(?m)^[ \t]*\[[ \t]*([a-z]+)[ \t]*\][ \t]*(#.*)?(\r?\n|\r?$)`)
 
-// header returns the end of the line that begins the setting's table, 0 where there is none.
+// header returns the end of the line that begins the setting's table, 0 if there is none.
 func (s setting) header(base []byte) int {
 	for _, m := range tableHeader().FindAllSubmatchIndex(base, -1) {
 		if string(base[m[2]:m[3]]) == s.table {
@@ -188,13 +191,13 @@ func (s setting) header(base []byte) int {
 	return 0
 }
 
-// leaveReason returns the reason in err to leave a file alone, nil for another error.
+// leaveReason returns the *leftAlone in err, nil for another error.
 func leaveReason(err error) *leftAlone {
 	l, _ := errors.AsType[*leftAlone](err)
 	return l
 }
 
-// hookLines returns the lines between the marks. agents is "" for all that are installed, else their names with a blank before each.
+// hookLines returns the lines between the marks. agents is "" for all that are installed, else their names, each behind a blank.
 func hookLines(shell, program, agents string) string {
 	if shell == "fish" {
 		word := "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(program) + "'"
@@ -204,7 +207,7 @@ func hookLines(shell, program, agents string) string {
 	return "if [ -x " + word + " ]; then eval \"$(" + word + " shellenv --shell " + shell + agents + ")\"; fi\n"
 }
 
-// shellWord returns one word for a POSIX shell.
+// shellWord returns text as one word of a POSIX shell, quoted where it must be.
 func shellWord(text string) string {
 	if text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+") == "" {
 		return text

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownFile reports whether a file is this user's.
+// ownFile reports whether a file belongs to this user.
 func ownFile(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()

@@ -17,10 +17,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
-// maxFile is the largest file that is changed, in bytes.
+// maxFile bounds the files that are changed, in bytes.
 const maxFile = wrap.MaxFile
 
-// hookFile returns the file that a shell reads in every interactive session; "" when that is not known.
+// hookFile returns the file that a shell reads in every interactive session, "" if that is not known.
 func hookFile(shell, home string, getenv func(string) string) string {
 	switch shell {
 	case shellenv.Bash:
@@ -46,15 +46,15 @@ func configHome(home string, getenv func(string) string) string {
 	return filepath.Join(home, ".config")
 }
 
-// client is a file with MCP servers. Those of a tool that runs wrap by themselves need no change where the tool runs in runs.
-// One that defers does not give its model all definitions of tools.
+// client is a file with the MCP servers of a client. tool is the agent whose runs wrap them by themselves, so that the file needs no change
+// where the agent runs in its limits. defers means that the client does not give its model all definitions of tools.
 type client struct {
 	path, tool string
 	defers     bool
 }
 
-// clients returns the files of the user's own in which clients look for MCP servers. A project's file is not among them: it is checked
-// in, and others have no Plimsoll at this path.
+// clients returns the user's own files in which clients may keep MCP servers. A project's file is not among them: it is checked in, and
+// others have no Plimsoll at this path.
 func clients(home string, getenv func(string) string) []client {
 	settings := configHome(home, getenv)
 	if runtime.GOOS == "darwin" {
@@ -81,7 +81,7 @@ func clients(home string, getenv func(string) string) []client {
 	)
 }
 
-// file is one that is to be changed, as it is.
+// file is a file that is to be changed, as it was read.
 type file struct {
 	path    string // as it is named
 	target  string // behind symbolic links
@@ -92,7 +92,8 @@ type file struct {
 	after   []byte   // what it is to be
 }
 
-// readTarget reads a file. A *leave says why it is left alone.
+// readTarget reads a file, behind symbolic links. A file that does not exist is missing, and no error. A *leftAlone is the reason to leave
+// it alone.
 func readTarget(path, home string, follow bool) (file, error) {
 	f := file{path: path, target: path, mode: 0o600}
 	dir := filepath.Dir(path)
@@ -150,7 +151,7 @@ func isBelow(path, dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// replace puts after into the place of the content, unless that has changed meanwhile.
+// replace writes after in the place of the file's content and makes its folders, unless the file has changed meanwhile, which is an error.
 func (f file) replace(after []byte) error {
 	now, err := statefile.Read(f.target, maxFile)
 	if there := err == nil; there == f.missing || there && !bytes.Equal(now, f.content) {
@@ -170,7 +171,7 @@ func (f file) replace(after []byte) error {
 	return os.Chmod(f.target, f.mode) // what the umask took
 }
 
-// remove takes away a file that was made, and the folders that were made for it, as far as they are empty.
+// remove removes a file that was made, and then the folders that were made for it, as far as they are empty.
 func remove(path string, folders []string) error {
 	err := os.Remove(path)
 	for _, dir := range folders {

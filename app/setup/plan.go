@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
-// insertion computes what a file gets; text gives the place and the piece of text for a file without ours. It is nil with a nil error
-// when the file has that very text already.
+// insertion computes the change of a file; text returns the offset and the piece of text for a file without ours. The insertion is nil,
+// with a nil error, when the file has that very text already, at this place or elsewhere.
 func (s *site) insertion(what, path string, text func(base []byte) (int, string, error)) (file, *insertion, error) {
 	f, err := readTarget(path, s.home, s.o.FollowLinks)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *site) insertion(what, path string, text func(base []byte) (int, string,
 	return f, i, nil
 }
 
-// insert takes a computed insertion into the plan.
+// insert takes a computed insertion into the plan. A file that cannot be changed is noted as left alone.
 func (s *site) insert(change Change, f file, i *insertion, err error) error {
 	change.Target = s.target(change.File)
 	if err != nil {
@@ -74,7 +74,8 @@ func (s *site) insert(change Change, f file, i *insertion, err error) error {
 	return nil
 }
 
-// target returns the path behind symbolic links, "" when none is on the way.
+// target returns the file that path leads to over symbolic links, "" if there is none on the way or it cannot be read. A link to the home
+// directory does not count.
 func (s *site) target(path string) string {
 	f, err := readTarget(path, s.home, true)
 	top, homeErr := filepath.EvalSymlinks(s.home)
@@ -117,7 +118,7 @@ func (s *site) failed(change Change, err error) {
 
 func (s *site) addNext(text string) { s.result.Next = append(s.result.Next, text) }
 
-// shortPath returns a path as people write it.
+// shortPath returns a path as people write it, with ~ for the home directory.
 func (s *site) shortPath(path string) string {
 	if isBelow(path, s.home) {
 		return "~" + strings.TrimPrefix(path, s.home)
@@ -125,7 +126,7 @@ func (s *site) shortPath(path string) string {
 	return path
 }
 
-// perform makes the changes, all of them or none. The record is written first: who is killed in between can undo.
+// perform makes all planned changes or none. It writes the record first: whoever is killed in between can undo.
 func (s *site) perform() error {
 	before := s.record.clone()
 	for _, step := range s.steps {
@@ -157,7 +158,7 @@ func (s *site) perform() error {
 	return nil
 }
 
-// checkOwner refuses a home of somebody else: files in it would be root's afterwards.
+// checkOwner returns an error if home is not a directory or belongs to somebody else: files in it would be root's afterwards.
 func checkOwner(home string) error {
 	info, err := os.Stat(home)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Question is one that a person is asked.
+// Question is a question for a person.
 type Question struct {
 	Number  int    // of 5
 	Text    string // "Run claude and codex in their limits …?"
@@ -13,18 +13,19 @@ type Question struct {
 	Answers string // what may be answered
 	// Given is an answer from the command line.
 	Given string
-	// Say is something to be shown before the question: the answer before was not understood, or the change was asked for.
+	// Say is shown before the question: why the last answer was not understood, or the change that was asked for.
 	Say string
-	// names may be answered; nil makes it a question of yes or no.
+	// names are the words of an answer; nil makes it a question of yes or no.
 	names []string
-	// no is true when no answer counts as a no.
+	// no makes an empty answer a no.
 	no bool
 }
 
-// tries bounds how often a question is asked.
+// tries bounds how often one question is asked.
 const tries = 10
 
-// answer returns the answer: "all", "none" or names with blanks between for the question with names, else "yes" or "no".
+// answer returns the answer: "all", "none" or names with blanks between for the question with names, else "yes" or "no". It is the given
+// one, else a person's, else the proposed one. It shows the change, from show, to a person who answers "?".
 func (s *site) answer(q Question, show func() string) (string, error) {
 	if q.Given != "" {
 		answer, err := q.read(q.Given)
@@ -54,7 +55,8 @@ func (s *site) answer(q Question, show func() string) (string, error) {
 	return "", fmt.Errorf("no answer to question %d could be understood; nothing was changed", q.Number)
 }
 
-// read understands an answer.
+// read returns an answer in the form of [site.answer]; an empty one is the proposed one. One that is not understood is an error. Names from
+// the command line are not checked.
 func (q Question) read(said string) (string, error) {
 	said = strings.ToLower(strings.TrimSpace(said))
 	yes, no := "yes", "no"
@@ -86,7 +88,7 @@ func (q Question) read(said string) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// list joins names as a sentence does.
+// list joins names as in a sentence, with word before the last one.
 func list(names []string, word string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

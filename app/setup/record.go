@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// recordFile is in the state directory, readable by its owner only.
+	// recordFile is the name of the record in the state directory; only its owner can read it.
 	recordFile = "setup.json"
 	// schema is the form of the record. A program that finds a later one leaves everything alone.
 	schema = 1
@@ -21,7 +21,7 @@ const (
 	maxRecord = 1 << 20
 )
 
-// record lists the texts put into files.
+// record lists the texts that were put into files, and the files whose servers and agents were wrapped.
 type record struct {
 	path       string
 	Schema     int         `json:"schema"`
@@ -54,7 +54,7 @@ func (r record) clone() record {
 	return r
 }
 
-// write stores the record, or removes it when nothing is in it.
+// write stores the record, or removes its file when it is empty.
 func (r record) write() error {
 	if len(r.Insertions)+len(r.Wrapped)+len(r.Editors) == 0 {
 		if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {

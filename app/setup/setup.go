@@ -16,18 +16,18 @@ import (
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
-// Options of a set-up. An answer that is not given is asked for by Ask, or is the proposed one with Yes or DryRun.
+// Options configure [Do] and [Undo]. Ask gives the answers that are missing; with Yes, or without Ask, they are the proposed ones.
 type Options struct {
-	// Agents are the answer to the first question: "all", "none", or names with commas between; "" is no answer.
+	// Agents are the answer to the first question: "all", "none", or names with commas between; "" means no answer.
 	Agents string
 	// MCP and Watch are the answers to the second and third: "yes", "no", or "".
 	MCP, Watch string
-	// Editors is that to the fourth, which is asked where an editor starts an agent by a command. Without a person "" is no.
+	// Editors is the one to the fourth, which is asked where an editor starts an agent by a command. "" is no without Ask, Yes and DryRun.
 	Editors string
-	// ToolsMax is that to the fifth, which is asked where a client has MCP servers and gives its model all their tools. Without a person
-	// and with Yes "" is no.
+	// ToolsMax is the one to the fifth, which is asked where a client has MCP servers and gives its model all their tools. "" is no
+	// without Ask, with Yes or with DryRun.
 	ToolsMax string
-	// Yes answers what is left as proposed.
+	// Yes answers all other questions as proposed.
 	Yes bool
 	// Ask asks a person; nil when there is none.
 	Ask func(Question) (answer string, err error)
@@ -37,7 +37,7 @@ type Options struct {
 	FollowLinks bool
 	// DryRun changes nothing.
 	DryRun bool
-	// Getenv looks up the environment; nil means os.Getenv.
+	// Getenv returns a variable of the environment; nil means os.Getenv.
 	Getenv func(string) string
 }
 
@@ -57,7 +57,7 @@ type Change struct {
 	Action string `json:"action"`
 	Why    string `json:"why,omitempty"`
 	Diff   string `json:"diff,omitempty"`
-	// Exact is true of an undone change when the file is what it was, byte for byte.
+	// Exact reports whether an undone file is as it was, byte for byte.
 	Exact bool `json:"exact,omitempty"`
 }
 
@@ -79,7 +79,7 @@ const (
 	whatBound   = "definitions of tools"
 )
 
-// ErrNobodyToAsk reports that there are questions and nobody who answers.
+// ErrNobodyToAsk is the error of [Do] if one of the first three questions has no answer and nobody can be asked.
 var ErrNobodyToAsk = errors.New("setup asks questions, and there is no terminal; plimsoll setup --yes takes the proposed answers, --dry-run shows what they would change")
 
 // site is the state of one set-up.
@@ -93,7 +93,7 @@ type site struct {
 	result  Result
 	// planned holds the content that files will have after the steps so far, by target.
 	planned map[string][]byte
-	// undeferred are the files of clients that give their model the definitions of all tools, where they have servers behind Plimsoll.
+	// undeferred lists the files of clients that give their model the definitions of all tools and have servers behind Plimsoll.
 	undeferred []string
 }
 
@@ -144,7 +144,7 @@ func open(ctx context.Context, o Options) (*site, func(), error) {
 	return s, unlock, nil
 }
 
-// Do sets up what the answers say. The error is of what kept it from being done, and nothing is changed then.
+// Do asks its questions and makes the changes. After an error nothing is changed.
 func Do(ctx context.Context, o Options) (Result, error) {
 	if !o.Yes && !o.DryRun && o.Ask == nil && (o.Agents == "" || o.MCP == "" || o.Watch == "") {
 		return Result{}, ErrNobodyToAsk
@@ -186,7 +186,7 @@ func Do(ctx context.Context, o Options) (Result, error) {
 	return s.result, nil
 }
 
-// agents returns the first part: the shell hook. It returns the agents that runs are made of.
+// agents asks the first question and plans its answer: the shell hook. It returns the agents that run in their limits then.
 func (s *site) agents() (protected []string, err error) {
 	there := shellenv.Installed(shellenv.Known())
 	path := hookFile(s.shell, s.home, s.o.Getenv)
@@ -236,7 +236,7 @@ func (s *site) agents() (protected []string, err error) {
 	return protected, s.insert(change, f, i, err)
 }
 
-// servers asks the second part: the gateway in front of the MCP servers of clients that no run starts.
+// servers asks the second question and plans its answer: the gateway in front of the MCP servers of clients that no run starts.
 func (s *site) servers(protected []string) error {
 	var files, undeferred []string
 	for _, c := range clients(s.home, s.o.Getenv) {
@@ -319,7 +319,7 @@ func (s *site) servers(protected []string) error {
 
 func (s *site) wrapping() wrap.Options { return wrap.Options{Command: s.program} }
 
-// watch asks the third part: the status line of Claude Code, and notices.
+// watch asks the third question and plans its answer: the status line of Claude Code, and notices.
 func (s *site) watch() error {
 	dirs := config.NewDirs(s.o.Getenv)
 	own, err := dirs.ConfigFile()

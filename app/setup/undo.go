@@ -10,7 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
-// Undo takes out what was set up, the last first. What cannot be taken out stays recorded, and the error names it.
+// Undo takes out everything that is recorded, in each group the last first; with DryRun it changes nothing. Entries that cannot be taken
+// out stay recorded and are in the error.
 func Undo(ctx context.Context, o Options) (Result, error) {
 	s, unlock, err := open(ctx, o)
 	if err != nil {
@@ -45,7 +46,7 @@ func Undo(ctx context.Context, o Options) (Result, error) {
 	return s.result, errors.Join(failed...)
 }
 
-// unwrap takes the gateway out of a client's file, or plimsoll run out of an editor's.
+// unwrap takes the gateway out of a client's file, or plimsoll run out of an editor's. It is not an error if nothing is there any more.
 func (s *site) unwrap(what, path string) error {
 	change := Change{What: what, File: path, Target: s.target(path)}
 	before, planned, err := wrap.PreviewUndo(path, what == whatEditors)
@@ -73,7 +74,7 @@ func (s *site) unwrap(what, path string) error {
 	return err
 }
 
-// undoInsertion takes a piece of text out of a file.
+// undoInsertion takes a recorded text out of its file. It is not an error if it is not there any more.
 func (s *site) undoInsertion(i insertion) error {
 	change := Change{What: i.What, File: i.Path}
 	f, err := readTarget(i.Path, s.home, true) // where it was put

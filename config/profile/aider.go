@@ -14,9 +14,8 @@ var _ = add(Agent{
 	Resume: "aider --restore-chat-history",
 })
 
-// aider, by its documentation: it takes --openai-api-base, AIDER_OPENAI_API_BASE or the
-// same key in .aider.conf.yml over OPENAI_API_BASE; for Anthropic its library reads
-// ANTHROPIC_API_BASE, then ANTHROPIC_BASE_URL, without /v1.
+// planAider sets the addresses of aider. By its documentation it takes --openai-api-base, AIDER_OPENAI_API_BASE or the same key in
+// .aider.conf.yml over OPENAI_API_BASE; for Anthropic its library reads ANTHROPIC_API_BASE, then ANTHROPIC_BASE_URL, without /v1.
 func planAider(w *planner) {
 	if len(w.flags("--openai-api-base")) > 0 {
 		w.refuse("aider was given --openai-api-base, which wins over variables; set OPENAI_API_BASE in its place")
@@ -63,7 +62,7 @@ func planAider(w *planner) {
 	w.variable("ANTHROPIC_BASE_URL", "anthropic", "anthropic")
 }
 
-// upperNames gives keys of a YAML file the form of variables: openai-api-base is OPENAI_API_BASE.
+// upperNames returns the keys of a YAML file as names of variables: openai-api-base becomes OPENAI_API_BASE.
 func upperNames(lines map[string]string) map[string]string {
 	variables := map[string]string{}
 	for name, value := range lines {

@@ -5,12 +5,10 @@ import (
 	"strings"
 )
 
-// packageOptions of package runners are followed by a package or another word that is not
-// the command.
+// packageOptions are options of package runners that are followed by a package or another word that is not the command.
 var packageOptions = []string{"-p", "--package", "--from", "--with", "--spec", "-w", "--workspace", "--prefix", "--cache", "-C", "--dir", "--title"}
 
-// word finds the place in Argv after which the tool's own arguments begin: the tool's name,
-// its package, or its script.
+// word returns the index in Argv of the tool's name, package or script; the tool's own arguments follow it. false if it cannot be found.
 func (w *planner) word() (int, bool) {
 	if len(w.in.Via) == 0 {
 		return 0, true
@@ -26,16 +24,15 @@ func (w *planner) word() (int, bool) {
 	return 0, false
 }
 
-// Word finds the place in a command line after which the agent's own arguments begin: its
-// name, its package, or its script. via are the launchers it goes through; ok is false when
-// there is no telling.
+// Word returns the index in a command line of the agent's name, package or script; the agent's own arguments follow it. via are the
+// launchers that the command goes through. ok is false if it cannot be found.
 func (a *Agent) Word(argv, via []string) (at int, ok bool) {
 	w := planner{agent: a, in: Setup{Argv: argv, Via: via}}
 	w.out.Argv = argv
 	return w.word()
 }
 
-// stem returns the last element of a path without the suffix of a script.
+// stem returns the last element of a path without a version behind @ and without the extension of a script.
 func stem(arg string) string {
 	name := arg[strings.LastIndexAny(arg, `/\`)+1:]
 	if i := strings.LastIndexByte(name, '@'); i > 0 {
@@ -47,7 +44,7 @@ func stem(arg string) string {
 	return name
 }
 
-// insert puts arguments directly after the tool's word. Without such a place it refuses.
+// insert inserts arguments directly behind the tool's word. If that is not found it refuses.
 func (w *planner) insert(args ...string) {
 	at, ok := w.word()
 	if !ok {
@@ -64,8 +61,8 @@ type flag struct {
 	value  string
 }
 
-// flags finds the values of an option among the tool's arguments, in order: --name VALUE,
-// --name=VALUE, and for names of one letter -nVALUE. It stops at "--".
+// flags returns the values of an option among the tool's arguments, in order: --name VALUE, --name=VALUE, and for names of one letter
+// -nVALUE. It stops at "--".
 func (w *planner) flags(names ...string) []flag {
 	at, _ := w.word()
 	var found []flag
@@ -89,7 +86,7 @@ func (w *planner) flags(names ...string) []flag {
 	return found
 }
 
-// hasFlag reports whether a flag without a value is among the tool's arguments.
+// hasFlag reports whether a flag without a value is among the tool's arguments, before "--".
 func (w *planner) hasFlag(name string) bool {
 	at, _ := w.word()
 	for _, arg := range w.out.Argv[at+1:] {
@@ -103,5 +100,5 @@ func (w *planner) hasFlag(name string) bool {
 	return false
 }
 
-// replace changes the value of a flag in its place.
+// replace changes the value of a flag in Argv.
 func (w *planner) replace(f flag, value string) { w.out.Argv[f.at] = f.prefix + value }

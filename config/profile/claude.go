@@ -27,17 +27,16 @@ var _ = add(Agent{
 	UserAgent: "claude-cli/", Speaks: claudeSpeaks, Typed: claudeTyped,
 })
 
-// claudeFolder returns the folder of Claude Code's settings, claudeState the file with the user's answers to it.
+// claudeFolder returns the folder of Claude Code's settings.
 func claudeFolder(h Home) string { return h.folder("CLAUDE_CONFIG_DIR", h.path(".claude")) }
 
 func claudeState(h Home) string {
 	return joinBelow(h.folder("CLAUDE_CONFIG_DIR", h.Dir), ".claude.json")
 }
 
-// claudeServers gives Claude Code 2.1.197 a file by --mcp-config: its servers take the place of those
-// of the same name in every scope, all others stay. Servers of a project's .mcp.json are
-// only there once the user has approved them, and such a file asks nobody: so only approved
-// ones are in it, or all where Claude Code itself does not ask (-p).
+// claudeServers gives Claude Code 2.1.197 a file by --mcp-config: its servers replace those of the same name in every scope, and all others
+// stay. Claude Code uses servers of a project's .mcp.json only after the user has approved them, but those of such a file without asking:
+// so only approved ones are put into it, or all where Claude Code itself does not ask (-p).
 func claudeServers(w Servers) {
 	const advice = "wrap that file with `plimsoll mcp wrap FILE`"
 	if w.Given("--strict-mcp-config") {
@@ -108,7 +107,7 @@ type claudeApprovals struct {
 	Off      []string `json:"disabledMcpServers"`
 }
 
-// claudeSpeaks reads "claude-cli/2.1.197 (external, cli)" and the first block of the system prompt:
+// claudeSpeaks reads the origin of a request from "claude-cli/2.1.197 (external, cli)" and from the first block of the system prompt:
 // "x-anthropic-billing-header: cc_version=…; cc_entrypoint=cli; cc_is_subagent=true;".
 func claudeSpeaks(r Request) Origin {
 	system, ok := r.System()
@@ -131,8 +130,9 @@ func claudeSpeaks(r Request) Origin {
 	return o
 }
 
-// claudeTyped: of one message a person has typed the last text at most. Before it stand only texts that Claude Code wrote, each in
-// an element; behind <command-name> of a command that is no local one comes the text that the command stands for.
+// claudeTyped returns the index of the text in a message that a person has typed, the last one at most. The texts before it are Claude
+// Code's, each in an element; a <command-name> of a command that is not local is followed by the text that the command stands for, which
+// nobody typed.
 func claudeTyped(parts []Said) []int {
 	last := -1
 	expands := false
@@ -166,7 +166,7 @@ func claudeTyped(parts []Said) []int {
 	return []int{last}
 }
 
-// claudeOpenings begin texts of Claude Code and of its hooks in the role of the user, outside of elements.
+// claudeOpenings are beginnings of texts that Claude Code and its hooks write in the role of the user, outside of elements.
 var claudeOpenings = []string{
 	"This session is being continued from", "CRITICAL: Respond with TEXT ONLY", "Implement the following plan", "Caveat: The messages below",
 	"Stop hook ", "Base directory for this skill", "Another Claude session", "Continue from where you left off", "Your task is to create a detailed summary",

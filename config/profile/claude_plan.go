@@ -37,12 +37,12 @@ const (
 	claudeToolSearch = "ENABLE_TOOL_SEARCH"
 )
 
-// claudeAlways are variables that Claude Code takes from a project's settings before the folder is trusted.
+// claudeAlways are variables, or prefixes of some, that Claude Code takes from a project's settings before the folder is trusted.
 var claudeAlways = []string{
 	"ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_FOUNDRY_API_KEY", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_REGION", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_USE_", "VERTEX_REGION_",
 }
 
-// claudeHelpers are settings that name a program which makes a credential.
+// claudeHelpers are settings that name a program which returns a credential.
 var claudeHelpers = []string{"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper"}
 
 func planClaude(w *planner) {
@@ -82,17 +82,17 @@ func planClaude(w *planner) {
 type claude struct {
 	*planner
 	settings map[string]string // env of the user's settings files, the stronger over the weaker
-	project  []claim           // what the project's files say of addresses and credentials
-	managed  map[string]string // that part which no flag overrides
+	project  []claim           // addresses and credentials in the project's files
+	managed  map[string]string // env of the managed settings, which no flag overrides
 	flag     *flag             // the last --settings
-	extra    json.RawMessage   // what it says
+	extra    json.RawMessage   // its settings
 }
 
 type claudeSettings struct {
 	Env map[string]any `json:"env"`
 }
 
-// readClaude reads the settings files from the weakest to the strongest.
+// readClaude reads Claude Code's settings files, from the weakest to the strongest.
 func readClaude(w *planner) *claude {
 	c := &claude{planner: w, settings: map[string]string{}, managed: map[string]string{}}
 	dir := claudeFolder(w.agentHome())
@@ -153,7 +153,7 @@ func (c *claude) file(name string, into map[string]string) {
 	}
 }
 
-// projectFile takes down what a project's settings say of addresses and credentials.
+// projectFile records the addresses and credentials that a project's settings file sets.
 func (c *claude) projectFile(name string) {
 	var s claudeSettings
 	if found, err := c.readJSON(name, &s); !found {
@@ -175,8 +175,8 @@ func (c *claude) projectFile(name string) {
 	}
 }
 
-// trustsProject reports whether Claude Code takes all of the project's settings: without a terminal to ask on, with -p, or when
-// the user has trusted the folder or one above it. Where that is unknown it returns true: the run is then without proxy.
+// trustsProject reports whether Claude Code takes all of the project's settings: without a terminal to ask on, with -p, or if the user has
+// trusted the folder or one above it. If that is unknown it returns true; the run is then without proxy.
 func (c *claude) trustsProject() bool {
 	if c.agent.Adapter != nil || !c.in.Terminal || c.hasFlag("-p") || c.hasFlag("--print") {
 		return true
@@ -224,7 +224,7 @@ func (c *claude) add(s claudeSettings, into map[string]string) {
 	}
 }
 
-// get returns the value the tool itself would see.
+// get returns the value of a variable as Claude Code itself sees it.
 func (c *claude) get(name string) string {
 	if value, ok := c.managed[name]; ok {
 		return value
@@ -252,7 +252,7 @@ func (c *claude) anthropic() {
 	c.apply(changes)
 }
 
-// vertex: the host holds the region. 24 tools with and without an address of one's own.
+// vertex plans the proxy for Vertex, whose host holds the region. Claude Code sends 24 tools with and without an address.
 func (c *claude) vertex() {
 	const variable = "ANTHROPIC_VERTEX_BASE_URL"
 	address, origin := c.get(variable), variable
@@ -283,7 +283,7 @@ func (c *claude) vertex() {
 	c.apply([]Variable{{Name: variable, Value: c.through("vertex", "vertex", address, origin)}})
 }
 
-// bedrock: the signature covers the host, unless a bearer token takes its place.
+// bedrock plans the proxy for Bedrock. Requests are signed for their host, unless a bearer token is used instead.
 func (c *claude) bedrock() {
 	const variable = "ANTHROPIC_BEDROCK_BASE_URL"
 	signed := c.get(bearerKey) == "" && !truth(c.get("CLAUDE_CODE_SKIP_BEDROCK_AUTH"))
@@ -320,8 +320,8 @@ func (c *claude) bedrock() {
 	c.apply([]Variable{{Name: variable, Value: base}})
 }
 
-// apply sets the first change always and the others where the user has not. What a
-// settings file sets too, only --settings can override.
+// apply sets the first change always, and the others where the user has set nothing. Variables that a settings file sets too are overridden
+// by --settings.
 func (c *claude) apply(changes []Variable) {
 	if c.out.Why != "" {
 		return
@@ -345,7 +345,7 @@ func (c *claude) apply(changes []Variable) {
 	}
 }
 
-// override puts variables into --settings, the user's own or new ones, in a private file.
+// override sets variables in a private file for --settings, with the content of the user's own --settings if there are any.
 func (c *claude) override(variables map[string]string) {
 	names := make([]string, 0, len(variables))
 	for name := range variables {

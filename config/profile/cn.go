@@ -9,8 +9,8 @@ var _ = add(Agent{
 	Resume: "cn --resume",
 })
 
-// planContinue: the command line of Continue, measured, takes an address by apiBase of a model in its YAML only; there is no variable, and --config
-// takes the place of the user's whole file.
+// planContinue refuses. The command line of Continue, measured, takes an address only by apiBase of a model in its YAML; there is no
+// variable, and --config replaces the user's whole file.
 func planContinue(w *planner) {
 	w.refuse("Continue takes an address only by apiBase of a model in its config.yaml; give it the address of plimsoll serve there")
 }

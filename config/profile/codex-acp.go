@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// codex-acp, measured. It starts `codex app-server` and hands it CODEX_CONFIG, an object whose members are keys of Codex's configuration
-// as -c takes them: with dots, or as tables. It stands above every file. MODEL_PROVIDER names the provider.
+// codexConfig is the variable in which codex-acp, measured, takes keys of Codex's configuration: an object whose members are as with -c,
+// with dots, or tables. It wins over every file. MODEL_PROVIDER names the provider. codex-acp starts `codex app-server`.
 const codexConfig = "CODEX_CONFIG"
 
 var _ = add(Agent{
@@ -25,7 +25,7 @@ var _ = add(Agent{
 	},
 })
 
-// readVariables takes what the variables of codex-acp say, as Codex takes the flags.
+// readVariables merges the settings in codex-acp's variables, as Codex does with flags.
 func (c *codex) readVariables() {
 	if v := c.get(codexConfig); v != "" {
 		said := map[string]any{}
@@ -42,7 +42,7 @@ func (c *codex) readVariables() {
 	}
 }
 
-// point gives codex-acp the address, in the user's own table of the provider where there is one.
+// point sets the address in codex-acp's variable, in the user's own table of the provider if there is one.
 func (c *codex) point(key []string, address string) {
 	content := []byte(c.get(codexConfig))
 	if len(content) == 0 {

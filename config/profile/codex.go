@@ -44,7 +44,7 @@ func codexFolder(h Home) string { return h.folder("CODEX_HOME", h.path(".codex")
 // user is about to give will belong, so there is no proxy.
 const codexBase = "openai_base_url"
 
-// chatGPT is the address to which Codex itself sends the requests of a ChatGPT login.
+// chatGPT is the address to which Codex itself sends requests with a ChatGPT login.
 const chatGPT = "https://chatgpt.com/backend-api/codex"
 
 func planCodex(w *planner) {
@@ -115,16 +115,16 @@ type codex struct {
 	dir       string
 	config    map[string]any
 	overrides map[string]flag // the last -c of each key
-	trusted   bool            // the folder or one above it
-	project   []claim         // what a trusted project's .codex/config.toml says of providers
-	ignored   []claim         // the same of a project that is not trusted
+	trusted   bool            // the folder or one above it is trusted
+	project   []claim         // settings about providers in a trusted project's .codex/config.toml
+	ignored   []claim         // the same in a project that is not trusted
 }
 
 // codexSteering are the keys of a config.toml that decide where requests go, or with which credential.
 var codexSteering = []string{"model_provider", "model_providers", codexBase, "chatgpt_base_url", "profile", "profiles", "cli_auth_credentials_store", "forced_login_method"}
 
-// readProject reads the config.toml of the folder and of those above it. Codex takes them where its own config.toml
-// trusts the folder (projects."FOLDER".trust_level), itself or by its repository.
+// readProject reads the config.toml of the folder and of those above it. Codex uses them if its own config.toml trusts the folder
+// (projects."FOLDER".trust_level), itself or by its repository.
 func (c *codex) readProject() {
 	trust := func(dir string) bool {
 		return text(object(object(c.config["projects"])[dir])["trust_level"]) == "trusted"
@@ -203,10 +203,11 @@ func readCodex(w *planner) *codex {
 	return c
 }
 
-// override sets a key, with dots in it, over what the files say.
+// override sets a key, which may have dots, over the settings of the files.
 func (c *codex) override(key string, value any) { assign(c.config, strings.Split(key, "."), value) }
 
-// loginAddress returns the address that the credential of Codex's own login belongs to.
+// loginAddress returns the address that the credential of Codex's own login belongs to, and where that is from; "" after a refusal. ownAuth
+// says that the provider's key is in the environment.
 func (c *codex) loginAddress(ownAuth bool) (address, origin string) {
 	// Through an adapter the editor chooses the login, and the key is only one that may be chosen.
 	if ownAuth || c.get("CODEX_API_KEY") != "" && c.agent.Adapter == nil {
@@ -248,11 +249,10 @@ func (c *codex) loginAddress(ownAuth bool) (address, origin string) {
 	return "", ""
 }
 
-// codexServers gives Codex 0.169.0 a server's command and arguments by -c, which is merged into the
-// server's table: variables, timeouts and the rest stay. A key can be set but not taken
-// away, and a table with both url and command is refused: so a remote server can only be
-// wrapped in its file. Quotes in a key of -c are part of the name, so a name must be bare.
-// A project's own file counts only where the user's says that the project is trusted.
+// codexServers gives Codex 0.169.0 a server's command and arguments by -c, which is merged into the server's table: variables, timeouts and
+// the rest stay. A key can be set but not removed, and a table with both url and command is refused: so a remote server can only be wrapped
+// in its file. Quotes in a key of -c are part of the name, so a name must be bare. A project's own file counts only if the user's says that
+// the project is trusted.
 func codexServers(w Servers) {
 	w.Load(filepath.Join(codexFolder(w.Home()), "config.toml"), always)
 	if project, trusted := w.Project(); trusted {
@@ -276,8 +276,8 @@ func codexServers(w Servers) {
 	w.Insert(flags...)
 }
 
-// codexSpeaks reads the header X-Codex-Turn-Metadata: a JSON object that says who began the thread, what began the turn, and
-// what the request is for.
+// codexSpeaks reads the origin of a request from the header X-Codex-Turn-Metadata: a JSON object that says who began the thread, what began
+// the turn, and what the request is for.
 func codexSpeaks(r Request) Origin {
 	said := r.Header("X-Codex-Turn-Metadata")
 	var turn struct {
@@ -294,7 +294,8 @@ func codexSpeaks(r Request) Origin {
 	return o
 }
 
-// codexTyped returns the texts of a message but for those that Codex wrote; where it wrote the first, nobody typed the others.
+// codexTyped returns the indexes of the texts in a message that Codex did not write; if it wrote the first, nobody typed the others, and
+// there are none.
 func codexTyped(parts []Said) (typed []int) {
 	for i, p := range parts {
 		wrote := agentWrote(p.Text, codexOpenings)
@@ -308,6 +309,6 @@ func codexTyped(parts []Said) (typed []int) {
 	return typed
 }
 
-// codexOpenings begin texts of Codex in the role of the user, outside of elements: the project's AGENTS.md, and a summary of what was
-// compacted.
+// codexOpenings are beginnings of texts that Codex writes in the role of the user, outside of elements: the project's AGENTS.md, and a
+// summary of what was compacted.
 var codexOpenings = []string{"# AGENTS.md instructions", "Another language model started", "Generate a concise", "Warning:", "Message Type:", "Sender:"}

@@ -14,9 +14,8 @@ var _ = add(Agent{
 	ServerNames: []string{"/.copilot/mcp-config.json"},
 })
 
-// Copilot CLI 1.0, measured with a provider of one's own: COPILOT_PROVIDER_BASE_URL takes
-// the address, COPILOT_PROVIDER_TYPE the protocol. Without these it uses the models of a
-// GitHub login, whose hosts it learns from the login.
+// planCopilot sets the address of Copilot CLI 1.0, measured with a provider of one's own: COPILOT_PROVIDER_BASE_URL takes the address,
+// COPILOT_PROVIDER_TYPE the protocol. Without these it uses the models of a GitHub login, whose hosts it learns from the login.
 func planCopilot(w *planner) {
 	const variable = "COPILOT_PROVIDER_BASE_URL"
 	if w.get(variable) == "" {

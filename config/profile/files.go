@@ -14,15 +14,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Settings files of people are a few kilobytes; these bounds are there for what is none.
+// Bounds of what is read. People's settings files are a few kilobytes.
 const (
 	maxFile  = 1 << 20  // bytes of one file
-	maxState = 16 << 20 // of one in which the agent keeps its history too: Claude Code's own grows to megabytes
+	maxState = 16 << 20 // bytes of one in which an agent keeps history too: Claude Code's own grows to megabytes
 	maxFiles = 256      // files read for one plan
 )
 
-// read returns a file, nil when there is none. Other errors are returned: the file may say
-// what would matter.
+// read returns the content of a file, nil if there is none. Other errors are returned, because the file may hold settings that matter.
 func (w *planner) read(name string) ([]byte, error) { return w.readUpTo(name, maxFile) }
 
 func (w *planner) readUpTo(name string, most int) ([]byte, error) {
@@ -49,12 +48,12 @@ func (w *planner) readUpTo(name string, most int) ([]byte, error) {
 	return text, nil
 }
 
-// readBounded reads a regular file: a pipe in its place would wait for ever.
+// readBounded reads a regular file of at most maxState bytes. Anything else is an error: reading a pipe would wait for ever.
 func readBounded(name string) ([]byte, error) {
 	return statefile.ReadLinked(name, maxState)
 }
 
-// readJSON decodes a settings file with comments into v. It reports whether there was one.
+// readJSON decodes a settings file, with or without comments, into v. It returns false if there is no file.
 func (w *planner) readJSON(name string, v any) (bool, error) {
 	text, err := w.read(name)
 	if err != nil || text == nil {
@@ -66,7 +65,7 @@ func (w *planner) readJSON(name string, v any) (bool, error) {
 	return true, nil
 }
 
-// tryJSON calls readJSON for files that may fail: it notes why one was passed over.
+// tryJSON is readJSON for files that may be invalid: it notes that one was skipped, and reports whether v was set.
 func (w *planner) tryJSON(name string, v any) bool {
 	found, err := w.readJSON(name, v)
 	if err != nil {
@@ -75,7 +74,7 @@ func (w *planner) tryJSON(name string, v any) bool {
 	return found && err == nil
 }
 
-// errJSON hides the text of settings from reports: it may hold keys.
+// errJSON replaces the errors of encoding/json, which repeat text of the settings: that may hold keys.
 var errJSON = errors.New("is not JSON as the tool would read it")
 
 func decodeJSON(text []byte, v any) error {
@@ -91,8 +90,8 @@ func decodeJSON(text []byte, v any) error {
 	return nil
 }
 
-// plainJSON takes comments and commas before a closing bracket out of JSON as editors
-// write it, and the byte order mark. Strings stay as they are.
+// plainJSON returns JSON as editors write it without comments, commas before a closing bracket, and the byte order mark. Strings stay as
+// they are.
 func plainJSON(text []byte) []byte {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	out := make([]byte, 0, len(text))
@@ -135,8 +134,8 @@ func plainJSON(text []byte) []byte {
 	return out
 }
 
-// dotenv reads assignments of a .env file. Of what its dialects allow only what an address
-// or a key needs is understood: export, quotes, comments; no substitution.
+// dotenv returns the assignments in a .env file. Of its dialects it understands only what an address or a key needs: export, quotes and
+// comments, but no substitution.
 func dotenv(text []byte) map[string]string {
 	found := map[string]string{}
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -162,7 +161,7 @@ func dotenv(text []byte) map[string]string {
 	return found
 }
 
-// upwards lists dir and the directories above it, nearest first, at most 16.
+// upwards returns dir and the directories above it, the nearest first, at most 16.
 func upwards(dir string) []string {
 	var dirs []string
 	for dir != "" && len(dirs) < 16 {
@@ -178,8 +177,8 @@ func upwards(dir string) []string {
 
 var topLevelLine = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_-]*):[ \t]+["']?([^"'#]*[^"'# \t])["']?[ \t]*(#.*)?$`)
 
-// lines reads the plain NAME: VALUE lines at the top level of a YAML file, which is where
-// these tools keep addresses. Anything else in it is left alone.
+// lines returns the plain NAME: VALUE lines at the top level of a YAML file, where these tools keep addresses. It ignores everything else
+// in it.
 func (w *planner) lines(name string) map[string]string {
 	found := map[string]string{}
 	text, err := w.read(name)

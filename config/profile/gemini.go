@@ -24,7 +24,7 @@ var _ = add(Agent{
 	UserAgent: "GeminiCLI",
 })
 
-// geminiFolder is the name of the folder of its settings, in a home and in a project.
+// geminiFolder is the name of Gemini CLI's folder of settings, in a home and in a project.
 const geminiFolder = ".gemini"
 
 func geminiHome(h Home) string {
@@ -83,7 +83,7 @@ func planGemini(w *planner) {
 	}
 }
 
-// geminiSettings are those of Gemini CLI and of Qwen Code, which grew from it.
+// geminiSettings are the settings of Gemini CLI and of Qwen Code, which grew from it.
 type geminiSettings struct {
 	*planner
 	selected  string
@@ -91,18 +91,17 @@ type geminiSettings struct {
 	providers bool // modelProviders is not empty
 	// folderTrust is the setting whether folders need trust, nil when it is unset.
 	folderTrust *bool
-	env         map[string]string // of the .env file, when it is the user's
-	trusted     bool              // the tool takes the project's files
-	project     []claim           // what the project's files say that the tool obeys
-	ignored     []claim           // what they say that it ignores, because the folder is not trusted
+	env         map[string]string // of the .env file, if that is the user's
+	trusted     bool              // the tool uses the project's files
+	project     []claim           // settings in the project's files that the tool obeys
+	ignored     []claim           // settings in them that it ignores, because the folder is not trusted
 }
 
-// geminiAlways are variables of a project's .env file that count in a folder that is not trusted, too.
+// geminiAlways are variables of a project's .env file that count even in a folder that is not trusted.
 var geminiAlways = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}
 
-// readGemini reads the settings files from the weakest to the strongest, and the .env file
-// that the tool would take. Files of the project count only where the folder is trusted, and then there is no proxy
-// when they say where requests go.
+// readGemini reads the settings files, from the weakest to the strongest, and the .env file that the tool would use. Files of the project
+// count only if the folder is trusted; if they then say where requests go, there is no proxy. folder is geminiFolder or qwenFolder.
 func readGemini(w *planner, folder string) *geminiSettings {
 	s := &geminiSettings{planner: w}
 	system := "/etc/gemini-cli/"
@@ -157,7 +156,7 @@ type geminiFile struct {
 	Env              map[string]string `json:"env"` // Qwen Code's
 }
 
-// projectFile takes down what a project's settings say of addresses and credentials.
+// projectFile records the addresses and credentials that a project's settings file sets.
 func (s *geminiSettings) projectFile(name string) {
 	var v geminiFile
 	found, err := s.readJSON(name, &v)
@@ -193,8 +192,8 @@ func (s *geminiSettings) claim(claims []claim, obeyed bool) {
 	}
 }
 
-// trustsProject reports whether the tool takes the project's files: the folder is trusted, or folders need no trust. Where it
-// is unknown (an editor may say) it returns true: the run is then without proxy.
+// trustsProject reports whether the tool uses the project's files: the folder is trusted, or folders need no trust. If that is unknown (an
+// editor may decide it) it returns true; the run is then without proxy.
 func (s *geminiSettings) trustsProject(folder, home string) bool {
 	prefix := "GEMINI"
 	if folder == qwenFolder {
@@ -267,8 +266,8 @@ func (s *geminiSettings) file(name string) {
 	s.providers = s.providers || len(v.ModelProviders) > 0
 }
 
-// dotenv reads the one .env file the tool would: the nearest upwards, then the user's. In a folder that is not trusted the
-// tool takes keys from it, and nothing else.
+// dotenv reads the one .env file that the tool would: the nearest upwards, then the user's. In a folder that is not trusted the tool takes
+// only keys from it.
 func (s *geminiSettings) dotenv(folder, home string) {
 	var dirs []string
 	for _, dir := range upwards(s.in.Dir) {
@@ -300,7 +299,7 @@ func (s *geminiSettings) dotenv(folder, home string) {
 	}
 }
 
-// get returns the value that the tool sees: its .env file only fills gaps.
+// get returns the value of a variable as the tool sees it: the environment's, else that of its .env file.
 func (s *geminiSettings) get(name string) string {
 	if value, ok := s.lookup(name); ok {
 		return value
@@ -308,9 +307,8 @@ func (s *geminiSettings) get(name string) string {
 	return s.env[name]
 }
 
-// geminiSystem names the file of Gemini CLI 0.61.0 that wins over the user's and the
-// project's settings, server by server. Without it, it lies in a folder of the system; what
-// stands there is kept in ours.
+// geminiSystem names the file whose settings win, in Gemini CLI 0.61.0, over the user's and the project's, server by server. If it is not
+// set, the file is in a folder of the system; its content is kept in ours.
 const geminiSystem = "GEMINI_CLI_SYSTEM_SETTINGS_PATH"
 
 func geminiServers(w Servers) {

@@ -3,11 +3,11 @@ package profile
 // Generic is for programs without a profile of their own, to be used only when the user asks for a proxy.
 var Generic = &Agent{Name: "generic", Title: "the program", Source: "documentation", Clouds: true, plan: planGeneric}
 
-// planGeneric sets what the client libraries of the three providers read, and
-// OPENAI_API_BASE, the older name that many programs still use.
-// GenericNames are the variables from which a program that is not known may take its provider's address, for people.
+// GenericNames lists, for people, the variables from which an unknown program may take its provider's address.
 const GenericNames = "OPENAI_BASE_URL, ANTHROPIC_BASE_URL or " + geminiBase
 
+// planGeneric sets the variables that the client libraries of the three providers read, and OPENAI_API_BASE, the older name that many
+// programs still use.
 func planGeneric(w *planner) {
 	w.variable("OPENAI_BASE_URL", "openai", "openai")
 	if w.get("OPENAI_API_BASE") == "" && w.get("OPENAI_BASE_URL") != "" && w.out.Why == "" {

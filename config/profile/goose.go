@@ -16,9 +16,8 @@ var _ = add(Agent{
 	MCPClient: "goose", ResultCap: 50_000, // it cuts at 200,000 characters; goose, goose-cli, goose-desktop
 })
 
-// goose, by its documentation: GOOSE_PROVIDER and per provider OPENAI_HOST,
-// ANTHROPIC_HOST and GOOGLE_HOST, without a version; variables win over config.yaml. It
-// compacts at 80 % by itself.
+// planGoose sets the address of goose. By its documentation it reads GOOSE_PROVIDER and per provider OPENAI_HOST, ANTHROPIC_HOST and
+// GOOGLE_HOST, without a version; variables win over config.yaml. It compacts at 80 % by itself.
 func planGoose(w *planner) {
 	lines := w.lines(joinBelow(w.agentHome().settings(), "goose", "config.yaml"))
 	get := func(name string) string {

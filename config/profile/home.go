@@ -6,13 +6,13 @@ import "path/filepath"
 type Home struct {
 	// Dir is the user's home, absolute; "" when there is none.
 	Dir string
-	// Work is the folder the agent starts in, to which relative paths belong; "" when it is not known: then they do not count.
+	// Work is the folder that the agent starts in, for relative paths; "" if it is not known, and then those are ignored.
 	Work string
 	// Get looks up a variable of the agent's environment.
 	Get func(name string) string
 }
 
-// path joins below the home directory; "" without a home.
+// path returns a path below the home directory; "" without a home.
 func (h Home) path(elements ...string) string {
 	if h.Dir == "" {
 		return ""
@@ -20,7 +20,7 @@ func (h Home) path(elements ...string) string {
 	return filepath.Join(append([]string{h.Dir}, elements...)...)
 }
 
-// folder returns the one that a variable names, else usual.
+// folder returns the folder that a variable names, made absolute, else usual.
 func (h Home) folder(variable, usual string) string {
 	switch dir := h.Get(variable); {
 	case filepath.IsAbs(dir):
@@ -31,10 +31,10 @@ func (h Home) folder(variable, usual string) string {
 	return usual
 }
 
-// settings returns the folder of settings by the rules of XDG.
+// settings returns the user's folder of settings by the rules of XDG.
 func (h Home) settings() string { return h.folder("XDG_CONFIG_HOME", h.path(".config")) }
 
-// joinBelow joins below a folder; "" when there is none.
+// joinBelow returns a path below a folder; "" if folder is "".
 func joinBelow(folder string, elements ...string) string {
 	if folder == "" {
 		return ""

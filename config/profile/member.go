@@ -8,11 +8,11 @@ import (
 
 var errMember = errors.New("an object was expected")
 
-// maxNesting bounds the depth of objects that are walked through.
+// maxNesting bounds how deep setMember descends into objects.
 const maxNesting = 32
 
-// setMember sets the member at path to a string and keeps everything else as it is, order
-// included: in settings of some tools the last of several rules that match decides.
+// setMember returns a JSON object with the member at path set to a string. Everything else stays as it is, also the order: in settings of
+// some tools the last of several matching rules decides.
 func setMember(object []byte, path []string, value string) ([]byte, error) {
 	if len(path) > maxNesting {
 		return nil, errMember

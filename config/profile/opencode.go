@@ -30,7 +30,7 @@ var _ = add(Agent{
 	},
 })
 
-// openCodeForm are the names of files and variables of opencode, and of what grew from it.
+// openCodeForm holds the names of files and variables of opencode, or of a tool that grew from it.
 type openCodeForm struct {
 	variables, folder string   // OPENCODE of OPENCODE_CONFIG, and opencode of ~/.config/opencode
 	files, project    []string // in the user's folder, and in a project's; the weaker first
@@ -41,7 +41,7 @@ var openCodeNames = openCodeForm{
 	project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"},
 }
 
-// user returns the user's own settings.
+// user returns the paths of the user's own settings files, the weaker first.
 func (n openCodeForm) user(h Home) (paths []string) {
 	for _, name := range n.files {
 		paths = append(paths, joinBelow(h.settings(), n.folder, name))
@@ -49,19 +49,10 @@ func (n openCodeForm) user(h Home) (paths []string) {
 	return paths
 }
 
-// content returns the variable that is merged over all files.
+// content returns the name of the variable whose settings are merged over all files.
 func (n openCodeForm) content() string { return n.variables + "_CONFIG_CONTENT" }
 
-// opencode 1.18, measured.
-//
-// provider.NAME.options.baseURL takes the address, with the version in it for every
-// protocol. OPENCODE_CONFIG_CONTENT is merged over all of the user's files, so nothing of
-// theirs is touched; what the user has in that variable is kept. With and without an
-// address the requests are the same (29,440 bytes). A provider that the configuration
-// names counts as set up, so only those that have a credential are named: a key in the
-// environment or in auth.json, or a table of the user's own. A login by OAuth brings a
-// plugin that chooses the host itself.
-// openCodeProviders have a known address and are loaded when one of the variables is set.
+// openCodeProviders have a known address and are loaded if one of the variables in keys is set.
 var openCodeProviders = []struct {
 	id, provider, version string
 	keys                  []string
@@ -71,12 +62,12 @@ var openCodeProviders = []struct {
 	{"openai", "openai", "/v1", []string{"OPENAI_API_KEY"}},
 }
 
-// openCodePackages are the protocols of providers that users describe themselves.
+// openCodePackages are the protocols of packages by which users describe their own providers.
 var openCodePackages = map[string]string{
 	"": "openai", "@ai-sdk/openai-compatible": "openai", "@ai-sdk/openai": "openai", "@ai-sdk/anthropic": "anthropic", "@ai-sdk/google": "gemini",
 }
 
-// maxProviders bounds how many providers are pointed at the proxy.
+// maxProviders bounds how many providers are redirected to the proxy.
 const maxProviders = 16
 
 func (n openCodeForm) plan(w *planner) {
@@ -143,7 +134,7 @@ func (n openCodeForm) plan(w *planner) {
 	w.set(n.content(), string(content))
 }
 
-// nameOf makes the name of an upstream from a provider's id, "" when nothing is left.
+// nameOf returns the name of an upstream for a provider's id, "" if the id cannot be one.
 func nameOf(id string) string {
 	if len(id) > 64 || strings.Trim(id, bareKey+".") != "" {
 		return ""
@@ -156,7 +147,7 @@ type openCode struct {
 	providers map[string]openCodeProvider
 	ids       []string          // of providers, sorted
 	auth      map[string]string // provider to the type of its login
-	project   []claim           // what the project's files say of providers: opencode knows no trust
+	project   []claim           // settings about providers in the project's files, which opencode always takes
 }
 
 type openCodeProvider struct {
@@ -168,7 +159,7 @@ type openCodeProvider struct {
 	Models map[string]json.RawMessage `json:"models"`
 }
 
-// limits notes what the user's files say that a provider's models take.
+// limits records the limits of a provider's models in the user's files.
 func (o *openCode) limits(upstream string, p openCodeProvider) {
 	for _, name := range slices.Sorted(maps.Keys(p.Models)) {
 		var m struct {
@@ -188,7 +179,7 @@ func (o *openCode) limits(upstream string, p openCodeProvider) {
 	}
 }
 
-// read merges the files in opencode's order, the stronger over the weaker.
+// read merges the files in opencode's order, the stronger over the weaker, and reads the logins.
 func (n openCodeForm) read(w *planner) *openCode {
 	o := &openCode{planner: w, providers: map[string]openCodeProvider{}, auth: map[string]string{}}
 	data := joinBelow(w.agentHome().folder("XDG_DATA_HOME", w.agentHome().path(".local", "share")), n.folder)
@@ -233,7 +224,7 @@ func (n openCodeForm) read(w *planner) *openCode {
 	return o
 }
 
-// managed returns the folder of the machine's settings.
+// managed returns the folder of the machine's managed settings.
 func (n openCodeForm) managed() string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -254,7 +245,7 @@ func (o *openCode) file(name string) {
 	}
 }
 
-// projectFile takes down which addresses and credentials a project's file sets.
+// projectFile records the addresses and credentials that a project's file sets.
 func (o *openCode) projectFile(name string) {
 	text, err := o.read(name)
 	if err != nil {
@@ -305,8 +296,7 @@ func (o *openCode) text(text []byte, name string) {
 	}
 }
 
-// address returns a provider's own, "" when it has none; not readable when it is made of what
-// only the tool can put in.
+// address returns a provider's own address, "" if it has none. readable is false if it has parts that only the tool can fill in.
 func (o *openCode) address(p openCodeProvider) (address string, readable bool) {
 	address = p.Options.BaseURL
 	if address == "" {
@@ -323,7 +313,7 @@ func (o *openCode) address(p openCodeProvider) (address string, readable bool) {
 	return address, !strings.ContainsAny(address, "{}")
 }
 
-// servers gives opencode 1.18.33 what makes its servers wrapped ones by the variable that is merged over all files, key by key.
+// servers gives opencode 1.18.33 the wrapped form of its servers by the variable that is merged over all files, key by key.
 func (n openCodeForm) servers(w Servers) {
 	names := n.user(w.Home())
 	if own := w.Home().Get(n.variables + "_CONFIG"); own != "" {

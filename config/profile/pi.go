@@ -25,11 +25,12 @@ var _ = add(Agent{
 
 func piFolder(h Home) string { return h.folder("PI_CODING_AGENT_DIR", h.path(".pi", "agent")) }
 
-// piCommands ask no model, and take no flags before them.
+// piCommands are commands of pi that ask no model and take no flags before them.
 var piCommands = []string{"auth", "config", "install", "list", "mcp", "remove", "uninstall", "update"}
 
 // piProviders are built in, each with its address; piProtocols are those of providers that users describe themselves.
 var (
+	// piProviders are built into pi, each with its address; piProtocols are the protocols of providers that users describe themselves.
 	piProviders = map[string]string{"anthropic": "anthropic", "google": "gemini", "openai": "openai"}
 	piProtocols = map[string]string{
 		"anthropic-messages": "anthropic", "google-generative-ai": "gemini", "openai-completions": "openai", "openai-responses": "openai",
@@ -37,8 +38,8 @@ var (
 )
 
 // planPi gives pi 1.6, measured, an extension by -e. It redirects providers and leaves their models, keys and logins as they are, wins over
-// models.json, and is loaded with --no-extensions too. No variable takes an address. What is in models.json comes from the user's own folder
-// only; the extensions of a project that the user trusts are programs, and may do anything.
+// models.json, and is loaded with --no-extensions too. No variable takes an address. models.json is read from the user's own folder only;
+// the extensions of a project that the user trusts are programs, and may do anything.
 func planPi(w *planner) {
 	if at, ok := w.word(); ok && at+1 < len(w.out.Argv) && slices.Contains(piCommands, w.out.Argv[at+1]) {
 		w.refuse("pi %s asks no model", w.out.Argv[at+1])

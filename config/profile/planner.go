@@ -10,14 +10,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// A planner collects one Setting. The first refusal stands.
+// A planner collects one Setting. After a refusal there is no proxy; the reason is that of the first one.
 type planner struct {
 	agent *Agent
 	in    Setup
 	host  string // of the proxy, without port
 	home  string
 	reads int
-	// secure is the proxy's address by TLS, once it was asked for; insecure is true when there can be none.
+	// secure is the proxy's address with TLS, once secureRoot has returned it; insecure says that there can be none.
 	secure   string
 	insecure bool
 	out      Setting
@@ -35,7 +35,7 @@ func newPlanner(a *Agent, in Setup, host string) *planner {
 	return w
 }
 
-// sameName compares names of variables as the system does.
+// sameName reports whether two names of variables are the same on this system.
 func sameName(a, b string) bool {
 	if runtime.GOOS == "windows" {
 		return strings.EqualFold(a, b)
@@ -43,7 +43,7 @@ func sameName(a, b string) bool {
 	return a == b
 }
 
-// lookup finds a variable; of several entries the last counts, as in os/exec.
+// lookup returns the value of a variable and whether it is set. Of several entries the last counts, as in os/exec.
 func (w *planner) lookup(name string) (string, bool) {
 	for _, kv := range slices.Backward(w.in.Environ) {
 		if n, value, ok := strings.Cut(kv, "="); ok && sameName(n, name) {
@@ -58,7 +58,7 @@ func (w *planner) get(name string) string {
 	return value
 }
 
-// firstSet returns the value of the first of these variables that is not empty.
+// firstSet returns the value of the first of the variables that is not empty, else "".
 func (w *planner) firstSet(names ...string) string {
 	for _, name := range names {
 		if value := w.get(name); value != "" {
@@ -68,7 +68,7 @@ func (w *planner) firstSet(names ...string) string {
 	return ""
 }
 
-// truth reads a switch as most of the tools do.
+// truth reports whether the value of a switch means on, as most of the tools read it.
 func truth(value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "1", "true", "yes", "on":
@@ -86,7 +86,7 @@ func (w *planner) note(format string, args ...any) {
 	w.out.Notes = append(w.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// limit notes what the user's settings say of a model. Settings may say anything: who uses it checks the numbers.
+// limit records the limits of a model in the user's settings. Settings may hold any numbers: those that are out of range are ignored.
 func (w *planner) limit(upstream, model string, context, output float64) {
 	whole := func(v float64) int {
 		if !(v >= 1 && v < 1<<30) {
@@ -107,7 +107,7 @@ func (w *planner) refuse(format string, args ...any) {
 	}
 }
 
-// officials are the addresses that the tools use by themselves.
+// officials are the addresses that the tools use by default.
 var officials = map[string]string{
 	"openai":    "https://api.openai.com/v1",
 	"anthropic": "https://api.anthropic.com",
@@ -122,9 +122,8 @@ func (w *planner) usualAddress(provider string) string {
 	return officials[provider]
 }
 
-// through makes the proxy reach address under a name and returns the base URL that the
-// tool is to use instead; "" after a refusal, which then names origin, where the address
-// was found.
+// through adds address to the proxy's upstreams, under a name or one like it, and returns the base URL that the tool is to use instead. An
+// invalid address is refused, and the result is ""; origin, in the reason, is where the address was found.
 func (w *planner) through(name, provider, address, origin string) string {
 	u, err := url.Parse(address)
 	switch {
@@ -157,8 +156,8 @@ func (w *planner) through(name, provider, address, origin string) string {
 	return base
 }
 
-// throughVersion calls through for addresses that hold the version: for all but OpenAI's
-// protocol it goes from the upstream's end to the end of what the tool is given.
+// throughVersion is [planner.through] for an address that ends in the protocol's version. Except for OpenAI's protocol, the version is
+// moved from the end of the upstream to the end of the result.
 func (w *planner) throughVersion(name, provider, address, version, origin string) string {
 	address = strings.TrimRight(address, "/")
 	bare, ends := strings.CutSuffix(address, version)
@@ -172,8 +171,7 @@ func (w *planner) throughVersion(name, provider, address, version, origin string
 	return base + version
 }
 
-// variable points one variable of the tool at the proxy. Its present value, when there is
-// one, is the upstream.
+// variable sets a variable of the tool to the proxy's address. Its present value, or else the provider's usual address, is the upstream.
 func (w *planner) variable(variable, name, provider string) {
 	address, origin := w.get(variable), variable
 	if address == "" {
@@ -184,11 +182,11 @@ func (w *planner) variable(variable, name, provider string) {
 	}
 }
 
-// bedrockVariables are the addresses that AWS's libraries take, and what LiteLLM (and aider with it) takes.
+// bedrockVariables name the addresses for AWS's libraries, and for LiteLLM (and so aider).
 var bedrockVariables = []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK_RUNTIME_ENDPOINT"}
 
-// awsSDKs points the AWS libraries of a tool, and of what it starts, at the proxy, where that can sign anew: what they send is signed for
-// their host. A key of Bedrock's own goes through as it is, by TLS, which some of them demand for it.
+// awsSDKs redirects the AWS libraries of a tool, and of the programs it starts, to the proxy, if that can sign anew: their requests are
+// signed for their host. A key of Bedrock's own is passed on as it is, over TLS, which some of them require for it.
 func (w *planner) awsSDKs() {
 	key := w.secure != "" || w.get(bearerKey) != ""
 	if !key && !w.in.AWS || key && !w.asksCloud("bedrock", "aws-bedrock") || truth(w.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
@@ -227,11 +225,11 @@ func (w *planner) awsSDKs() {
 	}
 }
 
-// azureVariables are the addresses that OpenAI's own libraries take for Azure, and LiteLLM. There is none that they take by themselves.
+// azureVariables name the addresses for Azure in OpenAI's own libraries and in LiteLLM. They have no default address.
 var azureVariables = []string{"AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE"}
 
-// azure points what is set of them at the proxy: by TLS where it was an address with TLS, for OpenAI's library for Go, and Microsoft's with
-// a token, send nothing without (openai-go 3.96). An address that the proxy cannot stand before stays.
+// azure redirects those of azureVariables that are set to the proxy: with TLS if the address had it, because OpenAI's library for Go, and
+// Microsoft's with a token, send nothing without (openai-go 3.96). An address that the proxy cannot serve stays.
 func (w *planner) azure() {
 	if !w.asksCloud("azure", "azure-openai") {
 		return
@@ -256,8 +254,7 @@ func (w *planner) azure() {
 	}
 }
 
-// official reports whether an address is the provider's own, so that the tool would behave as
-// without any.
+// official reports whether an address is the provider's own, or "", so that the tool behaves as without one.
 func official(address, provider string) bool {
 	if address == "" {
 		return true
@@ -267,12 +264,11 @@ func official(address, provider string) bool {
 	return err == nil && strings.EqualFold(u.Host, home.Host)
 }
 
-// proxyVariables name HTTP proxies. A tool that is given one asks it for every address,
-// loopback included, unless NO_PROXY names that.
+// proxyVariables name HTTP proxies. A tool sends all its requests to such a proxy, also those to loopback, unless NO_PROXY names the host.
 var proxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"}
 
-// reachLoopback extends NO_PROXY by our own address when an HTTP proxy is set. Tools
-// disagree about which spelling counts first, so both get what they would have seen.
+// reachLoopback adds our own address to NO_PROXY if an HTTP proxy is set. Tools differ in which spelling they prefer, so each of both keeps
+// what the tool would have seen.
 func (w *planner) reachLoopback() {
 	if w.firstSet(proxyVariables...) == "" {
 		return
@@ -300,5 +296,5 @@ func (w *planner) reachLoopback() {
 	sorting.StableBy(w.out.Env, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// agentHome returns the places of the agent's files.
+// agentHome returns the [Home] of the agent, for its files.
 func (w *planner) agentHome() Home { return Home{Dir: w.home, Work: w.in.Dir, Get: w.get} }

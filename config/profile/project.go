@@ -32,14 +32,14 @@ type claim struct {
 	file, name, value string
 }
 
-// addressName reports whether the values of a name are addresses, which may be shown. Keys and headers are not.
+// addressName reports whether the values of a setting are addresses, which may be shown, unlike keys and headers.
 func addressName(name string) bool {
 	name = strings.ToUpper(name)
 	return strings.Contains(name, "URL") || strings.Contains(name, "API_BASE") || strings.Contains(name, "API-BASE") ||
 		strings.Contains(name, "_HOST") || strings.Contains(name, "ENDPOINT") || strings.HasSuffix(name, ".API")
 }
 
-// String names the file and the setting, and of an address the scheme and the host.
+// String returns words that name the file and the setting and, if it is an address, its scheme and host.
 func (c claim) String() string {
 	said := c.file + " sets " + c.name
 	if !addressName(c.name) {
@@ -51,7 +51,7 @@ func (c claim) String() string {
 	return said
 }
 
-// obeyed refuses the proxy because the tool obeys what a project's file says.
+// obeyed refuses the proxy if there are claims, because the tool obeys them, and reports whether it did.
 func (w *planner) obeyed(claims []claim) bool {
 	if len(claims) == 0 {
 		return false
@@ -64,20 +64,20 @@ func (w *planner) obeyed(claims []claim) bool {
 	return true
 }
 
-// passedOver notes what a project's file says that the tool ignores now.
+// passedOver adds a note about claims in a project's file that the tool ignores because the folder is not trusted.
 func (w *planner) passedOver(claims []claim) {
 	if len(claims) > 0 {
 		w.note("the project's file %s; the folder is not trusted, so it does not count", claims[0])
 	}
 }
 
-// isUsersFile reports whether a settings file found by a walk from the working directory upwards is the user's own: it
-// lies directly in the home directory.
+// isUsersFile reports whether a settings file in dir, found by a walk upwards from the working directory, is the user's own: dir is the
+// home directory.
 func (w *planner) isUsersFile(dir string) bool {
 	return w.home != "" && filepath.Clean(dir) == filepath.Clean(w.home)
 }
 
-// claimsOf returns the steering ones of variables, in the order of their names.
+// claimsOf returns claims for the steering ones of a file's variables, sorted by name. counts, unless nil, reports which variables count.
 func claimsOf(file string, variables map[string]string, counts func(name string) bool) []claim {
 	var claims []claim
 	for name, value := range variables {
@@ -89,8 +89,8 @@ func claimsOf(file string, variables map[string]string, counts func(name string)
 	return claims
 }
 
-// Trusts reports whether the agent takes the settings of the folder it starts in, its MCP servers among them: the user has
-// trusted the folder, or the agent asks for no trust. Where that is unknown it returns true. The Root of in may be empty.
+// Trusts reports whether the agent uses the settings of the folder it starts in, its MCP servers among them: the user has trusted the
+// folder, or the agent asks for no trust. If that is unknown it returns true. The Root of in may be empty.
 func (a *Agent) Trusts(in Setup) bool {
 	return a.trusts == nil || a.trusts(newPlanner(a, in, ""))
 }

@@ -19,7 +19,8 @@ var _ = add(Agent{
 	UserAgent: "QwenCode/",
 })
 
-// qwenFolder is the name of the folder of its settings, in a home and in a project. They are read by readGemini: it grew from Gemini CLI.
+// qwenFolder is the name of Qwen Code's folder of settings, in a home and in a project. [readGemini] reads them, because Qwen Code grew
+// from Gemini CLI.
 const qwenFolder = ".qwen"
 
 // Qwen Code 0.24, measured over its three protocols with --auth-type.
@@ -28,7 +29,7 @@ const qwenFolder = ".qwen"
 // address. It knows some services by their host and sends them more (DashScope gets cache
 // marks and metadata), so for these an address of ours would not be neutral.
 
-// qwenHosts are services that Qwen Code treats in their own way.
+// qwenHosts are parts of the hosts of services that Qwen Code treats specially.
 var qwenHosts = []string{"dashscope", "aliyuncs.com", "openrouter.ai", "deepseek.com", "modelscope", "mistral.ai", "minimax", "z.ai", "bigmodel.cn"}
 
 func planQwen(w *planner) {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// bearerKey is a key of Bedrock's own. AWS's libraries for Python, Go, C++ and Kotlin send it over TLS only, on loopback too (read in
-// botocore 1.44.8, smithy-go, aws-sdk-cpp and smithy-kotlin, 2026-11-27; those for JavaScript, Java and Rust send it as they are told).
+// bearerKey is the variable for a key of Bedrock's own. AWS's libraries for Python, Go, C++ and Kotlin send it over TLS only, on loopback
+// too (read in botocore 1.44.8, smithy-go, aws-sdk-cpp and smithy-kotlin, 2026-11-27); those for JavaScript, Java and Rust send it anyway.
 const bearerKey = "AWS_BEARER_TOKEN_BEDROCK"
 
-// nodeAuthorities is added to what Node and Bun trust by themselves.
+// nodeAuthorities is the variable for a file of authorities that Node and Bun trust beside their own.
 const nodeAuthorities = "NODE_EXTRA_CA_CERTS"
 
-// systemRoots lists the files in which systems keep the certificates that they trust.
+// systemRoots are the files in which systems keep the certificates that they trust.
 var systemRoots = []string{
 	"/etc/ssl/certs/ca-certificates.crt",                // Debian, Arch
 	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", // Fedora
@@ -26,15 +26,15 @@ var systemRoots = []string{
 // maxRoots bounds a file of certificates; all public authorities together take 250 KiB.
 const maxRoots = 4 << 20
 
-// asksCloud reports whether a cloud is the agent's provider according to its environment: a key or an address alone may be there for
-// something else.
+// asksCloud reports whether a cloud is the agent's provider according to its environment; a key or an address alone may be there for
+// something else. configured is the value of LLM_PROVIDER for it.
 func (w *planner) asksCloud(provider, configured string) bool {
 	return w.agent.Clouds || w.get("LLM_PROVIDER") == configured ||
 		slices.ContainsFunc(w.out.Upstreams, func(u Upstream) bool { return u.Provider == provider })
 }
 
-// secureRoot returns the proxy's address by TLS, "" where there is none. The child then trusts the proxy's authority beside all that it
-// trusts already. It is made once.
+// secureRoot returns the proxy's address with TLS, "" if there is none. It makes the child trust the proxy's authority beside all that it
+// trusts already, once.
 func (w *planner) secureRoot() string {
 	if w.in.Secure == nil || w.in.Folder == "" || w.insecure || w.secure != "" {
 		return w.secure
@@ -86,7 +86,8 @@ func (w *planner) roots() ([]byte, error) {
 	return nil, fmt.Errorf("this system has no file of the certificates that it trusts")
 }
 
-// awsBundle returns the certificates that AWS's own settings, and its library for Python, take where AWS_CA_BUNDLE is not set.
+// awsBundle returns the file of certificates that AWS's own settings name, or that its library for Python uses, if AWS_CA_BUNDLE is not
+// set; "" if there is none.
 func (w *planner) awsBundle() string {
 	name := w.get("AWS_CONFIG_FILE")
 	if name == "" {
@@ -109,7 +110,7 @@ func (w *planner) awsBundle() string {
 	return w.get("REQUESTS_CA_BUNDLE")
 }
 
-// absolute returns a file as the child finds it.
+// absolute returns the absolute path of a file as the child would find it.
 func (w *planner) absolute(file string) string {
 	if rest, ok := strings.CutPrefix(file, "~/"); ok {
 		return filepath.Join(w.home, rest)

@@ -19,27 +19,27 @@ type Setup struct {
 	Environ []string
 	// Dir is the working directory, absolute.
 	Dir string
-	// Terminal is true when the tool's standard input and output are a terminal, on which it can ask the user whether a
+	// Terminal means that the tool's standard input and output are a terminal, on which it can ask the user whether a
 	// folder is to be trusted.
 	Terminal bool
-	// Home is the user's home; "" takes it from Environ.
+	// Home is the user's home; "" means that of Environ.
 	Home string
 	// Root is the proxy's address with the run's token, without a slash at its end:
 	// http://127.0.0.1:4711/TOKEN.
 	Root string
-	// Folder is the absolute path for private files that last as long as the run; "" when there is none. Settings that
+	// Folder is the absolute path of a folder for private files that last as long as the run; "" if there is none. Settings that
 	// hold the token are given to a tool in a file there: everybody may read a command line.
 	Folder string
-	// PeerRoot is the same without a secret in it, for a tool that takes its address on the command line, which everybody
-	// may read; "" where the system does not tell the proxy whose a connection is.
+	// PeerRoot is the proxy's address without a secret in it, for a tool that takes it on the command line, which everybody
+	// may read; "" if the system does not tell the proxy which user a connection is from.
 	PeerRoot string
 	// Upstreams are configured addresses by provider ("openai", "anthropic", "gemini"),
-	// used where the tool has none of its own. Missing ones are the official addresses.
+	// used if the tool has none of its own. A missing one means the official address.
 	Upstreams map[string]string
-	// AWS is true when requests to Bedrock can be signed anew: credentials are configured.
+	// AWS means that requests to Bedrock can be signed anew, because credentials are configured.
 	AWS bool
-	// Secure is the proxy's address by TLS, as Root is, with the certificate in PEM by which it is trusted. It is called where some
-	// library sends nothing without TLS, and what it needs is made then. Nil: there is none.
+	// Secure returns the proxy's address with TLS, like Root, and the certificate in PEM by which it is trusted. It is called only if some
+	// library sends nothing without TLS. Nil means that there is no such address.
 	Secure func() (root string, authority []byte, err error)
 	// ReadFile reads a settings file; nil reads from disk, at most 1 MiB.
 	ReadFile func(name string) ([]byte, error)
@@ -54,7 +54,7 @@ type Upstream struct {
 	// URL is the base as the provider's own libraries take it: OpenAI's ends in its
 	// version, Anthropic's and Gemini's do not.
 	URL string
-	// SignRegion is set where the request must be signed anew for AWS: its region.
+	// SignRegion is the AWS region for which requests must be signed anew; "" if they need not be.
 	SignRegion string
 }
 
@@ -75,11 +75,11 @@ type Setting struct {
 	// Why is the reason to start it without proxy, "" when there is none. All other fields
 	// but Argv, Compacts and Notes are then empty.
 	Why string
-	// Project is true when the reason is what a file of the project says: the user should hear of it at once.
+	// Project reports whether the reason is a setting in a file of the project, which the user should be told at once.
 	Project bool
-	// Argv is the command line, with flags put in where the tool needs them.
+	// Argv is the command line, with flags inserted if the tool needs them.
 	Argv []string
-	// Files are to be written, with mode 0600, before the start and removed after the end. They may hold the token.
+	// Files must be written, with mode 0600, before the start and removed after the end. They may hold the token.
 	Files []File
 	// Env are the changes of the environment, each name once. Values may hold the token.
 	Env []Variable
@@ -87,9 +87,9 @@ type Setting struct {
 	Upstreams []Upstream
 	// Models are the limits of models in the user's own settings of the tool.
 	Models []ModelLimit
-	// Compacts is true when the tool makes room by itself.
+	// Compacts reports whether the tool makes room in its history by itself.
 	Compacts bool
-	// Notes are sentences for the user about what goes around the proxy.
+	// Notes are sentences for the user about what bypasses the proxy.
 	Notes []string
 }
 
@@ -102,7 +102,7 @@ type ModelLimit struct {
 // maxModelLimits bounds how many models a tool's settings may describe.
 const maxModelLimits = 256
 
-// Environ applies the changes to environ and returns a new slice.
+// Environ returns a copy of environ with the changes of Env.
 func (s Setting) Environ(environ []string) []string {
 	out := slices.Clone(environ)
 	for _, v := range s.Env {
@@ -117,8 +117,8 @@ func (s Setting) Environ(environ []string) []string {
 	return out
 }
 
-// Plan decides how the command is started so that its model requests go through the proxy.
-// The error is about the Setup; what speaks against a proxy is in Setting.Why.
+// Plan returns how to start the command so that its model requests go through the proxy. The error is about an invalid Setup; a reason
+// against a proxy is in Setting.Why.
 func (a *Agent) Plan(in Setup) (Setting, error) {
 	if a.plan == nil {
 		return Setting{}, errors.New("profile: the agent is empty; get one from Find")

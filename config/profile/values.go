@@ -14,7 +14,7 @@ import (
 // bareKey lists the characters of a TOML key that needs no quotes.
 const bareKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// tomlText returns a basic string of TOML, tomlTexts an array of them.
+// tomlText returns a text as a basic string of TOML.
 func tomlText(s string) string {
 	return strings.ReplaceAll(string(rawjson.Quote(nil, s)), "\x7f", `\u007F`)
 }
@@ -27,7 +27,7 @@ func tomlTexts(list []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// decodeTOML reads a document; its errors carry no text of it.
+// decodeTOML parses a document; "" is an empty table. Its errors hold no text of the document.
 func decodeTOML(doc []byte) (map[string]any, error) {
 	out := map[string]any{}
 	if len(doc) == 0 {
@@ -39,7 +39,7 @@ func decodeTOML(doc []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// merge puts the members of over into base, tables into tables.
+// merge copies the members of over into base; tables are merged into tables, down to maxNesting.
 func merge(base, over map[string]any, depth int) {
 	for key, value := range over {
 		into, table := base[key].(map[string]any)
@@ -51,7 +51,7 @@ func merge(base, over map[string]any, depth int) {
 	}
 }
 
-// assign sets a dotted key.
+// assign sets the value of a dotted key, given in parts, and makes the tables on the way.
 func assign(table map[string]any, path []string, value any) {
 	for len(path) > 1 && len(path) < maxNesting {
 		next, ok := table[path[0]].(map[string]any)
@@ -84,7 +84,7 @@ func object(v any) map[string]any {
 	return m
 }
 
-// clip bounds a foreign word in a sentence and takes out what could move a terminal.
+// clip returns a foreign word in quotes, shortened and without control characters, which could control a terminal.
 func clip(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {

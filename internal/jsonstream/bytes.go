@@ -11,9 +11,8 @@ const (
 	highs = 0x80 * lanes
 )
 
-// stringEnd returns how many bytes of p come before the first quote or backslash; len(p)
-// when there is none. Eight bytes are looked at in one go: JSON in a string has an escape
-// every few bytes, where the call of a search for one byte costs more than it saves.
+// stringEnd returns the number of bytes of p before the first quote or backslash, len(p) when there is none. It looks at eight bytes at a
+// time: JSON in a string has an escape every few bytes, where calling a search for one byte costs more than it saves.
 func stringEnd(p []byte) int {
 	i := 0
 	for ; i+8 <= len(p); i += 8 {
@@ -33,8 +32,8 @@ func stringEnd(p []byte) int {
 	return i
 }
 
-// textEnd returns where in b, from i on, the first byte lies that a JSON string cannot
-// hold as it is: a quote, a backslash, a control character.
+// textEnd returns the place in b, from i on, of the first byte that a JSON string cannot hold as it is (a quote, a backslash, a control
+// character), len(b) when there is none.
 func textEnd(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])

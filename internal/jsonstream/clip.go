@@ -7,10 +7,10 @@ type Clip struct {
 	Max  int
 	Text []byte
 	Size int64 // of all of it, in bytes
-	Full bool  // there was more than fits
+	Full bool  // there was more than fits in Max
 }
 
-// Byte adds a byte that is a character.
+// Byte adds one byte, which must be a whole character.
 func (c *Clip) Byte(b byte) {
 	c.Size++
 	if c.Full = c.Full || len(c.Text) >= c.Max; !c.Full {
@@ -36,7 +36,7 @@ func (c *Clip) Rune(r rune) {
 	}
 }
 
-// Whole returns the text, and "" when there was more than fits.
+// Whole returns the text, "" when there was more than fits.
 func (c *Clip) Whole() string {
 	if c.Full {
 		return ""

@@ -12,11 +12,11 @@ import (
 // maxAtom bounds a number that is copied, in bytes.
 const maxAtom = 64 << 10
 
-// Skip steps over a value as Copy does.
+// Skip steps over a value and checks it as [Reader.Copy] does.
 func (r *Reader) Skip() error { return r.Copy(&Clip{}) }
 
-// Copy adds the value that comes as it stands there, with U+FFFD for what is no UTF-8. It is
-// held to its brackets only, commas apart: what is wrong inside is for whom it is meant.
+// Copy appends the next value to to as it is written, with U+FFFD for bytes that are not UTF-8. It checks brackets, strings and the
+// characters of numbers and words, but neither commas nor colons: other mistakes are left to the receiver.
 func (r *Reader) Copy(to *Clip) error {
 	var open rawjson.Nesting
 	for {
@@ -61,7 +61,7 @@ func (r *Reader) Copy(to *Clip) error {
 	}
 }
 
-// literal copies the rest of a string with its quotes and escapes.
+// literal copies the rest of a string with its quotes and escapes as they are.
 func (r *Reader) literal(to *Clip) error {
 	to.Byte('"')
 	for {
@@ -90,7 +90,7 @@ func (r *Reader) literal(to *Clip) error {
 	}
 }
 
-// atom copies a number, true, false or null, without judging it.
+// atom copies a number or a word such as true, of at most maxAtom bytes, without judging it.
 func (r *Reader) atom(to *Clip) error {
 	for n := 0; ; n++ {
 		c, err := r.peek()

@@ -1,10 +1,10 @@
 package jsonstream
 
-// maxListDepth is the number of objects that may surround an array for it to count as a list.
+// maxListDepth is the number of objects that may be around an array for it to count as a list.
 const maxListDepth = 3
 
-// Counter counts the items of the longest array in a JSON text that comes in pieces:
-// of arrays that object keys lead to. In what is no JSON there are none.
+// Counter counts the items of the longest array in a JSON text that comes in pieces, of the arrays that only keys of objects lead to. A
+// text that is not JSON has none.
 type Counter struct {
 	longest  int
 	depth    int
@@ -17,7 +17,7 @@ type Counter struct {
 	escaped  bool
 }
 
-// Write takes the next bytes of the text.
+// Write reads the next bytes of the text.
 func (c *Counter) Write(p []byte) {
 	for i := 0; i < len(p) && !c.broken; i++ {
 		if c.inString {
@@ -69,7 +69,7 @@ func (c *Counter) Write(p []byte) {
 	}
 }
 
-// End returns the count when the text is complete, and makes c ready for another.
+// End returns the count, 0 for a text that is not complete, and makes c ready for another.
 func (c *Counter) End() int {
 	n := c.longest
 	if c.broken || c.depth != 0 {

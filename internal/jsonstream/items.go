@@ -10,28 +10,27 @@ import (
 // MaxKeys limits the keys that lead to the main array or object.
 const MaxKeys = 6
 
-// Events receives the findings of [Items]. Offsets count from where the text begins.
+// Events receives what [Items] finds. Offsets count from the beginning of the text.
 type Events interface {
-	// Opened is called when an array begins at off that can only be reached through keys of objects.
+	// Opened is called for an array that begins at off and that only keys of objects lead to.
 	Opened(off int64)
-	// Item is called with the place [start,end) of each item of it (or of the container that is walked);
+	// Item is called for an item of it (or of the container that is walked) in [start,end);
 	// false stops the scanner.
 	Item(start, end int64) bool
 	// Closed is called when the array has ended before end.
 	Closed(end int64)
-	// Object is called with the place [start,end) of an object below `depth` keys.
+	// Object is called for an object below `depth` keys in [start,end).
 	Object(depth int, start, end int64)
 }
 
-// Items reads JSON that comes in pieces of any size, holds all of it to the grammar, tells
-// where the items of arrays lie, and keeps nothing of it: its memory is a bit for each level
-// of nesting.
+// Items reads JSON that comes in pieces of any size, checks all of its grammar and reports the places of the items of arrays. It keeps no
+// text: its memory is a bit for each level of nesting.
 type Items struct {
 	// Off is the offset of the next byte.
 	Off int64
 	// SkipAt stops the scanner before an item that starts there; -1 is none. See [Items.Skipped].
 	SkipAt int64
-	// Stopped reports whether Feed ended early: before SkipAt, or because Item said so.
+	// Stopped reports that Feed ended early: before SkipAt, or because Item returned false.
 	Stopped bool
 	// What is the reason why Feed failed.
 	What string
@@ -52,13 +51,13 @@ type Items struct {
 	keys     [MaxKeys + 1][2]int64 // where the last key of each lies, with quotes
 }
 
-// NewItems reads a text that begins at off.
+// NewItems returns a scanner for a text that begins at off.
 func NewItems(to Events, off int64) *Items {
 	return &Items{to: to, Off: off, SkipAt: -1, maxDepth: rawjson.MaxDepth}
 }
 
-// ItemsFrom reads on at the first byte of an item (or the space before it) of an array, or
-// of a member when members is set.
+// ItemsFrom returns a scanner that goes on at the first byte of an item (or the space before it) of an array, or with members at a member
+// of an object.
 func ItemsFrom(to Events, off int64, members bool) *Items {
 	s := NewItems(to, off)
 	s.level, s.members = 1, members
@@ -70,15 +69,15 @@ func ItemsFrom(to Events, off int64, members bool) *Items {
 	return s
 }
 
-// Skipped goes on behind the item before which SkipAt stopped it, which ends before end.
+// Skipped goes on behind the item before which SkipAt stopped it; the item ends before end.
 func (s *Items) Skipped(end int64) {
 	s.Stopped, s.state, s.start, s.Off = false, afterValue, s.Off, end
 }
 
-// Whole reports whether one value has been read and nothing else.
+// Whole reports whether one value has been read to its end.
 func (s *Items) Whole() bool { return s.state == afterAll }
 
-// endsHere reports whether one value has been read if the text ends here: a number does not say so.
+// endsHere reports whether one value has been read if the text ends here: the end of a number cannot be seen before.
 func (s *Items) endsHere() bool {
 	switch s.state {
 	case numberZero, numberInt, numberFraction, numberExponent:
@@ -90,10 +89,10 @@ func (s *Items) endsHere() bool {
 // Depth returns the number of open containers.
 func (s *Items) Depth() int { return s.brackets.Depth }
 
-// Keys returns the spans of the keys that lead down to a depth, with their quotes.
+// Keys returns the ranges of the keys that lead down to a depth, with their quotes.
 func (s *Items) Keys(depth int) [][2]int64 { return slices.Clone(s.keys[1 : depth+1]) }
 
-// ended handles a value that ends before off.
+// ended is called for a value that ends before off.
 func (s *Items) ended(off int64) {
 	switch {
 	case s.brackets.Depth == 0:
@@ -107,7 +106,7 @@ func (s *Items) ended(off int64) {
 	}
 }
 
-// open enters the container that begins at off.
+// open enters the container that begins at off; false if that is too deep.
 func (s *Items) open(off int64, object bool) bool {
 	if s.level == 0 && s.brackets.Depth <= MaxKeys && s.to != nil {
 		if object {
@@ -141,8 +140,8 @@ func (s *Items) shut(end int64) {
 	s.ended(end)
 }
 
-// Feed reads b and returns the number of bytes taken: all, unless the scanner was
-// stopped or b is not JSON (ok is false, and What says why).
+// Feed reads b and returns the number of bytes taken: all, unless the scanner was stopped or b is not JSON (then ok is false and What is
+// the reason).
 func (s *Items) Feed(b []byte) (n int, ok bool) {
 	base, i := s.Off, 0
 	for i < len(b) {
@@ -244,7 +243,7 @@ func (s *Items) fail(base int64, i int) bool {
 	return false
 }
 
-// beginsItem reports whether what comes next, unless it is a bracket that closes, is an item.
+// beginsItem reports whether the next byte, unless it is a closing bracket, begins an item.
 func (s *Items) beginsItem() bool {
 	if s.brackets.Depth != s.level || s.brackets.Depth == 0 {
 		return false
@@ -255,7 +254,7 @@ func (s *Items) beginsItem() bool {
 	return s.state == wantValue || s.state == wantValueOrEnd
 }
 
-// structure takes one byte between values.
+// structure takes one byte between values; false if it is wrong there.
 func (s *Items) structure(c byte, off int64) bool {
 	switch s.state {
 	case wantKeyOrEnd, wantKey:

@@ -1,6 +1,6 @@
 package jsonstream
 
-// The states of [Items].
+// state is a state of [Items].
 type state uint8
 
 const (
@@ -44,7 +44,7 @@ const (
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// number takes one byte of a number, or says that the number ended before it.
+// number takes one byte of a number. done reports that the number ended before it, ok is false for a byte that is wrong there.
 func number(in state, c byte) (next state, done, ok bool) {
 	digit := c >= '0' && c <= '9'
 	switch in {

@@ -7,32 +7,31 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Action selects what becomes of a value.
+// Action selects how a value is handed to a [Visitor].
 type Action uint8
 
 // The actions.
 const (
-	Raw   Action = iota // its bytes come as they are
-	Text                // of a string: what it says comes
-	Enter               // of an object or array: its members come
+	Raw   Action = iota // its bytes are handed on as they are
+	Text                // of a string: its text is handed on, decoded
+	Enter               // of an object or array: its members are visited
 )
 
-// Visitor takes a message apart. Everything it is handed is valid during the call.
+// Visitor receives the parts of a message. Everything that it is handed is valid only during the call.
 type Visitor interface {
-	// Value returns what becomes of a value that begins with the byte c. literal is its key with
+	// Value selects the action for a value that begins with the byte c. literal is its key with
 	// quotes and name the key decoded; both are nil for the message itself, for an element, and for
 	// a key of more than MaxKey bytes. It may call [Lexer.Offset].
 	Value(literal, name []byte, c byte) Action
-	// Piece is the next bytes of a value that is not entered, and End its end.
+	// Piece is called with the next bytes of a value that is not entered, and End at its end.
 	Piece(p []byte)
 	End()
 	// Leave is called when the container entered last has ended.
 	Leave()
 }
 
-// Lexer reads one message, which is an object, in pieces of any size, and gives its visitor
-// the values as they come. It holds a key, and no value. What is entered is held to the
-// grammar, what is not only to its brackets and strings, up to [rawjson.MaxDepth] deep.
+// Lexer reads one message, which is an object, in pieces of any size, and hands its visitor the values as they come. It holds a key, and no
+// value. In what is entered the grammar is checked, in the rest only brackets and strings, up to [rawjson.MaxDepth] deep.
 type Lexer struct {
 	to Visitor
 
@@ -46,7 +45,7 @@ type Lexer struct {
 	esc   bool // the next byte of a string is escaped
 	text  Unquoter
 
-	// Trailed is true when bytes follow the message.
+	// Trailed reports whether bytes other than white space follow the message.
 	Trailed bool
 }
 
@@ -66,7 +65,7 @@ const (
 	ended
 )
 
-// Reset makes l ready for another message. The visitor nil lets go of the last one.
+// Reset makes l ready for another message. A nil visitor only releases the last one.
 func (l *Lexer) Reset(to Visitor) {
 	l.text.Reset()
 	l.open.Reset()
@@ -74,10 +73,10 @@ func (l *Lexer) Reset(to Visitor) {
 	*l = Lexer{to: to, key: l.key[:0], text: l.text, open: l.open, nest: l.nest}
 }
 
-// Offset returns the offset in bytes of the value that the visitor is asked about.
+// Offset returns the offset, in bytes, of the value in a call of [Visitor.Value].
 func (l *Lexer) Offset() int64 { return l.off }
 
-// Feed reads the next bytes. After an error it must not be called again.
+// Feed reads the next bytes. The error is a [SyntaxError]; after it Feed must not be called again.
 func (l *Lexer) Feed(p []byte) error {
 	for len(p) > 0 {
 		n, why := l.next(p)
@@ -90,7 +89,7 @@ func (l *Lexer) Feed(p []byte) error {
 	return nil
 }
 
-// Finish returns an error unless the message was whole.
+// Finish returns a [SyntaxError] unless the message was whole.
 func (l *Lexer) Finish() error {
 	if l.state == ended {
 		return nil
@@ -98,7 +97,7 @@ func (l *Lexer) Finish() error {
 	return &SyntaxError{l.off, "the message ends before it is complete"}
 }
 
-// Abandon ends the value and the containers that are open, so that what came can be used.
+// Abandon ends the value and the containers that are open, so that the visitor can use the part that came.
 func (l *Lexer) Abandon() {
 	switch l.state {
 	case textValue:
@@ -115,7 +114,7 @@ func (l *Lexer) Abandon() {
 	l.state = ended
 }
 
-// next takes some of p, and says why it cannot.
+// next takes some bytes of p; why is the reason when it cannot, else "".
 func (l *Lexer) next(p []byte) (n int, why string) {
 	switch l.state {
 	case textValue:
@@ -186,7 +185,7 @@ func (l *Lexer) next(p []byte) (n int, why string) {
 	return len(p), ""
 }
 
-// endValue enters the state behind a value.
+// endValue sets the state behind a value.
 func (l *Lexer) endValue() {
 	l.state = moreNext
 	if l.open.Depth == 0 {
@@ -205,7 +204,7 @@ func (l *Lexer) closeContainer(c byte) string {
 	return ""
 }
 
-// readKey takes the bytes of a key.
+// readKey takes bytes of a key and returns their number.
 func (l *Lexer) readKey(p []byte) int {
 	n := 0
 	for n < len(p) {
@@ -229,7 +228,7 @@ func (l *Lexer) readKey(p []byte) int {
 	return n
 }
 
-// value begins the value that p starts with.
+// value begins the value at the start of p, and returns the bytes taken and the fault, "" for none.
 func (l *Lexer) value(p []byte) (int, string) {
 	c := p[0]
 	if classes[c] == classClose || classes[c] == classMark {
@@ -273,7 +272,7 @@ func (l *Lexer) value(p []byte) (int, string) {
 	return 0, ""
 }
 
-// raw takes bytes of a raw value up to its end.
+// raw takes bytes of a raw value, up to its end.
 func (l *Lexer) raw(p []byte) (n int, why string) {
 	for n < len(p) {
 		if l.state == rawString {

@@ -9,10 +9,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// ErrTooLarge reports that a value is larger than [Options.MaxValue].
+// ErrTooLarge is the error of a value or key that is larger than [Options.MaxValue].
 var ErrTooLarge = errors.New("larger than allowed")
 
-// SyntaxError is the place where a text is no JSON, and the reason.
+// SyntaxError is the error of a text that is not JSON, with the place and the reason.
 type SyntaxError struct {
 	Offset int64  // in bytes
 	What   string // of the text it quotes one byte at most
@@ -24,8 +24,8 @@ func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offse
 type Options struct {
 	// Buffer is the number of bytes read at once, at least 16; 0 is [DefaultBuffer].
 	Buffer int
-	// MaxValue is the largest value that [Reader.Kept] gives, and the largest key, in bytes.
-	// At 0 nothing is kept: a key of more than [MaxKey] bytes, which is none that is known,
+	// MaxValue is the largest value that [Reader.Kept] returns, and the largest key, in bytes.
+	// At 0 nothing is kept: a key of more than [MaxKey] bytes, which nobody looks for,
 	// is then the empty one.
 	MaxValue int
 	// MaxDepth limits the nesting of values; 0 is as in encoding/json.
@@ -41,8 +41,7 @@ const (
 	MaxKey        = 256
 )
 
-// Reader takes a JSON text apart as it comes. It holds one buffer, and the value that Kept
-// gives.
+// Reader takes a JSON text apart as it comes. It holds one buffer, with the value that Kept returns.
 type Reader struct {
 	r        io.Reader
 	o        Options
@@ -54,7 +53,7 @@ type Reader struct {
 	grammar  Items
 }
 
-// NewReader reads from r.
+// NewReader returns a reader of r.
 func NewReader(r io.Reader, o Options) *Reader {
 	o.MaxDepth = cmp.Or(o.MaxDepth, rawjson.MaxDepth)
 	size := max(16, cmp.Or(o.Buffer, DefaultBuffer))
@@ -64,7 +63,7 @@ func NewReader(r io.Reader, o Options) *Reader {
 	return &Reader{r: r, o: o, buf: make([]byte, size), mark: -1}
 }
 
-// Check holds a whole text to the grammar: one value with white space around it.
+// Check returns an error unless text is one JSON value with white space around it.
 func Check(text []byte, o Options) error {
 	r := Reader{o: o, buf: text, end: len(text), mark: -1, err: io.EOF}
 	if err := r.Value(); err != nil {
@@ -73,7 +72,7 @@ func Check(text []byte, o Options) error {
 	return r.End()
 }
 
-// fill reads more. At the end of the text it gives io.EOF.
+// fill reads more. At the end of the text it returns io.EOF.
 func (r *Reader) fill() error {
 	from := r.pos
 	if r.mark >= 0 {
@@ -124,7 +123,7 @@ func (r *Reader) peek() (byte, error) {
 	return r.buf[r.pos], nil
 }
 
-// Byte takes the next byte.
+// Byte takes and returns the next byte.
 func (r *Reader) Byte() (byte, error) {
 	c, err := r.peek()
 	if err == nil {
@@ -133,7 +132,7 @@ func (r *Reader) Byte() (byte, error) {
 	return c, err
 }
 
-// unexpected returns the error for the end of a text where something is to come.
+// unexpected turns io.EOF into io.ErrUnexpectedEOF, for places where something has to come.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -141,7 +140,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// space steps over white space and tells the byte behind it, or io.EOF.
+// space steps over white space and returns the byte behind it, or io.EOF.
 func (r *Reader) space() (byte, error) {
 	for passed := 0; ; {
 		for r.pos < r.end {
@@ -160,19 +159,19 @@ func (r *Reader) space() (byte, error) {
 	}
 }
 
-// Next steps over white space and tells the byte behind it without taking it.
+// Next steps over white space and returns the byte behind it without taking it. The end of the text is io.ErrUnexpectedEOF.
 func (r *Reader) Next() (byte, error) {
 	c, err := r.space()
 	return c, unexpected(err)
 }
 
-// Is reports whether the next value begins with c; it does not take it.
+// Is reports whether the next value begins with c, without taking it; false after an error too.
 func (r *Reader) Is(c byte) bool {
 	got, err := r.Next()
 	return err == nil && got == c
 }
 
-// Take takes one byte behind white space.
+// Take steps over white space and takes the byte want; any other is an error.
 func (r *Reader) Take(want byte) error {
 	c, err := r.Next()
 	if err != nil {
@@ -185,7 +184,7 @@ func (r *Reader) Take(want byte) error {
 	return nil
 }
 
-// End checks that nothing follows but white space.
+// End returns an error if anything but white space follows.
 func (r *Reader) End() error {
 	switch _, err := r.space(); {
 	case err == io.EOF:
@@ -196,7 +195,7 @@ func (r *Reader) End() error {
 	return r.Fail(wrong[afterAll])
 }
 
-// Object walks an object. each takes the value of the key.
+// Object walks an object and calls each with every key; each has to take the value.
 func (r *Reader) Object(each func(key string) error) error {
 	if err := r.Take('{'); err != nil {
 		return err
@@ -216,7 +215,7 @@ func (r *Reader) Object(each func(key string) error) error {
 	})
 }
 
-// Array walks an array. each takes an element.
+// Array walks an array and calls each for every element, which it has to take.
 func (r *Reader) Array(each func() error) error {
 	if err := r.Take('['); err != nil {
 		return err
@@ -251,7 +250,7 @@ func (r *Reader) elements(closing byte, each func() error) error {
 	}
 }
 
-// Value takes one value and holds it to the grammar.
+// Value takes one value and checks all of its grammar.
 func (r *Reader) Value() error {
 	outer := r.grammar.brackets
 	outer.Reset()
@@ -274,7 +273,7 @@ func (r *Reader) Value() error {
 	}
 }
 
-// Kept takes one value as Value does and gives its bytes, valid until the reader goes on.
+// Kept takes one value as Value does and returns its bytes, which are valid until the reader goes on.
 func (r *Reader) Kept() ([]byte, error) {
 	if _, err := r.Next(); err != nil {
 		return nil, err

@@ -7,8 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Text takes a string and adds what it says. Bytes that are no UTF-8, and halves of
-// surrogate pairs that are alone, become U+FFFD.
+// Text takes a string and appends its decoded text to to. Bytes that are not UTF-8, and single halves of surrogate pairs, become U+FFFD.
 func (r *Reader) Text(to *Clip) error {
 	if err := r.Take('"'); err != nil {
 		return err
@@ -34,8 +33,8 @@ func (r *Reader) Text(to *Clip) error {
 	}
 }
 
-// copyPlain adds the ASCII that comes, up to what a string cannot hold as it is, and returns what
-// stands behind it.
+// copyPlain adds the ASCII that comes, up to the first byte that a string cannot hold as it is or that is not ASCII, and returns that byte
+// without taking it.
 func (r *Reader) copyPlain(to *Clip) (byte, error) {
 	for {
 		i := r.pos
@@ -52,8 +51,7 @@ func (r *Reader) copyPlain(to *Clip) (byte, error) {
 	}
 }
 
-// peekBytes tries to have n bytes in the buffer, and gives those that are there. An error comes
-// again when the reader goes on.
+// peekBytes tries to have n bytes in the buffer and returns all that are there. An error comes again when the reader goes on.
 func (r *Reader) peekBytes(n int) []byte {
 	mark := r.mark
 	if mark < 0 {

@@ -7,9 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Unquoter decodes the inside of one JSON string that comes in pieces. Its result equals that of
-// rawjson.Unquote for the whole: a lone half of a surrogate pair becomes U+FFFD, escapes that JSON
-// does not know and broken UTF-8 stay as they are.
+// Unquoter decodes the inside of one JSON string that comes in pieces. The result equals that of rawjson.Unquote for the whole: a single
+// half of a surrogate pair becomes U+FFFD; escapes that JSON does not know and broken UTF-8 stay as they are.
 type Unquoter struct {
 	// cut is an escape that is not decided yet: `\`, `\u12`, the first half of a pair, or
 	// that and the beginning of the second.
@@ -21,8 +20,8 @@ type Unquoter struct {
 // Reset makes u ready for another string.
 func (u *Unquoter) Reset() { *u = Unquoter{out: u.out} }
 
-// Feed decodes p up to the closing quote. text is valid until the next call; used is how
-// much of p was taken, with the quote; closed is true when the quote was there.
+// Feed decodes p up to the closing quote. text is valid until the next call and may be a part of p; used is the number of bytes taken, with
+// the quote; closed reports whether the quote was there.
 func (u *Unquoter) Feed(p []byte) (text []byte, used int, closed bool) {
 	i := 0
 	u.out = u.out[:0]
@@ -66,7 +65,7 @@ func (u *Unquoter) Feed(p []byte) (text []byte, used int, closed bool) {
 	return u.out, i, false
 }
 
-// End returns what was cut when the string closed: nothing more decides it.
+// End returns the text of an escape that was cut when the string closed, as nothing can complete it.
 func (u *Unquoter) End() []byte {
 	u.out = u.out[:0]
 	for u.n > 0 {
@@ -75,8 +74,7 @@ func (u *Unquoter) End() []byte {
 	return u.out
 }
 
-// step takes one byte behind an undecided escape and returns 1, or 0 when the byte is not
-// part of it and is to be looked at again.
+// step takes one byte behind an undecided escape and returns 1, or 0 when the byte is not part of it and has to be looked at again.
 func (u *Unquoter) step(c byte) int {
 	at := u.n
 	if at > 6 {
@@ -119,7 +117,7 @@ func (u *Unquoter) step(c byte) int {
 	return 1
 }
 
-// decodeCut decodes the first escape of cut as far as it goes, and keeps what follows it.
+// decodeCut decodes the first escape in cut as far as it goes, and keeps the bytes behind it.
 func (u *Unquoter) decodeCut() {
 	if u.n >= 6 {
 		r, _ := rawjson.Hex4(u.cut[2:6]) // half a pair becomes U+FFFD

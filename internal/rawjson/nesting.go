@@ -1,7 +1,7 @@
 package rawjson
 
-// Nesting remembers which brackets are open, one bit each. The zero value has none. It
-// holds 64 levels in itself, and allocates for those beyond.
+// Nesting remembers which brackets are open, one bit each. The zero value has none. It holds 64 levels in itself, and allocates for those
+// beyond.
 type Nesting struct {
 	Depth  int
 	levels uint64   // the innermost ones up to a multiple of 64, the last one lowest: 1 is an object
@@ -11,7 +11,7 @@ type Nesting struct {
 // Reset closes everything.
 func (n *Nesting) Reset() { n.Depth, n.outer = 0, n.outer[:0] }
 
-// Open enters an object or an array; false when that is deeper than [MaxDepth].
+// Open enters an object or an array; false, and without effect, when that is deeper than [MaxDepth].
 func (n *Nesting) Open(object bool) bool {
 	if n.Depth == MaxDepth {
 		return false
@@ -37,8 +37,7 @@ func (n *Nesting) grow() {
 	}
 }
 
-// Close leaves an object or an array; false when the innermost is not of that kind, or
-// nothing is open.
+// Close leaves an object or an array; false, and without effect, when the innermost is not of that kind or nothing is open.
 func (n *Nesting) Close(object bool) bool {
 	if n.Depth == 0 || n.levels&1 == 1 != object {
 		return false

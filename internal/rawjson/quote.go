@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote appends the text of a JSON string literal (quotes included) to dst. A lone half
-// of a surrogate pair becomes U+FFFD, as encoding/json has it. Bytes that are no UTF-8,
-// and escapes that JSON does not know, stay as they are.
+// Unquote appends the text of a JSON string literal (quotes included) to dst. A single half of a surrogate pair becomes U+FFFD, as in
+// encoding/json. Bytes that are not UTF-8, and escapes that JSON does not know, stay as they are.
 func Unquote(dst, literal []byte) []byte {
 	if len(literal) < 2 {
 		return dst
@@ -57,7 +56,7 @@ func Unquote(dst, literal []byte) []byte {
 	}
 }
 
-// Escape reads an escape by number, `\u` and four hexadecimal digits, at the start of b.
+// Escape returns the number in an escape of `\u` and four hexadecimal digits at the start of b; false when there is none.
 func Escape(b []byte) (rune, bool) {
 	if len(b) < 2 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
@@ -65,7 +64,7 @@ func Escape(b []byte) (rune, bool) {
 	return Hex4(b[2:])
 }
 
-// Hex4 reads four hexadecimal digits at the start of b.
+// Hex4 returns the number in four hexadecimal digits at the start of b; ok is false when there are none.
 func Hex4(b []byte) (r rune, ok bool) {
 	if len(b) < 4 {
 		return 0, false
@@ -86,8 +85,8 @@ func Hex4(b []byte) (r rune, ok bool) {
 
 const hexDigits = "0123456789abcdef"
 
-// Quote appends text as a JSON string literal, quotes included: the shortest form, with
-// nothing escaped but what JSON demands. Bytes that are no UTF-8 become U+FFFD.
+// Quote appends text to dst as a JSON string literal, quotes included: in its shortest form, with only those escapes that JSON demands.
+// Bytes that are not UTF-8 become U+FFFD.
 func Quote[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
 	from := 0

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// Scanner walks a JSON text once. [Members], [Elements], [Value] and [Only] are made of
-// it; who reads a large format in one pass takes it directly:
+// Scanner walks a JSON text once. [Members], [Elements], [Value] and [Only] are made with
+// it; a program that reads a large format in one pass takes it directly:
 //
 //	s := rawjson.Scanner{Text: body}
 //	if s.Begin('{', "not a JSON object") {
@@ -18,19 +18,19 @@ import (
 //	}
 //	if s.Err != nil …
 //
-// It follows brackets, commas, colons and strings where it is told to look, and only
+// It checks brackets, commas, colons and strings where it is told to look, and only
 // brackets and strings in what it skips. The first error stays: from then on At is the end
 // of Text, so that every loop ends. It must not be copied once in use.
 type Scanner struct {
 	Text  []byte
 	At    int          // of the next byte
-	Comma int          // where the comma before the current element is; -1 before the first
+	Comma int          // place of the comma before the current element; -1 before the first
 	Err   *SyntaxError // the first one
 	first bool         // the next element is the first of its array or object
 	open  Nesting
 }
 
-// Fail sets Err unless there is one.
+// Fail sets Err to an error at a place unless there is one, and ends the walk.
 func (s *Scanner) Fail(at int, what string) {
 	if s.Err == nil {
 		s.Err = &SyntaxError{Offset: at, What: what}
@@ -50,7 +50,7 @@ func (s *Scanner) Peek() byte {
 	return 0
 }
 
-// Begin enters the array or object that comes next; what is the error where there is none.
+// Begin enters the array or object that comes next and reports whether there is one; what is the error when there is none.
 func (s *Scanner) Begin(bracket byte, what string) bool {
 	if s.Peek() != bracket || s.Err != nil {
 		s.Fail(s.At, what)
@@ -61,8 +61,7 @@ func (s *Scanner) Begin(bracket byte, what string) bool {
 	return true
 }
 
-// More reports whether another element follows, and steps over its comma; else it steps over the
-// closing bracket.
+// More reports whether another element follows, and steps over the comma before it; else it steps over the closing bracket.
 func (s *Scanner) More(closing byte) bool {
 	c := s.Peek()
 	if s.Err != nil {
@@ -90,7 +89,7 @@ func (s *Scanner) More(closing byte) bool {
 	return true
 }
 
-// Name reads a member's key and its colon, and gives the key's literal.
+// Name reads a member's key and its colon, and returns the key with its quotes; the zero Span after an error.
 func (s *Scanner) Name() Span {
 	if s.Peek() != '"' {
 		s.Fail(s.At, "a key is missing")
@@ -105,7 +104,7 @@ func (s *Scanner) Name() Span {
 	return lit
 }
 
-// String reads the string literal whose quote is the next byte.
+// String reads the string literal that begins with the next byte, a quote; the zero Span when it has no end.
 func (s *Scanner) String() Span {
 	text, start := s.Text, s.At
 	for j := start + 1; ; {
@@ -147,14 +146,14 @@ func skipEscaped(text []byte, j int) int {
 	return j
 }
 
-// matchBytes returns the highest bit of each byte of w that is c.
+// matchBytes returns w with only the highest bit set in each byte that is c, and none in the others.
 func matchBytes(w uint64, c byte) uint64 {
 	const ones, low = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
 	w ^= ones * uint64(c) // such a byte is 0 now
 	return ^(w&low + low | w | low)
 }
 
-// Skip steps over any value.
+// Skip steps over any value and returns its range; the zero Span after an error.
 func (s *Scanner) Skip() Span {
 	switch s.Peek() {
 	case '"':
@@ -165,7 +164,7 @@ func (s *Scanner) Skip() Span {
 	return s.atom()
 }
 
-// atom steps over a number, true, false or null.
+// atom steps over a number, true, false or null; of a number only the characters are checked.
 func (s *Scanner) atom() Span {
 	start := s.At
 	for s.At < len(s.Text) {

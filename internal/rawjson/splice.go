@@ -6,14 +6,14 @@ import (
 	"unsafe"
 )
 
-// Edit puts With in place of the bytes of Span. An empty span inserts.
+// Edit replaces the bytes of Span with With. An empty span inserts.
 type Edit struct {
 	Span Span
 	With []byte
 }
 
-// Splice returns text with the edits made, in memory of its own. The edits are sorted by
-// position and do not overlap; several may insert at one place, in their order.
+// Splice returns text with the edits made, in memory of its own. Edits that are not sorted by position, overlap or lie outside are an
+// error; several may insert at one place, in their order.
 func Splice(text []byte, edits []Edit) ([]byte, error) {
 	size, at := len(text), 0
 	for i, e := range edits {
@@ -37,8 +37,8 @@ func Splice(text []byte, edits []Edit) ([]byte, error) {
 	return unsafe.Slice(unsafe.StringData(made), len(made)), nil // nobody else has the string
 }
 
-// Set returns object with key set to value: in the place of the member that has it, else
-// as a new last member. object begins with its brace.
+// Set returns object, which begins with its brace, with key set to value: in the place of the last member with that key, else as a new last
+// member.
 func Set(object []byte, key string, value []byte) ([]byte, error) {
 	last, found := -1, Span{}
 	for m, err := range Members(object, 0) {

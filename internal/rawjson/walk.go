@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// MaxDepth limits the nesting of values; the same as in encoding/json.
+// MaxDepth limits the nesting of values, as in encoding/json.
 const MaxDepth = 10_000
 
 // SyntaxError is the error of bytes that are not the JSON they should be.
@@ -17,11 +17,11 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.What) }
 
-// Span is a half-open range of bytes: a value with its quotes or brackets. The zero Span is
-// none: no value that is looked for begins at byte 0 and ends there.
+// Span is a half-open range of bytes: a value with its quotes or brackets. The zero Span means none: no value begins at byte 0 and ends
+// there.
 type Span struct{ Start, End int }
 
-// IsZero reports whether there is no such value.
+// IsZero reports whether s is the zero Span.
 func (s Span) IsZero() bool { return s.End == 0 }
 
 // Len returns the length in bytes.
@@ -40,8 +40,7 @@ type Member struct {
 	Value Span
 }
 
-// Members walks the object that text[at:] begins with (white space before it is stepped
-// over). An error ends the walk and is its last pair.
+// Members walks the object that text[at:] begins with, behind white space. An error ends the walk as its last pair.
 func Members(text []byte, at int) iter.Seq2[Member, error] {
 	return func(yield func(Member, error) bool) {
 		s := Scanner{Text: text, At: at}
@@ -69,7 +68,7 @@ func Members(text []byte, at int) iter.Seq2[Member, error] {
 	}
 }
 
-// Elements walks the array that text[at:] begins with, like Members.
+// Elements walks the array that text[at:] begins with, behind white space. An error ends the walk as its last pair.
 func Elements(text []byte, at int) iter.Seq2[Span, error] {
 	return func(yield func(Span, error) bool) {
 		s := Scanner{Text: text, At: at}
@@ -85,7 +84,7 @@ func Elements(text []byte, at int) iter.Seq2[Span, error] {
 	}
 }
 
-// Value returns the span of the value that text[at:] begins with.
+// Value returns the range of the value that text[at:] begins with, behind white space.
 func Value(text []byte, at int) (Span, error) {
 	s := Scanner{Text: text, At: at}
 	v := s.Skip()
@@ -95,7 +94,7 @@ func Value(text []byte, at int) (Span, error) {
 	return v, nil
 }
 
-// Only returns the span of the one value that text consists of, beside white space.
+// Only returns the range of the one value in text. Anything but white space around it is an error.
 func Only(text []byte) (Span, error) {
 	s := Scanner{Text: text}
 	v := s.Skip()
@@ -108,8 +107,8 @@ func Only(text []byte) (Span, error) {
 	return v, nil
 }
 
-// Get follows keys from the object that text begins with, and returns where the value lies
-// in text. The zero Span says that there is none on this path.
+// Get follows keys from the object that text begins with, and returns the range of the value. The zero Span means that there is none on
+// this path, or that text is not JSON up to there.
 func Get(text []byte, keys ...string) Span {
 	at, found := 0, Span{}
 	for _, key := range keys {
@@ -130,7 +129,7 @@ func Get(text []byte, keys ...string) Span {
 	return found
 }
 
-// Text follows keys to a string and decodes it; ok is false when there is none.
+// Text follows keys to a string and returns its text; ok is false when there is none.
 func Text(text []byte, keys ...string) (value string, ok bool) {
 	v := Get(text, keys...)
 	if v.Len() < 2 || text[v.Start] != '"' {

@@ -8,12 +8,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/shellwords"
 )
 
-// maxShell bounds how often a command line is looked for in a word of another one: sh -c "su -c 'mysql -p…'".
+// maxShell bounds how deep a command line is looked for in a word of another: sh -c "su -c 'mysql -p…'".
 const maxShell = 3
 
-// Argv returns a command line fit to be kept and shown: the values of flags and variables with the name of a secret are masked, headers
-// and cookies, what certain programs take as a password under a short flag, what the shape of a word gives away, as [Text] does, and
-// the values in v. A word that is a command line itself is read as one.
+// Argv returns a command line fit to be kept and shown. It masks the values of flags and variables with the name of a secret, headers and
+// cookies, passwords that certain programs take under a short flag, what the shape of a word gives away, as [Text] does, and the values in
+// v. A word that is a command line itself is masked as one.
 func (v *Values) Argv(argv []string) []string { return v.argv(argv, maxShell) }
 
 func (v *Values) argv(argv []string, depth int) []string {
@@ -25,7 +25,7 @@ func (v *Values) argv(argv []string, depth int) []string {
 	return out
 }
 
-// what the next word of a command line is.
+// expected is the kind of the next word of a command line.
 type expected uint8
 
 const (
@@ -36,14 +36,14 @@ const (
 	login // user:password
 )
 
-// argvReader holds the state of reading a command line.
+// argvReader holds the state while a command line is read.
 type argvReader struct {
 	values  *Values
 	depth   int
 	program program
-	signsIn bool // the word login was among them
+	signsIn bool // the word login came before
 	expect  expected
-	flag    string // what said so
+	flag    string // the flag before that word
 }
 
 func (r *argvReader) next(word string) string {
@@ -81,7 +81,7 @@ func (r *argvReader) next(word string) string {
 	return maskWord(word)
 }
 
-// option reads a flag: its own value, or what the next word is.
+// option returns a flag with its own value masked, and sets the kind of the next word.
 func (r *argvReader) option(word string) string {
 	name, value, assigned := strings.Cut(word, "=")
 	is := r.kind(name)
@@ -120,7 +120,7 @@ func (r *argvReader) option(word string) string {
 	return maskWord(word)
 }
 
-// kind returns the kind of a flag's value.
+// kind returns the kind of the value of a flag.
 func (r *argvReader) kind(flag string) expected {
 	switch flag {
 	case "-H", "--header", "--headers", "--proxy-header", "-header":
@@ -143,7 +143,7 @@ func (r *argvReader) kind(flag string) expected {
 
 func hasFlag(flags, flag string) bool { return strings.Contains(flags, " "+flag+" ") }
 
-// shell reads a word as a command line for a shell, and masks in it what it would mask in that. ok is false when it is none.
+// shell masks a word as a command line for a shell. ok is false when it is none, or nothing in it is masked.
 func (r *argvReader) shell(line string) (safe string, ok bool) {
 	if len(line) > maxText {
 		return "", false
@@ -174,10 +174,10 @@ func (r *argvReader) shell(line string) (safe string, ok bool) {
 	return Text(b.String()), true
 }
 
-// maxText is the longest word that is read as a command line, in bytes.
+// maxText bounds the words that are read as a command line, in bytes.
 const maxText = 64 << 10
 
-// maskWord masks what a word is, where that says itself that it is a secret: NAME=value, a header, or by its shape.
+// maskWord masks a word that shows by itself that it is a secret: NAME=value, a header, or its shape.
 func maskWord(word string) string {
 	name, value, ok := strings.Cut(word, "=")
 	if ok && isIdentifier(strings.TrimLeft(name, "-")) {
@@ -194,7 +194,8 @@ func maskWord(word string) string {
 	return Text(word)
 }
 
-// maskHeader masks the value of a header that holds a credential. Its first word stays where it is the name of a scheme.
+// maskHeader masks the value of a header that holds a credential; its first word stays if it names a scheme. In any other line it masks as
+// [Text] does.
 func maskHeader(line string) string {
 	name, value, ok := strings.Cut(line, ":")
 	lower := strings.ToLower(strings.TrimSpace(name))
@@ -215,7 +216,7 @@ func maskHeader(line string) string {
 	return head + Hidden
 }
 
-// maskLogin masks the password of user:password, or user%password.
+// maskLogin masks the password in user:password or user%password. A word with no password is masked as any other.
 func maskLogin(word string) string {
 	at := strings.IndexAny(word, ":%")
 	if at < 0 || at+1 == len(word) || isReference(word[at+1:]) {
@@ -234,7 +235,8 @@ func isIdentifier(s string) bool {
 	return s != "" && len(s) < maxName
 }
 
-// evidentlyHarmless reports whether a value is evidently no secret although its name is one's: a path, a variable, a number of tokens.
+// evidentlyHarmless reports whether a value is evidently no secret, although its name is that of one: a path, a variable, a number of
+// tokens.
 func evidentlyHarmless(name, value string) bool {
 	if Harmless(value) || isReference(value) || isPath(value) || len(value) == 1 && digit(value[0]) || isInstalled(value) {
 		return true
@@ -272,7 +274,7 @@ func isReference(s string) bool {
 	return false
 }
 
-// isInstalled reports whether a value names the thing installed: the version of a package, the image of a container.
+// isInstalled reports whether a value is a thing that is installed under a name: the version of a package, the image of a container.
 func isInstalled(s string) bool {
 	if s[0] == '=' { // pip install token==1.2.3
 		return true
@@ -285,7 +287,7 @@ func isInstalled(s string) bool {
 	return ok && rest != "" && strings.Contains(host, ".") && isIdentifier(host) && strings.ToLower(host) == host && !changesOften(host)
 }
 
-// isPath reports whether a value is the path of a file. Base64 may begin with a slash too, and is random between two.
+// isPath reports whether a value is the path of a file. Base64 may begin with a slash too, but is random between two of them.
 func isPath(s string) bool {
 	if i := strings.LastIndexByte(s, '.'); i > 0 && keyFiles[strings.ToLower(s[i+1:])] {
 		return true
@@ -301,7 +303,7 @@ func isPath(s string) bool {
 	return len(s) > 2
 }
 
-// minRandom is the length in bytes from which a value is judged by its characters.
+// minRandom is the length, in bytes, from which a value is judged by its characters.
 const minRandom = 16
 
 var keyFiles = wordSet("pem key crt cer der p12 pfx jks json yaml yml txt toml ini conf env pub gpg asc keytab")

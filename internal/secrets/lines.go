@@ -8,7 +8,7 @@ import (
 
 var yamlLine = lazy.Regexp(`^(\s*(?:- +)*)(["']?)([A-Za-z_][A-Za-z0-9_./-]{1,255})(["']?)(\s*:)(?:(\s+)(\S.*))?$`)
 
-// lines holds the state of masking YAML line by line.
+// lines holds the state while YAML is masked line by line.
 type lines struct {
 	out          strings.Builder
 	masked       int
@@ -17,8 +17,8 @@ type lines struct {
 	pair         bool // the line before was "name: DB_PASSWORD"
 }
 
-// maskLines masks "name: value" as YAML has it: values of Helm, patches of Kustomize,
-// files in a ConfigMap. A block goes to the first line that is indented no deeper.
+// maskLines masks "name: value" as in YAML: values of Helm, patches of Kustomize, files in a ConfigMap. A block ends before the first line
+// that is indented no deeper than its name.
 func maskLines(s string) (safe string, masked int) {
 	l := lines{block: -1, namedSecrets: -1}
 	l.out.Grow(len(s))

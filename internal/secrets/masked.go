@@ -2,8 +2,8 @@ package secrets
 
 import "reflect"
 
-// Masked returns v with the credentials masked that the shape of its texts gives away, and the values, at any depth. It returns v itself
-// where there are none.
+// Masked returns v with credentials in its texts masked, as [Text] and [Values.Hide] do, at any depth. It returns v itself where there are
+// none.
 func Masked[T any](values *Values, v T) T {
 	from := reflect.ValueOf(&v).Elem()
 	to, changed := values.mask(from)

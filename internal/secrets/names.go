@@ -15,12 +15,12 @@ var (
 	// "key" alone is a field of every selector. These before it make it a secret.
 	keyWords = wordSet("api private secret access account encryption encrypt decryption signing sign ssh tls cert license " +
 		"master auth client session cookie service storage shared hmac aes rsa ssl webhook deploy admin root server app")
-	// What ends in one of these only speaks of a secret: its name, place, age or number.
+	// A name that ends in one of these only describes a secret: its name, place, age or number.
 	aboutWords = wordSet("name ref file path dir mount namespace enabled enable create type kind class version length size " +
 		"ttl expiry expiration expire expires url uri endpoint policy count lifetime duration timeout interval refresh rotation store " +
 		"provider selector pattern template format required allowed issuer audience algorithm annotation label id suffix prefix " +
 		"review request reviewer projection permission scope mode stdin prompt limit budget command cmd helper")
-	// With these before it a key is none that opens something.
+	// With one of these before it a key opens nothing.
 	openKeys = wordSet("public idempotency cache sort partition primary foreign routing object row hash group order")
 	certData = wordSet("cadata certdata keydata") // of a cluster's tlsClientConfig
 )
@@ -33,11 +33,11 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// maxName bounds what is looked at of a name. Names of Kubernetes have at most 253 bytes
+// maxName bounds the part of a name that is looked at, its end. Names of Kubernetes have at most 253 bytes
 // and a prefix of 253 more.
 const maxName = 512
 
-// words splits a name where its case changes and at everything that is no letter or digit.
+// words splits a name, where its case changes and at everything that is not a letter or digit, into words in lower case.
 func words(name string) []string {
 	if len(name) > maxName {
 		name = name[len(name)-maxName:]
@@ -130,8 +130,8 @@ func Named(name string) bool {
 	return false
 }
 
-// PairNamed works like Named for {"name":…,"value":…}: a parameter or variable that ends
-// in key is one, whatever stands before it, unless that makes it public.
+// PairNamed is [Named] for {"name":…,"value":…}: here a name that ends in key is also one of a secret, unless the word before makes it
+// public.
 func PairNamed(name string) bool {
 	if Named(name) {
 		return true
@@ -140,14 +140,13 @@ func PairNamed(name string) bool {
 	return len(list) > 1 && singular(list[len(list)-1]) == "key" && !openKeys[list[len(list)-2]]
 }
 
-// NumbersToo reports whether a number under this secret name is the secret, and not how many there
-// are: "password": 123456, but "maxTokens": 4096.
+// NumbersToo reports whether a number under this secret name is the secret, not a count: "password": 123456, but "maxTokens": 4096.
 func NumbersToo(name string) bool {
 	list := words(name)
 	return len(list) > 0 && !strings.HasSuffix(list[len(list)-1], "tokens") && list[0] != "max" && list[0] != "min"
 }
 
-// Flag reports whether an argument of a command announces a secret as the next one.
+// Flag reports whether an argument of a command is a flag whose value, the next argument, is a secret.
 func Flag(arg string) bool {
 	if len(arg) <= 2 || len(arg) >= maxName || arg[0] != '-' || strings.ContainsAny(arg, "=/: \n") || !Named(arg) {
 		return false
@@ -157,7 +156,7 @@ func Flag(arg string) bool {
 
 var switches = wordSet("no skip without disable allow show hide list print require ignore ask prompt export import delete remove rotate revoke refresh create generate")
 
-// Harmless reports values that are shown even under a secret name: an empty text, a boolean, a mask.
+// Harmless reports whether a value is shown even under a secret name: an empty text, a boolean, a mask.
 func Harmless(s string) bool {
 	switch s {
 	case "", "true", "false", Hidden:
@@ -181,7 +180,7 @@ func HoldsNamed(name string) bool {
 	return false
 }
 
-// NamesOnly reports whether a member of such a bag only speaks of the secret.
+// NamesOnly reports whether a member below such a name only describes the secret.
 func NamesOnly(name string) bool {
 	list := words(name)
 	if len(list) == 0 {

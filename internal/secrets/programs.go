@@ -1,6 +1,6 @@
 package secrets
 
-// A program is one that takes a password under a flag that does not say so. Its lists are words with a space around each.
+// A program has flags that take a password although their names do not show it. Its lists are words with a space around each.
 type program struct {
 	login     string // flags whose value is user:password
 	password  string // flags whose value is a password
@@ -11,7 +11,7 @@ type program struct {
 	passWord  bool   // a word pass:… is a password
 }
 
-// programOf returns the rules of a program by the last element of its path; ok is false where it is none of these.
+// programOf returns the rules of a program by the last element of its path; ok is false if it has none.
 func programOf(name string) (p program, ok bool) {
 	switch name {
 	case "curl", "curlie", "http", "https", "xh", "xhs", "wget":

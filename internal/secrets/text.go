@@ -55,9 +55,9 @@ func Suspicious(text []byte) bool {
 	return len(text) >= minRandom && tokenFormats().mayBegin(text)
 }
 
-// MaskText works like [Text] and also returns in how many places something was masked.
+// MaskText is [Text] and also returns the number of places that were masked. A manifest of a Secret counts as one.
 func MaskText(s string) (safe string, masked int) {
-	// A manifest that is no valid JSON any more, or YAML: what is secret in it has no names
+	// A manifest that is not valid JSON any more, or YAML: what is secret in it has no names
 	// that say so.
 	if strings.Contains(s, "Secret") &&
 		(jsonKind().MatchString(s) || yamlKind().MatchString(s) && yamlData().MatchString(s)) {
@@ -131,7 +131,7 @@ func MaskText(s string) (safe string, masked int) {
 	return s, masked
 }
 
-// others are tokens of well-known issuers that do not begin with a fixed text. part is in all of them.
+// others lists the tokens of well-known issuers that do not begin with a fixed text. part is in all of them.
 var others = []struct {
 	part string
 	min  int
@@ -146,7 +146,7 @@ var others = []struct {
 	{"SSWS ", 40, lazy.Regexp(`\bSSWS [A-Za-z0-9_-]{30,}`)},                                       // Okta
 }
 
-// hasRun reports whether n letters, digits, dots and dashes stand together: nearly no text has as many.
+// hasRun reports whether n letters, digits, dots and dashes stand together, as in hardly any text.
 func hasRun(s string, n int) bool {
 	run := 0
 	for i := range len(s) {
@@ -159,7 +159,7 @@ func hasRun(s string, n int) bool {
 	return false
 }
 
-// A part of every name that Named finds: what has none of them needs no expression, and that is most texts.
+// Every name that Named finds has one of these parts: a text without any, as most are, needs no expression.
 var (
 	nameParts   = []string{"pass", "pwd", "secret", "token", "cred", "key", "auth", "jwt", "bearer", "docker", "data"}
 	headerParts = []string{"bearer", "authorization"}
@@ -169,8 +169,8 @@ func containsAny(s string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
 
-// maskAssigned masks NAME=value, "name":"value" and name: value. What follows a name that
-// is none of a secret is looked at again: in "url: https://x?token=y" it is three names.
+// maskAssigned masks NAME=value, "name":"value" and name: value. The text behind a name that is not that of a secret is looked at again:
+// "url: https://x?token=y" has three names.
 func maskAssigned(s string) (safe string, masked int) {
 	var b strings.Builder
 	from := 0
@@ -219,7 +219,7 @@ func showsSecret(name, sign, value string) bool {
 	return strings.HasSuffix(sign, " ") && len(value) >= 12 && strings.ContainsAny(value, "0123456789")
 }
 
-// quotes returns those around a value, so that what is masked in JSON or YAML stays that.
+// quotes returns the quotes around a value, so that it can be masked inside them.
 func quotes(value string) (open, end string) {
 	open = value[:len(value)-len(strings.TrimLeft(value, `"'\`))]
 	if open != "" && len(value) > len(open) && strings.HasSuffix(value, open) {

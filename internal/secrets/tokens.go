@@ -46,13 +46,13 @@ func (a alphabet) has(c byte) bool {
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// formats finds the formats that may begin at a place by its first byte, and the second bytes that any of those has.
+// formats holds the formats by their first byte, and for each first byte the second bytes that any of its formats has.
 type formats struct {
 	by     [256][]format
 	second [256][4]uint64
 }
 
-// tokenFormats reads the table when a text is first looked at. That it is well formed is a matter of the tests.
+// tokenFormats reads the table when a text is first looked at. The tests check that it is well formed.
 var tokenFormats = sync.OnceValue(readFormats)
 
 func readFormats() *formats {
@@ -75,7 +75,7 @@ func readFormats() *formats {
 	return &f
 }
 
-// mayBegin reports whether text, or what follows a quote in it, may begin with a token.
+// mayBegin reports whether a token may begin at the first byte of text or, behind a quote, at the second.
 func (f *formats) mayBegin(text []byte) bool {
 	for i := range min(2, len(text)-1) {
 		if next := text[i+1]; f.second[text[i]][next>>6]&(1<<(next&63)) != 0 {
@@ -85,7 +85,7 @@ func (f *formats) mayBegin(text []byte) bool {
 	return false
 }
 
-// maskTokens masks what begins as the tokens of a known issuer do.
+// maskTokens masks the tokens of known issuers, and returns their number.
 func maskTokens(s string) (safe string, masked int) {
 	f := tokenFormats()
 	var b strings.Builder
@@ -109,7 +109,7 @@ func maskTokens(s string) (safe string, masked int) {
 	return b.String(), masked
 }
 
-// length returns the length of the token that s begins with, 0 when there is none.
+// length returns the length of the token that s begins with, 0 if there is none.
 func (f *formats) length(s string) int {
 	for _, one := range f.by[s[0]] {
 		if !strings.HasPrefix(s, one.prefix) {
@@ -131,11 +131,11 @@ func (f *formats) length(s string) int {
 	return 0
 }
 
-// stretch is the number of letters and digits in a row that show whether a text is random.
+// stretch is the number of letters and digits in a row from which a text can be judged to be random.
 const stretch = 8
 
-// random reports whether characters were drawn, and are no words joined by dashes and dots. Without any of these it is one long word, and
-// after the prefix of a token that is taken for random.
+// random reports whether s looks drawn at random, unlike words joined by dashes and dots. One word without any of these counts as random
+// behind the prefix of a token.
 func random(s string) bool {
 	joined := false
 	upper, lower, digits := 0, 0, 0
@@ -161,8 +161,8 @@ func random(s string) bool {
 	return !joined || upper >= 3 && lower >= 3 && digits >= 3
 }
 
-// changesOften reports whether one word changes between letters and digits, or between capitals and small letters, as no name
-// does: "HelloWorldAgain" changes twice a word, "v20240101" once.
+// changesOften reports whether a word changes between letters and digits, or capitals and small letters, more often than a name does:
+// "HelloWorldAgain" changes twice a word, "v20240101" once.
 func changesOften(s string) bool {
 	changes := 0
 	kind := func(c byte) int {

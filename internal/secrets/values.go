@@ -9,18 +9,19 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// minValue is the least length of a value to be looked for in other texts: a shorter one is part of too many words.
+// minValue is the least length of a value that is looked for in other texts: a shorter one is part of too many words.
 const minValue = 8
 
-// maxValues bounds the values that are looked for; an environment has a dozen.
+// maxValues bounds the number of values that are looked for, where one that is the same in JSON counts half; an environment has a dozen.
 const maxValues = 256
 
-// Values are secrets that are known themselves. The zero value and nil hide nothing.
+// Values holds secrets that are known themselves. The zero value and nil hide nothing.
 type Values struct {
-	forms [][]byte // as they are, and as a string of JSON has them; longer ones first
+	forms [][]byte // as they are, and as in a string of JSON; longer ones first
 }
 
-// Environ returns the values of the variables that have the name of a secret, each as NAME=value.
+// Environ returns the values in environ, each NAME=value, of the variables with the name of a secret. It leaves out values that are shorter
+// than eight bytes, harmless or begin with a slash, and those beyond maxValues.
 func Environ(environ []string) *Values {
 	v := &Values{}
 	for _, e := range environ {
@@ -46,7 +47,7 @@ func (v *Values) add(form []byte) {
 	}
 }
 
-// Text works like [Text], and masks the values too.
+// Text is [Text] and also masks the values.
 func (v *Values) Text(s string) string { return v.hide(Text(s)) }
 
 func (v *Values) hide(s string) string {
@@ -61,7 +62,7 @@ func (v *Values) hide(s string) string {
 	return s
 }
 
-// Hide masks the values in text, which may be JSON. It returns text itself where there are none.
+// Hide returns text, which may be JSON, with the values masked; text itself if it has none.
 func (v *Values) Hide(text []byte) []byte {
 	if v == nil {
 		return text

@@ -54,7 +54,7 @@ func (a *Archive) Append(ctx context.Context, namespace string, durable bool, li
 	return nil
 }
 
-// syncVolatile brings what this process wrote to the disk. The caller holds f.mu.
+// syncVolatile syncs the segments that this process has written to since their last sync. The caller holds f.mu.
 func (a *Archive) syncVolatile(f *folder) error {
 	for name := range f.volatile {
 		file, err := a.open(f.dir, name, os.O_RDWR)
@@ -82,7 +82,7 @@ type writer struct {
 	end  int64
 }
 
-// writer locks the segment that was written last, or another one that is free and has room, or a new one.
+// writer locks the segment that this process wrote to last, or another one that is free and has room, or a new one. The caller holds f.mu.
 func (a *Archive) writer(f *folder) (*writer, error) {
 	segments, err := a.list(f.dir)
 	if err != nil {
@@ -115,7 +115,8 @@ func (a *Archive) writer(f *folder) (*writer, error) {
 	return a.newSegment(f)
 }
 
-// lockSegment returns nil when somebody else has the segment, or it is gone, or of a newer version.
+// lockSegment locks a segment for writing. It returns nil without an error when another process holds the lock, or the file is gone,
+// replaced, damaged at its head or of a newer version.
 func (a *Archive) lockSegment(f *folder, name string) (*writer, error) {
 	file, err := a.open(f.dir, name, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,7 +150,7 @@ func (a *Archive) lockSegment(f *folder, name string) (*writer, error) {
 	return nil, nil
 }
 
-// isCurrent reports whether the locked file still has its name, and no newer generation took its place.
+// isCurrent reports whether the locked file still has its name and no newer generation has taken its place.
 func (a *Archive) isCurrent(dir, name string, file *os.File) bool {
 	there, err := a.root.Lstat(path.Join(dir, name))
 	if !filelock.Named(file, there, err) {
@@ -160,7 +161,7 @@ func (a *Archive) isCurrent(dir, name string, file *os.File) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// cutTorn cuts off what a dead process has not finished: what is behind the last line feed. It returns the end of the file.
+// cutTorn truncates a segment behind its last line feed: the rest is a dead process's unfinished line. It returns the new size.
 func (a *Archive) cutTorn(file *os.File) (int64, error) {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -190,7 +191,7 @@ func (a *Archive) cutTorn(file *os.File) (int64, error) {
 	return end, file.Truncate(end)
 }
 
-// remember remembers the segment as the one to write to next.
+// remember makes the segment the one that the next write tries first, and marks it as not synced.
 func (w *writer) remember() {
 	if w.f.current != w.name {
 		w.f.current = w.name
@@ -199,8 +200,8 @@ func (w *writer) remember() {
 	w.f.volatile[w.name] = true
 }
 
-// newSegment tries several names: between making a file and locking it, another process that looks for a place to write may
-// have locked it for as long as it takes to see that nothing is in it yet.
+// newSegment makes a segment and locks it. It tries up to 64 names: another process that looks for a place to write may lock the new file
+// first, for as long as it takes to see that nothing is in it yet.
 func (a *Archive) newSegment(f *folder) (*writer, error) {
 	first, err := headLine(f.namespace)
 	if err != nil {
@@ -215,7 +216,7 @@ func (a *Archive) newSegment(f *folder) (*writer, error) {
 	return nil, a.failed("write", errors.New("each new segment was locked by somebody else"))
 }
 
-// createSegment returns nil when somebody else was quicker to lock the file; it is gone then.
+// createSegment makes a segment under one name and locks it. If another process locked it first, it is removed and nil, without an error.
 func (a *Archive) createSegment(f *folder, name string, first []byte) (*writer, error) {
 	file, err := a.open(f.dir, name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err != nil {
@@ -242,11 +243,10 @@ func (a *Archive) createSegment(f *folder, name string, first []byte) (*writer, 
 	return w, nil
 }
 
-// batchBytes bounds the memory of an append.
+// batchBytes bounds the buffer of [writer.append]: as soon as it is that full it is written out.
 const batchBytes = 256 << 10
 
-// append writes as many of the lines as the segment has room for, at least one, and returns how many. On an error the file is as it
-// was.
+// append writes as many of the lines as the segment has room for, at least one, and returns how many. On an error the file is as it was.
 func (w *writer) append(lines []Line) (int, error) {
 	start, n := w.end, 0
 	most := int64(w.a.o.SegmentBytes)
@@ -286,7 +286,7 @@ func (w *writer) write(buf *[]byte) error {
 	return err
 }
 
-// undo takes back what was written. If even that fails, the next writer cuts off the line that is not whole.
+// undo truncates the segment to start, where it ended before, and returns err. If that fails, the next writer cuts the line off.
 func (w *writer) undo(start int64, err error) error {
 	return errors.Join(err, w.file.Truncate(start))
 }

@@ -27,16 +27,16 @@ const DefaultSegmentBytes = 4 * limit.MiB
 type Options struct {
 	Dir          string      // made when it is missing, 0700
 	SegmentBytes limit.Bytes // (DefaultSegmentBytes)
-	// TooLarge is called once for each segment that is larger than any that was written, with how much of it is read; nil is not.
+	// TooLarge is called once for each segment that is larger than any this program writes, with the bytes that are read of it. It may be nil.
 	TooLarge func(file string, size, read limit.Bytes)
 }
 
-// readable returns the number of bytes of a segment that are read. A batch of lines may pass SegmentBytes by a line, and a segment that is
-// rewritten may grow. What is behind that, such as the hole of a file that somebody made longer, would take minutes; the next rewrite
-// leaves it out.
+// readable returns how many bytes of a segment are read at most: four times its size, because a batch of lines may pass SegmentBytes by a
+// line, and a rewritten segment may grow. The rest, such as the hole of a file that somebody made longer, would take minutes to read; the
+// next rewrite leaves it out.
 func (a *Archive) readable() int64 { return 4 * int64(max(a.o.SegmentBytes, DefaultSegmentBytes)) }
 
-// ErrClosed reports that the archive was closed.
+// ErrClosed is the error of an archive that was closed.
 var ErrClosed = errors.New("the archive is closed")
 
 // Archive is a directory with a folder of segments for each namespace. Its methods may be called from any goroutine, and other
@@ -85,10 +85,10 @@ func Open(o Options) (*Archive, error) {
 	return &Archive{o: o, root: root, folders: map[string]*folder{}, large: map[string]bool{}}, nil
 }
 
-// Root returns the directory, for small files that belong to it. It is closed with the archive.
+// Root returns the directory, for small files of the caller that belong to it. Close closes it.
 func (a *Archive) Root() *os.Root { return a.root }
 
-// Torn returns the number of unfinished lines of dead processes that this one has cut off.
+// Torn returns the number of lines, left unfinished by dead processes, that this Archive has cut off.
 func (a *Archive) Torn() int64 { return a.torn.Load() }
 
 // Close syncs what was written and not synced yet, and ends the use of the archive.
@@ -107,11 +107,10 @@ func (a *Archive) Close() error {
 	return a.root.Close()
 }
 
-// nameFile holds the namespace of a folder.
+// nameFile is the name of the file in each folder that holds the folder's namespace.
 const nameFile = "namespace"
 
-// FolderName returns the name of a namespace's folder: a digest, because a namespace may be any text and file systems differ in what names
-// they tell apart.
+// FolderName returns the name of a namespace's folder: a digest, because a namespace may be any text, unlike the name of a file.
 func FolderName(namespace string) string {
 	sum := sha256.Sum256([]byte(namespace))
 	return hex.EncodeToString(sum[:16])
@@ -131,7 +130,7 @@ func (a *Archive) folder(namespace string) (*folder, error) {
 	return f, nil
 }
 
-// prepare makes the folder. The caller holds f.mu.
+// prepare makes the folder and writes its name file, if they do not exist. The caller holds f.mu.
 func (a *Archive) prepare(f *folder) error {
 	if f.prepared {
 		return nil
@@ -149,7 +148,7 @@ func (a *Archive) prepare(f *folder) error {
 	return nil
 }
 
-// Namespaces returns those that have a folder, sorted.
+// Namespaces returns the namespaces that have a folder, sorted.
 func (a *Archive) Namespaces() ([]string, error) {
 	if _, err := a.folder(""); err != nil {
 		return nil, err
@@ -177,7 +176,7 @@ func (a *Archive) Namespaces() ([]string, error) {
 	}
 }
 
-// namespaceOf reads the name of a folder from its file or, when that is damaged, from the head of a segment.
+// namespaceOf returns the namespace of a folder, read from its name file or, when that is damaged, from the head of a segment; else false.
 func (a *Archive) namespaceOf(dir string) (string, bool) {
 	if len(dir) != 32 {
 		return "", false
@@ -221,10 +220,10 @@ func headLine(namespace string) ([]byte, error) {
 	return appendLine(nil, Line{Body: body}, false), nil
 }
 
-// ErrNewer reports that a newer version has written a segment. It is left alone.
+// ErrNewer is the error of a segment that a newer version has written. It is left alone.
 var ErrNewer = errors.New("was written by a newer version of this program; use that one, or another directory")
 
-// parseHead reports whether a body is a head, and what is wrong with it.
+// parseHead reads the first line of a segment. It returns false when the body is not a head.
 func parseHead(body []byte) (head, bool) {
 	var h head
 	if err := json.Unmarshal(body, &h); err != nil || h.Format != format {
@@ -237,7 +236,7 @@ func (a *Archive) failed(what string, err error) error {
 	return fmt.Errorf("%s the memory in %s: %w; %s", what, a.o.Dir, err, NextStep(a.o.Dir, err))
 }
 
-// NextStep returns what a person can do about a directory that could not be written.
+// NextStep returns, as an advice to a person, what can be done about an error in writing to a directory: make room, or check permissions.
 func NextStep(dir string, err error) string {
 	if DiskFull(err) {
 		return "make room on the disk of " + dir

@@ -29,7 +29,7 @@
 // # Crashes and damage
 //
 // A process that is killed at any byte loses at most the entry that it was writing: the next writer cuts it off, and [Archive.Torn] counts
-// it. A line that is no entry is passed over and counted. Whatever byte of a file is wrong, no other entry is lost with it: lines end at
+// it. Lines that are not entries are skipped and counted. Whatever byte of a file is wrong, no other entry is lost with it: lines end at
 // line feeds, and a shared text stands twice. When the disk is full Append is an error, and the file is as it was before.
 //
 // # Rewriting

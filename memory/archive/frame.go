@@ -20,13 +20,13 @@ const frame = 8 + 1 + 8 + 1
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Key identifies a line without reading its body. The zero key is that of lines that need none.
+// Key distinguishes lines without reading their bodies. A line that needs none has the zero key.
 type Key [8]byte
 
 // Line is one entry of a namespace.
 type Line struct {
 	Key Key
-	// Shared is a JSON object that many lines have in common. It is written out a few times only, and may be nil.
+	// Shared is a JSON object that many lines have in common, or nil. A segment holds it once or twice, and a digest of it in each line.
 	Shared []byte
 	// Body is a JSON object without a line feed.
 	Body []byte
@@ -35,7 +35,7 @@ type Line struct {
 // keyText is the length of a key in a line, in base64.
 const keyText = 11
 
-// refBytes are the bytes of a digest of Shared that stand for it: 48 bits.
+// refBytes is the number of bytes in the digest that refers to Shared: 48 bits.
 const refBytes = 6
 
 type ref [refBytes]byte
@@ -45,7 +45,7 @@ func refOf(shared []byte) ref {
 	return ref(sum[:refBytes])
 }
 
-// appendLine adds a line as it stands on disk. define writes Shared out; otherwise its digest stands for it.
+// appendLine appends a line as it stands on disk to buf. With define it writes Shared out beside its digest; otherwise the digest alone.
 func appendLine(buf []byte, l Line, define bool) []byte {
 	start := len(buf)
 	buf = append(buf, emptyFrame...)
@@ -74,7 +74,7 @@ func appendLine(buf []byte, l Line, define bool) []byte {
 
 const emptyFrame = "00000000 00000000 "
 
-// seal fills in the frame of the line that begins at start and ends it.
+// seal fills in the length and checksum of the line that begins at start, appends its line feed and returns buf.
 func seal(buf []byte, start int) []byte {
 	text := buf[start+frame:]
 	putHex(buf[start:], uint32(len(text)))
@@ -86,7 +86,7 @@ func putHex(dst []byte, n uint32) {
 	hex.Encode(dst, []byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 }
 
-// Reasons why a line is none of ours.
+// Errors of invalid lines.
 var (
 	errFrame  = errors.New("a line does not begin with a length and a checksum")
 	errLength = errors.New("a line has not the length that it says")
@@ -95,7 +95,7 @@ var (
 	errLong   = errors.New("a line is longer than any entry")
 )
 
-// unframe returns the JSON text of a line, which is without its line feed.
+// unframe checks the length and checksum of a line, given without its line feed, and returns its JSON text.
 func unframe(line []byte) ([]byte, error) {
 	if len(line) < frame || line[8] != ' ' || line[17] != ' ' {
 		return nil, errFrame
@@ -118,7 +118,7 @@ func unframe(line []byte) ([]byte, error) {
 	return text, nil
 }
 
-// lengthOf returns the length that a line declares, its frame included.
+// lengthOf returns the length that a line declares, its frame included. It returns false when it declares none, or too large a one.
 func lengthOf(line []byte) (int, bool) {
 	var n [4]byte
 	if len(line) < frame {
@@ -138,7 +138,7 @@ type parsed struct {
 	hasRef bool // Shared is set when the line itself defines it
 }
 
-// parseText reads the JSON text of a line. What it returns lies in text. Only the form that [appendLine] writes is read.
+// parseText reads the JSON text of a line; what it returns points into text. It accepts only the form that [appendLine] writes.
 func parseText(text []byte) (parsed, error) {
 	var p parsed
 	rest, ok := bytes.CutPrefix(text, []byte("{"))

@@ -26,17 +26,17 @@ type Cursor struct {
 
 // Seen reports the findings of a pass over a namespace besides its lines.
 type Seen struct {
-	// Gone are the segments that the cursor knew and that are no longer there: all that was read in them is void. What is still
-	// kept of it comes in other segments.
+	// Gone names segments that the cursor knew and that no longer exist: forget all that was read from them. The lines that were
+	// kept come again from other segments.
 	Gone []string
-	// Damaged are lines that are no entries, Unshared entries whose shared text is lost, Bytes all that was read.
+	// Damaged counts invalid lines, Unshared entries whose shared text is lost, Bytes the bytes that were read.
 	Damaged, Unshared int
 	Bytes             int64
 }
 
-// Read calls each for every line behind the cursor, segment by segment, and moves the cursor. What each gets is valid until it returns.
-// An error of each ends the pass; the cursor then stands behind the line before. Lines that others append or rewrite meanwhile come
-// with the next Read.
+// Read calls each for every line behind the cursor, segment by segment, and moves the cursor. The arguments of each are valid until it
+// returns. An error of each ends the pass; the cursor then stands before the line that it was about. Lines that others append or rewrite
+// meanwhile come with the next Read.
 func (a *Archive) Read(namespace string, c *Cursor, each func(Place, Line) error) (Seen, error) {
 	var seen Seen
 	f, err := a.folder(namespace)
@@ -79,7 +79,7 @@ func (a *Archive) Read(namespace string, c *Cursor, each func(Place, Line) error
 	return seen, nil
 }
 
-// readSegment reads a segment from where the cursor is. changed is true when it was replaced meanwhile.
+// readSegment reads a segment from the cursor on. changed reports that the segment was replaced or removed meanwhile.
 func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, each func(Place, Line) error) (changed bool, err error) {
 	file, err := a.open(f.dir, name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, eac
 	return !filelock.Named(file, there, err), nil
 }
 
-// findShared looks for a shared text in the part of a segment that a cursor has passed.
+// findShared returns the shared text with a digest from the first end bytes of a segment, which the cursor has passed; else nil.
 func (a *Archive) findShared(file *os.File, end int64, wanted ref) []byte {
 	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, end), 64<<10), shared: map[ref][]byte{}}
 	for {
@@ -148,11 +148,11 @@ type lineReader struct {
 	line   []byte
 	rest   []byte // of line, when it holds another one
 	shared map[ref][]byte
-	err    error // of reading, which ends it
+	err    error // of reading the file; nothing can be read after it
 }
 
-// next returns the next line; its Body is nil for a head, and valid until the next one. io.EOF is the end of what is whole. Another
-// error, while r.err is nil, is about this line alone.
+// next returns the next line, valid until the next call; Body is nil for a head. It returns io.EOF after the last whole line. Any other
+// error, while r.err is nil, is about this line alone and reading may go on.
 func (r *lineReader) next() (Place, parsed, error) {
 	line := r.rest
 	size := int64(len(line)) + 1
@@ -210,15 +210,15 @@ func (r *lineReader) next() (Place, parsed, error) {
 // maxOpen is the number of segments that a [Fetcher] keeps open. A full namespace has about 16.
 const maxOpen = 32
 
-// A Fetcher reads single lines of a namespace again. It opens each segment once, and keeps what it has opened until Close: it is for the
-// lines that one search has found. It is for one goroutine at a time.
+// A Fetcher reads single lines of a namespace again, such as those that a search has found. It keeps the segments that it has opened until
+// Close. One goroutine at a time may use it.
 type Fetcher struct {
 	a    *Archive
 	dir  string
 	open map[string]*os.File // by segment
 }
 
-// Fetcher returns one that has nothing open yet.
+// Fetcher returns a [Fetcher] for a namespace. It opens nothing yet.
 func (a *Archive) Fetcher(namespace string) (*Fetcher, error) {
 	f, err := a.folder(namespace)
 	if err != nil {
@@ -227,7 +227,7 @@ func (a *Archive) Fetcher(namespace string) (*Fetcher, error) {
 	return &Fetcher{a: a, dir: f.dir, open: map[string]*os.File{}}, nil
 }
 
-// Close closes what is open. The fetcher may be used again.
+// Close closes the open segments. The Fetcher may be used again.
 func (f *Fetcher) Close() {
 	for name, file := range f.open {
 		_ = file.Close()
@@ -235,7 +235,7 @@ func (f *Fetcher) Close() {
 	}
 }
 
-// Fetch reads one line again. ok is false when it is no longer there, or damaged. Its Shared is nil unless the line defines it itself.
+// Fetch reads one line again. ok is false when the line is no longer there, or damaged. Shared is nil unless this very line has it.
 func (f *Fetcher) Fetch(at Place) (l Line, ok bool, err error) {
 	if at.Size < frame+1 || at.Size > MaxLine {
 		return Line{}, false, nil

@@ -17,7 +17,7 @@ import (
 type Rewritten struct {
 	Segments      int   // that were written anew or removed
 	Kept, Dropped int   // lines in them
-	Damaged       int   // lines that were no entries, in them; they are dropped
+	Damaged       int   // invalid lines in them, which are dropped
 	Bytes         int64 // that became free
 }
 
@@ -25,10 +25,10 @@ type Rewritten struct {
 // and must return the same.
 type Edit func(l Line) (body []byte, changed bool)
 
-// Rewrite passes all lines of a namespace through edit and writes the segments anew in which something changed, or has damaged or
-// unfinished lines when clean is set. Nothing of the old segments is left on the disk. It waits for writers until ctx ends.
+// Rewrite passes all lines of a namespace through edit and writes those segments anew in which edit changed something or, with clean, that
+// have damaged or unfinished lines. Nothing of the old segments is left on the disk. It waits for other writers until ctx ends.
 //
-// A process that dies on the way leaves each segment as it was or as it should be; [Archive.Sweep] removes what it has left beside.
+// A process that dies on the way leaves each segment as it was or as it should be; [Archive.Sweep] removes the rest.
 func (a *Archive) Rewrite(ctx context.Context, namespace string, clean bool, edit Edit) (Rewritten, error) {
 	var out Rewritten
 	f, err := a.folder(namespace)
@@ -96,7 +96,7 @@ func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, cl
 	return nil
 }
 
-// counted counts the lines that a rewrite of a segment keeps and drops.
+// counted holds the numbers of lines that a rewrite of one segment keeps and drops; changed says that it has to be rewritten.
 type counted struct {
 	kept, dropped, damaged int
 	changed                bool
@@ -110,7 +110,8 @@ func (r *Rewritten) add(c counted, freed int64) {
 	r.Bytes += freed
 }
 
-// countLines asks edit for each line of a segment of some size.
+// countLines calls edit for each line of a segment and counts the outcome, without writing anything. size is the size of the segment: with
+// clean, an unfinished line at its end counts as a change.
 func countLines(r *lineReader, size int64, clean bool, edit Edit) (c counted, err error) {
 	for {
 		_, l, err := r.next()
@@ -188,7 +189,7 @@ func (a *Archive) newLineReader(file *os.File) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, a.readable()), 64<<10), shared: map[ref][]byte{}}
 }
 
-// writeGeneration writes what edit keeps of a segment into a new one, and returns its size.
+// writeGeneration writes the lines of r that edit keeps into a new segment with the given name, and returns its size.
 func (a *Archive) writeGeneration(f *folder, r *lineReader, name string, edit Edit) (size int64, err error) {
 	dir, err := a.root.OpenRoot(f.dir)
 	if err != nil {
@@ -202,7 +203,7 @@ func (a *Archive) writeGeneration(f *folder, r *lineReader, name string, edit Ed
 	return size, err
 }
 
-// writeKept writes a segment of what edit keeps of another one.
+// writeKept writes a head and the lines of r that edit keeps, and returns the number of bytes. It drops damaged lines.
 func writeKept(to io.Writer, namespace string, r *lineReader, edit Edit) (size int64, err error) {
 	first, err := headLine(namespace)
 	if err != nil {
@@ -244,7 +245,7 @@ func writeKept(to io.Writer, namespace string, r *lineReader, edit Edit) (size i
 	return size, w.Flush()
 }
 
-// Sweep removes what dead processes have left: unfinished new segments, and old ones whose successor counts.
+// Sweep removes what dead processes have left in a namespace: unfinished new segments, and old ones that a newer generation has replaced.
 func (a *Archive) Sweep(namespace string) error {
 	f, err := a.folder(namespace)
 	if err != nil {
@@ -279,7 +280,7 @@ func (a *Archive) Sweep(namespace string) error {
 	return nil
 }
 
-// ownerOf opens the segment that an unfinished new generation is made from.
+// ownerOf opens the segment that an unfinished new generation, with this temporary name, is made from; nil when there is none.
 func (a *Archive) ownerOf(dir, temporary string) *os.File {
 	name := temporary[:len(temporary)-len(path.Ext(temporary))] // BASE.N.seg of BASE.N.seg.tmp-RANDOM
 	base, generation, ok := split(name)

@@ -33,9 +33,9 @@ const (
 	tempExt    = ".tmp-"
 )
 
-// A segment is called BASE.GENERATION.seg. The base is the time when it was begun, in milliseconds, and a random number, both in
-// hexadecimal, so that names sort by time. When a segment is rewritten its generation grows by one; of two files with one base only
-// the one with the higher generation counts.
+// newBase returns the base of a new segment's name, which is BASE.GENERATION.seg: the time when it was begun, in milliseconds, and a random
+// number, both in hexadecimal, so that names sort by time. When a segment is rewritten its generation grows by one; of two files with one
+// base only the one with the higher generation counts.
 func newBase() string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -46,7 +46,7 @@ func segmentName(base string, generation int) string {
 	return base + "." + strconv.Itoa(generation) + segmentExt
 }
 
-// split takes the name of a segment apart.
+// split returns the base and the generation in the name of a segment; ok is false when the name has another form.
 func split(name string) (base string, generation int, ok bool) {
 	rest, ok := strings.CutSuffix(name, segmentExt)
 	if !ok {
@@ -60,14 +60,14 @@ func split(name string) (base string, generation int, ok bool) {
 	return base, generation, err == nil && generation >= 0 && strconv.Itoa(generation) == number
 }
 
-// list returns the segments of a folder that count, the oldest first.
+// list returns the current segments of a folder, each in its newest generation, the oldest segment first.
 func (a *Archive) list(dir string) ([]Segment, error) {
 	current, _, err := a.scan(dir)
 	return current, err
 }
 
-// scan lists a folder: the segments that count, and the names of the files that dead processes have left. A folder that is not there is
-// empty.
+// scan lists a folder: the current segments, the oldest first, and the names of the files that dead processes have left. A folder that does
+// not exist is empty.
 func (a *Archive) scan(dir string) (current []Segment, left []string, err error) {
 	info, err := a.root.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +145,7 @@ func (a *Archive) tooLarge(name string, size int64) {
 	}
 }
 
-// Segments returns the files of a namespace, the oldest first.
+// Segments returns the current segment files of a namespace, the oldest first.
 func (a *Archive) Segments(namespace string) ([]Segment, error) {
 	f, err := a.folder(namespace)
 	if err != nil {
@@ -184,8 +184,8 @@ func (a *Archive) readHead(dir, name string) (head, error) {
 	return h, nil
 }
 
-// readLine reads one line, without its line feed, into line; of a line of more than maxBytes its beginning. size is the number of bytes
-// read. whole is false at the end of the file, where a line may stand without a line feed.
+// readLine reads one line, without its line feed, into line; of a longer line than maxBytes only the first maxBytes. size is the number of
+// bytes read. whole is false at the end of the file, where line may hold the beginning of an unfinished line.
 func readLine(in *bufio.Reader, line *[]byte, maxBytes int) (size int64, whole bool, err error) {
 	*line = (*line)[:0]
 	for {

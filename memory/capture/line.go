@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// Line shows a record as one line: whose words it is and of when, its id, and the words, in which nothing ends the line or looks
-// like an element. It has at most size bytes.
+// Line returns a record as one line of at most size bytes: its origin, date and id, and its words, with line breaks as spaces and without
+// control characters, and with "<" and ">" replaced so that nothing looks like markup.
 func Line(r memory.Record, size int) string {
 	var b strings.Builder
 	b.WriteString("- [" + string(r.Origin) + ", " + r.Said.UTC().Format("2006-01-02") + ", " + r.ID + "]: ")

@@ -14,8 +14,8 @@ const (
 // preface introduces the lines to a model. They are a person's words of another time, not instructions of now.
 const preface = "Plimsoll found these in the memory of earlier conversations. They are the user's own words of that time; the user's message above has precedence."
 
-// Wrap puts lines of recalled memory between the marks by which [Strip] knows them; "" for none. A line that holds a mark, or a
-// break, is left out.
+// Wrap returns lines of recalled memory between the marks by which [Strip] recognises them; "" for no lines. It leaves out lines that hold
+// a mark or a line break.
 func Wrap(lines []string) string {
 	var b strings.Builder
 	for _, l := range lines {
@@ -30,7 +30,7 @@ func Wrap(lines []string) string {
 	return opening + "\n" + preface + "\n" + b.String() + closing
 }
 
-// Unwrap lists the lines of all blocks that [Wrap] made in a text.
+// Unwrap returns the lines of all blocks that [Wrap] has put into a text.
 func Unwrap(text string) (lines []string) {
 	for {
 		_, rest, ok := strings.Cut(text, opening)
@@ -47,8 +47,8 @@ func Unwrap(text string) (lines []string) {
 	}
 }
 
-// Strip takes out of a text what Plimsoll put there: blocks of recalled memory, summaries of what was compacted, masks, notes
-// of pages, and lines that repeat a recalled one.
+// Strip returns a text without what Plimsoll put into it: blocks of recalled memory, summaries of compacted messages, masks, notes of
+// pages, and lines that repeat one of the recalled lines.
 func Strip(text string, recalled []string) string {
 	return withoutRecalled(text, recalledSet(recalled))
 }
@@ -92,7 +92,7 @@ const (
 	summaryEnd   = "[Plimsoll: end of the summary"
 )
 
-// withoutBlocks takes recalled blocks out. One without an end goes to the end of the text: what is in doubt is ours.
+// withoutBlocks removes blocks of recalled memory. A block without an end goes to the end of the text: rather too much is removed.
 func withoutBlocks(text string) string {
 	if !strings.Contains(text, opening) {
 		return text
@@ -111,8 +111,8 @@ func withoutBlocks(text string) string {
 	}
 }
 
-// recalledSet returns the set in which lines that repeat a recalled one are looked up: each line itself, and the words in it
-// behind the statement of its source.
+// recalledSet returns the set in which [Strip] looks lines up: the normal form of each recalled line, and of its words behind the statement
+// of its source. No lines give nil.
 func recalledSet(lines []string) map[string]bool {
 	if len(lines) == 0 {
 		return nil
@@ -128,16 +128,16 @@ func recalledSet(lines []string) map[string]bool {
 	return set
 }
 
-// normalLine returns a line as repetitions are compared: without the marks of lists and quotations, and with single spaces.
+// normalLine returns the form in which lines are compared: in lower case, without the marks of lists and quotations, with single spaces.
 func normalLine(line string) string {
 	line = strings.TrimLeft(strings.TrimSpace(line), "-*•>#0123456789.) \t\"'“`")
 	return strings.ToLower(strings.Join(strings.Fields(strings.TrimRight(line, " \t\"'”`")), " "))
 }
 
-// ownTools are the tools of the memory.
+// ownTools are the names of the memory's tools.
 var ownTools = []string{"manage_memory", "search_memory", "get_memory"}
 
-// isMemoryTool reports whether a tool is one of the memory's, whatever a client puts before its name (mcp__plimsoll__search_memory).
+// isMemoryTool reports whether a tool is one of the memory's, whatever prefix a client gives its name (mcp__plimsoll__search_memory).
 func isMemoryTool(name string) bool {
 	name = strings.ToLower(name)
 	for _, t := range ownTools {
@@ -148,7 +148,7 @@ func isMemoryTool(name string) bool {
 	return name == "memory" || strings.Contains(name, "plimsoll") && strings.HasSuffix(name, "memory")
 }
 
-// callsPlimsoll reports whether a command calls Plimsoll, or reads its files.
+// callsPlimsoll reports whether a command line names Plimsoll: it then runs it or reads its files.
 func callsPlimsoll(command string) bool {
 	return strings.Contains(strings.ToLower(command), "plimsoll")
 }

@@ -26,8 +26,7 @@ func Passages(text string, size int) []string {
 	}
 }
 
-// pieceEnd returns the end of the first piece of a text that is longer than size. A bound in the first third of the room is
-// ignored: it would leave crumbs.
+// pieceEnd returns where to cut a text that is longer than size: at most size bytes in, if possible not in the first third.
 func pieceEnd(text string, size int) int {
 	end := size
 	for end > 0 && !utf8.RuneStart(text[end]) {
@@ -51,7 +50,7 @@ func pieceEnd(text string, size int) int {
 	return end
 }
 
-// sentenceEnd returns the end of the last sentence of a text, 0 where none ends.
+// sentenceEnd returns the offset behind the last sentence of a text that ends in it, 0 if none does.
 func sentenceEnd(text string) int {
 	for at := len(text) - 1; at > 0; at-- {
 		switch text[at] {

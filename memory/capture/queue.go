@@ -13,8 +13,7 @@ type QueueOptions struct {
 	MaxBytes int64
 	// Write keeps records. An error counts them as failed; they are not tried again.
 	Write func(context.Context, []memory.Record) error
-	// Told is called, from the queue's own goroutine or that of a Put, when something was dropped or could not be written;
-	// nil is not.
+	// Told is called, from the queue's own goroutine or that of a Put, when something was dropped or could not be written. It may be nil.
 	Told func(QueueStats)
 }
 
@@ -29,7 +28,7 @@ type QueueStats struct {
 	Err          error // why the last one could not
 }
 
-// A Queue makes and writes records off the way of those who have something to keep. What does not fit into its bytes is
+// A Queue makes and writes records in a goroutine of its own, so that callers need not wait. Work that does not fit into MaxBytes is
 // dropped and counted. The zero Queue is not ready: use [NewQueue].
 type Queue struct {
 	o QueueOptions
@@ -49,7 +48,7 @@ type job struct {
 
 const defaultQueue = 8 << 20
 
-// NewQueue makes a queue. It starts nothing until there is work.
+// NewQueue returns an empty queue. Its goroutine runs only while there is work.
 func NewQueue(o QueueOptions) *Queue {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = defaultQueue
@@ -59,8 +58,8 @@ func NewQueue(o QueueOptions) *Queue {
 	return &Queue{o: o, idle: idle}
 }
 
-// Put hands work over and returns at once: size is about what make holds on to, in bytes. It returns false when the work was
-// dropped, because the queue is full or closed.
+// Put hands over a function that makes records, and returns at once. size is about how many bytes the function holds on to. It returns
+// false when the work was dropped because the queue is full or closed.
 func (q *Queue) Put(size int64, work func() []memory.Record) bool {
 	q.mu.Lock()
 	if q.closed || q.stats.WaitingBytes+size > q.o.MaxBytes {
@@ -89,7 +88,7 @@ func (q *Queue) reportStats(s QueueStats) {
 	}
 }
 
-// run works until nothing waits.
+// run makes and writes records until nothing waits.
 func (q *Queue) run() {
 	for {
 		q.mu.Lock()
@@ -132,7 +131,7 @@ func (q *Queue) write(j job) (int, error) {
 	return len(records), q.o.Write(context.Background(), records)
 }
 
-// Flush waits until nothing waits any more, or ctx ends.
+// Flush waits until all work that was put is written. It returns the error of ctx when that ends first.
 func (q *Queue) Flush(ctx context.Context) error {
 	q.mu.Lock()
 	idle := q.idle
@@ -145,7 +144,7 @@ func (q *Queue) Flush(ctx context.Context) error {
 	}
 }
 
-// Close takes nothing more, and waits for what is there as long as ctx allows. What is left then is dropped and counted.
+// Close refuses further work and waits for the rest until ctx ends. It then drops and counts the rest and returns ctx's error.
 func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true

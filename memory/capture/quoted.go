@@ -10,11 +10,11 @@ type quotation struct {
 	quoted bool
 }
 
-// minQuotation is the least number of words of a quotation within a sentence; fewer are a name or a word that is spoken of.
+// minQuotation is the least number of words of a quotation within a sentence; fewer are a name, or a word under discussion.
 const minQuotation = 5
 
-// quotations takes a person's text apart. Quoted are lines that begin with ">", code between fences, elements of markup, lines
-// as logs and tools print them, and long quotations within a sentence. In doubt it is quoted.
+// quotations splits a person's text into own and quoted parts. Quoted are lines that begin with ">" or "|", indented ones, code between
+// fences, lines with "<" or ">", lines that name a speaker, and long quotations within a sentence. In doubt a part is quoted.
 func quotations(text string) []quotation {
 	var out []quotation
 	put := func(s string, quoted bool) {
@@ -58,7 +58,7 @@ func fenceOf(bare string) string {
 	return ""
 }
 
-// namesSpeaker reports whether a line gives the words of somebody by name: "User: …", "[assistant] …", "System prompt: …".
+// namesSpeaker reports whether a line begins with the name of a role whose words it gives: "User: …", "[assistant] …", "System prompt: …".
 func namesSpeaker(bare string) bool {
 	bare = strings.ToLower(strings.TrimLeft(bare, "*_#[(- "))
 	for _, who := range []string{"user", "human", "assistant", "system", "tool", "developer", "function", "result", "output"} {
@@ -75,7 +75,7 @@ func namesSpeaker(bare string) bool {
 // pairs of marks around quotations.
 var pairs = []struct{ open, shut string }{{"\"", "\""}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"`", "`"}, {"「", "」"}}
 
-// lineQuotations finds quotations within a line.
+// lineQuotations calls put for each part of a line in order, with true for a quotation of at least minQuotation words or 60 bytes.
 func lineQuotations(line string, put func(string, bool)) {
 	for line != "" {
 		at, shut, open := -1, "", 0

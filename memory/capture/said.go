@@ -47,7 +47,7 @@ const maxPassages = 128
 // maxTyped is the longest text that may count as typed by a person, in bytes: what is longer was pasted or read from a file.
 const maxTyped = 2 << 10
 
-// Episodes makes records of what was said, in its order. A passage that comes twice is in it twice: the store counts it.
+// Episodes returns the records of what was said in a conversation, in its order. A passage may come twice; the store counts it.
 func Episodes(of Conversation, said []Said) []memory.Record {
 	b := batch{of: of, recalled: recalledSet(of.Recalled)}
 	for i := range said {
@@ -109,10 +109,10 @@ func (b *batch) passages(s *Said, text string, origin memory.Origin) {
 	}
 }
 
-// small returns a name within the bound that a record has for one.
+// small returns a name as valid UTF-8 of at most 200 bytes, which is within the bound of a record's fields.
 func small(s string) string { return limit.Clip(strings.ToValidUTF8(s, "\uFFFD"), 200) }
 
-// worthKeeping reports whether there is a word in a text: "ok." and rules of dashes say nothing that anybody looks for.
+// worthKeeping reports whether a text has a word of three letters or digits: nobody looks for "ok." or a rule of dashes.
 func worthKeeping(text string) bool {
 	run := 0
 	for _, r := range text {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// parseAnswer reads the vectors of n texts from an answer, in the order of the texts. Each has to be there once, with a direction, and with as
-// many dimensions as the others.
+// parseAnswer reads the vectors of n texts from an answer, in the order of the texts. It returns an error unless each is there exactly
+// once, is not zero, and has as many dimensions as the others.
 func parseAnswer(body []byte, n int) ([]Vector, error) {
 	var answer struct {
 		Data []struct {

@@ -30,17 +30,17 @@ const (
 	maxAnswer = 8 << 20
 )
 
-// DefaultTimeout limits a request for a batch: a small machine computes a model by itself.
+// DefaultTimeout bounds a request for a batch. It is long because a small machine may run the model itself.
 const DefaultTimeout = 30 * time.Second
 
-// ClientOptions name the service that turns texts into vectors. URL and Model are required.
+// ClientOptions describe the service that turns texts into vectors. URL and Model are required.
 type ClientOptions struct {
 	// URL is the base as OpenAI's own clients take it, with /v1 at its end.
 	URL   string
 	Model string
 	// Key is sent as a bearer token; "" sends none.
 	Key string
-	// Timeout bounds one request (DefaultTimeout). A caller with less patience has a context.
+	// Timeout bounds one request (DefaultTimeout). A caller that wants to wait less passes a context that ends earlier.
 	Timeout time.Duration
 	// HTTP makes the requests; nil means a client of its own.
 	HTTP *http.Client
@@ -56,7 +56,7 @@ type Client struct {
 	rest                   rest
 }
 
-// NewClient checks the options. It makes no connection. Its errors hold neither the key nor what may be one in the address.
+// NewClient returns a client, or an error about invalid options. It makes no connection. Errors hold no key, and no secret of the address.
 func NewClient(o ClientOptions) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(o.URL, "/"))
 	switch {
@@ -94,7 +94,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// isLocal reports whether a host is this machine.
+// isLocal reports whether a host is a loopback address or localhost.
 func isLocal(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.IsLoopback()
@@ -113,14 +113,14 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Errors of a [Client], beside those of its context.
 var (
-	// ErrResting reports that the service has failed several times and is left alone for a while.
+	// ErrResting means that the service has failed several times and is not asked for a while.
 	ErrResting = errors.New("it has failed several times")
-	// ErrRefused reports that the service works and does not take these texts.
+	// ErrRefused means that the service works, but rejected these texts.
 	ErrRefused = errors.New("it does not take these texts")
 )
 
-// Embed asks for the vectors of texts: at most MaxBatch, of which at most MaxText bytes each are sent. All of them have the same number of
-// dimensions.
+// Embed returns the vectors of at most MaxBatch texts, in their order and all of the same dimensions. Only the first MaxText bytes of each
+// are sent. No texts give nil.
 func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -146,7 +146,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	return vectors, nil
 }
 
-// request makes one request. wait is the time for which the service wants to be left alone.
+// request makes one request. wait is the time for which the service asked to be left alone, 0 if it did not.
 func (c *Client) request(ctx context.Context, texts []string) (vectors []Vector, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %s", c.timeout))
 	defer cancel()
@@ -217,7 +217,7 @@ func (c *Client) status(code int) error {
 	return fmt.Errorf("it answered %d", code)
 }
 
-// retryAfter reads how many seconds a service wants to be left alone.
+// retryAfter returns the seconds of a Retry-After header, at most maxRest; 0 if there is none.
 func retryAfter(res *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 {

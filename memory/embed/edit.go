@@ -14,14 +14,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// What stands beside a file: a lock for writers, one for who makes the vectors, and a new file that is not in its place yet.
+// Extensions of the files beside a file of vectors: the lock of writers, that of the maker of vectors, and an unfinished new file.
 const (
 	lockExt      = ".lock"
 	turnExt      = ".turn"
 	temporaryExt = ".tmp"
 )
 
-// lock keeps other writers out until release is called.
+// lock waits until no other process writes the file, or ctx ends. Others wait until release is called.
 func (f File) lock(ctx context.Context) (release func(), err error) {
 	file, err := statefile.OpenIn(f.Root, f.Name+lockExt, os.O_RDWR|os.O_CREATE, 0o600)
 	if err == nil {
@@ -33,7 +33,7 @@ func (f File) lock(ctx context.Context) (release func(), err error) {
 	return func() { _ = filelock.Release(file) }, nil
 }
 
-// Turn makes this process the one that makes the vectors of a file, until release is called. ok is false when another one is at it.
+// Turn claims the making of vectors of a file for this process, until release is called. ok is false when another process has it.
 func (f File) Turn() (release func(), ok bool, err error) {
 	file, err := statefile.OpenIn(f.Root, f.Name+turnExt, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -46,9 +46,9 @@ func (f File) Turn() (release func(), ok bool, err error) {
 	return func() { _ = filelock.Release(file) }, true, nil
 }
 
-// Append adds the vectors that admit lets in (nil: all) behind the others. admit is asked when no other process can write: a record that was
-// forgotten meanwhile stays out. A file of another model, of other dimensions, or of no known format is replaced. The vectors of a call have the same number of
-// dimensions.
+// Append adds the entries for which admit returns true (all, if admit is nil) at the end of the file. It calls admit while no other process
+// can write, so that a record that was forgotten meanwhile stays out. A file of another model, of other dimensions, or of unknown format is
+// replaced. All entries must have the same number of dimensions.
 func (f File) Append(ctx context.Context, model string, entries []Entry, admit func(Key) bool) error {
 	if len(entries) == 0 {
 		return nil
@@ -112,7 +112,7 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 	return nil
 }
 
-// create puts a new file in the place of what is there. That a power cut may lose it harms nobody: vectors can be made again.
+// create replaces the file by one with a head and the given records. It does not sync: vectors lost in a power cut can be made again.
 func (f File) create(h Head, records []byte) error {
 	err := f.replacement().Stream(func(w io.Writer) error {
 		if _, err := w.Write(h.encode()); err != nil {
@@ -131,7 +131,7 @@ func (f File) replacement() atomicfile.Replacement {
 	return atomicfile.Replacement{Root: f.Root, Name: f.Name, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: f.Name + temporaryExt}
 }
 
-// Keep leaves only the vectors that keep wants on the disk, and none that are damaged. It returns how many went, and writes nothing when none do.
+// Keep removes from the disk all vectors for which keep returns false, and damaged ones. It returns their number, and for 0 writes nothing.
 func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err error) {
 	if _, err := f.Root.Lstat(f.Name); errors.Is(err, fs.ErrNotExist) {
 		return 0, f.sweep()
@@ -193,7 +193,7 @@ func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err erro
 	return gone, nil
 }
 
-// remove empties a file and takes it off the disk.
+// remove truncates and closes the open file, and removes it.
 func (f File) remove(file *os.File) error {
 	err := errors.Join(file.Truncate(0), file.Close()) // Windows removes no file that is open
 	if bad := f.Root.Remove(f.Name); !errors.Is(bad, fs.ErrNotExist) {
@@ -205,7 +205,7 @@ func (f File) remove(file *os.File) error {
 	return nil
 }
 
-// sweep removes what a dead writer has left.
+// sweep removes the unfinished new file of a writer that died.
 func (f File) sweep() error {
 	if err := f.Root.Remove(f.Name + temporaryExt); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove what is left of an old file of vectors: %w", err)
@@ -213,7 +213,7 @@ func (f File) sweep() error {
 	return nil
 }
 
-// Size returns the size of a file in bytes; 0 when it is not there.
+// Size returns the size of the file in bytes, 0 when it does not exist.
 func (f File) Size() int64 {
 	info, err := f.Root.Lstat(f.Name)
 	if err != nil {

@@ -56,7 +56,7 @@ const (
 // RecordSize returns the bytes that a vector takes in a file.
 func RecordSize(dimensions int) int { return fixedSize + dimensions }
 
-// ErrNewer reports that the file is of no format that this version knows.
+// ErrNewer means that the file has a format that this version does not know.
 var ErrNewer = errors.New("is no file of vectors that this version knows")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -75,7 +75,7 @@ func (h Head) encode() []byte {
 	return b
 }
 
-// parseHead reads a head. false is that it is none.
+// parseHead reads the head of a file; false if it is not a valid one.
 func parseHead(b []byte) (Head, bool) {
 	if len(b) < headSize || string(b[:len(magic)]) != magic || binary.LittleEndian.Uint32(b[headSize-4:]) != crc32.Checksum(b[:headSize-4], castagnoli) {
 		return Head{}, false
@@ -100,7 +100,7 @@ func appendEntry(b []byte, e Entry) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
 }
 
-// parseEntry reads a record, whose values lie in b. false is that a byte of it is wrong.
+// parseEntry reads a record; its Values point into b. It returns false when the checksum is wrong.
 func parseEntry(b []byte) (Entry, bool) {
 	end := len(b) - 4
 	if binary.LittleEndian.Uint32(b[end:]) != crc32.Checksum(b[:end], castagnoli) {
@@ -120,8 +120,8 @@ func parseKey(b []byte) Key {
 // Seen reports the findings of reading a file.
 type Seen struct {
 	Head
-	Entries int   // that were given
-	Damaged int   // records that are none
+	Entries int   // valid vectors
+	Damaged int   // invalid records
 	Bytes   int64 // of the file
 	end     int64 // of the last vector in it
 }
@@ -130,8 +130,9 @@ type Seen struct {
 // longer has no end that is worth waiting for.
 const maxHole = 4096
 
-// Scan gives every vector of a file that is of a model, in the order in which they were written; model "" takes any. A vector is valid until the call of each ends.
-// A file that is not there, or is of another model, has none: then Seen.Head says which, where there is one.
+// Scan calls each for every vector of the file in the order in which they were written; a vector is valid until that call returns. It gives
+// nothing if the file does not exist or is of another model than the given one ("" means any); Seen.Head then names the model of the file,
+// if there is one. A file of unknown format is an [ErrNewer].
 func (f File) Scan(ctx context.Context, model string, each func(Entry)) (Seen, error) {
 	file, err := statefile.OpenIn(f.Root, f.Name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +148,7 @@ func (f File) Scan(ctx context.Context, model string, each func(Entry)) (Seen, e
 	})
 }
 
-// scan reads a file from its beginning. each also gets the bytes of the record.
+// scan implements [File.Scan]. each also gets the bytes of the record, and its error ends the scan.
 func scan(ctx context.Context, file io.Reader, model string, each func(Entry, []byte) error) (Seen, error) {
 	var seen Seen
 	first := make([]byte, headSize)

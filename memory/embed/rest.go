@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// A service that has failed this often in a row is left alone, first for minRest, and for twice as long each time that it fails again.
+// A service that has failed maxFailures times in a row is not asked for minRest; each further failure doubles that, up to maxRest.
 const (
 	maxFailures = 3
 	minRest     = 30 * time.Second
 	maxRest     = 10 * time.Minute
 )
 
-// rest decides when a service that fails is asked again.
+// rest decides when a service that failed may be asked again.
 type rest struct {
 	now func() time.Time
 
@@ -23,7 +23,7 @@ type rest struct {
 	last     time.Duration
 }
 
-// restError returns an [ErrResting] as long as the service is left alone.
+// restError returns an [ErrResting] while the service must not be asked, else nil.
 func (r *rest) restError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,7 +39,7 @@ func (r *rest) succeeded() {
 	r.failures, r.last, r.until = 0, 0, time.Time{}
 }
 
-// failed counts a failure. wait is the time for which the service itself wants to be left alone; 0 where it named none.
+// failed counts a failure. wait is how long the service itself asked to be left alone; 0 if it did not.
 func (r *rest) failed(wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

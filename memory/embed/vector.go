@@ -5,14 +5,14 @@ import "math"
 // MaxDimensions bounds the vectors that are kept. The largest of known models have 4096.
 const MaxDimensions = 8192
 
-// Vector is a direction: a signed byte for each dimension, which Scale makes one of unit length.
+// Vector is a direction, with a signed byte for each dimension; multiplied by Scale they have unit length.
 type Vector struct {
 	Scale  float32
 	Values []int8
 }
 
-// Quantize makes a vector of unit length and rounds it to bytes. It reports false for what has no direction: no or too many dimensions, all zeros,
-// or a number that is none.
+// Quantize scales a vector to unit length and rounds it to bytes. It returns false for a vector without a direction: with no or more than
+// MaxDimensions dimensions, all zeros, or with a NaN or an infinity.
 func Quantize(v []float32) (Vector, bool) {
 	if len(v) == 0 || len(v) > MaxDimensions {
 		return Vector{}, false
@@ -35,7 +35,7 @@ func Quantize(v []float32) (Vector, bool) {
 	return out, true
 }
 
-// Cosine returns the similarity of two vectors, from -1 to 1, as nearly as bytes can tell; 0 when they have different dimensions.
+// Cosine returns the similarity of two vectors, from -1 to 1 within the precision of bytes; 0 when they have different dimensions.
 func (v Vector) Cosine(w Vector) float32 {
 	if len(v.Values) != len(w.Values) {
 		return 0
@@ -43,8 +43,8 @@ func (v Vector) Cosine(w Vector) float32 {
 	return float32(dot(v.Values, w.Values)) * v.Scale * w.Scale
 }
 
-// dot returns the sum of the products: at most 127² in each of MaxDimensions, so that 32 bits hold it. Four sums beside each other keep
-// the processor busy, and an array of 16 is held to its bounds once.
+// dot returns the scalar product: at most 127² in each of MaxDimensions, which fits into 32 bits. Four sums beside each other keep the
+// processor busy, and an array of 16 needs one bounds check.
 func dot(a, b []int8) int32 {
 	var s0, s1, s2, s3 int32
 	for len(a) >= 16 && len(b) >= 16 {

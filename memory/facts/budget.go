@@ -34,13 +34,13 @@ type spent struct {
 	Tokens int    `json:"tokens"`
 }
 
-// ErrBudget reports that the day's tokens are spent.
+// ErrBudget means that too few of the day's tokens are left for a request.
 var ErrBudget = errors.New("the day's tokens for facts are spent")
 
-// NewBudget returns the budget in a directory.
+// NewBudget returns the budget whose file is in a directory. perDay is the number of tokens for each day.
 func NewBudget(dir string, perDay int) *Budget { return &Budget{dir: dir, perDay: perDay} }
 
-// Reserve takes tokens off the day's, or is an [ErrBudget].
+// Reserve takes tokens off the day's; when fewer are left it takes none and returns an [ErrBudget].
 func (b *Budget) Reserve(ctx context.Context, now time.Time, tokens int) error {
 	return b.change(ctx, now, func(s *spent) error {
 		if tokens > b.perDay-s.Tokens {
@@ -51,7 +51,7 @@ func (b *Budget) Reserve(ctx context.Context, now time.Time, tokens int) error {
 	})
 }
 
-// Settle gives back what was reserved and not used, on the day it was reserved. What was used beyond it counts too.
+// Settle replaces the reserved tokens of a request by the used ones, which may be more. Once that day (UTC) is over it does nothing.
 func (b *Budget) Settle(ctx context.Context, reservedAt time.Time, reserved, used int) error {
 	return b.change(ctx, time.Now(), func(s *spent) error {
 		if s.Day == dayOf(reservedAt) {
@@ -61,7 +61,7 @@ func (b *Budget) Settle(ctx context.Context, reservedAt time.Time, reserved, use
 	})
 }
 
-// Spent returns the tokens of the day that are used up.
+// Spent returns how many tokens of the day of now are used or reserved.
 func (b *Budget) Spent(now time.Time) (int, error) {
 	s, err := b.read()
 	if err != nil || s.Day != dayOf(now) {
@@ -101,7 +101,7 @@ func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) er
 	return nil
 }
 
-// read returns what is spent. A damaged file is an error and not an empty one: it would be a new budget.
+// read returns the content of the budget file, zero if there is none. A damaged file is an error: as an empty one it would be a new budget.
 func (b *Budget) read() (spent, error) {
 	path := filepath.Join(b.dir, budgetFile)
 	body, err := statefile.Read(path, 4096)

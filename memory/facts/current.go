@@ -8,20 +8,21 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// factKey identifies the thing that a fact is about.
+// factKey identifies what a fact states a value of. Facts with equal keys are about the same thing.
 type factKey struct{ namespace, scope, subject, attribute string }
 
 func keyOf(r memory.Record) factKey {
 	return factKey{r.Namespace, r.Scope, normalName(r.Fact.Subject), normalName(r.Fact.Attribute)}
 }
 
-// compareValidity orders facts by when they came true, then by when they were recorded.
+// compareValidity orders facts by ValidFrom, then by when they were recorded.
 func compareValidity(a, b memory.Record) int {
 	return cmp.Or(a.Fact.ValidFrom.Compare(b.Fact.ValidFrom), a.Recorded.Compare(b.Recorded), cmp.Compare(a.ID, b.ID))
 }
 
-// Current divides facts into those that count at a time and those that did before; the zero time means now. Of an attribute with one value at a time the
-// newest counts that was valid by then. Records that are no facts are left out, and so are facts from later than the time.
+// Current divides facts into those that are valid at asOf and those that were valid earlier, each in the order of ValidFrom. The zero asOf
+// means now. Of an attribute that has one value at a time, only the newest fact is current. Records that are not facts, and facts that
+// begin after asOf, are left out.
 func Current(records []memory.Record, asOf time.Time) (current, past []memory.Record) {
 	newest := map[factKey]int{} // place in sorted
 	var sorted []memory.Record
@@ -48,14 +49,15 @@ func Current(records []memory.Record, asOf time.Time) (current, past []memory.Re
 	return current, past
 }
 
-// validityEnd is the end of a fact's validity.
+// validityEnd is the time until which the fact id is valid.
 type validityEnd struct {
 	id    string
 	until time.Time // from when it is true no longer
 }
 
-// resolveFact decides what a new fact means for those about the same thing. Of an attribute with several values nothing ends. known is true
-// when the same value stands already; ends are the facts whose validity ends; until, when not zero, is when the new one's ended.
+// resolveFact decides what a new fact means for those in have that are about the same thing. known reports that one of them has the same
+// value and is still valid. ends are the facts that the new one ends, which happens only to attributes with one value at a time. until,
+// when not zero, is the time when the new fact itself ended, because a later one is known already.
 func resolveFact(fresh memory.Record, have []memory.Record) (known bool, ends []validityEnd, until time.Time) {
 	single := SingleValued(fresh.Fact.Attribute)
 	for _, old := range have {

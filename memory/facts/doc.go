@@ -22,10 +22,10 @@
 //
 // # Queue and failures
 //
-// What waits is a file of ids ([Queue], at most [MaxQueue]): it survives the process, and when it is full the one that has waited longest goes. A
-// request that fails or hangs (Options.Timeout) is made again after a minute, then after two, four …; after [MaxTries] the
-// episode is given up and counted. An answer that is no list of facts is a failure too. A request that the provider did not take ([ErrUnspent]) costs no
-// tokens and is no try of its episodes. When the day's tokens are spent, all waits until midnight UTC.
+// What waits is a file of ids ([Queue], at most [MaxQueue]): it survives the process, and when it is full the one that has waited longest
+// goes. A request that fails or hangs (Options.Timeout) is made again after a minute, then after two, four …; after [MaxTries] the episode
+// is given up and counted. An answer that is not a list of facts is a failure too. A request that the provider did not take ([ErrUnspent])
+// costs no tokens and is not an attempt at its episodes. When the day's tokens are spent, all waits until midnight UTC.
 //
 // What was read is noted ([Seen], the last [MaxSeen]), whatever came of it: who looks for what to push leaves it out, so that nothing is paid for twice.
 //

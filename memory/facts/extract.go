@@ -26,23 +26,23 @@ const (
 
 // Model is one request to a language model.
 type Model interface {
-	// Complete answers a question in text. It does not repeat a request that fails. Used is the provider's count, input and output; 0 without
-	// one. An error that is an [ErrUnspent] is from a provider that has not begun to answer: nothing was spent, and it is not for the question.
+	// Complete answers a question in text and never repeats a failed request. used is the number of tokens of both that the provider
+	// counted, or 0. An [ErrUnspent] means that the provider has not begun to answer: nothing was spent, and the question is not to blame.
 	Complete(ctx context.Context, system, question string, maxOutput int) (answer string, used int, err error)
 }
 
-// ErrUnspent reports that a request did not come as far as to cost anything: no connection, too many requests, a key that is refused.
+// ErrUnspent means that a request failed before it cost anything: no connection, too many requests, a key that is refused.
 var ErrUnspent = errors.New("the provider did not take the request")
 
 // Store supplies episodes and takes facts.
 type Store interface {
-	// Episode gives a record; ok is false when it is there no longer.
+	// Episode returns a record; ok is false when it no longer exists.
 	Episode(ctx context.Context, id string) (r memory.Record, ok bool, err error)
-	// Facts gives all facts of a namespace and a scope that are about a subject.
+	// Facts returns all facts of a namespace and a scope that are about a subject.
 	Facts(ctx context.Context, namespace, scope, subject string) ([]memory.Record, error)
-	// Put adds a fact. An error that is a [memory.ErrForgotten] says that its words, or the passage that it is drawn from, were forgotten meanwhile.
+	// Put adds a fact. It returns a [memory.ErrForgotten] when its words, or the passage that it is drawn from, were forgotten meanwhile.
 	Put(ctx context.Context, fact memory.Record) error
-	// End notes that a fact was true until a time only.
+	// End sets the time until which a fact was true.
 	End(ctx context.Context, id string, until time.Time) error
 }
 
@@ -52,13 +52,13 @@ type Options struct {
 	Dir   string
 	Model Model
 	Store Store
-	// TokensPerDay bounds what is spent (DefaultTokensPerDay), MaxQueue what waits (MaxQueue), Timeout a request (DefaultTimeout).
+	// TokensPerDay bounds the tokens of a day (DefaultTokensPerDay), MaxQueue the waiting episodes, Timeout a request (DefaultTimeout).
 	TokensPerDay int
 	MaxQueue     int
 	Timeout      time.Duration
 	// FirstPause is the pause after a failure (a minute); it doubles with each.
 	FirstPause time.Duration
-	// Tell is called with each event (may be nil). It holds no word of a passage.
+	// Tell is called for each event, which holds no word of a passage. It may be nil.
 	Tell func(Event)
 }
 
@@ -93,13 +93,13 @@ type Extractor struct {
 	seen   *Seen
 
 	failures  atomic.Int64 // in a row
-	spent     atomic.Bool  // that the day's tokens are was told
+	spent     atomic.Bool  // the event "budget" of this day was given
 	forgotten atomic.Int64
 
 	requests, failed, gaveUp, kept, known, quote, unsupported, form, dropped, tokens atomic.Int64
 }
 
-// New makes an extractor. It reads and writes nothing yet.
+// New returns an extractor, or an error when a required option is missing. It reads and writes no file yet.
 func New(o Options) (*Extractor, error) {
 	if o.Dir == "" || o.Model == nil || o.Store == nil {
 		return nil, errors.New("facts: a directory, a model and a store are needed")
@@ -125,7 +125,7 @@ func (x *Extractor) Stats() Stats {
 	}
 }
 
-// Push puts episodes into the queue.
+// Push puts episodes into the queue. When that drops others, it counts and reports them.
 func (x *Extractor) Push(ctx context.Context, ids ...string) error {
 	dropped, err := x.queue.Push(ctx, ids...)
 	if dropped > 0 {
@@ -135,7 +135,9 @@ func (x *Extractor) Push(ctx context.Context, ids ...string) error {
 	return err
 }
 
-// Step makes at most one request. more reports whether it found anything to do. It is an [ErrBudget] when the day's tokens are spent.
+// Step takes a batch of episodes from the queue and makes at most one request for it. more is false when there was nothing to do. A failed
+// request is not an error of Step: it is counted, and its episodes are tried later. The error is an [ErrBudget] when the day's tokens are
+// spent.
 func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 	now := time.Now()
 	taken, err := x.queue.take(ctx, MaxBatch, now, 2*x.o.Timeout)
@@ -191,8 +193,9 @@ func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 	return true, x.keep(ctx, of, passages, proposals, odd, used)
 }
 
-// reserve takes what a request may take off the day's tokens. Where that is not left for all passages it is tried with half of them; the others are put back.
-// Two bytes a token is few: text has three and more.
+// reserve returns the question about a batch and takes the tokens that it may need off the day's. When they do not suffice it tries half of
+// the passages, and so on; taken are those in the question, the others go back into the queue. It counts two bytes a token, which is more
+// tokens than text has.
 func (x *Extractor) reserve(ctx context.Context, now time.Time, batch []waiting) (question string, tokens int, taken []waiting, err error) {
 	for n := len(batch); n > 0; n /= 2 {
 		passages := make([]memory.Record, n)
@@ -224,8 +227,8 @@ type waiting struct {
 	record memory.Record
 }
 
-// batch finds the passages of what was taken. Those of one request are of one conversation, so that nothing of one credential gets into the request of
-// another; rest are the others, and gone the ids that are no episodes any more.
+// batch looks up the episodes that were taken. The batch is those of the first one's conversation, so that nothing of one credential gets
+// into the request of another; rest are those of other conversations, and gone the ids that no longer are episodes.
 func (x *Extractor) batch(ctx context.Context, taken []item) (batch []waiting, rest []item, gone []string, err error) {
 	for _, t := range taken {
 		r, ok, err := x.o.Store.Episode(ctx, t.ID)
@@ -243,7 +246,8 @@ func (x *Extractor) batch(ctx context.Context, taken []item) (batch []waiting, r
 	return batch, rest, gone, nil
 }
 
-// fail puts a batch back, or gives it up. A failure that is not the episodes' own does not count as a try of theirs.
+// fail puts episodes back into the queue after a failure, to be tried again after a pause, or gives up those that have had MaxTries. With
+// tried false the failure was not the episodes' own and does not count as a try.
 func (x *Extractor) fail(ctx context.Context, of []item, used int, tried bool, cause error) error {
 	x.failed.Add(1)
 	x.failures.Add(1)
@@ -266,7 +270,8 @@ func (x *Extractor) fail(ctx context.Context, of []item, used int, tried bool, c
 	return errors.Join(x.seen.Add(ctx, gone...), x.queue.Forget(ctx, gone...), x.queue.release(ctx, again, until, tried))
 }
 
-// keep checks the proposals and stores what stands.
+// keep checks proposals against the passages, stores those that pass, and takes the episodes out of the queue. odd is the number of items
+// in the answer that were not proposals.
 func (x *Extractor) keep(ctx context.Context, of []item, passages []memory.Record, proposals []Proposal, odd, used int) error {
 	e := Event{What: "proposed", Episodes: len(of), Tokens: used, Rejected: map[string]int{}}
 	if odd > 0 {
@@ -309,7 +314,8 @@ func (x *Extractor) keep(ctx context.Context, of []item, passages []memory.Recor
 	return errors.Join(x.seen.Add(ctx, ids...), x.queue.Forget(ctx, ids...))
 }
 
-// store adds one fact, and ends those that it takes the place of.
+// store adds a proposal as a fact and ends the validity of the facts that it replaces. known reports that the same fact was there already;
+// then it adds nothing.
 func (x *Extractor) store(ctx context.Context, passage memory.Record, p Proposal) (known bool, err error) {
 	fact := memory.Record{
 		Kind: memory.KindFact, Origin: memory.Lowest(passage.Origin, memory.OriginAgent), Namespace: passage.Namespace, Scope: passage.Scope,

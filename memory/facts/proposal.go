@@ -17,12 +17,12 @@ const (
 	maxProposals = 40       // of one answer
 	maxField     = 200      // bytes of a subject, an attribute or a value
 	maxQuote     = 600      // bytes
-	minQuote     = 3        // letters and digits: less stands everywhere
+	minQuote     = 3        // letters and digits: fewer occur in any text
 )
 
-// Proposal is a fact as a model proposes it. Nothing of it is believed before [Proposal.Check].
+// Proposal is a fact as a model proposes it. Use it only after [Proposal.Check].
 type Proposal struct {
-	// Passage is the number of the passage that it is drawn from, from 1.
+	// Passage is the number, from 1, of the passage that the fact is drawn from.
 	Passage    int     `json:"passage"`
 	Subject    string  `json:"subject"`
 	Attribute  string  `json:"attribute"`
@@ -31,18 +31,18 @@ type Proposal struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// Why a proposal is rejected, as [Stats] and the journal count it.
+// Reasons to reject a proposal, as [Stats] and the journal count them.
 const (
 	RejectedQuote       = "quote"       // it does not stand word for word in its passage
 	RejectedUnsupported = "unsupported" // its value has no word of its quote
 	RejectedForm        = "form"        // a field is missing or too long, or there is no such passage
 )
 
-// ErrAnswer is the error of an answer that holds no list of proposals.
+// ErrAnswer means that the answer of a model holds no list of proposals.
 var ErrAnswer = errors.New("the model's answer is no list of facts")
 
-// ParseProposals reads the answer of a model: a JSON array of proposals, or an object whose member "facts" is one, alone or in a fenced block. What
-// is no proposal in the array is counted in odd, and so is what comes after the fortieth.
+// ParseProposals reads the answer of a model: a JSON array of proposals, or an object whose member "facts" is one, with or without a
+// Markdown fence. odd counts the items of the array that are not proposals, and those after the fortieth.
 func ParseProposals(answer string) (all []Proposal, odd int, err error) {
 	if len(answer) > maxAnswer {
 		return nil, 0, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrAnswer, len(answer), maxAnswer)
@@ -72,7 +72,7 @@ func ParseProposals(answer string) (all []Proposal, odd int, err error) {
 	return all, odd, nil
 }
 
-// withoutFence takes the fence of Markdown from around JSON.
+// withoutFence returns a text without white space and without a Markdown code fence around it.
 func withoutFence(s string) string {
 	s = strings.TrimSpace(s)
 	if inner, is := strings.CutPrefix(s, "```"); is {
@@ -83,7 +83,7 @@ func withoutFence(s string) string {
 	return s
 }
 
-// Check returns the reason why a proposal is rejected, "" when it stands. passage is the text that it says it is drawn from.
+// Check returns the reason to reject a proposal, one of the Rejected constants, or "" for none. passage is the text of the fact.
 func (p Proposal) Check(passage string) string {
 	for _, field := range []string{p.Subject, p.Attribute, p.Value} {
 		if strings.TrimSpace(field) == "" || len(field) > maxField || !utf8.ValidString(field) || strings.ContainsFunc(field, unicode.IsControl) {

@@ -25,9 +25,9 @@ const MaxQueue = 1000
 // maxID bounds the id of a record, in bytes.
 const maxID = 256
 
-// Queue is the episodes that wait to be read, on disk, for any number of processes. What is in it is only ids: the words stay in the store.
+// Queue is the file of the episodes that wait to be read, shared by any number of processes. It holds only ids.
 //
-// The file is lines of JSON, replaced whole with each change (a thousand ids are 60 kB): a process that dies leaves the old file or the new one.
+// The file is lines of JSON, replaced whole with each change (a thousand ids are 60 kB): a process that dies leaves either file.
 type Queue struct {
 	dir      string
 	maxItems int
@@ -45,7 +45,7 @@ const (
 	queueLock = "queue.lock"
 )
 
-// NewQueue returns the queue in a directory, which is made with the first episode. maxItems 0 is [MaxQueue].
+// NewQueue returns the queue in a directory, which is made with the first episode. It holds at most maxItems; 0 means [MaxQueue].
 func NewQueue(dir string, maxItems int) *Queue {
 	if maxItems <= 0 {
 		maxItems = MaxQueue
@@ -53,7 +53,7 @@ func NewQueue(dir string, maxItems int) *Queue {
 	return &Queue{dir: dir, maxItems: maxItems}
 }
 
-// Push adds episodes that are not in the queue yet, and returns how many had to go for that.
+// Push adds the episodes that are not in the queue yet, and returns how many it dropped to make room, those that have waited longest first.
 func (q *Queue) Push(ctx context.Context, ids ...string) (dropped int, err error) {
 	err = q.change(ctx, func(all []item) []item {
 		have := map[string]bool{}
@@ -78,15 +78,15 @@ func (q *Queue) Len() (int, error) {
 	return len(all), err
 }
 
-// Forget takes episodes out, for whatever reason.
+// Forget removes episodes from the queue.
 func (q *Queue) Forget(ctx context.Context, ids ...string) error {
 	return q.change(ctx, func(all []item) []item {
 		return slices.DeleteFunc(all, func(i item) bool { return slices.Contains(ids, i.ID) })
 	})
 }
 
-// take returns up to n episodes that may be tried now, oldest first, and leases them until then: another process does not get them meanwhile,
-// and when this one dies they are tried again afterwards.
+// take returns up to n episodes that may be tried now, the oldest first. It counts a try for each, and hides them from all processes for
+// the time lease; if this process dies they are tried again after that.
 func (q *Queue) take(ctx context.Context, n int, now time.Time, lease time.Duration) (taken []item, err error) {
 	err = q.change(ctx, func(all []item) []item {
 		for i := range all {
@@ -101,7 +101,7 @@ func (q *Queue) take(ctx context.Context, n int, now time.Time, lease time.Durat
 	return taken, err
 }
 
-// release puts what was taken back to be tried at a time. With tried false the try does not count.
+// release sets the time at which the taken episodes may be tried again. With tried false it takes back the try that take has counted.
 func (q *Queue) release(ctx context.Context, taken []item, at time.Time, tried bool) error {
 	return q.change(ctx, func(all []item) []item {
 		for i := range all {
@@ -150,7 +150,7 @@ func (q *Queue) change(ctx context.Context, edit func([]item) []item) error {
 	return nil
 }
 
-// read returns the items. Lines that are none are passed over: the worst that comes of it is that an episode is not read.
+// read returns the items. It ignores invalid lines: at worst an episode is not read.
 func (q *Queue) read() ([]item, error) {
 	f, err := statefile.Open(filepath.Join(q.dir, queueFile), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {

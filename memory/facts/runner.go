@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How a [Runner] goes about it.
+// Times of a [Runner].
 const (
 	// DefaultEvery is the interval at which new episodes are looked for.
 	DefaultEvery = 30 * time.Second
@@ -20,14 +20,14 @@ type Runner struct {
 	// Feed pushes what is new into the queue. It is called every [DefaultEvery], or Every.
 	Feed  func(ctx context.Context) error
 	Every time.Duration
-	// Warn is called with what keeps it from working on this machine's side, once until it works again (may be nil).
+	// Warn is called with the first error of this machine (a queue that cannot be written) since it last worked. It may be nil.
 	Warn func(error)
 
 	warned bool
 }
 
-// Run works until ctx ends. A request that is under way then is given up; its episodes stay in the queue, and what it may have cost is
-// counted. Between a failed request and the next one, whatever episodes it is for, is a pause.
+// Run feeds and works until ctx ends. A request that is under way then is given up; its episodes stay in the queue, and what it may have
+// cost is counted. After a failed request no other one is made for a while, whatever episodes it is for.
 func (r *Runner) Run(ctx context.Context) {
 	every := r.Every
 	if every <= 0 {
@@ -56,7 +56,7 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// work makes requests as long as there is something to do and nothing fails, and returns for how long none is to be made then.
+// work makes requests until there is nothing to do or one fails. It returns for how long no other request is to be made, 0 for no pause.
 func (r *Runner) work(ctx context.Context) (time.Duration, error) {
 	for ctx.Err() == nil {
 		more, err := r.Extractor.Step(ctx)
@@ -75,7 +75,7 @@ func (r *Runner) work(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// pause returns the time without requests after some failures in a row.
+// pause returns how long to make no request after the failures so far, which are counted in a row.
 func (x *Extractor) pause() time.Duration {
 	n := min(max(x.failures.Load(), 1), 10)
 	return min(x.o.FirstPause<<(n-1), MaxPause)

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// MaxSeen is the number of episodes remembered as read; past it the ones that were read first are not, and may be read once more.
+// MaxSeen is the number of episodes remembered as read. Beyond it those that were read first are forgotten, and may be read once more.
 const MaxSeen = 100_000
 
 const (
@@ -25,14 +25,14 @@ const (
 	markSize = 16 // bytes of an id's digest
 )
 
-// Seen are the episodes that were read, whatever came of it, so that those without a fact are not paid for again. On disk it is 16 bytes of a digest for
-// each, at most twice [MaxSeen] of them.
+// Seen is the file of the episodes that were read, with or without a fact, so that none is paid for twice. It holds a digest of 16 bytes
+// for each of at most twice [MaxSeen] episodes.
 type Seen struct {
 	dir string
 	max int
 }
 
-// NewSeen returns the set in a directory. maxItems 0 is [MaxSeen].
+// NewSeen returns the set whose file is in a directory. maxItems 0 means [MaxSeen].
 func NewSeen(dir string, maxItems int) *Seen {
 	if maxItems <= 0 {
 		maxItems = MaxSeen
@@ -47,7 +47,7 @@ func markOf(id string) mark {
 	return mark(sum[:markSize])
 }
 
-// Add notes episodes as read.
+// Add marks episodes as read.
 func (s *Seen) Add(ctx context.Context, ids ...string) error {
 	if len(ids) == 0 {
 		return nil
@@ -99,7 +99,7 @@ func (s *Seen) append(ids []string) error {
 	return f.Sync()
 }
 
-// Load reads the set, and returns a function that reports whether an episode is in it.
+// Load reads the file and returns a function that reports whether an episode was read, and how many were.
 func (s *Seen) Load() (has func(id string) bool, n int, err error) {
 	f, err := statefile.Open(filepath.Join(s.dir, seenFile), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +121,7 @@ func (s *Seen) Load() (has func(id string) bool, n int, err error) {
 	return func(id string) bool { _, ok := all[markOf(id)]; return ok }, len(all), nil
 }
 
-// Len returns the number of noted episodes.
+// Len returns the number of episodes marked as read.
 func (s *Seen) Len() (int, error) {
 	info, err := os.Stat(filepath.Join(s.dir, seenFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,7 +16,7 @@ var singles = sync.OnceValue(func() map[string]bool {
 	theme, color scheme, indentation, line length, model, decision, budget, price`)
 })
 
-// singleForms mark an attribute as one that has one value at a time: "preferred editor", "default branch", "Go version".
+// Beginnings and ends of attributes that have one value at a time: "preferred editor", "default branch", "Go version".
 var (
 	singleBegins = []string{"preferred ", "favorite ", "favourite ", "current ", "default ", "primary ", "main ", "latest ", "chosen "}
 	singleEnds   = []string{" version", " status", " owner", " deadline", " port", " name", " address", " email", " date", " language", " region", " url", " limit"}
@@ -49,7 +49,8 @@ func SingleValued(attribute string) bool {
 	return false
 }
 
-// normalName returns a name without what does not count in a comparison: case, "_" and "-", punctuation, "the user's".
+// normalName returns a name in the form in which names are compared: lower case, without punctuation and without "the" at its beginning,
+// and with single spaces, also for "_" and "-".
 func normalName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -10,7 +10,7 @@ import (
 type occurrence struct {
 	hash  uint64
 	count uint32
-	slot  uint32 // of the table of terms: 1 + number in its list; 0 is not known
+	slot  uint32 // 1 + the term's number in the list of terms; 0 if not known
 }
 
 // counter counts the terms of one document: open addressing in memory that is used again.
@@ -22,7 +22,7 @@ type counter struct {
 // maxScratch is the number of terms of one document up to which their memory is reused for the next; more come from a very long note.
 const maxScratch = 1 << 16
 
-// count returns the terms of a document in the order in which they come first.
+// count returns the different terms of a document, given as hashes, in the order of their first occurrence. Valid until the next call.
 func (c *counter) count(hashes []uint64) []occurrence {
 	size := 1 << bits.Len(uint(2*len(hashes)))
 	if cap(c.seen) < size {
@@ -53,10 +53,10 @@ func (c *counter) count(hashes []uint64) []occurrence {
 	return terms
 }
 
-// addAll notes the terms of a document. Documents come in the order of their numbers.
+// addAll adds the terms of a document to their lists. Documents come in the order of their numbers.
 //
-// The table and the lists are larger than the caches of a processor, so what is looked at of them is looked at in loops that wait for
-// nothing: then it comes from memory at the same time.
+// The table and the lists are larger than the caches of a processor, so they are read in loops that wait for nothing: then several places
+// come from memory at the same time.
 func (t *terms) addAll(doc uint32, all []occurrence) {
 	for (t.list.count+len(all))*4 > len(t.slots)*3 {
 		t.grow()
@@ -82,32 +82,32 @@ func (t *terms) addAll(doc uint32, all []occurrence) {
 	}
 }
 
-// wordCache has the terms of words that were met before, by their letters: half of all words of a text are among a few hundred, and to take
-// one off its ending and look whether it says anything costs several times as much as finding it here.
+// wordCache holds the terms of words that were met before, by their letters: half of all words of a text are among a few hundred, and
+// stemming one and looking it up in the stop words costs several times as much as finding it here.
 type wordCache [1 << 11]cachedWord
 
-// cachedFrom is from how many documents on an index has a cache of words: 64 KiB are too much for each of many small ones.
+// cachedFrom is the number of documents from which on an index has a wordCache: its 64 KiB are too much for each of many small ones.
 const cachedFrom = 256
 
 // cachedWord is a word of the letters a to z, in lower case, and its term.
 type cachedWord struct {
 	letters [22]byte
-	length  uint8 // 0 is none
+	length  uint8 // 0 if the entry is empty
 	none    bool  // it is left out of the index
 	hash    uint64
 }
 
-// nextPlace goes on with the place of a word in the cache by one letter.
+// nextPlace returns the place of a word in the cache after one more letter; place is that of the letters before.
 func nextPlace(place uint32, letter byte) uint32 { return place*0x01000193 ^ uint32(letter) } // FNV-1's prime
 
 func (c *wordCache) entry(place uint32) *cachedWord { return &c[(place^place>>13)%uint32(len(c))] }
 
-// matches reports whether an entry is that of a word, whose first letter may be upper case.
+// matches reports whether an entry is that of a word, whose first letter may be in upper case.
 func (c *cachedWord) matches(word string) bool {
 	return int(c.length) == len(word) && c.letters[0] == word[0]|0x20 && string(c.letters[1:c.length]) == word[1:]
 }
 
-// setWord makes an entry that of a word.
+// setWord fills an entry with a word and the hash of its term.
 func (x *Index) setWord(c *cachedWord, word string) {
 	*c = cachedWord{length: uint8(len(word)), none: true}
 	copy(c.letters[:], word)
@@ -117,7 +117,7 @@ func (x *Index) setWord(c *cachedWord, word string) {
 	}
 }
 
-// hashesOf appends the hashes of a text's terms: what [Words.Each] gives, hashed.
+// hashesOf appends the hashes of a text's terms, those of [Words.Each], to out.
 func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 	if len(x.docs) < cachedFrom {
 		x.words.Each(text, func(term []byte) { out = append(out, x.terms.hash(term)) })
@@ -169,7 +169,7 @@ func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 	return out
 }
 
-// hashRun appends the hashes of the terms of what stands at text[i:], which may be put together, and returns where it ends.
+// hashRun appends the hashes of the terms of the run of letters and digits at text[i:], its parts and the whole, and returns where it ends.
 func (x *Index) hashRun(text string, i int, out []uint64) (int, []uint64) {
 	w := &x.words
 	end, run := w.next(text, i, func(term []byte) { out = append(out, x.terms.hash(term)) })
@@ -209,5 +209,5 @@ func (x *Index) hashRun(text string, i int, out []uint64) (int, []uint64) {
 	return end, out
 }
 
-// view returns a string that lies in b.
+// view returns a string that shares the memory of b.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -18,8 +18,8 @@ const (
 type Doc struct {
 	Lane Lane
 	Text string
-	// Conversation is that the document stands in; 0 is none. Turn is its place there: documents of equal turns are in the order in which
-	// they come.
+	// Conversation identifies the conversation of the document; 0 means none. Turn is its place there: documents of equal turns are in
+	// the order in which they are added.
 	Conversation uint64
 	Turn         int
 	// Speaker is the name of the person who said it, where there are several.
@@ -105,7 +105,7 @@ func (x *Index) Add(d Doc) int {
 	return int(n)
 }
 
-// link puts a document into its place in its conversation.
+// link inserts document n into the list of its conversation, behind those of the same and earlier turns. length is its number of terms.
 func (x *Index) link(n uint32, conversation uint64, length int) {
 	number := x.talkOf[conversation]
 	if number == 0 {
@@ -163,7 +163,7 @@ func (x *Index) Remove(n int) {
 	d.prev, d.next, d.talk = 0, 0, 0
 }
 
-// Around returns the numbers of the documents of the same conversation around one, with itself, in the order of their turns.
+// Around returns the numbers of document n and of up to each documents before and behind it in its conversation, by their turns.
 func (x *Index) Around(n, each int) []int {
 	first, back := n, 0
 	for d := x.docs[n]; back < each && d.prev != 0; back++ {

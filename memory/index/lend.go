@@ -5,12 +5,12 @@ import (
 	"unicode"
 )
 
-// lender gives documents parts of the scores of their neighbours, one word of a query after the other.
+// lender adds up the scores of documents for one word of a query after the other, and gives each document's neighbours a part of its score.
 type lender struct {
 	x             *Index
 	docs          []cell
 	word          uint32  // counted from 1
-	most, sum     float32 // how much the largest part of a word counts, and each of them
+	most, sum     float32 // the weights of the largest part of a word, and of each part
 	one, two      float32
 	ahead, answer float32
 	lanes         [lanes]float32
@@ -27,7 +27,7 @@ func (x *Index) lender() lender {
 	return l
 }
 
-// add gives a document a part of the current word.
+// add adds a part of the current word's score to document n.
 func (l *lender) add(n uint32, part float32) {
 	c := &l.docs[n]
 	if c.word != l.word {
@@ -40,7 +40,7 @@ func (l *lender) add(n uint32, part float32) {
 	}
 }
 
-// lendToNeighbours gives the neighbours of a document a part of what it has by the current word.
+// lendToNeighbours adds a part of a document's own score for the current word to its neighbours in the conversation.
 func (l *lender) lendToNeighbours(d *doc, own float32) {
 	if l.one == 0 {
 		return
@@ -65,8 +65,8 @@ func (l *lender) lendToNeighbours(d *doc, own float32) {
 	}
 }
 
-// Spread weighs scores that were found otherwise than by words: it gives each document parts of what its neighbours have, unless alone is set, and has each lane
-// count what it counts in a search. own has a score for each document.
+// Spread returns scores, one for each document, that were found otherwise than by words, weighed as in a search: with parts of the
+// neighbours' scores, unless alone is set, and by the weights of the lanes. own has the scores before.
 func (x *Index) Spread(own []float32, alone bool) []float32 {
 	out := make([]float32, len(own))
 	one, two := float32(x.p.Near[0]), float32(x.p.Near[1])
@@ -99,7 +99,7 @@ func (x *Index) Spread(own []float32, alone bool) []float32 {
 	return out
 }
 
-// isAnswered reports whether a document ends with a question and one of its kind stands behind it.
+// isAnswered reports whether a document ends with a question and the next one in the conversation is of another turn and the same lane.
 func (x *Index) isAnswered(d *doc) bool {
 	if d.flags&asks == 0 || d.next == 0 {
 		return false

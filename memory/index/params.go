@@ -35,7 +35,7 @@ func Defaults() Params {
 	}
 }
 
-// RawBM25 returns those of plain BM25: no neighbours, no conversations, no lanes, and words as they stand.
+// RawBM25 returns the constants of plain BM25: no neighbours, no conversations, no lanes, and words as they are written.
 func RawBM25() Params {
 	return Params{K1: 0.9, B: 0.4, Name: 1, Lanes: [lanes]float64{1, 1, 1, 1, 1}, Raw: true}
 }

@@ -15,26 +15,26 @@ type Hit struct {
 // Query is a search.
 type Query struct {
 	Text string
-	// Keep reports whether a document may be found; nil means all. The others still speak for their neighbours.
+	// Keep reports whether a document may be found; nil means all. Documents that are not found still add to the scores of their neighbours.
 	Keep func(doc int) bool
-	// Skip are lanes of which no document may be found. It says nothing that Keep could not say, and costs nothing to ask.
+	// Skip leaves out all documents of a lane. Keep could do the same, but would be called for each document.
 	Skip [lanes]bool
 	// Favoured reports whether a document counts Favour (at least 1) times as much as the others; nil means none.
 	Favoured func(doc int) bool
 	Favour   float64
 	// Limit is the number of hits wanted.
 	Limit int
-	// Alone leaves neighbours and conversations out of it.
+	// Alone scores each document by its own words, without neighbours and conversation.
 	Alone bool
 }
 
-// maxTerms bounds the terms of a query that are looked for: the rarest count.
+// maxTerms bounds the terms of a query that are searched for: the rarest ones.
 const maxTerms = 32
 
-// largeIndex is from how many documents on the commonest words of a query are left out.
+// largeIndex is the number of documents above which the commonest words of a query are left out.
 const largeIndex = 20_000
 
-// scratch is memory that one search leaves to the next.
+// scratch is memory that is reused by the next search.
 type scratch struct {
 	docs      []cell
 	talkTF    []float32
@@ -55,7 +55,7 @@ type wanted struct {
 	weight float64
 }
 
-// Search returns the best documents, the best first, and how many were found.
+// Search returns the best documents, at most q.Limit and one of each turn of a conversation, the best first, and the number that matched.
 func (x *Index) Search(q Query) (hits []Hit, total int) {
 	terms, speakers := x.queryTerms(q.Text)
 	if len(terms) == 0 || len(x.docs) == 0 {
@@ -95,8 +95,8 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 	return x.bestHits(q, speakers)
 }
 
-// neighbour returns the nearest passage of the turn behind, or before, that of a document; all three are numbers from 1. Of a turn of very many
-// passages only some are stepped over.
+// neighbour returns the nearest document of another turn in the same conversation, behind document n if ahead is set, else before it; 0 if
+// there is none within 8 steps. Document numbers count from 1 here.
 func (x *Index) neighbour(n uint32, ahead bool) uint32 {
 	turn := x.docs[n-1].turn
 	for range 8 {
@@ -112,7 +112,7 @@ func (x *Index) neighbour(n uint32, ahead bool) uint32 {
 	return 0
 }
 
-// scoreTalks scores the conversations that hold a term, each taken as one text.
+// scoreTalks adds the score of the current term to each conversation that holds it, taken as one text.
 func (x *Index) scoreTalks(weight float64) {
 	s := &x.scratch
 	if len(s.touchedTk) == 0 {
@@ -128,7 +128,7 @@ func (x *Index) scoreTalks(weight float64) {
 	}
 }
 
-// bestHits chooses the documents with the highest scores.
+// bestHits computes the final scores and returns the documents with the highest ones, the best first, and the number of all that match.
 func (x *Index) bestHits(q Query, speakers map[uint32]bool) (hits []Hit, total int) {
 	s := &x.scratch
 	limit := max(q.Limit, 0)
@@ -179,7 +179,7 @@ func (x *Index) bestHits(q Query, speakers map[uint32]bool) (hits []Hit, total i
 	return x.oneATurn(hits, limit), total
 }
 
-// oneATurn keeps the best passage of each turn.
+// oneATurn keeps the best document of each turn, and at most limit. hits are sorted, the best first, and are overwritten.
 func (x *Index) oneATurn(hits []Hit, limit int) []Hit {
 	type turn struct{ talk, turn uint32 }
 	seen := make(map[turn]bool, len(hits))
@@ -199,10 +199,10 @@ func (x *Index) oneATurn(hits []Hit, limit int) []Hit {
 	return kept
 }
 
-// Turn returns the position of a document: the number of its conversation, and its place there; 0 is none.
+// Turn returns the number of a document's conversation and its place in it; each is 0 if there is none.
 func (x *Index) Turn(n int) (talk, turn uint32) { return x.docs[n].talk, x.docs[n].turn }
 
-// push adds a hit to a heap whose first is the worst, and drops the worst when there are more than limit.
+// push adds a hit to a heap of at most limit hits, the worst of which is heap[0]. A full heap drops the worst of them and h.
 func push(heap []Hit, h Hit, limit int) []Hit {
 	worse := func(a, b Hit) bool { return a.Score < b.Score || a.Score == b.Score && a.Doc > b.Doc }
 	if len(heap) < limit {
@@ -236,7 +236,8 @@ func push(heap []Hit, h Hit, limit int) []Hit {
 	}
 }
 
-// queryTerms returns the terms of a query that the index knows, and the speakers it names.
+// queryTerms returns the terms of a query that the index knows, the rarest first and at most maxTerms, and the hashes of all its words,
+// among which are those of the speakers it names.
 func (x *Index) queryTerms(text string) ([]wanted, map[uint32]bool) {
 	seen := map[uint64]int{}
 	var out []wanted
@@ -268,7 +269,7 @@ func (x *Index) queryTerms(text string) ([]wanted, map[uint32]bool) {
 	return out[:min(len(out), maxTerms)], speakers
 }
 
-// speaker returns the hash that stands for a name: of several words, that of the first one.
+// speaker returns the hash by which a person is recognised in a query: that of the first word of the name, 0 if it has none.
 func (x *Index) speaker(name string) (first uint32) {
 	x.words.Each(name, func(word []byte) {
 		if first == 0 {
@@ -281,7 +282,7 @@ func (x *Index) speaker(name string) (first uint32) {
 // norms are the parts of BM25 that depend on a document's length.
 type norms struct{ base, slope float32 }
 
-// norms takes one average for all lanes: a long answer of a model matches more by chance than a short question.
+// norms returns the norms for the current average length. One average serves all lanes: a long answer matches more by chance.
 func (x *Index) norms() norms {
 	average := float64(x.length) / float64(max(len(x.docs)-x.dead, 1))
 	return norms{float32(x.p.K1 * (1 - x.p.B)), float32(x.p.K1 * x.p.B / max(average, 1))}

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// stops are words that say nothing about what a text is about, in English. Those of chat are among them.
+// stops returns English words that do not tell what a text is about, those of chats among them.
 var stops = sync.OnceValue(func() map[string]struct{} {
 	set := map[string]struct{}{}
 	for w := range strings.FieldsSeq(`
@@ -26,11 +26,11 @@ s t d ll m o re ve y
 	return set
 })
 
-// longestListed is the longest word of the lists.
+// longestListed is the length of the longest word in stops and irregular.
 const longestListed = 10
 
-// listed marks the shapes of the words in the lists: a look-up in a map for each word of all texts would cost more than all else
-// that is done with it.
+// listed returns a table that has true at the [shape] of each word in stops and irregular: looking up every word of all texts in the maps
+// would cost more than all the rest of the work.
 var listed = sync.OnceValue(func() *[1024]bool {
 	var t [1024]bool
 	for w := range stops() {
@@ -42,7 +42,7 @@ var listed = sync.OnceValue(func() *[1024]bool {
 	return &t
 })
 
-// shape returns a few bits of a word: of its first letter, its last two, and its length.
+// shape returns a hash, below 1024, of a word's first letter, its last two, and its length.
 func shape(word []byte) int {
 	n := len(word)
 	return (int(word[0])*31 + int(word[n-1])*7 + int(word[max(n-2, 0)])*131 + n) & 1023
@@ -58,7 +58,7 @@ func isStop(word []byte) bool {
 	return ok
 }
 
-// irregular are past tenses and plurals that no ending gives away, in English.
+// irregular maps English past tenses and plurals that no ending gives away to the stem of their regular form.
 var irregular = sync.OnceValue(func() map[string][]byte {
 	forms := map[string][]byte{}
 	for line := range strings.SplitSeq(`
@@ -81,8 +81,9 @@ wife wives;knife knives;leaf leaves;shelf shelves;half halves`, "\n") {
 	return forms
 })
 
-// stem takes the usual endings of English off a word in lower case, in place: plurals, -ed, -ing, -ly, -ion, and a last e, so that hike, hikes,
-// hiked and hiking are one. Irregular forms become the regular one. Words with a digit or a letter outside of a to z, and short ones, stay as they are.
+// stem removes the usual English endings from a word in lower case, in place: plurals, -ed, -ing, -ly, -ion, and a last e, so that hike,
+// hikes, hiked and hiking become one. Irregular forms become the stem of the regular one. Words with other characters than a to z, and
+// short ones, stay as they are.
 func stem(word []byte) []byte {
 	n := len(word)
 	if n < 3 {
@@ -101,7 +102,7 @@ func stem(word []byte) []byte {
 	return regular(word)
 }
 
-// regular works like stem for words that change by endings only.
+// regular is [stem] for words that change by their endings only. It overwrites word.
 func regular(word []byte) []byte {
 	n := len(word)
 	if n < 4 {
@@ -156,7 +157,7 @@ func vowel(word []byte) bool {
 	return slices.ContainsFunc(word, isVowel)
 }
 
-// undouble makes one of a doubled consonant at the end: running, run.
+// undouble removes the second of two equal consonants at the end of a word: runn becomes run.
 func undouble(word []byte) []byte {
 	n := len(word)
 	if n > 3 && word[n-1] == word[n-2] && strings.IndexByte("bdgmnprt", word[n-1]) >= 0 {

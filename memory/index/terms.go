@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 )
 
-// terms maps terms to their postings. A term is known by a hash of 64 bits whose seed nobody else knows; its letters are not kept.
+// terms maps terms to their postings. A term is known by a hash of 64 bits with a random seed; its letters are not kept.
 type terms struct {
 	seed  maphash.Seed
 	slots []uint32 // open addressing: 1 + number in list
@@ -13,7 +13,7 @@ type terms struct {
 	arena arena
 }
 
-// term is the list of the documents that hold a term. The first is kept in it, because half of all terms have no other.
+// term is the list of the documents that hold a term. The first document is kept in it, because half of all terms have no other.
 type term struct {
 	hash    uint64
 	df      uint32
@@ -21,12 +21,12 @@ type term struct {
 	last    uint32
 	head    uint32 // the first block; 0 is none
 	tail    uint32 // the last one
-	used    uint8  // bytes of it
+	used    uint8  // bytes of it in use
 	class   uint8  // its size
 	firstTF uint8
 }
 
-// termList is a list in pages: it grows without a copy, and no half of it stands empty.
+// termList is a list in pages, so that it grows without a copy and at most one page has free places.
 type termList struct {
 	pages []*[termPage]term
 	count int
@@ -51,7 +51,7 @@ func newTerms() terms {
 	return terms{seed: maphash.MakeSeed(), slots: make([]uint32, 1<<10)}
 }
 
-// find returns a term, and makes it when it is missing.
+// find returns the term with a hash, and adds it when it is missing.
 func (t *terms) find(hash uint64) *term {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
@@ -71,7 +71,7 @@ func (t *terms) find(hash uint64) *term {
 	}
 }
 
-// get works like find for a term that may be missing; then it is nil.
+// get returns the term with a hash, nil when it is missing.
 func (t *terms) get(hash uint64) *term {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
@@ -97,7 +97,7 @@ func (t *terms) grow() {
 	}
 }
 
-// add notes that a document holds a term, and how often. Documents come in the order of their numbers.
+// add appends a document, and how often it holds the term, to a term's list. Documents come in the order of their numbers.
 func (t *terms) add(p *term, doc uint32, tf int) {
 	tf = min(tf, 255)
 	if p.df++; p.df == 1 {
@@ -115,7 +115,7 @@ func (t *terms) add(p *term, doc uint32, tf int) {
 	t.arena.append(p, code[:n])
 }
 
-// each calls f for the documents of a term, in order.
+// each calls f for each document of a term, in the order of their numbers, with how often the document holds it (at most 255).
 func (t *terms) each(p *term, f func(doc uint32, tf uint8)) {
 	f(p.first, p.firstTF)
 	r := t.arena.reader(p)
@@ -147,7 +147,7 @@ const (
 
 func size(class uint8) int { return firstSize << class }
 
-// alloc returns the address of a new block. Address 0 is never given: it means none.
+// alloc returns the address of a new block. It never returns 0, which stands for no block.
 func (a *arena) alloc(class uint8) uint32 {
 	n := size(class)
 	if len(a.pages) == 0 || a.free+n > pageSize {

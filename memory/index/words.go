@@ -10,7 +10,7 @@ import (
 // app/run.go) gives its parts and itself. Scripts that have no spaces between words give pairs of letters. The zero value is ready; it
 // is for one goroutine at a time.
 type Words struct {
-	raw   bool   // words as they stand
+	raw   bool   // words in lower case, not stemmed and with stop words
 	run   []byte // lower case
 	parts []part
 	buf   [utf8.UTFMax * 2]byte
@@ -53,7 +53,7 @@ var class = func() (t [128]uint8) {
 	return t
 }()
 
-// Each calls term for every term of a text, in order; what it gets is valid until it returns.
+// Each calls term for every term of a text, in order; the argument is valid until term returns.
 func (w *Words) Each(text string, term func([]byte)) {
 	for i := 0; i < len(text); {
 		var run bool
@@ -72,8 +72,8 @@ func (w *Words) Each(text string, term func([]byte)) {
 	}
 }
 
-// next reads what stands at text[i:] and returns where it ends. Of a run of letters and digits its parts are in w.run and w.parts then; of
-// anything else the terms were given.
+// next reads the character or run at text[i:] and returns where it ends. With run true it was a run of letters and digits, now in w.run and
+// w.parts; otherwise its terms, if any, were given to term.
 func (w *Words) next(text string, i int, term func([]byte)) (end int, run bool) {
 	if c := text[i]; c < utf8.RuneSelf {
 		if k := class[c]; k != isLower && k != isUpper && k != isDigit {
@@ -91,7 +91,8 @@ func (w *Words) next(text string, i int, term func([]byte)) (end int, run bool) 
 	return w.collect(text, i), true
 }
 
-// collect reads a run from text[i:] into w.run and w.parts, and returns where it ends.
+// collect reads a run of letters, digits and joiners at text[i:] into w.run, in lower case, and its parts into w.parts, and returns where
+// it ends.
 func (w *Words) collect(text string, i int) int {
 	w.run, w.parts = w.run[:0], w.parts[:0]
 	start := 0 // of the current part
@@ -174,7 +175,7 @@ func (w *Words) collect(text string, i int) int {
 	return i
 }
 
-// cut ends a part at the end of the run, and returns where the next one begins.
+// cut appends the part from start to the end of the run, unless it is empty, and returns where the next one begins.
 func (w *Words) cut(start int) int {
 	if len(w.run) > start {
 		w.parts = append(w.parts, part{start, len(w.run)})
@@ -182,7 +183,7 @@ func (w *Words) cut(start int) int {
 	return len(w.run)
 }
 
-// term returns the term indexed for a part of a run; nil is nothing. It may be made in the place of the word.
+// term returns the term that a word is indexed as, nil for a stop word or one that is too long. It may overwrite word.
 func (w *Words) term(word []byte) []byte {
 	switch {
 	case len(word) > maxTerm || !w.raw && isStop(word):
@@ -193,10 +194,10 @@ func (w *Words) term(word []byte) []byte {
 	return stem(word)
 }
 
-// whole reports whether a run is a term itself, beside its parts.
+// whole reports whether the run in w.run is a term itself, beside its parts.
 func (w *Words) whole() bool { return !w.raw && len(w.parts) > 1 && len(w.run) <= maxTerm }
 
-// pairs gives the pairs of letters of a run of a script without spaces, and returns where it ends. A letter alone is a term.
+// pairs calls term with each pair of adjacent letters of a run in a script without spaces, and returns its end. A single letter is a term.
 func (w *Words) pairs(text string, i int, term func([]byte)) int {
 	var last rune
 	count := 0
@@ -233,7 +234,7 @@ func wordly(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r))
 }
 
-// dense reports whether a script has no spaces between words.
+// dense reports whether a letter belongs to a script without spaces between words.
 func dense(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }

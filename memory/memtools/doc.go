@@ -23,8 +23,7 @@
 // can pass for a line of the answer, let alone for an instruction. The first line says that what follows is data. Lines of long records are
 // cut to make a page fit into what the client takes; get_memory has all of it.
 //
-// A note that is written with the memory tool is searched like any other: [Toolset.NoteChanged] keeps a record of it, up to date with the
-// file.
+// A note that is written with the memory tool is searched like any other: [NoteChanged] keeps a record of it up to date.
 //
 // All methods may be called by any goroutine.
 package memtools

@@ -10,7 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// page writes records below a head, each as one line of at most words bytes of its text, fewer where the answer would be longer than maxText.
+// page returns a head and the records, each on one line with at most words bytes of its text. When the answer would be longer than maxText
+// (0 means maxAnswer), lines are shortened, but to no less than minWords.
 func page(head string, records []memory.Record, maxText limit.Bytes, words int) string {
 	if maxText <= 0 {
 		maxText = maxAnswer
@@ -28,7 +29,7 @@ func page(head string, records []memory.Record, maxText limit.Bytes, words int) 
 	}
 }
 
-// Line returns a record as one line: what it is, where it comes from, and its words, at most so many bytes of them, as a JSON string.
+// Line returns a record as one line: kind, origin, time, source, and at most words bytes of its text as a JSON string.
 func Line(r memory.Record, words int) string {
 	parts := []string{string(r.Kind), "origin " + string(r.Origin)}
 	if !r.Said.IsZero() {
@@ -59,7 +60,7 @@ func Line(r memory.Record, words int) string {
 	return line
 }
 
-// source returns the place where something stood, in plain words: no letter of it can end the line.
+// source returns in words where a record comes from, without control characters and parentheses, so that it cannot end the line.
 func source(s memory.Source) string {
 	var parts []string
 	add := func(before, what string) {

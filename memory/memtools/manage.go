@@ -11,19 +11,19 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// ManageArguments are those of manage_memory, as LangMem has them.
+// ManageArguments are the arguments of manage_memory, named as in LangMem.
 type ManageArguments struct {
 	Content string `json:"content,omitempty" jsonschema:"What to remember: one thing, in a sentence or a few"`
 	Action  string `json:"action,omitempty" jsonschema:"create (default), update or delete"`
 	ID      string `json:"id,omitempty" jsonschema:"Of the memory to update or delete"`
 }
 
-// maxContent bounds one memory. What is longer is a file for the tool memory.
+// maxContent bounds the content of one memory, in bytes. Longer texts belong into a file of the tool memory.
 const maxContent = 16 << 10
 
 var actions = []string{"create", "update", "delete"}
 
-// Manage creates, updates or deletes a memory. Its answers and errors are LangMem's where that has some.
+// Manage creates, updates or deletes a memory and returns the answer for the model. Where LangMem has words for it, it has those.
 func (t *Toolset) Manage(ctx context.Context, in ManageArguments) (string, error) {
 	if t.o.ReadOnly {
 		return "", ErrReadOnly
@@ -91,7 +91,7 @@ func (t *Toolset) create(ctx context.Context, content string) (string, error) {
 	return "created memory " + added.IDs[0], nil
 }
 
-// ownNote returns a record that an agent may change: a note of an agent in this namespace that is no file.
+// ownNote returns a record if an agent may change it: a note of an agent in this namespace that is not a file. Any other is an error.
 func (t *Toolset) ownNote(ctx context.Context, id string) (memory.Record, error) {
 	found, err := t.visible(ctx, id, 0)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory"
 )
 
-// SearchArguments are those of search_memory, as LangMem has them.
+// SearchArguments are the arguments of search_memory, named as in LangMem.
 type SearchArguments struct {
 	Query  string  `json:"query" jsonschema:"A question or words"`
 	Limit  int     `json:"limit,omitempty" jsonschema:"At most 50 (default 10)"`
@@ -20,7 +20,7 @@ type SearchArguments struct {
 	Filter *Filter `json:"filter,omitempty"`
 }
 
-// Filter keeps to some of the memories.
+// Filter narrows a search.
 type Filter struct {
 	Kind   string `json:"kind,omitempty" jsonschema:"episode, fact, note or pin"`
 	Origin string `json:"origin,omitempty" jsonschema:"user, agent or tool: who said it"`
@@ -33,16 +33,17 @@ type Filter struct {
 const (
 	defaultLimit = 10
 	maxLimit     = 50
-	// maxWords is the number of bytes of a record's text in a line of a search, and minWords that when the page is full.
+	// maxWords is the most bytes of a record's text on a line, and minWords what is shown of it in a full page.
 	maxWords, minWords = 600, 80
-	// maxAnswer is the text of an answer where the client does not say what it takes.
+	// maxAnswer bounds an answer, in bytes, when the client does not say how much it takes.
 	maxAnswer = 10_000
 )
 
-// wordsOnly is the note that a search did with less than it has at other times.
+// wordsOnly is added to an answer when the search by meaning did not work.
 const wordsOnly = " The search went by words only: what finds other words of the same meaning does not answer."
 
-// Search finds memories. maxText bounds the text that the client takes, 0 when that is not known.
+// Search finds memories and returns them as text for the model. It records that they were given out, unless the tools are read-only.
+// maxText bounds the answer, 0 if the client's bound is not known.
 func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.Bytes) (string, error) {
 	q, err := t.query(in)
 	if err != nil {
@@ -128,7 +129,7 @@ func (t *Toolset) query(in SearchArguments) (memory.Query, error) {
 	return q, err
 }
 
-// timeOf reads a day or a time. A day that is an end counts whole.
+// timeOf parses a day or an RFC 3339 time; "" is the zero time. With end set, a day gives the next one's beginning. name is for the error.
 func timeOf(name, text string, end bool) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -146,7 +147,7 @@ func timeOf(name, text string, end bool) (time.Time, error) {
 	return at, nil
 }
 
-// GetArguments are those of get_memory.
+// GetArguments are the arguments of get_memory.
 type GetArguments struct {
 	ID     string `json:"id" jsonschema:"As search_memory shows it"`
 	Around int    `json:"around,omitempty" jsonschema:"How many turns before and after it (at most 20)"`
@@ -154,7 +155,7 @@ type GetArguments struct {
 
 const maxAround = 20
 
-// Get shows a memory whole.
+// Get returns a whole memory and, if asked, those around it in its conversation, as text for the model.
 func (t *Toolset) Get(ctx context.Context, in GetArguments) (string, error) {
 	if in.Around < 0 || in.Around > maxAround {
 		return "", fmt.Errorf("around is %d; it is 0 to %d", in.Around, maxAround)
@@ -170,7 +171,7 @@ func (t *Toolset) Get(ctx context.Context, in GetArguments) (string, error) {
 	return page(head+".", found, 1<<30, 1<<30), nil
 }
 
-// visible returns records if these tools may see them; what they may not is not there.
+// visible returns a record and those around it, as far as these tools may see them. Another counts as missing.
 func (t *Toolset) visible(ctx context.Context, id string, around int) ([]memory.Record, error) {
 	none := fmt.Errorf("there is no memory %s; search_memory shows those that there are", quote(limit.Clip(id, 60)))
 	if id == "" {

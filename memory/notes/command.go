@@ -17,36 +17,35 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Commands are those of the memory tool, in the order of its documentation.
+// Commands are the commands of the memory tool, in the order of its documentation.
 var Commands = []string{"view", "create", "str_replace", "insert", "delete", "rename"}
 
 // Command is one call of the memory tool. Which fields count depends on Command.
 type Command struct {
 	Command string
-	// Path is of all but rename.
+	// Path is used by all commands but rename.
 	Path string
-	// ViewRange are the first and the last line, from 1; -1 as the last is the end. Nil is all.
+	// ViewRange holds the first and the last line, from 1; a last line of -1 means the end. Nil means all lines.
 	ViewRange []int
-	// FileText is create's.
+	// FileText is used by create.
 	FileText string
-	// OldStr and NewStr are str_replace's.
+	// OldStr and NewStr are used by str_replace.
 	OldStr, NewStr string
-	// InsertLine is the line after which InsertText comes, 0 the beginning.
+	// InsertLine is the line after which insert puts InsertText; 0 means the beginning.
 	InsertLine int
 	InsertText string
-	// OldPath and NewPath are rename's.
+	// OldPath and NewPath are used by rename.
 	OldPath, NewPath string
-	// ContentSHA256 makes a change only if the file's content has this digest (64 hexadecimal digits); "" makes it in any case. With
-	// create it replaces that content.
+	// ContentSHA256 makes a change only if the file's content has this digest (64 hexadecimal digits). create then replaces that content.
 	ContentSHA256 string
-	// WithSHA256 has view end with a line that tells the file's digest.
+	// WithSHA256 makes view end with a line that has the file's digest.
 	WithSHA256 bool
 }
 
 // Writes reports whether a command changes anything.
 func (c Command) Writes() bool { return c.Command != "view" }
 
-// Do carries a command out. The answer and the text of an error are for the model to read.
+// Do carries out a command. Its result, and the text of its error, are meant for the model.
 func (d *Dir) Do(ctx context.Context, c Command) (string, error) {
 	if c.ContentSHA256 != "" && !isDigest(c.ContentSHA256) {
 		return "", refuse("Error: content_sha256 is %q; it must be 64 lowercase hexadecimal characters", limit.Clip(c.ContentSHA256, 80))
@@ -166,7 +165,7 @@ func (d *Dir) insert(ctx context.Context, c Command) (string, error) {
 	return fmt.Sprintf("The file %s has been edited.", c.Path) + c.newDigest(after), nil
 }
 
-// edit replaces a note's text by what change makes of it.
+// edit replaces a note's text by the result of change. If the note does not exist it returns none(path).
 func (d *Dir) edit(ctx context.Context, c Command, none func(string) error, change func(string) (string, error)) error {
 	name, err := resolve(c.Path)
 	if err != nil {
@@ -191,7 +190,8 @@ func (d *Dir) edit(ctx context.Context, c Command, none func(string) error, chan
 	})
 }
 
-// write puts a note's text into its place. before is the length of the note that it replaces, -1 when there is none.
+// write stores a note's text, after making room for it, and reports the change. before is the size of the note that it replaces, -1 if
+// there is none. The caller holds the lock.
 func (d *Dir) write(root *os.Root, name, notePath, text string, before int64) error {
 	if len(text) > MaxNote && int64(len(text)) > before {
 		d.refused.Add(1)
@@ -220,7 +220,7 @@ func (d *Dir) write(root *os.Root, name, notePath, text string, before int64) er
 	return nil
 }
 
-// precondition returns an error unless the content that the command was meant for is still there.
+// precondition returns an error if the command has a ContentSHA256 that is not the digest of text.
 func (d *Dir) precondition(c Command, text string) error {
 	if c.ContentSHA256 == "" || c.ContentSHA256 == digest(text) {
 		return nil
@@ -229,7 +229,7 @@ func (d *Dir) precondition(c Command, text string) error {
 	return refuse("Error: %s has changed since: its content_sha256 is not %s. View it again, with with_sha256, and repeat the change", c.Path, c.ContentSHA256)
 }
 
-// newDigest returns a last line for those who made a change on a precondition, so that they can make the next one.
+// newDigest returns the last line of an answer, with the digest of the new text, after a command with a precondition; else "".
 func (c Command) newDigest(text string) string {
 	if c.ContentSHA256 == "" {
 		return ""

@@ -9,14 +9,12 @@
 //
 // # Notes
 //
-// [Dir.Do] takes the six commands of the memory tool (memory_20250818): view, create, str_replace, insert, delete
-// and rename. What it answers, and the text of each error, are those of Anthropic's documentation, because that is what models
-// were trained on. A path begins with /memories and is resolved below the directory through [os.Root], so
-// that neither ".." nor a symbolic link leads out of it.
+// [Dir.Do] takes the six commands of the memory tool (memory_20250818): view, create, str_replace, insert, delete and rename. What it
+// answers, and the text of each error, are those of Anthropic's documentation, because that is what models were trained on. A path begins
+// with /memories and is resolved below the directory through [os.Root], so that neither ".." nor a symbolic link leads out of it.
 //
-// Any command that changes a file takes the precondition of Anthropic's memory stores: with ContentSHA256 the change is made only
-// if the file still has that content. View tells the digest when it is asked to (WithSHA256), else its
-// answer is exactly the documented one.
+// Any command that changes a file takes the precondition of Anthropic's memory stores: with ContentSHA256 the change is made only if the
+// file still has that content. View tells the digest when it is asked to (WithSHA256), else its answer is exactly the documented one.
 //
 // A note has at most [MaxNote] bytes, a directory [MaxFiles] files and [MaxTotal] bytes, 16 levels deep. Past the bounds of the directory
 // the note that was written longest ago goes, never the one being written: each is counted ([Stats]) and told to Options.Evicted.
@@ -36,7 +34,6 @@
 //
 // # How it is tested
 //
-// The examples of Anthropic's documentation and the answers of its TypeScript SDK's own implementation (recorded in testdata) are
-// held against these; commands and paths are fuzzed with the rule that nothing outside the root changes; processes
-// write beside each other.
+// The examples of Anthropic's documentation and the answers of its TypeScript SDK's own implementation (recorded in testdata) are held
+// against these; commands and paths are fuzzed with the rule that nothing outside the root changes; processes write beside each other.
 package notes

@@ -87,7 +87,7 @@ func (d *Dir) rename(ctx context.Context, c Command) (string, error) {
 	return fmt.Sprintf("Successfully renamed %s to %s", c.OldPath, c.NewPath), nil
 }
 
-// moved calls Changed for the notes that have other paths now.
+// moved calls Changed for notes that were renamed: old are their paths before, below from, and they are below to now.
 func (d *Dir) moved(root *os.Root, from, to string, old []string) error {
 	if d.o.Changed == nil {
 		return nil
@@ -106,7 +106,7 @@ func (d *Dir) moved(root *os.Root, from, to string, old []string) error {
 	return nil
 }
 
-// unchanged checks that what a command speaks of is there, and its precondition.
+// unchanged returns an error if a command's file or directory does not exist, or if its precondition does not hold.
 func (d *Dir) unchanged(root *os.Root, c Command, name, notePath string) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +129,7 @@ func (d *Dir) unchanged(root *os.Root, c Command, name, notePath string) error {
 	return d.precondition(c, text)
 }
 
-// below lists the notes at a name: the file itself, or all in the directory.
+// below returns the paths of the notes at a name: the file itself, or all files in the directory.
 func below(root *os.Root, name string) ([]string, error) {
 	all, err := list(root)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 	MaxTotal = 16 * limit.MiB
 	// MaxDepth is the largest number of directories above a note.
 	MaxDepth = 16
-	// maxRead is the size from which on a file that a person put there is not read.
+	// maxRead is the largest size in bytes of a file that is read; a person may put larger ones there than MaxNote.
 	maxRead = 1 << 20
 	// maxLines is the limit of the memory tool's documentation.
 	maxLines = 999_999
@@ -37,13 +37,13 @@ const (
 type Options struct {
 	// Dir holds the notes. It is made when the first note is written.
 	Dir string
-	// MaxFiles and MaxTotal bound it; 0 is [MaxFiles] and [MaxTotal].
+	// MaxFiles and MaxTotal bound the directory; 0 means the constants of the same name.
 	MaxFiles int
 	MaxTotal limit.Bytes
-	// Changed is called with each note that was written or removed (text is "" then), in the order of the changes of this process, after
+	// Changed is called for each note that was written or removed (text is "" then), in the order of the changes of this process, after
 	// the change is on the disk (may be nil). The path begins with /memories.
 	Changed func(path, text string, removed bool)
-	// Evicted is called with each note that went because of a bound, "count" or "bytes" (may be nil).
+	// Evicted is called for each note that was removed because of a bound; why is "count" or "bytes". It may be nil.
 	Evicted func(path string, bytes int64, why string)
 }
 
@@ -91,7 +91,7 @@ type Note struct {
 	Written time.Time
 }
 
-// List returns all notes by path. A directory that is not there has none.
+// List returns all notes in the order of their paths. A directory that does not exist has none.
 func (d *Dir) List() ([]Note, error) {
 	root, err := d.open(false)
 	if root == nil {
@@ -101,7 +101,7 @@ func (d *Dir) List() ([]Note, error) {
 	return list(root)
 }
 
-// Read returns a note's text.
+// Read returns a note's text. The path begins with /memories.
 func (d *Dir) Read(notePath string) (string, error) {
 	name, err := resolve(notePath)
 	if err != nil {
@@ -118,7 +118,7 @@ func (d *Dir) Read(notePath string) (string, error) {
 	return readNote(root, name, notePath)
 }
 
-// open opens the root. Without makes it gives nil and no error when there is none.
+// open opens the directory, and makes it if makes is set. Otherwise it returns nil without an error when there is none.
 func (d *Dir) open(makes bool) (*os.Root, error) {
 	if makes {
 		if err := os.MkdirAll(d.o.Dir, 0o700); err != nil {
@@ -135,7 +135,7 @@ func (d *Dir) open(makes bool) (*os.Root, error) {
 	return root, nil
 }
 
-// locked runs change while no other process changes a note.
+// locked calls change while it holds the lock against changes by other processes. It makes the directory if it does not exist.
 func (d *Dir) locked(ctx context.Context, change func(*os.Root) error) error {
 	root, err := d.open(true)
 	if err != nil {
@@ -150,7 +150,7 @@ func (d *Dir) locked(ctx context.Context, change func(*os.Root) error) error {
 	return change(root)
 }
 
-// list walks the regular files. Links, pipes and what cannot be read are passed over.
+// list returns all regular files below the root. It skips links, pipes, temporary files and what cannot be read.
 func list(root *os.Root) ([]Note, error) {
 	var all []Note
 	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
@@ -171,8 +171,8 @@ func list(root *os.Root) ([]Note, error) {
 	return all, err
 }
 
-// makeRoom removes the notes that were written longest ago until the directory is within its bounds. The note at keep stays. It is called with
-// the lock held, before the note is written; more is the number of bytes on top of what is there, files that of new files.
+// makeRoom removes the notes that were written longest ago until the directory is within its bounds, even with more bytes and files new
+// files on top. The note at keep, which is about to be written, stays. The caller holds the lock.
 func (d *Dir) makeRoom(root *os.Root, keep string, more int64, files int) error {
 	all, err := list(root)
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 	maxName = 200 // 255 bytes less the ending of a temporary file
 )
 
-// resolve returns the name below the root that a path of the memory tool stands for, "." for the root itself.
+// resolve returns the name below the root for a path of the memory tool, "." for /memories itself. An invalid path is a [Refusal].
 func resolve(notePath string) (string, error) {
 	rest, is := strings.CutPrefix(notePath, prefix)
 	if !is || rest != "" && rest[0] != '/' {
@@ -60,7 +60,7 @@ func resolve(notePath string) (string, error) {
 	return name, nil
 }
 
-// temporary reports whether a name is one of a file that is being written (package atomicfile).
+// temporary reports whether a name has the form of a file that is being written (package atomicfile).
 func temporary(name string) bool { return strings.Contains(name, ".tmp-") }
 
 // Refusal is an error whose text is meant for the model that made the call, as the memory tool's documentation words it.
@@ -71,7 +71,7 @@ func (r Refusal) Error() string { return string(r) }
 
 func refuse(format string, args ...any) error { return Refusal(fmt.Sprintf(format, args...)) }
 
-// shown returns a path of the memory tool without its trailing slashes, as answers repeat it.
+// shown returns a path of the memory tool without trailing slashes, as answers show it.
 func shown(notePath string) string {
 	if t := strings.TrimRight(notePath, "/"); t != "" {
 		return t
@@ -79,17 +79,18 @@ func shown(notePath string) string {
 	return notePath
 }
 
-// missing returns the documented error for view and str_replace.
+// missing returns the documented error of view and str_replace for a path that does not exist.
 func missing(notePath string) error {
 	return refuse("Error: The path %s does not exist. Please provide a valid path.", notePath)
 }
 
-// absent returns the documented error for insert, delete and rename.
+// absent returns the documented error of insert, delete and rename for a path that does not exist.
 func absent(notePath string) error {
 	return refuse("Error: The path %s does not exist", notePath)
 }
 
-// readNote reads a regular file of the root. A name that is not there, or is a directory, gives an error that wraps fs.ErrNotExist.
+// readNote returns the content of a regular file below the root. For a missing name or a directory it returns an error that wraps
+// fs.ErrNotExist. notePath is the path to show in errors.
 func readNote(root *os.Root, name, notePath string) (string, error) {
 	info, err := root.Stat(name)
 	if err != nil {
@@ -113,7 +114,7 @@ func readNote(root *os.Root, name, notePath string) (string, error) {
 	return string(text), nil
 }
 
-// plainError takes the path of this machine out of an error of the file system: a model has no use for it.
+// plainError returns an error of the file system without this machine's path, for which a model has no use; fs.ErrNotExist stays as it is.
 func plainError(notePath string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fs.ErrNotExist

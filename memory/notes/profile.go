@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
-// MaxProfile is the largest size of the profile, blank lines at its ends aside.
+// MaxProfile is the largest size of the profile, without blank lines at its beginning and end.
 const MaxProfile = 2 * limit.KiB
 
 // The files of the profile.
@@ -29,22 +29,22 @@ const (
 	profileLock   = "profile.lock"
 )
 
-// ErrPending reports that the file was edited and the edit is not confirmed.
+// ErrPending means that the file was edited and the edit is not confirmed.
 var ErrPending = errors.New("the profile was edited, and the edit is not confirmed")
 
-// ErrNoEntry reports that the profile has no entry of an id.
+// ErrNoEntry means that the profile has no entry with an id.
 var ErrNoEntry = errors.New("the profile has no such entry")
 
-// ErrChanged reports that the file is not what its confirmation was meant for.
+// ErrChanged means that the file is no longer the text that the confirmation was given for.
 var ErrChanged = errors.New("the profile has changed since it was shown")
 
-// ProfileOptions configure a [Profile]. Dir is required; Max 0 is [MaxProfile].
+// ProfileOptions configure a [Profile]. Dir is required; a Max of 0 means [MaxProfile].
 type ProfileOptions struct {
 	Dir string
 	Max limit.Bytes
 }
 
-// Profile is the user's standing instructions, in a Markdown file.
+// Profile is the Markdown file of the user's standing instructions, of which only a confirmed text is in force.
 type Profile struct{ o ProfileOptions }
 
 // NewProfile returns the profile in o.Dir. It touches no file.
@@ -70,7 +70,7 @@ func (p *Profile) InForce() (string, error) {
 	return c.Text, err
 }
 
-// ConfirmedAt returns the time at which the text in force was confirmed; it is zero when there is none.
+// ConfirmedAt returns the time at which the text in force was confirmed, the zero time when there is none.
 func (p *Profile) ConfirmedAt() (time.Time, error) {
 	c, err := p.confirmed()
 	return c.At, err
@@ -91,7 +91,8 @@ func (p *Profile) confirmed() (confirmed, error) {
 	return c, nil
 }
 
-// Draft returns the text of the file, confirmed or not. It is an error when it is too long or no UTF-8.
+// Draft returns the trimmed text of the file, confirmed or not, "" when there is no file. It returns an error when the text is not UTF-8,
+// and the text with a [FullError] when it is too long.
 func (p *Profile) Draft() (string, error) {
 	body, err := statefile.Read(p.Path(), 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +111,7 @@ func (p *Profile) Draft() (string, error) {
 	return text, nil
 }
 
-// Pending reports whether the file differs from what is in force.
+// Pending reports whether the file differs from the text in force.
 func (p *Profile) Pending() (bool, error) {
 	draft, err := p.Draft()
 	if _, full := errors.AsType[*FullError](err); full {
@@ -123,11 +124,11 @@ func (p *Profile) Pending() (bool, error) {
 	return draft != c.Text, err
 }
 
-// Digest returns the digest of a text that [Profile.Confirm] takes.
+// Digest returns the digest of a text, as [Profile.Confirm] needs it.
 func Digest(text string) string { return digest(text) }
 
-// Confirm puts the file's text in force. shown is the [Digest] of the text that was shown to the person who confirms it: when the file is
-// another by now, Confirm is an [ErrChanged].
+// Confirm puts the file's text in force. shown is the [Digest] of the text that the person who confirms has seen; if the file differs from
+// that by now, Confirm returns an [ErrChanged].
 func (p *Profile) Confirm(ctx context.Context, shown string) error {
 	return p.locked(ctx, func() error {
 		draft, err := p.Draft()
@@ -141,8 +142,8 @@ func (p *Profile) Confirm(ctx context.Context, shown string) error {
 	})
 }
 
-// Pin adds a line to the profile, which is in force at once. It is for a person's own words only. An edit of the file that is not confirmed is an
-// [ErrPending], a line that does not fit a [FullError].
+// Pin adds a line to the profile, in force at once, and returns its entry; an entry that is there already is not added again. It is for a
+// person's own words only. It returns an [ErrPending] if an edit of the file is not confirmed, and a [FullError] if the line does not fit.
 func (p *Profile) Pin(ctx context.Context, text string) (Entry, error) {
 	line := strings.Join(strings.Fields(strings.ToValidUTF8(text, "\ufffd")), " ")
 	if line == "" {
@@ -164,7 +165,7 @@ func (p *Profile) Pin(ctx context.Context, text string) (Entry, error) {
 	return e, err
 }
 
-// Unpin removes the entry with this id.
+// Unpin removes the entry with an id; an unknown id is an [ErrNoEntry]. It returns an [ErrPending] if an edit of the file is not confirmed.
 func (p *Profile) Unpin(ctx context.Context, id string) error {
 	return p.change(ctx, func(draft string) (string, error) {
 		for _, e := range Entries(draft) {
@@ -177,7 +178,7 @@ func (p *Profile) Unpin(ctx context.Context, id string) error {
 	})
 }
 
-// change edits the file and puts it in force.
+// change writes the result of edit to the file and puts it in force. It returns an [ErrPending] if the file differs from the text in force.
 func (p *Profile) change(ctx context.Context, edit func(string) (string, error)) error {
 	return p.locked(ctx, func() error {
 		draft, err := p.Draft()
@@ -217,7 +218,7 @@ func (p *Profile) putInForce(text string) error {
 	return nil
 }
 
-// unwritten returns the error, with its remedy, of a profile that could not be written. What was in force stays so.
+// unwritten returns err, with advice, for a profile that could not be written. The text in force has not changed.
 func (p *Profile) unwritten(err error) error {
 	return fmt.Errorf("the pinned profile: %w; %s", err, archive.NextStep(p.o.Dir, err))
 }
@@ -245,7 +246,7 @@ type Entry struct {
 	block string // as it stands in the file
 }
 
-// Entries returns the instructions of a profile's text. Headings are none.
+// Entries returns the instructions in a profile's text: list items and paragraphs, without headings.
 func Entries(text string) []Entry {
 	var all []Entry
 	var block []string
@@ -276,13 +277,14 @@ func entry(block string) Entry {
 	return Entry{ID: "pin-" + digest(text)[:12], Text: text, Bytes: len(block) + 1, block: block}
 }
 
-// FullError is the error of a profile that would pass its bound, and names what could go.
+// FullError is the error of a profile of Have bytes to which More would be added, where Max are allowed; More is 0 when it is too
+// long already. Entries are those that could be removed.
 type FullError struct {
 	Have, More, Max int
 	Entries         []Entry
 }
 
-// Error implements error. It names the entries, the longest first line by line, with the words to look for.
+// Error implements error. It lists the first 20 entries with their ids and sizes.
 func (e *FullError) Error() string {
 	var b strings.Builder
 	if e.More > 0 {

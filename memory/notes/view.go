@@ -77,7 +77,7 @@ func viewFile(c Command, text string) (string, error) {
 	return answer, nil
 }
 
-// numbered writes lines with their numbers, six wide, and a tab.
+// numbered returns lines with their numbers, padded to six columns, and a tab. first is the number of the first line.
 func numbered(lines []string, first int) string {
 	var b strings.Builder
 	for i, line := range lines {
@@ -99,8 +99,8 @@ func viewDir(root *os.Root, name, notePath string) (string, error) {
 	return listing(notePath) + "\n" + size(total) + "\t" + shown(notePath) + b.String(), nil
 }
 
-// walkSizes writes a line for each entry that is shown, in order, and gives the size of all files below. A directory's line has the size of what is in it
-// and ends with a slash.
+// walkSizes writes a line for each entry down to viewDepth, in order, and returns the size of all files below. A directory's line ends with
+// a slash and has the size of its contents. Hidden files, node_modules and temporary files are neither listed nor counted.
 func walkSizes(root *os.Root, name, at string, depth int, b *strings.Builder) (total int64) {
 	dir, err := fs.ReadDir(root.FS(), name)
 	if err != nil {
@@ -137,7 +137,7 @@ func walkSizes(root *os.Root, name, at string, depth int, b *strings.Builder) (t
 	return total
 }
 
-// size writes bytes as the memory tool's documentation does: 5.5K, 1.2M, and no fraction where it is .0 exactly.
+// size returns a number of bytes as the memory tool's documentation writes it: 5.5K, 1.2M, and without a fraction if that is zero.
 func size(n int64) string {
 	if n <= 0 {
 		return "0B"

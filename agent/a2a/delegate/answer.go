@@ -20,14 +20,14 @@ const (
 	largeAnswer = 64 << 10
 )
 
-// artifact is one artifact as far as it came: its text lies in the pile.
+// artifact is the part of an artifact that has come; its text is in the pile.
 type artifact struct {
 	id     sdk.ArtifactID
 	name   string
 	pieces []piece
 }
 
-// take takes what an agent says of a task.
+// take updates the exchange by an event of the agent: a task, a status, an artifact or a message.
 func (x *exchange) take(e sdk.Event) {
 	x.events++
 	switch e := e.(type) {
@@ -52,7 +52,7 @@ func (x *exchange) take(e sdk.Event) {
 	}
 }
 
-// takeStatus takes a status, which counts as progress.
+// takeStatus sets the state and reports the status as progress to the client. about is the status' metadata.
 func (x *exchange) takeStatus(s sdk.TaskStatus, about map[string]any) {
 	text := ""
 	if s.Message != nil {
@@ -84,7 +84,7 @@ func stateOf(s sdk.TaskState) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.String(), "TASK_STATE_")), "_", " ")
 }
 
-// artifact takes an artifact, or more of one.
+// artifact stores the parts of an artifact. With more they are appended to the artifact of that id, otherwise they replace it.
 func (x *exchange) artifact(a *sdk.Artifact, more bool) {
 	if a == nil {
 		return
@@ -120,7 +120,7 @@ func (x *exchange) artifact(a *sdk.Artifact, more bool) {
 	}
 }
 
-// textOf returns a part of a message or artifact in text. A file that is none is only named.
+// textOf returns a part of a message or artifact as text. For a file that is not text that is a note with its name, type and size.
 func textOf(p *sdk.Part) string {
 	if p == nil {
 		return ""
@@ -148,7 +148,7 @@ func textOf(p *sdk.Part) string {
 	return ""
 }
 
-// result returns the result of the call. It takes the pile over.
+// result returns the result of the tool call. It takes over the pile, which is closed here or with the result's stream.
 func (x *exchange) result() *builtin.Result {
 	var before, after string
 	r := &builtin.Result{}

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// maxLost bounds the failed connections in a row; with the pauses between it is about half a minute.
+	// maxLost bounds the failed connections in a row; with the pauses between them that takes about half a minute.
 	maxLost = 10
-	// firstPause doubles up to twenty times itself.
+	// firstPause is the pause after the first failure. It doubles with each, up to twenty times firstPause.
 	firstPause = 250 * time.Millisecond
 	// cancelTime bounds the cancelling of a task that nobody waits for any more.
 	cancelTime = 5 * time.Second
 )
 
-// key identifies the session of a call; nil is none.
+// key returns the key of the session that a call belongs to, for [Agent.begin] and [Agent.keep]; nil for a call without one.
 func (p *peer) key(ctx context.Context, c *builtin.Call) any {
 	if of := agent.SessionOf(ctx); of != nil {
 		return of
@@ -37,7 +37,7 @@ func (p *peer) key(ctx context.Context, c *builtin.Call) any {
 	return p
 }
 
-// ask makes a call.
+// ask sends a message to the agent and returns its answer as the result of the tool call.
 func (p *peer) ask(ctx context.Context, c *card, call *builtin.Call, in arguments) (*builtin.Result, error) {
 	hops := a2a.Hops(ctx)
 	refuse := func(why, text string) error {
@@ -88,7 +88,7 @@ func message(text, contextID string, task sdk.TaskID, hops int) *sdk.SendMessage
 	return &sdk.SendMessageRequest{Message: m}
 }
 
-// refused reports whether an agent did not take a message on.
+// refused reports whether an error means that the agent did not accept the message.
 func refused(err error) bool {
 	for _, kind := range []error{sdk.ErrTaskNotFound, sdk.ErrUnsupportedOperation, sdk.ErrInvalidParams, sdk.ErrInvalidRequest} {
 		if errors.Is(err, kind) {
@@ -103,7 +103,7 @@ func isWaiting(s sdk.TaskState) bool {
 	return s == sdk.TaskStateInputRequired || s == sdk.TaskStateAuthRequired
 }
 
-// exchange is a message and what comes of it.
+// exchange is a message to the agent and its answer so far.
 type exchange struct {
 	a    *Agent
 	card *card
@@ -120,12 +120,12 @@ type exchange struct {
 	pile      pile
 }
 
-// settled reports whether nothing more is to come.
+// settled reports whether the exchange is over: with a message, the end of the task, or a task that waits for its client.
 func (x *exchange) settled() bool {
 	return x.answered || x.state.Terminal() || isWaiting(x.state) && !x.stale
 }
 
-// run sends the message and follows its task until that is settled. An error comes with the end of ctx, too.
+// run sends the message and follows its task until that is settled. It returns an error when the agent cannot be reached or ctx ends.
 func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 	x.stale = m.Message.TaskID != ""
 	var err error
@@ -177,7 +177,7 @@ func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 	return nil
 }
 
-// send sends a message to an agent that does not stream: the task is asked for until it is settled.
+// send sends the message to an agent that does not stream, and takes the task that comes back at once; run polls it then.
 func (x *exchange) send(ctx context.Context, m *sdk.SendMessageRequest) error {
 	m.Config = &sdk.SendMessageConfig{ReturnImmediately: true}
 	sent, err := x.card.client.SendMessage(ctx, m)
@@ -188,7 +188,8 @@ func (x *exchange) send(ctx context.Context, m *sdk.SendMessageRequest) error {
 	return nil
 }
 
-// follow takes what a stream says. It returns when the stream ends, or the task is settled.
+// follow takes the events of a stream. It returns nil when the stream ends or the exchange is settled, and the error of the stream
+// otherwise.
 func (x *exchange) follow(events iter.Seq2[sdk.Event, error]) error {
 	for e, err := range events {
 		if err != nil {
@@ -201,7 +202,8 @@ func (x *exchange) follow(events iter.Seq2[sdk.Event, error]) error {
 	return nil
 }
 
-// cancel cancels the task, which nobody waits for any more.
+// cancel asks the agent to cancel a task that has not ended, because its caller has gone. It waits up to cancelTime even though ctx has
+// ended.
 func (x *exchange) cancel(ctx context.Context) {
 	if x.task == "" || x.settled() {
 		return

@@ -26,11 +26,11 @@ const (
 	// cardAge is the time that a card is used before it is read again, and cardTime bounds the reading of one.
 	cardAge, cardTime = time.Minute, 15 * time.Second
 	maxCard           = limit.MiB
-	// maxSkills bounds the tools, and maxSkillText what the card says of one, in bytes: it is in every request of a model.
+	// maxSkills bounds the tools, and maxSkillText the description of one in bytes: it is part of every request of a model.
 	maxSkills, maxSkillText = 64, 1200
 )
 
-// card is an agent card that was read, and the way to the agent that it names.
+// card is an agent card that was read, and a client for the agent that it describes.
 type card struct {
 	sum       [sha256.Size]byte
 	readAt    time.Time
@@ -40,10 +40,11 @@ type card struct {
 	skills    []skill
 }
 
-// skill is one tool.
+// skill is one tool, made of a skill in the card.
 type skill struct{ name, title, description string }
 
-// current returns the card, read anew where it is old. One that cannot be read any more does not replace the last one.
+// current returns the agent's card. It reads the card if there is none yet, or if fresh is set and the card is older than cardAge. When
+// that fails, a card that was read before is returned.
 func (a *Agent) current(ctx context.Context, fresh bool) (*card, error) {
 	select {
 	case a.reading <- struct{}{}:
@@ -69,7 +70,7 @@ func (a *Agent) current(ctx context.Context, fresh bool) (*card, error) {
 	return now, nil
 }
 
-// readCard reads the card.
+// readCard fetches the card from the agent's URL.
 func (a *Agent) readCard(ctx context.Context) (*card, error) {
 	ctx, cancel := context.WithTimeout(withoutSDKLog(ctx), cardTime)
 	defer cancel()
@@ -101,7 +102,8 @@ func (a *Agent) readCard(ctx context.Context) (*card, error) {
 	return a.parse(ctx, body)
 }
 
-// parse reads a card and chooses the way to the agent.
+// parse parses a card and makes a client for the first of its addresses that speaks A2A 1.0 over JSON-RPC or REST. A card without one is an
+// error.
 func (a *Agent) parse(ctx context.Context, body []byte) (*card, error) {
 	about := &sdk.AgentCard{}
 	if err := json.Unmarshal(body, about); err != nil {
@@ -135,7 +137,7 @@ func (a *Agent) parse(ctx context.Context, body []byte) (*card, error) {
 	}, nil
 }
 
-// skills returns the tools of a card; of one without skills it is the agent itself.
+// skills returns a tool for each skill of a card, at most maxSkills; for a card without skills one tool that asks the agent.
 func (a *Agent) skills(about *sdk.AgentCard) []skill {
 	given := about.Skills
 	if len(given) == 0 {
@@ -160,7 +162,7 @@ func (a *Agent) skills(about *sdk.AgentCard) []skill {
 	return out
 }
 
-// toolName makes a name of the letters that all providers of models take.
+// toolName returns a name in which every character but letters, digits, "_" and "-" is "_": providers of models take no others.
 func toolName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -181,7 +183,7 @@ type arguments struct {
 	Task    string `json:"task,omitempty" jsonschema:"Only to answer a question of the agent: the task that its result named"`
 }
 
-// serve makes the server of a card for one client.
+// serve returns an MCP server, for one client, with the card's skills as its tools.
 func (c *card) serve(p *peer) (*builtin.Server, error) {
 	o := builtin.Options{Name: p.a.o.Name, Title: valid(c.about.Name, 128), Version: valid(c.about.Version, 64), Journal: p.a.o.Journal, MaxCalls: maxCalls}
 	if n := len(c.about.Skills); n > maxSkills {
@@ -197,7 +199,7 @@ func (c *card) serve(p *peer) (*builtin.Server, error) {
 	return builtin.New(o)
 }
 
-// jsonOf returns a value as JSON, for a model to read.
+// jsonOf returns a value as JSON on one line, without escapes for HTML.
 func jsonOf(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// MaxHops bounds the agents that a question may have come through.
+	// MaxHops is the number of agents that a question may have passed through; beyond it calls are refused.
 	MaxHops = 5
 	// maxCalls bounds the calls of all sessions that are open at one time, and maxSessions the sessions that are remembered.
 	maxCalls, maxSessions = 64, 256
-	// maxWaiting bounds the tasks of a session that wait for it.
+	// maxWaiting bounds the tasks of a session that wait for an answer of it; the newest are kept.
 	maxWaiting = 8
 )
 
@@ -38,15 +38,15 @@ type Options struct {
 	Header http.Header
 	// Transport reaches URL's host; nil is http.DefaultTransport.
 	Transport http.RoundTripper
-	// Allow and Hosts are the addresses that the card may lead to beside that and public ones.
+	// Allow and Hosts are the networks and hosts that the card may lead to, beside URL's and public ones.
 	Allow []netip.Prefix
 	Hosts []string
-	// TempDir takes what an agent answers beyond a few kilobytes, until it is handed on; "" is the system's.
+	// TempDir takes answers of more than 256 KiB until they are handed on; "" means the system's directory.
 	TempDir string
 	Journal *journal.Journal
 }
 
-// Agent is another agent as an MCP server.
+// Agent offers another agent, which speaks A2A, as an MCP server whose tools are the agent's skills.
 type Agent struct {
 	o     Options
 	http  *http.Client
@@ -62,7 +62,7 @@ type Agent struct {
 	sessions recent.Map[any, *session]
 }
 
-// New checks the options. It sends nothing.
+// New returns an Agent, or an error when the URL is invalid. It sends nothing.
 func New(o Options) (*Agent, error) {
 	home, err := url.Parse(o.URL)
 	if err != nil || home.Host == "" || home.Scheme != "http" && home.Scheme != "https" {
@@ -79,28 +79,29 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// Dial returns a connection to the tools, for one client. It sends nothing.
+// Dial returns a connection to the tools for one client. It sends nothing.
 func (a *Agent) Dial() transport.Peer { return &peer{a: a} }
 
-// Close drops idle connections. The peers are closed by whoever dialled them, before.
+// Close closes idle connections to the agent. Whoever has dialled peers closes them before.
 func (a *Agent) Close() error {
 	a.gate.closeIdle()
 	return nil
 }
 
-// session is the state of one session's conversation with the agent.
+// session is the state of one client session's conversation with the agent.
 type session struct {
 	context string // the agent's id of it
 	waiting []waiting
 }
 
-// waiting is a task that waits for its client.
+// waiting is a task that waits for an answer of the client, and the tool that began it.
 type waiting struct {
 	id   sdk.TaskID
 	tool string
 }
 
-// begin returns the context of a session's message and the task that waits for it, of the same tool if there is one. With named it is that.
+// begin returns the context id of a session's conversation and the waiting task that its next message answers, which it takes off the list:
+// the task named, or if that is "", one of the same tool, or else any. Unknown sessions have no context, and named is returned.
 func (a *Agent) begin(key any, tool string, named sdk.TaskID) (contextID string, task sdk.TaskID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -121,7 +122,8 @@ func (a *Agent) begin(key any, tool string, named sdk.TaskID) (contextID string,
 	return s.context, named
 }
 
-// keep remembers the context that a message which was sent in sent was answered in, and a task that waits.
+// keep sets the context of a session to answered, unless another call has changed it from sent meanwhile, and adds w to the waiting tasks
+// if it has an id.
 func (a *Agent) keep(key any, sent, answered string, w waiting) {
 	if key == nil || answered == "" {
 		return
@@ -142,12 +144,12 @@ func (a *Agent) keep(key any, sent, answered string, w waiting) {
 	}
 }
 
-// withoutSDKLog keeps the SDK's own words out of the log: what goes wrong is told in results.
+// withoutSDKLog returns a context in which the SDK logs nothing: errors are reported in results.
 func withoutSDKLog(ctx context.Context) context.Context {
 	return sdklog.AttachLogger(ctx, slog.New(slog.DiscardHandler))
 }
 
-// pause waits, or returns why not.
+// pause waits for d. It returns the cause of ctx when that ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -159,7 +161,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// withoutAddress returns an error without the address in it, which may have a secret in its query.
+// withoutAddress returns an error without the URL in it, whose query may hold a secret.
 func withoutAddress(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -13,10 +13,11 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// maxBody bounds an answer that is no stream of events, which is held whole. Events are bounded one by one, by the SDK.
+// maxBody bounds an answer that is not a stream of events and is held in memory. The SDK bounds each event by itself.
 const maxBody = 16 * limit.MiB
 
-// gate sends each request the way that its address asks for.
+// gate is a RoundTripper that sends requests to the agent's own origin with its header and transport, and all others only to addresses that
+// are allowed.
 type gate struct {
 	home           *url.URL
 	header         http.Header
@@ -31,7 +32,7 @@ func newGate(home *url.URL, o *Options) *gate {
 	return g
 }
 
-// isOwnOrigin reports whether an address is at the scheme, host and port of the agent's own.
+// isOwnOrigin reports whether a URL has the scheme, host and port of the agent's own URL.
 func (g *gate) isOwnOrigin(u *url.URL) bool {
 	return u.Scheme == g.home.Scheme && strings.EqualFold(u.Hostname(), g.home.Hostname()) && portOf(u) == portOf(g.home)
 }
@@ -46,7 +47,7 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. A status that asks for a credential, and a redirect, are errors.
 func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	way := g.elsewhere
 	if g.isOwnOrigin(r.URL) {
@@ -78,7 +79,7 @@ func (g *gate) closeIdle() {
 	}
 }
 
-// boundedBody fails when there is more than it may give.
+// boundedBody is a body whose Read fails with errTooLarge after left bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int64

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// peer is one client's connection: a server of the card's skills, made when the card has been read.
+// peer is one client's connection: an MCP server with the card's skills, made when the card is first read.
 type peer struct {
 	a *Agent
 
@@ -24,7 +24,7 @@ type peer struct {
 
 var errClosed = errors.New("the connection to the agent was closed")
 
-// Join is for a gateway that shares one way between clients: each gets one of its own.
+// Join returns another peer: a gateway that shares a connection between clients gives each its own.
 func (p *peer) Join() transport.Peer { return p.a.Dial() }
 
 // Send implements [transport.Peer].
@@ -52,7 +52,8 @@ func (p *peer) Send(ctx context.Context, m transport.Message, to transport.Recei
 	}
 }
 
-// connect returns the connection to the server of the current card.
+// connect returns the connection to a server of the agent's card. With fresh an old card is read again; the server changes with the card,
+// but not while calls are open.
 func (p *peer) connect(ctx context.Context, fresh bool) (transport.Peer, error) {
 	c, err := p.a.current(ctx, fresh)
 	if err != nil {
@@ -74,12 +75,12 @@ func (p *peer) connect(ctx context.Context, fresh bool) (transport.Peer, error) 
 	return p.conn, nil
 }
 
-// Listen implements [transport.Peer]. Nothing is told unasked: a new card is seen by who lists the tools.
+// Listen implements [transport.Peer]. It sends no notifications: clients see a new card when they list the tools.
 func (p *peer) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	context.AfterFunc(ctx, func() { to.Done(nil) })
 }
 
-// Close implements [transport.Peer]. It waits until the tasks under way are told that they are cancelled.
+// Close implements [transport.Peer]. It returns when the open calls have ended and their tasks were cancelled.
 func (p *peer) Close() error {
 	p.mu.Lock()
 	server := p.server

@@ -11,15 +11,15 @@ const (
 	// heldPile bounds the part of a pile in memory, and maxPile all of it.
 	heldPile = 256 * limit.KiB
 	maxPile  = 256 * limit.MiB
-	// maxPieces bounds the pieces of an artifact: those that follow each other are one.
+	// maxPieces bounds the pieces of an artifact; adjacent ones are joined.
 	maxPieces = 1 << 16
 )
 
 // piece is the place of a part of an artifact in a pile.
 type piece struct{ at, n int64 }
 
-// pile takes the texts of artifacts as they come, in memory and, when they are more than a few, in a file that has no name.
-// Artifacts are replaced and come side by side: who replaces one leaves its old pieces where they are.
+// pile stores the texts of artifacts as they come, in memory up to heldPile and beyond that in a file without a name. Several artifacts may
+// grow at once; the pieces of one that is replaced stay where they are.
 type pile struct {
 	dir     string
 	held    []byte   // while there is no file
@@ -29,7 +29,8 @@ type pile struct {
 	err     error // of the file
 }
 
-// add puts a text behind the pieces.
+// add stores a text and returns the pieces with its place appended. When there is no room, or the file fails, it only counts the text as
+// dropped.
 func (p *pile) add(to []piece, text string) []piece {
 	switch {
 	case text == "":
@@ -65,7 +66,7 @@ func (p *pile) add(to []piece, text string) []piece {
 	return append(to, piece{at, n})
 }
 
-// write writes the pieces.
+// write writes the texts of pieces to w.
 func (p *pile) write(w io.Writer, pieces []piece) error {
 	for _, of := range pieces {
 		var err error
@@ -81,7 +82,7 @@ func (p *pile) write(w io.Writer, pieces []piece) error {
 	return nil
 }
 
-// reset forgets all pieces.
+// reset drops all stored texts.
 func (p *pile) reset() {
 	p.held, p.size, p.dropped = p.held[:0], 0, 0
 	if p.file != nil && p.err == nil {

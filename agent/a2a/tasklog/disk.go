@@ -27,7 +27,7 @@ const (
 	batch = 256
 )
 
-// read takes in what the folder holds. Nobody else uses the store yet.
+// read enters the files of the folder into the store. Nobody else uses the store yet.
 func (s *Store) read() error {
 	dir, err := s.root.Open(".")
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) read() error {
 	}
 }
 
-// take looks at one file: a task, what a killed process was writing, or not ours.
+// take enters one file: it keeps a task, removes the unfinished file of a dead process, sets a damaged file aside, and ignores all others.
 func (s *Store) take(file os.DirEntry) {
 	name := file.Name()
 	if key, _, ok := strings.Cut(name, temporary); ok && isKey(key) {
@@ -87,7 +87,7 @@ func isKey(s string) bool {
 	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// load reads a file whole. One that is larger than all tasks may be is no task.
+// load reads the file of a task whole. A file larger than all tasks may be together is an error.
 func (s *Store) load(name string) ([]byte, error) {
 	f, err := statefile.OpenIn(s.root, name, os.O_RDONLY, 0)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Store) load(name string) ([]byte, error) {
 	return raw, nil
 }
 
-// save puts a file in place of an old one. When synced it survives a loss of power.
+// save replaces the file of an entry. With synced it survives a loss of power.
 func (s *Store) save(e *entry, raw []byte, synced bool) error {
 	kept := atomicfile.Durable
 	if !synced {
@@ -118,15 +118,14 @@ func (s *Store) save(e *entry, raw []byte, synced bool) error {
 	return atomicfile.Replacement{Root: s.root, Name: e.name(), Perm: 0o600, Kept: kept, Temporary: e.key + temporary + rand.Text()}.Write(raw)
 }
 
-// setAside takes a damaged file out of the way and returns what it is called there. It is
-// under mu: nobody else may make a file of this name meanwhile.
+// setAside renames a damaged file and returns its new name. The caller holds mu, so that nobody makes a file of the old name meanwhile.
 func (s *Store) setAside(key string) (string, error) {
 	s.stats.Damaged++
 	aside := fmt.Sprintf("%s-%020d%s", key, time.Now().UnixNano(), damagedSuffix)
 	return aside, s.root.Rename(key+taskSuffix, aside)
 }
 
-// tellDamaged reports what was set aside, and a failure to move it.
+// tellDamaged logs that a damaged file was set aside, and the error of moving it, if any.
 func (s *Store) tellDamaged(aside string, why, moved error) {
 	if s.o.Journal != nil {
 		s.o.Journal.Append(journal.AgentTasksEvicted{Agent: s.o.Name, Tasks: 1, Why: "damaged"})

@@ -44,7 +44,7 @@
 // event of the episode, Dropped those that no client can get any more. The episode ends when
 // a reader comes (Unread) or with [Log.Reopen] (Closed), and then the counts are told. A log
 // that is removed before that tells them then. A stream that ends in good order, its clients
-// leaving after the terminal event, is no episode.
+// leaving after the terminal event, is not an episode.
 //
 // The terminal event is the last of a task. It is never dropped: not in a closed log, and not
 // for its size. A second one is a late event like any other.

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// State reports whether a log's events reach anybody.
+// State says whether the events of a log reach anybody.
 type State string
 
 // The states of a log.
@@ -20,7 +20,7 @@ const (
 	Ended  State = "ended"
 )
 
-// episode is a time in which events reach nobody.
+// episode is a time in which the events of a log reach nobody.
 type episode struct {
 	open            bool
 	why             State
@@ -29,17 +29,16 @@ type episode struct {
 	missed, dropped uint64
 }
 
-// maxNotices bounds what waits to be told while a logger is slow. What is beyond is in the
-// counts only.
+// maxNotices bounds the notices that wait for a slow logger. Further ones are only counted.
 const maxNotices = 64
 
-// notices are the events of the journal that are still to be told, in order.
+// notices are the events that are still to be written into the journal, in order.
 type notices struct {
 	waiting []journal.Event
 	telling bool
 }
 
-// countMissed counts an event that reaches nobody; the first one begins the episode.
+// countMissed counts an event that reaches nobody; the first one begins an episode. dropped says that it is not kept either.
 func (l *Log) countMissed(why State, seq uint64, dropped bool) {
 	if !l.episode.open {
 		l.episode = episode{open: true, why: why, from: seq, since: time.Now()}
@@ -61,14 +60,14 @@ func (l *Log) drop() {
 	l.set.counts.dropped.Add(1)
 }
 
-// dropMissed notes that a record is dropped: one that was missed in this episode is lost now.
+// dropMissed counts a record that leaves the log as lost, if it was missed in this episode.
 func (l *Log) dropMissed(rec *Record) {
 	if l.episode.open && rec.missed && l.episode.from != 0 && rec.Seq >= l.episode.from {
 		l.drop()
 	}
 }
 
-// endEpisode ends the episode and reports what it cost.
+// endEpisode ends the episode and adds a notice with its counts.
 func (l *Log) endEpisode() {
 	e := l.episode
 	l.episode = episode{}
@@ -78,7 +77,7 @@ func (l *Log) endEpisode() {
 	})
 }
 
-// endRemoved ends the episode of a log that is removed. What was kept for a returning reader is dropped.
+// endRemoved ends the episode of a log that is removed; the events that were kept for a returning reader count as dropped.
 func (l *Log) endRemoved() {
 	if !l.episode.open {
 		return
@@ -101,8 +100,7 @@ func (l *Log) note(e journal.Event) {
 	l.notices.waiting = append(l.notices.waiting, e)
 }
 
-// tell writes what waits, in order and without a lock: a logger that is slow holds up only
-// the one who is telling.
+// tell writes the waiting notices in order, without holding the lock: a slow logger delays only the goroutine that writes.
 func (l *Log) tell() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

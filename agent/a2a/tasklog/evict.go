@@ -6,13 +6,13 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// evictions are the tasks that bounds removed. They are reported when no lock is held.
+// evictions are the tasks that bounds have removed, to be reported when no lock is held.
 type evictions struct {
 	count, bytes, age journal.AgentTasksEvicted
 }
 
-// makeRoom evicts tasks until need more bytes fit. The entry keep stays, and so do entries that are being written. The caller holds
-// mu.
+// makeRoom evicts tasks until there is room for need more bytes, or none is left to evict. The entry keep stays, and so do entries that are
+// being written. The caller holds mu.
 func (s *Store) makeRoom(need int64, keep *entry, out *evictions) {
 	for {
 		many := len(s.tasks) > s.o.MaxTasks
@@ -35,7 +35,8 @@ func (s *Store) makeRoom(need int64, keep *entry, out *evictions) {
 	}
 }
 
-// victim returns the task that changed longest ago: an ended one, if there is any.
+// victim returns the ended task that changed longest ago, or if none has ended, any such task; nil if there is none. It skips keep and
+// entries that are being written.
 func (s *Store) victim(keep *entry) (found *entry) {
 	for _, e := range s.tasks {
 		if e == keep || e.busy {
@@ -49,7 +50,8 @@ func (s *Store) victim(keep *entry) (found *entry) {
 	return found
 }
 
-// sweep removes tasks that ended too long ago, from time to time. The caller holds mu.
+// sweep removes tasks that ended longer than MaxAge ago. It does nothing when it did so within the last minute, or eighth of MaxAge. The
+// caller holds mu.
 func (s *Store) sweep(out *evictions) {
 	now := time.Now()
 	if !s.swept.IsZero() && now.Sub(s.swept) < min(s.o.MaxAge/8, time.Minute) {
@@ -74,7 +76,7 @@ func (s *Store) evict(e *entry, into *journal.AgentTasksEvicted) {
 	s.drop(e)
 }
 
-// drop forgets an entry whose file is gone.
+// drop removes an entry from the tables. The caller removes its file.
 func (s *Store) drop(e *entry) {
 	delete(s.tasks, e.task.ID)
 	s.bytes -= e.size
@@ -84,15 +86,14 @@ func (s *Store) drop(e *entry) {
 	e.raw = nil
 }
 
-// unlink removes a file. One that cannot be removed comes back with the next process, and
-// falls to the bounds there.
+// unlink removes the file of an entry. If that fails, the next process finds the task again.
 func (s *Store) unlink(e *entry) {
 	if s.root != nil {
 		_ = s.root.Remove(e.name())
 	}
 }
 
-// Remove forgets a task, and returns whether there was one.
+// Remove removes a task, and reports whether there was one.
 func (s *Store) Remove(id string) bool {
 	s.mu.Lock()
 	e := s.tasks[id]

@@ -12,9 +12,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Forget removes the tasks of a folder that hold certain words, and files that were set aside as damaged with them, also while another process has the
-// folder open: it does not find the task any more. A task that runs is written again there with all it has said, which is an error. With dry nothing
-// is changed. It returns the names of the files.
+// Forget removes the files in a folder, of tasks or of damaged ones, for whose content holds returns true, and returns their names. It
+// works also while another process has the folder open. Such a process writes a running task again with all it has said, which is reported
+// as an error. With dry it changes nothing.
 func Forget(dir string, holds func(text []byte) bool, dry bool) (names []string, err error) {
 	root, err := statefile.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func Forget(dir string, holds func(text []byte) bool, dry bool) (names []string,
 // maxForgetRead bounds what is read of one file, in bytes: more than a task may have.
 const maxForgetRead = int64(DefaultMaxStore)
 
-// isOpen reports whether a process has the folder open.
+// isOpen reports whether a process has the folder open, that is holds its lock.
 func isOpen(dir string) bool {
 	f, err := statefile.Open(filepath.Join(dir, "lock"), os.O_RDWR, 0)
 	if err != nil {

@@ -20,17 +20,17 @@ const (
 	DefaultPageBytes = 8 * limit.MiB
 )
 
-// Query selects tasks for [Store.List].
+// Query selects tasks for [Store.List]. All its conditions must hold.
 type Query struct {
 	// Context, Owner and State must be equal, where they are not empty.
 	Context, Owner, State string
 	// Running leaves out tasks that have ended.
 	Running bool
-	// After leaves out tasks whose Time is before it, unless it is zero. A2A 1.0 wants those of
-	// that very time (ListTasksRequest.status_timestamp_after).
+	// After, unless zero, leaves out tasks whose Time is before it. A task of exactly that time stays,
+	// as A2A 1.0 has it (ListTasksRequest.status_timestamp_after).
 	After time.Time
 	// Limit bounds the tasks of a page (DefaultPage, at most MaxPage), MaxBytes their files
-	// together (DefaultPageBytes); one task is always given.
+	// together (DefaultPageBytes); a page has at least one task even if it is larger.
 	Limit    int
 	MaxBytes limit.Bytes
 	// Token is the Next of the page before.
@@ -41,7 +41,7 @@ type Query struct {
 // list is read moves to the front of the list: it is not given twice, and may be missed.
 type Page struct {
 	Tasks []Task
-	Total int    // how many fit the query, on all pages
+	Total int    // tasks that match the query, on all pages
 	Next  string // "" on the last page
 }
 
@@ -57,12 +57,12 @@ type listPosition struct {
 	key     string
 }
 
-// compare puts what changed last first.
+// compare orders positions: the task that changed last comes first.
 func (p listPosition) compare(o listPosition) int {
 	return cmp.Or(cmp.Compare(o.changed, p.changed), cmp.Compare(o.key, p.key))
 }
 
-// token returns a place for the client to bring back: a version, the time, the key.
+// token returns the position as a page token: a version byte, the time and the key.
 func (p listPosition) token() string {
 	raw := binary.BigEndian.AppendUint64([]byte{1}, uint64(p.changed))
 	key, _ := hex.DecodeString(p.key) // made by keyOf
@@ -82,7 +82,7 @@ func parseToken(text string) (listPosition, error) {
 	return listPosition{int64(binary.BigEndian.Uint64(raw[1:])), hex.EncodeToString(raw[9:])}, nil
 }
 
-// List returns a page of the tasks that fit. [ErrToken] says that q.Token is none.
+// List returns a page of the tasks that match. An invalid q.Token is an [ErrToken].
 func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 	if q.Limit <= 0 {
 		q.Limit = DefaultPage
@@ -127,7 +127,7 @@ type candidate struct {
 	size int64
 }
 
-// pick lists what fits behind a place, in order, and counts all that fits.
+// pick returns the tasks that match and come behind a position, in order, and the number of all that match.
 func (s *Store) pick(q *Query, from listPosition) (list []candidate, total int, err error) {
 	var out evictions
 	defer s.tell(&out)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Log is the events of one task. See the package about its states.
+// Log holds the events of one task. The package comment explains its states.
 type Log struct {
 	set  *Logs
 	task string
@@ -32,16 +32,15 @@ type Log struct {
 // Task returns the task's id.
 func (l *Log) Task() string { return l.task }
 
-// Append adds an event and returns its number, 0 when the task has ended or the log is gone.
-// The payload is the log's from then on. It waits for no reader.
+// Append adds an event and returns its number; 0 when the task has ended or the log was removed. The caller must not change payload
+// afterwards. It waits for no reader.
 func (l *Log) Append(payload []byte, terminal bool) uint64 {
 	return l.Publish(func(uint64) ([]byte, bool) { return payload, terminal })
 }
 
-// Publish adds the event that apply returns for a number, and returns the number. No snapshot
-// is made between apply's beginning and the moment when readers can have the event, so what
-// apply changes in the task belongs to this number. It must be quick and must not call the
-// log. When the task has ended, or the log is gone, it is not called and the number is 0.
+// Publish adds the event that apply returns and returns its number, which apply gets. No snapshot is made between the begin of apply and
+// the moment when readers can have the event, so what apply changes in the task belongs to this number. apply must be quick and must not
+// call the log. When the task has ended, or the log was removed, it is not called and the number is 0.
 func (l *Log) Publish(apply func(seq uint64) (payload []byte, terminal bool)) uint64 {
 	seq := l.publish(apply)
 	l.tell()
@@ -74,7 +73,7 @@ func (l *Log) publish(apply func(seq uint64) ([]byte, bool)) uint64 {
 	return seq
 }
 
-// countLate counts an event that came after the end.
+// countLate counts an event that came after the end of the task. The caller holds mu.
 func (l *Log) countLate() {
 	l.stats.Late++
 	l.set.counts.late.Add(1)
@@ -83,7 +82,7 @@ func (l *Log) countLate() {
 	}
 }
 
-// add adds a record; the caller holds mu.
+// add appends a record, or only counts it when the log is closed or it is too large. The caller holds mu.
 func (l *Log) add(rec Record) {
 	l.last = rec.Seq
 	l.stats.Appended++
@@ -120,7 +119,7 @@ func (l *Log) add(rec Record) {
 	}
 }
 
-// evict lets the oldest record go. The caller mends the total.
+// evict removes the oldest record. The caller holds mu and corrects the total of all logs.
 func (l *Log) evict() {
 	rec := l.ring.pop()
 	l.stats.Evicted++
@@ -136,16 +135,16 @@ func (l *Log) wakeReaders() {
 	}
 }
 
-// Close makes the log drop events until [Log.Reopen], the terminal one excepted. Readers stay
-// and wait. Nothing is told before an event is dropped.
+// Close makes the log drop events, except for the terminal one, until [Log.Reopen]. Readers stay and wait. It is reported only when an
+// event is dropped. An ended log is not closed.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = l.closed || !l.ended
 }
 
-// Reopen ends what [Log.Close] began and returns how many events were dropped meanwhile; the
-// numbers of the dropped are a gap for every reader. An ended log stays ended.
+// Reopen ends a [Log.Close] and returns how many events were dropped meanwhile; readers see their numbers as a gap. An ended log stays
+// ended.
 func (l *Log) Reopen() (dropped uint64) {
 	l.mu.Lock()
 	if l.closed && !l.removed {
@@ -199,8 +198,7 @@ func (l *Log) Stats() LogStats {
 	return s
 }
 
-// shrink lets all records but the newest go, or that one when it is the only one and not
-// terminal. It returns whether it let any go.
+// shrink removes all records but the newest, or that one if it is the only one and not terminal. It reports whether it removed any.
 func (l *Log) shrink() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -216,7 +214,7 @@ func (l *Log) shrink() bool {
 	return l.ring.bytes != before
 }
 
-// remove ends the log for everybody.
+// remove removes the log: its readers get [ErrRemoved], and its events are no longer counted.
 func (l *Log) remove() {
 	l.mu.Lock()
 	if !l.removed {

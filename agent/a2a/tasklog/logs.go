@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Logs are the logs of an agent's tasks.
+// Logs is the set of the logs of an agent's tasks.
 type Logs struct {
 	options Options
 	total   atomic.Int64 // bytes in all rings
@@ -18,15 +18,14 @@ type Logs struct {
 	shut bool
 }
 
-// New makes an empty set of logs.
+// New returns an empty set of logs.
 func New(o Options) *Logs {
 	o.defaults()
 	return &Logs{options: o, logs: map[string]*Log{}}
 }
 
-// Open returns the log of a task and makes it when there is none; its first event then has
-// the number after the given one, 0 for a task that is new. [ErrFull] says that there are too
-// many, [ErrRemoved] that the set was closed.
+// Open returns the log of a task, and makes one if there is none; the first event of that has the number after+1. It returns an [ErrFull]
+// if there are too many logs, and an [ErrRemoved] after Close.
 func (s *Logs) Open(task string, after uint64) (*Log, error) {
 	l, gone, err := s.open(task, after)
 	for _, g := range gone {
@@ -59,7 +58,8 @@ func (s *Logs) open(task string, after uint64) (*Log, []*Log, error) {
 	return l, gone, nil
 }
 
-// sweep forgets what ended Keep ago and nobody reads, and what is not spare.
+// sweep takes logs out of the set that ended at least Options.Keep ago and have no readers, except that of the task keep, and returns them
+// for the caller to remove. The caller holds mu.
 func (s *Logs) sweep(keep string) (removed []*Log) {
 	if s.ended.Load() == 0 {
 		return nil
@@ -81,7 +81,8 @@ func (s *Logs) forget(l *Log) {
 	s.counts.logsEvicted.Add(1)
 }
 
-// oldest finds the log that ended first, one that nobody reads before others; nil is none.
+// oldest returns the log that ended first, but one without readers before any that has some; nil if no log but keep has ended. The caller
+// holds mu.
 func (s *Logs) oldest(keep *Log) (found *Log) {
 	if s.ended.Load() == 0 {
 		return nil // as under load: an append that has to make room looks at no other log
@@ -102,7 +103,7 @@ func (s *Logs) oldest(keep *Log) (found *Log) {
 	return found
 }
 
-// reclaim keeps all logs within MaxTotal after an append to l.
+// reclaim removes ended logs, and then old events of l, until all logs are within MaxTotal. It is called after an append to l.
 func (s *Logs) reclaim(l *Log) {
 	for s.total.Load() > int64(s.options.MaxTotal) {
 		s.mu.Lock()
@@ -127,7 +128,7 @@ func (s *Logs) Find(task string) *Log {
 	return s.logs[task]
 }
 
-// Remove forgets the log of a task, and ends its readers. It returns whether there was one.
+// Remove removes the log of a task and ends its readers. It reports whether there was one.
 func (s *Logs) Remove(task string) bool {
 	s.mu.Lock()
 	l := s.logs[task]
@@ -140,7 +141,7 @@ func (s *Logs) Remove(task string) bool {
 	return true
 }
 
-// Close removes all logs and lets no new one be opened.
+// Close removes all logs. No new ones can be opened.
 func (s *Logs) Close() {
 	s.mu.Lock()
 	all := s.logs

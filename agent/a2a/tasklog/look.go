@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Summary describes a task to who looks at a store from outside.
+// Summary describes a task for those who look at a store from outside.
 type Summary struct {
 	ID      string    `json:"id"`
 	Context string    `json:"context,omitempty"`
@@ -26,8 +26,8 @@ type Summary struct {
 	Bytes   int64     `json:"bytes"` // of the file
 }
 
-// Look reads the newest tasks of a store, also while another process has it open: at most most of them, the one that changed last
-// first. Bodies are not read, so a damaged one does not show; what is no task is left out. A store that is not there is empty.
+// Look returns the newest tasks of a store, at most most of them, the one that changed last first. It works while another process has the
+// store open. Bodies are not read, so a damaged one is not noticed; invalid files are left out. A folder that does not exist is empty.
 func Look(dir string, most int) ([]Summary, error) {
 	root, err := statefile.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +77,7 @@ func newest(files []fs.FileInfo, most int) []fs.FileInfo {
 	return files[:min(len(files), most)]
 }
 
-// summaryOf reads the second line of a file.
+// summaryOf returns the header of a task's file, which is its second line.
 func summaryOf(root *os.Root, name string) (Summary, error) {
 	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
 	if err != nil {

@@ -24,20 +24,20 @@ const recordBytes = 64
 
 // The errors of logs and readers.
 var (
-	// ErrFull reports that there are MaxLogs logs and none has ended.
+	// ErrFull means that there are MaxLogs logs and none of them has ended.
 	ErrFull = errors.New("too many tasks run at once; wait for one to end, or raise the limit of tasks")
-	// ErrReaders reports that a log has MaxReaders readers.
+	// ErrReaders means that a log has MaxReaders readers.
 	ErrReaders = errors.New("too many clients read this task; close one of its streams")
-	// ErrAhead reports that a reader wants to begin behind a number that was not given out yet:
-	// it is another log's, of before a restart.
+	// ErrAhead means that a reader wants to begin behind a number that this log has not reached:
+	// it comes from another log, before a restart.
 	ErrAhead = errors.New("the number of the last event is higher than any event's; begin with a snapshot")
-	// ErrRemoved reports that the log, or the reader, is gone.
+	// ErrRemoved means that the log was removed, or the reader closed.
 	ErrRemoved = errors.New("the task's events are not kept any more; ask for the task")
 )
 
 // Options configure [Logs]; nil and zero mean the defaults.
 type Options struct {
-	// Name is the agent's, for the journal.
+	// Name is the name of the agent, for the journal.
 	Name string
 	// MaxEvents and MaxBytes bound what one log keeps: events, and their payloads with 64
 	// bytes for each. An event that is larger than MaxBytes is not kept, unless it is terminal.
@@ -51,9 +51,9 @@ type Options struct {
 	MaxTotal limit.Bytes
 	// Keep is the time that a log is kept after its end.
 	Keep time.Duration
-	// Journal takes AgentQueueClosed, AgentQueueReopened and AgentQueueRemoved; nil drops them.
+	// Journal gets AgentQueueClosed, AgentQueueReopened and AgentQueueRemoved; it may be nil.
 	Journal *journal.Journal
-	// Logger logs the same in words; nil logs nothing.
+	// Logger gets the same as log records; it may be nil.
 	Logger *slog.Logger
 }
 

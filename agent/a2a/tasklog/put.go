@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// check reports whether a task's names can be kept.
+// check returns an [ErrName] if one of a task's names is too long, not UTF-8 or, for the id, empty.
 func (t *Task) check() error {
 	if t.ID == "" {
 		return fmt.Errorf("%w: the id is empty", ErrName)
@@ -41,8 +41,8 @@ func (s *Store) check(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// Create keeps a new task and returns its version, 1. Others: [ErrExists], [ErrName],
-// [ErrTooLarge], [ErrClosed]. A disk that does not take it is no error: see the package.
+// Create stores a new task and returns its version, 1. Its errors are [ErrExists], [ErrName], [ErrTooLarge] and [ErrClosed]. If the disk
+// fails the task is kept in memory, which is not an error.
 func (s *Store) Create(ctx context.Context, t Task) (int64, error) {
 	if err := s.check(ctx, &t); err != nil {
 		return 0, err
@@ -66,8 +66,8 @@ func (s *Store) Create(ctx context.Context, t Task) (int64, error) {
 	return s.put(e, t)
 }
 
-// Update replaces a task whose version is still t.Version (0: whatever it is) and returns the
-// new version. Others: [ErrNotFound], [ErrConflict], and those of Create.
+// Update replaces a task whose version is still t.Version (0 means any) and returns the new version. Its errors are [ErrNotFound],
+// [ErrConflict], and those of Create.
 func (s *Store) Update(ctx context.Context, t Task) (int64, error) {
 	if err := s.check(ctx, &t); err != nil {
 		return 0, err
@@ -107,7 +107,7 @@ func (s *Store) missing(id string) error {
 	return fmt.Errorf("task %q: %w", clip(id), ErrNotFound)
 }
 
-// put writes a version of a task. e.writing is held and e is busy.
+// put stores a version of a task and returns its number. The caller holds e.writing and has set e.busy.
 func (s *Store) put(e *entry, t Task) (int64, error) {
 	raw, err := encode(&t)
 	if err != nil {
@@ -149,7 +149,8 @@ func (s *Store) put(e *entry, t Task) (int64, error) {
 	return t.Version, nil
 }
 
-// saved notes whether a version came onto the disk. It is under mu.
+// saved records the outcome of writing a version, err, and keeps raw in memory after a failure. It reports whether the version is stored as
+// it should be. The caller holds mu.
 func (s *Store) saved(e *entry, raw []byte, err error) bool {
 	if e.raw != nil && s.root != nil {
 		s.unsaved--
@@ -174,7 +175,7 @@ func (s *Store) saved(e *entry, raw []byte, err error) bool {
 	return false
 }
 
-// flush tries to write what a failing disk left in memory, until it fails again.
+// flush writes the tasks that a failing disk left in memory. It returns the first error.
 func (s *Store) flush() error {
 	if s.root == nil {
 		return nil
@@ -200,7 +201,7 @@ func (s *Store) flush() error {
 	return nil
 }
 
-// rewrite writes the version that is in memory. The caller holds e.writing.
+// rewrite writes the version of an entry that is in memory only, if there is one. The caller holds e.writing.
 func (s *Store) rewrite(e *entry) error {
 	s.mu.Lock()
 	raw, ended := e.raw, e.task.Ended
@@ -218,7 +219,7 @@ func (s *Store) rewrite(e *entry) error {
 	return err
 }
 
-// Get returns a task, or [ErrNotFound], also for one whose file turns out to be damaged.
+// Get returns a task. It returns an [ErrNotFound] if there is none, or if its file proves to be damaged.
 func (s *Store) Get(ctx context.Context, id string) (Task, error) {
 	if err := ctx.Err(); err != nil {
 		return Task{}, err
@@ -244,7 +245,7 @@ func (s *Store) Get(ctx context.Context, id string) (Task, error) {
 	return t, nil
 }
 
-// fetch reads an entry's task from where it is.
+// fetch returns an entry's task with its body, from memory or from its file.
 func (s *Store) fetch(e *entry) (Task, error) {
 	s.mu.Lock()
 	raw, id := e.raw, e.task.ID
@@ -268,8 +269,8 @@ func (s *Store) fetch(e *entry) (Task, error) {
 	return t, err
 }
 
-// forgetDamaged removes a task whose file is damaged, and returns what Get returns. A file that cannot be read for another reason
-// stays where it is. The caller holds e.writing.
+// forgetDamaged removes a task because of an error in its file, and returns the error for the caller of Get. If the file is not damaged but
+// could not be read, nothing is removed. The caller holds e.writing.
 func (s *Store) forgetDamaged(e *entry, why error) error {
 	if !errors.Is(why, errDamaged) && !errors.Is(why, fs.ErrNotExist) {
 		return why

@@ -12,9 +12,8 @@ type Reader struct {
 	closed bool
 }
 
-// Read begins behind the event with the number after; 0 is the beginning. [ErrAhead] says
-// that there is no such number yet, [ErrReaders] that there are too many readers,
-// [ErrRemoved] that the log is gone.
+// Read returns a reader that begins behind the event with the number after; 0 is the beginning. Its errors are [ErrAhead] for a number not
+// reached yet, [ErrReaders] for too many readers, and [ErrRemoved].
 func (l *Log) Read(after uint64) (*Reader, error) {
 	r, err := l.enter(func(last uint64) (uint64, error) {
 		if after > last {
@@ -26,9 +25,9 @@ func (l *Log) Read(after uint64) (*Reader, error) {
 	return r, err
 }
 
-// Subscribe begins behind the newest event. Before that it calls snapshot with the number of
-// that event, while nothing can be appended: the task that snapshot sees and the events that
-// the reader gets fit together. It must be quick and must not call the log; nil calls nothing.
+// Subscribe returns a reader that begins behind the newest event. Before, it calls snapshot, unless nil, with the number of that event
+// while nothing can be appended: so the task that snapshot sees and the events of the reader fit together. snapshot must be quick and must
+// not call the log.
 func (l *Log) Subscribe(snapshot func(last uint64)) (*Reader, error) {
 	r, err := l.subscribe(snapshot)
 	l.tell()
@@ -80,8 +79,7 @@ func (l *Log) enter(where func(last uint64) (uint64, error)) (*Reader, error) {
 // Position returns the number of the event that was read last.
 func (r *Reader) Position() uint64 { return r.pos }
 
-// Snapshot moves the reader behind the newest event, and calls f with its number like
-// [Log.Subscribe]. It is the way on after a [Gap].
+// Snapshot moves the reader behind the newest event, and calls f with its number as [Log.Subscribe] does. Call it after a [Gap].
 func (r *Reader) Snapshot(f func(last uint64)) error {
 	l := r.log
 	l.order.Lock()
@@ -99,9 +97,8 @@ func (r *Reader) Snapshot(f func(last uint64)) error {
 	return nil
 }
 
-// Next waits for the next event. It returns a record, or a gap of numbers whose events are
-// gone, or an error: ctx's; io.EOF when the task has ended and all of it was read;
-// [ErrRemoved].
+// Next waits for the next event. It returns a record, or a gap of numbers whose events are no longer kept, or an error: that of ctx,
+// [ErrRemoved], or io.EOF when the task has ended and all of it was read.
 func (r *Reader) Next(ctx context.Context) (Record, Gap, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -118,7 +115,7 @@ func (r *Reader) Next(ctx context.Context) (Record, Gap, error) {
 	}
 }
 
-// next looks once; the channel is closed when it is worth looking again.
+// next is Next without waiting. If there is nothing to read, it returns a channel that is closed when there may be.
 func (r *Reader) next() (Record, Gap, <-chan struct{}, error) {
 	l := r.log
 	l.mu.Lock()
@@ -149,7 +146,7 @@ func (r *Reader) next() (Record, Gap, <-chan struct{}, error) {
 	return Record{}, Gap{}, l.wake, nil
 }
 
-// Close gives the reader's place back. It may be called twice, not while Next runs.
+// Close ends the reader and frees its slot. It may be called twice, but not while Next runs.
 func (r *Reader) Close() {
 	l := r.log
 	l.mu.Lock()

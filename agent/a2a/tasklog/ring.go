@@ -13,10 +13,10 @@ type Record struct {
 	Time time.Time
 	// Payload is shared by all readers: nobody may change it.
 	Payload []byte
-	// Terminal is set when it is the task's last.
+	// Terminal reports whether the event is the task's last.
 	Terminal bool
 
-	missed bool // nobody read when it came
+	missed bool // the log had no reader when it came
 }
 
 func (r *Record) size() int64 { return int64(len(r.Payload)) + recordBytes }
@@ -24,7 +24,7 @@ func (r *Record) size() int64 { return int64(len(r.Payload)) + recordBytes }
 // Gap is a range of numbers whose events are gone, both ends included.
 type Gap struct{ From, To uint64 }
 
-// Count returns the number of events that are gone; 0 is no gap.
+// Count returns the number of events that are gone; 0 means no gap.
 func (g Gap) Count() uint64 {
 	if g.To == 0 {
 		return 0
@@ -50,7 +50,7 @@ func (r *ring) push(rec Record, maxRecords int) {
 	r.bytes += rec.size()
 }
 
-// pop takes the oldest record out.
+// pop removes the oldest record and returns it.
 func (r *ring) pop() Record {
 	first := r.at(0)
 	rec := *first
@@ -75,7 +75,7 @@ func (r *ring) resize(size int) {
 	r.records, r.head = records, 0
 }
 
-// findAfter finds the oldest record with a number above seq; nil is none.
+// findAfter returns the oldest record with a number above seq, nil if there is none.
 func (r *ring) findAfter(seq uint64) *Record {
 	i := sort.Search(r.n, func(i int) bool { return r.at(i).Seq > seq })
 	if i == r.n {

@@ -12,8 +12,8 @@ type LogStats struct {
 	Readers     int
 	// Appended counts events that got a number, Late those after the end, which got none.
 	Appended, Late uint64
-	// Missed counts events that reached nobody when they came, Dropped those of them that
-	// are gone, Episodes how often that began.
+	// Missed counts events that had no reader when they came, Dropped those of them that
+	// are no longer kept, Episodes how often that began.
 	Missed, Dropped, Episodes uint64
 	// Evicted counts records that made room, TooLarge events larger than all the room.
 	Evicted, TooLarge uint64
@@ -30,17 +30,17 @@ type Stats struct {
 	Appended, Late            uint64
 	Missed, Dropped, Episodes uint64
 	Evicted, TooLarge         uint64
-	// Gaps counts how often a reader was told that events are gone.
+	// Gaps counts how often a reader got a gap instead of events.
 	Gaps           uint64
 	ReadersRefused uint64
-	// LogsEvicted counts ended logs that made room or had been kept long enough, LogsRefused
-	// those that found no room.
+	// LogsEvicted counts ended logs that were removed for room or by age, LogsRefused
+	// those that could not be opened for lack of room.
 	LogsEvicted, LogsRefused uint64
 	// Untold counts events of the journal that were not written because its readers were slow.
 	Untold uint64
 }
 
-// counts are [Stats] while they grow.
+// counts are the counters behind [Stats].
 type counts struct {
 	readers                                              atomic.Int64
 	appended, late, missed, dropped, episodes            atomic.Uint64

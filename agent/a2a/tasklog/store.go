@@ -27,7 +27,7 @@ const (
 // MaxName bounds each of a task's names: its id, context, owner and state, in bytes.
 const MaxName = 512
 
-// The errors of a [Store]; those it returns say more.
+// Errors of a [Store]. Those that it returns wrap one of them and say more.
 var (
 	ErrNotFound = errors.New("no such task")
 	ErrExists   = errors.New("a task with this id is there already")
@@ -41,7 +41,7 @@ var (
 
 // StoreOptions configure a [Store]; nil and zero mean the defaults.
 type StoreOptions struct {
-	// Name is the agent's, for the journal.
+	// Name is the name of the agent, for the journal.
 	Name string
 	// Dir is the folder of the tasks; it is made (0700). One process may have it open. Without
 	// one they are in memory.
@@ -52,9 +52,9 @@ type StoreOptions struct {
 	MaxBytes limit.Bytes
 	MaxTask  limit.Bytes
 	MaxAge   time.Duration
-	// Journal takes AgentTasksEvicted; nil drops them.
+	// Journal gets AgentTasksEvicted; it may be nil.
 	Journal *journal.Journal
-	// Logger logs damaged files and a disk that takes nothing; nil logs nothing.
+	// Logger gets warnings of damaged files and of a failing disk; it may be nil.
 	Logger *slog.Logger
 }
 
@@ -77,7 +77,7 @@ func (o *StoreOptions) defaults() {
 	}
 }
 
-// Task is a task as it is kept.
+// Task is a task as the store keeps it.
 type Task struct {
 	ID      string
 	Context string
@@ -85,11 +85,11 @@ type Task struct {
 	State   string
 	// Ended is set when State is one of those that end a task.
 	Ended bool
-	// Time is the task's own, of its state.
+	// Time is the time of the task's state, as the task says.
 	Time time.Time
 	// Seq is the number of the last event that is in Body, see [Log].
 	Seq uint64
-	// Body is the task: JSON that is not looked into.
+	// Body is the task as JSON. The store does not parse it.
 	Body json.RawMessage
 
 	// Version counts from 1 with every change, Changed is the time of the last one: the store's,
@@ -98,20 +98,20 @@ type Task struct {
 	Changed time.Time
 }
 
-// StoreStats are the counts of a store since it was opened, but Tasks, Running, Bytes (as on
-// the disk) and Unsaved (tasks that a failing disk left in memory), which are of now.
+// StoreStats are counts since the store was opened. Tasks, Running, Bytes (as on the disk) and Unsaved (tasks that a failing disk left in
+// memory) are current values.
 type StoreStats struct {
 	Tasks, Running, Unsaved    int
 	Bytes                      int64
 	Created, Updated, Conflict uint64
-	// Evicted counts tasks that made room, EvictedRunning those of them that had not ended,
-	// Expired those that had ended too long ago.
+	// Evicted counts tasks removed for room, EvictedRunning those of them that had not ended,
+	// Expired ended tasks removed by age.
 	Evicted, EvictedRunning, Expired uint64
 	// Damaged counts files that were set aside, WriteErrors writes that the disk refused.
 	Damaged, WriteErrors uint64
 }
 
-// Store keeps tasks across restarts. See the package.
+// Store keeps tasks across restarts, within bounds. The package comment says more.
 type Store struct {
 	o    StoreOptions
 	root *os.Root // nil: in memory
@@ -137,13 +137,13 @@ type entry struct {
 	key  string // the file's name, without its ending
 	size int64
 	raw  []byte // the file, when it is not on the disk
-	busy bool   // somebody writes it: it is not evicted
+	busy bool   // it is being written, and must not be evicted
 }
 
 func (e *entry) name() string { return e.key + taskSuffix }
 
-// OpenStore opens the store in o.Dir and reads what is there. Files that are damaged are set
-// aside and counted. [ErrLocked] says that somebody else has it open.
+// OpenStore opens the store in o.Dir and reads the headers of its tasks. Damaged files are set aside and counted. An [ErrLocked] means that
+// another process has it open.
 func OpenStore(o StoreOptions) (*Store, error) {
 	o.defaults()
 	s := &Store{o: o, tasks: map[string]*entry{}}
@@ -180,8 +180,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	return s, nil
 }
 
-// Close writes what is not on the disk yet and lets the folder go. The error is of what could
-// not be written.
+// Close writes what is not on the disk yet and unlocks the folder. Its error says how many tasks could not be written.
 func (s *Store) Close() error {
 	err := s.flush()
 	s.mu.Lock()
@@ -223,7 +222,7 @@ func (s *Store) Stats() StoreStats {
 	return n
 }
 
-// tick gives out a time that is later than all before, whatever the system's clock does.
+// tick returns the current time, or a later one: no two calls return the same time, whatever the system's clock does. The caller holds mu.
 func (s *Store) tick() time.Time {
 	s.clock = max(s.clock+1, time.Now().UnixNano())
 	return time.Unix(0, s.clock)

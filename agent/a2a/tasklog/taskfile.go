@@ -21,12 +21,12 @@ import (
 const (
 	firstLine   = "plimsoll-task 1 %08x %020d\n"
 	firstLength = len("plimsoll-task 1 ") + 8 + 1 + 20 + 1
-	// fileBytes bounds a file beside its body: six names, all of whose bytes JSON
-	// writes as six, and numbers.
+	// fileBytes bounds a file beside its body: four names, each byte of which JSON
+	// may write as six, and numbers.
 	fileBytes = 4*6*MaxName + 1024
 )
 
-// errDamaged is wrapped by what decode finds wrong.
+// errDamaged is wrapped by the errors of decode.
 var errDamaged = errors.New("damaged")
 
 // taskHeader is the second line of a file.
@@ -44,7 +44,7 @@ type taskHeader struct {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// keyOf returns the name of a task's file: ids come from outside and may be any text.
+// keyOf returns the name of a task's file without its extension: a digest of the id, which comes from outside and may be any text.
 func keyOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:16])
@@ -63,14 +63,14 @@ func encode(t *Task) ([]byte, error) {
 	return seal(raw), nil
 }
 
-// seal writes the first line of what stands behind it.
+// seal fills in the first line of a file, for which there is room at the beginning of raw, and returns raw.
 func seal(raw []byte) []byte {
 	rest := raw[firstLength:]
 	copy(raw, fmt.Sprintf(firstLine, checksum(rest), len(rest)))
 	return raw
 }
 
-// decode reads a file. The body shares its bytes.
+// decode parses the file of a task. Its Body shares the memory of raw. Errors wrap errDamaged.
 func decode(raw []byte) (Task, error) {
 	fail := func(what string) (Task, error) { return Task{}, fmt.Errorf("%w: %s", errDamaged, what) }
 	if len(raw) < firstLength {

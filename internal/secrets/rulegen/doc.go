@@ -12,5 +12,5 @@
 // name that they are given under. With -v it tells which rules were left out, and why.
 //
 // Formats get longer over the years, and lists lag behind. So a prefix that stands for nothing else (it has six characters, or a
-// sign that is no letter) is taken with any number of characters from 20 on; one of few letters (AKIA) keeps its exact length.
+// sign that is not a letter) is taken with any number of characters from 20 on; one of few letters (AKIA) keeps its exact length.
 package main

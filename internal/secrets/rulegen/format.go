@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A format is one line of the table. A max of 0 is no bound.
+// A format is one line of the table. A max of 0 means no bound.
 type format struct {
 	prefix   string
 	alphabet string
@@ -30,7 +30,7 @@ var alphabets = []struct{ name, runes string }{
 	{"any", "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-.+/=~@%:"},
 }
 
-// bounds of what is taken from a rule.
+// Bounds of the formats that are taken from a rule.
 const (
 	minTail    = 10 // characters after the prefix: fewer are a word
 	relaxedTo  = 20
@@ -74,7 +74,7 @@ func (s step) has(r rune) bool {
 	return false
 }
 
-// formatsOf returns the formats that a rule knows.
+// formatsOf returns the formats in a rule. One without a fixed prefix is an error.
 func formatsOf(expr string) ([]format, error) {
 	// Prefixes are taken in the case in which they are written: folded, half of the words of a language would begin with one.
 	expr = subFlags.ReplaceAllString(flags.ReplaceAllString(comment.ReplaceAllString(expr, ""), ""), "(?:")
@@ -99,7 +99,8 @@ func formatsOf(expr string) ([]format, error) {
 	return list, nil
 }
 
-// formatOf reads one way through a rule. What comes after a place where anything may stand is a token by itself.
+// formatOf returns the format of one way through a rule; false if it is not distinctive enough. The part behind a place where anything may
+// stand is a token by itself.
 func formatOf(form []step) (format, bool) {
 	for len(form) > 0 && form[len(form)-1].has(' ') {
 		form = form[:len(form)-1]
@@ -167,7 +168,7 @@ func isDistinctive(prefix string) bool {
 	return letter && (sign || digit && len(prefix) >= 6)
 }
 
-// isTwilio lets the one prefix of two letters pass: 32 hexadecimal digits follow, no more and no less.
+// isTwilio reports whether a prefix is the one of two letters that is taken: 32 hexadecimal digits follow, no more and no less.
 func isTwilio(prefix string) bool { return prefix == "SK" }
 
 func coversStep(runes string, s step) bool {
@@ -184,7 +185,7 @@ func coversStep(runes string, s step) bool {
 	return true
 }
 
-// expand writes a rule out as the ways through it.
+// expand returns all ways through a rule; too many, or an operator that it does not know, is an error.
 func expand(re *syntax.Regexp) ([][]step, error) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -235,7 +236,7 @@ func expand(re *syntax.Regexp) ([][]step, error) {
 	return nil, fmt.Errorf("no way through %s", re)
 }
 
-// class writes a few letters out, as of gh[pousr]_; a larger class is a step.
+// class returns a way for each character of a small class, as of gh[pousr]_, and one step for a larger one.
 func class(set []rune) [][]step {
 	count := rune(0)
 	for i := 0; i < len(set); i += 2 {
@@ -300,7 +301,7 @@ func repeat(re *syntax.Regexp) ([][]step, error) {
 	return [][]step{{all}}, nil
 }
 
-// reduce sorts formats and drops those that another one finds too.
+// reduce sorts formats and drops those that another one covers.
 func reduce(formats []format) []format {
 	slices.SortFunc(formats, func(a, b format) int {
 		return cmp.Or(strings.Compare(a.prefix, b.prefix), a.min-b.min, strings.Compare(a.alphabet, b.alphabet))
@@ -330,7 +331,7 @@ func level(alphabet string) int {
 	return slices.IndexFunc(alphabets, func(a struct{ name, runes string }) bool { return a.name == alphabet })
 }
 
-// parseTable reads lines of the table. A line that begins with an exclamation mark names a prefix of the lists that is not taken.
+// parseTable reads the lines of the table. A line that begins with an exclamation mark names a prefix of the lists that is left out.
 func parseTable(text string) (list []format, left []string, err error) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {

@@ -7,14 +7,14 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// The members that only cards of 0.3 have, in both forms of a card.
+// Types of the members that only cards of 0.3 have.
 type (
 	security  map[sdk.SecuritySchemeName]sdk.SecuritySchemeScopes
 	transport struct {
 		Transport sdk.TransportProtocol `json:"transport"`
 		URL       string                `json:"url"`
 	}
-	// scheme is one of HTTP in the words of both versions. No other is offered.
+	// scheme is a security scheme of HTTP with the members of both versions. No other kind is offered.
 	scheme struct {
 		Type         string                     `json:"type"`
 		Description  string                     `json:"description,omitempty"`
@@ -24,7 +24,7 @@ type (
 	}
 )
 
-// bothCard is a card for clients of both versions: their members do not meet.
+// bothCard is a card for clients of both versions, whose members have different names.
 type bothCard struct {
 	InputModes      []string                          `json:"defaultInputModes"`
 	OutputModes     []string                          `json:"defaultOutputModes"`
@@ -53,7 +53,7 @@ type bothSkill struct {
 	Security []security `json:"security,omitempty"`
 }
 
-// Card returns the JSON of a card of 1.0 with the members of 0.3 beside it. One of its interfaces has to be of 0.3.
+// Card returns a card of 1.0 as JSON, with the members of 0.3 added. It returns an error if none of its interfaces is of 0.3.
 func Card(card *sdk.AgentCard) ([]byte, error) {
 	out := bothCard{
 		InputModes: card.DefaultInputModes, OutputModes: card.DefaultOutputModes, Description: card.Description,
@@ -98,7 +98,7 @@ func requirements(list sdk.SecurityRequirementsOptions) []security {
 	return out
 }
 
-// card is a card of 0.3 alone.
+// card is a card of 0.3.
 type card struct {
 	Additional      []transport              `json:"additionalInterfaces,omitempty"`
 	Capabilities    capabilities             `json:"capabilities"`

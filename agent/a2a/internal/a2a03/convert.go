@@ -7,7 +7,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// states are the names that 0.3 has for states; what it has none for is "".
+// states are the names of states in 0.3. A state that 0.3 does not have gives "".
 var states = map[sdk.TaskState]string{
 	sdk.TaskStateAuthRequired:  "auth-required",
 	sdk.TaskStateCanceled:      "canceled",
@@ -30,7 +30,7 @@ func roleOf(name string) sdk.MessageRole {
 	return sdk.MessageRoleUnspecified
 }
 
-// compat marks a data part whose value was no object, in its metadata.
+// compat is a key in the metadata of a data part whose value was not an object.
 const compat = "data_part_compat"
 
 func (p *part) modern() *sdk.Part {
@@ -153,7 +153,7 @@ func oldTask(t *sdk.Task) *task {
 	return out
 }
 
-// oldEvent returns an event, a task or a message as 0.3 has it; nil of nothing.
+// oldEvent returns an event, a task or a message as an object of 0.3; nil for anything else.
 func oldEvent(event sdk.Event) any {
 	switch e := event.(type) {
 	case *sdk.Message:
@@ -175,7 +175,7 @@ func oldEvent(event sdk.Event) any {
 	return nil
 }
 
-// Task returns the object for a push notification of 0.3: the task, or of an update only the state of its task.
+// Task returns the object for a push notification of 0.3, which is always a task: for a status update one with the state alone.
 func Task(event sdk.Event) any {
 	update, ok := event.(*sdk.TaskStatusUpdateEvent)
 	if !ok {

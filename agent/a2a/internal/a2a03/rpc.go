@@ -24,7 +24,7 @@ type rpcAnswer struct {
 	Error   *wireerror.Object `json:"error,omitempty"`
 }
 
-// RPC serves JSON-RPC. The server in front has looked at the envelope of each request.
+// RPC returns a handler that serves JSON-RPC of A2A 0.3. The caller has checked the envelope of each request.
 func RPC(o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req rpcRequest
@@ -63,7 +63,7 @@ func answerRPC(w http.ResponseWriter, a rpcAnswer) {
 	_ = json.NewEncoder(w).Encode(a) // a client that is gone needs no answer
 }
 
-// events returns those of a method that streams; nil of others.
+// events returns the events of a method that streams, nil for any other method.
 func (o *Options) events(ctx context.Context, req *rpcRequest) iter.Seq2[sdk.Event, error] {
 	refused := func(err error) iter.Seq2[sdk.Event, error] {
 		return func(yield func(sdk.Event, error) bool) { yield(nil, parseError(err)) }
@@ -85,7 +85,7 @@ func (o *Options) events(ctx context.Context, req *rpcRequest) iter.Seq2[sdk.Eve
 	return nil
 }
 
-// call makes the call of a method that does not stream.
+// call carries out a method that does not stream, and returns its result as an object of 0.3.
 func (o *Options) call(ctx context.Context, req *rpcRequest) (any, error) {
 	read := func(v any) error {
 		if err := json.Unmarshal(req.Params, v); err != nil {
@@ -128,7 +128,7 @@ func (o *Options) call(ctx context.Context, req *rpcRequest) (any, error) {
 	return nil, sdk.ErrMethodNotFound
 }
 
-// ofTask makes a call about one task.
+// ofTask carries out a method about one task.
 func (o *Options) ofTask(ctx context.Context, method string, p *taskParams) (any, error) {
 	h := o.Handler
 	switch method {

@@ -18,11 +18,11 @@ type Options struct {
 	Handler a2asrv.RequestHandler
 	// KeepAlive is the time between comments on a stream on which nothing happens.
 	KeepAlive time.Duration
-	// Panicked is called with the value that a handler of a request panicked with, and returns the error for the client.
+	// Panicked is called with the value and stack of a panic of the handler, and returns the error for the client.
 	Panicked func(caught any) error
 }
 
-// parseError returns the error of a request whose JSON is not what it has to be.
+// parseError returns the error for a request from an error of encoding/json: invalid parameters, or invalid JSON.
 func parseError(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if e.Field == "" {
@@ -33,7 +33,7 @@ func parseError(err error) error {
 	return fmt.Errorf("%w: %w", sdk.ErrParseError, err)
 }
 
-// guarded calls do, and gives what it panicked with as an error.
+// guarded calls do and returns its error. A panic becomes an error, by Panicked.
 func (o *Options) guarded(do func() error) (err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
@@ -43,8 +43,8 @@ func (o *Options) guarded(do func() error) (err error) {
 	return do()
 }
 
-// stream writes events as they come, with comments while none does. encode and fail make the data of an event and of an error,
-// which is the last.
+// stream writes events as they come, and comments while there are none. encode and fail make the data of an event and of an error; after an
+// error the stream ends.
 func (o *Options) stream(w http.ResponseWriter, r *http.Request, events iter.Seq2[sdk.Event, error], encode func(any) ([]byte, error), fail func(error) []byte) {
 	head := w.Header()
 	head.Set("Content-Type", "text/event-stream")

@@ -115,7 +115,7 @@ type (
 	}
 )
 
-// UnmarshalJSON refuses parts of which it is not clear what they are.
+// UnmarshalJSON returns an error for a part of unknown kind, and for a file without or with both bytes and uri.
 func (p *part) UnmarshalJSON(raw []byte) error {
 	type plain part
 	var in plain

@@ -76,7 +76,7 @@ func serve(listen, dir string, only10 bool) error {
 	return nil
 }
 
-// execute plays the scenario that the id of the message names.
+// execute plays the test kit's scenario that the id of the message names.
 func execute(ctx context.Context, x *a2a.Exchange) error {
 	has := func(prefix string) bool { return strings.HasPrefix(x.Message.ID, prefix) }
 	file := func() *sdk.Part {

@@ -9,7 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/errordetails"
 )
 
-// known are the errors of the protocol. What is none of them is an internal error.
+// known are the errors of the protocol. Any other error is an internal one.
 var known = []struct {
 	err  error
 	code int // of JSON-RPC
@@ -36,7 +36,7 @@ var known = []struct {
 // internal is JSON-RPC's code for an error of the server itself.
 const internal = -32603
 
-// Code returns the code that JSON-RPC has for an error.
+// Code returns the JSON-RPC code of an error.
 func Code(err error) int {
 	for _, k := range known {
 		if errors.Is(err, k.err) {
@@ -46,14 +46,14 @@ func Code(err error) int {
 	return internal
 }
 
-// Object is the error object of JSON-RPC.
+// Object is an error object of JSON-RPC.
 type Object struct {
 	Code    int                   `json:"code"`
 	Message string                `json:"message"`
 	Data    []*errordetails.Typed `json:"data,omitempty"`
 }
 
-// RPC returns an error as JSON-RPC has it.
+// RPC returns the JSON-RPC error object for an error.
 func RPC(err error) *Object {
 	reason := sdk.ErrInternalError
 	for _, k := range known {
@@ -65,7 +65,7 @@ func RPC(err error) *Object {
 	return &Object{Code: Code(err), Message: err.Error(), Data: details(err, reason)}
 }
 
-// details returns the details of an error, its reason last.
+// details returns the details of an error for clients, with reason and its metadata last.
 func details(err, reason error) []*errordetails.Typed {
 	var list []*errordetails.Typed
 	metadata := map[string]string{"timestamp": time.Now().UTC().Format(time.RFC3339)}
