@@ -90,8 +90,8 @@ func (b *book) holder(e *entry) Holder {
 	return h
 }
 
-// observed returns the use that the run published last by [Claim.Observe], 0 for none.
-func (l *Ledger) observed(id string) limit.Bytes {
+// Observed returns the use that the run published last by [Claim.Observe], 0 for none.
+func (l *Ledger) Observed(id string) limit.Bytes {
 	text, err := statefile.Read(l.usePath(id), 64)
 	if err != nil {
 		return 0
