@@ -7,8 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// noiseCounter counts what a server sent that is no message for anybody, and tells the journal at
-// most once a second of each kind: a flood is one event a second.
+// counts bytes that a server sent and that are not a message for any client. It writes at most one event a second of each kind.
 type noiseCounter struct {
 	server  string
 	journal *journal.Journal
@@ -31,7 +30,7 @@ func (n *noiseCounter) add(what string, bytes int64) {
 	}
 }
 
-// report needs n.mu.
+// writes the event for one kind and resets its count. The caller holds n.mu.
 func (n *noiseCounter) report(what string) {
 	if n.journal != nil {
 		n.journal.Append(journal.ToolNoise{Server: n.server, What: what, Bytes: n.bytes[what]})
@@ -39,7 +38,7 @@ func (n *noiseCounter) report(what string) {
 	delete(n.bytes, what)
 }
 
-// flush reports all counts that were not reported yet.
+// reports all counts that have not been reported yet.
 func (n *noiseCounter) flush() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
