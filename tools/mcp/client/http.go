@@ -249,7 +249,7 @@ func (e *CutError) Unwrap() error { return e.Err }
 type StatusError struct {
 	Server, URL, Method string
 	Status              int
-	// Text is the beginning of the answer's body in one line, cut to about 200 bytes; "" if that is empty or HTML.
+	// Text is the answer's body in one line, with its middle cut out above 200 bytes; "" if the body is empty or HTML.
 	Text string
 	Next string // what to do
 }

@@ -111,7 +111,8 @@ func lastLines(text []byte) string {
 	return strings.Join(lines, " | ")
 }
 
-// returns the last line that is not empty, with control characters as spaces, cut to about maxWords bytes.
+// returns the last line that is not empty, with control characters as spaces, and with its middle cut out if it is longer than maxWords
+// bytes.
 func lastLine(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if n := bytes.LastIndexByte(text, '\n'); n >= 0 {
