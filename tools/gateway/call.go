@@ -30,7 +30,7 @@ const (
 // maxEarlyLife bounds how long the rest of a result may take to arrive after its first page was delivered.
 const maxEarlyLife = time.Hour
 
-// is the cancellation cause of a call for which neither an answer nor progress came within Limits.Timeout.
+// errTimeout is the cancellation cause of a call for which neither an answer nor progress came within Limits.Timeout.
 var errTimeout = errors.New("the call took too long")
 
 // call is a request whose result the gateway bounds. It receives the server's answer.
@@ -60,7 +60,7 @@ type call struct {
 	progress  float64 // the last value that the client was told
 }
 
-// sends a call to the server; c receives the answer, bounds it and passes it to x.
+// forward sends a call to the server; c receives the answer, bounds it and passes it to x.
 func (s *Session) forward(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	c.s, c.x, c.p, c.profile, c.started = s, x, p, s.profile(p), time.Now()
 	c.m = m
@@ -108,7 +108,7 @@ func (c *call) Receive(f *transport.Frame) {
 	c.bound(f)
 }
 
-// restarts the call's timeout, and notes the value if the notification is progress of this call.
+// observeNotification restarts the call's timeout, and notes the value if the notification is progress of this call.
 func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 	}
 }
 
-// passes a result of any size to the client in a form that it can take: whole, or as its first page.
+// bound passes a result of any size to the client in a form that it can take: whole, or as its first page.
 func (c *call) bound(f *transport.Frame) {
 	o := c.options()
 	if f.Whole() && len(f.Head) <= 4<<10 {
@@ -187,7 +187,7 @@ func (p *deadlineReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// cancels a call whose first page was delivered if the rest takes longer than maxEarlyLife or the session ends.
+// expire cancels a call whose first page was delivered if the rest takes longer than maxEarlyLife or the session ends.
 func (c *call) expire() {
 	t := time.NewTimer(maxEarlyLife)
 	defer t.Stop()
@@ -225,7 +225,7 @@ func (c *call) options() result.Options {
 	return o
 }
 
-// returns the contract for the tool's structuredContent; nil when the client was given no outputSchema.
+// contract returns the contract for the tool's structuredContent; nil when the client was given no outputSchema.
 func (c *call) contract() *result.Contract {
 	if c.tool == "" {
 		return nil
@@ -243,8 +243,8 @@ func (c *call) cap() limit.Bytes {
 	return c.profile.Cap
 }
 
-// sends the client progress: how many bytes and items of a large result have come, and its handle. The value is the number of bytes; where
-// the server's own progress is already beyond that it goes on from there, because a client may end a call whose progress goes back.
+// tell sends the client progress: how many bytes and items of a large result have come, and its handle. The value is the number of bytes;
+// where the server's own progress is already beyond that it goes on from there, because a client may end a call whose progress goes back.
 func (c *call) tell(size, items int64, handle string) {
 	c.mu.Lock()
 	value := float64(size)

@@ -8,11 +8,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// bounds the nesting of values that are compared; a value nested deeper is equal to nothing.
+// maxComparedDepth bounds the nesting of values that are compared; a value nested deeper is equal to nothing.
 const maxComparedDepth = 64
 
-// appends the canonical form of a raw JSON value: no white space, members sorted by name. ok is false for invalid JSON, for nesting beyond
-// maxComparedDepth, and for an object with two members of one name, which decoders understand differently.
+// canonical appends the canonical form of a raw JSON value: no white space, members sorted by name. ok is false for invalid JSON, for
+// nesting beyond maxComparedDepth, and for an object with two members of one name, which decoders understand differently.
 func canonical(dst, raw []byte, depth int) ([]byte, bool) {
 	raw = bytes.TrimSpace(raw)
 	if depth > maxComparedDepth || len(raw) == 0 {

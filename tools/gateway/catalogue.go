@@ -40,7 +40,7 @@ type toolList struct {
 	contracts map[string]*result.Contract         // made when they are first needed
 }
 
-// returns the remembered list of a principal, or nil. stale reports that it should be requested again: the server has announced changes
+// get returns the remembered list of a principal, or nil. stale reports that it should be requested again: the server has announced changes
 // since, or gave no list more than retryPause ago.
 func (c *Catalogue) get(principal string) (k *toolList, stale bool) {
 	c.mu.Lock()
@@ -49,8 +49,8 @@ func (c *Catalogue) get(principal string) (k *toolList, stale bool) {
 	return k, k != nil && (k.version != c.version || k.failed && time.Since(k.at) > retryPause)
 }
 
-// remembers the list of a principal and returns it, or an equal list of another principal that is stored in its place. Beyond maxPrincipals
-// the principal that was listed longest ago is dropped.
+// put remembers the list of a principal and returns it, or an equal list of another principal that is stored in its place. Beyond
+// maxPrincipals the principal that was listed longest ago is dropped.
 func (c *Catalogue) put(principal string, k *toolList) *toolList {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *Catalogue) isAlone() bool {
 	return c.alone
 }
 
-// returns the traits of a tool; the zero value if the tool is unknown or k is nil.
+// trait returns the traits of a tool; the zero value if the tool is unknown or k is nil.
 func (k *toolList) trait(tool string) toolTraits {
 	if k == nil {
 		return toolTraits{}

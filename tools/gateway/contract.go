@@ -7,15 +7,15 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// is the outputSchema of a tool as clients were given it.
+// contract is the outputSchema of a tool as clients were given it.
 type contract struct {
 	text []byte // the outputSchema that is listed
 	result.Contract
 }
 
-// returns the contract that a tool's outputSchema becomes. It is nil where clients are given no schema: results are not paged, the schema
-// is too large, or even a page with nothing but the notice would be invalid. References to addresses are not followed: a schema must not
-// make the gateway send requests.
+// contractOf returns the contract that a tool's outputSchema becomes. It is nil where clients are given no schema: results are not paged,
+// the schema is too large, or even a page with nothing but the notice would be invalid. References to addresses are not followed: a schema
+// must not make the gateway send requests.
 func contractOf(raw []byte, l Limits) *contract {
 	if !l.paged() || len(raw) > maxSchema {
 		return nil
@@ -36,8 +36,8 @@ func contractOf(raw []byte, l Limits) *contract {
 	return c
 }
 
-// returns the name of the only property of a schema, "" if it has none or several: servers of FastMCP and others wrap a result that is not
-// an object in one member.
+// wrapOf returns the name of the only property of a schema, "" if it has none or several: servers of FastMCP and others wrap a result that
+// is not an object in one member.
 func wrapOf(schema []byte) (key string) {
 	properties := rawjson.Get(schema, "properties")
 	if properties.IsZero() || schema[properties.Start] != '{' {
@@ -52,7 +52,7 @@ func wrapOf(schema []byte) (key string) {
 	return key
 }
 
-// returns the contract for a tool's structuredContent; nil when clients were given no outputSchema of it.
+// contract returns the contract for a tool's structuredContent; nil when clients were given no outputSchema of it.
 func (k *toolList) contract(tool string, l Limits) *result.Contract {
 	raw := k.trait(tool).schema
 	if raw == nil {

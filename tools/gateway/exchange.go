@@ -15,8 +15,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// is the receiver of one request: it calls the client's Done once, whatever happens on the way, and then forgets the request. A panic costs
-// only that request.
+// exchange is the receiver of one request: it calls the client's Done once, whatever happens on the way, and then forgets the request. A
+// panic costs only that request.
 type exchange struct {
 	s       *Session
 	id      jsonrpc.ID
@@ -40,7 +40,7 @@ func (x *exchange) Open(a transport.Answer) {
 	}
 }
 
-// implements [transport.Receiver]. Frames that come after Done are dropped.
+// Receive implements [transport.Receiver]. Frames that come after Done are dropped.
 func (x *exchange) Receive(f *transport.Frame) {
 	defer x.recover()
 	x.mu.Lock()
@@ -61,7 +61,7 @@ func (x *exchange) Done(err error) {
 	}
 }
 
-// makes the request's id free. It runs before the client can learn that the request ended, so that the client may use the id again.
+// forget makes the request's id free. It runs before the client can learn that the request ended, so that the client may use the id again.
 func (x *exchange) forget() {
 	x.once.Do(func() {
 		if x.tracked {
@@ -81,7 +81,7 @@ func (x *exchange) reply(message []byte) {
 	x.Done(nil)
 }
 
-// is deferred by every function that works on a message: it recovers from a panic and answers the request with an error.
+// recover is deferred by every function that works on a message: it recovers from a panic and answers the request with an error.
 func (x *exchange) recover() {
 	p := recover()
 	if p == nil {
@@ -100,8 +100,8 @@ func (x *exchange) recover() {
 	}
 }
 
-// wraps a receiver so that changes of the tools are noticed and no message is too large. asked is the request that is being answered; the
-// zero value if there is none.
+// watched wraps a receiver so that changes of the tools are noticed and no message is too large. asked is the request that is being
+// answered; the zero value if there is none.
 func (s *Session) watched(ctx context.Context, asked transport.Message, to transport.Receiver) transport.Receiver {
 	return &changeWatcher{s, ctx, asked.Head, asked.Principal, to}
 }
@@ -122,10 +122,11 @@ func (w *changeWatcher) Receive(f *transport.Frame) {
 	w.s.pass(w.ctx, f, w.asked, w.who, w.Receiver)
 }
 
-// bounds, in bytes, a message that is neither a tool's or resource's result nor a list of tools; prompts with images in them are smaller.
+// MaxPassed bounds, in bytes, a message that is neither a tool's or resource's result nor a list of tools; prompts with images in them are
+// smaller.
 const MaxPassed = 16 << 20
 
-// hands a message on to the receiver. An answer larger than [MaxPassed] is replaced by an error that names the server and the bound; a
+// pass hands a message on to the receiver. An answer larger than [MaxPassed] is replaced by an error that names the server and the bound; a
 // larger message of any other kind is dropped. Results and lists of tools are bounded elsewhere.
 func (s *Session) pass(ctx context.Context, f *transport.Frame, asked jsonrpc.Head, who string, to transport.Receiver) {
 	if s.boundStatus(ctx, f, who, to) {
@@ -155,7 +156,7 @@ func (s *Session) pass(ctx context.Context, f *transport.Frame, asked jsonrpc.He
 
 var listChanged = []byte("notifications/tools/list_changed")
 
-// marks the catalogue as changed if a message is the server's announcement that its tools changed.
+// notice marks the catalogue as changed if a message is the server's announcement that its tools changed.
 func (s *Session) notice(f *transport.Frame) {
 	if !f.Whole() || len(f.Head) > 4<<10 || !bytes.Contains(f.Head, listChanged) {
 		return

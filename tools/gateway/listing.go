@@ -25,14 +25,14 @@ const (
 	longDescription = 2048
 )
 
-// is one tool of a server's list, with the bytes that the server wrote.
+// listed is one tool of a server's list, with the bytes that the server wrote.
 type listed struct {
 	name string
 	raw  []byte // within the page that it came on
 }
 
-// returns the tools and the next cursor ("" at the end) of one page of a list; result is the raw result. A tool without a name has the name
-// "".
+// toolsOf returns the tools and the next cursor ("" at the end) of one page of a list; result is the raw result. A tool without a name has
+// the name "".
 func toolsOf(result []byte) (tools []listed, next string, err error) {
 	span := rawjson.Get(result, "tools")
 	if span.IsZero() || result[span.Start] != '[' {
@@ -53,7 +53,8 @@ func toolsOf(result []byte) (tools []listed, next string, err error) {
 	return tools, next, nil
 }
 
-// returns the tools that are complete in the first part of an answer to tools/list, at most MaxListTools; nil if there are none.
+// toolsBefore returns the tools that are complete in the first part of an answer to tools/list, at most MaxListTools; nil if there are
+// none.
 func toolsBefore(message []byte) (tools []listed) {
 	s := rawjson.Scanner{Text: message}
 	for _, container := range []string{`"result"`, `"tools"`} {
@@ -84,7 +85,7 @@ func toolsBefore(message []byte) (tools []listed) {
 	return tools
 }
 
-// is the list of tools that the client is sent, with figures for the event.
+// clientList is the list of tools that the client is sent, with figures for the event.
 type clientList struct {
 	array  []byte // a raw JSON array
 	shown  int    // tools of the server in it
@@ -94,9 +95,9 @@ type clientList struct {
 	deferred int
 }
 
-// makes the client's list of tools: those of the server that may be used and are in whole (nil: all), in the server's order and without
-// Settings.Unlisted, then added. Where results may be paged the output schemas are changed so that a page is valid. Every tool that is not
-// edited keeps its bytes; with plain no tool is edited.
+// edit makes the client's list of tools: those of the server that may be used and are in whole (nil: all), in the server's order and
+// without Settings.Unlisted, then added. Where results may be paged the output schemas are changed so that a page is valid. Every tool that
+// is not edited keeps its bytes; with plain no tool is edited.
 func edit(tools []listed, s *Settings, added [][]byte, plain bool, whole map[string]bool) clientList {
 	var e clientList
 	size := 2
@@ -138,13 +139,13 @@ func edit(tools []listed, s *Settings, added [][]byte, plain bool, whole map[str
 	return e
 }
 
-// reports whether the settings forbid a tool.
+// hides reports whether the settings forbid a tool.
 func (s *Settings) hides(t listed) bool {
 	return s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw))
 }
 
-// returns the raw tool with an outputSchema that a page of its result satisfies, or without one. If that cannot be done the tool is
-// returned unchanged.
+// editTool returns the raw tool with an outputSchema that a page of its result satisfies, or without one. If that cannot be done the tool
+// is returned unchanged.
 func editTool(t listed, s *Settings) []byte {
 	raw := t.raw
 	if len(raw) == 0 || raw[0] != '{' {
@@ -166,7 +167,7 @@ func editTool(t listed, s *Settings) []byte {
 	return raw
 }
 
-// reports whether a result under these limits may be paged. The defaults are already filled in.
+// paged reports whether a result under these limits may be paged. The defaults are already filled in.
 func (l Limits) paged() bool { return l.Cap >= 0 || l.MaxItems > 0 }
 
 func readOnly(tool []byte) bool {
@@ -180,7 +181,7 @@ type toolTraits struct {
 	schema   []byte // outputSchema, when clients are told one
 }
 
-// returns the traits of the listed tools by name, of at most MaxListTools.
+// traitsOf returns the traits of the listed tools by name, of at most MaxListTools.
 func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 	traits := make(map[string]toolTraits, min(len(tools), MaxListTools))
 	for _, t := range tools {
@@ -197,8 +198,8 @@ func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 	return traits
 }
 
-// returns response, the server's answer with the first page, with another list of tools and cursor. at is the span of the result in it;
-// cursor "" removes nextCursor. With modern, the members that MCP 2026-07-28 requires are added.
+// listResponse returns response, the server's answer with the first page, with another list of tools and cursor. at is the span of the
+// result in it; cursor "" removes nextCursor. With modern, the members that MCP 2026-07-28 requires are added.
 func listResponse(response []byte, at rawjson.Span, array []byte, cursor string, modern bool) ([]byte, error) {
 	body, err := rawjson.Set(at.Of(response), "tools", array)
 	if err != nil {

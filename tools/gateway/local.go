@@ -11,9 +11,9 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// connects one client on standard streams to a server. The client's first request shows its protocol version. A client that begins with
-// server/discover is still finding out the version: the server itself answers over a connection that the client then uses with whichever
-// version it chooses.
+// local connects one client on standard streams to a server. The client's first request shows its protocol version. A client that begins
+// with server/discover is still finding out the version: the server itself answers over a connection that the client then uses with
+// whichever version it chooses.
 type local struct {
 	open func(modern bool) (transport.Peer, error)
 	// direct opens a connection on which nothing is asked or bridged; nil when there is none.
@@ -101,8 +101,8 @@ func (l *local) made(modern, direct bool) (transport.Peer, error) {
 	return l.open(modern)
 }
 
-// receives the server's answer to a client's server/discover: if the server speaks the sessionless version, the same connection serves the
-// client's sessionless requests.
+// discoverReceiver receives the server's answer to a client's server/discover: if the server speaks the sessionless version, the same
+// connection serves the client's sessionless requests.
 type discoverReceiver struct {
 	transport.Receiver
 	l *local

@@ -24,7 +24,7 @@ import (
 //
 // What was learned holds for all clients: of processes until the last one ends, of a remote server for [versionAge].
 
-// is the next action for a client whose protocol version is being negotiated.
+// step is the next action for a client whose protocol version is being negotiated.
 type step uint8
 
 const (
@@ -42,7 +42,7 @@ const (
 	discover
 )
 
-// returns the step for a client, of the sessionless version or not, given what is known of the server. A client's messages are not
+// nextStep returns the step for a client, of the sessionless version or not, given what is known of the server. A client's messages are not
 // translated for a server that speaks its version: only a server that refused initialize gets an older client's requests in the sessionless
 // version.
 func nextStep(sessionless bool, server versions) step {
@@ -61,15 +61,15 @@ func nextStep(sessionless bool, server versions) step {
 	return discover
 }
 
-// reports whether a client's session is with the remote server itself: both speak the client's version, or the server's versions are not
-// known and its answer to the client's own request will show them.
+// passesThrough reports whether a client's session is with the remote server itself: both speak the client's version, or the server's
+// versions are not known and its answer to the client's own request will show them.
 func passesThrough(sessionless bool, server versions) bool {
 	next := nextStep(sessionless, server)
 	return next != bridgeUp && next != fallBack
 }
 
-// reports whether a message on standard streams is of the sessionless version; for anything but a request, which does not show its version,
-// it returns other.
+// sessionlessRequest reports whether a message on standard streams is of the sessionless version; for anything but a request, which does
+// not show its version, it returns other.
 func sessionlessRequest(m transport.Message, other bool) bool {
 	switch {
 	case m.Head.Kind != jsonrpc.Request:
@@ -96,14 +96,14 @@ type negotiation struct {
 	closed  bool
 }
 
-// is one server/discover that requests wait for. If it fails those requests fail, and the next request starts another.
+// discovery is one server/discover that requests wait for. If it fails those requests fail, and the next request starts another.
 type discovery struct {
 	done chan struct{}
 	err  error // valid when done is closed
 }
 
-// returns a client's connection to the server; the first request may have to wait until the server's versions are known. header is passed
-// to a remote server. It fails if a connection is needed at once and cannot be made.
+// negotiate returns a client's connection to the server; the first request may have to wait until the server's versions are known. header
+// is passed to a remote server. It fails if a connection is needed at once and cannot be made.
 func (s *Server) negotiate(sessionless bool, header http.Header) (*negotiation, error) {
 	n := &negotiation{s: s, sessionless: sessionless, header: header, decided: make(chan struct{})}
 	n.ctx, n.end = context.WithCancel(context.Background())
@@ -119,8 +119,8 @@ func (s *Server) negotiate(sessionless bool, header http.Header) (*negotiation, 
 	return n, nil
 }
 
-// takes a step and returns the connection to use. started, if not nil, is the connection over which the server was asked: it is used, or
-// closed.
+// take takes a step and returns the connection to use. started, if not nil, is the connection over which the server was asked: it is used,
+// or closed.
 func (n *negotiation) take(next step, started transport.Peer) (transport.Peer, error) {
 	switch next {
 	case fallBack:
@@ -146,7 +146,7 @@ func (n *negotiation) take(next step, started transport.Peer) (transport.Peer, e
 	return p, err
 }
 
-// makes p the connection; decided means that it is final.
+// set makes p the connection; decided means that it is final.
 func (n *negotiation) set(p transport.Peer, decided bool) {
 	n.mu.Lock()
 	n.next = p
@@ -211,7 +211,7 @@ func (n *negotiation) Send(ctx context.Context, m transport.Message, to transpor
 	}()
 }
 
-// asks the server for its versions, sets the connection accordingly, and ends d; after an error the connection stays open.
+// discover asks the server for its versions, sets the connection accordingly, and ends d; after an error the connection stays open.
 func (n *negotiation) discover(m transport.Message, d *discovery) {
 	p, err := n.discovered(m)
 	if d.err = err; err == nil {
@@ -253,8 +253,8 @@ func (n *negotiation) Close() error {
 	return next.Close()
 }
 
-// receives the answer to a client's initialize from a server that may be sessionless and refuse it. It holds a refusal back until the
-// server was asked for its versions.
+// initializeProbe receives the answer to a client's initialize from a server that may be sessionless and refuse it. It holds a refusal back
+// until the server was asked for its versions.
 type initializeProbe struct {
 	n       *negotiation
 	ctx     context.Context
@@ -313,14 +313,14 @@ func (t *initializeProbe) Done(err error) {
 	}()
 }
 
-// reports whether err is an HTTP error status from the server.
+// refused reports whether err is an HTTP error status from the server.
 func refused(err error) bool {
 	_, ok := errors.AsType[*mcpclient.StatusError](err)
 	return ok
 }
 
-// asks a server that refused initialize for its versions. It returns the bridged connection to send initialize to again, or nil if the
-// server is not sessionless and the refusal stands.
+// bridgeAfterRefusal asks a server that refused initialize for its versions. It returns the bridged connection to send initialize to again,
+// or nil if the server is not sessionless and the refusal stands.
 func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) transport.Peer {
 	n.mu.Lock()
 	next := n.next
@@ -342,7 +342,7 @@ func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) 
 	return p
 }
 
-// makes the connection final, unless it is already, and adds v to the versions that the server is known to speak.
+// settle makes the connection final, unless it is already, and adds v to the versions that the server is known to speak.
 func (n *negotiation) settle(v versions) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -85,13 +85,13 @@ func paramsOf(m transport.Message) params {
 	return p
 }
 
-// returns a message with a copy of the bytes, which stay valid.
+// cloned returns a message with a copy of the bytes, which stay valid.
 func cloned(m transport.Message) transport.Message {
 	m.Raw = bytes.Clone(m.Raw)
 	return m
 }
 
-// returns m as a request with this id, method and raw params; its head is scanned anew.
+// withParams returns m as a request with this id, method and raw params; its head is scanned anew.
 func withParams(m transport.Message, id jsonrpc.ID, method string, raw []byte) (transport.Message, error) {
 	m.Raw = jsonrpc.NewRequest(id, method, raw)
 	head, err := jsonrpc.Scan(m.Raw)
@@ -99,7 +99,7 @@ func withParams(m transport.Message, id jsonrpc.ID, method string, raw []byte) (
 	return m, err
 }
 
-// returns a request of the gateway itself on behalf of a client's message m: for the same server session, protocol version and client.
+// ask returns a request of the gateway itself on behalf of a client's message m: for the same server session, protocol version and client.
 // members are the raw members of its params beside _meta, without braces.
 func ask(m transport.Message, p params, id jsonrpc.ID, method string, members []byte) (transport.Message, error) {
 	raw := []byte{'{'}
@@ -118,8 +118,8 @@ func ask(m transport.Message, p params, id jsonrpc.ID, method string, members []
 	return withParams(m, id, method, raw)
 }
 
-// returns a copy of a client's header for a request of another method: Mcp-Method and, unless name is "", Mcp-Name are set if the client
-// sent Mcp-Method; parameters and Last-Event-Id are removed. nil stays nil.
+// headerFor returns a copy of a client's header for a request of another method: Mcp-Method and, unless name is "", Mcp-Name are set if the
+// client sent Mcp-Method; parameters and Last-Event-Id are removed. nil stays nil.
 func headerFor(h http.Header, method, name string) http.Header {
 	if h == nil {
 		return nil

@@ -8,25 +8,26 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// holds what is known of a client; it is found by the name that the client gives itself (clientInfo.name).
+// Profile holds what is known of a client; it is found by the name that the client gives itself (clientInfo.name).
 type Profile struct {
 	// Client is the profile's name, for people and for labels.
 	Client string
-	// is the size in bytes up to which the text of a result is delivered whole. It lies below the size at which the client itself cuts,
+	// Cap is the size in bytes up to which the text of a result is delivered whole. It lies below the size at which the client itself cuts,
 	// drops or stores a result.
 	Cap limit.Bytes
-	// is set when the client loads the definitions of many tools on demand.
+	// Defers is set when the client loads the definitions of many tools on demand.
 	Defers bool
 }
 
 // Unknown is the profile of clients that are not in the table.
 var Unknown = Profile{Client: "unknown", Cap: result.DefaultMaxText}
 
-// is the cap for clients whose own bound is so high that the model's window is the nearer one. It is the largest cap of the other clients.
+// large is the cap for clients whose own bound is so high that the model's window is the nearer one. It is the largest cap of the other
+// clients.
 const large = 50_000
 
-// are the clients that are not agents, by prefix of the lower-case name; the first match counts. Agents are in package config/profile with
-// everything else that is known of them.
+// programs are the clients that are not agents, by prefix of the lower-case name; the first match counts. Agents are in package
+// config/profile with everything else that is known of them.
 //
 // Sources: VS Code writes tool results over 8 KiB to a file; Claude Desktop cuts at 1 MiB. Cursor cuts nothing and gives everything to the
 // model, so it has the default cap. The Inspector shows results to people.
@@ -44,7 +45,7 @@ var programs = []struct {
 	{"modelcontextprotocol-inspector", Profile{Client: "inspector", Cap: large}},
 }
 
-// returns the profile of a client by the name it gives itself, or [Unknown].
+// ProfileOf returns the profile of a client by the name it gives itself, or [Unknown].
 func ProfileOf(client string) Profile {
 	if len(client) > 256 {
 		return Unknown

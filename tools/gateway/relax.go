@@ -14,11 +14,11 @@ import (
 // A page has an element whole or not at all, so the schema of elements is not changed; but schemas for elements by position (tuples)
 // are removed: a page may begin anywhere.
 
-// bounds the nesting of a schema. JSON Schema has no bound; the schemas of real tools nest less than 20 deep.
+// maxRelaxDepth bounds the nesting of a schema. JSON Schema has no bound; the schemas of real tools nest less than 20 deep.
 const maxRelaxDepth = 64
 
-// are the keywords by which a schema may reject a part of a value that it accepts. What not and if/then/else say may hold for the whole and
-// not for a part, and what counts as evaluated depends on them.
+// forbidsPage are the keywords by which a schema may reject a part of a value that it accepts. What not and if/then/else say may hold for
+// the whole and not for a part, and what counts as evaluated depends on them.
 var forbidsPage = map[string]bool{
 	"required": true, "minProperties": true, "dependentRequired": true, "dependentSchemas": true, "dependencies": true,
 	"minItems": true, "contains": true, "minContains": true, "maxContains": true,
@@ -26,17 +26,18 @@ var forbidsPage = map[string]bool{
 	"unevaluatedProperties": true, "unevaluatedItems": true,
 }
 
-// are the keywords by which the schema of an object may reject the added member result.MetaKey.
+// forbidsNotice are the keywords by which the schema of an object may reject the added member result.MetaKey.
 var forbidsNotice = map[string]bool{"maxProperties": true, "propertyNames": true}
 
-// are the keywords whose value is a schema, an object of schemas or a list of schemas, for values of which a page may have only a part.
+// nested are the keywords whose value is a schema, an object of schemas or a list of schemas, for values of which a page may have only a
+// part.
 var nested = map[string]bool{
 	"properties": true, "patternProperties": true, "additionalProperties": true,
 	"allOf": true, "anyOf": true, "oneOf": true, "$defs": true, "definitions": true,
 }
 
-// returns an outputSchema without what would make a page invalid. Whatever need not change keeps its bytes. ok is false for a schema that
-// is not of type object, or that is invalid or nested too deep.
+// relaxed returns an outputSchema without what would make a page invalid. Whatever need not change keeps its bytes. ok is false for a
+// schema that is not of type object, or that is invalid or nested too deep.
 func relaxed(schema []byte) (out []byte, ok bool) {
 	schema = bytes.TrimSpace(schema)
 	if kind, _ := rawjson.Text(schema, "type"); kind != "object" {
@@ -45,7 +46,7 @@ func relaxed(schema []byte) (out []byte, ok bool) {
 	return relax(schema, true, !rawjson.Get(schema, "$ref").IsZero(), 0)
 }
 
-// relaxes one schema. root says that it describes structuredContent itself; refers says that a definition may do so too, by a $ref.
+// relax relaxes one schema. root says that it describes structuredContent itself; refers says that a definition may do so too, by a $ref.
 func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 	if depth > maxRelaxDepth {
 		return nil, false
@@ -113,7 +114,7 @@ func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 	return schema, true
 }
 
-// relaxes the schemas in the value of the keyword key; root and refers are as for relax.
+// relaxMember relaxes the schemas in the value of the keyword key; root and refers are as for relax.
 func relaxMember(value []byte, key string, root, refers bool, depth int) (out []byte, ok bool) {
 	var spans []rawjson.Span
 	switch {
@@ -159,8 +160,8 @@ func relaxMember(value []byte, key string, root, refers bool, depth int) (out []
 	return out, err == nil
 }
 
-// reports whether the value of a const, or every value of an enum, is neither an object nor a list, so that a page has it whole or not at
-// all.
+// isScalar reports whether the value of a const, or every value of an enum, is neither an object nor a list, so that a page has it whole or
+// not at all.
 func isScalar(values []byte) bool {
 	if len(values) == 0 || values[0] != '[' {
 		return len(values) > 0 && values[0] != '{'
@@ -173,7 +174,7 @@ func isScalar(values []byte) bool {
 	return true
 }
 
-// changes the schema of an object so that it accepts the member result.MetaKey; ok is false if the schema is invalid.
+// admitsNotice changes the schema of an object so that it accepts the member result.MetaKey; ok is false if the schema is invalid.
 func admitsNotice(schema []byte) (out []byte, ok bool) {
 	const pattern = `^` + result.MetaKey + `$`
 	patterns := []byte("{}")

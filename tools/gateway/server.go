@@ -17,15 +17,16 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// is the default of ServerOptions.MaxProcesses.
+// DefaultMaxProcesses is the default of ServerOptions.MaxProcesses.
 const DefaultMaxProcesses = 16
 
-// says how a connection to a server will be used.
+// Dialing says how a connection to a server will be used.
 type Dialing struct {
-	// is set when several clients will use the connection. On standard streams the Peer has a Join method that gives each client a Peer of
-	// its own.
+	// Shared is set when several clients will use the connection. On standard streams the Peer has a Join method that gives each client a
+	// Peer of its own.
 	Shared bool
-	// is the header of the client's HTTP request, for its Authorization, if the connection to a remote server is for one client; else nil.
+	// Header is the header of the client's HTTP request, for its Authorization, if the connection to a remote server is for one client;
+	// else nil.
 	Header http.Header
 }
 
@@ -33,29 +34,29 @@ type Dialing struct {
 type ServerOptions struct {
 	// Name is the gateway's name for the server.
 	Name string
-	// returns a connection to the server without waiting for it, as mcpclient.Stdio and mcpclient.HTTP do. Close of the Peer ends the
+	// Dial returns a connection to the server without waiting for it, as mcpclient.Stdio and mcpclient.HTTP do. Close of the Peer ends the
 	// connection.
 	Dial func(Dialing) transport.Peer
-	// is set when Dial's Peers speak streamable HTTP: an HTTP client of the same protocol version then has its session with the server
-	// itself.
+	// Remote is set when Dial's Peers speak streamable HTTP: an HTTP client of the same protocol version then has its session with the
+	// server itself.
 	Remote bool
-	// is the host of a remote server, with its port if that is not 443, for events.
+	// Address is the host of a remote server, with its port if that is not 443, for events.
 	Address string
-	// is set when Dial's Peers are tools of this process (package builtin): they speak both protocol versions, so nothing is asked or
-	// bridged; they get the headers of their clients' HTTP requests, and MaxProcesses does not bound their sessions.
+	// Builtin is set when Dial's Peers are tools of this process (package builtin): they speak both protocol versions, so nothing is asked
+	// or bridged; they get the headers of their clients' HTTP requests, and MaxProcesses does not bound their sessions.
 	Builtin bool
-	// is set when the tools' names already begin with Name and [Separator], so that no prefix is added.
+	// Named is set when the tools' names already begin with Name and [Separator], so that no prefix is added.
 	Named    bool
 	Spool    *spool.Spool
 	Journal  *journal.Journal
 	Settings Settings
-	// limit what the tools' definitions take in lists of this server alone.
+	// Definitions limit what the tools' definitions take in lists of this server alone.
 	Definitions Definitions
-	// starts the child that runs jq programs; see [Options].
+	// Query starts the child that runs jq programs; see [Options].
 	Query   []string
 	TempDir string
-	// bounds the processes that run at one time (DefaultMaxProcesses). Each client with a session has its own; clients without sessions
-	// share one.
+	// MaxProcesses bounds the processes that run at one time (DefaultMaxProcesses). Each client with a session has its own; clients without
+	// sessions share one.
 	MaxProcesses int
 }
 
@@ -76,7 +77,7 @@ type Server struct {
 	direct    transport.Peer // the connection that sessions with the remote server itself share
 }
 
-// returns a server. It does not connect to it yet.
+// NewServer returns a server. It does not connect to it yet.
 func NewServer(o ServerOptions) *Server {
 	if o.MaxProcesses <= 0 {
 		o.MaxProcesses = DefaultMaxProcesses
@@ -91,10 +92,10 @@ func NewServer(o ServerOptions) *Server {
 // Name returns the name of the server.
 func (s *Server) Name() string { return s.o.Name }
 
-// reports whether the server's tools already have its name as a prefix.
+// Named reports whether the server's tools already have its name as a prefix.
 func (s *Server) Named() bool { return s.o.Named }
 
-// implements mcpserver.Options.Open for the server.
+// Open implements mcpserver.Options.Open for the server.
 func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	if s.o.Remote {
 		return s.openRemote(ctx, o)
@@ -109,9 +110,9 @@ func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Sessi
 	return mcpserver.Session{Peer: s.session(n, o.Modern), Headers: s.o.Builtin}, nil
 }
 
-// lets a client have its session with the remote server itself if both speak the same version, and bridges them otherwise. For a server
-// that wants its clients' credentials it never bridges: a client must see its challenges unchanged (status, WWW-Authenticate), at any
-// request, to get the access that is asked for.
+// openRemote lets a client have its session with the remote server itself if both speak the same version, and bridges them otherwise. For a
+// server that wants its clients' credentials it never bridges: a client must see its challenges unchanged (status, WWW-Authenticate), at
+// any request, to get the access that is asked for.
 func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	var known versions
 	if !s.guarded(o.Header) {
@@ -130,7 +131,8 @@ func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver
 	return mcpserver.Session{Peer: s.session(n, o.Modern)}, nil
 }
 
-// returns the part of a client's header that is passed on when the gateway itself has the session with the server; nil if there is none.
+// authorization returns the part of a client's header that is passed on when the gateway itself has the session with the server; nil if
+// there is none.
 func authorization(h http.Header) http.Header {
 	if v := h.Values("Authorization"); len(v) > 0 {
 		return http.Header{"Authorization": v}
@@ -138,10 +140,10 @@ func authorization(h http.Header) http.Header {
 	return nil
 }
 
-// returns a connection to the server for one client on standard streams, of either protocol version.
+// Local returns a connection to the server for one client on standard streams, of either protocol version.
 func (s *Server) Local() transport.Peer { return newLocal(s) }
 
-// returns a session over next; many is Options.Many.
+// session returns a session over next; many is Options.Many.
 func (s *Server) session(next transport.Peer, many bool) *Session {
 	return New(s.options(next, many))
 }
@@ -153,14 +155,15 @@ func (s *Server) options(next transport.Peer, many bool) Options {
 	}
 }
 
-// returns a session behind a merged endpoint. The endpoint, not this session, adds the tools that read kept results, under the names n.
+// innerSession returns a session behind a merged endpoint. The endpoint, not this session, adds the tools that read kept results, under the
+// names n.
 func (s *Server) innerSession(next transport.Peer, many bool, n result.Names) *Session {
 	o := s.options(next, many)
 	o.Bare, o.Names, o.Catalogue, o.Definitions = true, n, s.inner, Definitions{}
 	return New(o)
 }
 
-// closes the shared connections to the server, after which none can be made. The sessions are ended before, by whoever opened them.
+// Close closes the shared connections to the server, after which none can be made. The sessions are ended before, by whoever opened them.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -178,7 +181,7 @@ func (s *Server) Close() error {
 
 var errServerClosed = errors.New("the gateway is going down")
 
-// returns the connection that sessions with the remote server itself share; after Close it is one that fails.
+// through returns the connection that sessions with the remote server itself share; after Close it is one that fails.
 func (s *Server) through() transport.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,8 +194,8 @@ func (s *Server) through() transport.Peer {
 	return s.direct
 }
 
-// returns the versions of a remote server, which it asks again after versionAge. They are the zero value if that fails, which is not
-// remembered: the answer to the client's own request will show them.
+// remoteVersions returns the versions of a remote server, which it asks again after versionAge. They are the zero value if that fails,
+// which is not remembered: the answer to the client's own request will show them.
 func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versions {
 	s.mu.Lock()
 	v, fresh := s.versions, time.Since(s.learnedAt) < versionAge
@@ -229,7 +232,7 @@ func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versio
 	return v
 }
 
-// reports whether the server has asked for credentials, or this client sends some.
+// guarded reports whether the server has asked for credentials, or this client sends some.
 func (s *Server) guarded(h http.Header) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

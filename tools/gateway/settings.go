@@ -9,48 +9,50 @@ import (
 
 // Defaults of [Limits] and [Settings].
 const (
-	// is the default number of matches beyond which a search is an error that says how to narrow it.
+	// DefaultMaxSearch is the default number of matches beyond which a search is an error that says how to narrow it.
 	DefaultMaxSearch = 1000
 	// MaxPageItems is the largest page_size for items that are not lines.
 	MaxPageItems = 100
 )
 
-// are the settings that may differ from tool to tool. Zero values mean the defaults. Here below 0 may mean "no bound", as the fields say.
+// Limits are the settings that may differ from tool to tool. Zero values mean the defaults. Here below 0 may mean "no bound", as the fields
+// say.
 type Limits struct {
-	// is the size in bytes up to which a result's text reaches the client whole; 0 means the client's cap (see [ProfileOf]), below 0 there
-	// is no bound.
+	// Cap is the size in bytes up to which a result's text reaches the client whole; 0 means the client's cap (see [ProfileOf]), below 0
+	// there is no bound.
 	Cap limit.Bytes
-	// is the length up to which a JSON list is not paged if its size allows; a longer list is paged however small it is. 0 means
+	// MaxItems is the length up to which a JSON list is not paged if its size allows; a longer list is paged however small it is. 0 means
 	// result.DefaultMaxItems, below 0 lists are not counted.
 	MaxItems int
 	// PageItems is the number of items on a page; 0 means result.DefaultPageItems.
 	PageItems int
-	// bounds images and other media in bytes; 0 means result.DefaultMaxMedia.
+	// MaxMedia bounds images and other media in bytes; 0 means result.DefaultMaxMedia.
 	MaxMedia limit.Bytes
-	// bounds a message from the server in bytes; 0 means result.DefaultMaxFrame.
+	// MaxResult bounds a message from the server in bytes; 0 means result.DefaultMaxFrame.
 	MaxResult limit.Bytes
-	// is how long a large result may take before its first page is delivered while the rest still comes; 0 waits for the end.
+	// Early is how long a large result may take before its first page is delivered while the rest still comes; 0 waits for the end.
 	Early time.Duration
-	// bounds the time that a call may take without an answer or progress; 0 is no bound.
+	// Timeout bounds the time that a call may take without an answer or progress; 0 is no bound.
 	Timeout time.Duration
 }
 
 // Settings are the policy of one server.
 type Settings struct {
 	Limits
-	// are the limits of single tools, by the server's names for them. They replace Limits as a whole.
+	// Tools are the limits of single tools, by the server's names for them. They replace Limits as a whole.
 	Tools map[string]Limits
-	// and Deny are patterns of tool names, in which * stands for any text. An empty Allow allows all; Deny overrides Allow.
+	// Allow and Deny are patterns of tool names, in which * stands for any text. An empty Allow allows all; Deny overrides Allow.
 	Allow, Deny []string
-	// are the tools that are not listed and may still be called: a rarely used tool costs a model tokens in each of its requests.
+	// Unlisted are the tools that are not listed and may still be called: a rarely used tool costs a model tokens in each of its requests.
 	Unlisted []string
-	// hides and refuses tools that do not declare that they change nothing (annotations.readOnlyHint).
+	// ReadOnly hides and refuses tools that do not declare that they change nothing (annotations.readOnlyHint).
 	ReadOnly bool
 	// MaxSearch bounds the matches of one search; 0 means DefaultMaxSearch.
 	MaxSearch int
 }
 
-// returns the limits of a tool, with the defaults for items and media filled in. In the result MaxItems is 0 if lists are not counted.
+// limitsOf returns the limits of a tool, with the defaults for items and media filled in. In the result MaxItems is 0 if lists are not
+// counted.
 func (s *Settings) limitsOf(tool string) Limits {
 	l, ok := s.Tools[tool]
 	if !ok {
@@ -79,12 +81,12 @@ func (s *Settings) maxSearch() int {
 	return s.MaxSearch
 }
 
-// reports whether Allow and Deny permit a tool of this name; ReadOnly is not considered.
+// allows reports whether Allow and Deny permit a tool of this name; ReadOnly is not considered.
 func (s *Settings) allows(tool string) bool {
 	return (len(s.Allow) == 0 || matchesAny(s.Allow, tool)) && !matchesAny(s.Deny, tool)
 }
 
-// reports whether the settings may forbid a tool.
+// restrictsTools reports whether the settings may forbid a tool.
 func (s *Settings) restrictsTools() bool { return s.ReadOnly || len(s.Allow) > 0 || len(s.Deny) > 0 }
 
 func matchesAny(patterns []string, name string) bool {
@@ -96,7 +98,7 @@ func matchesAny(patterns []string, name string) bool {
 	return false
 }
 
-// reports whether name matches pattern, in which * stands for any text, / included, and every other byte for itself (also brackets and
+// glob reports whether name matches pattern, in which * stands for any text, / included, and every other byte for itself (also brackets and
 // question marks, which tools may have in their names).
 func glob(pattern, name string) bool {
 	star, from := -1, 0

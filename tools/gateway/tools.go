@@ -6,10 +6,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// is the most bytes that the description of an added tool may have: it is in every request that the model gets, once for each server.
+// MaxDescription is the most bytes that the description of an added tool may have: it is in every request that the model gets, once for
+// each server.
 const MaxDescription = 400
 
-// returns names for the added tools that no tool of the server has: with as many prefixes as are needed, at most 8.
+// namesFor returns names for the added tools that no tool of the server has: with as many prefixes as are needed, at most 8.
 func namesFor(owned func(string) bool) result.Names {
 	prefix := ""
 	for range 8 { // gateways behind gateways; nobody has more

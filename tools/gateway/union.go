@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// presents several servers as one, to one client or to all sessionless clients of a principal.
+// union presents several servers as one, to one client or to all sessionless clients of a principal.
 type union struct {
 	m      *Merge
 	modern bool
@@ -82,8 +82,8 @@ func (u *union) refuse(m transport.Message, to transport.Receiver, code int, tex
 	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
 }
 
-// sends a request to the server whose prefix the name in it has, with that server's own name in its place. path leads to the name in
-// params.
+// sendByPrefix sends a request to the server whose prefix the name in it has, with that server's own name in its place. path leads to the
+// name in params.
 func (u *union) sendByPrefix(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
 	keys := append([]string{"params"}, path...)
 	name, _ := rawjson.Text(m.Raw, keys...)
@@ -111,8 +111,8 @@ func (u *union) sendNamed(ctx context.Context, m transport.Message, to transport
 	u.pass(ctx, out, to, c)
 }
 
-// returns a request without the client's declaration that it supports tasks: a merged endpoint could not tell which server a task belongs
-// to.
+// withoutTasks returns a request without the client's declaration that it supports tasks: a merged endpoint could not tell which server a
+// task belongs to.
 func withoutTasks(m transport.Message) transport.Message {
 	at := rawjson.Get(m.Raw, "params", "_meta", metaCapabilities, "extensions")
 	if at.IsZero() || rawjson.Get(at.Of(m.Raw), tasksExtension).IsZero() {
@@ -128,7 +128,7 @@ func withoutTasks(m transport.Message) transport.Message {
 	return m
 }
 
-// sends a completion request to the server of the resource or prompt that it refers to.
+// complete sends a completion request to the server of the resource or prompt that it refers to.
 func (u *union) complete(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if kind, _ := rawjson.Text(m.Raw, "params", "ref", "type"); kind == "ref/resource" {
 		u.sendByResource(ctx, m, to, "ref", "uri")
@@ -147,7 +147,7 @@ func replaced(m transport.Message, at rawjson.Span, with []byte) (transport.Mess
 	return m, err
 }
 
-// sends a request to one server, and remembers that server for a cancellation until the request is done.
+// pass sends a request to one server, and remembers that server for a cancellation until the request is done.
 func (u *union) pass(ctx context.Context, m transport.Message, to transport.Receiver, c *part) {
 	u.mu.Lock()
 	u.open[m.Head.ID] = c
@@ -155,13 +155,13 @@ func (u *union) pass(ctx context.Context, m transport.Message, to transport.Rece
 	c.session.Send(ctx, m, &requestMarker{u: u, c: c, Receiver: to, id: m.Head.ID, ctx: ctx})
 }
 
-// sends a request to every server and answers with an empty result when all have answered or failed.
+// broadcast sends a request to every server and answers with an empty result when all have answered or failed.
 func (u *union) broadcast(ctx context.Context, m transport.Message, to transport.Receiver) {
 	u.forEach(func(c *part) { _, _ = transport.Ask(ctx, c.session, m, maxInitialize) })
 	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
 }
 
-// calls work for all servers at once and waits for all calls. A panic ends only that call.
+// forEach calls work for all servers at once and waits for all calls. A panic ends only that call.
 func (u *union) forEach(work func(*part)) {
 	var wg sync.WaitGroup
 	for _, c := range u.parts {
@@ -173,7 +173,7 @@ func (u *union) forEach(work func(*part)) {
 	wg.Wait()
 }
 
-// passes a cancellation to the server that has the request, and any other notification to all servers that are not down.
+// notify passes a cancellation to the server that has the request, and any other notification to all servers that are not down.
 func (u *union) notify(ctx context.Context, m transport.Message, to transport.Receiver) {
 	var only *part
 	switch m.Head.Method {
@@ -224,8 +224,8 @@ func (u *union) respond(ctx context.Context, m transport.Message, to transport.R
 	u.parts[n].session.Send(ctx, out, to)
 }
 
-// is the receiver of messages from one server: it marks the ids of the server's requests, and marks the server as lost when a request
-// fails.
+// requestMarker is the receiver of messages from one server: it marks the ids of the server's requests, and marks the server as lost when a
+// request fails.
 type requestMarker struct {
 	u *union
 	c *part

@@ -22,7 +22,7 @@ const (
 	maxAllInstructions = 8 << 10
 )
 
-// bounds the time that one server may delay the answer to initialize.
+// initializeTimeout bounds the time that one server may delay the answer to initialize.
 const initializeTimeout = 30 * time.Second
 
 // features are the capabilities that servers may declare, with the members of each.
@@ -34,9 +34,9 @@ var features = []struct{ name, value string }{
 	{"logging", "{}"},
 }
 
-// answers initialize or server/discover with the combined capabilities and instructions of all servers. A server that does not answer is
-// left out and tried again later; if none answers it is an error. If one refuses the sessionless version the client is told to begin with
-// initialize.
+// initializeAll answers initialize or server/discover with the combined capabilities and instructions of all servers. A server that does
+// not answer is left out and tried again later; if none answers it is an error. If one refuses the sessionless version the client is told
+// to begin with initialize.
 func (u *union) initializeAll(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "initialize" {
 		u.mu.Lock()
@@ -132,7 +132,7 @@ const ownInfo = `{"name":"plimsoll","version":"1"}`
 
 func cutMark(n int) string { return fmt.Sprintf(" … [%d bytes cut] … ", n) }
 
-// returns a server's answer, nil if there was none, and whether it is a result.
+// initializeOne returns a server's answer, nil if there was none, and whether it is a result.
 func (u *union) initializeOne(ctx context.Context, c *part, m transport.Message) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(ctx, initializeTimeout)
 	defer cancel()
@@ -146,8 +146,8 @@ func (u *union) initializeOne(ctx context.Context, c *part, m transport.Message)
 	return answer, true
 }
 
-// reports whether a server can be reached again. To a server that never answered initialize it sends the client's initialize; without
-// sessions it reports true, and the next request shows it.
+// reconnect reports whether a server can be reached again. To a server that never answered initialize it sends the client's initialize;
+// without sessions it reports true, and the next request shows it.
 func (u *union) reconnect(c *part) bool {
 	u.mu.Lock()
 	greeting, ready, begun := u.greeting, u.ready, c.begun
@@ -175,8 +175,8 @@ func (u *union) reconnect(c *part) bool {
 	return ok
 }
 
-// opens a stream of notifications with every server and merges them into one: first an acknowledgement of everything that the servers
-// agreed to within ackTimeout, then their notifications, until ctx ends.
+// subscribe opens a stream of notifications with every server and merges them into one: first an acknowledgement of everything that the
+// servers agreed to within ackTimeout, then their notifications, until ctx ends.
 func (u *union) subscribe(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s := &subscription{u: u, to: to, waiting: len(u.parts), acked: make(chan struct{})}
 	for _, c := range u.parts {
@@ -194,7 +194,7 @@ func (u *union) subscribe(ctx context.Context, m transport.Message, to transport
 	s.finish()
 }
 
-// bounds the wait for the servers to acknowledge which notifications they will send.
+// ackTimeout bounds the wait for the servers to acknowledge which notifications they will send.
 const ackTimeout = 5 * time.Second
 
 type subscription struct {
@@ -211,7 +211,7 @@ type subscription struct {
 	over    bool
 }
 
-// bounds the notifications that are held back until the acknowledgement is sent; further ones are dropped.
+// maxHeldNotifications bounds the notifications that are held back until the acknowledgement is sent; further ones are dropped.
 const maxHeldNotifications = 64
 
 type subscribed struct {

@@ -26,13 +26,13 @@ func (v versions) unknown() bool { return v == versions{} }
 // versionAge is the time after which a remote server's versions are asked for again: it may be replaced by a newer one.
 const versionAge = time.Hour
 
-// returns what is known by v or more.
+// merge returns what is known by v or more.
 func (v versions) merge(more versions) versions {
 	return versions{v.sessions || more.sessions, v.sessionless || more.sessionless, v.asked || more.asked, v.refused || more.refused}
 }
 
-// asks a server for its versions by server/discover, and returns and records them together with what was known before. HTTP statuses that
-// mean "unknown request" show a server with sessions; any other failure is an error.
+// detect asks a server for its versions by server/discover, and returns and records them together with what was known before. HTTP statuses
+// that mean "unknown request" show a server with sessions; any other failure is an error.
 func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (versions, error) {
 	v, err := bridge.Detect(ctx, next, first, s.bridging())
 	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && lacksVersion(said.Status) {
@@ -47,8 +47,8 @@ func (s *Server) detect(ctx context.Context, next transport.Peer, first transpor
 	return out, nil
 }
 
-// reports whether an HTTP status means that the server does not know the request (400 to 499), rather than that it wants credentials or is
-// busy. These are the backward compatibility rules of 2026-07-28.
+// lacksVersion reports whether an HTTP status means that the server does not know the request (400 to 499), rather than that it wants
+// credentials or is busy. These are the backward compatibility rules of 2026-07-28.
 func lacksVersion(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusProxyAuthRequired, http.StatusRequestTimeout:
@@ -69,7 +69,7 @@ func (s *Server) speaks() versions {
 	return s.versions
 }
 
-// reports whether a remote server answers initialize with a result; it ends the session that this began.
+// initializes reports whether a remote server answers initialize with a result; it ends the session that this began.
 func initializes(ctx context.Context, next transport.Peer, first transport.Message) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -94,7 +94,7 @@ func initializes(ctx context.Context, next transport.Peer, first transport.Messa
 	return err == nil && !rawjson.Get(answer, "result", "protocolVersion").IsZero()
 }
 
-// is a Peer that sends the id of the session which an answer begins to id.
+// opening is a Peer that sends the id of the session which an answer begins to id.
 type opening struct {
 	transport.Peer
 	id chan string

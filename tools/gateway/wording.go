@@ -15,7 +15,7 @@ const (
 	maxArguments = 32
 )
 
-// returns the text by which a tool is found: its name, which counts most, title and description, and the names of its arguments.
+// searchText returns the text by which a tool is found: its name, which counts most, title and description, and the names of its arguments.
 func searchText(t listed) string {
 	var b strings.Builder
 	name := normalized(t.name)
@@ -45,7 +45,7 @@ func searchText(t listed) string {
 // queryText returns the text of a query in the form of [searchText].
 func queryText(query string) string { return normalized(query) }
 
-// returns a text as lower-case words, each followed by a space, with the mark of its synonyms behind each word that has some.
+// normalized returns a text as lower-case words, each followed by a space, with the mark of its synonyms behind each word that has some.
 func normalized(text string) string {
 	var b strings.Builder
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n,.;:!?()[]{}<>\"`'*|=+&%$#@~^\\", r) }) {
@@ -61,7 +61,7 @@ func normalized(text string) string {
 	return b.String()
 }
 
-// splits a name at _, -, ., /, spaces and changes from lower to upper case, and returns the words in lower case.
+// wordsOf splits a name at _, -, ., /, spaces and changes from lower to upper case, and returns the words in lower case.
 func wordsOf(name string) []string {
 	var words []string
 	begin := 0
@@ -84,7 +84,7 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// returns the mark of the synonyms that a word, in any of its usual forms, belongs to; "" if it has none.
+// meaning returns the mark of the synonyms that a word, in any of its usual forms, belongs to; "" if it has none.
 func meaning(word string) string {
 	for _, ending := range []string{"", "s", "es", "ed", "d", "ing"} {
 		stem, ok := strings.CutSuffix(word, ending)
@@ -108,7 +108,7 @@ func meaning(word string) string {
 	return ""
 }
 
-// returns the mark of each word that has synonyms: "same" and the first word of its line.
+// meanings returns the mark of each word that has synonyms: "same" and the first word of its line.
 var meanings = sync.OnceValue(func() map[string]string {
 	of := map[string]string{}
 	for line := range strings.Lines(synonyms) {
@@ -120,7 +120,7 @@ var meanings = sync.OnceValue(func() map[string]string {
 	return of
 })
 
-// are the words that count as the same, one group a line.
+// synonyms are the words that count as the same, one group a line.
 const synonyms = `list show display view enumerate see browse
 get fetch retrieve read lookup obtain return
 delete remove erase drop destroy discard trash rid

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// is a piece of a composed message: mem, or the range from-to of the spooledBuffer kept if mem is nil.
+// seg is a piece of a composed message: mem, or the range from-to of the spooledBuffer kept if mem is nil.
 type seg struct {
 	mem      []byte
 	from, to int64
@@ -23,7 +23,8 @@ func segsLen(segs []seg) (n int64) {
 	return n
 }
 
-// is an element of content or an entry of contents as it is delivered: its raw members in their order, with a hole where its text was.
+// block is an element of content or an entry of contents as it is delivered: its raw members in their order, with a hole where its text
+// was.
 type block struct {
 	segs []seg
 	hole int // the text goes before segs[hole]; -1 if the block has no text
@@ -76,7 +77,7 @@ func (b *block) member(key, value []byte) {
 	b.kept += len(key) + len(value)
 }
 
-// ends the segment in buf, if there is one.
+// cut ends the segment in buf, if there is one.
 func (b *block) cut() {
 	if len(b.buf) > 0 {
 		b.segs = append(b.segs, seg{mem: b.buf})
@@ -90,18 +91,18 @@ func (b *block) openHole(key []byte) {
 	b.hole = len(b.segs)
 }
 
-// appends a range of kept as the value of a member.
+// holdRange appends a range of kept as the value of a member.
 func (b *block) holdRange(from, to int64) {
 	b.cut()
 	b.segs = append(b.segs, seg{from: from, to: to})
 	b.held = true
 }
 
-// reports whether the members of the block count as text that a model reads: the block has neither text nor media, or unusually large
-// members.
+// readable reports whether the members of the block count as text that a model reads: the block has neither text nor media, or unusually
+// large members.
 func (b *block) readable() bool { return b.hole < 0 && !b.held && b.media == 0 || b.kept > maxClip }
 
-// releases the text, except for a beginning of at most maxClip bytes if capture allows that.
+// clip releases the text, except for a beginning of at most maxClip bytes if capture allows that.
 func (b *block) clip(capture func(int) bool) {
 	b.whole = false
 	if n := min(len(b.text), maxClip); n > 0 && capture(n) {
@@ -111,10 +112,10 @@ func (b *block) clip(capture func(int) bool) {
 	}
 }
 
-// bounds the beginning of a text that is delivered beside a page when there is no room for the whole, in bytes.
+// maxClip bounds the beginning of a text that is delivered beside a page when there is no room for the whole, in bytes.
 const maxClip = 256
 
-// returns the text that is delivered beside a page: the whole, or its beginning with a mark; nil if nothing was kept.
+// shown returns the text that is delivered beside a page: the whole, or its beginning with a mark; nil if nothing was kept.
 func (b *block) shown() []byte {
 	if b.whole || b.text == nil {
 		return b.text
@@ -123,7 +124,7 @@ func (b *block) shown() []byte {
 	return fmt.Appendf(nil, "%s\n[plimsoll: cut; all of this text has %s]", head, limit.Bytes(b.size).Human())
 }
 
-// returns the segments of the block with text in its hole; unchanged if it has none.
+// fill returns the segments of the block with text in its hole; unchanged if it has none.
 func (b *block) fill(text []byte) []seg {
 	if b.hole < 0 {
 		return b.segs
@@ -133,7 +134,7 @@ func (b *block) fill(text []byte) []seg {
 	return append(segs, b.segs[b.hole:]...)
 }
 
-// holds raw members of an object that a composed message keeps, separated by commas.
+// members holds raw members of an object that a composed message keeps, separated by commas.
 type members struct {
 	raw []byte
 }
@@ -145,12 +146,12 @@ func (m *members) add(key, value []byte) {
 	m.raw = append(append(append(m.raw, key...), ':'), value...)
 }
 
-// reports whether a raw key and value are valid JSON, so that a composed message can contain them.
+// isValidMember reports whether a raw key and value are valid JSON, so that a composed message can contain them.
 func isValidMember(key, value []byte) bool {
 	return len(key) > 1 && json.Valid(key) && json.Valid(value)
 }
 
-// reports whether raw is a JSON string with this text.
+// isString reports whether raw is a JSON string with this text.
 func isString(raw []byte, text string) bool {
 	return len(raw) > 1 && raw[0] == '"' && bytes.Equal(rawjson.Unquote(nil, raw), []byte(text))
 }

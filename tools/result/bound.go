@@ -26,10 +26,10 @@ func (e *BrokenOff) Error() string {
 	return fmt.Sprintf("the message broke off after %s: %v", limit.Bytes(e.Bytes).Human(), e.Err)
 }
 
-// is the error for a malformed message; it has the place.
+// SyntaxError is the error for a malformed message; it has the place.
 type SyntaxError = jsonstream.SyntaxError
 
-// returns err as a BrokenOff, with the place where the lexer failed if err has it.
+// brokenOff returns err as a BrokenOff, with the place where the lexer failed if err has it.
 func brokenOff(err error) error {
 	e := &BrokenOff{Err: err}
 	if at, ok := errors.AsType[*SyntaxError](err); ok {
@@ -40,14 +40,15 @@ func brokenOff(err error) error {
 
 func (e *BrokenOff) Unwrap() error { return e.Err }
 
-// reports that a message is larger than Options.MaxFrame, or a task without its result larger than MaxTask. Max is the bound in bytes.
+// TooLarge reports that a message is larger than Options.MaxFrame, or a task without its result larger than MaxTask. Max is the bound in
+// bytes.
 type TooLarge struct{ Max int64 }
 
 func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the message is larger than %s, which is the most that is taken: ask for less", limit.Bytes(e.Max).Human())
 }
 
-// is one response that is being read.
+// reading is one response that is being read.
 type reading struct {
 	o       Options
 	ctx     context.Context
@@ -75,8 +76,8 @@ var (
 	lexers = sync.Pool{New: func() any { return new(lexer) }}
 )
 
-// reads the response f to its end and delivers it, or the part of it that a client should get, by o.Deliver. It blocks until the server has
-// sent and the client has taken everything; when ctx ends it returns as soon as the frame's reader does, without delivering.
+// Bound reads the response f to its end and delivers it, or the part of it that a client should get, by o.Deliver. It blocks until the
+// server has sent and the client has taken everything; when ctx ends it returns as soon as the frame's reader does, without delivering.
 func Bound(ctx context.Context, f *transport.Frame, o Options) Outcome {
 	r := &reading{o: o, ctx: ctx, event: f.Event, lexer: lexers.Get().(*lexer)}
 	r.out.ID = o.ID
@@ -109,7 +110,7 @@ func (r *reading) close() {
 	lexers.Put(r.lexer)
 }
 
-// reads the frame to its end, in chunks.
+// read reads the frame to its end, in chunks.
 func (r *reading) read(f *transport.Frame) error {
 	// The head is held where it is; what is written after it goes to memory of its own.
 	r.raw.mem, r.raw.size = f.Head[:len(f.Head):len(f.Head)], int64(len(f.Head))
@@ -137,7 +138,7 @@ func (r *reading) read(f *transport.Frame) error {
 	}
 }
 
-// processes the next bytes of the frame. held means that r.raw already has them. An error ends the reading.
+// take processes the next bytes of the frame. held means that r.raw already has them. An error ends the reading.
 func (r *reading) take(p []byte, held bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,10 +195,11 @@ func (r *reading) takeSpill(p []byte) error {
 	return nil
 }
 
-// is the shortest time between two reports of progress; people do not look more often.
+// progressEvery is the shortest time between two reports of progress; people do not look more often.
 const progressEvery = 500 * time.Millisecond
 
-// decides that the message will be composed: the bytes that have come are read again, into the spool, and later ones go there directly.
+// startSpooling decides that the message will be composed: the bytes that have come are read again, into the spool, and later ones go there
+// directly.
 func (r *reading) startSpooling() error {
 	s := &spoolWriter{o: &r.o}
 	r.spoolWriter = s
@@ -243,10 +245,10 @@ func (r *reading) startSpooling() error {
 	return s.stop
 }
 
-// bounds the message of a protocol error, in bytes; the bound of text is used if it is smaller.
+// maxError bounds the message of a protocol error, in bytes; the bound of text is used if it is smaller.
 const maxError = 64 << 10
 
-// returns the id of the composed message: the one in the response if it is short and valid, else the request's.
+// id returns the id of the composed message: the one in the response if it is short and valid, else the request's.
 func (r *reading) id() jsonrpc.ID {
 	found := r.prescan.id
 	if r.spoolWriter != nil {
@@ -258,19 +260,19 @@ func (r *reading) id() jsonrpc.ID {
 	return r.o.ID
 }
 
-// reports whether the result is delivered as a page: its text is too large, or a list in it too long.
+// paged reports whether the result is delivered as a page: its text is too large, or a list in it too long.
 func (r *reading) paged() bool {
 	s := r.spoolWriter
 	return s.blocksOmitted || s.text > min(r.o.maxText(), maxPage) || r.listed(&s.prescan)
 }
 
-// reports whether a list, or the number of text blocks, exceeds MaxItems.
+// listed reports whether a list, or the number of text blocks, exceeds MaxItems.
 func (r *reading) listed(s *prescan) bool {
 	return r.o.MaxItems > 0 && (s.items > r.o.MaxItems || s.blocks > r.o.MaxItems)
 }
 
-// delivers the message, a composed one, or an error; err is the error of reading, or nil. The caller holds r.mu. Nothing is delivered after
-// ctx has ended.
+// finish delivers the message, a composed one, or an error; err is the error of reading, or nil. The caller holds r.mu. Nothing is
+// delivered after ctx has ended.
 func (r *reading) finish(err error) {
 	r.out.Cut = err
 	if r.ctx.Err() != nil {
@@ -316,7 +318,8 @@ func (r *reading) finish(err error) {
 	r.complete()
 }
 
-// delivers a message that is not bounded. If it broke off, a request gets an error; a notification or request of the server is dropped.
+// finishPassing delivers a message that is not bounded. If it broke off, a request gets an error; a notification or request of the server
+// is dropped.
 func (r *reading) finishPassing(err error) {
 	switch {
 	case err == nil:
@@ -327,7 +330,7 @@ func (r *reading) finishPassing(err error) {
 	}
 }
 
-// delivers the composed message of a response that has come whole.
+// complete delivers the composed message of a response that has come whole.
 func (r *reading) complete() {
 	s := r.spoolWriter
 	r.out.Failed = s.prescan.failed
@@ -364,7 +367,7 @@ func (r *reading) complete() {
 	r.deliver(segs, &s.kept)
 }
 
-// reads page 1 of the document in the spool. It waits until that page is complete or ctx ends.
+// view reads page 1 of the document in the spool. It waits until that page is complete or ctx ends.
 func (r *reading) view(ctx context.Context) (View, error) {
 	v := View{Handle: r.spoolWriter.writer.Handle(), Names: r.o.Names}
 	res, err := r.o.Spool.Read(r.o.Source.Principal, v.Handle)

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// keeps the first HoldBytes in memory and the rest in an unlinked temporary file. Its bytes can be read while more are added.
+// spooledBuffer keeps the first HoldBytes in memory and the rest in an unlinked temporary file. Its bytes can be read while more are added.
 type spooledBuffer struct {
 	dir   string
 	mem   []byte
@@ -41,7 +41,7 @@ func (h *spooledBuffer) write(p []byte) error {
 	return nil
 }
 
-// returns a reader of the bytes between two offsets.
+// reader returns a reader of the bytes between two offsets.
 func (h *spooledBuffer) reader(from, to int64) io.Reader {
 	m := int64(len(h.mem))
 	if to <= m {

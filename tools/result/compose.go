@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// builds a message from segments.
+// composer builds a message from segments.
 type composer struct {
 	segs  []seg
 	buf   []byte
@@ -50,7 +50,7 @@ func (c *composer) member(key string, value []byte) {
 	c.buf = append(append(rawjson.Quote(c.buf, key), ':'), value...)
 }
 
-// appends raw members, if there are any.
+// members appends raw members, if there are any.
 func (c *composer) members(m members) {
 	if len(m.raw) > 0 {
 		c.next()
@@ -58,7 +58,7 @@ func (c *composer) members(m members) {
 	}
 }
 
-// begins the message, with the id and the members beside the result, and leaves its object open.
+// envelope begins the message, with the id and the members beside the result, and leaves its object open.
 func (s *spoolWriter) envelope(id jsonrpc.ID) *composer {
 	c := &composer{comma: true}
 	c.raw(`{"jsonrpc":"2.0"`)
@@ -84,7 +84,7 @@ func (s *spoolWriter) envelope(id jsonrpc.ID) *composer {
 	return c
 }
 
-// closes the open objects and returns the segments of the message.
+// closed closes the open objects and returns the segments of the message.
 func (s *spoolWriter) closed(c *composer) []seg {
 	c.raw("}}")
 	if s.inTask {
@@ -94,7 +94,7 @@ func (s *spoolWriter) closed(c *composer) []seg {
 	return c.segs
 }
 
-// returns the error response that was read, with its message bounded.
+// composeError returns the error response that was read, with its message bounded.
 func (s *spoolWriter) composeError(id jsonrpc.ID) []seg {
 	c := s.envelope(id)
 	c.next()
@@ -108,8 +108,8 @@ func (s *spoolWriter) composeError(id jsonrpc.ID) []seg {
 	return s.closed(c)
 }
 
-// returns the result with page 1 (v) in the place of the document's text, and whether the result is an error. v is nil if the text fits and
-// only media are too large: then all of the text is delivered.
+// composeResult returns the result with page 1 (v) in the place of the document's text, and whether the result is an error. v is nil if the
+// text fits and only media are too large: then all of the text is delivered.
 func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs []seg, failed bool) {
 	structured := s.structuredPart(v)
 	failed = s.prescan.failed
@@ -149,7 +149,7 @@ func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs
 	return s.closed(c), failed
 }
 
-// writes the elements of content or the entries of contents.
+// blocksPart writes the elements of content or the entries of contents.
 func (s *spoolWriter) blocksPart(c *composer, v *View, handle string) {
 	placed := v == nil
 	page := func() {
@@ -182,7 +182,7 @@ func (s *spoolWriter) blocksPart(c *composer, v *View, handle string) {
 	}
 }
 
-// returns a text of our own as an element of content or, for resources/read, an entry of contents.
+// textBlock returns a text of our own as an element of content or, for resources/read, an entry of contents.
 func (s *spoolWriter) textBlock(handle string, text []byte, isJSON bool) []seg {
 	if s.o.Method == ReadResource {
 		kind := "text/plain"
@@ -198,7 +198,7 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(rawjson.Quote(append(dst, `{"type":"text","text":`...), text), '}')
 }
 
-// returns an entry of the contents of resources/read; uri is raw JSON.
+// entry returns an entry of the contents of resources/read; uri is raw JSON.
 func entry[T string | []byte](uri []byte, mime string, text T) []byte {
 	b := append([]byte(`{"uri":`), uri...)
 	b = append(b, `,"mimeType":`...)
@@ -212,7 +212,7 @@ func (s *spoolWriter) note(c *composer, handle, text string) {
 	c.splice(s.textBlock(handle, []byte(text), false)...)
 }
 
-// writes a note in the place of media that are not delivered.
+// mediaNote writes a note in the place of media that are not delivered.
 func (s *spoolWriter) mediaNote(c *composer, b *block, handle string) {
 	kind := "Media"
 	if b.mime != nil {
@@ -234,7 +234,7 @@ func (s *spoolWriter) mediaNote(c *composer, b *block, handle string) {
 	c.splice(s.textBlock(handle, []byte(text), false)...)
 }
 
-// writes _meta: the server's own if it is small, with the description of page v unless that is nil.
+// metaPart writes _meta: the server's own if it is small, with the description of page v unless that is nil.
 func (s *spoolWriter) metaPart(c *composer, v *View) {
 	meta := s.meta
 	if v != nil {

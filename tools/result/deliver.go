@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// delivers the message unchanged.
+// deliverRaw delivers the message unchanged.
 func (r *reading) deliverRaw() {
 	h := &r.raw
 	f := &transport.Frame{Head: h.mem, Event: r.event}
@@ -22,7 +22,7 @@ func (r *reading) deliverRaw() {
 	r.deliverFrame(f, h.size)
 }
 
-// delivers a composed message; held has the ranges that segs refer to.
+// deliver delivers a composed message; held has the ranges that segs refer to.
 func (r *reading) deliver(segs []seg, held *spooledBuffer) {
 	f := &transport.Frame{Head: segs[0].mem, Event: r.event}
 	if len(segs) > 1 {
@@ -53,7 +53,8 @@ func (r *reading) deliverFrame(f *transport.Frame, size int64) {
 	}
 }
 
-// answers a response that did not come to its end with an error. The text that came can be read from the spool, by the handle in the error.
+// cutOff answers a response that did not come to its end with an error. The text that came can be read from the spool, by the handle in the
+// error.
 func (r *reading) cutOff(err error) {
 	r.out.Failed = true
 	why := r.reason(err)
@@ -75,7 +76,7 @@ func (r *reading) cutOff(err error) {
 	r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.out.ID, jsonrpc.CodeInternal, why, data)}}, nil)
 }
 
-// returns the text that tells the model why an answer broke off.
+// reason returns the text that tells the model why an answer broke off.
 func (r *reading) reason(err error) string {
 	who := "The server's answer"
 	if r.o.Source.Server != "" {
@@ -84,7 +85,8 @@ func (r *reading) reason(err error) string {
 	return "[plimsoll] " + who + " did not arrive whole: " + shorten(err.Error(), 300) + "."
 }
 
-// returns the answer when a result is too large and could not be put into the spool: its beginning, or an error for a resource or a task.
+// unkeptAnswer returns the answer when a result is too large and could not be put into the spool: its beginning, or an error for a resource
+// or a task.
 func (s *spoolWriter) unkeptAnswer(id jsonrpc.ID) []seg {
 	text := fmt.Sprintf("[plimsoll] The result has %s of text, more than may be delivered at once, and it could not be kept: %s. ",
 		limit.Bytes(s.text).Human(), shorten(s.failed.Error(), 300))
@@ -115,14 +117,14 @@ func (s *spoolWriter) unkeptAnswer(id jsonrpc.ID) []seg {
 	return []seg{{mem: jsonrpc.ResultResponse(id, append(b, '}'))}}
 }
 
-// delivers page 1 while the server is still sending.
+// early delivers page 1 while the server is still sending.
 type early struct {
 	cancel context.CancelFunc
 	timer  *time.Timer
 	done   chan struct{}
 }
 
-// starts the timer after which page 1 is delivered early. The caller holds r.mu.
+// startEarly starts the timer after which page 1 is delivered early. The caller holds r.mu.
 func (r *reading) startEarly() *early {
 	ctx, cancel := context.WithCancel(r.ctx)
 	e := &early{cancel: cancel, done: make(chan struct{})}
@@ -133,7 +135,7 @@ func (r *reading) startEarly() *early {
 	return e
 }
 
-// cancels the early delivery and waits until it has ended. The caller must not hold r.mu.
+// stop cancels the early delivery and waits until it has ended. The caller must not hold r.mu.
 func (e *early) stop() {
 	if e == nil {
 		return

@@ -2,11 +2,11 @@ package result
 
 import "github.com/plimsoll/plimsoll/internal/jsonstream"
 
-// receives the parts of a message from a lexer. All arguments are valid during the call only.
+// events receives the parts of a message from a lexer. All arguments are valid during the call only.
 type events interface {
 	open(p place, key []byte)
-	// starts a value; key is the raw key with quotes, nil for an element of a list and for a long key. The value's bytes follow by piece,
-	// then end.
+	// begin starts a value; key is the raw key with quotes, nil for an element of a list and for a long key. The value's bytes follow by
+	// piece, then end.
 	begin(f field, in place, key []byte)
 	piece(p []byte)
 	end()
@@ -68,7 +68,7 @@ func (l *lexer) Leave() {
 	l.to.close(l.stack[l.depth])
 }
 
-// is a container in a response whose members or elements the lexer reads one by one.
+// place is a container in a response whose members or elements the lexer reads one by one.
 type place uint8
 
 const (
@@ -83,7 +83,7 @@ const (
 	inEntry          // an entry of contents
 )
 
-// is the kind of a value that the lexer passes on as bytes.
+// field is the kind of a value that the lexer passes on as bytes.
 type field uint8
 
 const (
@@ -99,10 +99,11 @@ const (
 	fieldMessage                 // a string: error.message
 )
 
-// reports whether the pieces of a field are its unescaped text; otherwise they are raw JSON.
+// decoded reports whether the pieces of a field are its unescaped text; otherwise they are raw JSON.
 func (f field) decoded() bool { return f == fieldText || f == fieldMessage }
 
-// returns the place of a value that the lexer enters, and false for any other value. in is where the value stands, c its first byte.
+// enteredPlace returns the place of a value that the lexer enters, and false for any other value. in is where the value stands, c its first
+// byte.
 func (l *lexer) enteredPlace(in place, name string, c byte) (place, bool) {
 	switch {
 	case in == inMessage && l.task && (name == "result" || name == "params") && c == '{':

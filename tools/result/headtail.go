@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// keeps the first and about the last max bytes of a text that is written in pieces.
+// headAndTail keeps the first and about the last max bytes of a text that is written in pieces.
 type headAndTail struct {
 	max        int
 	head, tail []byte
@@ -29,7 +29,7 @@ func (e *headAndTail) write(p []byte) {
 	}
 }
 
-// returns the text in at most about max bytes, with a mark where a part was removed.
+// text returns the text in at most about max bytes, with a mark where a part was removed.
 func (e *headAndTail) text() string {
 	gap := int(e.n) - len(e.head) - len(e.tail)
 	return limit.Cut(string(e.head)+string(e.tail), e.max, func(cut int) string {
@@ -37,10 +37,10 @@ func (e *headAndTail) text() string {
 	})
 }
 
-// cuts a text from outside to at most max bytes, at a rune boundary.
+// shorten cuts a text from outside to at most max bytes, at a rune boundary.
 func shorten(s string, max int) string { return limit.Short(s, max) }
 
-// returns the text of a raw JSON string.
+// unquoted returns the text of a raw JSON string.
 func unquoted(raw []byte) string { return string(rawjson.Unquote(nil, raw)) }
 
 // The bounds with defaults filled in, and a very large number for "no bound".
@@ -55,12 +55,12 @@ func (o *Options) maxText() int64 {
 	return int64(o.MaxText)
 }
 
-// bounds the text of a page together with the notes beside it, in bytes; it is at least minText and at least Source.PageBytes.
+// textBudget bounds the text of a page together with the notes beside it, in bytes; it is at least minText and at least Source.PageBytes.
 func (o *Options) textBudget() int64 {
 	return max(o.maxText(), minText, int64(o.Source.PageBytes))
 }
 
-// is the smallest bound of a page, in bytes; it has room for an item.
+// minText is the smallest bound of a page, in bytes; it has room for an item.
 const minText = 1 << 10
 
 func (o *Options) maxMedia() int64 {
@@ -77,12 +77,12 @@ func (o *Options) maxFrame() int64 {
 	return int64(o.MaxFrame)
 }
 
-// returns the part of textBudget for the text beside a page, in bytes.
+// reserve returns the part of textBudget for the text beside a page, in bytes.
 func (o *Options) reserve() int64 {
 	return max(0, min(o.textBudget()/8, maxPage/8, o.textBudget()-minText))
 }
 
-// bounds a page, in bytes. With a Contract a page is sent twice, so the bound is half as much.
+// pageBytes bounds a page, in bytes. With a Contract a page is sent twice, so the bound is half as much.
 func (o *Options) pageBytes() int {
 	n := o.textBudget() - o.reserve()
 	if o.Contract != nil {
@@ -91,5 +91,5 @@ func (o *Options) pageBytes() int {
 	return int(min(n, maxPage))
 }
 
-// bounds a page in bytes, even if text has no bound.
+// maxPage bounds a page in bytes, even if text has no bound.
 const maxPage = 1 << 20

@@ -10,10 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// is the name of the member of a result's _meta that describes the page.
+// MetaKey is the name of the member of a result's _meta that describes the page.
 const MetaKey = "plimsoll/result"
 
-// is a page of a kept result, with the totals of the result and the names of the tools that read it.
+// View is a page of a kept result, with the totals of the result and the names of the tools that read it.
 type View struct {
 	Handle string
 	Page   spool.Page
@@ -35,7 +35,7 @@ func (v *View) names() Names {
 	return n
 }
 
-// reports whether the result has come to its end, unbroken.
+// complete reports whether the result has come to its end, unbroken.
 func (v *View) complete() bool { return v.Page.Complete && v.cut() == "" }
 
 func (v *View) cut() string {
@@ -45,8 +45,8 @@ func (v *View) cut() string {
 	return v.Totals.Cut
 }
 
-// returns the value of MetaKey, as JSON: exactly these members, sizes in bytes. sha256 is that of the whole document, left out until the
-// document is complete: results with the same sum have the same content, whatever their handles.
+// meta returns the value of MetaKey, as JSON: exactly these members, sizes in bytes. sha256 is that of the whole document, left out until
+// the document is complete: results with the same sum have the same content, whatever their handles.
 func (v *View) meta() []byte {
 	b := append([]byte(nil), `{"handle":`...)
 	b = rawjson.Quote(b, v.Handle)
@@ -58,8 +58,8 @@ func (v *View) meta() []byte {
 	return append(b, '}')
 }
 
-// returns the text that says of what result this is a page, and which call returns the next one. Sentences that do not fit into MaxNotice
-// bytes are left out; the last ones matter least.
+// Notice returns the text that says of what result this is a page, and which call returns the next one. Sentences that do not fit into
+// MaxNotice bytes are left out; the last ones matter least.
 func (v *View) Notice() string {
 	var (
 		p, t, n = v.Page, v.Totals, v.names()
@@ -119,8 +119,8 @@ func (v *View) Notice() string {
 	return text
 }
 
-// reports whether the document is itself one of several pages on the server. how are the arguments by which the call asked for it, in
-// brackets after a space; "" if it did not.
+// serverPage reports whether the document is itself one of several pages on the server. how are the arguments by which the call asked for
+// it, in brackets after a space; "" if it did not.
 func (v *View) serverPage() (how string, is bool) {
 	if v.Totals.ServerPage != "" {
 		return " (" + v.Totals.ServerPage + ")", true
@@ -132,7 +132,7 @@ func (v *View) serverPage() (how string, is bool) {
 	return "", v.Page.JSON && serverHasMore(v.Page.Text, items)
 }
 
-// returns a jq query that suits the document; "." if a path would not do.
+// example returns a jq query that suits the document; "." if a path would not do.
 func example(t spool.Totals) string {
 	path := "."
 	for _, key := range t.Path {

@@ -61,66 +61,66 @@ type Names struct {
 	Page, Search, Query string
 }
 
-// are the names unless another tool already has one of them.
+// DefaultNames are the names unless another tool already has one of them.
 var DefaultNames = Names{Page: "result_page", Search: "result_search", Query: "result_query"}
 
 // Options configure the bounding of one response.
 type Options struct {
-	// is the method of the request that is answered, or of the notification.
+	// Method is the method of the request that is answered, or of the notification.
 	Method string
-	// is the id of that request; with "" the id in the response is used. It is needed for Early and for answering a response that broke off
-	// before its id.
+	// ID is the id of that request; with "" the id in the response is used. It is needed for Early and for answering a response that broke
+	// off before its id.
 	ID jsonrpc.ID
-	// bounds the text, in bytes; 0 means DefaultMaxText, below 0 no bound. If it is less than Source.PageBytes or 1 KiB, a page may still
-	// have as much as those: 1 pages everything.
+	// MaxText bounds the text, in bytes; 0 means DefaultMaxText, below 0 no bound. If it is less than Source.PageBytes or 1 KiB, a page may
+	// still have as much as those: 1 pages everything.
 	MaxText limit.Bytes
-	// is the length up to which arrays are not paged for their length; 0 turns that off.
+	// MaxItems is the length up to which arrays are not paged for their length; 0 turns that off.
 	MaxItems int
 	// MaxMedia bounds the media, in bytes as they are sent; 0 means DefaultMaxMedia.
 	MaxMedia limit.Bytes
 	// MaxFrame bounds the message; 0 means DefaultMaxFrame.
 	MaxFrame limit.Bytes
-	// is the number of items on page 1; 0 means that of Source or, if that is 0 too, of the document's shape.
+	// PageItems is the number of items on page 1; 0 means that of Source or, if that is 0 too, of the document's shape.
 	PageItems int
-	// keeps the document of a result that is paged, under Source; the size of its pages is set here. Without a spool only the beginning of
-	// a result that is too large is delivered.
+	// Spool keeps the document of a result that is paged, under Source; the size of its pages is set here. Without a spool only the
+	// beginning of a result that is too large is delivered.
 	Spool  *spool.Spool
 	Source spool.Source
 	// Names of the added tools; the zero value means DefaultNames.
 	Names Names
-	// is the tool's contract for structuredContent as clients were given it: a page then has structuredContent that they accept. nil leaves
-	// structuredContent out of pages.
+	// Contract is the tool's contract for structuredContent as clients were given it: a page then has structuredContent that they accept.
+	// nil leaves structuredContent out of pages.
 	Contract *Contract
-	// is set when the client speaks MCP 2026-07-28, whose results have the member resultType.
+	// Modern is set when the client speaks MCP 2026-07-28, whose results have the member resultType.
 	Modern bool
-	// is the time after which page 1 of a large result is delivered while the server is still sending; 0 waits for the end.
+	// Early is the time after which page 1 of a large result is delivered while the server is still sending; 0 waits for the end.
 	Early time.Duration
-	// is the folder for temporary files; "" is the system's. It should be on a disk: the system's is often in memory.
+	// TempDir is the folder for temporary files; "" is the system's. It should be on a disk: the system's is often in memory.
 	TempDir string
-	// is called, at most twice a second until something is delivered, with how much of a result is in the spool. It may be nil.
+	// Progress is called, at most twice a second until something is delivered, with how much of a result is in the spool. It may be nil.
 	Progress func(bytes, items int64, handle string)
-	// is called with the message for the client: at most once, and always for a response unless ctx ended. The frame must not be used after
-	// it returns. A notification or request of the server that broke off or is too large is not delivered.
+	// Deliver is called with the message for the client: at most once, and always for a response unless ctx ended. The frame must not be
+	// used after it returns. A notification or request of the server that broke off or is too large is not delivered.
 	Deliver func(*transport.Frame)
 }
 
-// reports whether the result is within a task.
+// task reports whether the result is within a task.
 func (o *Options) task() bool { return o.Method == GetTask || o.Method == TaskStatus }
 
 // Outcome describes the delivery of a response.
 type Outcome struct {
-	// is the id in the response, or Options.ID if it had none.
+	// ID is the id in the response, or Options.ID if it had none.
 	ID jsonrpc.ID
-	// and Delivered are the sizes of the message in bytes, as the server sent it and as the client got it.
+	// Upstream and Delivered are the sizes of the message in bytes, as the server sent it and as the client got it.
 	Upstream, Delivered int64
-	// is set when the result is in the spool, under Handle, with Items items.
+	// Spilled is set when the result is in the spool, under Handle, with Items items.
 	Spilled bool
 	Handle  string
 	Items   int64
-	// is set when the client got an error: the tool's (isError), the protocol's, or one made here because the answer did not arrive whole
-	// or could not be kept.
+	// Failed is set when the client got an error: the tool's (isError), the protocol's, or one made here because the answer did not arrive
+	// whole or could not be kept.
 	Failed bool
-	// is the reason why the message was not read and kept to its end: it broke off, was larger than MaxFrame, was malformed, or the spool
-	// failed. It is nil otherwise.
+	// Cut is the reason why the message was not read and kept to its end: it broke off, was larger than MaxFrame, was malformed, or the
+	// spool failed. It is nil otherwise.
 	Cut error
 }

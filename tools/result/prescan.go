@@ -29,7 +29,7 @@ type prescan struct {
 	list     jsonstream.Counter
 }
 
-// are the members of a block that describe it to the client and that a model does not read.
+// metadataMembers are the members of a block that describe it to the client and that a model does not read.
 var metadataMembers = map[string]bool{`"type"`: true, `"mimeType"`: true, `"annotations"`: true, `"_meta"`: true}
 
 func (s *prescan) open(p place, _ []byte) {
@@ -51,7 +51,7 @@ func (s *prescan) close(p place) {
 	}
 }
 
-// reports whether the data of the block under way are media: the block is an image, audio or a resource.
+// knownKind reports whether the data of the block under way are media: the block is an image, audio or a resource.
 func (s *prescan) knownKind() bool {
 	switch string(s.kind) {
 	case `"image"`, `"audio"`, `"resource"`:
@@ -60,8 +60,8 @@ func (s *prescan) knownKind() bool {
 	return false
 }
 
-// reports whether a message of size bytes has much more than its texts, media and descriptions take to write, which is five bytes of an
-// escape for each byte of text and the members around a few blocks: such as a name or white space of megabytes.
+// overhead reports whether a message of size bytes has much more than its texts, media and descriptions take to write, which is five bytes
+// of an escape for each byte of text and the members around a few blocks: such as a name or white space of megabytes.
 func (s *prescan) overhead(size int64) bool { return size > 6*s.text+s.media+s.meta+s.passed+MaxMeta }
 
 func (s *prescan) begin(f field, in place, key []byte) {
@@ -135,7 +135,8 @@ func (s *prescan) end() {
 // maxShort bounds an id, in bytes, as tools/mcp/jsonrpc does.
 const maxShort = 1 << 10
 
-// appends p to dst as far as that stays within maxShort+1 bytes: a value that is longer than maxShort is recognised by its length.
+// appendShort appends p to dst as far as that stays within maxShort+1 bytes: a value that is longer than maxShort is recognised by its
+// length.
 func appendShort(dst, p []byte) []byte {
 	return append(dst, p[:min(len(p), maxShort+1-len(dst))]...)
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// is the error when Options has no spool.
+// errNoSpool is the error when Options has no spool.
 var errNoSpool = errors.New("this gateway keeps no results")
 
-// writes a response into the spool while it arrives. It also keeps the parts of which the delivered message is composed.
+// spoolWriter writes a response into the spool while it arrives. It also keeps the parts of which the delivered message is composed.
 type spoolWriter struct {
 	prescan
 	o      *Options
@@ -51,7 +51,7 @@ type spoolWriter struct {
 	stop      error // ends the reading of the response
 }
 
-// bounds the beginning of the text that is delivered if the spool fails, in bytes.
+// maxHead bounds the beginning of the text that is delivered if the spool fails, in bytes.
 const maxHead = 4 << 10
 
 func (s *spoolWriter) open(p place, key []byte) {
@@ -86,14 +86,14 @@ func (s *spoolWriter) close(p place) {
 	}
 }
 
-// bounds the notes about media that are not delivered.
+// maxNotes bounds the notes about media that are not delivered.
 const maxNotes = 4
 
-// is the estimated memory of a block beside its bytes, in bytes.
+// perBlock is the estimated memory of a block beside its bytes, in bytes.
 const perBlock = 256
 
-// adds a complete block to those that will be delivered. If there is no room for it its text, unless the spool has that already, goes into
-// the spool; a block with media is only counted as dropped.
+// keep adds a complete block to those that will be delivered. If there is no room for it its text, unless the spool has that already, goes
+// into the spool; a block with media is only counted as dropped.
 func (s *spoolWriter) keep(b *block) {
 	if b.broken && b.hole < 0 && b.media == 0 { // a client may refuse all of a result for a block that lacks, say, its address
 		return
@@ -188,7 +188,7 @@ func (s *spoolWriter) piece(p []byte) {
 	}
 }
 
-// counts n more bytes of text as held for delivery and reports true, or reports false if there is no room for them.
+// capture counts n more bytes of text as held for delivery and reports true, or reports false if there is no room for them.
 func (s *spoolWriter) capture(n int) bool {
 	if s.captured+int64(n) > s.remaining {
 		return false
@@ -197,10 +197,10 @@ func (s *spoolWriter) capture(n int) bool {
 	return true
 }
 
-// bounds the text beside a page, in bytes.
+// reserve bounds the text beside a page, in bytes.
 func (s *spoolWriter) reserve() int64 { return s.o.reserve() }
 
-// releases held text when it turns out that there will be a page: less text is delivered beside one.
+// shrinkBlocks releases held text when it turns out that there will be a page: less text is delivered beside one.
 func (s *spoolWriter) shrinkBlocks() {
 	s.remaining, s.captured = s.reserve(), 0
 	left := s.blocks[:0]
@@ -233,7 +233,7 @@ func (s *spoolWriter) mime() string {
 	return unquoted(s.block.mime)
 }
 
-// keeps a piece of a task's members beside its result.
+// taskPiece keeps a piece of a task's members beside its result.
 func (s *spoolWriter) taskPiece(p []byte) {
 	if s.passed > MaxTask {
 		s.stop = &TooLarge{MaxTask}
@@ -306,7 +306,7 @@ func (s *spoolWriter) end() {
 	s.member()
 }
 
-// keeps the small member under way in its block or container.
+// member keeps the small member under way in its block or container.
 func (s *spoolWriter) member() {
 	size := len(s.key) + len(s.small) + 2
 	if s.block != nil {
@@ -348,7 +348,7 @@ func (s *spoolWriter) member() {
 	}
 }
 
-// begins a part in the spool; after a failure it only counts it.
+// startPart begins a part in the spool; after a failure it only counts it.
 func (s *spoolWriter) startPart(part spool.Part, mime string) {
 	s.parts++
 	if s.failed == nil {
@@ -356,7 +356,7 @@ func (s *spoolWriter) startPart(part spool.Part, mime string) {
 	}
 }
 
-// writes into the current part; after a failure it does nothing.
+// put writes into the current part; after a failure it does nothing.
 func (s *spoolWriter) put(p []byte) {
 	if s.failed == nil && len(p) > 0 {
 		_, s.failed = s.writer.Write(p)

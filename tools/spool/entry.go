@@ -46,7 +46,7 @@ type head struct {
 	ServerPage string `json:"server_page,omitempty"`
 }
 
-// describes a document that has ended. All offsets are in the text file.
+// meta describes a document that has ended. All offsets are in the text file.
 type meta struct {
 	Version  int      `json:"version"`
 	Shape    Shape    `json:"shape"`
@@ -73,7 +73,7 @@ type meta struct {
 	Parts    int      `json:"parts"`
 }
 
-// returns an error if the numbers contradict each other: reading by such numbers would leave the file or never end.
+// valid returns an error if the numbers contradict each other: reading by such numbers would leave the file or never end.
 func (m *meta) valid() error {
 	ok := m.Version == version && m.DocBegin >= 0 && m.DocBegin <= m.DocEnd && m.DocEnd <= m.Stored &&
 		m.Items >= 0 && m.Pages >= 0 && m.Pages <= m.Items && m.Large >= 0 && m.Large <= m.Items && m.Blocks >= 0 &&
@@ -128,8 +128,8 @@ func readJSON(root *os.Root, name string, maxBytes int64, into any) error {
 	return nil
 }
 
-// writes v to a file that appears at once and whole. It is Volatile: a power cut ends the sessions that have the handles, and a result
-// whose head or meta cannot be read is removed at the next sweep.
+// writeJSON writes v to a file that appears at once and whole. It is Volatile: a power cut ends the sessions that have the handles, and a
+// result whose head or meta cannot be read is removed at the next sweep.
 func writeJSON(dir *os.Root, name string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

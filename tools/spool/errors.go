@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// reports that nobody with this principal can read a result by this handle. It does not say why: whether there never was one, it is
-// somebody else's, it expired or it was evicted.
+// NotFound reports that nobody with this principal can read a result by this handle. It does not say why: whether there never was one, it
+// is somebody else's, it expired or it was evicted.
 type NotFound struct{}
 
 func (*NotFound) Error() string {

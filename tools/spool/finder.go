@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jsonstream"
 )
 
-// is the place of an object in the text, with the places of the keys that lead to it.
+// extent is the place of an object in the text, with the places of the keys that lead to it.
 type extent struct {
 	begin, end int64
 	keys       [][2]int64
@@ -15,8 +15,8 @@ type extent struct {
 
 func (e extent) size() int64 { return e.end - e.begin }
 
-// finds the shape of one part while it streams: it checks JSON against the grammar and keeps page tables of two arrays, the largest so far
-// and the one under way. Text that is not JSON, or turns out not to be, is lines; the text before is then read again from the disk.
+// finder finds the shape of one part while it streams: it checks JSON against the grammar and keeps page tables of two arrays, the largest
+// so far and the one under way. Text that is not JSON, or turns out not to be, is lines; the text before is then read again from the disk.
 type finder struct {
 	w     *Writer
 	p     *part
@@ -42,7 +42,7 @@ const (
 
 func newFinder(w *Writer, p *part) *finder { return &finder{w: w, p: p} }
 
-// processes text that is already stored; b is the last of the part so far.
+// feed processes text that is already stored; b is the last of the part so far.
 func (f *finder) feed(b []byte) error {
 	if f.mode == undecided {
 		b = f.decide(b)
@@ -65,8 +65,8 @@ func (f *finder) feed(b []byte) error {
 	return f.err()
 }
 
-// chooses JSON or lines by the first byte that is not white space or a byte order mark, and returns what is left of b for that mode; nil if
-// there is no such byte in b.
+// decide chooses JSON or lines by the first byte that is not white space or a byte order mark, and returns what is left of b for that mode;
+// nil if there is no such byte in b.
 func (f *finder) decide(b []byte) []byte {
 	for i, c := range b {
 		at := f.p.end - int64(len(b)) + int64(i)
@@ -86,7 +86,7 @@ func (f *finder) decide(b []byte) []byte {
 	return nil
 }
 
-// starts over with lines; the text before is read by catchUp.
+// toLines starts over with lines; the text before is read by catchUp.
 func (f *finder) toLines() {
 	f.mode, f.js = asLines, nil
 	f.w.release(f.now)
@@ -101,7 +101,7 @@ func (f *finder) line(start, end int64) bool {
 	return true
 }
 
-// reads the stored text in [from,to) as lines.
+// catchUp reads the stored text in [from,to) as lines.
 func (f *finder) catchUp(from, to int64) error {
 	if from >= to {
 		return nil
@@ -121,7 +121,8 @@ func (f *finder) catchUp(from, to int64) error {
 	return nil
 }
 
-// reads the part as lines, because it turned out not to be JSON. If readers already have pages of it, it keeps those instead.
+// fallBackToLines reads the part as lines, because it turned out not to be JSON. If readers already have pages of it, it keeps those
+// instead.
 func (f *finder) fallBackToLines() error {
 	if f.w.frozenPart == f.p {
 		f.mode = settled
@@ -186,7 +187,7 @@ func (f *finder) items() int64 {
 	return 0
 }
 
-// returns the page table that a reader can use before the end; nil if there is none.
+// growing returns the page table that a reader can use before the end; nil if there is none.
 func (f *finder) growing() *paging {
 	switch {
 	case f.mode == asLines:
@@ -199,7 +200,7 @@ func (f *finder) growing() *paging {
 	return f.best
 }
 
-// returns the page table of the part, whose text is complete. cut says that the text broke off, so JSON may lack its end.
+// finish returns the page table of the part, whose text is complete. cut says that the text broke off, so JSON may lack its end.
 func (f *finder) finish(cut bool) (*paging, error) {
 	switch {
 	case f.w.frozenPart == f.p && f.mode != asLines:
@@ -227,8 +228,8 @@ func (f *finder) finish(cut bool) (*paging, error) {
 	return f.lines, f.err()
 }
 
-// returns the object that holds nearly everything: the whole document, or the innermost object in it that still has 90 % of the one around
-// it.
+// largest returns the object that holds nearly everything: the whole document, or the innermost object in it that still has 90 % of the one
+// around it.
 func (f *finder) largest() extent {
 	e := f.maps[0]
 	for _, inner := range f.maps[1:] {
@@ -240,7 +241,7 @@ func (f *finder) largest() extent {
 	return e
 }
 
-// returns the page table of an object's members, by reading the text again; the lines if it has no members.
+// members returns the page table of an object's members, by reading the text again; the lines if it has no members.
 func (f *finder) members(e extent) (*paging, error) {
 	p := f.w.paging(rulesFor(Object, f.w.head.PageItems, int64(f.w.head.PageBytes), len(e.keys) > 0), e.begin)
 	p.end, p.keys = e.begin+1, e.keys

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// matches texts that are to be forgotten.
+// Words matches texts that are to be forgotten.
 type Words interface {
 	// In reports whether a text contains one of them, Read whether what a reader yields does.
 	In(text []byte) bool
@@ -23,16 +23,17 @@ type Words interface {
 	}) (places int, err error)
 }
 
-// is a result that contained one of the words.
+// Forgotten is a result that contained one of the words.
 type Forgotten struct {
 	Name string // the entry's, on the disk
-	// is set when the words were overwritten because the result is being read or written at this moment. Otherwise the result was removed.
+	// Blotted is set when the words were overwritten because the result is being read or written at this moment. Otherwise the result was
+	// removed.
 	Blotted bool
 }
 
-// removes the results that contain certain words, in their text or in the parameters of their call, and returns them. In a result that is
-// being read or written the words are overwritten; if it is being written that is also an error, because its later text is not checked.
-// With dry nothing is changed.
+// Forget removes the results that contain certain words, in their text or in the parameters of their call, and returns them. In a result
+// that is being read or written the words are overwritten; if it is being written that is also an error, because its later text is not
+// checked. With dry nothing is changed.
 func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
 	if s.unusable != nil {
 		return nil, s.unusable
@@ -82,7 +83,7 @@ func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
 	return list, err
 }
 
-// reports whether an entry's text, its call, server and tool, or the keys to its items contain one of the words.
+// containsWords reports whether an entry's text, its call, server and tool, or the keys to its items contain one of the words.
 func (s *Spool) containsWords(i id, words Words) (bool, error) {
 	name := i.String()
 	if h, err := readHead(s.root, name); err == nil && (words.In(h.Call) || words.In([]byte(h.Server+" "+h.Tool+" "+h.ServerPage))) {
@@ -99,7 +100,7 @@ func (s *Spool) containsWords(i id, words Words) (bool, error) {
 	return words.Read(f)
 }
 
-// overwrites the words in the text of an entry that cannot be removed now, and removes its call if it contains them.
+// overwrite overwrites the words in the text of an entry that cannot be removed now, and removes its call if it contains them.
 func (s *Spool) overwrite(i id, words Words) error {
 	name := i.String()
 	dir, err := s.root.OpenRoot(name)

@@ -33,19 +33,19 @@ const (
 
 // Options configure a [Spool]; nil and zero mean the defaults.
 type Options struct {
-	// is the folder for the results; Open creates it (0700). Several processes may share it.
+	// Dir is the folder for the results; Open creates it (0700). Several processes may share it.
 	Dir string
 	// MaxBytes bounds everything in Dir on the disk (DefaultMaxBytes).
 	MaxBytes limit.Bytes
-	// is the free space that the spool leaves on the file system of Dir: before less is free, results are evicted and then no longer kept.
-	// 0 means 5 % of the file system, between 256 MiB and 2 GiB; below 0 there is no bound. If less than twice as much was free when the
-	// spool was opened, half of what was free then counts.
+	// FreeMin is the free space that the spool leaves on the file system of Dir: before less is free, results are evicted and then no
+	// longer kept. 0 means 5 % of the file system, between 256 MiB and 2 GiB; below 0 there is no bound. If less than twice as much was
+	// free when the spool was opened, half of what was free then counts.
 	FreeMin limit.Bytes
 	// MaxResults bounds the number of results (DefaultMaxResults).
 	MaxResults int
-	// is how long a result can be read, from its Create on (DefaultMaxAge).
+	// MaxAge is how long a result can be read, from its Create on (DefaultMaxAge).
 	MaxAge time.Duration
-	// bounds one result with its index, in bytes (DefaultMaxResult; at most MaxBytes).
+	// MaxResult bounds one result with its index, in bytes (DefaultMaxResult; at most MaxBytes).
 	MaxResult limit.Bytes
 	// Journal takes SpoolEvicted events; nil drops them.
 	Journal *journal.Journal
@@ -72,21 +72,21 @@ func (o *Options) defaults() {
 
 // Source describes the origin of a result and the size of its pages.
 type Source struct {
-	// identifies the owner: the result can only be read with the same principal. Only its digest is stored.
+	// Principal identifies the owner: the result can only be read with the same principal. Only its digest is stored.
 	Principal string
 	Server    string
 	Tool      string
-	// holds the parameters of the call as they were sent, so that it can be repeated. If they exceed MaxCall bytes nothing is stored.
+	// Call holds the parameters of the call as they were sent, so that it can be repeated. If they exceed MaxCall bytes nothing is stored.
 	Call []byte
-	// is set when the tool declares that it changes nothing.
+	// ReadOnly is set when the tool declares that it changes nothing.
 	ReadOnly bool
-	// bounds a page, in bytes (DefaultPageBytes; at least 1 KiB).
+	// PageBytes bounds a page, in bytes (DefaultPageBytes; at least 1 KiB).
 	PageBytes int
-	// is the number of items on a page unless a reader asks for another one (DefaultPageItems; at most MaxPageItems). For lines it is
-	// DefaultPageLines.
+	// PageItems is the number of items on a page unless a reader asks for another one (DefaultPageItems; at most MaxPageItems). For lines
+	// it is DefaultPageLines.
 	PageItems int
-	// holds the arguments that asked for one of the server's own pages, such as "page=2, per_page=100"; "" if there were none. It is cut at
-	// MaxServerPage bytes.
+	// ServerPage holds the arguments that asked for one of the server's own pages, such as "page=2, per_page=100"; "" if there were none.
+	// It is cut at MaxServerPage bytes.
 	ServerPage string
 }
 
@@ -129,7 +129,7 @@ const (
 	Lines  Shape = "lines"
 )
 
-// returns the default page size of a shape (for all but lines that is items) and the largest one, in items.
+// itemsOn returns the default page size of a shape (for all but lines that is items) and the largest one, in items.
 func (s Shape) itemsOn(items int) (def, maxBytes int) {
 	if s == Lines {
 		return DefaultPageLines, MaxPageLines
@@ -150,42 +150,42 @@ func (s Shape) Noun() string {
 	return "items"
 }
 
-// says how a result ended.
+// Final says how a result ended.
 type Final struct {
 	// Error is set when the tool reported failure.
 	Error bool
 }
 
-// describe a result as a whole, or the part of it that has come while it is written.
+// Totals describe a result as a whole, or the part of it that has come while it is written.
 type Totals struct {
 	Shape Shape
-	// is the size of the document, Stored that of the whole stored text, both as on the disk: valid UTF-8.
+	// Bytes is the size of the document, Stored that of the whole stored text, both as on the disk: valid UTF-8.
 	Bytes, Stored int64
-	// is where the document begins in the stored text. All offsets are offsets in the stored text.
+	// Offset is where the document begins in the stored text. All offsets are offsets in the stored text.
 	Offset int64
 	// Items counts the items, Pages the pages of PageItems items and PageBytes bytes.
 	Items, Pages         int64
 	PageItems, PageBytes int
 	// Complete is set when the result has ended, so that the figures are final.
 	Complete bool
-	// is the reason why the result broke off; "" if it did not.
+	// Cut is the reason why the result broke off; "" if it did not.
 	Cut string
 	// Failed is Final.Error.
 	Failed bool
-	// is the checksum of the document in hex; "" until Complete.
+	// SHA256 is the checksum of the document in hex; "" until Complete.
 	SHA256 string
-	// holds the keys that lead to the main array or object; Envelope says that pages repeat the object around it.
+	// Path holds the keys that lead to the main array or object; Envelope says that pages repeat the object around it.
 	Path     []string
 	Envelope bool
-	// is the number of the Begin call (from 0) that began the document, -1 for blocks. Parts counts all of them.
+	// Part is the number of the Begin call (from 0) that began the document, -1 for blocks. Parts counts all of them.
 	Part, Parts int
-	// is when the writer was made, Expires the time from which on nobody can read the result.
+	// Created is when the writer was made, Expires the time from which on nobody can read the result.
 	Created, Expires time.Time
 	// ServerPage is Source.ServerPage.
 	ServerPage string
 }
 
-// returns how many bytes are stored outside the document: other content of the result.
+// More returns how many bytes are stored outside the document: other content of the result.
 func (t Totals) More() int64 { return t.Stored - t.Bytes }
 
 // Page is a part of a document: whole items, in order.
@@ -200,16 +200,16 @@ type Page struct {
 	// From and To number the first and last item on the page, from 1.
 	From, To int64
 	Complete bool
-	// is the reason why the result broke off; "" if it did not.
+	// Cut is the reason why the result broke off; "" if it did not.
 	Cut string
-	// counts the items larger than a page, in whose place the page has a stub.
+	// Omitted counts the items larger than a page, in whose place the page has a stub.
 	Omitted int
 }
 
 // HasNext reports whether there is, or will be, a page after this one.
 func (p Page) HasNext() bool { return !p.Complete || int64(p.Number) < p.TotalPages }
 
-// is a range of the stored text, in whole characters.
+// Piece is a range of the stored text, in whole characters.
 type Piece struct {
 	Text []byte
 	// From and To are offsets in bytes; Total is the number of bytes stored (so far, unless Complete).

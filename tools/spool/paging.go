@@ -18,14 +18,14 @@ const (
 	minPageSize = 1 << 10
 )
 
-// say how items are packed into pages: greedily, at most items of them and at most budget bytes, without the envelope.
+// rules say how items are packed into pages: greedily, at most items of them and at most budget bytes, without the envelope.
 type rules struct {
 	shape  Shape
 	items  int
 	budget int64
 }
 
-// returns the bytes of a page of pageBytes that are reserved for the envelope.
+// envelopeOf returns the bytes of a page of pageBytes that are reserved for the envelope.
 func envelopeOf(pageBytes int64) int64 { return min(maxEnvelope, pageBytes/4) }
 
 // rulesFor returns the rules of a shape; wrapped is set when an object may surround the items.
@@ -40,13 +40,13 @@ func rulesFor(shape Shape, items int, pageBytes int64, wrapped bool) rules {
 // json reports whether pages are JSON.
 func (r rules) json() bool { return r.shape == Array || r.shape == Object }
 
-// returns the length in bytes at which lines are cut.
+// longest returns the length in bytes at which lines are cut.
 func (r rules) longest() int64 { return min(maxLine, r.budget) }
 
-// reports whether a page has a stub in the place of an item of size bytes.
+// omits reports whether a page has a stub in the place of an item of size bytes.
 func (r rules) omits(size int64) bool { return r.json() && size > r.budget-2 }
 
-// is the growing page table of one sequence of items.
+// paging is the growing page table of one sequence of items.
 type paging struct {
 	rules
 	dir    *os.Root
@@ -61,7 +61,7 @@ type paging struct {
 	keys   [][2]int64
 }
 
-// adds the next item, at [start,end) of the text.
+// add adds the next item, at [start,end) of the text.
 func (p *paging) add(start, end int64) {
 	size, gap := end-start, int64(0)
 	if p.json() {
@@ -89,14 +89,14 @@ func (p *paging) add(start, end int64) {
 	p.end = end
 }
 
-// makes p ready for other items.
+// reset makes p ready for other items.
 func (p *paging) reset(r rules, begin int64) {
 	p.rules, p.begin, p.close, p.end, p.count, p.inPage, p.bytes, p.keys = r, begin, 0, 0, 0, 0, 0, nil
 	p.pages.reset()
 	p.large.reset()
 }
 
-// returns the bytes from the first item to the last, with the container's brackets once it has ended.
+// size returns the bytes from the first item to the last, with the container's brackets once it has ended.
 func (p *paging) size() int64 {
 	if p.close > 0 {
 		return p.close - p.begin
@@ -116,7 +116,7 @@ func (p *paging) err() error {
 	return nil
 }
 
-// returns an empty page table, a released one if there is one.
+// paging returns an empty page table, a released one if there is one.
 func (w *Writer) paging(r rules, begin int64) *paging {
 	if n := len(w.idlePagings); n > 0 {
 		p := w.idlePagings[n-1]
@@ -131,7 +131,7 @@ func (w *Writer) paging(r rules, begin int64) *paging {
 	return p
 }
 
-// takes back a page table that is no longer needed, unless readers use it.
+// release takes back a page table that is no longer needed, unless readers use it.
 func (w *Writer) release(p *paging) {
 	if p != nil && p != w.frozenPaging {
 		w.idlePagings = append(w.idlePagings, p)

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// is a compiled regular expression with literals, texts of which every match contains at least one. Literals are found many times faster
-// than the expression.
+// pattern is a compiled regular expression with literals, texts of which every match contains at least one. Literals are found many times
+// faster than the expression.
 type pattern struct {
 	re       *regexp.Regexp
 	literals []literal // empty if there are no such texts
@@ -18,7 +18,7 @@ type pattern struct {
 	width    int       // the most bytes of a match; 0 if that is unbounded, above maxWidth, or matches depend on the text around them
 }
 
-// is a text that a match contains.
+// literal is a text that a match contains.
 type literal struct {
 	text   []byte // in lower case if fold is set
 	fold   bool   // upper and lower case are equal
@@ -26,7 +26,7 @@ type literal struct {
 	next   int    // where it comes next in the buffer; len(buffer) if not at all, -1 if not known
 }
 
-// bounds the literals that are searched side by side; with more the expression itself is as quick.
+// maxLiterals bounds the literals that are searched side by side; with more the expression itself is as quick.
 const maxLiterals = 16
 
 func compile(text string, ignoreCase bool) (*pattern, error) {
@@ -72,7 +72,7 @@ func compile(text string, ignoreCase bool) (*pattern, error) {
 	return p, nil
 }
 
-// returns literals of which every match of the expression contains at least one, chosen so that the shortest of them is as long as
+// required returns literals of which every match of the expression contains at least one, chosen so that the shortest of them is as long as
 // possible; nil if there are none.
 func required(re *syntax.Regexp) []literal {
 	switch re.Op {
@@ -123,8 +123,8 @@ func shortest(some []literal) int {
 	return n
 }
 
-// returns the longest run of characters that have one byte in both cases, in lower case. K and S are excluded: in a case-insensitive match
-// the Kelvin sign and the long s equal them.
+// foldable returns the longest run of characters that have one byte in both cases, in lower case. K and S are excluded: in a
+// case-insensitive match the Kelvin sign and the long s equal them.
 func foldable(runes []rune) (best []byte) {
 	var run []byte
 	for _, r := range runes {
@@ -142,10 +142,10 @@ func foldable(runes []rune) (best []byte) {
 	return best
 }
 
-// are the most frequent bytes of English and JSON, the most frequent first.
+// common are the most frequent bytes of English and JSON, the most frequent first.
 const common = " e\"taoinsrhl,:dcu0m1fpgwyb.v-_/23{}k"
 
-// returns the index of the byte of a text that is probably the rarest.
+// rarest returns the index of the byte of a text that is probably the rarest.
 func rarest(literal []byte) (at int) {
 	best := -1
 	for i, c := range literal {
@@ -160,15 +160,15 @@ func rarest(literal []byte) (at int) {
 	return at
 }
 
-// makes the pattern ready for another buffer.
+// rewind makes the pattern ready for another buffer.
 func (p *pattern) rewind() {
 	for i := range p.literals {
 		p.literals[i].next = -1
 	}
 }
 
-// returns the index in b, at or behind at, of the first of the literals, or -1. Unless rewind was called b must be the same as in the call
-// before, and at must not be smaller.
+// index returns the index in b, at or behind at, of the first of the literals, or -1. Unless rewind was called b must be the same as in the
+// call before, and at must not be smaller.
 func (p *pattern) index(b []byte, at int) int {
 	first := len(b)
 	for i := range p.literals {

@@ -16,10 +16,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// is the pause before a result that another process writes is looked at again.
+// pollEvery is the pause before a result that another process writes is looked at again.
 const pollEvery = 100 * time.Millisecond
 
-// is a result that is open for reading. It is not evicted before Close. Its methods may be called from many goroutines.
+// Result is a result that is open for reading. It is not evicted before Close. Its methods may be called from many goroutines.
 type Result struct {
 	s    *Spool
 	id   id
@@ -35,7 +35,7 @@ type Result struct {
 	bad  bool           // the entry is damaged: Close removes it
 }
 
-// is a document that has ended, with its open tables.
+// view is a document that has ended, with its open tables.
 type view struct {
 	m      *meta
 	rules  rules
@@ -44,8 +44,8 @@ type view struct {
 	blocks *table
 }
 
-// opens the result of a handle for its owner. If it cannot be read the error is always *NotFound, whether the handle is unknown or somebody
-// else's, or the result expired, was evicted or is damaged.
+// Read opens the result of a handle for its owner. If it cannot be read the error is always *NotFound, whether the handle is unknown or
+// somebody else's, or the result expired, was evicted or is damaged.
 func (s *Spool) Read(principal, handle string) (*Result, error) {
 	handle = strings.TrimSpace(handle)
 	if s.unusable != nil || len(handle) != handleLength || !strings.HasPrefix(handle, handleProlog) {
@@ -104,7 +104,7 @@ func (r *Result) open(handle, owner []byte) error {
 	return err
 }
 
-// counts one more reader of the writer's files, unless the result has ended; it reports whether it did.
+// join counts one more reader of the writer's files, unless the result has ended; it reports whether it did.
 func (w *Writer) join() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +115,7 @@ func (w *Writer) join() bool {
 	return true
 }
 
-// reads the meta file and opens the document; os.ErrNotExist if there is no meta file yet.
+// load reads the meta file and opens the document; os.ErrNotExist if there is no meta file yet.
 func (r *Result) load() error {
 	m, err := readMeta(r.s.root, r.id.String())
 	if err != nil {
@@ -158,7 +158,7 @@ func (v *view) close() {
 	}
 }
 
-// ends the reading, so that the result may be evicted.
+// Close ends the reading, so that the result may be evicted.
 func (r *Result) Close() error {
 	r.mu.Lock()
 	w := r.w
@@ -176,7 +176,7 @@ func (r *Result) Close() error {
 	return nil
 }
 
-// marks the result as damaged and returns *NotFound.
+// giveUp marks the result as damaged and returns *NotFound.
 func (r *Result) giveUp() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,7 +203,7 @@ func (r *Result) closeFiles() {
 	}
 }
 
-// records a use of the entry, which puts off its eviction.
+// touch records a use of the entry, which puts off its eviction.
 func (s *Spool) touch(i id) {
 	_ = s.locked(func(l *ledger) error {
 		if a := l.find(i); a != nil {
@@ -213,7 +213,7 @@ func (s *Spool) touch(i id) {
 	})
 }
 
-// removes an entry that cannot be read, unless it is in use.
+// removeDamaged removes an entry that cannot be read, unless it is in use.
 func (s *Spool) removeDamaged(i id) {
 	_ = s.locked(func(l *ledger) error {
 		if a := l.find(i); a != nil {
@@ -227,14 +227,14 @@ func (s *Spool) removeDamaged(i id) {
 	})
 }
 
-// returns the origin of the result, without Principal, of which only the digest is known, and ServerPage, which [Totals] has.
+// Source returns the origin of the result, without Principal, of which only the digest is known, and ServerPage, which [Totals] has.
 func (r *Result) Source() Source {
 	h := &r.head
 	return Source{Server: h.Server, Tool: h.Tool, Call: h.Call, ReadOnly: h.ReadOnly, PageBytes: h.PageBytes, PageItems: h.PageItems}
 }
 
-// returns the document if the result has ended. Otherwise it returns nil and the writer, or nil, nil, nil if the writer is in another
-// process.
+// complete returns the document if the result has ended. Otherwise it returns nil and the writer, or nil, nil, nil if the writer is in
+// another process.
 func (r *Result) complete() (*view, *Writer, error) {
 	r.mu.Lock()
 	v, w := r.v, r.w
@@ -265,7 +265,7 @@ func (r *Result) complete() (*view, *Writer, error) {
 	return r.v, nil, nil
 }
 
-// describes the result, or the part that has come so far.
+// Totals describes the result, or the part that has come so far.
 func (r *Result) Totals() Totals {
 	t := Totals{
 		PageItems: r.head.PageItems, PageBytes: r.head.PageBytes, Shape: Lines,
@@ -298,7 +298,7 @@ func (r *Result) Totals() Totals {
 	return t
 }
 
-// returns the bytes around the items; without an end of the object it counts one } for each open object.
+// envelope returns the bytes around the items; without an end of the object it counts one } for each open object.
 func (v *view) envelope() int64 {
 	m := v.m
 	if m.Close == 0 {
@@ -307,7 +307,7 @@ func (v *view) envelope() int64 {
 	return m.Begin - m.DocBegin + m.DocEnd - m.Close
 }
 
-// is the place of a result's document in its file, for reading it without pages.
+// Document is the place of a result's document in its file, for reading it without pages.
 type Document struct {
 	// File is open for reading; the caller closes it. Path is its name.
 	File *os.File
@@ -319,7 +319,7 @@ type Document struct {
 	ItemsOffset, ItemsSize int64
 }
 
-// waits for the end of the result and returns its document.
+// Document waits for the end of the result and returns its document.
 func (r *Result) Document(ctx context.Context) (Document, error) {
 	v, err := r.wait(ctx)
 	if err != nil {
@@ -336,7 +336,7 @@ func (r *Result) Document(ctx context.Context) (Document, error) {
 	return d, nil
 }
 
-// returns a reader of the document's text.
+// Reader returns a reader of the document's text.
 func (d Document) Reader() *io.SectionReader {
 	return io.NewSectionReader(d.File, d.Offset, d.Size)
 }

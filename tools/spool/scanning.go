@@ -8,13 +8,13 @@ import (
 	"sort"
 )
 
-// bounds how far a match may reach beyond the place where a long line was cut, in bytes.
+// overlap bounds how far a match may reach beyond the place where a long line was cut, in bytes.
 const overlap = 1 << 10
 
-// is one item for the search: its number and its place in the text.
+// unit is one item for the search: its number and its place in the text.
 type unit struct{ item, start, end int64 }
 
-// is one pass of a pattern over the whole document.
+// search is one pass of a pattern over the whole document.
 type search struct {
 	r     *Result
 	v     *view
@@ -42,7 +42,7 @@ func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searchResult
 	return s.found, s.byUnit(ctx)
 }
 
-// searches the text for the literals in large steps, and matches only the units that contain one.
+// byLiteral searches the text for the literals in large steps, and matches only the units that contain one.
 func (s *search) byLiteral(ctx context.Context) error {
 	m, n := s.v.m, int64(s.p.longest)
 	buf := make([]byte, scanBuffer)
@@ -78,7 +78,7 @@ func (s *search) byLiteral(ctx context.Context) error {
 	return nil
 }
 
-// matches the unit at the place of a literal, and returns where to look next.
+// probe matches the unit at the place of a literal, and returns where to look next.
 func (s *search) probe(ctx context.Context, at int64) (int64, error) {
 	u, ok, err := s.locate(ctx, at)
 	if err != nil || !ok {
@@ -110,7 +110,7 @@ func (s *search) probe(ctx context.Context, at int64) (int64, error) {
 	return u.end, s.match(ctx, u)
 }
 
-// reports whether a unit is a piece of a line that the next unit continues.
+// continues reports whether a unit is a piece of a line that the next unit continues.
 func (s *search) continues(u unit) bool {
 	if s.v.m.Shape != Lines || u.end >= s.v.m.DocEnd {
 		return false
@@ -120,7 +120,7 @@ func (s *search) continues(u unit) bool {
 	return err == nil && b[0] != '\n'
 }
 
-// returns the unit that contains the offset at; ok is false if none does.
+// locate returns the unit that contains the offset at; ok is false if none does.
 func (s *search) locate(ctx context.Context, at int64) (unit, bool, error) {
 	if s.page < 0 || len(s.units) == 0 || at < s.units[0].start || at >= s.units[len(s.units)-1].end {
 		page := s.page + 1
@@ -146,7 +146,7 @@ func (s *search) locate(ctx context.Context, at int64) (unit, bool, error) {
 	return s.units[i], true, nil
 }
 
-// reports whether an offset lies at or behind the beginning of a page and before that of the next.
+// onPage reports whether an offset lies at or behind the beginning of a page and before that of the next.
 func (s *search) onPage(page, at int64) bool {
 	a, err := s.v.pages.get(page)
 	if err != nil || a[1] > at {
@@ -159,7 +159,7 @@ func (s *search) onPage(page, at int64) bool {
 	return err == nil && at < b[1]
 }
 
-// reads the units of a page into s.units.
+// load reads the units of a page into s.units.
 func (s *search) load(ctx context.Context, page int64) error {
 	first, err := s.v.pages.get(page)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *search) load(ctx context.Context, page int64) error {
 	})
 }
 
-// calls tell with the places of the items, from the one at the beginning of row first on, until it returns false.
+// walk calls tell with the places of the items, from the one at the beginning of row first on, until it returns false.
 func (v *view) walk(ctx context.Context, text io.ReaderAt, first row, buf []byte, tell func(start, end int64) bool) error {
 	m := v.m
 	switch m.Shape {
@@ -209,7 +209,7 @@ func (v *view) walk(ctx context.Context, text io.ReaderAt, first row, buf []byte
 	return walkJSON(ctx, text, m.Shape == Object, first[1], m.Last, v.large, buf, tell)
 }
 
-// matches every unit.
+// byUnit matches every unit.
 func (s *search) byUnit(ctx context.Context) error {
 	first, err := s.v.pages.get(0)
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *search) byUnit(ctx context.Context) error {
 	return err
 }
 
-// matches one unit, and counts it if it matches. A unit that was already counted is skipped.
+// match matches one unit, and counts it if it matches. A unit that was already counted is skipped.
 func (s *search) match(ctx context.Context, u unit) error {
 	if u.end <= s.last {
 		return nil
@@ -266,7 +266,7 @@ func (s *search) match(ctx context.Context, u unit) error {
 	return nil
 }
 
-// returns the text in a range of at most scanBuffer bytes; it is valid until the next call.
+// bytes returns the text in a range of at most scanBuffer bytes; it is valid until the next call.
 func (s *search) bytes(from, to int64) ([]byte, error) {
 	if s.window == nil {
 		s.window = make([]byte, 0, scanBuffer)
@@ -292,7 +292,7 @@ func (s *search) count(u unit, from, to int64, text []byte) {
 	}
 }
 
-// returns the page of matches that q asks for.
+// show returns the page of matches that q asks for.
 func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *searchResult) (Matches, error) {
 	size := min(max(q.Size, 0), MaxPageMatches)
 	if size == 0 {
@@ -340,7 +340,8 @@ func (m *Match) size() int {
 	return n
 }
 
-// returns a match as it is shown: the whole item if it is small, else the text around the match; with the lines before and behind it.
+// excerpt returns a match as it is shown: the whole item if it is small, else the text around the match; with the lines before and behind
+// it.
 func (s *search) excerpt(ctx context.Context, h hit, around int) (Match, error) {
 	m := Match{Item: h.item + 1, Offset: h.start, Bytes: h.end - h.start, At: h.from}
 	from, to := h.start, h.end
@@ -384,7 +385,7 @@ func (s *search) excerpt(ctx context.Context, h hit, around int) (Match, error) 
 	return m, nil
 }
 
-// returns the text of a line, at most contextSize bytes.
+// lineOf returns the text of a line, at most contextSize bytes.
 func (s *search) lineOf(u unit) string {
 	p, err := s.r.piece(u.start, min(u.end, u.start+contextSize), s.v.m.Stored, true)
 	if err != nil {

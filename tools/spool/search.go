@@ -27,16 +27,17 @@ const (
 
 // SearchRequest asks for the items of a document that match.
 type SearchRequest struct {
-	// is a regular expression in RE2 syntax, at most MaxPattern bytes. It is matched against one item, or line without its end, at a time:
-	// ^ and $ match its beginning and end. Items are matched as the JSON text that is stored.
+	// Pattern is a regular expression in RE2 syntax, at most MaxPattern bytes. It is matched against one item, or line without its end, at
+	// a time: ^ and $ match its beginning and end. Items are matched as the JSON text that is stored.
 	Pattern    string
 	IgnoreCase bool
-	// counts from 1 (0 means 1); Size is the most matches on it (DefaultMatches, at most MaxPageMatches). A page may have fewer: it also
-	// fits into Source.PageBytes.
+	// Page counts from 1 (0 means 1); Size is the most matches on it (DefaultMatches, at most MaxPageMatches). A page may have fewer: it
+	// also fits into Source.PageBytes.
 	Page, Size int
-	// is the number of lines before and after each match that are returned (at most MaxContext). For other shapes than lines it is ignored.
+	// Context is the number of lines before and after each match that are returned (at most MaxContext). For other shapes than lines it is
+	// ignored.
 	Context int
-	// is the number of matches beyond which the search is *TooMany; 0 means MaxMatches, which is also the most.
+	// Most is the number of matches beyond which the search is *TooMany; 0 means MaxMatches, which is also the most.
 	Most int
 }
 
@@ -100,14 +101,14 @@ func (e *TooMany) Error() string {
 	return b.String()
 }
 
-// is the error for a pattern that cannot be compiled or is too large.
+// BadPattern is the error for a pattern that cannot be compiled or is too large.
 type BadPattern struct{ Why string }
 
 func (e *BadPattern) Error() string {
 	return "the pattern is not a regular expression that can be searched: " + e.Why + "; the syntax is RE2 (no look-around, no back-references)"
 }
 
-// is a match: the number and place of the item, and the place of its first match.
+// hit is a match: the number and place of the item, and the place of its first match.
 type hit struct{ item, start, end, from, to int64 }
 
 // searchResult is the result of a search of a whole document.
@@ -121,8 +122,8 @@ type searchResult struct {
 	tenths     [10]int64
 }
 
-// waits for the end of the result and returns a page of the items that match, in order. If more than q.Most or MaxMatches match the error
-// is *TooMany, for an invalid pattern *BadPattern, for a page out of range *NoPage.
+// Search waits for the end of the result and returns a page of the items that match, in order. If more than q.Most or MaxMatches match the
+// error is *TooMany, for an invalid pattern *BadPattern, for a page out of range *NoPage.
 func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 	p, err := compile(q.Pattern, q.IgnoreCase)
 	if err != nil {
@@ -173,8 +174,8 @@ func (s *searchResult) tooMany(shape Shape, maxBytes int64) error {
 	return e
 }
 
-// returns the result of an earlier search for the same pattern in the same entry, so that its next pages need no second search; nil if
-// there is none.
+// findSearched returns the result of an earlier search for the same pattern in the same entry, so that its next pages need no second
+// search; nil if there is none.
 func (s *Spool) findSearched(i id, q SearchRequest) *searchResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +196,7 @@ func (s *Spool) remember(f *searchResult) {
 	s.searches = append(s.searches, f)
 }
 
-// counts a hit; text is the matched text.
+// add counts a hit; text is the matched text.
 func (s *searchResult) add(h hit, m *meta, text []byte) {
 	s.total++
 	if size := m.DocEnd - m.DocBegin; size > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// bounds the rows of a growing table that are in memory, in bytes.
+// tableBuffer bounds the rows of a growing table that are in memory, in bytes.
 const tableBuffer = 4 << 10
 
 // A row is the entry of a table for one page, one large item or one block:
@@ -20,13 +20,13 @@ const tableBuffer = 4 << 10
 //	block  number of its part, offset, offset of its end
 type row [3]int64
 
-// is the size of a row on the disk: three numbers of 64 bits, and a CRC-32 (Castagnoli) of them and the row's index, so that a damaged or
-// misplaced row is noticed.
+// rowSize is the size of a row on the disk: three numbers of 64 bits, and a CRC-32 (Castagnoli) of them and the row's index, so that a
+// damaged or misplaced row is noticed.
 const rowSize = 28
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// is a list of rows that is only appended to. The last rows are in memory; a file is made when they no longer fit into the buffer.
+// table is a list of rows that is only appended to. The last rows are in memory; a file is made when they no longer fit into the buffer.
 type table struct {
 	mu      sync.Mutex
 	dir     *os.Root
@@ -41,7 +41,7 @@ type table struct {
 	err     error
 }
 
-// reports that a file of an entry is not what was written.
+// errDamaged reports that a file of an entry is not what was written.
 type errDamaged struct{ what string }
 
 func (e *errDamaged) Error() string { return "the index is damaged: " + e.what }
@@ -63,7 +63,7 @@ func (t *table) append(r row) {
 	}
 }
 
-// clears the error, so that writing is tried again: room was made.
+// retry clears the error, so that writing is tried again: room was made.
 func (t *table) retry() {
 	t.mu.Lock()
 	t.err = nil
@@ -89,7 +89,7 @@ func (row) sum(b []byte, place int64) uint32 {
 	return crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, at[:])
 }
 
-// writes all rows to the file.
+// flush writes all rows to the file.
 func (t *table) flush() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +126,7 @@ func (t *table) flushLocked() error {
 	return nil
 }
 
-// removes all rows.
+// reset removes all rows.
 func (t *table) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +142,7 @@ func (t *table) len() int64 {
 	return t.count
 }
 
-// returns row i, or *errDamaged.
+// get returns row i, or *errDamaged.
 func (t *table) get(i int64) (row, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,7 +165,7 @@ func (t *table) get(i int64) (row, error) {
 	return r, nil
 }
 
-// returns the index of the first row whose column is at least value, or the number of rows if there is none.
+// find returns the index of the first row whose column is at least value, or the number of rows if there is none.
 func (t *table) find(column int, value int64) (int64, error) {
 	low, high := int64(0), t.len()
 	for low < high {
@@ -192,7 +192,7 @@ func (t *table) close() {
 	}
 }
 
-// opens a table of count rows for reading; *errDamaged if its file is missing or too short.
+// openTable opens a table of count rows for reading; *errDamaged if its file is missing or too short.
 func openTable(dir *os.Root, name string, count int64) (*table, error) {
 	t := &table{dir: dir, name: name, count: count, flushed: count}
 	if count == 0 {

@@ -24,7 +24,7 @@ const (
 	maxStep = 64 << 20
 )
 
-// writes one result as it comes. Its methods may be called from any goroutine, one at a time; the result may be read meanwhile.
+// Writer writes one result as it comes. Its methods may be called from any goroutine, one at a time; the result may be read meanwhile.
 type Writer struct {
 	s      *Spool
 	handle string
@@ -62,7 +62,7 @@ type Writer struct {
 	refs         int
 }
 
-// is the part of a result that one call of Begin began.
+// part is the part of a result that one call of Begin began.
 type part struct {
 	kind       Part
 	number     int
@@ -74,7 +74,8 @@ type part struct {
 
 func (p *part) size() int64 { return p.end - p.begin }
 
-// begins a result. It makes room by evicting the expired entries, then the least recently used. The error is *Full if that is not enough.
+// Create begins a result. It makes room by evicting the expired entries, then the least recently used. The error is *Full if that is not
+// enough.
 func (s *Spool) Create(src Source) (*Writer, error) {
 	if s.unusable != nil {
 		return nil, s.unusable
@@ -100,7 +101,7 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 	return w, nil
 }
 
-// makes room, the entry's directory and its account in the ledger.
+// enter makes room, the entry's directory and its account in the ledger.
 func (w *Writer) enter(l *ledger) error {
 	s := w.s
 	s.sweepSome(l)
@@ -118,7 +119,7 @@ func (w *Writer) enter(l *ledger) error {
 	return nil
 }
 
-// sweeps if the ledger has an expired entry.
+// sweepSome sweeps if the ledger has an expired entry.
 func (s *Spool) sweepSome(l *ledger) {
 	for _, a := range l.accounts {
 		if s.expired(a.created) {
@@ -128,7 +129,7 @@ func (s *Spool) sweepSome(l *ledger) {
 	}
 }
 
-// makes the entry's directory and files.
+// open makes the entry's directory and files.
 func (w *Writer) open() (err error) {
 	name := w.id.String()
 	if err := w.s.root.Mkdir(name, 0o700); err != nil {
@@ -169,10 +170,10 @@ func (w *Writer) close() {
 	}
 }
 
-// returns the key by which the result can be read: "r_" and 26 letters and digits.
+// Handle returns the key by which the result can be read: "r_" and 26 letters and digits.
 func (w *Writer) Handle() string { return w.handle }
 
-// ends the part under way and begins another; mime is ignored. Without a call of Begin, Write writes text.
+// Begin ends the part under way and begins another; mime is ignored. Without a call of Begin, Write writes text.
 func (w *Writer) Begin(kind Part, mime string) error {
 	_ = mime // what the text looks like decides, and not what it is called
 	w.mu.Lock()
@@ -208,7 +209,8 @@ func (w *Writer) begin(kind Part) error {
 	return nil
 }
 
-// writes text, without JSON's escapes, to the part under way. An error is *Full or the system's; what was written before it stays, for Cut.
+// Write writes text, without JSON's escapes, to the part under way. An error is *Full or the system's; what was written before it stays,
+// for Cut.
 func (w *Writer) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -250,7 +252,7 @@ func (w *Writer) usable() error {
 	return nil
 }
 
-// stores the buffer; unless last is set, the bytes of an incomplete character at its end stay in it.
+// drain stores the buffer; unless last is set, the bytes of an incomplete character at its end stay in it.
 func (w *Writer) drain(last bool) error {
 	if len(w.buf) == 0 || w.part == nil {
 		return nil
@@ -269,8 +271,8 @@ func (w *Writer) drain(last bool) error {
 	return w.err
 }
 
-// stores text of the part and passes it to the part's finder. Each byte that is not UTF-8 becomes U+FFFD here, so that everything later is
-// valid and offsets stay the same.
+// take stores text of the part and passes it to the part's finder. Each byte that is not UTF-8 becomes U+FFFD here, so that everything
+// later is valid and offsets stay the same.
 func (w *Writer) take(b []byte) error {
 	for len(b) > 0 {
 		good := b
@@ -297,7 +299,7 @@ func (w *Writer) take(b []byte) error {
 	return nil
 }
 
-// appends b to the text file; on a full disk it evicts entries and tries again.
+// store appends b to the text file; on a full disk it evicts entries and tries again.
 func (w *Writer) store(b []byte) error {
 	if err := w.reserve(int64(len(b))); err != nil {
 		return err
@@ -315,7 +317,7 @@ func (w *Writer) store(b []byte) error {
 	return nil
 }
 
-// reserves n bytes for the tables, and counts them as used.
+// grow reserves n bytes for the tables, and counts them as used.
 func (w *Writer) grow(n int64) error {
 	err := w.reserve(n)
 	if err == nil {
@@ -324,7 +326,7 @@ func (w *Writer) grow(n int64) error {
 	return err
 }
 
-// ensures that n more bytes are reserved on the disk; *Full if they cannot be.
+// reserve ensures that n more bytes are reserved on the disk; *Full if they cannot be.
 func (w *Writer) reserve(n int64) error {
 	if w.ending { // the spare room is for this
 		return nil
@@ -354,7 +356,7 @@ func (w *Writer) reserve(n int64) error {
 	})
 }
 
-// returns how much has come: the bytes of all parts, and the items of the part under way.
+// Progress returns how much has come: the bytes of all parts, and the items of the part under way.
 func (w *Writer) Progress() (bytes, items int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -367,7 +369,7 @@ func (w *Writer) Progress() (bytes, items int64) {
 	return w.size + int64(len(w.buf)), items
 }
 
-// wakes the readers that wait for more.
+// notify wakes the readers that wait for more.
 func (w *Writer) notify() {
 	if w.waiting > 0 {
 		close(w.wake)
@@ -375,5 +377,5 @@ func (w *Writer) notify() {
 	}
 }
 
-// returns the time from which on nobody can read the result.
+// expires returns the time from which on nobody can read the result.
 func (s *Spool) expires(h *head) time.Time { return time.UnixMilli(h.Created).Add(s.o.MaxAge) }

@@ -8,14 +8,14 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// times MaxFrame is the length at which a message is taken for one that never ends. Up to that length a message that is too large is read
-// and dropped, so that it costs one request and not the server.
+// endlessFactor times MaxFrame is the length at which a message is taken for one that never ends. Up to that length a message that is too
+// large is read and dropped, so that it costs one request and not the server.
 const endlessFactor = 2
 
-// is the error for a message that was given up because it does not end.
+// errEndless is the error for a message that was given up because it does not end.
 var errEndless = errors.New("it does not end")
 
-// is the rest of a message; reading fails with errEndless once bound bytes were read.
+// boundedRest is the rest of a message; reading fails with errEndless once bound bytes were read.
 type boundedRest struct {
 	r     io.Reader
 	bound int64
@@ -31,7 +31,7 @@ func (e *boundedRest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reads and drops what was not read yet, and reports whether the message ended within the bound.
+// finish reads and drops what was not read yet, and reports whether the message ended within the bound.
 func (e *boundedRest) finish() bool {
 	_, err := io.Copy(io.Discard, e)
 	return !errors.Is(err, errEndless)

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// is a request that waits for its answer.
+// call is a request that waits for its answer.
 type call struct {
 	client   *client
 	id       jsonrpc.ID // the id that the server got
@@ -33,8 +33,8 @@ type call struct {
 	timer      *time.Timer
 }
 
-// passes a frame to the receiver, and then Done if it is the last one. It returns false if the last frame could not be read whole: then
-// Done was not called.
+// receive passes a frame to the receiver, and then Done if it is the last one. It returns false if the last frame could not be read whole:
+// then Done was not called.
 func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	c.deliveryMu.Lock()
 	defer c.deliveryMu.Unlock()
@@ -56,7 +56,7 @@ func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	return true
 }
 
-// calls the receiver's Done with err, unless it was called before; an answer that is being read breaks off.
+// finish calls the receiver's Done with err, unless it was called before; an answer that is being read breaks off.
 func (c *call) finish(err error) {
 	c.ended.CompareAndSwap(nil, &err)
 	c.deliveryMu.Lock()
@@ -66,7 +66,7 @@ func (c *call) finish(err error) {
 	}
 }
 
-// calls the receiver's Done. The caller holds c.deliveryMu.
+// end calls the receiver's Done. The caller holds c.deliveryMu.
 func (c *call) end(err error) {
 	c.over = true
 	if c.stop != nil {
@@ -78,7 +78,7 @@ func (c *call) end(err error) {
 	c.to.Done(err)
 }
 
-// restarts the timeout of the request.
+// progressed restarts the timeout of the request.
 func (c *call) progressed(after time.Duration) {
 	c.deliveryMu.Lock()
 	defer c.deliveryMu.Unlock()
@@ -87,7 +87,7 @@ func (c *call) progressed(after time.Duration) {
 	}
 }
 
-// is the rest of an answer, which breaks off when the request is ended.
+// cancellableRest is the rest of an answer, which breaks off when the request is ended.
 type cancellableRest struct {
 	call *call
 	src  io.Reader
@@ -109,7 +109,7 @@ func (g *cancellableRest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cancels the request when its context ends or its timeout passes.
+// watch cancels the request when its context ends or its timeout passes.
 func (s *Server) watch(ctx context.Context, c *call) {
 	take := func(err error) {
 		// A cancellation that comes behind the answer is no harm: the server ignores it.
@@ -137,7 +137,7 @@ func (s *Server) watch(ctx context.Context, c *call) {
 	c.stop = context.AfterFunc(ctx, func() { take(context.Cause(ctx)) })
 }
 
-// sends the server a cancellation of a request, unless that was never written or its run of the server has ended.
+// tellCancelled sends the server a cancellation of a request, unless that was never written or its run of the server has ended.
 func (s *Server) tellCancelled(c *call, why error) {
 	reason := "the client took the request back"
 	if t, ok := why.(*TimeoutError); ok {
@@ -160,7 +160,8 @@ const (
 	late                 // cancelled: an answer may still come, and is dropped
 )
 
-// bounds the ids of ended requests that are remembered, to tell a second answer and a late one from an answer to a request that never was.
+// maxRecent bounds the ids of ended requests that are remembered, to tell a second answer and a late one from an answer to a request that
+// never was.
 const maxRecent = 1024
 
 type recent struct {

@@ -132,7 +132,7 @@ func (c *client) request(ctx context.Context, m transport.Message, to transport.
 	s.watch(ctx, r)
 }
 
-// prepares a notification or response, and returns the message to send. pass is false if the server must not get it: a response to an
+// note prepares a notification or response, and returns the message to send. pass is false if the server must not get it: a response to an
 // earlier run of the server, a second notifications/initialized of a shared one, a cancellation of nothing.
 func (c *client) note(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
@@ -158,8 +158,8 @@ func (c *client) note(m transport.Message) (raw []byte, pass bool) {
 	return m.Raw, true
 }
 
-// ends the request that a cancellation names, and returns the cancellation for the server; pass is false if the server never got that
-// request.
+// cancelled ends the request that a cancellation names, and returns the cancellation for the server; pass is false if the server never got
+// that request.
 func (c *client) cancelled(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
 	which := rawjson.Get(m.Raw, "params", "requestId")
@@ -225,7 +225,7 @@ func (c *client) leave(l *listener) {
 	}
 }
 
-// returns the newest listener, or nil: of two streams of one client the older may be one whose end was not noticed yet.
+// listener returns the newest listener, or nil: of two streams of one client the older may be one whose end was not noticed yet.
 func (c *client) listener() *listener {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,7 +235,7 @@ func (c *client) listener() *listener {
 	return c.listeners[len(c.listeners)-1]
 }
 
-// stores a message for the next listener and reports whether it did; not if there is no room or the client is closed. If there is a
+// keep stores a message for the next listener and reports whether it did; not if there is no room or the client is closed. If there is a
 // listener by now, it is returned instead.
 func (c *client) keep(message []byte) (l *listener, kept bool) {
 	c.mu.Lock()
@@ -261,7 +261,7 @@ func (c *client) stopListening(err error) {
 	}
 }
 
-// implements [transport.Peer] for a client that joined: its open requests are cancelled, the server keeps running.
+// Close implements [transport.Peer] for a client that joined: its open requests are cancelled, the server keeps running.
 func (c *client) Close() error {
 	s := c.s
 	c.stopListening(ErrClosed)

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// reads the messages of one run of the server, and dispatches them in their order, until the output ends or a message does not.
+// read reads the messages of one run of the server, and dispatches them in their order, until the output ends or a message does not.
 func (s *Server) read(g *generation) {
 	lines := jsonrpc.NewLineReader(g.out, 0)
 	for {
@@ -30,7 +30,7 @@ func (s *Server) read(g *generation) {
 	}
 }
 
-// dispatches a message that is in memory. A batch, which servers of 2025-03-26 may send, is dispatched message by message.
+// handWhole dispatches a message that is in memory. A batch, which servers of 2025-03-26 may send, is dispatched message by message.
 func (s *Server) handWhole(g *generation, line []byte) {
 	if trimmed := bytes.TrimLeft(line, " \t"); len(trimmed) > 0 && trimmed[0] == '[' {
 		if _, err := rawjson.Only(line); err == nil {
@@ -53,7 +53,7 @@ func (s *Server) handWhole(g *generation, line []byte) {
 	s.dispatch(g, &transport.Frame{Head: line}, h, rawjson.Span{})
 }
 
-// dispatches a message of which only the beginning is in memory.
+// handLarge dispatches a message of which only the beginning is in memory.
 func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
 	start := jsonrpc.ScanStart(head)
 	f := &transport.Frame{Head: head, Rest: rest}
@@ -79,7 +79,7 @@ func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
 	}
 }
 
-// returns the number of open requests, and the id of one of them ("" if there is none).
+// onlyRequest returns the number of open requests, and the id of one of them ("" if there is none).
 func (s *Server) onlyRequest() (jsonrpc.ID, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +100,8 @@ func (s *Server) discard(what string, f *transport.Frame) {
 	}
 }
 
-// passes a message to its receiver. id is the place of a response's id in f.Head: zero if that is not known, behind the head if the id need
-// not be replaced.
+// dispatch passes a message to its receiver. id is the place of a response's id in f.Head: zero if that is not known, behind the head if
+// the id need not be replaced.
 func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
 	switch h.Kind {
 	case jsonrpc.Response:
@@ -116,7 +116,7 @@ func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id 
 	}
 }
 
-// passes a response to the request that it answers; one for no open request is dropped.
+// answer passes a response to the request that it answers; one for no open request is dropped.
 func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
 	s.mu.Lock()
 	c := s.open[h.ID]
@@ -157,7 +157,7 @@ func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id ra
 	}
 }
 
-// returns the place of the id in the beginning of a message; zero if it is not there.
+// idSpan returns the place of the id in the beginning of a message; zero if it is not there.
 func idSpan(head []byte) rawjson.Span {
 	found := rawjson.Span{}
 	for m, err := range rawjson.Members(head, 0) {
@@ -171,7 +171,7 @@ func idSpan(head []byte) rawjson.Span {
 	return found
 }
 
-// passes a notification to the request it belongs to, else to the clients that listen.
+// notification passes a notification to the request it belongs to, else to the clients that listen.
 func (s *Server) notification(f *transport.Frame, h jsonrpc.Head) {
 	if !f.Whole() {
 		s.toListener(s.receiverOf(), f)
@@ -214,7 +214,7 @@ func (s *Server) notification(f *transport.Frame, h jsonrpc.Head) {
 	s.toListener(s.receiverOf(), f)
 }
 
-// returns the client that gets the server's own requests and notifications: the first one that listens, else the main one.
+// receiverOf returns the client that gets the server's own requests and notifications: the first one that listens, else the main one.
 func (s *Server) receiverOf() *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,8 +226,8 @@ func (s *Server) receiverOf() *client {
 	return s.main
 }
 
-// passes a message to the listener of c. If there is none it goes to the newest open request, of whichever client; else it is kept for the
-// next listener if there is room, or dropped.
+// toListener passes a message to the listener of c. If there is none it goes to the newest open request, of whichever client; else it is
+// kept for the next listener if there is room, or dropped.
 func (s *Server) toListener(c *client, f *transport.Frame) {
 	if l := c.listener(); l != nil {
 		l.receive(f)
@@ -256,7 +256,7 @@ func (s *Server) toListener(c *client, f *transport.Frame) {
 	s.discard("unread", f)
 }
 
-// passes a notification to every client that listens; if none does, to the main one.
+// toAll passes a notification to every client that listens; if none does, to the main one.
 func (s *Server) toAll(f *transport.Frame) {
 	s.mu.Lock()
 	clients := append([]*client(nil), s.clients...)

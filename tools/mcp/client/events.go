@@ -11,10 +11,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// bounds how long a stream stays open behind its response: if the server ends it itself, the connection can be used for the next request.
+// lingerTime bounds how long a stream stays open behind its response: if the server ends it itself, the connection can be used for the next
+// request.
 const lingerTime = 500 * time.Millisecond
 
-// is what is known of an exchange's answer so far.
+// state is what is known of an exchange's answer so far.
 type state struct {
 	once     sync.Once
 	timer    *time.Timer
@@ -24,8 +25,8 @@ type state struct {
 	got      int // number of whole events
 }
 
-// returns a context that ends when no message has come for the timeout, and a function that ends that watch; for anything but a request,
-// and without a timeout, ctx itself.
+// limit returns a context that ends when no message has come for the timeout, and a function that ends that watch; for anything but a
+// request, and without a timeout, ctx itself.
 func (x *exchange) limit(ctx context.Context) (context.Context, func()) {
 	if x.r.o.Timeout <= 0 || x.m.Head.Kind != jsonrpc.Request {
 		return ctx, func() {}
@@ -39,8 +40,8 @@ func (x *exchange) limit(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// passes a frame to the receiver, and returns the error that broke the frame off. The timeout does not run meanwhile and starts again
-// afterwards.
+// receive passes a frame to the receiver, and returns the error that broke the frame off. The timeout does not run meanwhile and starts
+// again afterwards.
 func (x *exchange) receive(f *transport.Frame) (broken error) {
 	if x.timer != nil {
 		x.timer.Stop()
@@ -51,8 +52,8 @@ func (x *exchange) receive(f *transport.Frame) (broken error) {
 	return watch.err()
 }
 
-// passes on the messages of a stream; with all, for a client of HTTP, also events without data. It returns nil when the response has come,
-// io.EOF when the stream ended before that, and else the error that broke it off.
+// events passes on the messages of a stream; with all, for a client of HTTP, also events without data. It returns nil when the response has
+// come, io.EOF when the stream ended before that, and else the error that broke it off.
 func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) error {
 	events := sse.NewReader(body, 0)
 	for {
@@ -91,14 +92,14 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 	}
 }
 
-// reports whether the frame is the response to the request, or one without an id.
+// isResponse reports whether the frame is the response to the request, or one without an id.
 func (x *exchange) isResponse(f *transport.Frame) bool {
 	h := jsonrpc.ScanStart(f.Head).Head
 	return h.Kind == jsonrpc.Response && (h.ID == x.m.Head.ID || h.ID == "")
 }
 
-// reports whether a client without HTTP gets the frame. A frame that is not a message or answers another request is read, counted as noise
-// and dropped.
+// forClient reports whether a client without HTTP gets the frame. A frame that is not a message or answers another request is read, counted
+// as noise and dropped.
 func (x *exchange) forClient(f *transport.Frame) bool {
 	h := jsonrpc.ScanStart(f.Head).Head
 	what := ""
@@ -122,7 +123,7 @@ func (x *exchange) forClient(f *transport.Frame) bool {
 	return false
 }
 
-// calls Done with err, unless it was called before.
+// finish calls Done with err, unless it was called before.
 func (x *exchange) finish(err error) {
 	if !x.told {
 		x.told = true

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// returns a launcher of a program, without limits. template is copied for each start; only its Path, Args, Env, Dir and Err are used.
+// Exec returns a launcher of a program, without limits. template is copied for each start; only its Path, Args, Env, Dir and Err are used.
 func Exec(template *exec.Cmd) func(context.Context) (*Process, error) {
 	return func(ctx context.Context) (*Process, error) {
 		if err := ctx.Err(); err != nil {

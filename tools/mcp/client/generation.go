@@ -43,13 +43,13 @@ type generation struct {
 
 func (g *generation) write(raw []byte) error { return jsonrpc.WriteLine(g.p.Stdin, raw, nil) }
 
-// are the ids of the server's requests that the client has not answered yet.
+// serverRequests are the ids of the server's requests that the client has not answered yet.
 type serverRequests struct {
 	ids  map[jsonrpc.ID]bool
 	lost bool // there were more than maxAsked: take accepts every id
 }
 
-// bounds the ids of the server's requests that are remembered; beyond it every response passes.
+// maxAsked bounds the ids of the server's requests that are remembered; beyond it every response passes.
 const maxAsked = 1024
 
 func (a *serverRequests) add(id jsonrpc.ID) {
@@ -78,7 +78,7 @@ type restartHistory struct {
 	notBefore  time.Time
 }
 
-// returns the error for a message while the server has been given up; else nil.
+// refuse returns the error for a message while the server has been given up; else nil.
 func (h *restartHistory) refuse(name string) error {
 	if h.failures < giveUpAfter || !time.Now().Before(h.notBefore) {
 		return nil
@@ -90,7 +90,7 @@ func (h *restartHistory) unavailable(name string) error {
 	return &Unavailable{Server: name, Reason: h.reason, Words: h.words, Tries: h.failures, Again: h.notBefore}
 }
 
-// records the end of a run and returns the pause before the next start.
+// ended records the end of a run and returns the pause before the next start.
 func (h *restartHistory) ended(life time.Duration, answered bool, reason, words string) time.Duration {
 	h.generation, h.reason, h.words = nil, reason, words
 	if life >= longLife {
@@ -109,7 +109,7 @@ func (h *restartHistory) ended(life time.Duration, answered bool, reason, words 
 	return pause
 }
 
-// starts the server whenever a message waits and it does not run, and writes the messages, until Close.
+// run starts the server whenever a message waits and it does not run, and writes the messages, until Close.
 func (s *Server) run() {
 	defer close(s.over)
 	for {
@@ -136,8 +136,8 @@ func (s *Server) run() {
 	}
 }
 
-// starts the server once the pause after its last end is over, and repeats the client's handshake. The error is Unavailable, or that of the
-// closed context.
+// start starts the server once the pause after its last end is over, and repeats the client's handshake. The error is Unavailable, or that
+// of the closed context.
 func (s *Server) start() (*generation, error) {
 	s.mu.Lock()
 	pause := time.Until(s.health.notBefore)
@@ -187,7 +187,7 @@ func (s *Server) start() (*generation, error) {
 	return g, nil
 }
 
-// records that the server could not be started, and returns the error for the waiting messages.
+// failed records that the server could not be started, and returns the error for the waiting messages.
 func (s *Server) failed(err error) error {
 	s.mu.Lock()
 	s.health.ended(0, false, "it could not be started: "+err.Error(), "")
@@ -200,7 +200,7 @@ func (s *Server) failed(err error) error {
 	return refused
 }
 
-// writes the waiting messages until this run of the server has ended, or the server reads no more.
+// serve writes the waiting messages until this run of the server has ended, or the server reads no more.
 func (s *Server) serve(g *generation) {
 	for {
 		e := s.pop(g)
@@ -230,7 +230,7 @@ func (s *Server) wakeWriter() {
 	}
 }
 
-// ends the server as the specification says: it closes the standard input, and sends SIGTERM and then SIGKILL if the server still runs
+// stop ends the server as the specification says: it closes the standard input, and sends SIGTERM and then SIGKILL if the server still runs
 // after Grace each. It returns when everything was read.
 func (s *Server) stop(g *generation) {
 	_ = g.p.Stdin.Close() // it may be gone already
@@ -247,7 +247,7 @@ func (s *Server) stop(g *generation) {
 	<-g.gone
 }
 
-// waits for the end of one run of the server, records it, and ends the requests that are open in it.
+// attend waits for the end of one run of the server, records it, and ends the requests that are open in it.
 func (s *Server) attend(g *generation) {
 	exited, drained := make(chan struct{}), make(chan struct{})
 	var failed error
@@ -313,8 +313,8 @@ func (s *Server) attend(g *generation) {
 	close(g.gone)
 }
 
-// waits until everything the server wrote was read, and reports whether it was. After Close it waits no longer than Grace: a receiver that
-// does not return, as for a client that reads nothing, would keep the connection open for ever.
+// settle waits until everything the server wrote was read, and reports whether it was. After Close it waits no longer than Grace: a
+// receiver that does not return, as for a client that reads nothing, would keep the connection open for ever.
 func (s *Server) settle(drained <-chan struct{}) bool {
 	select {
 	case <-drained:
@@ -331,7 +331,7 @@ func (s *Server) settle(drained <-chan struct{}) bool {
 	}
 }
 
-// ends a server that has closed its standard output, as it can no longer answer, unless it ends by itself within Grace.
+// killIfStuck ends a server that has closed its standard output, as it can no longer answer, unless it ends by itself within Grace.
 func (s *Server) killIfStuck(g *generation, exited chan struct{}) {
 	_ = g.p.Stdin.Close()
 	for _, harder := range []func(){g.p.Terminate, g.p.Kill} {
@@ -352,7 +352,7 @@ func (s *Server) note(e journal.Event) {
 	}
 }
 
-// is a reader that records since when its current read has been waiting.
+// timedReader is a reader that records since when its current read has been waiting.
 type timedReader struct {
 	src     io.Reader
 	since   atomic.Int64 // when the read began, in Unix nanoseconds; 0 when none is under way
@@ -373,8 +373,8 @@ func (w *timedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// waits until everything was read, however slow the receiver is. If a read waits for stuckReadTime, only another process still holds the
-// pipe, and drain closes it.
+// drain waits until everything was read, however slow the receiver is. If a read waits for stuckReadTime, only another process still holds
+// the pipe, and drain closes it.
 func (w *timedReader) drain(drained <-chan struct{}) {
 	tick := time.NewTicker(stuckReadTime / 4)
 	defer tick.Stop()

@@ -20,7 +20,7 @@ const (
 	replayWait = time.Minute
 )
 
-// keeps the opening messages between the client and a server of 2025-11-25 or older. In the sessionless version there are none.
+// handshake keeps the opening messages between the client and a server of 2025-11-25 or older. In the sessionless version there are none.
 type handshake struct {
 	initialize  []byte // as the client sent it; nil until the server has accepted one
 	result      []byte
@@ -28,7 +28,7 @@ type handshake struct {
 	asking      chan struct{} // if Shared: closed when the initialize under way was answered; nil if there is none
 }
 
-// remembers an initialize and its answer if that is a result, before the client gets it.
+// keepHandshake remembers an initialize and its answer if that is a result, before the client gets it.
 func (s *Server) keepHandshake(c *call, answer []byte) {
 	result := rawjson.Get(answer, "result")
 	s.mu.Lock()
@@ -44,8 +44,8 @@ func (s *Server) keepHandshake(c *call, answer []byte) {
 	}
 }
 
-// answers an initialize with the result that the first client got; the first one's is sent to the server, and others wait for its answer.
-// It always returns true: the message needs nothing more.
+// shareHandshake answers an initialize with the result that the first client got; the first one's is sent to the server, and others wait
+// for its answer. It always returns true: the message needs nothing more.
 func (s *Server) shareHandshake(ctx context.Context, c *client, m transport.Message, to transport.Receiver) bool {
 	for {
 		s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *Server) shareHandshake(ctx context.Context, c *client, m transport.Mess
 	}
 }
 
-// is the receiver of the first client's initialize: if that fails the next client's is sent.
+// firstHandshake is the receiver of the first client's initialize: if that fails the next client's is sent.
 type firstHandshake struct {
 	transport.Receiver
 	s *Server
@@ -89,8 +89,8 @@ func (f *firstHandshake) Done(err error) {
 	f.Receiver.Done(err)
 }
 
-// repeats the handshake to a restarted server, and returns nil when the server is ready for the waiting messages, also if there is no
-// handshake to repeat.
+// replay repeats the handshake to a restarted server, and returns nil when the server is ready for the waiting messages, also if there is
+// no handshake to repeat.
 func (s *Server) replay(g *generation) error {
 	s.mu.Lock()
 	if len(s.queue) > 0 && s.queue[0].call != nil && s.queue[0].call.method == "initialize" {

@@ -22,18 +22,18 @@ type HTTPOptions struct {
 	Name string
 	// URL is the server's MCP endpoint. Required.
 	URL string
-	// is set on every request and replaces the client's own headers of these names.
+	// Header is set on every request and replaces the client's own headers of these names.
 	Header http.Header
-	// makes the requests; nil means a client that uses nothing of the environment but the proxy settings. It has the TLS options. Its
-	// CheckRedirect is not used: see [HTTP].
+	// Client makes the requests; nil means a client that uses nothing of the environment but the proxy settings. It has the TLS options.
+	// Its CheckRedirect is not used: see [HTTP].
 	Client *http.Client
-	// bounds the time that a request waits for its answer or another message; 0 means no bound.
+	// Timeout bounds the time that a request waits for its answer or another message; 0 means no bound.
 	Timeout time.Duration
 	// Journal gets events; it may be nil.
 	Journal *journal.Journal
 }
 
-// bounds the body of an answer that is not a message, in bytes.
+// maxBody bounds the body of an answer that is not a message, in bytes.
 const maxBody = 64 << 10
 
 // Remote is a Peer to a server over streamable HTTP.
@@ -50,12 +50,12 @@ type Remote struct {
 	closed  bool
 	session session
 	mirrors mirrors
-	// is the connection to a server of the HTTP+SSE transport, nil if there is none; fellBack is closed once there is one.
+	// fallback is the connection to a server of the HTTP+SSE transport, nil if there is none; fellBack is closed once there is one.
 	fallback *Server
 	fellBack chan struct{}
 }
 
-// returns a Peer for the server at o.URL; the error is for an invalid URL.
+// HTTP returns a Peer for the server at o.URL; the error is for an invalid URL.
 //
 // A message with a Header is from a client of HTTP and passes as that client means it: end-to-end headers in both directions, the status,
 // every event. A Remote keeps nothing of such clients and may serve many. A message without a Header is from a client that does not use
@@ -93,8 +93,8 @@ func HTTP(o HTTPOptions) (*Remote, error) {
 	return r, nil
 }
 
-// returns a context that also ends with Close, and the function that cancels it. It reports whether the Remote is open; then the caller
-// must call that function and r.wg.Done when its work is done.
+// begin returns a context that also ends with Close, and the function that cancels it. It reports whether the Remote is open; then the
+// caller must call that function and r.wg.Done when its work is done.
 func (r *Remote) begin(ctx context.Context) (context.Context, context.CancelCauseFunc, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +141,7 @@ func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Rec
 	<-x.sent
 }
 
-// implements [transport.Peer]. If the server offers nothing to listen to, as one of 2026-07-28, Done comes when ctx ends.
+// Listen implements [transport.Peer]. If the server offers nothing to listen to, as one of 2026-07-28, Done comes when ctx ends.
 func (r *Remote) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
 	ctx, cancel, open := r.begin(ctx)
 	if !open {
@@ -160,7 +160,7 @@ func (r *Remote) Listen(ctx context.Context, header http.Header, to transport.Re
 	}()
 }
 
-// implements [transport.Ender]: it ends the session that header names, with DELETE, and returns after Done.
+// End implements [transport.Ender]: it ends the session that header names, with DELETE, and returns after Done.
 func (r *Remote) End(ctx context.Context, header http.Header, to transport.Receiver) {
 	ctx, cancel, open := r.begin(ctx)
 	if !open {
@@ -173,7 +173,7 @@ func (r *Remote) End(ctx context.Context, header http.Header, to transport.Recei
 	x.passBody(ctx, http.MethodDelete)
 }
 
-// implements [transport.Peer]. It ends the session of a client without HTTP by a DELETE, for which it waits at most DefaultGrace.
+// Close implements [transport.Peer]. It ends the session of a client without HTTP by a DELETE, for which it waits at most DefaultGrace.
 func (r *Remote) Close() error {
 	r.mu.Lock()
 	first := !r.closed
@@ -206,8 +206,8 @@ func (r *Remote) fallbackServer() *Server {
 	return r.fallback
 }
 
-// returns the URL as it may be shown: without user, password and query, and with an ellipsis for each part of the path that may be a key,
-// as some hosts of MCP servers put keys there.
+// displayURL returns the URL as it may be shown: without user, password and query, and with an ellipsis for each part of the path that may
+// be a key, as some hosts of MCP servers put keys there.
 func (r *Remote) displayURL() string {
 	parts := strings.Split(r.url.Path, "/")
 	for i, part := range parts {
@@ -219,7 +219,7 @@ func (r *Remote) displayURL() string {
 	return r.url.Scheme + "://" + r.url.Host + strings.Join(parts, "/")
 }
 
-// reports that a server gave no answer.
+// Unreachable reports that a server gave no answer.
 type Unreachable struct {
 	Server, URL string
 	Err         error
@@ -232,7 +232,7 @@ func (e *Unreachable) Error() string {
 // Unwrap returns the cause.
 func (e *Unreachable) Unwrap() error { return e.Err }
 
-// reports that an answer ended before its response was complete. The request was not sent again.
+// CutError reports that an answer ended before its response was complete. The request was not sent again.
 type CutError struct {
 	Server, URL string
 	Err         error
@@ -262,7 +262,7 @@ func (e *StatusError) Error() string {
 	return text + ": " + e.Next
 }
 
-// returns Status, for callers that do not know this package: the detection of a server's protocol version is one.
+// HTTPStatus returns Status, for callers that do not know this package: the detection of a server's protocol version is one.
 func (e *StatusError) HTTPStatus() int { return e.Status }
 
 func (r *Remote) refused(m transport.Message, status int, body []byte) *StatusError {
@@ -289,7 +289,7 @@ func (r *Remote) refused(m transport.Message, status int, body []byte) *StatusEr
 	return e
 }
 
-// returns an error of net/http without the URL, which may contain secrets.
+// reason returns an error of net/http without the URL, which may contain secrets.
 func reason(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -18,7 +18,7 @@ const (
 	maxNesting  = 16       // levels of properties
 )
 
-// maps the name of a tool to the arguments that are repeated in headers.
+// mirrors maps the name of a tool to the arguments that are repeated in headers.
 type mirrors map[string][]binding
 
 type binding struct {
@@ -26,7 +26,7 @@ type binding struct {
 	path   []string
 }
 
-// sets the headers that repeat parts of a message of 2026-07-28, so that intermediaries can route it without reading it.
+// mirror sets the headers that repeat parts of a message of 2026-07-28, so that intermediaries can route it without reading it.
 func (r *Remote) mirror(h http.Header, m *transport.Message) {
 	h.Set(headerMethod, m.Head.Method)
 	params := m.Head.Params.Of(m.Raw)
@@ -55,7 +55,7 @@ func (r *Remote) mirror(h http.Header, m *transport.Message) {
 	}
 }
 
-// returns the text of a string, number or boolean; ok is false for any other value.
+// primitive returns the text of a string, number or boolean; ok is false for any other value.
 func primitive(raw []byte) (string, bool) {
 	switch {
 	case len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || string(raw) == "null":
@@ -66,7 +66,8 @@ func primitive(raw []byte) (string, bool) {
 	return string(raw), true
 }
 
-// returns text as the value of a header: unchanged if every server reads that the same way, else in the base64 form of the specification.
+// headerValue returns text as the value of a header: unchanged if every server reads that the same way, else in the base64 form of the
+// specification.
 func headerValue(text string) string {
 	const open, closing = "=?base64?", "?="
 	plain := strings.Trim(text, " \t") == text && !(strings.HasPrefix(text, open) && strings.HasSuffix(text, closing))
@@ -79,7 +80,7 @@ func headerValue(text string) string {
 	return open + base64.StdEncoding.EncodeToString([]byte(text)) + closing
 }
 
-// remembers which headers the tools in an answer to tools/list ask for.
+// learn remembers which headers the tools in an answer to tools/list ask for.
 func (r *Remote) learn(answer []byte) {
 	tools := rawjson.Get(answer, "result", "tools")
 	if tools.IsZero() || answer[tools.Start] != '[' {
@@ -107,7 +108,7 @@ func (r *Remote) learn(answer []byte) {
 	}
 }
 
-// appends the bindings of a schema to found, at most maxBindings. It only follows properties; path leads to this schema.
+// collect appends the bindings of a schema to found, at most maxBindings. It only follows properties; path leads to this schema.
 func collect(schema []byte, path []string, found []binding) []binding {
 	properties := rawjson.Get(schema, "properties")
 	if len(path) >= maxNesting || properties.IsZero() || schema[properties.Start] != '{' {
@@ -130,7 +131,7 @@ func collect(schema []byte, path []string, found []binding) []binding {
 	return found
 }
 
-// reports whether text may be, or be part of, a header's name (RFC 9110, 5.6.2).
+// isToken reports whether text may be, or be part of, a header's name (RFC 9110, 5.6.2).
 func isToken(text string) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -141,7 +142,7 @@ func isToken(text string) bool {
 	return text != ""
 }
 
-// is the receiver of an answer to tools/list for a client without HTTP: it learns which headers the tools ask for.
+// toolListReader is the receiver of an answer to tools/list for a client without HTTP: it learns which headers the tools ask for.
 type toolListReader struct {
 	transport.Receiver
 	r *Remote

@@ -7,7 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// counts bytes that a server sent and that are not a message for any client. It writes at most one event a second of each kind.
+// noiseCounter counts bytes that a server sent and that are not a message for any client. It writes at most one event a second of each
+// kind.
 type noiseCounter struct {
 	server  string
 	journal *journal.Journal
@@ -30,7 +31,7 @@ func (n *noiseCounter) add(what string, bytes int64) {
 	}
 }
 
-// writes the event for one kind and resets its count. The caller holds n.mu.
+// report writes the event for one kind and resets its count. The caller holds n.mu.
 func (n *noiseCounter) report(what string) {
 	if n.journal != nil {
 		n.journal.Append(journal.ToolNoise{Server: n.server, What: what, Bytes: n.bytes[what]})
@@ -38,7 +39,7 @@ func (n *noiseCounter) report(what string) {
 	delete(n.bytes, what)
 }
 
-// reports all counts that have not been reported yet.
+// flush reports all counts that have not been reported yet.
 func (n *noiseCounter) flush() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -23,7 +23,7 @@ const (
 	cancelWait = 5 * time.Second
 )
 
-// passes on an answer that is one JSON text; the error is why it broke off or is not the response.
+// deliverJSON passes on an answer that is one JSON text; the error is why it broke off or is not the response.
 func (x *exchange) deliverJSON(answer *http.Response) error {
 	head, rest, err := readHead(answer.Body)
 	if err != nil {
@@ -42,7 +42,7 @@ func (x *exchange) deliverJSON(answer *http.Response) error {
 	return x.receive(f)
 }
 
-// passes on an answer that is a stream of events, and resumes it if the server allows that. It returns the error for Done.
+// stream passes on an answer that is a stream of events, and resumes it if the server allows that. It returns the error for Done.
 func (x *exchange) stream(ctx context.Context, answer *http.Response) error {
 	err := x.events(ctx, answer.Body, false)
 	_, modern := rawjson.Text(x.m.Raw, "params", "_meta", metaVersion)
@@ -85,7 +85,8 @@ func (x *exchange) stream(ctx context.Context, answer *http.Response) error {
 	return x.cut(ctx, err)
 }
 
-// sends a server of an older version a cancellation if ctx has ended before the answer. Newer servers notice the end of the connection.
+// cancelled sends a server of an older version a cancellation if ctx has ended before the answer. Newer servers notice the end of the
+// connection.
 func (x *exchange) cancelled(ctx context.Context) {
 	_, modern := rawjson.Text(x.m.Raw, "params", "_meta", metaVersion)
 	if ctx.Err() == nil || modern || x.answered || x.m.Head.Kind != jsonrpc.Request || x.m.Head.Method == "initialize" || x.r.ctx.Err() != nil {
@@ -118,8 +119,8 @@ func (x *exchange) cancelled(ctx context.Context) {
 	}()
 }
 
-// keeps open the stream on which an older server sends messages that belong to no request, and calls Done when ctx ends or the Remote is
-// closed.
+// keepListening keeps open the stream on which an older server sends messages that belong to no request, and calls Done when ctx ends or
+// the Remote is closed.
 func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 	r.mu.Lock()
 	ready := r.session.ready
@@ -173,7 +174,7 @@ func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 	to.Done(r.endError(ctx))
 }
 
-// returns the error for Done of a stream whose context has ended: ErrClosed after Close, else nil.
+// endError returns the error for Done of a stream whose context has ended: ErrClosed after Close, else nil.
 func (r *Remote) endError(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed
@@ -192,7 +193,7 @@ func reconnectPause(asked time.Duration, tries int) time.Duration {
 	return min(pause, maxPause)
 }
 
-// waits for d and reports true; if ctx ends before, it reports false at once.
+// sleep waits for d and reports true; if ctx ends before, it reports false at once.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

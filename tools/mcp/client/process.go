@@ -19,7 +19,7 @@ type Process struct {
 	PID            int
 	// Wait returns when the server has ended. It is called once.
 	Wait func() (Exit, error)
-	// asks the server to end (SIGTERM), Kill forces it to. A nil Terminate means Kill.
+	// Terminate asks the server to end (SIGTERM), Kill forces it to. A nil Terminate means Kill.
 	Terminate, Kill func()
 }
 
@@ -50,7 +50,8 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// reports that a server ended before it answered a request. The request was not sent again: the server may have done what it asked for.
+// Lost reports that a server ended before it answered a request. The request was not sent again: the server may have done what it asked
+// for.
 type Lost struct {
 	Server string
 	Reason string // how the server ended
@@ -88,7 +89,7 @@ func (e *Unavailable) Error() string {
 	return text + "; the message was not sent: check the server's command, then send it again"
 }
 
-// reports that a server did not answer in time; the request was cancelled.
+// TimeoutError reports that a server did not answer in time; the request was cancelled.
 type TimeoutError struct {
 	Server, Method string
 	After          time.Duration
@@ -98,5 +99,5 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("the MCP server %s did not answer %s within %v and was told to stop: raise the timeout, or ask for less", e.Server, e.Method, e.After)
 }
 
-// implements net.Error's method.
+// Timeout implements net.Error's method.
 func (e *TimeoutError) Timeout() bool { return true }

@@ -22,13 +22,13 @@ const (
 	jsonType    = "application/json"
 )
 
-// are the headers that belong to one connection (RFC 9110, 7.6.1), and those that net/http sets itself.
+// hop are the headers that belong to one connection (RFC 9110, 7.6.1), and those that net/http sets itself.
 var hop = []string{
 	"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Host", "Content-Length", "Expect", "Accept-Encoding",
 }
 
-// returns the client's headers that are passed on to the server.
+// passHeader returns the client's headers that are passed on to the server.
 func passHeader(from http.Header) http.Header {
 	h := from.Clone()
 	for _, value := range from.Values("Connection") {
@@ -42,7 +42,7 @@ func passHeader(from http.Header) http.Header {
 	return h
 }
 
-// makes one request and returns the answer, uncompressed. written, if not nil, is called once the request was written. The error is
+// do makes one request and returns the answer, uncompressed. written, if not nil, is called once the request was written. The error is
 // Unreachable, CutError or the cause of ctx.
 func (r *Remote) do(ctx context.Context, method string, header http.Header, body []byte, written func()) (*http.Response, error) {
 	return r.doAt(ctx, r.url, method, header, body, written)
@@ -114,7 +114,7 @@ func (u *unzipped) Read(p []byte) (int, error) {
 
 func (u *unzipped) Close() error { return u.under.Close() }
 
-// returns the media type of a body without its parameters; "" if it is missing or invalid.
+// mediaType returns the media type of a body without its parameters; "" if it is missing or invalid.
 func mediaType(h http.Header) string {
 	name, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil {
@@ -144,7 +144,7 @@ func (x *exchange) onWritten() {
 // passMessage sends a message of a client of HTTP as it is.
 func (x *exchange) passMessage(ctx context.Context) { x.passBody(ctx, http.MethodPost) }
 
-// makes the request of a client of HTTP and passes the answer on as it comes; then it calls Done.
+// passBody makes the request of a client of HTTP and passes the answer on as it comes; then it calls Done.
 func (x *exchange) passBody(ctx context.Context, method string) {
 	var body []byte
 	if method == http.MethodPost {
@@ -190,8 +190,8 @@ func (x *exchange) cut(ctx context.Context, err error) error {
 	return &CutError{Server: x.r.o.Name, URL: x.r.displayURL(), Err: err}
 }
 
-// passes on a body that is one JSON text. If the status is an error and the body is not a JSON-RPC message, the body is passed on as
-// Answer.Body.
+// document passes on a body that is one JSON text. If the status is an error and the body is not a JSON-RPC message, the body is passed on
+// as Answer.Body.
 func (x *exchange) document(a transport.Answer, body io.Reader) error {
 	head, rest, err := readHead(body)
 	if err != nil && len(head) == 0 {
@@ -215,15 +215,15 @@ func (x *exchange) document(a transport.Answer, body io.Reader) error {
 	return x.receive(&transport.Frame{Head: head, Rest: rest})
 }
 
-// returns the head of the JSON-RPC message in the body of an error status; ok is false if it is not one. An error of OAuth looks like one
-// except for the member jsonrpc.
+// refusalOf returns the head of the JSON-RPC message in the body of an error status; ok is false if it is not one. An error of OAuth looks
+// like one except for the member jsonrpc.
 func refusalOf(body []byte) (jsonrpc.Head, bool) {
 	h, err := jsonrpc.Scan(body)
 	return h, err == nil && !rawjson.Get(body, "jsonrpc").IsZero()
 }
 
-// reads the beginning of a body that is one JSON text. rest is nil if head is all of it, else the reader of what follows. err is only set
-// if nothing could be read.
+// readHead reads the beginning of a body that is one JSON text. rest is nil if head is all of it, else the reader of what follows. err is
+// only set if nothing could be read.
 func readHead(body io.Reader) (head []byte, rest io.Reader, err error) {
 	head = make([]byte, 4<<10)
 	n := 0
@@ -250,12 +250,12 @@ func readHead(body io.Reader) (head []byte, rest io.Reader, err error) {
 	return head, failingReader{err}, nil
 }
 
-// is the rest of a message that broke off behind its head.
+// failingReader is the rest of a message that broke off behind its head.
 type failingReader struct{ err error }
 
 func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
-// records how the rest of a frame ended.
+// restWatcher records how the rest of a frame ended.
 type restWatcher struct {
 	src    io.Reader
 	failed error
@@ -269,7 +269,7 @@ func (f *restWatcher) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// returns the error that broke the frame off, nil if there was none. f may be nil.
+// err returns the error that broke the frame off, nil if there was none. f may be nil.
 func (f *restWatcher) err() error {
 	if f == nil {
 		return nil

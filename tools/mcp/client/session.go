@@ -21,10 +21,10 @@ const (
 	headerName    = "Mcp-Name"
 )
 
-// is the key in _meta under which requests of 2026-07-28 and later have their protocol version; older requests have none.
+// metaVersion is the key in _meta under which requests of 2026-07-28 and later have their protocol version; older requests have none.
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
-// is the session of a client without HTTP. Remote.mu guards it.
+// session is the session of a client without HTTP. Remote.mu guards it.
 type session struct {
 	id, version string
 	initialize  []byte // the client's, to begin a new session if the server forgets this one
@@ -35,7 +35,7 @@ type session struct {
 	number      int           // number of sessions so far
 }
 
-// returns the headers of a request that is made here for the message m; m is nil if the request has no message.
+// ownHeader returns the headers of a request that is made here for the message m; m is nil if the request has no message.
 func (r *Remote) ownHeader(m *transport.Message) http.Header {
 	h := http.Header{}
 	r.mu.Lock()
@@ -61,7 +61,7 @@ func (r *Remote) ownHeader(m *transport.Message) http.Header {
 	return h
 }
 
-// sends a message of a client without HTTP, passes the answer on and calls Done.
+// sendOwn sends a message of a client without HTTP, passes the answer on and calls Done.
 func (x *exchange) sendOwn(ctx context.Context) {
 	r := x.r
 	r.settled(ctx)
@@ -121,10 +121,10 @@ func (x *exchange) sendOwn(ctx context.Context) {
 	}
 }
 
-// reports that a message was refused because its session had ended, and may be sent again in the new session.
+// errSessionRenewed reports that a message was refused because its session had ended, and may be sent again in the new session.
 var errSessionRenewed = errors.New("a new session was begun")
 
-// is a receiver that closes over after Done.
+// followedDone is a receiver that closes over after Done.
 type followedDone struct {
 	transport.Receiver
 	over chan struct{}
@@ -135,7 +135,7 @@ func (f *followedDone) Done(err error) {
 	close(f.over)
 }
 
-// ends the exchange of a message that has no response.
+// finishAccepted ends the exchange of a message that has no response.
 func (x *exchange) finishAccepted(ctx context.Context, sent http.Header, answer *http.Response) {
 	if answer.StatusCode >= 300 {
 		x.finish(x.refusal(ctx, sent, answer))
@@ -156,7 +156,7 @@ func (x *exchange) finishAccepted(ctx context.Context, sent http.Header, answer 
 	x.finish(nil)
 }
 
-// stores the session that the answer to initialize begins; the answer to any other message is ignored.
+// takeSession stores the session that the answer to initialize begins; the answer to any other message is ignored.
 func (r *Remote) takeSession(x *exchange, h http.Header) {
 	if x.m.Head.Method != "initialize" {
 		return
@@ -174,7 +174,7 @@ func (r *Remote) takeSession(x *exchange, h http.Header) {
 	x.to = &versionReader{Receiver: to, r: r}
 }
 
-// is the receiver of the answer to initialize: it stores the protocol version.
+// versionReader is the receiver of the answer to initialize: it stores the protocol version.
 type versionReader struct {
 	transport.Receiver
 	r *Remote
@@ -190,8 +190,9 @@ func (v *versionReader) Receive(f *transport.Frame) {
 	v.Receiver.Receive(f)
 }
 
-// returns the client's error for an answer that refuses its message: nil if the server sent an error as a JSON-RPC message, which is passed
-// on, else a StatusError. If the session has ended it begins a new one, and returns errSessionRenewed if the message may be sent again.
+// refusal returns the client's error for an answer that refuses its message: nil if the server sent an error as a JSON-RPC message, which
+// is passed on, else a StatusError. If the session has ended it begins a new one, and returns errSessionRenewed if the message may be sent
+// again.
 func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.Response) error {
 	head, rest, _ := readHead(answer.Body)
 	if rest != nil {
@@ -225,7 +226,7 @@ func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.R
 	return x.r.refused(x.m, answer.StatusCode, head)
 }
 
-// waits until a new session has begun, if one is beginning, or ctx ends: a message sent meanwhile would go to the old session.
+// settled waits until a new session has begun, if one is beginning, or ctx ends: a message sent meanwhile would go to the old session.
 func (r *Remote) settled(ctx context.Context) {
 	r.mu.Lock()
 	renewing := r.session.renewing
@@ -238,8 +239,8 @@ func (r *Remote) settled(ctx context.Context) {
 	}
 }
 
-// begins a session in the place of the one with the id old, by the client's stored handshake. If another call does so already, it waits for
-// that; it returns nil also if the session was replaced before.
+// renew begins a session in the place of the one with the id old, by the client's stored handshake. If another call does so already, it
+// waits for that; it returns nil also if the session was replaced before.
 func (r *Remote) renew(ctx context.Context, old string) error {
 	r.mu.Lock()
 	s := &r.session

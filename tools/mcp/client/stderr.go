@@ -14,12 +14,12 @@ import (
 
 // maxWords bounds a line of a server's standard error in an error, in bytes; maxLines bounds those lines.
 const (
-	// bounds a line of a server's standard error in an error message, in bytes; maxLines bounds the number of these lines.
+	// maxWords bounds a line of a server's standard error in an error message, in bytes; maxLines bounds the number of these lines.
 	maxWords = 200
 	maxLines = 4
 )
 
-// passes a server's standard error on and keeps the end of it.
+// stderr passes a server's standard error on and keeps the end of it.
 type stderr struct {
 	src  io.Reader
 	mu   sync.Mutex
@@ -75,7 +75,7 @@ func (e *stderr) keep(b []byte) {
 	}
 }
 
-// waits for the end of the stream, but only shortly since another process may hold it open, and returns its last lines.
+// end waits for the end of the stream, but only shortly since another process may hold it open, and returns its last lines.
 func (e *stderr) end() string {
 	if e.src == nil {
 		return ""
@@ -95,7 +95,7 @@ func (e *stderr) end() string {
 	return lastLines(e.tail)
 }
 
-// returns the last lines that are not empty, joined by " | ", at most maxLines.
+// lastLines returns the last lines that are not empty, joined by " | ", at most maxLines.
 func lastLines(text []byte) string {
 	var lines []string
 	for len(lines) < maxLines {
@@ -111,8 +111,8 @@ func lastLines(text []byte) string {
 	return strings.Join(lines, " | ")
 }
 
-// returns the last line that is not empty, with control characters as spaces, and with its middle cut out if it is longer than maxWords
-// bytes.
+// lastLine returns the last line that is not empty, with control characters as spaces, and with its middle cut out if it is longer than
+// maxWords bytes.
 func lastLine(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if n := bytes.LastIndexByte(text, '\n'); n >= 0 {

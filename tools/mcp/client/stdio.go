@@ -33,28 +33,28 @@ const (
 	maxOpen = 4096
 )
 
-// is the error after the connection was closed by its owner.
+// ErrClosed is the error after the connection was closed by its owner.
 var ErrClosed = errors.New("the connection to the MCP server was closed")
 
-// is the error of a request that its client cancelled with notifications/cancelled. The client expects no answer.
+// ErrCancelled is the error of a request that its client cancelled with notifications/cancelled. The client expects no answer.
 var ErrCancelled = errors.New("the client took the request back")
 
 // StdioOptions configure [Stdio].
 type StdioOptions struct {
 	// Name identifies the server in events and errors.
 	Name string
-	// starts the server. It is required, and called again after the server has ended.
+	// Launch starts the server. It is required, and called again after the server has ended.
 	Launch func(context.Context) (*Process, error)
 	// Shared lets several clients use one process: see [Server.Join].
 	Shared bool
-	// gets the server's standard error unchanged, at most StderrRate bytes per second (0 means DefaultStderrRate); nil discards it.
+	// Stderr gets the server's standard error unchanged, at most StderrRate bytes per second (0 means DefaultStderrRate); nil discards it.
 	Stderr     io.Writer
 	StderrRate int
-	// bounds the time that a request waits for its answer or a progress notification; 0 means no bound.
+	// Timeout bounds the time that a request waits for its answer or a progress notification; 0 means no bound.
 	Timeout time.Duration
-	// is the time for the server to end after its input was closed, and again after SIGTERM; 0 means DefaultGrace.
+	// Grace is the time for the server to end after its input was closed, and again after SIGTERM; 0 means DefaultGrace.
 	Grace time.Duration
-	// is the folder for a message whose id comes behind its result, of at most MaxFrame bytes (0 means DefaultMaxFrame). "" is the
+	// TempDir is the folder for a message whose id comes behind its result, of at most MaxFrame bytes (0 means DefaultMaxFrame). "" is the
 	// system's.
 	TempDir  string
 	MaxFrame int64
@@ -62,7 +62,7 @@ type StdioOptions struct {
 	Journal *journal.Journal
 }
 
-// is a Peer for a server on standard streams. The first message starts it.
+// Server is a Peer for a server on standard streams. The first message starts it.
 type Server struct {
 	o      StdioOptions
 	ctx    context.Context
@@ -87,7 +87,7 @@ type Server struct {
 	over      chan struct{} // closed when run has returned
 }
 
-// returns a Peer for the server that o launches.
+// Stdio returns a Peer for the server that o launches.
 func Stdio(o StdioOptions) *Server {
 	if o.Grace <= 0 {
 		o.Grace = DefaultGrace
@@ -119,9 +119,9 @@ func (s *Server) Listen(ctx context.Context, header http.Header, to transport.Re
 	s.main.Listen(ctx, header, to)
 }
 
-// returns a Peer for another client of a Shared server: its ids and progress tokens are kept apart from those of others, and its initialize
-// is answered with what the server answered to the first. Its Close ends its requests and leaves the server running. Notifications of the
-// server that belong to no request go to all clients that listen, its requests to the first client that listens.
+// Join returns a Peer for another client of a Shared server: its ids and progress tokens are kept apart from those of others, and its
+// initialize is answered with what the server answered to the first. Its Close ends its requests and leaves the server running.
+// Notifications of the server that belong to no request go to all clients that listen, its requests to the first client that listens.
 func (s *Server) Join() transport.Peer {
 	c := &client{s: s}
 	s.mu.Lock()
@@ -130,8 +130,8 @@ func (s *Server) Join() transport.Peer {
 	return c
 }
 
-// implements [transport.Peer]: it ends all requests with ErrClosed, closes the server's standard input, and sends SIGTERM and then SIGKILL
-// if the server does not end.
+// Close implements [transport.Peer]: it ends all requests with ErrClosed, closes the server's standard input, and sends SIGTERM and then
+// SIGKILL if the server does not end.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	first, running := !s.closed, s.running
@@ -163,15 +163,15 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// is a message that waits to be written.
+// entry is a message that waits to be written.
 type entry struct {
 	raw  []byte
 	call *call // nil if no answer is expected
 	done func(error)
 }
 
-// adds a message to the queue as soon as there is room. It fails if ctx ends, the connection is closed, or the server has been given up
-// (Unavailable).
+// enqueue adds a message to the queue as soon as there is room. It fails if ctx ends, the connection is closed, or the server has been
+// given up (Unavailable).
 func (s *Server) enqueue(ctx context.Context, e *entry) error {
 	s.mu.Lock()
 	for s.queued > 0 && s.queued+len(e.raw) > maxQueued && !s.closed {
@@ -195,7 +195,7 @@ func (s *Server) enqueue(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// adds a message to the queue and makes sure that run runs. The caller holds s.mu.
+// push adds a message to the queue and makes sure that run runs. The caller holds s.mu.
 func (s *Server) push(e *entry) {
 	s.queue = append(s.queue, e)
 	s.queued += len(e.raw)
@@ -209,7 +209,7 @@ func (s *Server) push(e *entry) {
 	}
 }
 
-// removes the next message from the queue, for writing it to g; nil if there is none or g can no longer answer.
+// pop removes the next message from the queue, for writing it to g; nil if there is none or g can no longer answer.
 func (s *Server) pop(g *generation) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +232,7 @@ func (s *Server) pop(g *generation) *entry {
 	return nil
 }
 
-// ends the messages in the queue with err.
+// failQueue ends the messages in the queue with err.
 func (s *Server) failQueue(err error) {
 	s.mu.Lock()
 	queue := s.queue
@@ -251,7 +251,7 @@ func (s *Server) failQueue(err error) {
 	}
 }
 
-// ends the open requests for which which returns true.
+// finishAll ends the open requests for which which returns true.
 func (s *Server) finishAll(which func(*call) bool, err error) {
 	s.mu.Lock()
 	var calls []*call
@@ -268,7 +268,7 @@ func (s *Server) finishAll(which func(*call) bool, err error) {
 	}
 }
 
-// removes a request from the open ones. It reports whether it was still among them.
+// drop removes a request from the open ones. It reports whether it was still among them.
 func (s *Server) drop(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +280,7 @@ func (s *Server) drop(c *call) bool {
 	return true
 }
 
-// removes the progress token of a request. The caller holds s.mu.
+// forget removes the progress token of a request. The caller holds s.mu.
 func (s *Server) forget(c *call) {
 	if c.token != "" && s.tokens[c.token] == c {
 		delete(s.tokens, c.token)

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// is one HTTP request and the answer to it. Only the goroutine that serves the request writes to it.
+// conn is one HTTP request and the answer to it. Only the goroutine that serves the request writes to it.
 type conn struct {
 	w  http.ResponseWriter
 	r  *http.Request
@@ -26,10 +26,10 @@ func newConn(w http.ResponseWriter, r *http.Request, h *Handler) *conn {
 	return &conn{w: w, r: r, rc: http.NewResponseController(w), h: h}
 }
 
-// lets the next write take WriteTimeout from now. A ResponseWriter without deadlines, as in tests, ignores it.
+// extendDeadline lets the next write take WriteTimeout from now. A ResponseWriter without deadlines, as in tests, ignores it.
 func (c *conn) extendDeadline() { _ = c.rc.SetWriteDeadline(time.Now().Add(c.h.o.WriteTimeout)) }
 
-// writes p, which may take WriteTimeout.
+// Write writes p, which may take WriteTimeout.
 func (c *conn) Write(p []byte) (int, error) {
 	c.extendDeadline()
 	n, err := c.w.Write(p)
@@ -55,7 +55,7 @@ func (c *conn) note(err error) error {
 	return err
 }
 
-// sends the status and headers of an answer with this content type ("" for none) and size (below 0: unknown).
+// begin sends the status and headers of an answer with this content type ("" for none) and size (below 0: unknown).
 func (c *conn) begin(status int, contentType string, size int64) {
 	c.begun = true
 	header := c.w.Header()
@@ -68,7 +68,7 @@ func (c *conn) begin(status int, contentType string, size int64) {
 	c.w.WriteHeader(status)
 }
 
-// begins an answer of server-sent events.
+// stream begins an answer of server-sent events.
 func (c *conn) stream(status int) error {
 	header := c.w.Header()
 	if header.Get("Cache-Control") == "" {
@@ -80,7 +80,7 @@ func (c *conn) stream(status int) error {
 	return c.flush()
 }
 
-// answers with an error, unless an answer has begun.
+// refuse answers with an error, unless an answer has begun.
 func (c *conn) refuse(bad *Refusal, id jsonrpc.ID) {
 	if c.begun {
 		return
@@ -95,7 +95,7 @@ func (c *conn) refuse(bad *Refusal, id jsonrpc.ID) {
 	c.message(bad.Status, jsonrpc.ErrorResponse(id, code, bad.Text, bad.Data))
 }
 
-// answers with a whole JSON message, unless an answer has begun.
+// message answers with a whole JSON message, unless an answer has begun.
 func (c *conn) message(status int, message []byte) {
 	if c.begun {
 		return
@@ -104,7 +104,7 @@ func (c *conn) message(status int, message []byte) {
 	_, _ = c.Write(message) // a client that left needs no answer
 }
 
-// answers a message that has no response with 202, unless an answer has begun.
+// answerAccepted answers a message that has no response with 202, unless an answer has begun.
 func (c *conn) answerAccepted() {
 	if !c.begun {
 		c.begin(http.StatusAccepted, "", 0)

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// serves a GET: the stream of the server's own requests and notifications, or the rest of an answer whose connection was lost.
+// get serves a GET: the stream of the server's own requests and notifications, or the rest of an answer whose connection was lost.
 func (h *Handler) get(c *conn, principal string) *Refusal {
 	s, known, bad := h.existing(c, principal)
 	if bad != nil {
@@ -45,8 +45,8 @@ func (h *Handler) get(c *conn, principal string) *Refusal {
 	return nil
 }
 
-// makes rd the reader of the stream: from behind the event after if resumes is set, else from where the reader before stopped. It reports
-// false if the stream was discarded.
+// attach makes rd the reader of the stream: from behind the event after if resumes is set, else from where the reader before stopped. It
+// reports false if the stream was discarded.
 func (st *stream) attach(rd *reader, after uint64, resumes bool) bool {
 	s := st.s
 	s.mu.Lock()
@@ -79,7 +79,7 @@ func (st *stream) attach(rd *reader, after uint64, resumes bool) bool {
 	return true
 }
 
-// ends a session for its client.
+// delete ends a session for its client.
 func (h *Handler) delete(c *conn, principal string) *Refusal {
 	s, known, bad := h.existing(c, principal)
 	if bad != nil {
@@ -105,7 +105,8 @@ func (h *Handler) delete(c *conn, principal string) *Refusal {
 	return bad
 }
 
-// returns the session that a GET or DELETE names, which the caller must release. known is false for a session that only the server knows.
+// existing returns the session that a GET or DELETE names, which the caller must release. known is false for a session that only the server
+// knows.
 func (h *Handler) existing(c *conn, principal string) (s *session, known bool, bad *Refusal) {
 	id := c.r.Header.Get(headerSession)
 	if s = h.find(principal, id, false); s != nil {
@@ -123,7 +124,7 @@ func (h *Handler) existing(c *conn, principal string) (s *session, known bool, b
 	return s, false, bad
 }
 
-// passes a GET or DELETE to the server by ask, and the server's answer to the client.
+// passStream passes a GET or DELETE to the server by ask, and the server's answer to the client.
 func (s *session) passStream(c *conn, known bool, ask func(context.Context, *stream)) *Refusal {
 	st, bad := s.newStream("")
 	if bad != nil {

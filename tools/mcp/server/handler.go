@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// serves streamable HTTP. It ignores the path: the caller routes one to it.
+// Handler serves streamable HTTP. It ignores the path: the caller routes one to it.
 type Handler struct {
 	o   Options
 	ctx context.Context // ends at Close
@@ -37,7 +37,7 @@ type Handler struct {
 	serving atomic.Int64
 }
 
-// are counts since New, and current numbers.
+// Stats are counts since New, and current numbers.
 type Stats struct {
 	Sessions int   // current ones, with the connections for clients without a session
 	Serving  int64 // HTTP requests that are being served
@@ -49,7 +49,7 @@ type Stats struct {
 	Slow     int64 // clients given up because they took nothing for the write timeout
 }
 
-// returns a handler. Close it to end its sessions.
+// New returns a handler. Close it to end its sessions.
 func New(o Options) *Handler {
 	o.MaxSessions = orDefault(o.MaxSessions, DefaultMaxSessions)
 	o.Idle = orDefault(o.Idle, DefaultIdle)
@@ -192,14 +192,14 @@ func badRequest(code int, text string) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Code: code, Text: text}
 }
 
-// writes an event for a message that was not passed on; why is its reason.
+// refused writes an event for a message that was not passed on; why is its reason.
 func (h *Handler) refused(why string) {
 	if h.o.Journal != nil {
 		h.o.Journal.Append(journal.ToolRefused{Server: h.o.Name, Why: why})
 	}
 }
 
-// calls f and counts a panic in it; so a panic outside of a request does not end the process.
+// safely calls f and counts a panic in it; so a panic outside of a request does not end the process.
 func (h *Handler) safely(f func()) {
 	defer func() {
 		if recover() != nil {

@@ -10,8 +10,8 @@ const (
 	maxUnread = 64
 )
 
-// counts n more bytes against the bounds, for which it drops events that were already written, and reports whether there is room. A stream
-// that has no reader gets a quarter of its session's share.
+// reserve counts n more bytes against the bounds, for which it drops events that were already written, and reports whether there is room. A
+// stream that has no reader gets a quarter of its session's share.
 func (st *stream) reserve(n int64) bool {
 	s := st.s
 	share := s.h.o.MaxStoredSession
@@ -36,7 +36,7 @@ func (st *stream) reserve(n int64) bool {
 	return true
 }
 
-// drops the session's oldest ended stream, or else the oldest event that was written on st, and reports whether there was one.
+// forgetOne drops the session's oldest ended stream, or else the oldest event that was written on st, and reports whether there was one.
 func (s *session) forgetOne(st *stream) bool {
 	if len(s.ended) > 0 {
 		s.ended[0].discard()
@@ -50,7 +50,7 @@ func (s *session) forgetOne(st *stream) bool {
 	return false
 }
 
-// drops the oldest event.
+// dropFirst drops the oldest event.
 func (st *stream) dropFirst() {
 	s, n := st.s, int64(len(st.events[0].data))
 	if st.next > 0 {
@@ -64,8 +64,8 @@ func (st *stream) dropFirst() {
 	st.events = st.events[1:]
 }
 
-// records that the event at next was written to the client. With keep it is kept in case the client asks for it again; such events take at
-// most half of the bounds.
+// wrote records that the event at next was written to the client. With keep it is kept in case the client asks for it again; such events
+// take at most half of the bounds.
 func (st *stream) wrote(keep bool) {
 	s := st.s
 	n := int64(len(st.events[st.next].data))
@@ -85,8 +85,8 @@ func (st *stream) wrote(keep bool) {
 	}
 }
 
-// drops a stream that has ended and is of no more use: it is only kept for a client that left before it had everything and knows an event
-// id to resume with.
+// settle drops a stream that has ended and is of no more use: it is only kept for a client that left before it had everything and knows an
+// event id to resume with.
 func (st *stream) settle() {
 	s := st.s
 	if st.done && st.abandoned {
@@ -106,7 +106,7 @@ func (st *stream) settle() {
 	}
 }
 
-// drops all events; the stream has no reader any more.
+// discard drops all events; the stream has no reader any more.
 func (st *stream) discard() {
 	if st.abandoned {
 		return

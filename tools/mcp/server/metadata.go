@@ -12,10 +12,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// is the path of the document that describes how to get access to a server (RFC 9728, 3).
+// wellKnown is the path of the document that describes how to get access to a server (RFC 9728, 3).
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// bounds that document in bytes; real ones have a few hundred.
+// maxMetadata bounds that document in bytes; real ones have a few hundred.
 const maxMetadata = 64 << 10
 
 // Metadata returns a handler that serves the OAuth protected resource metadata of the server at upstream, an MCP
@@ -60,8 +60,8 @@ func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func
 	})
 }
 
-// reports whether the document is for the server at upstream, as clients check that: its resource has the same origin, and a path that the
-// server's begins with.
+// describesServer reports whether the document is for the server at upstream, as clients check that: its resource has the same origin, and
+// a path that the server's begins with.
 func describesServer(document []byte, upstream *url.URL) bool {
 	text, ok := rawjson.Text(document, "resource")
 	if !ok {
@@ -75,7 +75,7 @@ func describesServer(document []byte, upstream *url.URL) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(u.EscapedPath(), "/")+"/")
 }
 
-// requests the document; nil without an error means that the server has none.
+// metadata requests the document; nil without an error means that the server has none.
 func (h *Handler) metadata(r *http.Request, upstream *url.URL, client *http.Client) ([]byte, error) {
 	var places []*url.URL
 	if named, ok := h.named.Load().(string); ok {
@@ -100,7 +100,7 @@ func (h *Handler) metadata(r *http.Request, upstream *url.URL, client *http.Clie
 	return nil, last
 }
 
-// requests a JSON object; nil without an error means that there is none (a status below 500 other than 200).
+// fetch requests a JSON object; nil without an error means that there is none (a status below 500 other than 200).
 func fetch(r *http.Request, place *url.URL, client *http.Client) ([]byte, error) {
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, place.String(), nil)
 	if err != nil {

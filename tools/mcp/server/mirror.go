@@ -15,8 +15,8 @@ const (
 	maxNested = 32
 )
 
-// compares the headers that repeat arguments of a tools/call with the arguments, and returns the refusal if they differ, else nil. schema
-// is the tool's inputSchema, whose x-mcp-header names the headers.
+// checkMirrored compares the headers that repeat arguments of a tools/call with the arguments, and returns the refusal if they differ, else
+// nil. schema is the tool's inputSchema, whose x-mcp-header names the headers.
 func checkMirrored(header http.Header, params, schema []byte) *Refusal {
 	var arguments []byte
 	if span := rawjson.Get(params, "arguments"); !span.IsZero() {
@@ -53,7 +53,8 @@ func checkProperties(header http.Header, arguments, schema []byte, depth int) *R
 	return nil
 }
 
-// returns the refusal if the header of an argument has another value than the argument, which is nil if there is none; else nil.
+// checkArgument returns the refusal if the header of an argument has another value than the argument, which is nil if there is none; else
+// nil.
 func checkArgument(values []string, name string, argument []byte) *Refusal {
 	if string(argument) == "null" {
 		argument = nil
@@ -79,8 +80,8 @@ func checkArgument(values []string, name string, argument []byte) *Refusal {
 	return mismatch("%s does not match the argument", name)
 }
 
-// reports whether two texts are the same number (42.0 is 42) or the same text. Numbers with an exponent are compared as text: expanding one
-// can take any amount of memory.
+// sameNumber reports whether two texts are the same number (42.0 is 42) or the same text. Numbers with an exponent are compared as text:
+// expanding one can take any amount of memory.
 func sameNumber(a, b string) bool {
 	if a == b {
 		return true

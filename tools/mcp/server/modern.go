@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// is the first version without sessions; versions are dates and are compared as text.
+// firstModern is the first version without sessions; versions are dates and are compared as text.
 const firstModern = "2026-07-28"
 
 // Keys in _meta of a modern request.
@@ -19,7 +19,7 @@ const (
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 )
 
-// reports whether version is a protocol version without sessions, 2026-07-28 or later; false for text that is not a date.
+// isModernVersion reports whether version is a protocol version without sessions, 2026-07-28 or later; false for text that is not a date.
 func isModernVersion(version string) bool {
 	return isDate(version) && version >= firstModern
 }
@@ -40,7 +40,8 @@ func isDate(s string) bool {
 	return true
 }
 
-// reports whether a message is of a protocol version without sessions: it has its version in its header or _meta, or is server/discover.
+// isModern reports whether a message is of a protocol version without sessions: it has its version in its header or _meta, or is
+// server/discover.
 func isModern(header http.Header, message []byte, head jsonrpc.Head) bool {
 	if isModernVersion(header.Get(headerVersion)) {
 		return true
@@ -63,9 +64,9 @@ func mismatch(format string, args ...any) *Refusal {
 	return badRequest(jsonrpc.CodeHeader, "Header mismatch: "+fmt.Sprintf(format, args...))
 }
 
-// compares the headers of a modern request with its body, as a server must (Server Validation of the streamable HTTP page of 2026-07-28),
-// and returns the refusal or nil. With strict, headers and members that must be there are required; else only a contradiction is refused: a
-// server behind the gateway that reads the headers must not see another request than the policy here, which reads the body.
+// checkModern compares the headers of a modern request with its body, as a server must (Server Validation of the streamable HTTP page of
+// 2026-07-28), and returns the refusal or nil. With strict, headers and members that must be there are required; else only a contradiction
+// is refused: a server behind the gateway that reads the headers must not see another request than the policy here, which reads the body.
 func checkModern(header http.Header, message []byte, head jsonrpc.Head, strict bool) *Refusal {
 	for _, name := range []string{headerVersion, headerMethod, headerName} {
 		if len(header.Values(name)) > 1 {
@@ -123,8 +124,8 @@ func isObject(text []byte, span rawjson.Span) bool {
 	return !span.IsZero() && text[span.Start] == '{'
 }
 
-// returns the value of a header, decoded if it is in the base64 form; ok is false if that is invalid or the value is not plain ASCII. It is
-// strict, so that no two readers see different names.
+// decodeName returns the value of a header, decoded if it is in the base64 form; ok is false if that is invalid or the value is not plain
+// ASCII. It is strict, so that no two readers see different names.
 func decodeName(value string) (string, bool) {
 	if inner, found := strings.CutPrefix(value, "=?base64?"); found {
 		if inner, found = strings.CutSuffix(inner, "?="); found {
@@ -140,7 +141,7 @@ func decodeName(value string) (string, bool) {
 	return value, true
 }
 
-// returns the HTTP status for the code of an error from a modern server; 200 for most codes.
+// modernStatus returns the HTTP status for the code of an error from a modern server; 200 for most codes.
 func modernStatus(code int64) int {
 	switch code {
 	case jsonrpc.CodeMethod:

@@ -39,19 +39,19 @@ const (
 
 // Opening describes the client for which a connection to a server is opened.
 type Opening struct {
-	// is the client's first message; the zero value if it begins with GET or DELETE.
+	// Message is the client's first message; the zero value if it begins with GET or DELETE.
 	Message transport.Message
-	// is the header of the client's HTTP request.
+	// Header is the header of the client's HTTP request.
 	Header http.Header
 	// Principal is the result of [Options.Principal].
 	Principal string
-	// is set when the client speaks MCP 2026-07-28 or later, without a session. The Session is then used for all modern requests of the
-	// principal, whose ids may repeat: they are told apart by the Receiver, and the Peer needs ids of its own towards the server.
+	// Modern is set when the client speaks MCP 2026-07-28 or later, without a session. The Session is then used for all modern requests of
+	// the principal, whose ids may repeat: they are told apart by the Receiver, and the Peer needs ids of its own towards the server.
 	Modern bool
-	// is set when Message is initialize, which begins a session. If neither Modern nor Begins is set the client continues a session that is
-	// not known here: it can only be the server's own (Passed); else Open returns ErrNoSession.
+	// Begins is set when Message is initialize, which begins a session. If neither Modern nor Begins is set the client continues a session
+	// that is not known here: it can only be the server's own (Passed); else Open returns ErrNoSession.
 	Begins bool
-	// is the Mcp-Session-Id that the client sent; "" if it sent none.
+	// SessionID is the Mcp-Session-Id that the client sent; "" if it sent none.
 	SessionID string
 }
 
@@ -59,18 +59,19 @@ type Opening struct {
 type Session struct {
 	// Peer gets the client's messages. It is closed when the session ends.
 	Peer transport.Peer
-	// is set when the server itself speaks streamable HTTP in the client's protocol version: its status, headers, session ids and event ids
-	// reach the client unchanged, and GET and DELETE reach the server ([transport.Ender]). Otherwise session and event ids are made here.
+	// Passed is set when the server itself speaks streamable HTTP in the client's protocol version: its status, headers, session ids and
+	// event ids reach the client unchanged, and GET and DELETE reach the server ([transport.Ender]). Otherwise session and event ids are
+	// made here.
 	Passed bool
-	// is set when the Peer gets the headers of the client's requests although the session is not passed: for tools of this process that use
-	// their client's credentials.
+	// Headers is set when the Peer gets the headers of the client's requests although the session is not passed: for tools of this process
+	// that use their client's credentials.
 	Headers bool
 }
 
-// reports that there is no such session: the client gets status 404, which tells it to begin a new one.
+// ErrNoSession reports that there is no such session: the client gets status 404, which tells it to begin a new one.
 var ErrNoSession = errors.New("there is no such session; begin a new one with initialize")
 
-// is an error of Open or Principal that says what the client is answered.
+// Refusal is an error of Open or Principal that says what the client is answered.
 type Refusal struct {
 	Status int         // of the HTTP answer
 	Code   int         // of the JSON-RPC error
@@ -85,17 +86,17 @@ func (r *Refusal) Error() string { return r.Text }
 type Options struct {
 	// Name is the name of the server in events.
 	Name string
-	// returns the connection to the server for a client. It must not wait for the server: the connection may do so at its first message.
-	// ctx ends with the client's request, so the Session must not depend on it. For an error that is a [Refusal] the client gets that
-	// answer.
+	// Open returns the connection to the server for a client. It must not wait for the server: the connection may do so at its first
+	// message. ctx ends with the client's request, so the Session must not depend on it. For an error that is a [Refusal] the client gets
+	// that answer.
 	Open func(ctx context.Context, o Opening) (Session, error)
-	// returns who sends a request, as a digest and never a credential; if it is nil everybody is "". For an error that is not a Refusal the
-	// client gets 401.
+	// Principal returns who sends a request, as a digest and never a credential; if it is nil everybody is "". For an error that is not a
+	// Refusal the client gets 401.
 	Principal func(*http.Request) (string, error)
 
-	// returns the inputSchema of a tool, raw JSON, if it is known without asking the server; else nil. It names the headers of modern
-	// requests that repeat arguments (x-mcp-header), which are then checked. The field may be nil. In passed sessions the server itself
-	// checks them.
+	// InputSchema returns the inputSchema of a tool, raw JSON, if it is known without asking the server; else nil. It names the headers of
+	// modern requests that repeat arguments (x-mcp-header), which are then checked. The field may be nil. In passed sessions the server
+	// itself checks them.
 	InputSchema func(principal, tool string) []byte
 
 	MaxSessions      int
@@ -109,14 +110,14 @@ type Options struct {
 	WriteTimeout     time.Duration
 	ReadTimeout      time.Duration
 
-	// and Origins are the accepted values of the Host and Origin headers, as "localhost", "localhost:8080" (without a port: any port) or,
-	// for an origin, "https://example.com". A nil list checks nothing: then the caller has done so. A request without Origin is accepted:
-	// only browsers send one, and the check is for them.
+	// Hosts and Origins are the accepted values of the Host and Origin headers, as "localhost", "localhost:8080" (without a port: any port)
+	// or, for an origin, "https://example.com". A nil list checks nothing: then the caller has done so. A request without Origin is
+	// accepted: only browsers send one, and the check is for them.
 	Hosts, Origins []string
-	// returns the URL of the gateway's own OAuth protected resource metadata, which replaces the server's in WWW-Authenticate of passed
-	// sessions; nil leaves the server's.
+	// Resource returns the URL of the gateway's own OAuth protected resource metadata, which replaces the server's in WWW-Authenticate of
+	// passed sessions; nil leaves the server's.
 	Resource func(*http.Request) string
-	// gets ToolRefused events; it may be nil.
+	// Journal gets ToolRefused events; it may be nil.
 	Journal *journal.Journal
 }
 
@@ -127,9 +128,9 @@ type StdioOptions struct {
 	MaxMessage int64
 	// MaxOpen bounds the requests that wait for an answer (DefaultMaxOpen).
 	MaxOpen int
-	// bounds the time for open requests after the client closed its end; 0 means DefaultGrace.
+	// Grace bounds the time for open requests after the client closed its end; 0 means DefaultGrace.
 	Grace time.Duration
-	// is set in every message.
+	// Principal is set in every message.
 	Principal string
 	Journal   *journal.Journal
 }

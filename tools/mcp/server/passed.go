@@ -12,7 +12,7 @@ import (
 
 var errGone = errors.New("the client is gone")
 
-// returns the error that broke a message off; nil for io.EOF.
+// ended returns the error that broke a message off; nil for io.EOF.
 func ended(err error) error {
 	if err == io.EOF {
 		return nil
@@ -20,19 +20,19 @@ func ended(err error) error {
 	return err
 }
 
-// reports whether an answer is a stream of events.
+// isEvents reports whether an answer is a stream of events.
 func isEvents(header http.Header) bool {
 	name, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	return err == nil && name == eventStream
 }
 
-// are the headers that belong to the connection with the sender of an answer (RFC 9110, 7.6.1), or that the answer here sets itself.
+// ours are the headers that belong to the connection with the sender of an answer (RFC 9110, 7.6.1), or that the answer here sets itself.
 var ours = map[string]bool{
 	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Proxy-Authenticate": true, "Te": true, "Trailer": true,
 	"Transfer-Encoding": true, "Upgrade": true, "Content-Length": true, "Content-Encoding": true, "Content-Type": true, "Date": true,
 }
 
-// sets the headers of the answer and returns its status: those of the server if the session is passed.
+// headers sets the headers of the answer and returns its status: those of the server if the session is passed.
 func (st *stream) headers(c *conn) int {
 	s := st.s
 	header := c.w.Header()
@@ -74,7 +74,7 @@ func (st *stream) headers(c *conn) int {
 	return a.Status
 }
 
-// begins, ends or forgets a passed session as a server's answer shows it.
+// takeAnswer begins, ends or forgets a passed session as a server's answer shows it.
 func (s *session) takeAnswer(st *stream, a transport.Answer) {
 	if !s.Passed || s.modern {
 		return
@@ -94,15 +94,15 @@ func (s *session) takeAnswer(st *stream, a transport.Answer) {
 	}
 }
 
-// removes a passed session from the known ones; it ends when the last request that uses it does.
+// forgetPassed removes a passed session from the known ones; it ends when the last request that uses it does.
 func (s *session) forgetPassed() {
 	s.h.mu.Lock()
 	s.h.forget(s)
 	s.h.mu.Unlock()
 }
 
-// returns a WWW-Authenticate header with the URL of our own metadata in the place of the server's: the server's names a resource that the
-// client did not ask for, which it must refuse (RFC 9728, 3.3). Without Options.Resource or such a URL the value is unchanged.
+// challenge returns a WWW-Authenticate header with the URL of our own metadata in the place of the server's: the server's names a resource
+// that the client did not ask for, which it must refuse (RFC 9728, 3.3). Without Options.Resource or such a URL the value is unchanged.
 func (h *Handler) challenge(r *http.Request, value string) string {
 	if h.o.Resource == nil {
 		return value

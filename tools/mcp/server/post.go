@@ -12,16 +12,17 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// are the protocol versions with sessions. In 2024-11-05 there was no such header, but a client and a server may agree on that version.
+// legacyVersions are the protocol versions with sessions. In 2024-11-05 there was no such header, but a client and a server may agree on
+// that version.
 var legacyVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-// bounds the wait for the answer to a request that its client cancelled: the answer may already be on its way.
+// cancelGrace bounds the wait for the answer to a request that its client cancelled: the answer may already be on its way.
 const cancelGrace = 2 * time.Second
 
 // errFailed is the answer to a request whose peer panicked.
 var errFailed = errors.New("the gateway failed at this request; try it again")
 
-// serves a POST, which carries a message of a client. A refusal that it returns has no id; others it sends itself.
+// post serves a POST, which carries a message of a client. A refusal that it returns has no id; others it sends itself.
 func (h *Handler) post(c *conn, principal string) *Refusal {
 	if !isJSON(c.r.Header.Get("Content-Type")) {
 		return &Refusal{Status: http.StatusUnsupportedMediaType, Code: jsonrpc.CodeInvalidRequest, Text: "the Content-Type of a message is application/json"}
@@ -49,7 +50,7 @@ func (h *Handler) post(c *conn, principal string) *Refusal {
 	return nil
 }
 
-// passes on a message of a client without a session.
+// postModern passes on a message of a client without a session.
 func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc.Head) *Refusal {
 	s := h.find(principal, "", true)
 	if s == nil {
@@ -91,7 +92,7 @@ func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc
 	return s.pass(c, raw, head, &stream{})
 }
 
-// passes on a message of a client with a session.
+// postLegacy passes on a message of a client with a session.
 func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc.Head) *Refusal {
 	id := c.r.Header.Get(headerSession)
 	begins := head.Kind == jsonrpc.Request && head.Method == "initialize"
@@ -138,7 +139,8 @@ func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc
 	return bad
 }
 
-// sends a message on and serves the answer to the client. like has the fields begins, known and sessionID for the stream of the answer.
+// pass sends a message on and serves the answer to the client. like has the fields begins, known and sessionID for the stream of the
+// answer.
 func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Refusal {
 	takesJSON, takesEvents := accepts(c.r.Header)
 	ask := jsonrpc.ID("")
@@ -193,8 +195,8 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 	return nil
 }
 
-// ends the stream of a request that its client cancels, after cancelGrace. The server learns it by the client's own message and sends
-// nothing more.
+// cancelled ends the stream of a request that its client cancels, after cancelGrace. The server learns it by the client's own message and
+// sends nothing more.
 func (s *session) cancelled(raw []byte, head jsonrpc.Head) {
 	if head.Params.IsZero() {
 		return

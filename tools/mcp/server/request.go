@@ -27,10 +27,11 @@ const (
 	headerLast    = "Last-Event-ID"
 )
 
-// bounds the session ids of servers that are remembered, in bytes.
+// maxSessionID bounds the session ids of servers that are remembered, in bytes.
 const maxSessionID = 1 << 10
 
-// reports whether the client accepts each of the two forms of an answer. Without an Accept header it accepts both (RFC 9110, 12.5.1).
+// accepts reports whether the client accepts each of the two forms of an answer. Without an Accept header it accepts both (RFC 9110,
+// 12.5.1).
 func accepts(header http.Header) (json, events bool) {
 	values := header.Values("Accept")
 	if len(values) == 0 {
@@ -52,14 +53,14 @@ func accepts(header http.Header) (json, events bool) {
 	return json, events
 }
 
-// reports whether the content type is JSON in UTF-8, the only encoding of MCP.
+// isJSON reports whether the content type is JSON in UTF-8, the only encoding of MCP.
 func isJSON(contentType string) bool {
 	name, params, err := mime.ParseMediaType(contentType)
 	charset := strings.ToLower(params["charset"])
 	return err == nil && name == applicationJSON && (charset == "" || charset == "utf-8" || charset == "utf8")
 }
 
-// reads the message of a POST. Its bytes count as held until free is called, which the caller must do in any case.
+// body reads the message of a POST. Its bytes count as held until free is called, which the caller must do in any case.
 func (c *conn) body() (message []byte, free func(), bad *Refusal) {
 	h, r := c.h, c.r
 	max := h.o.MaxMessage
@@ -131,7 +132,7 @@ func (c *conn) body() (message []byte, free func(), bad *Refusal) {
 	}
 }
 
-// returns the head of a message of a client, or the refusal if it is not one.
+// parse returns the head of a message of a client, or the refusal if it is not one.
 func parse(message []byte) (jsonrpc.Head, *Refusal) {
 	head, err := jsonrpc.Scan(message)
 	if err == nil {
@@ -151,11 +152,11 @@ func parse(message []byte) (jsonrpc.Head, *Refusal) {
 	return head, badRequest(jsonrpc.CodeParse, "the message is not JSON: "+err.Error())
 }
 
-// is the answer to an array of messages. Only MCP 2025-03-26 had them, 2025-06-18 removed them; they are not split here because one batch
-// could ask for any number of large results at once.
+// textBatch is the answer to an array of messages. Only MCP 2025-03-26 had them, 2025-06-18 removed them; they are not split here because
+// one batch could ask for any number of large results at once.
 const textBatch = "batches of messages are not taken here (MCP dropped them in 2025-06-18); send each message alone"
 
-// checks Host and Origin, against DNS rebinding, and returns the refusal or nil.
+// protect checks Host and Origin, against DNS rebinding, and returns the refusal or nil.
 func (h *Handler) protect(r *http.Request) *Refusal {
 	forbidden := func(name string) *Refusal {
 		return &Refusal{Status: http.StatusForbidden, Code: jsonrpc.CodeInvalidRequest, Text: "the " + name + " header names a host that is not let in"}

@@ -7,10 +7,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// is the transport.Receiver of the server's messages that belong to no request; it passes each to a stream of the session.
+// router is the transport.Receiver of the server's messages that belong to no request; it passes each to a stream of the session.
 type router struct{ s *session }
 
-// begins to receive the server's own requests and notifications. A session without modern gets the stream for GET.
+// listen begins to receive the server's own requests and notifications. A session without modern gets the stream for GET.
 func (s *session) listen() {
 	if !s.modern {
 		s.listening = &stream{s: s, wake: make(chan struct{}, 1), resumable: true}
@@ -43,8 +43,8 @@ func (r router) Receive(f *transport.Frame) {
 	})
 }
 
-// returns the stream for a message of the server. On standard streams the server does not say to which request of the client a request or
-// log message belongs: if only one is open it is that one. Otherwise it is the stream for GET or, if the client has that not open, the
+// pick returns the stream for a message of the server. On standard streams the server does not say to which request of the client a request
+// or log message belongs: if only one is open it is that one. Otherwise it is the stream for GET or, if the client has that not open, the
 // newest answer that takes events. A message that belongs to no request (list_changed, resources/updated) goes to the stream for GET first.
 // In a modern session without a single open request it is nil.
 func (s *session) pick(head jsonrpc.Head) *stream {
@@ -73,7 +73,7 @@ func (s *session) pick(head jsonrpc.Head) *stream {
 	return s.listening
 }
 
-// answers a request of the server that no client will get, so that the server does not wait for an answer.
+// decline answers a request of the server that no client will get, so that the server does not wait for an answer.
 func (s *session) decline(id jsonrpc.ID) {
 	raw := jsonrpc.ErrorResponse(id, jsonrpc.CodeInternal, "the client has no stream open that could take this request", nil)
 	head, err := jsonrpc.Scan(raw)

@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// writes the stream to the client until the stream ends, the client leaves, another request replaces this one or the session ends. Only
-// this goroutine writes to c.
+// serve writes the stream to the client until the stream ends, the client leaves, another request replaces this one or the session ends.
+// Only this goroutine writes to c.
 //
 // The answer is JSON if its first message is the response and the client accepts JSON, and a stream of events otherwise. A client that
 // waits long also gets a stream: its connection would be cut if it stayed silent.
@@ -69,7 +69,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 	}
 }
 
-// is what the goroutine of a reader does next: write event or big, begin the answer, end it, or stop. All are zero if it must wait.
+// step is what the goroutine of a reader does next: write event or big, begin the answer, end it, or stop. All are zero if it must wait.
 type step struct {
 	event            *event
 	big              *handoff
@@ -95,7 +95,7 @@ func (st *stream) nextStep(rd *reader) step {
 	return step{begin: s.Passed && st.answer != nil && isEvents(st.answer.Header)}
 }
 
-// records that the event at next was written to rd; not if err is set or rd was replaced.
+// read records that the event at next was written to rd; not if err is set or rd was replaced.
 func (st *stream) read(rd *reader, c *conn, err error) {
 	s := st.s
 	s.mu.Lock()
@@ -106,7 +106,7 @@ func (st *stream) read(rd *reader, c *conn, err error) {
 	}
 }
 
-// lets the goroutine that brought the message big continue, with the error of writing it.
+// handBack lets the goroutine that brought the message big continue, with the error of writing it.
 func (st *stream) handBack(big *handoff, rd *reader, err error) {
 	s := st.s
 	s.mu.Lock()
@@ -122,7 +122,7 @@ func (st *stream) handBack(big *handoff, rd *reader, err error) {
 	s.mu.Unlock()
 }
 
-// detaches a reader. What it has not read is only kept if it can be asked for again. In the protocol version without sessions, and in
+// leave detaches a reader. What it has not read is only kept if it can be asked for again. In the protocol version without sessions, and in
 // passed sessions, leaving cancels the request.
 func (st *stream) leave(rd *reader) {
 	s := st.s
@@ -147,7 +147,7 @@ func (st *stream) leave(rd *reader) {
 	st.settle()
 }
 
-// writes one message. big is nil if ev has all of it.
+// write writes one message. big is nil if ev has all of it.
 func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error {
 	if big != nil && big.rest != nil && ev.response && st.ask != "" {
 		// Read before anything is sent: so an answer that breaks off early can still become an error.
@@ -182,14 +182,14 @@ func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error 
 	return c.sse.Write(fields, ev.data, nil)
 }
 
-// reports whether a passed server answers with events: then the client needs them for their ids and pauses.
+// demandsEvents reports whether a passed server answers with events: then the client needs them for their ids and pauses.
 func (st *stream) demandsEvents() bool {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	return st.answer != nil && st.s.Passed && isEvents(st.answer.Header)
 }
 
-// reads the beginning of the rest into memory; an error means that the message breaks off there.
+// readHead reads the beginning of the rest into memory; an error means that the message breaks off there.
 func (b *handoff) readHead() error {
 	buffer, n := make([]byte, 32<<10), 0
 	for empty := 0; n < len(buffer); {
@@ -244,7 +244,7 @@ func (st *stream) writeJSON(c *conn, ev *event, big *handoff) error {
 	}
 }
 
-// begins an answer of events.
+// stream begins an answer of events.
 func (st *stream) stream(c *conn) error {
 	if err := c.stream(st.headers(c)); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (st *stream) stream(c *conn) error {
 	return c.sse.Write(sse.Event{ID: id, Retry: "1000"}, nil, nil)
 }
 
-// keeps a silent connection alive: with a comment, or by beginning a stream of events if nothing was sent yet.
+// idle keeps a silent connection alive: with a comment, or by beginning a stream of events if nothing was sent yet.
 func (st *stream) idle(c *conn, takesEvents bool) error {
 	if c.sse != nil {
 		return c.sse.Comment("")
@@ -274,7 +274,7 @@ func (st *stream) idle(c *conn, takesEvents bool) error {
 	return st.stream(c)
 }
 
-// ends the client's answer after the stream has ended; a request without a response gets an error.
+// finish ends the client's answer after the stream has ended; a request without a response gets an error.
 func (st *stream) finish(c *conn) {
 	s := st.s
 	s.mu.Lock()

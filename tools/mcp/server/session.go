@@ -41,7 +41,8 @@ type session struct {
 	over      bool                   // the server has ended the session
 }
 
-// returns the key of a session in the map: an id belongs to the principal that got it; modern requests of a principal share one session.
+// key returns the key of a session in the map: an id belongs to the principal that got it; modern requests of a principal share one
+// session.
 func key(principal, id string, modern bool) string {
 	if modern {
 		return "modern\x00" + principal
@@ -49,7 +50,7 @@ func key(principal, id string, modern bool) string {
 	return "session\x00" + principal + "\x00" + id
 }
 
-// returns a session over the connection from Open; it is not in the map yet.
+// newSession returns a session over the connection from Open; it is not in the map yet.
 func (h *Handler) newSession(way Session, principal string, modern bool) *session {
 	s := &session{
 		h: h, principal: principal, modern: modern, Session: way, last: time.Now(),
@@ -59,7 +60,7 @@ func (h *Handler) newSession(way Session, principal string, modern bool) *sessio
 	return s
 }
 
-// returns the known session of a request, or nil. The caller must release it.
+// find returns the known session of a request, or nil. The caller must release it.
 func (h *Handler) find(principal, id string, modern bool) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -72,7 +73,7 @@ func (h *Handler) find(principal, id string, modern bool) *session {
 	return s
 }
 
-// opens a new connection to the server. The caller must release the session.
+// open opens a new connection to the server. The caller must release the session.
 func (h *Handler) open(c *conn, o Opening) (*session, *Refusal) {
 	way, err := h.o.Open(c.r.Context(), o)
 	if err != nil {
@@ -94,8 +95,8 @@ func (h *Handler) open(c *conn, o Opening) (*session, *Refusal) {
 	return s.add(s.id)
 }
 
-// puts a session into the map under id. If another request has put one there meanwhile that one is returned, and s closed. The refusal is
-// for too many sessions or a closed handler.
+// add puts a session into the map under id. If another request has put one there meanwhile that one is returned, and s closed. The refusal
+// is for too many sessions or a closed handler.
 func (s *session) add(id string) (*session, *Refusal) {
 	h := s.h
 	k := key(s.principal, id, s.modern)
@@ -148,8 +149,8 @@ func closing() *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: "the gateway is going down"}
 }
 
-// ensures that there is room for one more session. If there are too many, the least recently used one that serves no request is removed
-// from the map and returned; if there is none the result is a refusal. The caller holds h.mu.
+// room ensures that there is room for one more session. If there are too many, the least recently used one that serves no request is
+// removed from the map and returned; if there is none the result is a refusal. The caller holds h.mu.
 func (h *Handler) room() (victim *session, bad *Refusal) {
 	if len(h.sessions) < h.o.MaxSessions {
 		return nil, nil
@@ -167,7 +168,7 @@ func (h *Handler) room() (victim *session, bad *Refusal) {
 	}
 }
 
-// removes a session from the map. The caller holds h.mu.
+// forget removes a session from the map. The caller holds h.mu.
 func (h *Handler) forget(s *session) {
 	if s.key != "" && h.sessions[s.key] == s {
 		delete(h.sessions, s.key)
@@ -175,7 +176,7 @@ func (h *Handler) forget(s *session) {
 	}
 }
 
-// records that a request no longer uses the session. If it is not in the map any more it is closed after its last request.
+// release records that a request no longer uses the session. If it is not in the map any more it is closed after its last request.
 func (s *session) release() {
 	s.h.mu.Lock()
 	s.busy--
@@ -187,7 +188,7 @@ func (s *session) release() {
 	}
 }
 
-// ends a session: its id is unknown from now on.
+// remove ends a session: its id is unknown from now on.
 func (s *session) remove() {
 	s.h.mu.Lock()
 	s.h.forget(s)
@@ -195,7 +196,7 @@ func (s *session) remove() {
 	s.close()
 }
 
-// ends everything that the session is doing, and closes its peer.
+// close ends everything that the session is doing, and closes its peer.
 func (s *session) close() {
 	s.once.Do(func() {
 		s.end()
@@ -209,7 +210,7 @@ func (s *session) close() {
 	})
 }
 
-// calls f in a new goroutine, for which Close waits; in this goroutine if Close already waits.
+// background calls f in a new goroutine, for which Close waits; in this goroutine if Close already waits.
 func (h *Handler) background(f func()) {
 	h.mu.Lock()
 	if h.waited {
@@ -252,8 +253,8 @@ func (h *Handler) sweep() {
 	}
 }
 
-// returns the message for the peer. It only has the client's headers if the session is passed or its Headers is set: otherwise they would
-// name a session of the gateway's own.
+// message returns the message for the peer. It only has the client's headers if the session is passed or its Headers is set: otherwise they
+// would name a session of the gateway's own.
 func (s *session) message(c *conn, raw []byte, head jsonrpc.Head) transport.Message {
 	m := transport.Message{Raw: raw, Head: head, Principal: s.principal}
 	if s.Passed || s.Headers {
@@ -262,8 +263,8 @@ func (s *session) message(c *conn, raw []byte, head jsonrpc.Head) transport.Mess
 	return m
 }
 
-// returns a stream with a first reader, for the request of a client. ask is the id of the request that it answers, "" for none. The refusal
-// is for too many open requests or an id that is in use.
+// newStream returns a stream with a first reader, for the request of a client. ask is the id of the request that it answers, "" for none.
+// The refusal is for too many open requests or an id that is in use.
 func (s *session) newStream(ask jsonrpc.ID) (*stream, *Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// bounds the time for open requests after their client closed its end.
+// DefaultGrace bounds the time for open requests after their client closed its end.
 const DefaultGrace = 2 * time.Second
 
 // stdio is one client on a pair of streams.
@@ -35,8 +35,8 @@ type stdio struct {
 	left bool          // the client has closed its end
 }
 
-// is a request of the client that waits for its answer. It is a transport.Receiver; one without an id receives for messages that have no
-// answer.
+// call is a request of the client that waits for its answer. It is a transport.Receiver; one without an id receives for messages that have
+// no answer.
 type call struct {
 	s        *stdio
 	id       jsonrpc.ID
@@ -99,13 +99,13 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, p transport.Peer, o
 	return err
 }
 
-// calls f and stops a panic in it, so that a peer cannot end the process.
+// safely calls f and stops a panic in it, so that a peer cannot end the process.
 func safely(f func()) {
 	defer func() { _ = recover() }()
 	f()
 }
 
-// waits until the open requests are answered, at most Grace.
+// drain waits until the open requests are answered, at most Grace.
 func (s *stdio) drain() {
 	s.mu.Lock()
 	s.left = true
@@ -123,7 +123,7 @@ func (s *stdio) drain() {
 	}
 }
 
-// passes on the client's messages until it closes its end; the error is one of reading.
+// read passes on the client's messages until it closes its end; the error is one of reading.
 func (s *stdio) read(in io.Reader) error {
 	lines := jsonrpc.NewLineReader(in, jsonrpc.Hold)
 	first := true
@@ -157,7 +157,7 @@ func (s *stdio) read(in io.Reader) error {
 	return nil
 }
 
-// passes one message on, or refuses it.
+// take passes one message on, or refuses it.
 func (s *stdio) take(raw []byte) {
 	head, bad := parse(raw)
 	if bad != nil {
@@ -201,8 +201,8 @@ func (s *stdio) take(raw []byte) {
 	}()
 }
 
-// cancels a request that the client cancelled once cancelGrace has passed: the server need not answer it, and the client may use its id
-// again.
+// cancelled cancels a request that the client cancelled once cancelGrace has passed: the server need not answer it, and the client may use
+// its id again.
 func (s *stdio) cancelled(params []byte) {
 	span := rawjson.Get(params, "requestId")
 	if span.IsZero() {
@@ -228,8 +228,8 @@ func (s *stdio) refuse(why string, id jsonrpc.ID, code int, text string) {
 	_ = s.write(jsonrpc.ErrorResponse(id, code, text, nil), nil)
 }
 
-// writes one message as a line. If the rest of it breaks off the line is ended there: the client gets one line that it cannot read, and
-// continues.
+// write writes one message as a line. If the rest of it breaks off the line is ended there: the client gets one line that it cannot read,
+// and continues.
 func (s *stdio) write(head []byte, rest io.Reader) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()

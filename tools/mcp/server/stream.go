@@ -20,7 +20,7 @@ type store struct {
 	used, kept atomic.Int64
 }
 
-// is one message on its way to a client.
+// event is one message on its way to a client.
 type event struct {
 	seq      uint64
 	data     []byte
@@ -29,7 +29,7 @@ type event struct {
 	code     int64 // of an error response
 }
 
-// is a message that is not stored: the goroutine that serves the client writes it while the one that brought it waits.
+// handoff is a message that is not stored: the goroutine that serves the client writes it while the one that brought it waits.
 type handoff struct {
 	event
 	rest io.Reader
@@ -38,7 +38,7 @@ type handoff struct {
 	err  error // valid when done is closed
 }
 
-// is an HTTP request that reads a stream. A stream has at most one: a newer one replaces the older, whose client has probably left.
+// reader is an HTTP request that reads a stream. A stream has at most one: a newer one replaces the older, whose client has probably left.
 type reader struct{ replaced chan struct{} }
 
 func newReader() *reader { return &reader{replaced: make(chan struct{})} }
@@ -84,7 +84,7 @@ func (st *stream) signal() {
 	}
 }
 
-// returns the id of an event for the client: the numbers of the stream and of the event.
+// eventID returns the id of an event for the client: the numbers of the stream and of the event.
 func (st *stream) eventID(seq uint64) string {
 	return strconv.FormatUint(st.n, 10) + "-" + strconv.FormatUint(seq, 10)
 }
@@ -96,7 +96,7 @@ func parseEventID(id string) (n, seq uint64, ok bool) {
 	return n, seq, found && err1 == nil && err2 == nil
 }
 
-// returns the head of a frame. Of a large one only the beginning is known: if that has no method it counts as a response.
+// headOf returns the head of a frame. Of a large one only the beginning is known: if that has no method it counts as a response.
 func headOf(f *transport.Frame) jsonrpc.Head {
 	if f.Whole() {
 		head, _ := jsonrpc.Scan(f.Head)
@@ -160,8 +160,8 @@ func (st *stream) Done(err error) {
 	})
 }
 
-// passes a message to the client, or keeps it for one that resumes. It reports false if the message was dropped and the server may have to
-// know.
+// push passes a message to the client, or keeps it for one that resumes. It reports false if the message was dropped and the server may
+// have to know.
 func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 	s := st.s
 	ev := event{fields: f.Event, response: head.Kind == jsonrpc.Response}
@@ -230,7 +230,7 @@ func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 	}
 }
 
-// bounds a large message that is read into memory for a client that is away, in bytes.
+// peerHold bounds a large message that is read into memory for a client that is away, in bytes.
 const peerHold = 64 << 10
 
 func errorCode(message []byte, head jsonrpc.Head) int64 {
@@ -242,14 +242,14 @@ func errorCode(message []byte, head jsonrpc.Head) int64 {
 	return code
 }
 
-// stores the protocol version from the answer to initialize. The caller holds s.mu.
+// learn stores the protocol version from the answer to initialize. The caller holds s.mu.
 func (st *stream) learn(f *transport.Frame, head jsonrpc.Head) {
 	if st.begins && f.Whole() && !head.Result.IsZero() {
 		st.s.version, _ = rawjson.Text(head.Result.Of(f.Head), "protocolVersion")
 	}
 }
 
-// adds a small event that must not be lost, regardless of the bounds. The caller holds s.mu.
+// force adds a small event that must not be lost, regardless of the bounds. The caller holds s.mu.
 func (st *stream) force(ev event) {
 	if st.abandoned {
 		return
@@ -260,7 +260,7 @@ func (st *stream) force(ev event) {
 	st.append(ev)
 }
 
-// adds an event whose bytes are already counted. The caller holds s.mu.
+// append adds an event whose bytes are already counted. The caller holds s.mu.
 func (st *stream) append(ev event) {
 	st.seq++
 	ev.seq = st.seq

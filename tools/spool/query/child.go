@@ -20,7 +20,7 @@ import (
 // maxOrder bounds the line that the parent sends, in bytes: the query, with escapes, and a path.
 const maxOrder = 8 * MaxQuery
 
-// runs the child: it reads an order and a document from standard input, writes the values to standard output and a report to standard
+// Main runs the child: it reads an order and a document from standard input, writes the values to standard output and a report to standard
 // error, and returns the exit status: 0 with a report, 2 if there was no order. If it needs too much memory it exits with status 3.
 func Main() int {
 	// Before anything else: from here on the process can neither open nor write a file.
@@ -75,7 +75,7 @@ func readOrder(in *bufio.Reader) (order, error) {
 	return o, err
 }
 
-// calls exceeded once when the process holds more than memory bytes, and returns. Where the system has no such limit this is the only
+// watch calls exceeded once when the process holds more than memory bytes, and returns. Where the system has no such limit this is the only
 // bound; elsewhere it acts before the harder one.
 func watch(memory int64, exceeded func()) {
 	held := []metrics.Sample{
@@ -91,7 +91,7 @@ func watch(memory int64, exceeded func()) {
 	}
 }
 
-// runs one order, writes its values to out, and returns the report.
+// answer runs one order, writes its values to out, and returns the report.
 func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report) {
 	r.Offset = -1
 	defer func() {
@@ -136,7 +136,7 @@ func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report
 	return r
 }
 
-// reads the whole document and returns it as a value: that of the JSON, an array of the lines, or an array of the blocks' values.
+// runWhole reads the whole document and returns it as a value: that of the JSON, an array of the lines, or an array of the blocks' values.
 func runWhole(o order, in io.Reader) (any, error) {
 	document := make([]byte, o.Size)
 	if n, err := io.ReadFull(in, document); err != nil {

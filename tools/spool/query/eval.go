@@ -16,16 +16,16 @@ import (
 // prepared is a query that can be run.
 type prepared struct {
 	code *gojq.Code
-	// is set when the query runs over the items of stream and not over the whole document.
+	// items is set when the query runs over the items of stream and not over the whole document.
 	items  bool
 	stream *stream
 }
 
-// is the name of the function that replaces the path to the main array in a query that runs item by item.
+// itemsFunction is the name of the function that replaces the path to the main array in a query that runs item by item.
 const itemsFunction = "plimsoll_items"
 
-// is the size of document, in bytes, from which on a query that can run item by item does so; for a smaller one it is quicker to read the
-// document whole.
+// byItems is the size of document, in bytes, from which on a query that can run item by item does so; for a smaller one it is quicker to
+// read the document whole.
 const byItems = 1 << 20
 
 func prepare(o order) (prepared, error) {
@@ -52,8 +52,8 @@ func prepare(o order) (prepared, error) {
 	return p, nil
 }
 
-// returns the error for a query that would need the whole of a large or (cut) broken document; it shows how to write one that runs item by
-// item.
+// large returns the error for a query that would need the whole of a large or (cut) broken document; it shows how to write one that runs
+// item by item.
 func large(o order, cut bool) *Error {
 	at := "."
 	for _, key := range o.Path {
@@ -76,7 +76,7 @@ func large(o order, cut bool) *Error {
 		why, each, each, each, each, each, ItemBytes)
 }
 
-// returns the error for a query that cannot be compiled, with the place if that is known.
+// syntax returns the error for a query that cannot be compiled, with the place if that is known.
 func syntax(query string, err error) *Error {
 	e := failf(Syntax, "the query is not valid jq: %v", err)
 	if p, ok := errors.AsType[*gojq.ParseError](err); ok {
@@ -93,7 +93,7 @@ func syntax(query string, err error) *Error {
 	return e
 }
 
-// writes the results of a query, one a line, as long as there is room.
+// values writes the results of a query, one a line, as long as there is room.
 type values struct {
 	out     io.Writer
 	room    int

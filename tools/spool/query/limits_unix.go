@@ -19,8 +19,8 @@ func confine() (mapped int64) {
 	return mapped
 }
 
-// is the memory that the runtime maps at its start and hardly uses, in bytes: a program that does nothing has 70 MiB of data, 1 MiB of it
-// in memory. The watchdog does not count it.
+// reserve is the memory that the runtime maps at its start and hardly uses, in bytes: a program that does nothing has 70 MiB of data, 1 MiB
+// of it in memory. The watchdog does not count it.
 const reserve = 72 << 20
 
 // bound sets the kernel's limits for an order. If a limit cannot be set, the watchdog still bounds the memory and the parent the time.

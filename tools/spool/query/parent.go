@@ -15,11 +15,11 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// has an element for each child that this program runs.
+// turns has an element for each child that this program runs.
 var turns = make(chan struct{}, Running)
 
-// answers a query. If its author can do something about an error it is an *Error, and the Answer has the values that came before it; any
-// other error comes from ctx or from the machine.
+// Run answers a query. If its author can do something about an error it is an *Error, and the Answer has the values that came before it;
+// any other error comes from ctx or from the machine.
 func Run(ctx context.Context, r Request) (Answer, error) {
 	r.MaxBytes = cmp.Or(r.MaxBytes, DefaultBytes)
 	r.Timeout = cmp.Or(r.Timeout, DefaultTimeout)
@@ -58,7 +58,7 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	return read(r, out, report, err, timed.Err() != nil)
 }
 
-// waits until a child may be started, and takes its place in turns. It fails after longest, as *Error, and when ctx ends.
+// awaitSlot waits until a child may be started, and takes its place in turns. It fails after longest, as *Error, and when ctx ends.
 func awaitSlot(ctx context.Context, longest time.Duration) error {
 	timer := time.NewTimer(longest)
 	defer timer.Stop()
@@ -72,10 +72,10 @@ func awaitSlot(ctx context.Context, longest time.Duration) error {
 	}
 }
 
-// bounds what is read from the child's standard error, in bytes: a report, or the first lines of the runtime's message.
+// maxReport bounds what is read from the child's standard error, in bytes: a report, or the first lines of the runtime's message.
 const maxReport = 16 << 10
 
-// is a writer that keeps the first max bytes and drops the rest.
+// head is a writer that keeps the first max bytes and drops the rest.
 type head struct {
 	bytes.Buffer
 	max int
@@ -88,8 +88,8 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// returns the answer that the child's output and report give; failed is the error of running it, and late means that it was killed for its
-// time.
+// read returns the answer that the child's output and report give; failed is the error of running it, and late means that it was killed for
+// its time.
 func read(r Request, out, said *head, failed error, late bool) (Answer, error) {
 	var end report
 	answer := Answer{Output: out.Bytes()}

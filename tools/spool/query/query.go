@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// is the first argument with which a program runs as a child of this package.
+// Argument is the first argument with which a program runs as a child of this package.
 const Argument = "__query"
 
 // Bounds of a query. Sizes are in bytes.
@@ -34,7 +34,7 @@ const (
 	LeastMemory = 64 * limit.MiB
 )
 
-// is the form of the document.
+// Shape is the form of the document.
 type Shape uint8
 
 // The shapes.
@@ -48,19 +48,19 @@ const (
 
 // Request is one query over one document. Zero fields take the defaults.
 type Request struct {
-	// yields the document's bytes; it is read once, from its beginning.
+	// Document yields the document's bytes; it is read once, from its beginning.
 	Document io.Reader
 	Size     int64 // of the document in bytes
 	Shape    Shape
-	// is set when the document breaks off. A JSON document is then only read item by item, up to where it ends.
+	// Broken is set when the document breaks off. A JSON document is then only read item by item, up to where it ends.
 	Broken bool
-	// holds the keys that lead to the main array or object of a JSON document, whose elements are the items; it is empty if the document
-	// itself is that.
+	// Path holds the keys that lead to the main array or object of a JSON document, whose elements are the items; it is empty if the
+	// document itself is that.
 	Path  []string
 	Query string
 	// MaxBytes bounds the output.
 	MaxBytes int
-	// bounds the time from the child's start. The wait until a child may start can take as long again.
+	// Timeout bounds the time from the child's start. The wait until a child may start can take as long again.
 	Timeout time.Duration
 	// Memory bounds the child's data: heap and stacks.
 	Memory limit.Bytes
@@ -70,14 +70,15 @@ type Request struct {
 
 // Answer is the result of a query.
 type Answer struct {
-	// holds the values as JSON, one on a line.
+	// Output holds the values as JSON, one on a line.
 	Output []byte
 	Values int64 // number of whole values in Output
-	// is set when the values are larger than MaxBytes. A value that does not fit is left out, except for the beginning of the first one.
+	// Cut is set when the values are larger than MaxBytes. A value that does not fit is left out, except for the beginning of the first
+	// one.
 	Cut bool
-	// counts the items that were read if the query ran item by item; else 0.
+	// Items counts the items that were read if the query ran item by item; else 0.
 	Items int64
-	// counts the items that were left out for their size; the first of them was number FirstSkipped, counted from 1.
+	// Skipped counts the items that were left out for their size; the first of them was number FirstSkipped, counted from 1.
 	Skipped, FirstSkipped int64
 }
 
@@ -95,12 +96,12 @@ const (
 	Busy     Kind = "busy"     // too many queries were running for all of Request.Timeout
 )
 
-// tells the query's author what was wrong and what to do. Its text may quote the query and the document, so it is for the author and must
-// not be logged.
+// Error tells the query's author what was wrong and what to do. Its text may quote the query and the document, so it is for the author and
+// must not be logged.
 type Error struct {
 	Kind Kind
 	Text string
-	// is the place in the query, in bytes; -1 if the error has no place.
+	// Offset is the place in the query, in bytes; -1 if the error has no place.
 	Offset int
 }
 
@@ -110,7 +111,7 @@ func failf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...), Offset: -1}
 }
 
-// is the parent's instruction to the child: one line of JSON in front of the document.
+// order is the parent's instruction to the child: one line of JSON in front of the document.
 type order struct {
 	Query    string   `json:"query"`
 	Size     int64    `json:"size"`
@@ -122,7 +123,7 @@ type order struct {
 	Memory   int64    `json:"memory"`
 }
 
-// is the child's outcome: one line of JSON that it writes to its standard error at its end.
+// report is the child's outcome: one line of JSON that it writes to its standard error at its end.
 type report struct {
 	Kind         Kind   `json:"kind,omitempty"`
 	Text         string `json:"text,omitempty"`

@@ -2,8 +2,8 @@ package query
 
 import "github.com/itchyny/gojq"
 
-// turns a query over the whole document into one over its items, in place: the path to the main array with the iteration behind it becomes
-// a call of itemsFunction. It returns false if the query does not have that form; then the query must not be used for items.
+// rewrite turns a query over the whole document into one over its items, in place: the path to the main array with the iteration behind it
+// becomes a call of itemsFunction. It returns false if the query does not have that form; then the query must not be used for items.
 //
 // It is only done if the result is the same: `.` is the document at that place, the place is evaluated once, and nothing else in the query
 // sees the document. So whatever gets the same input (the first argument of limit, the start of a reduce) must be a constant, and every
@@ -19,8 +19,8 @@ type rewriter struct {
 	path []string
 }
 
-// are the functions that may enclose the items: how many arguments they have, which of them yields the items, and which must be constants.
-// Any other argument gets an item as its input.
+// generators are the functions that may enclose the items: how many arguments they have, which of them yields the items, and which must be
+// constants. Any other argument gets an item as its input.
 var generators = map[string]struct {
 	arguments, items int
 	constants        []int
@@ -58,7 +58,7 @@ func (r rewriter) query(q *gojq.Query) bool {
 	return r.query(q.Left)
 }
 
-// reports whether a query is only a beginning of the path, and returns the rest of the path.
+// steps reports whether a query is only a beginning of the path, and returns the rest of the path.
 func (r rewriter) steps(q *gojq.Query) (rest []string, ok bool) {
 	if q.Term == nil || len(q.FuncDefs) > 0 {
 		return nil, false
@@ -67,7 +67,7 @@ func (r rewriter) steps(q *gojq.Query) (rest []string, ok bool) {
 	return rest, ok && len(suffixes) == 0
 }
 
-// follows a term along the path and returns the rest of the path and of the term's suffixes; ok is false if the term leaves the path.
+// walk follows a term along the path and returns the rest of the path and of the term's suffixes; ok is false if the term leaves the path.
 func (r rewriter) walk(t *gojq.Term) (rest []string, suffixes []*gojq.Suffix, ok bool) {
 	rest, suffixes = r.path, t.SuffixList
 	switch t.Type {
@@ -99,7 +99,7 @@ func (r rewriter) walk(t *gojq.Term) (rest []string, suffixes []*gojq.Suffix, ok
 	return rest, suffixes, true
 }
 
-// returns the name that an index is, and whether it is a constant name.
+// key returns the name that an index is, and whether it is a constant name.
 func key(i *gojq.Index) (string, bool) {
 	switch {
 	case i == nil || i.IsSlice || i.End != nil:
@@ -172,7 +172,7 @@ func (r rewriter) call(t *gojq.Term) bool {
 	return r.query(f.Args[g.items])
 }
 
-// reports whether the suffixes of a term do not use the term's own input: an index in brackets does, unless it is a constant.
+// ignoresInput reports whether the suffixes of a term do not use the term's own input: an index in brackets does, unless it is a constant.
 func ignoresInput(suffixes []*gojq.Suffix) bool {
 	for _, s := range suffixes {
 		i := s.Index
@@ -186,7 +186,7 @@ func ignoresInput(suffixes []*gojq.Suffix) bool {
 	return true
 }
 
-// reports whether a query has the same single value for every input.
+// constant reports whether a query has the same single value for every input.
 func constant(q *gojq.Query) bool {
 	if q == nil || q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 {
 		return false

@@ -9,24 +9,24 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// reads the items of a document one by one, and holds one at a time. It is an iterator of the interpreter.
+// stream reads the items of a document one by one, and holds one at a time. It is an iterator of the interpreter.
 type stream struct {
 	in    *bufio.Reader
 	path  []string
 	shape Shape
 	limit int // of one item, in bytes
-	// is set when it is already known that the document breaks off: then its end is not an error.
+	// broken is set when it is already known that the document breaks off: then its end is not an error.
 	broken bool
 
 	begun, object, ended bool
 	item                 []byte
-	// counts all items, skipped those larger than limit; first is the number of the first of these.
+	// seen counts all items, skipped those larger than limit; first is the number of the first of these.
 	seen, skipped, first int64
 	read                 int64 // bytes
 	err                  error
 }
 
-// is the length of the longest key that is compared with those of the path, in bytes.
+// maxKey is the length of the longest key that is compared with those of the path, in bytes.
 const maxKey = 64 << 10
 
 // Next implements gojq.Iter.
@@ -67,7 +67,7 @@ func (s *stream) value() (any, error) {
 	return decode(s.item)
 }
 
-// reads an item into s.item. whole is false if the item is too large and was skipped; behind the last item err is io.EOF.
+// next reads an item into s.item. whole is false if the item is too large and was skipped; behind the last item err is io.EOF.
 func (s *stream) next() (whole bool, err error) {
 	if s.shape != JSON {
 		return s.line()
@@ -114,7 +114,7 @@ func (s *stream) line() (bool, error) {
 
 var errEnd = errors.New("the document ends in the middle")
 
-// returns errEnd in the place of io.EOF, where the document must go on, and any other error unchanged.
+// unexpectedEnd returns errEnd in the place of io.EOF, where the document must go on, and any other error unchanged.
 func unexpectedEnd(err error) error {
 	if err == io.EOF {
 		return errEnd
@@ -122,7 +122,7 @@ func unexpectedEnd(err error) error {
 	return err
 }
 
-// skips white space and returns the next byte without reading it.
+// peek skips white space and returns the next byte without reading it.
 func (s *stream) peek() (byte, error) {
 	for {
 		c, err := s.in.ReadByte()
@@ -138,13 +138,13 @@ func (s *stream) peek() (byte, error) {
 	}
 }
 
-// reads the byte that peek has returned.
+// take reads the byte that peek has returned.
 func (s *stream) take() {
 	_, _ = s.in.ReadByte()
 	s.read++
 }
 
-// reads up to the first item, through the members that lead to the main array; io.EOF if that is empty.
+// descend reads up to the first item, through the members that lead to the main array; io.EOF if that is empty.
 func (s *stream) descend() error {
 	for _, want := range s.path {
 		c, err := s.peek()
@@ -198,7 +198,7 @@ func (s *stream) closing() byte {
 	return ']'
 }
 
-// returns io.EOF if the container that was just opened is empty, nil if it is not.
+// enter returns io.EOF if the container that was just opened is empty, nil if it is not.
 func (s *stream) enter(closing byte) error {
 	c, err := s.peek()
 	if err == nil && c == closing {
@@ -209,7 +209,7 @@ func (s *stream) enter(closing byte) error {
 
 func (s *stream) separator() error { return s.separatorOf(s.closing()) }
 
-// reads the comma before the next element; io.EOF means that there is none.
+// separatorOf reads the comma before the next element; io.EOF means that there is none.
 func (s *stream) separatorOf(closing byte) error {
 	c, err := s.peek()
 	switch {
@@ -224,7 +224,7 @@ func (s *stream) separatorOf(closing byte) error {
 	return nil
 }
 
-// reads a member's name and colon. For a name longer than maxKey bytes it returns "".
+// key reads a member's name and colon. For a name longer than maxKey bytes it returns "".
 func (s *stream) key() (string, error) {
 	if c, err := s.peek(); err != nil || c != '"' {
 		return "", cmpError(err, "a key is missing")
@@ -251,8 +251,8 @@ func cmpError(err error, what string) error {
 	return errors.New(what)
 }
 
-// reads one value, of any size and depth, into s.item. If it is larger than limit bytes it is only skipped, and whole is false. The value
-// is not checked.
+// capture reads one value, of any size and depth, into s.item. If it is larger than limit bytes it is only skipped, and whole is false. The
+// value is not checked.
 func (s *stream) capture(limit int) (bool, error) {
 	if _, err := s.peek(); err != nil {
 		return false, err

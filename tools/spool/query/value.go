@@ -10,11 +10,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// bounds the different object keys that are stored once for all objects.
+// maxNames bounds the different object keys that are stored once for all objects.
 const maxNames = 4096
 
-// returns the interpreter's value of a JSON document. It takes about half the memory of encoding/json: keys are stored once, arrays have
-// their final size. Integers that fit become ints, every other number keeps its text.
+// decode returns the interpreter's value of a JSON document. It takes about half the memory of encoding/json: keys are stored once, arrays
+// have their final size. Integers that fit become ints, every other number keeps its text.
 func decode(document []byte) (any, error) {
 	if !json.Valid(document) {
 		return nil, failf(Document, "the result is not valid JSON: use result_search or result_page")
@@ -23,7 +23,7 @@ func decode(document []byte) (any, error) {
 	return b.value(), nil
 }
 
-// returns the values of JSON texts that follow one another; ok is false if one is not JSON.
+// sequence returns the values of JSON texts that follow one another; ok is false if one is not JSON.
 func sequence(document []byte) (values []any, ok bool) {
 	for at := 0; at < len(document); {
 		v, err := rawjson.Value(document, at)
@@ -41,7 +41,7 @@ func sequence(document []byte) (values []any, ok bool) {
 	return values, true
 }
 
-// makes a value of a text that is known to be valid JSON.
+// builder makes a value of a text that is known to be valid JSON.
 type builder struct {
 	text  []byte
 	at    int
@@ -49,7 +49,7 @@ type builder struct {
 	depth int
 }
 
-// skips white space and returns the next byte without skipping it.
+// peek skips white space and returns the next byte without skipping it.
 func (b *builder) peek() byte {
 	for {
 		switch c := b.text[b.at]; c {
@@ -132,7 +132,7 @@ func (b *builder) array() any {
 	return elements
 }
 
-// skips a string and returns it with its quotes.
+// literal skips a string and returns it with its quotes.
 func (b *builder) literal() []byte {
 	start := b.at
 	for b.at++; b.text[b.at] != '"'; b.at++ {
@@ -166,7 +166,7 @@ func (b *builder) name() string {
 	return name
 }
 
-// returns a string of the bytes, in which each byte that is not UTF-8 is replaced by U+FFFD.
+// text returns a string of the bytes, in which each byte that is not UTF-8 is replaced by U+FFFD.
 func text(raw []byte) string {
 	if utf8.Valid(raw) {
 		return string(raw)
