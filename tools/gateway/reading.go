@@ -19,7 +19,7 @@ import (
 // timeout of the common clients (60 s).
 const readTimeout = 45 * time.Second
 
-// pageGrowth is how many times larger than its sender's MaxText a page may be, so that pages that were made once stay the same.
+// pageGrowth is the factor by which a page may exceed its sender's MaxText, so that pages that were made once stay the same.
 const pageGrowth = 4
 
 // maxHandle bounds the argument handle, in bytes.

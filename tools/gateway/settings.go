@@ -30,7 +30,8 @@ type Limits struct {
 	MaxMedia limit.Bytes
 	// MaxResult bounds a message from the server in bytes; 0 means result.DefaultMaxFrame.
 	MaxResult limit.Bytes
-	// Early is how long a large result may take before its first page is delivered while the rest still comes; 0 waits for the end.
+	// Early bounds the wait for the end of a large result: then its first page is delivered while the rest still comes. 0 waits for the
+	// end.
 	Early time.Duration
 	// Timeout bounds the time that a call may take without an answer or progress; 0 is no bound.
 	Timeout time.Duration

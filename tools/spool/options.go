@@ -43,7 +43,7 @@ type Options struct {
 	FreeMin limit.Bytes
 	// MaxResults bounds the number of results (DefaultMaxResults).
 	MaxResults int
-	// MaxAge is how long a result can be read, from its Create on (DefaultMaxAge).
+	// MaxAge bounds the time in which a result can be read, from its Create on (DefaultMaxAge).
 	MaxAge time.Duration
 	// MaxResult bounds one result with its index, in bytes (DefaultMaxResult; at most MaxBytes).
 	MaxResult limit.Bytes
@@ -161,7 +161,7 @@ type Totals struct {
 	Shape Shape
 	// Bytes is the size of the document, Stored that of the whole stored text, both as on the disk: valid UTF-8.
 	Bytes, Stored int64
-	// Offset is where the document begins in the stored text. All offsets are offsets in the stored text.
+	// Offset is the place of the document's beginning in the stored text, to which all offsets refer.
 	Offset int64
 	// Items counts the items, Pages the pages of PageItems items and PageBytes bytes.
 	Items, Pages         int64
@@ -179,7 +179,7 @@ type Totals struct {
 	Envelope bool
 	// Part is the number of the Begin call (from 0) that began the document, -1 for blocks. Parts counts all of them.
 	Part, Parts int
-	// Created is when the writer was made, Expires the time from which on nobody can read the result.
+	// Created is the time of Create, Expires the time from which on nobody can read the result.
 	Created, Expires time.Time
 	// ServerPage is Source.ServerPage.
 	ServerPage string

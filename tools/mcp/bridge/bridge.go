@@ -59,7 +59,7 @@ type Options struct {
 	Rounds int
 	// Handshake bounds the wait for the answer to initialize or server/discover; 0 means DefaultHandshake.
 	Handshake time.Duration
-	// Probe is how long Detect waits for an answer to server/discover before it also sends initialize; 0 means DefaultProbe.
+	// Probe bounds the wait of Detect for an answer to server/discover, before it also sends initialize; 0 means DefaultProbe.
 	Probe time.Duration
 }
 

@@ -15,7 +15,7 @@ import (
 // request.
 const lingerTime = 500 * time.Millisecond
 
-// state is what is known of an exchange's answer so far.
+// state holds the progress of an exchange's answer.
 type state struct {
 	once     sync.Once
 	timer    *time.Timer

@@ -14,7 +14,7 @@ import (
 const (
 	// DefaultMaxSessions bounds the sessions, together with the connections for clients without one.
 	DefaultMaxSessions = 1000
-	// DefaultIdle is how long a session is kept without an open request or stream: agents pause for as long as
+	// DefaultIdle bounds the time that a session is kept without an open request or stream: agents pause as long as
 	// their users do.
 	DefaultIdle = 30 * time.Minute
 	// DefaultMaxMessage bounds a message of a client, which is held in memory, in bytes.

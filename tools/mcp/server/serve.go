@@ -69,7 +69,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 	}
 }
 
-// step is what the goroutine of a reader does next: write event or big, begin the answer, end it, or stop. All are zero if it must wait.
+// step is the next action of a reader's goroutine: write event or big, begin the answer, end it, or stop. All are zero if it must wait.
 type step struct {
 	event            *event
 	big              *handoff
