@@ -20,7 +20,8 @@ type scratchDisk struct {
 	refused atomic.Int64 // writes that the bound refused
 }
 
-// scratch is an unlinked file that is appended to and read at any place. It disappears when it is closed, also if the process is killed.
+// scratch is an unlinked file that is appended to and read at any place. It disappears when it is closed, also if the process
+// is killed.
 type scratch struct {
 	d    *scratchDisk
 	f    *os.File
