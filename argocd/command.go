@@ -18,7 +18,7 @@ import (
 const (
 	// commandTime bounds the time that a command may take to print a token.
 	commandTime = 10 * time.Second
-	// tokenKept is how long a token without an expiry time is used; one with an expiry time is used until tokenEarly before it.
+	// tokenKept bounds the use of a token without an expiry time; one with an expiry time is used until tokenEarly before it.
 	tokenKept  = 5 * time.Minute
 	tokenEarly = time.Minute
 	// commandWords bounds the part of a command's standard error that is shown, in bytes.

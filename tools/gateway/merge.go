@@ -157,6 +157,7 @@ func (c *part) merged(name string) string {
 	return Merged(c.prefix, name)
 }
 
+// localName returns the server's own name of a tool; merged is its name behind the merged endpoint, which was not shortened.
 func (c *part) localName(merged string) string {
 	if c.named {
 		return merged

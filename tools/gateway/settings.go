@@ -15,8 +15,7 @@ const (
 	MaxPageItems = 100
 )
 
-// Limits are the settings that may differ from tool to tool. Zero values mean the defaults. Here below 0 may mean "no bound", as the fields
-// say.
+// Limits are the settings that may differ from tool to tool. Zero values mean the defaults.
 type Limits struct {
 	// Cap is the size in bytes up to which a result's text reaches the client whole; 0 means the client's cap (see [ProfileOf]), below 0
 	// there is no bound.
