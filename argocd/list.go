@@ -281,5 +281,5 @@ func (s *splitter) elements(name string, each func(item []byte) error) error {
 	})
 }
 
-// shown returns a path for people.
+// shown returns a path for messages: its elements joined by slashes, cleaned and cut to 200 bytes.
 func shown(path []string) string { return clean(strings.Join(path, "/"), 200) }

@@ -236,7 +236,8 @@ func (a *application) state() appState {
 	return s
 }
 
-// readApplication reads an application, and returns it decoded and raw.
+// readApplication reads an application, and returns it decoded and raw. It is an error if no name is given, or if the answer is not an
+// application with a name.
 func readApplication(ctx context.Context, client *argocd.Client, a appArgs) (*application, []byte, error) {
 	if err := required("name", a.Name); err != nil {
 		return nil, nil, err

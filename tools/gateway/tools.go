@@ -23,8 +23,8 @@ func namesFor(owned func(string) bool) result.Names {
 	return result.Names{Page: prefix + "result_page", Search: prefix + "result_search", Query: prefix + "result_query"}
 }
 
-// A model chooses by the descriptions, so each says what the tool is for, when another one is better, where the handle comes from, and
-// has one example.
+// describePage returns the description of the tool that reads pages. A model chooses by the descriptions, so each states the tool's
+// purpose, when another one is better and where the handle comes from, and has one example.
 func describePage(n result.Names) string {
 	return fmt.Sprintf("Read one more page of a large tool result that was cut into pages. handle comes from that result's notice. "+
 		"To find something use %s first: it looks at all pages at once. "+

@@ -199,8 +199,8 @@ func (u *union) notify(ctx context.Context, m transport.Message, to transport.Re
 	to.Done(nil)
 }
 
-// Requests of several servers may have the same id: each id is marked with the server's index, and the client's response
-// goes to the server that the mark names.
+// mark begins the ids under which servers' requests go to the client. Requests of several servers may have the same id: each id is marked
+// with the server's index, and the client's response goes to the server that the mark names.
 const mark = "plimsoll:"
 
 func marking(c *part, id jsonrpc.ID) []byte {

@@ -306,7 +306,7 @@ func (s *spoolWriter) end() {
 	s.member()
 }
 
-// member keeps the small member under way in its block or container.
+// member keeps the small member under way in its block or container; if that has no room left, the member is only counted as dropped.
 func (s *spoolWriter) member() {
 	size := len(s.key) + len(s.small) + 2
 	if s.block != nil {

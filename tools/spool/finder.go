@@ -86,7 +86,8 @@ func (f *finder) decide(b []byte) []byte {
 	return nil
 }
 
-// toLines starts over with lines; the text before is read by catchUp.
+// toLines drops what was found as JSON, and begins again at the part's beginning with lines. The caller then gives it the text that is
+// already stored, by catchUp.
 func (f *finder) toLines() {
 	f.mode, f.js = asLines, nil
 	f.w.release(f.now)

@@ -319,7 +319,8 @@ type Document struct {
 	ItemsOffset, ItemsSize int64
 }
 
-// Document waits for the end of the result and returns its document.
+// Document waits for the end of the result and returns its document, whose File the caller closes. It returns ctx's error if ctx ends
+// first, and an error if the result is gone or its file cannot be opened.
 func (r *Result) Document(ctx context.Context) (Document, error) {
 	v, err := r.wait(ctx)
 	if err != nil {

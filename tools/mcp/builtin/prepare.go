@@ -27,9 +27,10 @@ const (
 	maxName = 64
 )
 
-// The versions of the protocol, newest first within their protocol version.
+// modernVersion is the version of the protocol without sessions.
 const modernVersion = "2026-07-28"
 
+// legacyVersions are the versions of the protocol with sessions, newest first.
 var legacyVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // fixedResults are the parts of results that never change, encoded once: members of result objects, without braces.

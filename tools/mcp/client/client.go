@@ -158,8 +158,8 @@ func (c *client) note(m transport.Message) (raw []byte, pass bool) {
 	return m.Raw, true
 }
 
-// cancelled ends the request that a cancellation names, and returns the cancellation for the server; pass is false if the server never got
-// that request.
+// cancelled ends the request that a cancellation names, and returns the cancellation for the server; pass is false if the server need
+// not get it: it never got that request, it does not run, or it is shared and the request is not open.
 func (c *client) cancelled(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
 	which := rawjson.Get(m.Raw, "params", "requestId")

@@ -124,7 +124,8 @@ func (h *Handler) existing(c *conn, principal string) (s *session, known bool, b
 	return s, false, bad
 }
 
-// passStream passes a GET or DELETE to the server by ask, and the server's answer to the client.
+// passStream passes a GET or DELETE to the server by ask, and the server's answer to the client. known is false if the session
+// was not known before the request. The refusal is that of newStream; nil if the stream was served.
 func (s *session) passStream(c *conn, known bool, ask func(context.Context, *stream)) *Refusal {
 	st, bad := s.newStream("")
 	if bad != nil {
