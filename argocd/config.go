@@ -180,7 +180,7 @@ func (f *configFile) fields(m map[string]*yaml.Node, to map[string]any) error {
 	return nil
 }
 
-// context returns the context of that name; the error lists the known ones.
+// context returns the context of that name. It is an error if there is none, and lists the known ones, or if the context has no server.
 func (f *configFile) context(name string) (*configContext, error) {
 	known := make([]string, 0, len(f.contexts))
 	for i := range f.contexts {

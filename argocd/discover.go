@@ -126,7 +126,8 @@ func (d *discovery) run() error {
 	return nil
 }
 
-// openConfig reads the config file, if there is one.
+// openConfig reads the argocd CLI's config file into d.file. A missing file is only an error if --config in ARGOCD_OPTS names it, or if a
+// context was asked for.
 func (d *discovery) openConfig() error {
 	path := d.flags.config
 	must := path != ""
@@ -193,7 +194,8 @@ type choice struct {
 	context       *configContext // the context that has the address; nil if it is from elsewhere
 }
 
-// server chooses the address, and warns of others that are not used.
+// server chooses the address: the given one, or that of the given context, --server, a variable, or the current context, in this order. It
+// warns of others that are not used; without any it returns ErrNoServer.
 func (d *discovery) server() (choice, error) {
 	var all []choice
 	if d.o.Server != "" {
@@ -291,7 +293,8 @@ func (d *discovery) useEntry(s *configServer) error {
 	return nil
 }
 
-// useFlags copies the options from ARGOCD_OPTS and ARGOCD_VERIFY_SSL.
+// useFlags copies the options from ARGOCD_OPTS and ARGOCD_VERIFY_SSL to d.found. It is an error if the latter is not a boolean; --insecure
+// wins over it.
 func (d *discovery) useFlags() error {
 	f := d.flags
 	d.found.CAFile, d.found.CertFile, d.found.KeyFile = f.ca, f.cert, f.key
@@ -317,7 +320,8 @@ func (d *discovery) useFlags() error {
 	return nil
 }
 
-// address sets URL and Name from the chosen address.
+// address sets URL and Name of d.found from the chosen address; entry is the server's entry in the config file, nil if there is none. Name
+// is that of the context or, without one, the host.
 func (d *discovery) address(chosen choice, entry *configServer) error {
 	text := strings.TrimSpace(chosen.value)
 	plain := entry != nil && entry.plain

@@ -72,7 +72,8 @@ func (c *Client) List(ctx context.Context, kind Kind, q Query, each func(item []
 	return info, err
 }
 
-// listAgain reads a list again that was null and had no version.
+// listAgain reads a list again that was null and had no version, after growing pauses, until it is not. If it still is, that is an error
+// for kinds whose lists have versions, and an empty list for the others.
 func (c *Client) listAgain(ctx context.Context, kind Kind, r request, each func(item []byte) error) (info ListInfo, err error) {
 	tells := kind != Clusters && kind != Repositories // the list has a version, once the server has read it
 	pause, left := firstPause, startTime
@@ -252,7 +253,8 @@ func (s *splitter) member(name string) error {
 	return json.Compact(&s.rest, value)
 }
 
-// elements passes the elements of one array to each.
+// elements passes the elements of the array of that name to each; null has none. Another value, and a second one of the same name, is a
+// shapeError; an error of each is returned as stoppedError.
 func (s *splitter) elements(name string, each func(item []byte) error) error {
 	if s.seen[name] != "" {
 		return &shapeError{fmt.Sprintf("the answer has %q twice", name)}

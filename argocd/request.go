@@ -62,7 +62,7 @@ func (c *Client) url(path []string, query url.Values) (*url.URL, error) {
 	return &u, nil
 }
 
-// prepare returns the HTTP request with the credential, and the token; "" if there is none.
+// prepare returns the HTTP request for r with the credential, and the token in it, "" if there is none.
 func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string, error) {
 	u, err := c.url(r.path, r.query)
 	if err != nil {

@@ -28,7 +28,8 @@ const (
 	maxRedirects = 3
 )
 
-// newTransport returns the transport for the options, with their certificates.
+// newTransport returns the transport for the options, with their certificates. It is an error if these cannot be read, or if a client
+// certificate and its key do not match or only one of them is given.
 func newTransport(o Options) (*http.Transport, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.ServerName}
 	if o.Insecure {

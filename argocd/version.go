@@ -42,7 +42,7 @@ func (v Version) String() string {
 	return v.Text
 }
 
-// ParseVersion parses a version as servers write it: "v3.5.1+109ca7c", "2.10.0-rc1".
+// ParseVersion parses a version as servers write it: "v3.5.1+109ca7c", "2.10.0-rc1". Text without two or three numbers is an error.
 func ParseVersion(text string) (Version, error) {
 	v := Version{Text: text}
 	numbers, _, _ := strings.Cut(strings.TrimPrefix(text, "v"), "+")

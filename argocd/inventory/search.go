@@ -282,7 +282,8 @@ func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned
 	return scanned, nil
 }
 
-// hit stores one match, unless there are too many.
+// hit counts one match, and adds the row of e with the names of the matched fields to the sorter, if that wants it. With more than
+// Options.MaxMatches, matches are only counted.
 func (s *search) hit(order int, e *entry, names []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -180,7 +180,8 @@ func size(texts []string) (n int) {
 	return n
 }
 
-// fetch reads an application, or with path something below it.
+// fetch reads an application or, with path, the address below it (such as "resource-tree"), and returns the JSON. It is an error if no name
+// is given.
 func fetch(ctx context.Context, client *argocd.Client, path []string, in appArgs) ([]byte, error) {
 	if err := required("name", in.Name); err != nil {
 		return nil, err

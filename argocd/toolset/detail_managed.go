@@ -150,7 +150,7 @@ func (t *Toolset) managedTool() builtin.Tool {
 		})
 }
 
-// row returns the row with the differences or, with full, both manifests.
+// row returns the row of the resource: with full both manifests; else the differences, if its state is stateDiffers.
 func (r managedResource) row(full bool) (managedRow, error) {
 	one := managedRow{Kind: r.kind(), Namespace: r.Namespace, Name: r.Name, State: r.state()}
 	if full {

@@ -160,7 +160,8 @@ func healthRank(status string) int {
 // healthNames are the values of the argument health.
 var healthNames = [...]string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown", "none"}
 
-// healthFilter returns the values of the argument health; nil if it is empty and everything passes.
+// healthFilter returns the values of the argument health as a set, in the server's spelling; nil if it is empty, and everything passes. An
+// unknown value is an error that lists the known ones.
 func healthFilter(values []string) (map[string]bool, error) {
 	var set map[string]bool
 	for _, value := range words(values) {

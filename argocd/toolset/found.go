@@ -121,7 +121,8 @@ func manyNote(total int) string {
 	return fmt.Sprintf("%d matches are many: a more specific query, resource_types or project gives fewer. ", total)
 }
 
-// answer returns the answer for what the inventory has found.
+// answer returns the answer of a search: the rows of got by kind, with counts and notes, cut to the room of the call. Without a match it
+// has no rows. repeat returns the call for another page.
 func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found, repeat func(page int) *nextCall) (*builtin.Result, error) {
 	answer := t.draft(client, in, kinds, got)
 	answer.Note = clampNote(in.clamped().PageSize, got.PageSize) + in.note()

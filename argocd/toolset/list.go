@@ -64,7 +64,8 @@ type detailOptions struct {
 // parts are the names of the parts that full objects leave out unless include names them.
 var parts = [...]string{"managed_fields", "history", "helm_values", "api_versions"}
 
-// keep returns the parts that include names; full says that whole objects are wanted.
+// keep returns the parts of objects that the argument include names; full reports whether whole objects are wanted, by an argument or
+// because include has a part. An unknown part is an error.
 func (s detailOptions) keep() (keep redact.Keep, full bool, err error) {
 	for _, name := range words(s.Include) {
 		switch strings.ToLower(name) {
@@ -129,7 +130,7 @@ type request struct {
 	notes string
 }
 
-// list answers a call of a tool that lists.
+// list answers a call of a tool that lists objects of one kind: with a page of rows or, if the arguments want it, of whole objects.
 func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builtin.Result, error) {
 	keep, full, err := q.detailOptions.keep()
 	if err != nil {

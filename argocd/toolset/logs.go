@@ -110,7 +110,8 @@ func (in logsArguments) request(now time.Time) (q url.Values, follow time.Durati
 	return q, follow, nil
 }
 
-// times adds since and until to the query.
+// times adds the arguments since, as seconds before now, and until to the query. It is an error if they cannot be read, or if since is not
+// in the past.
 func (in logsArguments) times(q url.Values, now time.Time) error {
 	if since := strings.TrimSpace(in.Since); since != "" {
 		d, err := time.ParseDuration(since)

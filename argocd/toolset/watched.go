@@ -26,7 +26,8 @@ var _ inventory.Source = progressSource{}
 // progressEvery is the number of objects between two progress messages.
 const progressEvery = 100
 
-// withProgress wraps client for one call. The caller calls done when the call has ended.
+// withProgress wraps client for one call, so that the caller of the tool is told how many objects were read. done must be called when the
+// call has ended; nothing is reported after it.
 func withProgress(c *builtin.Call, client *argocd.Client) (s progressSource, done func()) {
 	s = progressSource{Client: client, progress: c.Progress, read: new(atomic.Int64), over: new(atomic.Bool)}
 	return s, func() { s.over.Store(true) }

@@ -134,7 +134,8 @@ type changeResult struct {
 	looked   bool     // the call has changed nothing
 }
 
-// doneResult answers with what was done, and sets Changed and Instance.
+// doneResult returns the answer d with Instance and Changed set. Changed is false if the call only looked, or if the objects before and
+// after do not differ.
 func doneResult(client *argocd.Client, d changeResult) (*builtin.Result, error) {
 	view, compared := d.Change.(*diffView)
 	d.Changed, d.Instance = !d.looked && (!compared || view.All > 0), client.Name()

@@ -133,7 +133,7 @@ func differences(before, after any) (list []change, all int, err error) {
 	return list, all, nil
 }
 
-// masked returns v with secrets masked.
+// masked returns v, decoded JSON, as a new tree with secrets masked.
 func masked(v any) (any, error) {
 	raw, err := compact(v)
 	if err != nil {
@@ -254,7 +254,7 @@ func (v *diffView) sentence(what string) string {
 	return fmt.Sprintf("change %d values of %s", v.All, what)
 }
 
-// viewOf returns the differences between two objects.
+// viewOf returns the differences between two objects for an answer: the first of them, and the number of all.
 func viewOf(before, after any) (*diffView, error) {
 	list, all, err := differences(before, after)
 	if err != nil {

@@ -21,7 +21,8 @@ type projectParts struct {
 	Spec         object              `json:"spec,omitempty" jsonschema:"JSON merge patch of the specification, for everything else: roles, syncWindows and so on"`
 }
 
-// patch returns the merge patch for the arguments.
+// patch returns the merge patch of a project that the arguments ask for; what spec says is merged over the other arguments. Values that are
+// masks, and unknown keys of destinations, are errors.
 func (p projectParts) patch() (map[string]any, error) {
 	if err := holdsMask("spec", map[string]any(p.Spec)); err != nil {
 		return nil, err

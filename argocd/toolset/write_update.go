@@ -106,7 +106,8 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 	})
 }
 
-// replaceSpec writes the whole specification, which is the only way without validation.
+// replaceSpec writes the specification of after in place of the old one, which is the only way without validation, and answers with d. A
+// patch of metadata is refused, because that request cannot change it.
 func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArgs, patch map[string]any, after any, d changeResult) (*builtin.Result, error) {
 	if patch["metadata"] != nil {
 		return nil, errors.New("metadata cannot be changed with validate=false: nothing was changed; send metadata in a call of its own")

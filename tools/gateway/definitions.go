@@ -245,7 +245,8 @@ func (s *Session) handleFinder(ctx context.Context, m transport.Message, p param
 	}()
 }
 
-// wrappedCall returns the tools/call message that the arguments of a tool_call ask for.
+// wrappedCall returns m, a call of tool_call, as a tools/call of the tool that its arguments name, with the arguments for that tool ({} if
+// there are none). It is an error for the caller if the arguments have another form.
 func wrappedCall(m transport.Message, p params) (transport.Message, error) {
 	args, err := readArguments(objectOf(p.arguments.Of(m.Raw)), "name", "arguments")
 	if err != nil {

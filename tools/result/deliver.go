@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// deliverRaw delivers the message unchanged.
+// deliverRaw delivers the message unchanged, as it was held: its beginning from memory, the rest from the file.
 func (r *reading) deliverRaw() {
 	h := &r.raw
 	f := &transport.Frame{Head: h.mem, Event: r.event}

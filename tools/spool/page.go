@@ -67,7 +67,8 @@ func clamp(shape Shape, size, def int) int {
 	return min(size, maxBytes)
 }
 
-// pageOf returns a page of a document that has ended.
+// pageOf returns page n, counted from 1, of a document that has ended, with size items per page. An empty document has one empty page; any
+// other number that does not exist is [*NoPage].
 func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error) {
 	size = clamp(v.m.Shape, size, v.m.PerPage)
 	m := v.m

@@ -78,7 +78,8 @@ func (s *search) byLiteral(ctx context.Context) error {
 	return nil
 }
 
-// probe matches the unit at the place of a literal, and returns where to look next.
+// probe searches for matches in the unit that contains at, the offset of a literal that was found, and returns the offset from which the
+// search goes on.
 func (s *search) probe(ctx context.Context, at int64) (int64, error) {
 	u, ok, err := s.locate(ctx, at)
 	if err != nil || !ok {
@@ -209,7 +210,7 @@ func (v *view) walk(ctx context.Context, text io.ReaderAt, first row, buf []byte
 	return walkJSON(ctx, text, m.Shape == Object, first[1], m.Last, v.large, buf, tell)
 }
 
-// byUnit matches every unit.
+// byUnit searches for matches in every unit of the document, in order; ctx's error ends it.
 func (s *search) byUnit(ctx context.Context) error {
 	first, err := s.v.pages.get(0)
 	if err != nil {
@@ -292,7 +293,8 @@ func (s *search) count(u unit, from, to int64, text []byte) {
 	}
 }
 
-// show returns the page of matches that q asks for.
+// show returns the page of matches that q asks for, with excerpts; a page ends at the asked number of matches or at a page's bytes. A page
+// that does not exist is [*NoPage].
 func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *searchResult) (Matches, error) {
 	size := min(max(q.Size, 0), MaxPageMatches)
 	if size == 0 {

@@ -89,7 +89,7 @@ func (row) sum(b []byte, place int64) uint32 {
 	return crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, at[:])
 }
 
-// flush writes all rows to the file.
+// flush writes all rows to the file. After an error it returns that error at every call.
 func (t *table) flush() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +142,7 @@ func (t *table) len() int64 {
 	return t.count
 }
 
-// get returns row i, or *errDamaged.
+// get returns row i, counted from 0; *errDamaged if the table has no such row, or it does not match its checksum.
 func (t *table) get(i int64) (row, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

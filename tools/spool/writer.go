@@ -129,7 +129,8 @@ func (s *Spool) sweepSome(l *ledger) {
 	}
 }
 
-// open makes the entry's directory and files.
+// open makes the entry's directory, its lock, which the Writer holds until it is closed, and its files. After an error the caller closes
+// and removes what was made.
 func (w *Writer) open() (err error) {
 	name := w.id.String()
 	if err := w.s.root.Mkdir(name, 0o700); err != nil {
@@ -154,7 +155,7 @@ func (w *Writer) open() (err error) {
 	return err
 }
 
-// close closes the files.
+// close closes the text, the lock, which frees the entry, and the directory; those that are not open are skipped.
 func (w *Writer) close() {
 	for _, f := range []io.Closer{w.text, w.lock, w.dir} {
 		switch f := f.(type) {

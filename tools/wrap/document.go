@@ -157,7 +157,7 @@ func (d *document) originals(backup []byte) map[string][]byte {
 	return was
 }
 
-// splice returns the file's bytes with the edits.
+// splice returns the file's bytes with d.edits applied, in the order of their places; it is an error if edits overlap.
 func (d *document) splice() ([]byte, error) {
 	sorting.StableBy(d.edits, func(a, b rawjson.Edit) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	return rawjson.Splice(d.data, d.edits)

@@ -70,7 +70,7 @@ func Read(path string, data []byte, from Environment) ([]Startable, error) {
 	return out, nil
 }
 
-// objectAt returns the object below the keys; ok is false if there is none.
+// objectAt returns the object that is reached from v by the keys in turn, v itself without keys; false if one of them has no object.
 func objectAt(v map[string]any, keys []string) (map[string]any, bool) {
 	for _, k := range keys {
 		next, ok := v[k].(map[string]any)

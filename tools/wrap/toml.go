@@ -161,7 +161,7 @@ func (s *tomlScan) blank() {
 
 func (s *tomlScan) at(c byte) bool { return s.i < len(s.b) && s.b[s.i] == c }
 
-// key reads a key of one or more segments; ok is false if there is none.
+// key reads a key of one or more segments with dots between, and returns their places and names; ok is false if there is no valid key here.
 func (s *tomlScan) key() (spans []span, path []string, ok bool) {
 	for {
 		s.blank()

@@ -31,7 +31,7 @@ type leaf struct {
 	key, text   span
 }
 
-// leaves returns the members of a mapping; ok is false if one has another form.
+// leaves returns the members of the mapping n; ok is false if n is not a mapping, or a member is not a leaf.
 func (e *yamlEntry) leaves(n *yaml.Node) (all []leaf, ok bool) {
 	if n.Kind != yaml.MappingNode {
 		return nil, false
@@ -173,7 +173,8 @@ func (e *yamlEntry) emptyLine(p pair) (edit rawjson.Edit, ok bool) {
 	return rawjson.Edit{Span: span{Start: begin, End: end}}, true
 }
 
-// unwrapRemote returns the edits that undo wrapRemote; it only undoes exactly what that writes.
+// unwrapRemote returns the edits that undo wrapRemote. It only undoes exactly what wrapRemote writes: for anything else it returns no
+// edits, and whyForm as the reason.
 func (e *yamlEntry) unwrapRemote() ([]rawjson.Edit, string) {
 	command, ok := e.leaf(pair{yamlGet(e.node, e.key).key, yamlGet(e.node, e.key).value})
 	name, ok1 := e.span(yamlGet(e.node, "args").key)

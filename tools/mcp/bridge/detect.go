@@ -96,7 +96,8 @@ func askInBackground(ctx context.Context, next transport.Peer, first transport.M
 	return got
 }
 
-// version returns the protocol version that an answer shows.
+// version returns the protocol version that the answer shows. It is Unknown with an error if the server named server could not be asked, or
+// if a refusal (401, 403, 429, 5xx) leaves it open: then that is [*Undecided].
 func (r reply) version(server string) (ProtocolVersion, error) {
 	if r.err != nil {
 		refused, ok := errors.AsType[statusError](r.err)

@@ -82,7 +82,8 @@ func (n *subscriptionRelay) attach(to transport.Receiver) (detach func()) {
 	}
 }
 
-// subscribe returns the result of resources/subscribe (on) or resources/unsubscribe, once the server has acknowledged the change.
+// subscribe returns the result of resources/subscribe (on) or resources/unsubscribe: once the server has acknowledged the change, at once
+// if there is nothing to change. It is an error if the server does not grant the subscription.
 func (n *subscriptionRelay) subscribe(ctx context.Context, params []byte, on bool) ([]byte, error) {
 	uri, ok := rawjson.Text(params, "uri")
 	if !ok {

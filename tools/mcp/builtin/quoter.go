@@ -13,7 +13,8 @@ type quoter struct {
 	n    int
 }
 
-// add appends a piece to dst.
+// add appends p, the next piece of the text, to dst with JSON escapes, and returns dst. The bytes of a character that is incomplete at the
+// end of p are kept for the next call.
 func (q *quoter) add(dst, p []byte) []byte {
 	for q.n > 0 && len(p) > 0 {
 		q.part[q.n] = p[0]

@@ -77,7 +77,7 @@ func fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// inferSchema returns the JSON Schema of a struct.
+// inferSchema returns the JSON Schema of the struct type t; a json.RawMessage in it may have any value.
 func inferSchema(t reflect.Type) (json.RawMessage, error) {
 	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},

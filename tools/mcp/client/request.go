@@ -136,7 +136,7 @@ type exchange struct {
 	state
 }
 
-// onWritten lets Send return.
+// onWritten lets Send return, because the request was written or will not be; only the first call counts.
 func (x *exchange) onWritten() {
 	x.once.Do(func() { close(x.sent) })
 }

@@ -251,7 +251,7 @@ func (s *Server) failQueue(err error) {
 	}
 }
 
-// finishAll ends the open requests for which which returns true.
+// finishAll removes the open requests that which(call) selects, and ends each with err. which is called with s.mu held.
 func (s *Server) finishAll(which func(*call) bool, err error) {
 	s.mu.Lock()
 	var calls []*call

@@ -68,7 +68,7 @@ func (c *conn) begin(status int, contentType string, size int64) {
 	c.w.WriteHeader(status)
 }
 
-// stream begins an answer of server-sent events.
+// stream begins an answer of server-sent events: it sends status and the headers, and sets c.sse for the events.
 func (c *conn) stream(status int) error {
 	header := c.w.Header()
 	if header.Get("Cache-Control") == "" {

@@ -50,7 +50,7 @@ func (s *session) forgetOne(st *stream) bool {
 	return false
 }
 
-// dropFirst drops the oldest event.
+// dropFirst drops the oldest event of the stream, and subtracts it from the counts of stored bytes.
 func (st *stream) dropFirst() {
 	s, n := st.s, int64(len(st.events[0].data))
 	if st.next > 0 {

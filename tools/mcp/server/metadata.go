@@ -75,7 +75,8 @@ func describesServer(document []byte, upstream *url.URL) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(u.EscapedPath(), "/")+"/")
 }
 
-// metadata requests the document; nil without an error means that the server has none.
+// metadata requests the document from the address that the server has named, if that is on its own host, and from the well-known ones. It
+// returns the first that is found; nil without an error means that the server has none.
 func (h *Handler) metadata(r *http.Request, upstream *url.URL, client *http.Client) ([]byte, error) {
 	var places []*url.URL
 	if named, ok := h.named.Load().(string); ok {

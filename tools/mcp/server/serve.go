@@ -244,7 +244,8 @@ func (st *stream) writeJSON(c *conn, ev *event, big *handoff) error {
 	}
 }
 
-// stream begins an answer of events.
+// stream begins an answer of server-sent events on c. If the stream can be resumed and the client can read it, an event without data comes
+// first, whose id lets the client resume before any other event.
 func (st *stream) stream(c *conn) error {
 	if err := c.stream(st.headers(c)); err != nil {
 		return err

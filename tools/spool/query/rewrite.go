@@ -99,7 +99,7 @@ func (r rewriter) walk(t *gojq.Term) (rest []string, suffixes []*gojq.Suffix, ok
 	return rest, suffixes, true
 }
 
-// key returns the name that an index is, and whether it is a constant name.
+// key returns the member name in an index such as .name or ["name"]; false if it is a slice, a number or computed.
 func key(i *gojq.Index) (string, bool) {
 	switch {
 	case i == nil || i.IsSlice || i.End != nil:

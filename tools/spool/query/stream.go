@@ -122,7 +122,7 @@ func unexpectedEnd(err error) error {
 	return err
 }
 
-// peek skips white space and returns the next byte without reading it.
+// peek skips white space and returns the next byte without reading it; the end of the input is an error.
 func (s *stream) peek() (byte, error) {
 	for {
 		c, err := s.in.ReadByte()
