@@ -17,7 +17,8 @@ func baseFields() []string {
 	}
 }
 
-// laterFields returns the paths that were added later, each with its version (same file, v3.2.0 and v3.5.0).
+// laterFields returns the paths that were added to appFields later, each with the version that has it first (that file at v3.2.0 and
+// v3.5.0).
 func laterFields() map[string]Version {
 	hydrator, split := Version{Major: 3, Minor: 2}, Version{Major: 3, Minor: 5}
 	return map[string]Version{

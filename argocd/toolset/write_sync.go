@@ -147,8 +147,8 @@ type syncPreview struct {
 	Delete    []string `json:"delete,omitempty"`
 }
 
-// preview returns the first resources that the sync would apply and delete, as far as the application's status shows them, and warnings about
-// arguments that have no or a dangerous effect.
+// preview returns the first resources that the sync would apply and delete, as far as the application's status shows them, and warnings
+// about arguments that have no or a dangerous effect.
 func (in syncArgs) preview(app *application) (syncPreview, []string) {
 	var p syncPreview
 	var warnings []string

@@ -102,7 +102,7 @@ func (f *finder) line(start, end int64) bool {
 	return true
 }
 
-// catchUp reads the stored text in [from,to) as lines.
+// catchUp reads the stored text in [from,to) and feeds it to the line scanner.
 func (f *finder) catchUp(from, to int64) error {
 	if from >= to {
 		return nil

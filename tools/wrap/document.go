@@ -95,8 +95,8 @@ func (d *document) wrap(e entry, o Options) error {
 	return nil
 }
 
-// unwrap adds the edits that unwrap one entry, and its server with the action. was has the original texts of entries by the key of their
-// place.
+// unwrap adds to d the edits that unwrap the entry e, and its server with the action: Undone, or Left with the reason. was has the
+// original texts of entries by the key of their place.
 func (d *document) unwrap(e entry, was map[string][]byte) error {
 	s := e.server()
 	if !e.wrapped() {

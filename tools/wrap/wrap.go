@@ -267,7 +267,7 @@ func (r remote) arguments(o Options, name string) (args []string, env []header) 
 	return args, env
 }
 
-// isDisplayable reports whether an address may be shown: it has no user, no query and no placeholder.
+// isDisplayable reports whether an address may be shown: it has no user, no query, no fragment and no placeholder.
 func isDisplayable(url string) bool { return !strings.ContainsAny(url, "@?#${}") }
 
 // flagValues returns the values of a flag in args, each the word behind key.
