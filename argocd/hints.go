@@ -27,7 +27,8 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 		e.Kind = TooLarge
 		e.Hint = "the server's own bound for a message: ask for less (a project), or raise ARGOCD_GRPC_MAX_SIZE_MB on the server"
 	case strings.Contains(text, "sync window"):
-		// "cannot sync: blocked by sync window" comes with the status for a lack of permission, which it is not (server/application/application.go).
+		// "cannot sync: blocked by sync window" comes with the status for a lack of permission, which it is not
+		// (server/application/application.go).
 		e.Kind, e.Hint = Conflict, "a sync window of the project forbids it now, no role is missing: the application's sync windows say which and until when; wait, or have a window changed (manualSync lets people sync in it)"
 	case strings.Contains(text, "max pods to view logs"):
 		e.Kind, e.Hint = TooLarge, "the server shows the logs of so many pods at once and no more (10, or what server.maxPodLogsToRender of argocd-cm says): name one pod, or the kind and resource_name of one workload; the resource tree lists the pods"

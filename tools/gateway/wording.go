@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxDescribed bounds the part of a tool's title and description that is searched, in bytes: what a tool is for stands at its beginning.
+	// maxDescribed bounds the part of a tool's title and description that is searched, in bytes; its beginning states the purpose.
 	maxDescribed = 600
 	// maxArguments bounds the arguments of a tool whose names are searched.
 	maxArguments = 32
