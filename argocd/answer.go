@@ -13,8 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// idleTimer ends a request when the server sends nothing for too long. The time in which this program works on what came does
-// not count.
+// idleTimer cancels a request when the server sends nothing for too long. It does not run while this program works on what has come.
 type idleTimer struct {
 	after time.Duration // 0: never
 	timer *time.Timer
@@ -45,19 +44,19 @@ func (w *idleTimer) stop() {
 	}
 }
 
-// answer is the body of an HTTP answer, decoded as it comes.
+// answer is the body of an HTTP answer, decompressed while it arrives.
 type answer struct {
 	status      int
 	contentType string
-	length      int64 // decoded, -1: not known
+	length      int64 // of the decoded body in bytes; -1 if not known
 
-	ctx    context.Context // its cause tells why a read failed
+	ctx    context.Context // its cause is the reason if a read failed
 	cancel context.CancelCauseFunc
 	watch  *idleTimer
 	body   io.ReadCloser
 	packed bool
 	unpack *gzip.Reader
-	bytes  int64 // given out
+	bytes  int64 // number of bytes that were read
 }
 
 func newAnswer(ctx context.Context, resp *http.Response, w *idleTimer, cancel context.CancelCauseFunc) *answer {
@@ -72,7 +71,7 @@ func newAnswer(ctx context.Context, resp *http.Response, w *idleTimer, cancel co
 	return a
 }
 
-// Read implements [io.Reader]. An error tells why: errSilent, or the cause of the context.
+// Read implements [io.Reader]. If the context has ended, the error is its cause, such as errSilent.
 func (a *answer) Read(p []byte) (int, error) {
 	a.watch.start()
 	n, err := a.read(p)
@@ -93,7 +92,7 @@ func (a *answer) read(p []byte) (int, error) {
 	if a.unpack == nil {
 		z, err := gzip.NewReader(a.body)
 		if err == io.EOF {
-			err = io.ErrUnexpectedEOF // it is to be gzip, and there is nothing
+			err = io.ErrUnexpectedEOF // the header says gzip, and the body is empty
 		}
 		if err != nil {
 			return 0, err
@@ -103,14 +102,14 @@ func (a *answer) read(p []byte) (int, error) {
 	return a.unpack.Read(p)
 }
 
-// close ends the answer. What was read to its end leaves the connection for the next one.
+// close ends the answer. If it was read to its end the connection can be used again.
 func (a *answer) close() {
 	a.watch.stop()
-	_ = a.body.Close() // what it would say has been said by Read
+	_ = a.body.Close() // Read has returned any error
 	a.cancel(nil)
 }
 
-// all reads the rest, at most maxBytes.
+// all returns the rest of the answer; errTooLong if it is larger than maxBytes.
 func (a *answer) all(maxBytes limit.Bytes) ([]byte, error) {
 	if a.length > int64(maxBytes) {
 		return nil, errTooLong

@@ -10,30 +10,30 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Get reads one JSON value, of at most MaxObject bytes: a larger one is an error of kind
-// [TooLarge] that says the bound. Each part of path is one segment below /api/v1, escaped
-// here ("https://10.0.0.1:6443" is one); one that begins with "api" is below the root.
+// Get reads one JSON value of at most MaxObject bytes; a larger one is an error of kind [TooLarge] that names the bound. Each element of
+// path is one segment below /api/v1, and is escaped here ("https://10.0.0.1:6443" is one segment); a path that begins with "api" is below
+// the root.
 func (c *Client) Get(ctx context.Context, path []string, query url.Values) ([]byte, error) {
 	r := request{op: "get " + shown(path), method: http.MethodGet, path: path, query: query, gzip: true}
 	return c.read(ctx, r, c.shared.o.MaxObject)
 }
 
-// Call changes something: it is sent once, whatever happens, with the JSON content type.
-// An answer has at most MaxObject bytes, and may be empty. Where an error leaves open
-// whether the server did it, its hint says so. The path is that of [Client.Get].
+// Call makes a request that changes something: it is sent once, whatever happens, with the JSON content type. The answer has at most
+// MaxObject bytes, and may be empty. If an error leaves open whether the server made the change, its hint says so. path is as for
+// [Client.Get].
 func (c *Client) Call(ctx context.Context, method string, path []string, query url.Values, body []byte) ([]byte, error) {
 	r := request{op: method + " " + shown(path), method: method, path: path, query: query, body: body, gzip: true}
 	return c.read(ctx, r, c.shared.o.MaxObject)
 }
 
-// Ask asks a question that Argo CD takes as a POST and that changes nothing, such as what an
-// application set would generate. It is repeated like a Get; all else is as in [Client.Call].
+// Ask makes a POST that changes nothing, such as for what an application set would generate. It may be repeated like a Get; all else is as
+// for [Client.Call].
 func (c *Client) Ask(ctx context.Context, path []string, query url.Values, body []byte) ([]byte, error) {
 	r := request{op: "ask " + shown(path), method: http.MethodPost, path: path, query: query, body: body, gzip: true, asks: true}
 	return c.read(ctx, r, c.shared.o.MaxObject)
 }
 
-// read makes a call whose answer is one value.
+// read makes a call whose answer is one JSON value of at most maxBytes, and returns it; empty if a request other than GET has no answer.
 func (c *Client) read(ctx context.Context, r request, maxBytes limit.Bytes) ([]byte, error) {
 	a, err := c.send(ctx, r)
 	if err != nil {

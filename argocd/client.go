@@ -26,49 +26,47 @@ const (
 
 // Options configure a [Client]. Printing them shows no credential.
 type Options struct {
-	// Name is the user's name for the instance; "" means its host.
+	// Name is the user's name for the instance; "" means the host in URL.
 	Name string
-	// URL is https://HOST[:PORT][/ROOTPATH]; without a scheme it is https. http:// is plain
-	// text.
+	// URL is https://HOST[:PORT][/ROOTPATH]; without a scheme it is https. With http:// the connection is not encrypted.
 	URL string
-	// Token gives the bearer token. It is asked at each request, so that it may change; nil
-	// means none. [StaticToken] and [FileToken] make one.
+	// Token returns the bearer token. It is called for each request, so the token may change; nil means no token. [StaticToken],
+	// [FileToken] and [CommandToken] return such functions.
 	Token func(ctx context.Context) (string, error)
 	// Header is set on every request.
 	Header http.Header
-	// CAFile, CertFile and KeyFile are PEM files: authorities to trust besides the
+	// CAFile, CertFile and KeyFile are PEM files: authorities to trust in addition to the
 	// system's, and a client certificate with its key. CAData, CertData and KeyData are the
-	// same as bytes; a file wins.
+	// same as bytes, which are used if there is no file.
 	CAFile, CertFile, KeyFile string
 	CAData, CertData, KeyData []byte
-	// Insecure takes any certificate of the server.
+	// Insecure accepts any certificate of the server.
 	Insecure bool
 	// ServerName is the name that the certificate must have; "" means the URL's host.
 	ServerName string
-	// Timeout bounds the wait for the first byte of an answer, and each pause in a body; 0
-	// means [DefaultTimeout]. A whole body has no bound but the context of its call.
+	// Timeout bounds the wait for the first byte of an answer, and each pause in a body; 0 means [DefaultTimeout]. A whole body is only
+	// bounded by the context of its call.
 	Timeout time.Duration
-	// MaxObject bounds one object of a list, and an answer that is one object; 0 means
-	// [DefaultMaxObject].
+	// MaxObject bounds one object of a list, and an answer that is one object; 0 means [DefaultMaxObject].
 	MaxObject limit.Bytes
-	// Retries bounds the repetitions of a call that changes nothing when there is no
-	// connection, or on 429, 502, 503 and 504; 0 means [DefaultRetries], less means none.
+	// Retries bounds how often a call that changes nothing is repeated when there is no connection, or on status 429, 502, 503 and 504; 0
+	// means [DefaultRetries], below 0 means never.
 	Retries int
-	// UserAgent is the header of that name; "" means plimsoll.
+	// UserAgent is the header User-Agent; "" means plimsoll.
 	UserAgent string
 }
 
-// Format implements [fmt.Formatter]: whatever the verb, no header and no key is shown.
+// Format implements [fmt.Formatter]: for every verb it shows neither headers nor keys.
 func (o Options) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "{Argo CD %s %s}", o.Name, withoutUserinfo(o.URL))
 }
 
-// shared is the state that a Client shares with the Clients that As made from it.
+// shared is the state that a Client shares with the Clients that As has made from it.
 type shared struct {
 	o      Options
 	base   *url.URL
 	http   *http.Client
-	salt   []byte // of the digests in Who
+	salt   []byte // for the digests in Who
 	sleep  func(ctx context.Context, d time.Duration) error
 	header http.Header
 
@@ -81,11 +79,11 @@ type shared struct {
 type Client struct {
 	shared *shared
 	token  func(ctx context.Context) (string, error)
-	user   bool // made by As
+	user   bool // the Client was made by As
 	who    string
 }
 
-// New makes a Client. It opens no connection; files of certificates are read now.
+// New returns a Client. It opens no connection; files of certificates are read now. The error is for an invalid URL or certificate.
 func New(o Options) (*Client, error) {
 	base, err := parseBase(o.URL)
 	if err != nil {
@@ -117,7 +115,7 @@ func New(o Options) (*Client, error) {
 	return &Client{shared: s, token: o.Token, who: o.Name + "#own"}, nil
 }
 
-// parseBase reads the URL of a server as people write it.
+// parseBase parses the URL of a server as people write it: also without a scheme, or copied from a browser.
 func parseBase(text string) (*url.URL, error) {
 	const form = "write https://HOST[:PORT][/ROOTPATH]"
 	text = strings.TrimSpace(text)
@@ -130,7 +128,7 @@ func parseBase(text string) (*url.URL, error) {
 	shown, _, _ := strings.Cut(clean(text, 200), "?") // a query may hold a token
 	u, err := url.Parse(text)
 	switch {
-	case err != nil: // its text has the URL in it
+	case err != nil: // its text contains the URL
 		return nil, fmt.Errorf("argocd: %q is no URL; %s", shown, form)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("argocd: the URL %q has the scheme %q; %s", shown, u.Scheme, form)
@@ -141,7 +139,7 @@ func parseBase(text string) (*url.URL, error) {
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("argocd: the URL %q has a query or a fragment; %s", shown, form)
 	}
-	// People copy it from a browser or from the documentation of the API.
+	// People copy the URL from a browser or from the documentation of the API.
 	path := strings.TrimRight(u.EscapedPath(), "/")
 	path = strings.TrimSuffix(path, "/api/v1")
 	path = strings.TrimRight(strings.TrimSuffix(path, "/applications"), "/")
@@ -155,11 +153,11 @@ func parseBase(text string) (*url.URL, error) {
 // Name returns the user's name for the instance.
 func (c *Client) Name() string { return c.shared.o.Name }
 
-// URL returns the base without a trailing slash, for links.
+// URL returns the base URL without a trailing slash, for links.
 func (c *Client) URL() string { return c.shared.o.URL }
 
-// As returns the same server with a user's own token; "" asks as nobody. It shares connections
-// with c, and sends no header of Options that is a credential.
+// As returns a Client for the same server with a user's own token; "" means without a token. It shares connections with c, and does not
+// send those headers of Options that are credentials.
 func (c *Client) As(token string) *Client {
 	token = bearer(token)
 	mac := hmac.New(sha256.New, c.shared.salt)
@@ -168,25 +166,24 @@ func (c *Client) As(token string) *Client {
 	return &Client{shared: c.shared, token: StaticToken(token), user: true, who: who}
 }
 
-// Who returns the name with a digest of the user's token: the same for one user, different for
-// two. It is good in this process only, and tells nothing of the token.
+// Who returns the name with a digest of the user's token: equal for the same user, different for two users. It is only valid within this
+// process, and does not reveal the token.
 func (c *Client) Who() string { return c.who }
 
-// Insecure reports whether somebody on the way could pose as the server: certificates are not
-// verified, or the connection is plain text.
+// Insecure reports whether an attacker on the network could pose as the server: certificates are not verified, or the connection is not
+// encrypted.
 func (c *Client) Insecure() bool {
 	return c.shared.o.Insecure || c.shared.base.Scheme == "http"
 }
 
-// Close closes connections that are idle. Calls under way end with their context. On a
-// Client made by As it does nothing.
+// Close closes idle connections. Running calls end with their context. For a Client made by As it does nothing.
 func (c *Client) Close() {
 	if !c.user {
 		c.shared.http.CloseIdleConnections()
 	}
 }
 
-// Format implements [fmt.Formatter]: whatever the verb, only name and URL are shown.
+// Format implements [fmt.Formatter]: for every verb it only shows name and URL.
 func (c *Client) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "Argo CD %s at %s", c.Name(), c.URL())
 }

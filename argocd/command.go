@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// commandTime bounds the time of a command to print a token.
+	// commandTime bounds the time that a command may take to print a token.
 	commandTime = 10 * time.Second
-	// tokenKept is the lifetime of a token that does not say when it ends; one that does is used until tokenEarly before.
+	// tokenKept bounds the use of a token without an expiry time; one with an expiry time is used until tokenEarly before it.
 	tokenKept  = 5 * time.Minute
 	tokenEarly = time.Minute
 	// commandWords bounds the part of a command's standard error that is shown, in bytes.
 	commandWords = 200
 )
 
-// CommandToken makes an [Options].Token of a command that prints a token, without a shell. It is run again a minute before the token
-// ends, where that is a JWT with a time in it (exp, RFC 7519), else after five minutes. A command that fails, prints nothing or takes more than
-// ten seconds is an error of the request.
+// CommandToken returns a function for [Options].Token that runs a command, without a shell, which prints a token. The command runs again a
+// minute before the token expires, if that is a JWT with an expiry time (exp, RFC 7519), else after five minutes. If it fails, prints
+// nothing or takes more than ten seconds, the request fails.
 func CommandToken(argv []string) func(context.Context) (string, error) {
 	c := &tokenCommand{argv: argv, now: time.Now, turn: make(chan struct{}, 1)}
 	return c.token
@@ -36,7 +36,7 @@ func CommandToken(argv []string) func(context.Context) (string, error) {
 type tokenCommand struct {
 	argv []string
 	now  func() time.Time
-	turn chan struct{} // who runs the command; the others wait, as long as their requests do
+	turn chan struct{} // full while a request runs the command; the others wait, at most until their contexts end
 
 	mu    sync.Mutex
 	value string
@@ -53,7 +53,7 @@ func (c *tokenCommand) token(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if value := c.kept(); value != "" { // another request had it run
+	if value := c.kept(); value != "" { // another request has run the command
 		return value, nil
 	}
 	value, err := c.run(ctx)
@@ -70,7 +70,7 @@ func (c *tokenCommand) token(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// kept returns the token that is still good.
+// kept returns the token that is still valid; "" if there is none.
 func (c *tokenCommand) kept() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *tokenCommand) run(ctx context.Context) (string, error) {
 	}
 }
 
-// head keeps the beginning of what is written.
+// head keeps the first most bytes of what is written.
 type head struct {
 	bytes.Buffer
 
@@ -118,7 +118,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// expiry returns the end of a JWT. Nothing of it is verified: the server does that.
+// expiry returns the expiry time of a JWT; ok is false if there is none. The token is not verified: the server does that.
 func expiry(token string) (time.Time, bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

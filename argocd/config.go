@@ -12,7 +12,7 @@ import (
 const (
 	// maxConfig bounds the argocd CLI's config file, in bytes. An entry has some KiB.
 	maxConfig = 1 << 20
-	// maxEntries bounds each list in it.
+	// maxEntries bounds each list in that file.
 	maxEntries = 1000
 )
 
@@ -20,7 +20,7 @@ const (
 type configFile struct {
 	path     string
 	current  string
-	line     int // of current
+	line     int // the line of current
 	contexts []configContext
 	servers  []configServer
 	users    []configUser
@@ -43,7 +43,7 @@ type configUser struct {
 	line        int
 }
 
-// parseConfig reads the file; errors name file and line, and no value of it.
+// parseConfig reads the config file. Errors name the file and the line, and contain no value.
 func parseConfig(path string, data []byte) (*configFile, error) {
 	f := &configFile{path: path}
 	var doc yaml.Node
@@ -97,7 +97,7 @@ func parseConfig(path string, data []byte) (*configFile, error) {
 	return f, nil
 }
 
-// withoutValues cuts an error of the YAML reader after the line number, because the rest may quote a secret.
+// withoutValues returns an error of the YAML reader reduced to the line number, because the rest may contain a secret.
 func withoutValues(err error) string {
 	line := regexp.MustCompile(`line [0-9]+`).FindString(err.Error())
 	if line == "" {
@@ -110,7 +110,7 @@ func (f *configFile) wrong(n *yaml.Node, format string, values ...any) error {
 	return fmt.Errorf("%s:%d: %s", f.path, n.Line, fmt.Sprintf(format, values...))
 }
 
-// resolved returns the node that an alias stands for.
+// resolved returns the node that an alias refers to; any other node unchanged.
 func resolved(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias
@@ -118,7 +118,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping returns the members of a mapping.
+// mapping returns the members of a mapping; an error if n is not one or has a key twice.
 func (f *configFile) mapping(n *yaml.Node) (map[string]*yaml.Node, error) {
 	n = resolved(n)
 	if n.Kind != yaml.MappingNode {
@@ -135,7 +135,7 @@ func (f *configFile) mapping(n *yaml.Node) (map[string]*yaml.Node, error) {
 	return m, nil
 }
 
-// forEach calls do with the mappings in a list.
+// forEach calls do with each mapping in a list; a missing list is empty.
 func (f *configFile) forEach(n *yaml.Node, do func(m map[string]*yaml.Node, line int) error) error {
 	if n == nil || n.Tag == "!!null" {
 		return nil
@@ -158,7 +158,7 @@ func (f *configFile) forEach(n *yaml.Node, do func(m map[string]*yaml.Node, line
 	return nil
 }
 
-// fields reads texts and booleans.
+// fields reads strings and booleans of a mapping into the targets; missing ones are skipped.
 func (f *configFile) fields(m map[string]*yaml.Node, to map[string]any) error {
 	for name, target := range to {
 		n := m[name]
@@ -180,7 +180,7 @@ func (f *configFile) fields(m map[string]*yaml.Node, to map[string]any) error {
 	return nil
 }
 
-// context finds a context by its name.
+// context returns the context of that name. It is an error if there is none, and lists the known ones, or if the context has no server.
 func (f *configFile) context(name string) (*configContext, error) {
 	known := make([]string, 0, len(f.contexts))
 	for i := range f.contexts {
@@ -198,7 +198,7 @@ func (f *configFile) context(name string) (*configContext, error) {
 	return nil, fmt.Errorf("%s: there is no context %q; there are %s", f.path, clean(name, 200), clean(strings.Join(known, ", "), maxMessage/2))
 }
 
-// contextOf finds the context for a server: the preferred one before others.
+// contextOf returns the context for a server, preferably the one named preferred; nil if there is none.
 func (f *configFile) contextOf(server, preferred string) *configContext {
 	var found *configContext
 	for i := range f.contexts {
@@ -216,7 +216,7 @@ func (f *configFile) contextOf(server, preferred string) *configContext {
 	return found
 }
 
-// resolve finds server and user of a context. The user may have logged out.
+// resolve returns server and user of a context. The user is nil if it has logged out.
 func (f *configFile) resolve(c *configContext) (*configServer, *configUser, error) {
 	var server *configServer
 	for i := range f.servers {
@@ -239,7 +239,8 @@ func (f *configFile) resolve(c *configContext) (*configServer, *configUser, erro
 	return server, nil, nil
 }
 
-// sameServer compares addresses as people write them: with and without scheme and port.
+// sameServer reports whether two addresses, with or without scheme and port, mean the same server. If one has no path, paths are not
+// compared.
 func sameServer(a, b string) bool {
 	ua, errA := parseBase(a)
 	ub, errB := parseBase(b)
@@ -250,7 +251,7 @@ func sameServer(a, b string) bool {
 		(ua.Path == ub.Path || ua.Path == "" || ub.Path == "")
 }
 
-// portOf returns the port, 443 where neither port nor scheme say something else.
+// portOf returns the port of an address: 443 unless it has another port or the scheme http.
 func portOf(text string, u *url.URL) string {
 	if port := u.Port(); port != "" {
 		return port

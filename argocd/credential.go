@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// tokenVariables returns the variables for the token, the first that is set wins.
+// tokenVariables returns the environment variables for the token; the first that is set is used.
 func tokenVariables() []string {
 	return []string{"ARGOCD_AUTH_TOKEN", "ARGOCD_AUTH_TOKEN_FILE", "ARGOCD_API_TOKEN", "ARGOCD_TOKEN", "ARGOCD_TOKEN_FILE"}
 }
 
-// token chooses the credential.
+// token chooses the credential, and warns of others that are not used.
 func (d *discovery) token(user *configUser) error {
 	type credential struct {
 		source, value string

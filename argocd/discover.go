@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// DiscoverOptions name the places to look for the address and the credential of a server.
+// DiscoverOptions name the places in which the address and the credential of a server are searched.
 type DiscoverOptions struct {
 	// Getenv reads the environment; nil means [os.Getenv].
 	Getenv func(string) string
-	// Home is the user's home; "" means what the system says.
+	// Home is the user's home folder; "" means the one that the system names.
 	Home string
 	// Context is a context of the argocd CLI's config file; "" means its current one.
 	Context string
@@ -25,17 +25,17 @@ type DiscoverOptions struct {
 	Server string
 }
 
-// The variables, the first that is set wins. Those of the argocd CLI come before those of
-// the MCP servers that people have used so far.
+// serverVariables returns the environment variables for the address; the first that is set is used. Those of the argocd
+// CLI come before those of other MCP servers.
 func serverVariables() []string {
 	return []string{"ARGOCD_SERVER", "ARGOCD_API_URL", "ARGOCD_URL", "ARGOCD_BASE_URL"}
 }
 
-// ErrNoServer is wrapped by the error of [Discover] that says that nothing names a server.
+// ErrNoServer is wrapped by the error of [Discover] if nothing names a server.
 var ErrNoServer = errors.New("no Argo CD server is named")
 
-// Discover finds a server and a credential where tools for Argo CD have them. It reads files
-// and asks no server. For the address, what comes first wins:
+// Discover returns the server and credential that tools for Argo CD are configured with. It reads files
+// and connects to no server. For the address, the first of these is used:
 //
 //	o.Server
 //	o.Context                        of the config file
@@ -58,8 +58,8 @@ var ErrNoServer = errors.New("no Argo CD server is named")
 // The config file is --config, or "config" in ARGOCD_CONFIG_DIR, ~/.argocd,
 // XDG_CONFIG_HOME/argocd or ~/.config/argocd.
 //
-// Warnings are for the user: which of several values won, what was ignored, what is not
-// safe. None, and no error, holds a credential. A value that cannot be read is an error
+// The warnings are for the user: which of several values is used, what was ignored, what is not
+// safe. Warnings and errors contain no credential. A value that cannot be read is an error
 // that names its variable, or its file and line.
 func Discover(o DiscoverOptions) (Options, []string, error) {
 	d := discovery{o: o}
@@ -126,7 +126,8 @@ func (d *discovery) run() error {
 	return nil
 }
 
-// openConfig reads the config file, if there is one.
+// openConfig reads the argocd CLI's config file into d.file. A missing file is only an error if --config in ARGOCD_OPTS names it, or if a
+// context was asked for.
 func (d *discovery) openConfig() error {
 	path := d.flags.config
 	must := path != ""
@@ -158,14 +159,14 @@ func (d *discovery) openConfig() error {
 	return err
 }
 
-// warnOpen warns of a file with secrets that others may read.
+// warnOpen warns about a file with secrets that other users may read.
 func (d *discovery) warnOpen(path string, info os.FileInfo) {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		d.warn("%s may be read by others (mode %04o): chmod 600 %s", path, info.Mode().Perm(), path)
 	}
 }
 
-// configPath returns the path of the argocd CLI's configuration (util/localconfig, DefaultConfigDir).
+// configPath returns the path of the argocd CLI's config file (util/localconfig, DefaultConfigDir); "" if the home folder is not known.
 func (d *discovery) configPath() string {
 	if dir := d.env("ARGOCD_CONFIG_DIR"); dir != "" {
 		return filepath.Join(dir, "config")
@@ -187,13 +188,14 @@ func (d *discovery) configPath() string {
 	return filepath.Join(home, ".config", "argocd", "config")
 }
 
-// choice is an address with where it is from.
+// choice is an address with the place where it was found.
 type choice struct {
 	source, value string
-	context       *configContext // the address is its server
+	context       *configContext // the context that has the address; nil if it is from elsewhere
 }
 
-// server chooses the address and warns of others.
+// server chooses the address: the given one, or that of the given context, --server, a variable, or the current context, in this order. It
+// warns of others that are not used; without any it returns ErrNoServer.
 func (d *discovery) server() (choice, error) {
 	var all []choice
 	if d.o.Server != "" {
@@ -249,7 +251,7 @@ func (d *discovery) namedOutsideConfig() bool {
 	return false
 }
 
-// entry finds what the config file has for the chosen server.
+// entry returns the entries of the config file for the chosen server; nil if there are none.
 func (d *discovery) entry(chosen choice) (*configServer, *configUser, error) {
 	if d.file == nil {
 		return nil, nil, nil
@@ -264,7 +266,7 @@ func (d *discovery) entry(chosen choice) (*configServer, *configUser, error) {
 	return d.file.resolve(context)
 }
 
-// useEntry takes over the options of a server in the config file.
+// useEntry copies the options of a server from the config file.
 func (d *discovery) useEntry(s *configServer) error {
 	if s.core {
 		return fmt.Errorf("%s:%d: the server %q has \"core: true\": then there is no API server to ask; choose another context, or give the URL of one", d.file.path, s.line, s.server)
@@ -291,7 +293,8 @@ func (d *discovery) useEntry(s *configServer) error {
 	return nil
 }
 
-// useFlags takes over ARGOCD_OPTS and ARGOCD_VERIFY_SSL.
+// useFlags copies the options from ARGOCD_OPTS and ARGOCD_VERIFY_SSL to d.found. It is an error if the latter is not a boolean; --insecure
+// wins over it.
 func (d *discovery) useFlags() error {
 	f := d.flags
 	d.found.CAFile, d.found.CertFile, d.found.KeyFile = f.ca, f.cert, f.key
@@ -317,7 +320,8 @@ func (d *discovery) useFlags() error {
 	return nil
 }
 
-// address makes the URL.
+// address sets URL and Name of d.found from the chosen address; entry is the server's entry in the config file, nil if there is none. Name
+// is that of the context or, without one, the host.
 func (d *discovery) address(chosen choice, entry *configServer) error {
 	text := strings.TrimSpace(chosen.value)
 	plain := entry != nil && entry.plain
@@ -353,7 +357,7 @@ func (d *discovery) address(chosen choice, entry *configServer) error {
 	return nil
 }
 
-// warnUnsafe warns of unsafe settings.
+// warnUnsafe warns if the token can be read on the network.
 func (d *discovery) warnUnsafe() {
 	u, err := url.Parse(d.found.URL)
 	if err != nil {

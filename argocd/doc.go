@@ -12,8 +12,8 @@
 // # Lists
 //
 // Argo CD has no pages: a list is one answer of any size. It is taken apart as it comes, and
-// each object is given to a function. A list counts when it was complete JSON to its last
-// byte; any other end is an [*Error], and [ListInfo] holds the number of objects that had come
+// each object is passed to a function. A list is valid if it was complete JSON to its last
+// byte; any other end is an [*Error], and [ListInfo] has the number of objects that had come
 // by then. A caller that shows them as the whole list would be wrong.
 //
 // Lists of applications and projects can leave out fields. Which ones a server knows depends
@@ -35,8 +35,8 @@
 // characters and without what stands before the host of a URL; no credential is in an error
 // or in what printing a Client or its Options gives.
 //
-// Only GET is repeated, while no answer has begun: without a connection, on 429, 502, 503
-// and 504. The server may be silent for [Options].Timeout, at first and between two parts of
+// Only GET and [Client.Ask] are repeated, as long as no answer has begun: without a connection, on 429,
+// 502, 503 and 504. The server may be silent for [Options].Timeout, at first and between two parts of
 // a body; a stream that follows may be silent until its context ends.
 //
 // # Users

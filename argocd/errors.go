@@ -8,35 +8,35 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ErrorKind classifies failures by the user's next step.
+// ErrorKind distinguishes failures by what the user can do next.
 type ErrorKind string
 
 // The kinds of errors.
 const (
 	Unreachable     ErrorKind = "unreachable"     // no connection, also after the retries
-	TLS             ErrorKind = "TLS"             // a connection that is not to be trusted
+	TLS             ErrorKind = "TLS"             // the connection cannot be trusted
 	NotArgoCD       ErrorKind = "not Argo CD"     // HTML, a login page, another server, another path
-	Unauthenticated ErrorKind = "unauthenticated" // no token, or one that is not taken
-	Forbidden       ErrorKind = "forbidden"       // or missing: Argo CD does not tell them apart
-	Missing         ErrorKind = "missing"         // the object, or the call in this version
-	Invalid         ErrorKind = "invalid"         // arguments
-	Conflict        ErrorKind = "conflict"        // it exists, or was changed meanwhile
-	TooLarge        ErrorKind = "too large"       // for a bound here, or for one of the server
-	Broken          ErrorKind = "broken off"      // an answer that is not whole, or a call that was cancelled
-	Timeout         ErrorKind = "timeout"         // the server was silent, or the time of the call was over
-	Server          ErrorKind = "server"          // the server's own trouble
+	Unauthenticated ErrorKind = "unauthenticated" // no token, or one that is not accepted
+	Forbidden       ErrorKind = "forbidden"       // or missing: Argo CD answers both in the same way
+	Missing         ErrorKind = "missing"         // no such object, or no such call in this version
+	Invalid         ErrorKind = "invalid"         // invalid arguments
+	Conflict        ErrorKind = "conflict"        // the object exists, was changed meanwhile, or its state forbids the call
+	TooLarge        ErrorKind = "too large"       // a bound here or in the server was exceeded
+	Broken          ErrorKind = "broken off"      // the answer is incomplete, or the call was cancelled
+	Timeout         ErrorKind = "timeout"         // the server was silent, or the call's time was over
+	Server          ErrorKind = "server"          // the server itself failed
 )
 
-// Error is the error of every method of a [Client]. It holds no credential.
+// Error is the error of every method of a [Client]. It contains no credential.
 type Error struct {
 	Instance string    // [Client.Name]
-	Op       string    // what was done: "list applications", "get applications/guestbook"
-	Status   int       // of the HTTP answer; 0: there was none
-	Code     int       // gRPC's, where the server gave one
-	Message  string    // the server's, or what happened here; printable, at most 1 KiB
-	Kind     ErrorKind // what to go by
+	Op       string    // the operation: "list applications", "get applications/guestbook"
+	Status   int       // of the HTTP answer; 0 if there was none
+	Code     int       // gRPC's code if the server sent one, else 0
+	Message  string    // the server's message, or one made here; printable, at most 1 KiB
+	Kind     ErrorKind // the kind of failure
 	Hint     string    // what the user can do
-	Err      error     // what is behind it, where there is something
+	Err      error     // the cause; may be nil
 }
 
 func (e *Error) Error() string {
@@ -59,7 +59,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes errors.Is(err, &Error{Kind: k}) ask for the kind.
+// Is reports whether target is an Error with only a Kind and that is e's: for errors.Is(err, &Error{Kind: k}).
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Kind == e.Kind && t.Message == "" && t.Op == "" && t.Status == 0
@@ -68,11 +68,10 @@ func (e *Error) Is(target error) bool {
 // maxMessage bounds the message of a server, in bytes.
 const maxMessage = 1 << 10
 
-// clean makes text of a server safe to show: one line, printable, without what may be a
-// credential, at most most bytes. Servers pass on what git, helm and clusters told them, with
-// the URL and the header that those were asked with.
+// clean returns text of a server so that it is safe to show: one line, printable, without what may be a credential, at most maxBytes.
+// Servers pass on messages of git, helm and clusters, with the URLs and headers of their requests.
 func clean(text string, maxBytes int) string {
-	if len(text) > 4*maxBytes { // enough for whatever is dropped below
+	if len(text) > 4*maxBytes { // enough even if much is dropped below
 		text = text[:4*maxBytes]
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -81,7 +80,7 @@ func clean(text string, maxBytes int) string {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
 		case r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
-			return -1 // would move the cursor or turn the writing around
+			return -1 // would move the cursor or change the direction of writing
 		}
 		return r
 	}, text)
@@ -89,7 +88,7 @@ func clean(text string, maxBytes int) string {
 	return limit.Short(text, maxBytes)
 }
 
-// withoutUserinfo hides what stands before the host of URLs: "https://user:pass@host".
+// withoutUserinfo hides the user and password in URLs: "https://user:pass@host" becomes "https://***@host".
 func withoutUserinfo(text string) string {
 	var b strings.Builder
 	for {

@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jsonstream"
 )
 
-// explainNoAnswer explains why no answer came, and reports whether the call may be repeated.
+// explainNoAnswer returns the error for a call without an answer, and whether the call may be repeated.
 func (c *Client) explainNoAnswer(ctx context.Context, r request, err error) (*Error, bool) {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL: it is in Op, and has a query
@@ -44,7 +44,7 @@ func (c *Client) explainNoAnswer(ctx context.Context, r request, err error) (*Er
 	return e, true
 }
 
-// explainGivenUp explains a call that this program gave up.
+// explainGivenUp fills in the error for a call that this program has given up; cause is the reason.
 func (c *Client) explainGivenUp(e *Error, cause error) {
 	e.Err = cause
 	switch {
@@ -81,7 +81,7 @@ func (c *Client) explainTLS(err error) string {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
 		return "the port does not speak TLS: write http:// in the URL (or plaintext) if that is meant, or use another port"
 	}
-	// What the other side says about TLS has this Op in crypto/tls, and no type of its own.
+	// An alert of the other side has this Op in crypto/tls, and no type of its own.
 	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" {
 		if strings.Contains(alert.Error(), "certificate") {
 			return "the server, or a proxy in front, wants a client certificate: give a certificate file and its key"
@@ -94,7 +94,7 @@ func (c *Client) explainTLS(err error) string {
 	return ""
 }
 
-// explainBroken explains an answer that began well but is incomplete or malformed.
+// explainBroken returns the error for an answer that began well but is incomplete, too large or malformed.
 func (c *Client) explainBroken(r request, a *answer, err error) *Error {
 	e := &Error{Instance: c.Name(), Op: r.op, Status: a.status, Kind: Broken, Err: err}
 	if cause := context.Cause(a.ctx); cause != nil && !errors.Is(err, errTooLong) {
@@ -126,7 +126,7 @@ func (c *Client) explainBroken(r request, a *answer, err error) *Error {
 	return e
 }
 
-// explainShape explains an answer that is valid JSON of an unexpected kind.
+// explainShape returns the error for an answer that is not Argo CD's, such as a web page or JSON of an unexpected form; what describes it.
 func (c *Client) explainShape(r request, a *answer, what string) *Error {
 	return &Error{
 		Instance: c.Name(), Op: r.op, Status: a.status, Kind: NotArgoCD, Message: what,
@@ -141,20 +141,20 @@ func (c *Client) notJSON(op string, err error) *Error {
 	}
 }
 
-// explainPage refuses an HTML page that came with a good status, for example a login page.
+// explainPage returns the error for an HTML page with a success status, for example a login page; nil if the answer is not HTML.
 func (c *Client) explainPage(r request, a *answer) *Error {
 	kind, _, _ := mime.ParseMediaType(a.contentType)
 	if kind != "text/html" && kind != "application/xhtml+xml" {
 		return nil
 	}
 	start := make([]byte, 4<<10)
-	n, _ := io.ReadFull(a, start) // what there is of it
+	n, _ := io.ReadFull(a, start) // the page may be shorter
 	e := c.explainShape(r, a, "the answer is a web page, not JSON"+title(start[:n]))
 	e.Hint = "check the URL " + c.URL() + " (with its root path, without /api); a login page means that a proxy in front wants credentials of its own"
 	return e
 }
 
-// title returns the title of a page, in words to put behind others.
+// title returns the title of a page, in brackets after a space; "" if there is none.
 func title(page []byte) string {
 	lower := bytes.ToLower(page)
 	if len(lower) != len(page) { // letters that change their length: a title is not worth it
@@ -214,9 +214,9 @@ func readRefusal(body []byte) refusal {
 	return r
 }
 
-// explainRefusal explains an answer with an error status.
+// explainRefusal returns the error for an answer with an error status; token is removed from it.
 func (c *Client) explainRefusal(r request, at *url.URL, resp *http.Response, body []byte, token string) *Error {
-	if len(token) >= 8 { // less is no token, and would hide words
+	if len(token) >= 8 { // a shorter one would hide ordinary words
 		body = bytes.ReplaceAll(body, []byte(token), []byte("***"))
 	}
 	said := readRefusal(body)
@@ -239,8 +239,7 @@ func (c *Client) explainRefusal(r request, at *url.URL, resp *http.Response, bod
 	return e
 }
 
-// wantsTLS reports whether a server was spoken to without TLS on a port that wants it, in the
-// words of Go's server, nginx and Apache.
+// wantsTLS reports whether an answer says that the port requires TLS, in the words of Go's server, nginx and Apache.
 func wantsTLS(body []byte) bool {
 	for _, words := range []string{"HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled"} {
 		if bytes.Contains(body, []byte(words)) {
@@ -250,7 +249,7 @@ func wantsTLS(body []byte) bool {
 	return false
 }
 
-// explainRedirect explains a redirect.
+// explainRedirect fills in the error for a redirect that is not followed.
 func (c *Client) explainRedirect(e *Error, at *url.URL, resp *http.Response) {
 	e.Kind, e.Message = NotArgoCD, "the server redirects"
 	to, err := resp.Location()

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// baseFields returns the leaf paths that every supported server honours in lists of applications:
-// appFields of pkg/apiclient/application/forwarder_overwrite.go at v2.8.0. They did not
-// change until v3.2.0.
+// baseFields returns the leaf paths that every supported server accepts in lists of applications: appFields of
+// pkg/apiclient/application/forwarder_overwrite.go at v2.8.0. They did not change until v3.2.0.
 func baseFields() []string {
 	return []string{
 		"metadata.name", "metadata.namespace", "metadata.annotations", "metadata.labels",
@@ -18,7 +17,8 @@ func baseFields() []string {
 	}
 }
 
-// laterFields returns those that came later, with the version (same file, v3.2.0 and v3.5.0).
+// laterFields returns the paths that were added to appFields later, each with the version that has it first (that file at v3.2.0 and
+// v3.5.0).
 func laterFields() map[string]Version {
 	hydrator, split := Version{Major: 3, Minor: 2}, Version{Major: 3, Minor: 5}
 	return map[string]Version{
@@ -28,9 +28,9 @@ func laterFields() map[string]Version {
 	}
 }
 
-// SummaryFields returns the leaf paths that a row of kind needs; nil for kinds whose lists
-// know no fields. Lists and objects below a path are complete (spec.sources is the whole
-// array). status.conditions is in no version's list: a row that needs it reads whole objects.
+// SummaryFields returns the leaf paths that a row of kind needs; nil for kinds whose lists do not support fields. Lists and objects below a
+// path are complete (spec.sources is the whole array). No version's lists have status.conditions: a row that needs it must be made of whole
+// objects.
 func SummaryFields(kind Kind) []string {
 	switch kind {
 	case Applications:
@@ -50,8 +50,8 @@ func SummaryFields(kind Kind) []string {
 	return nil
 }
 
-// SearchFields returns the leaf paths that a search through kind looks into, and all of
-// [SummaryFields]; nil for kinds whose lists know no fields.
+// SearchFields returns the leaf paths that a search of a kind needs, which include [SummaryFields]; nil for kinds whose lists do not
+// support fields.
 func SearchFields(kind Kind) []string {
 	fields := SummaryFields(kind)
 	if fields == nil {
@@ -60,15 +60,15 @@ func SearchFields(kind Kind) []string {
 	return append(fields, "metadata.annotations")
 }
 
-// fieldsParameter turns fields into the parameter that a server of version v honours; "" means that
-// the list must be read whole. An unknown version is taken for the oldest.
+// fieldsParameter returns the parameter for these fields that a server of version v accepts; "" means that whole objects must be read. An
+// unknown version counts as the oldest.
 func fieldsParameter(kind Kind, v Version, fields []string) string {
 	if len(fields) == 0 || kind != Applications && kind != Projects {
 		return ""
 	}
 	var send []string
 	for _, f := range fields {
-		if strings.ContainsAny(f, ", -") || f == "" { // "-" would turn the list around
+		if strings.ContainsAny(f, ", -") || f == "" { // "-" would exclude the fields
 			return ""
 		}
 		if kind == Applications {
@@ -94,12 +94,12 @@ func fieldsParameter(kind Kind, v Version, fields []string) string {
 	if len(out) == 0 {
 		return ""
 	}
-	// The list's own version: a null without it is not empty, the server has not read it yet.
+	// The list's own version: without it a null list is not empty, but one that the server has not read yet.
 	return "metadata.resourceVersion," + strings.Join(out, ",")
 }
 
-// honoured returns what gets field f from a server of version v: itself, something that holds
-// it, or "" where only newer servers have it. It is not known where none has it.
+// honoured returns the path to request for field f from a server of version v: f itself, a path that contains it, or "" if only newer
+// servers have it. The second result is false if no version has it.
 func honoured(f string, v Version) (string, bool) {
 	newer, oldest := laterFields(), baseFields()
 	known := false

@@ -27,8 +27,8 @@ type flags struct {
 	ignored                              []string
 }
 
-// parseFlags reads ARGOCD_OPTS as the argocd CLI does (util/config/env.go): words as in a
-// shell, flags as --name, --name value or --name=value.
+// parseFlags parses ARGOCD_OPTS as the argocd CLI does (util/config/env.go): words as in a shell, flags as --name, --name value or
+// --name=value.
 func parseFlags(text string) (flags, error) {
 	var f flags
 	if len(text) > maxFlags {
@@ -105,7 +105,7 @@ func (f *flags) set(name, value string, given bool) error {
 	return nil
 }
 
-// addHeaders reads "Name: value", several with commas as in a line of CSV.
+// addHeaders adds headers of the form "Name: value", several separated by commas as in a line of CSV.
 func (f *flags) addHeaders(text string) error {
 	fields, err := csv.NewReader(strings.NewReader(text)).Read()
 	if err != nil {
@@ -114,7 +114,7 @@ func (f *flags) addHeaders(text string) error {
 	for _, field := range fields {
 		name, value, ok := strings.Cut(field, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		// Its text is not shown: it may be a credential.
+		// The text is not in the error: it may be a credential.
 		if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return errors.New(`--header is no header; write --header "Name: value"`)
 		}

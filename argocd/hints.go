@@ -18,20 +18,21 @@ const (
 	codeUnknownCall  = 12
 )
 
-// byStatus finds kind and hint of a refusal of Argo CD, or of something before it.
+// byStatus sets kind and hint of a refusal by Argo CD or by a proxy in front of it. token says that a token was sent.
 func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 	text := strings.ToLower(said.text)
 	switch {
 	case strings.Contains(text, "larger than max"):
-		// gRPC inside the server; with code 8, which the gateway makes 429 of.
+		// From gRPC inside the server, with code 8, which Argo CD's gateway turns into status 429.
 		e.Kind = TooLarge
 		e.Hint = "the server's own bound for a message: ask for less (a project), or raise ARGOCD_GRPC_MAX_SIZE_MB on the server"
 	case strings.Contains(text, "sync window"):
-		// "cannot sync: blocked by sync window" comes as a refusal of permission, which it is none of (server/application/application.go).
+		// "cannot sync: blocked by sync window" comes with the status for a lack of permission, which it is not
+		// (server/application/application.go).
 		e.Kind, e.Hint = Conflict, "a sync window of the project forbids it now, no role is missing: the application's sync windows say which and until when; wait, or have a window changed (manualSync lets people sync in it)"
 	case strings.Contains(text, "max pods to view logs"):
 		e.Kind, e.Hint = TooLarge, "the server shows the logs of so many pods at once and no more (10, or what server.maxPodLogsToRender of argocd-cm says): name one pod, or the kind and resource_name of one workload; the resource tree lists the pods"
-	case unreachable(text) != "": // a sync is refused with 400 then
+	case unreachable(text) != "": // a sync then fails with status 400
 		e.Kind, e.Hint = Server, unreachable(text)
 	case refusedNow(text) != "":
 		e.Kind, e.Hint = Conflict, refusedNow(text)
@@ -71,9 +72,9 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 	}
 }
 
-// unreachable explains a refusal that speaks of what argocd-server could not reach behind it: "rpc error: code = Unavailable desc =
-// connection error: desc = \"transport: Error while dialing: dial tcp 10.0.0.1:8081: connect: connection refused\"". Neither the
-// application nor its repository is at fault then. The ports are those of Argo CD's own manifests; "" is for another text.
+// unreachable returns the hint for a refusal that says what argocd-server could not reach: "rpc error: code = Unavailable desc = connection
+// error: desc = "transport: Error while dialing: dial tcp 10.0.0.1:8081: connect: connection refused""; "" for any other text. The ports
+// are those of Argo CD's own manifests.
 func unreachable(text string) string {
 	own := containsOne(text, "error while dialing", "code = unavailable", "connection error: desc")
 	if !own && !(strings.Contains(text, "dial tcp") && containsOne(text, "refused", "timeout", "no such host", "no route to host", "unreachable")) {
@@ -90,8 +91,8 @@ func unreachable(text string) string {
 	return "something behind argocd-server does not answer; the application is not at fault: look at Argo CD's own pods, or at the cluster that is named, and try again later"
 }
 
-// refusedNow explains refusals that no other arguments would change: something has to happen first (server/application and
-// server/project of Argo CD).
+// refusedNow returns the hint for a refusal that is not about the arguments, because something else must happen first (server/application
+// and server/project of Argo CD); "" for any other text.
 func refusedNow(text string) string {
 	switch {
 	case strings.Contains(text, "another operation"):
@@ -112,12 +113,12 @@ func refusedNow(text string) string {
 	return ""
 }
 
-// containsOne reports whether text has one of these words.
+// containsOne reports whether text contains one of the words.
 func containsOne(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// unauthenticated returns a hint that distinguishes expired, foreign and absent tokens.
+// unauthenticated returns the hint for a refused credential: it distinguishes expired, foreign, revoked and missing tokens.
 func (c *Client) unauthenticated(text string, token bool) string {
 	whose := "this instance"
 	if c.user {
@@ -136,8 +137,8 @@ func (c *Client) unauthenticated(text string, token bool) string {
 	return "what was sent as the token of " + whose + " is none that Argo CD knows: it must be a whole JSON web token"
 }
 
-// forbidden explains a 403. Argo CD answers with it also for what does not exist:
-// one that may not read must not learn of it.
+// forbidden returns the hint for a 403. Argo CD also answers 403 for an object that does not exist: a user who may not read it must not
+// learn that.
 func forbidden(r request) string {
 	grant := "ask for a role that allows it (argocd account can-i shows what the token may do)"
 	if len(r.path) < 2 {
@@ -156,8 +157,8 @@ func forbidden(r request) string {
 	return "the token's role does not allow it: " + grant
 }
 
-// slashed explains a 404 for a name with a slash in it. Kubernetes has no such names, clusters and repositories are addressed
-// by URLs, and many proxies do not pass %2F on.
+// slashed returns the hint for a 404 for a name with a slash. Kubernetes has no such names, clusters and repositories are addressed by
+// URLs, and many proxies do not pass %2F on.
 func slashed(r request) string {
 	switch r.path[0] {
 	case string(Clusters):

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind is one of the lists, by the last segment of its path.
+// Kind is a kind of list, by the last segment of its path.
 type Kind string
 
 // The kinds.
@@ -14,14 +14,14 @@ const (
 	Projects        Kind = "projects"
 	ApplicationSets Kind = "applicationsets"
 	Clusters        Kind = "clusters"
-	Repositories    Kind = "repositories" // settings: can be listed, and is not among [Kinds]
+	Repositories    Kind = "repositories" // settings: can be listed, but is not in [Kinds]
 )
 
-// Kinds returns the kinds that are searched, in the order in which answers name them.
+// Kinds returns the kinds that are searched, in the order of answers.
 func Kinds() []Kind { return []Kind{Applications, Projects, ApplicationSets, Clusters} }
 
-// Query narrows a list on the server. What the list of a kind does not know is not sent, so
-// that nobody takes a parameter for a filter that the server ignores:
+// Query narrows a list on the server. Only these criteria are sent for a kind; servers ignore the others
+// silently:
 //
 //	applications     Projects, Name (exact), Repo (exact), Selector, AppNamespace, Fields
 //	projects         Fields
@@ -29,29 +29,29 @@ func Kinds() []Kind { return []Kind{Applications, Projects, ApplicationSets, Clu
 //	clusters         Name (exact), Server (exact)
 //	repositories     Projects (the first; newer servers only)
 //
-// Of several applications or clusters of one name, servers give one only (2.10 to 3.5), and
-// Repo is compared with the first source of an application.
+// Of several applications or clusters with the same name, servers return only one (2.10 to 3.5), and they compare
+// Repo only with the first source of an application.
 type Query struct {
 	Projects                                   []string
 	Name, Repo, Selector, AppNamespace, Server string
 	// Fields are leaf paths without "items.", of [SummaryFields] or [SearchFields] or your
-	// own; nil asks for whole objects. Kinds that know no fields give whole objects. What
-	// this version of the server knows only as a part of something is asked for with that
-	// ("spec.project" as "spec" below 3.5), what only newer ones know is left out, and with
-	// a path that none knows the whole objects are read: nothing that was asked for gets
-	// lost where it could be had.
+	// own; nil requests whole objects, which is also what kinds without this parameter return.
+	// A path that this version of the server only has as a part of another one is requested by
+	// that ("spec.project" as "spec" below 3.5), a path that only newer versions have is left out, and
+	// for one that no version has whole objects are read: no field is lost that the server could
+	// send.
 	Fields []string
 }
 
-// ListInfo describes a list that was read, also where that ended with an error.
+// ListInfo describes a list that was read, also if that ended with an error.
 type ListInfo struct {
-	Items    int   // given to each
+	Items    int   // number of objects passed to each
 	Bytes    int64 // received, after decompression, of the pass that counts
 	Narrowed bool  // fewer fields were asked for than objects have
-	Reread   bool  // it was null, as right after a server's start, and was read again
+	Reread   bool  // the list was null, as right after a server's start, and was read again
 }
 
-// values returns the parameters of q that lists of kind honour, except fields.
+// values returns the parameters for a list of kind, without fields.
 func (q Query) values(kind Kind) url.Values {
 	v := url.Values{}
 	set := func(key, value string) {
@@ -61,7 +61,7 @@ func (q Query) values(kind Kind) url.Values {
 	}
 	switch kind {
 	case Applications:
-		// Repeated: a list with commas is taken for one name.
+		// Repeated, because servers take a list with commas as one name.
 		v["projects"] = slices.Clone(q.Projects)
 		set("name", q.Name)
 		set("repo", q.Repo)

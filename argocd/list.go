@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// rereadAfter is the age at which a list without a resource version is read again.
+	// rereadAfter is the pause before a null list of a kind that has no resource version is read again.
 	rereadAfter = time.Second
-	// startTime is the time for a server that has just started to fill its lists; it is asked
-	// again with pauses that double up to startPause.
+	// startTime bounds the wait for a server that has just started to fill its lists; it is asked again after pauses that
+	// double up to startPause.
 	startTime  = 30 * time.Second
 	startPause = 4 * time.Second
 )
@@ -31,14 +31,14 @@ type stoppedError struct{ err error }
 
 func (s *stoppedError) Error() string { return s.err.Error() }
 
-// List reads a list in one pass and gives each object to each. Memory is one object, at most
+// List reads a list in one pass and calls each with every object. Memory is one object, at most
 // [Options].MaxObject; item is valid until each returns. An error of each ends the pass and
-// is returned as it is. Any other error is an [*Error]: then what came, info.Items of it, is
-// not the whole list. A list is whole when it is complete JSON to its last byte.
+// is returned unchanged. Any other error is an [*Error]: then the ListInfo.Items objects that came are
+// not the whole list. A list is whole if it is complete JSON to its last byte.
 //
-// A server that has just started answers null, and no version of the list, until it has read
-// what there is: it is asked again for 30 seconds, and then that is an error. Null with a
-// version is an empty list. Clusters and repositories never have a version: their null is
+// A server that has just started answers null, without a version of the list, until it has read its
+// objects: it is asked again for 30 seconds, and then that is an error. Null with a
+// version is an empty list. Lists of clusters and repositories never have a version: a null list is
 // read again once, a second later.
 func (c *Client) List(ctx context.Context, kind Kind, q Query, each func(item []byte) error) (ListInfo, error) {
 	op := "list " + string(kind)
@@ -72,9 +72,10 @@ func (c *Client) List(ctx context.Context, kind Kind, q Query, each func(item []
 	return info, err
 }
 
-// listAgain reads a list again that was null and told no version.
+// listAgain reads a list again that was null and had no version, after growing pauses, until it is not. If it still is, that is an error
+// for kinds whose lists have versions, and an empty list for the others.
 func (c *Client) listAgain(ctx context.Context, kind Kind, r request, each func(item []byte) error) (info ListInfo, err error) {
-	tells := kind != Clusters && kind != Repositories // a version, once it was read
+	tells := kind != Clusters && kind != Repositories // the list has a version, once the server has read it
 	pause, left := firstPause, startTime
 	if !tells {
 		pause, left = rereadAfter, rereadAfter
@@ -107,7 +108,7 @@ func (c *Client) listAgain(ctx context.Context, kind Kind, r request, each func(
 	return info, nil
 }
 
-// list makes one pass. It is unfilled when the items were null and the list told no version.
+// list makes one pass. unfilled is true if the items were null and the list had no version.
 func (c *Client) list(ctx context.Context, r request, each func(item []byte) error) (info ListInfo, unfilled bool, err error) {
 	a, err := c.send(ctx, r)
 	if err != nil {
@@ -138,10 +139,9 @@ func versioned(list []byte) bool {
 	return json.Unmarshal(list, &said) == nil && said.Metadata.ResourceVersion != ""
 }
 
-// Elements reads any answer that is an object: the elements of the named arrays at its top
-// are given to their functions one by one, as with [Client.List], and rest is the object
-// without these members, compact, at most MaxObject bytes. An array that is null or absent
-// has no elements. The path is below /api/v1.
+// Elements reads any answer that is an object: the elements of the named arrays at its top are passed to their functions one by one, as by
+// [Client.List]; rest is the object without these members, compact, at most MaxObject bytes. An array that is null or missing has no
+// elements. path is below /api/v1.
 func (c *Client) Elements(ctx context.Context, path []string, query url.Values, arrays map[string]func(item []byte) error) (rest []byte, err error) {
 	r := request{op: "get " + shown(path), method: http.MethodGet, path: path, query: query, gzip: true}
 	a, err := c.send(ctx, r)
@@ -157,23 +157,23 @@ func (c *Client) Elements(ctx context.Context, path []string, query url.Values, 
 }
 
 const (
-	// maxDepth is deeper than any Kubernetes object may be, and a tenth of what
-	// encoding/json takes: what passes here is read there.
+	// maxDepth bounds the nesting of values. Kubernetes objects nest less deep, and encoding/json, which reads the
+	// objects later, accepts ten times as much.
 	maxDepth = 1000
 	// readBuffer is the first size of a reader's buffer: most objects of a list are 9 KB, few 30.
 	readBuffer = 64 << 10
-	// maxSpace bounds the white space in a row, in bytes.
+	// maxSpace bounds consecutive white space, in bytes.
 	maxSpace = 1 << 20
 )
 
 var errTooLong = jsonstream.ErrTooLarge
 
-// bounds returns the options for an answer of which no value is larger than most.
+// bounds returns the bounds for an answer in which no value is larger than maxBytes.
 func bounds(maxBytes limit.Bytes) jsonstream.Options {
 	return jsonstream.Options{Buffer: readBuffer, MaxValue: int(maxBytes), MaxDepth: maxDepth, MaxSpace: maxSpace}
 }
 
-// explainReadError turns the error of a splitter or reader into the error for the caller.
+// explainReadError returns the error for the caller from that of a splitter or reader; nil for nil.
 func (c *Client) explainReadError(r request, a *answer, err error) error {
 	if err == nil {
 		return nil
@@ -187,7 +187,7 @@ func (c *Client) explainReadError(r request, a *answer, err error) error {
 	return c.explainBroken(r, a, err)
 }
 
-// shapeError reports that an answer is valid JSON of an unexpected kind.
+// shapeError reports that an answer is not of the expected form: a web page, or other JSON.
 type shapeError struct{ what string }
 
 func (e *shapeError) Error() string { return e.what }
@@ -197,10 +197,10 @@ type splitter struct {
 	*jsonstream.Reader
 	arrays   map[string]func(item []byte) error
 	maxBytes limit.Bytes // of rest
-	keep     bool        // whether there is a rest
+	keep     bool        // the other members are kept in rest
 
 	rest bytes.Buffer
-	seen map[string]string // of arrays: "array" or "null"
+	seen map[string]string // for each array that came: "array" or "null"
 }
 
 func (s *splitter) run() error {
@@ -232,7 +232,7 @@ func (s *splitter) run() error {
 	return s.End()
 }
 
-// member passes a member that is none of the arrays.
+// member adds a member that is not one of the arrays to rest.
 func (s *splitter) member(name string) error {
 	value, err := s.Kept()
 	if err != nil || !s.keep {
@@ -253,7 +253,8 @@ func (s *splitter) member(name string) error {
 	return json.Compact(&s.rest, value)
 }
 
-// elements passes the elements of one array to each.
+// elements passes the elements of the array of that name to each; null has none. Another value, and a second one of the same name, is a
+// shapeError; an error of each is returned as stoppedError.
 func (s *splitter) elements(name string, each func(item []byte) error) error {
 	if s.seen[name] != "" {
 		return &shapeError{fmt.Sprintf("the answer has %q twice", name)}
@@ -282,5 +283,5 @@ func (s *splitter) elements(name string, each func(item []byte) error) error {
 	})
 }
 
-// shown returns a path for people.
+// shown returns a path for messages: its elements joined by slashes, cleaned and cut to 200 bytes.
 func shown(path []string) string { return clean(strings.Join(path, "/"), 200) }

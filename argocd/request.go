@@ -14,34 +14,35 @@ import (
 
 // request is one call of the API.
 type request struct {
+	// op describes the request for errors.
 	op     string // for errors
 	method string
 	path   []string
 	query  url.Values
 	body   []byte
 	gzip   bool
-	// patient is a stream that may be idle as long as its context lives.
+	// patient is set for a stream that may be idle until its context ends.
 	patient bool
-	// asks is set when a POST changes nothing: it is a question with a body.
+	// asks is set if a POST changes nothing: it is a question with a body.
 	asks bool
 }
 
-// changes reports whether the server may have done something that stays.
+// changes reports whether the request may have a lasting effect.
 func (r request) changes() bool { return r.method != http.MethodGet && !r.asks }
 
 const (
 	// maxErrorBody bounds the part of a refusal that is read, in bytes.
 	maxErrorBody = 64 << 10
-	// firstPause is before the first repetition; it doubles.
+	// firstPause is the pause before the first repetition; it doubles each time.
 	firstPause = 250 * time.Millisecond
-	// maxPause is the longest Retry-After that is waited for: agents give up soon after.
+	// maxPause bounds the pause, and the Retry-After that is followed: agents give up soon after.
 	maxPause = 20 * time.Second
 )
 
-// errSilent is the cause of a request that was given up because the server sent nothing.
+// errSilent is the cancellation cause of a request to which the server sent nothing for too long.
 var errSilent = errors.New("the server sent nothing")
 
-// url makes the address of a path. Each segment is one segment, whatever is in it.
+// url returns the address of a path. Each element is escaped as one segment; an empty one, "." and ".." are errors.
 func (c *Client) url(path []string, query url.Values) (*url.URL, error) {
 	u := *c.shared.base
 	plain, escaped := u.Path, u.EscapedPath()
@@ -53,7 +54,7 @@ func (c *Client) url(path []string, query url.Values) (*url.URL, error) {
 			return nil, errors.New("a name may not be " + strconv.Quote(part))
 		}
 		plain += "/" + part
-		// Argo CD takes what is behind the last colon of a path for a verb.
+		// Argo CD takes the text behind the last colon of a path as a verb.
 		escaped += "/" + strings.ReplaceAll(url.PathEscape(part), ":", "%3A")
 	}
 	u.Path, u.RawPath = plain, escaped
@@ -61,7 +62,7 @@ func (c *Client) url(path []string, query url.Values) (*url.URL, error) {
 	return &u, nil
 }
 
-// prepare makes the HTTP request, with the credential, which it gives too.
+// prepare returns the HTTP request for r with the credential, and the token in it, "" if there is none.
 func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string, error) {
 	u, err := c.url(r.path, r.query)
 	if err != nil {
@@ -77,7 +78,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string,
 	}
 	for key, values := range c.shared.header {
 		if c.user && isCredential(key, values) {
-			continue // it would make the user somebody else
+			continue // it would replace the user's identity
 		}
 		q.Header[http.CanonicalHeaderKey(key)] = values
 	}
@@ -88,7 +89,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string,
 	q.Header.Set("User-Agent", c.shared.o.UserAgent)
 	q.Header.Set("Accept", "application/json")
 	if r.method != http.MethodGet {
-		q.Header.Set("Content-Type", "application/json") // without one it is refused with 415
+		q.Header.Set("Content-Type", "application/json") // without one the server answers 415
 	}
 	if r.gzip {
 		q.Header.Set("Accept-Encoding", "gzip")
@@ -110,15 +111,15 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, string,
 	return q, token, nil
 }
 
-// isCredential reports whether Argo CD takes a token from a header (util/grpc and server.getToken).
+// isCredential reports whether a header is one from which Argo CD takes a token (util/grpc and server.getToken).
 func isCredential(key string, values []string) bool {
 	key = strings.ToLower(key)
 	return key == "authorization" || key == "token" || strings.HasPrefix(key, "grpc-metadata-") ||
 		key == "cookie" && strings.Contains(strings.Join(values, ";"), "argocd.token")
 }
 
-// send makes the call and gives the answer when it is a good one; else an *Error. Calls that
-// change nothing are repeated, as long as there is no answer.
+// send makes the call and returns the answer if its status is 2xx; else an *Error. Calls that change nothing are repeated, at most Retries
+// times, as long as no answer has begun.
 func (c *Client) send(ctx context.Context, r request) (*answer, error) {
 	pause := firstPause
 	for try := 0; ; try++ {
@@ -142,8 +143,8 @@ func (c *Client) send(ctx context.Context, r request) (*answer, error) {
 	}
 }
 
-// sendOnce makes the call once. With an error it returns the pause before a repetition: never (-1), the usual pause (0), or
-// the pause that the server named.
+// sendOnce makes the call once. With an error it returns the pause before a repetition: -1 means never, 0 the usual pause, else the pause
+// that the server named.
 func (c *Client) sendOnce(ctx context.Context, r request) (_ *answer, again time.Duration, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer func() {
@@ -175,19 +176,20 @@ func (c *Client) sendOnce(ctx context.Context, r request) (_ *answer, again time
 		return a, 0, nil
 	}
 	defer a.close()
-	body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody)) // what came of it is enough
+	body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody)) // a part of it is enough
 	e := c.explainRefusal(r, q.URL, resp, body, token)
 	return nil, pauseOf(resp, e), e
 }
 
-// pauseOf returns the pause before a refused call may be repeated, as sendOnce does.
+// pauseOf returns the pause before a refused call may be repeated, as sendOnce does. If the server names a longer one than maxPause it sets
+// the hint of e.
 func pauseOf(resp *http.Response, e *Error) time.Duration {
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 	default:
 		return -1
 	}
-	if e.Kind == TooLarge { // also 429, and the same the next time
+	if e.Kind == TooLarge { // this may also have status 429, and a repetition would fail too
 		return -1
 	}
 	said := resp.Header.Get("Retry-After")
@@ -207,7 +209,7 @@ func pauseOf(resp *http.Response, e *Error) time.Duration {
 	return pause
 }
 
-// completeError fills in the fields that every error has.
+// completeError sets the fields Instance and Op of an *Error.
 func (c *Client) completeError(op string, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Instance, e.Op = c.Name(), op

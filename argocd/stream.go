@@ -14,12 +14,12 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Stream reads a stream of {"result":…} and {"error":…}, a line each, and gives each the
-// result; it is valid until each returns. An error of each ends it and is returned as it is.
-// A line has at most MaxObject bytes. nil means that the server ended the stream as it should.
+// Stream reads a stream of lines, {"result":…} or {"error":…}, and calls each with every
+// result, which is valid until each returns. An error of each ends the stream and is returned unchanged.
+// A line has at most MaxObject bytes. Stream returns nil when the server has ended the stream regularly.
 //
 // With follow=true in the query, and below /stream, a stream may be idle until ctx ends;
-// else a pause is a time-out as with any answer. Nothing that has begun is repeated.
+// else a pause is a time-out as for any answer. A stream that has begun is not repeated.
 func (c *Client) Stream(ctx context.Context, path []string, query url.Values, each func(result []byte) error) error {
 	r := request{op: "stream " + shown(path), method: http.MethodGet, path: path, query: query}
 	r.patient = query.Get("follow") == "true" || len(path) > 0 && path[0] == "stream"
@@ -43,10 +43,10 @@ func (c *Client) Stream(ctx context.Context, path []string, query url.Values, ea
 	}
 }
 
-// event passes one line to each (a value, as was asked for; an event of one line is taken too), or explains the error in it.
+// event passes the result in one line to each, or returns the error in it. Lines of server-sent events ("data: …") are accepted too.
 func (c *Client) event(r request, a *answer, line []byte, each func(result []byte) error) error {
 	if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == ':' {
-		return nil // between events, and what keeps a connection alive
+		return nil // an empty line between events, or a comment that keeps the connection alive
 	}
 	if rest, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 		line = bytes.TrimSpace(rest)
@@ -73,7 +73,7 @@ func (c *Client) event(r request, a *answer, line []byte, each func(result []byt
 	return c.explainShape(r, a, "a line of the stream has neither a result nor an error")
 }
 
-// inStream explains an error that comes as an event, where the status was good.
+// inStream returns the error that came as an event of a stream whose status was good.
 func (c *Client) inStream(r request, line []byte) *Error {
 	said := readRefusal(line)
 	var status struct {
@@ -90,14 +90,14 @@ func (c *Client) inStream(r request, line []byte) *Error {
 	return e
 }
 
-// lineReader gives lines of at most max bytes.
+// lineReader reads lines of at most max bytes.
 type lineReader struct {
 	r    *bufio.Reader
 	max  limit.Bytes
 	long []byte
 }
 
-// next returns a line without its end, valid until the next one; the last one may have no end.
+// next returns a line, valid until the next call; the last one may have no line end. A longer line is errTooLong, the end io.EOF.
 func (l *lineReader) next() ([]byte, error) {
 	l.long = l.long[:0]
 	for {

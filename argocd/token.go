@@ -11,19 +11,17 @@ import (
 	"time"
 )
 
-// maxToken bounds a token, in bytes. Tokens with many groups in them have some KiB; servers
-// take 16 KiB of headers at most (nginx) or 1 MiB (Go).
+// maxToken bounds a token, in bytes. Tokens with many groups have some KiB; servers accept headers of at most 16 KiB (nginx) or 1 MiB (Go).
 const maxToken = 64 << 10
 
-// StaticToken makes an [Options].Token of a token.
+// StaticToken returns a function for [Options].Token that always returns token.
 func StaticToken(token string) func(context.Context) (string, error) {
 	token = bearer(token)
 	return func(context.Context) (string, error) { return token, nil }
 }
 
-// FileToken makes an [Options].Token of a file that holds a token. It is read again when the
-// file has changed, as with mounted secrets. A file that cannot be read, that is empty or
-// larger than 64 KiB is an error of the request.
+// FileToken returns a function for [Options].Token that returns the token in a file, which is read again when it has changed, as with
+// mounted secrets. If the file cannot be read, is empty or larger than 64 KiB, the request fails.
 func FileToken(path string) func(context.Context) (string, error) {
 	f := &tokenFile{path: path}
 	return f.token
@@ -45,7 +43,7 @@ func (f *tokenFile) token(context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the token file cannot be read: %w", err)
 	}
-	// A file that was written within the grain of its time stamp may have changed since.
+	// A file that was written just before it was read may have changed again within the same time stamp.
 	if f.info != nil && os.SameFile(f.info, info) && info.Size() == f.info.Size() &&
 		info.ModTime().Equal(f.info.ModTime()) && f.read.Sub(info.ModTime()) > 2*time.Second {
 		return f.value, nil
@@ -74,7 +72,7 @@ func readToken(path string) (string, error) {
 	return token, nil
 }
 
-// readSmall reads a regular file of at most most bytes.
+// readSmall reads a regular file of at most maxBytes; a larger one is an error.
 func readSmall(path string, maxBytes int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -95,7 +93,7 @@ func readSmall(path string, maxBytes int64) ([]byte, error) {
 	return data, err
 }
 
-// bearer returns the token in what people paste.
+// bearer returns the token in a text that people paste, without "Bearer" and white space.
 func bearer(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) > 7 && strings.EqualFold(text[:7], "bearer ") {
@@ -104,7 +102,7 @@ func bearer(text string) string {
 	return text
 }
 
-// checkToken refuses what no header can carry, without showing it.
+// checkToken returns an error for a token that is too large or that a header cannot carry. The error does not contain it.
 func checkToken(token string) error {
 	if len(token) > maxToken {
 		return fmt.Errorf("the token is larger than %d bytes", maxToken)

@@ -18,21 +18,22 @@ import (
 const (
 	dialTimeout = 10 * time.Second
 	idleTimeout = 90 * time.Second // as http.DefaultTransport
-	// idleConns is as many calls as agents make at one time, roughly.
+	// idleConns bounds the idle connections: about as many as the calls that agents make at one time.
 	idleConns = 16
-	// maxHeader bounds the header of an answer, in bytes; Argo CD sends some hundred.
+	// maxHeader bounds the header of an answer, in bytes; Argo CD sends some hundred bytes.
 	maxHeader = 256 << 10
 	// maxPEM bounds a file of certificates, in bytes: the system's whole list has 220 KB.
 	maxPEM = 4 << 20
-	// maxRedirects bounds the redirects on the same origin, which a proxy in front may need.
+	// maxRedirects bounds the redirects to the same origin that are followed, which a proxy in front may need.
 	maxRedirects = 3
 )
 
-// newTransport makes the connections that o asks for.
+// newTransport returns the transport for the options, with their certificates. It is an error if these cannot be read, or if a client
+// certificate and its key do not match or only one of them is given.
 func newTransport(o Options) (*http.Transport, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.ServerName}
 	if o.Insecure {
-		conf.InsecureSkipVerify = true // asked for, and Insecure tells
+		conf.InsecureSkipVerify = true // the user has asked for it; Client.Insecure reports it
 	}
 	ca, err := pemOf(o.CAFile, o.CAData)
 	if err != nil {
@@ -41,7 +42,7 @@ func newTransport(o Options) (*http.Transport, error) {
 	if ca != nil {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
-			pool = x509.NewCertPool() // a machine without any trusts this one
+			pool = x509.NewCertPool() // a machine without a pool only trusts this authority
 		}
 		if !pool.AppendCertsFromPEM(ca) {
 			return nil, fmt.Errorf("there is no certificate in %s; it must be PEM", orElse(o.CAFile, "the certificate authority's data"))
@@ -74,12 +75,11 @@ func newTransport(o Options) (*http.Transport, error) {
 		MaxIdleConns:        2 * idleConns,
 		MaxIdleConnsPerHost: idleConns,
 		IdleConnTimeout:     idleTimeout,
-		// All calls share one connection of HTTP/2. One that is dead without a word (a NAT, a
-		// firewall that forgot it) would cost each call its time-out, as long as TCP takes to
-		// notice; so it is asked before that.
+		// All calls share one connection of HTTP/2. A dead one (a NAT or firewall has forgotten it) would let
+		// each call time out until TCP notices; so pings check it earlier.
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: o.Timeout / 2, PingTimeout: o.Timeout / 4},
 		MaxResponseHeaderBytes: maxHeader,
-		DisableCompression:     true, // unpacked in body.go, where it is bounded and counted
+		DisableCompression:     true, // decompressed in answer.go, where it is bounded and counted
 	}
 	forwardproxy.Use(t)
 	return t, nil
@@ -95,8 +95,8 @@ func pemOf(file string, data []byte) ([]byte, error) {
 	return readSmall(file, maxPEM)
 }
 
-// redirect follows what stays on the same origin and is no login page. Anything else is the
-// answer, and explained: a token must not go elsewhere.
+// redirect follows a redirect to the same origin that is not a login page. Any other redirect is returned as the answer, and becomes an
+// error: a token must not go elsewhere.
 func (s *shared) redirect(next *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects || next.Method != via[0].Method || !sameOrigin(next.URL, s.base) || isLogin(next.URL) {
 		return http.ErrUseLastResponse
@@ -108,7 +108,7 @@ func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
 }
 
-// isLogin reports whether an address is a login page of Argo CD, Dex or a proxy, to which they send browsers.
+// isLogin reports whether an address is a login page of Argo CD, Dex or a proxy, to which they redirect browsers.
 func isLogin(u *url.URL) bool {
 	p := strings.ToLower(path.Clean("/" + u.Path))
 	for part := range strings.SplitSeq(p, "/") {

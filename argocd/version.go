@@ -12,11 +12,11 @@ import (
 // Version is the version of a server. The zero value is an unknown one.
 type Version struct {
 	Major, Minor, Patch int
-	Text                string // as the server says it: "v3.5.1+109ca7c"
+	Text                string // the server's text: "v3.5.1+109ca7c"
 }
 
-// Times after which a version, or the finding that there is none to be had, is asked for again: servers are
-// upgraded under way.
+// The times after which a version, or the result that it is not known, is requested again (servers get upgraded), and the bound of
+// the answer in bytes.
 const (
 	versionAge  = 10 * time.Minute
 	unknownAge  = time.Minute
@@ -34,7 +34,7 @@ func (v Version) Less(w Version) bool {
 	return v.Patch < w.Patch
 }
 
-// String returns the version as the server says it.
+// String returns the server's text of the version; "an unknown version" if there is none.
 func (v Version) String() string {
 	if v.Text == "" {
 		return "an unknown version"
@@ -42,7 +42,7 @@ func (v Version) String() string {
 	return v.Text
 }
 
-// ParseVersion reads a version as servers write it: "v3.5.1+109ca7c", "2.10.0-rc1".
+// ParseVersion parses a version as servers write it: "v3.5.1+109ca7c", "2.10.0-rc1". Text without two or three numbers is an error.
 func ParseVersion(text string) (Version, error) {
 	v := Version{Text: text}
 	numbers, _, _ := strings.Cut(strings.TrimPrefix(text, "v"), "+")
@@ -61,8 +61,8 @@ func ParseVersion(text string) (Version, error) {
 	return v, nil
 }
 
-// Version asks the server for its version, which needs no credential, and remembers it for
-// ten minutes. A server that tells none, or one that is no number ("latest"), is an [*Error].
+// Version asks the server for its version, which needs no credential, and remembers it for ten minutes. It is an [*Error] if the server
+// does not answer with one, or with one that has no numbers ("latest").
 func (c *Client) Version(ctx context.Context) (Version, error) {
 	v, err := c.version(ctx)
 	if err == nil && v.Major == 0 {
@@ -71,7 +71,7 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	return v, err
 }
 
-// version returns a version without numbers where the server tells something else, or refuses.
+// version returns the server's version; only Text is set if that has no numbers. An error is not remembered.
 func (c *Client) version(ctx context.Context) (Version, error) {
 	s := c.shared
 	s.mu.Lock()
@@ -90,7 +90,7 @@ func (c *Client) version(ctx context.Context) (Version, error) {
 		return Version{}, c.notJSON("version", err)
 	}
 	if v, err = ParseVersion(said.Version); err != nil {
-		// A build of one's own: it has lists all the same.
+		// A custom build: its lists work all the same.
 		v, age = Version{Text: clean(said.Version, 200)}, unknownAge
 	}
 	s.mu.Lock()
@@ -99,8 +99,8 @@ func (c *Client) version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-// versionForFields returns the version, or the zero one where a server does not tell it to
-// everyone; only what the list would fail of as well is an error.
+// versionForFields returns the version, or the zero one if the server refuses to tell it. Only an error that the list itself would run into
+// as well is returned: no connection, or an ended ctx.
 func (c *Client) versionForFields(ctx context.Context) (Version, error) {
 	v, err := c.version(ctx)
 	if e, ok := err.(*Error); ok {
@@ -109,7 +109,7 @@ func (c *Client) versionForFields(ctx context.Context) (Version, error) {
 			return Version{}, err
 		}
 		if ctx.Err() != nil {
-			return Version{}, err // this caller left: it tells nothing of the server
+			return Version{}, err // this caller has left, which says nothing about the server
 		}
 		s := c.shared
 		s.mu.Lock()

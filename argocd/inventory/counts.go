@@ -10,20 +10,18 @@ import (
 	"github.com/plimsoll/plimsoll/argocd"
 )
 
-// Counts are totals over all matches of a listing or a search, not only those of a page.
-// What a kind does not have stays empty.
+// Counts are counts over all matches of a listing or a search, not only those on a page. What a kind does not have is empty.
 type Counts struct {
-	// Health counts by health.status (applications, application sets). What the server has
-	// not set is "none".
+	// Health counts by health.status (applications, application sets). A status that is not set counts as
+	// "none".
 	Health map[string]int `json:"health,omitempty"`
 	// Sync counts by sync.status (applications).
 	Sync map[string]int `json:"sync,omitempty"`
 	// Connection counts by connectionState.status (clusters).
 	Connection map[string]int `json:"connection,omitempty"`
-	// Projects are the ten with most matches, by count and then by name.
+	// Projects are the ten with the most matches, by count and then by name.
 	Projects []ProjectCount `json:"projects,omitempty"`
-	// OtherProjects counts the projects beside those, and InOtherProjects their
-	// matches.
+	// OtherProjects is the number of further projects, InOtherProjects that of their matches.
 	OtherProjects   int `json:"other_projects,omitempty"`
 	InOtherProjects int `json:"in_other_projects,omitempty"`
 }
@@ -35,25 +33,24 @@ type ProjectCount struct {
 }
 
 const (
-	// topProjects bounds the projects that are named.
+	// topProjects bounds the projects in Counts.Projects.
 	topProjects = 10
-	// maxStatuses bounds the values of a status that are told apart. Argo CD has six; a server
-	// that sends others is believed that far.
+	// maxStatuses bounds the different values of a status that are counted. Argo CD has six; a server may send
+	// others.
 	maxStatuses = 32
-	// otherStatus counts what is beyond.
+	// otherStatus is the name under which further values are counted.
 	otherStatus = "other"
-	// maxNames bounds the projects counted in memory, about 400 KiB (with the longest
-	// names 1 MiB); beyond they are counted on the disk.
+	// maxNames bounds the projects that are counted in memory, about 400 KiB (with the longest names 1 MiB);
+	// further ones are counted on the disk.
 	maxNames = 4096
 )
 
-// counter makes Counts of any number of entries in constant memory. Not for several
-// goroutines.
+// counter makes Counts of any number of entries in constant memory. It is not for several goroutines.
 type counter struct {
 	kind             argocd.Kind
 	health, statuses map[string]int
 	projects         map[string]int
-	beyond           sorter // by project, each with a count
+	beyond           sorter // records of project and count, once there were more than maxNames
 	runsWritten      bool
 }
 
@@ -83,7 +80,7 @@ func (c *counter) add(e *entry) error {
 		bump(c.statuses, statusOrNone(e.sync))
 		return nil // most clusters are in no project, and most projects have no cluster
 	case argocd.Projects:
-		return nil // each is one
+		return nil // nothing is counted
 	}
 	name := clip(statusOrNone(e.project), maxName)
 	if _, known := c.projects[string(name)]; !known && len(c.projects) >= maxNames {
@@ -106,7 +103,7 @@ func (c *counter) writeRun() error {
 	return nil
 }
 
-// counts ends the counting; nil for kinds that have nothing to count.
+// counts returns the counts; nil for projects, of which nothing is counted. It is called once, at the end.
 func (c *counter) counts() (*Counts, error) {
 	counts := &Counts{}
 	switch c.kind {
@@ -150,7 +147,7 @@ func (c *counter) counts() (*Counts, error) {
 
 func (c *counter) close() { c.beyond.close() }
 
-// tally keeps the projects with most matches.
+// tally keeps the projects with the most matches.
 type tally struct {
 	top      []ProjectCount // in order, at most topProjects
 	projects int
@@ -181,7 +178,7 @@ func (t *tally) addTo(c *Counts) {
 	}
 }
 
-// clone returns a copy, so that each caller has counts of its own.
+// clone returns a copy, so that each caller has its own counts; nil for nil.
 func (c *Counts) clone() *Counts {
 	if c == nil {
 		return nil

@@ -17,9 +17,9 @@
 //	found.Items  // kind, summary, and the fields that match
 //	found.Totals // matches of each kind, exactly
 //
-// Argo CD has no pages, no order and no search: whoever wants 20 applications gets all. So
+// Argo CD has no pages, no order and no search: a client that wants 20 applications gets all. So
 // every question is one pass over whole lists, an object at a time, and answers are exact
-// because everything was seen. A list that breaks off is an error; nothing of it is shown.
+// because every object was read. A list that breaks off is an error; nothing of it is shown.
 //
 // # Rows
 //
@@ -60,7 +60,7 @@
 //	applicationsets   name, sources and destination of the template; every repoURL in generators
 //	clusters          server, namespaces
 //
-// A pattern is RE2 and matches each of them by itself. One that is no RE2 is a [BadPattern]
+// A pattern is RE2 and matches each of them by itself. An invalid one is a [BadPattern]
 // and is never taken literally. More than Options.MaxMatches are a [TooMany] with the
 // exact totals and no rows. A kind that the server refuses (403, 404) is in Found.Failed;
 // all other errors are errors of the whole.

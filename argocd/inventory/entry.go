@@ -8,8 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// entry holds the fields of one object for lists and searches. Its texts lie in the bytes
-// of the object, and are valid as long as those.
+// entry holds the fields of one object for lists and searches. Its texts refer to the bytes of the object, and are valid as long as these.
 type entry struct {
 	kind                     argocd.Kind
 	name, namespace, project []byte
@@ -17,37 +16,37 @@ type entry struct {
 	labels, annotations      []pair
 	description              []byte
 	sources                  []source
-	multi                    bool // spec.sources was there
+	multi                    bool // the sources are from spec.sources
 	to                       destination
 	phase                    []byte // of the last or running operation
 	hydration                []byte // phase of the last or running hydration
 	deleting                 bool
-	repos                    [][]byte // projects: allowed ones; application sets: those of generators
-	repoFields               []string // application sets: where each of repos stands
+	repos                    [][]byte // projects: allowed ones; application sets: those in generators
+	repoFields               []string // application sets: the field of each of repos
 	destinations             []destination
 	roles                    [][]byte
 	windows                  int
 	template                 []byte // application sets: the name that applications get
 	generators               [][]byte
-	trouble                  []byte // what the server says is wrong
+	trouble                  []byte // the server's message about what is wrong
 	applications             int
 	server, version          []byte // clusters
 	namespaces               [][]byte
 }
 
-// source is the origin of an application's manifests. Those that a source hydrator
-// writes are made of the dry ones.
+// source says where an application's manifests come from. With a source hydrator, which writes them, the dry fields say what it makes them
+// of.
 type source struct {
 	repo, path, chart, revision, ref []byte
 	dryRepo, dryPath, dryRevision    []byte
-	hydrateTo                        []byte // the branch that is written, where that is not the one that is synced
+	hydrateTo                        []byte // the branch that the hydrator writes, if another one is synced
 }
 
 // destination is the cluster and the namespace that manifests are deployed to.
 type destination struct{ server, name, namespace []byte }
 
-// read finds in an object of kind what an entry needs. That item is one JSON value has
-// been seen to by the source; here only what is needed is looked at.
+// read returns the entry of an object of kind. item is known to be one JSON value; only the needed parts of it are read. It is an error if
+// item is not an object or kind is unknown.
 func read(kind argocd.Kind, item []byte) (*entry, error) {
 	item = bytes.TrimLeft(item, " \t\r\n")
 	if len(item) == 0 || item[0] != '{' {
@@ -71,7 +70,7 @@ func read(kind argocd.Kind, item []byte) (*entry, error) {
 	return e, r.err
 }
 
-// reader fills an entry. The first error stays.
+// reader fills an entry. After an error it reads nothing more.
 type reader struct {
 	item []byte
 	e    *entry
@@ -113,7 +112,7 @@ func (r *reader) count(span rawjson.Span) (n int) {
 	return n
 }
 
-// number reads a number that is no larger than what can be counted; others are 0.
+// number returns a whole number below about 1<<30; 0 for anything else.
 func (r *reader) number(span rawjson.Span) int {
 	n := 0
 	for _, c := range span.Of(r.item) {
@@ -174,7 +173,7 @@ func (r *reader) destination(span rawjson.Span) (d destination) {
 	return d
 }
 
-// status returns the status of an object whose value is {"status": …}.
+// status returns the member status of an object.
 func (r *reader) status(span rawjson.Span) (status []byte) {
 	r.members(span, func(key string, value rawjson.Span) {
 		if key == "status" {
@@ -184,7 +183,7 @@ func (r *reader) status(span rawjson.Span) (status []byte) {
 	return status
 }
 
-// hydratorSource reads a source hydrator, in alpha since 2.14, as what it syncs from.
+// hydratorSource returns a source hydrator (in alpha since 2.14) as a source: the branch that is synced, with the dry fields.
 func (r *reader) hydratorSource(span rawjson.Span) (s source) {
 	r.members(span, func(key string, value rawjson.Span) {
 		switch key {
@@ -216,7 +215,7 @@ func (r *reader) hydratorSource(span rawjson.Span) (s source) {
 	return s
 }
 
-// spec reads what the spec of an application and of an application set's template share.
+// spec reads the parts of a spec that applications and the templates of application sets share.
 func (r *reader) spec(span rawjson.Span) {
 	var one, hydrator rawjson.Span
 	var many []source
@@ -236,8 +235,8 @@ func (r *reader) spec(span rawjson.Span) {
 		}
 	})
 	is := func(span rawjson.Span) bool { return !span.IsZero() && r.item[span.Start] == '{' }
-	// As in Argo CD (GetSources): a hydrator, and then sources where there are any, stand in the
-	// place of source.
+	// As in Argo CD (GetSources): a hydrator replaces sources, and sources, if there are any, replace
+	// source.
 	r.e.multi = false
 	switch {
 	case is(hydrator):
@@ -249,7 +248,7 @@ func (r *reader) spec(span rawjson.Span) {
 	}
 }
 
-// key sorts entries of a kind: by name, then namespace (clusters: address).
+// key returns the key by which entries of a kind are sorted: name, then namespace (clusters: address).
 func (e *entry) key() []byte {
 	second := e.namespace
 	if e.kind == argocd.Clusters {

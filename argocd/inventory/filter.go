@@ -9,15 +9,15 @@ import (
 	"github.com/plimsoll/plimsoll/argocd"
 )
 
-// The values of health.status and sync.status (Argo CD, gitops-engine pkg/health and
-// SyncStatusCode), and "none" for what the server has not set yet.
+// healths returns the values of health.status, and syncs those of sync.status (Argo CD, gitops-engine pkg/health and
+// SyncStatusCode), with "none" for a status that is not set.
 func healths() []string {
 	return []string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown", "none"}
 }
 
 func syncs() []string { return []string{"Synced", "OutOfSync", "Unknown", "none"} }
 
-// filter holds the criteria that the server cannot select by.
+// filter holds the criteria by which objects are selected here and not by the server.
 type filter struct {
 	kind         argocd.Kind
 	health, sync []string
@@ -29,8 +29,8 @@ type filter struct {
 	repo, server string
 }
 
-// filterOf checks the request for what its kind does not have: a filter that is stepped
-// over without a word would answer another question.
+// filterOf returns the filter for a request. It is an error if the kind does not have one of the criteria or a value is unknown: ignoring
+// it silently would answer another question.
 func filterOf(r ListRequest) (f filter, err error) {
 	f = filter{kind: r.Kind, namespace: r.Namespace}
 	if !slices.Contains(argocd.Kinds(), r.Kind) {
@@ -60,15 +60,14 @@ func filterOf(r ListRequest) (f filter, err error) {
 	}
 	if r.Cluster != "" {
 		f.cluster = []string{strings.TrimSuffix(r.Cluster, "/")}
-		// Argo CD's own cluster has this name and this address, and either may stand in a
-		// destination.
+		// Argo CD's own cluster has this name and this address, and destinations have either one.
 		own := []string{"in-cluster", "https://kubernetes.default.svc"}
 		if slices.ContainsFunc(own, func(s string) bool { return strings.EqualFold(s, f.cluster[0]) }) {
 			f.cluster = own
 		}
 	}
-	// What the server steps over: of projects everything, of application sets the name. And
-	// what it does not do in full, see sent.
+	// The criteria that the server ignores (for projects all, for application sets the name) or applies only in
+	// part, see serverQuery.
 	switch r.Kind {
 	case argocd.Applications:
 		f.name, f.repo = r.Query.Name, r.Query.Repo
@@ -83,13 +82,12 @@ func filterOf(r ListRequest) (f filter, err error) {
 	return f, nil
 }
 
-// serverQuery returns the part of a query that the server answers in full. Of several applications or
-// clusters of one name it gives one only, which may be one that another filter or the rights
-// of the user then take away (FilterByNameP of util/argo, filterClustersByName), and it
-// compares the repository with that of the first source (FilterByRepoP).
+// serverQuery returns the part of a query that the server answers correctly. Of several applications or clusters with one name it returns
+// only one, which another filter or the user's rights may then remove (FilterByNameP of util/argo, filterClustersByName), and it compares
+// the repository with that of the first source only (FilterByRepoP).
 func serverQuery(kind argocd.Kind, q argocd.Query) argocd.Query {
 	q.Repo, q.Server = "", ""
-	if kind != argocd.Applications || q.AppNamespace == "" { // in one namespace a name is one
+	if kind != argocd.Applications || q.AppNamespace == "" { // within a namespace a name is unique
 		q.Name = ""
 	}
 	return q
@@ -103,7 +101,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// canonicalNames returns the values as Argo CD spells them.
+// canonicalNames returns the values as Argo CD spells them, sorted and without repetitions; an error if one is unknown.
 func canonicalNames(filter string, values, all []string) ([]string, error) {
 	var list []string
 	for _, value := range values {

@@ -10,11 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Source lists objects: an *argocd.Client.
+// Source lists objects, as an *argocd.Client does.
 type Source interface {
 	Name() string
-	// Who identifies the credential: answers are never shared between
-	// sources with another Who or URL.
+	// Who identifies the credential: answers are never shared between sources with another Who or URL.
 	Who() string
 	URL() string
 	List(ctx context.Context, kind argocd.Kind, q argocd.Query, each func(item []byte) error) (argocd.ListInfo, error)
@@ -22,27 +21,23 @@ type Source interface {
 
 // Options of an [Inventory]. The zero value works.
 type Options struct {
-	// Dir holds the scratch files. They are unlinked as soon as they are open, and have
-	// mode 0600. Empty is [os.TempDir].
+	// Dir is the folder for scratch files, which are unlinked as soon as they are open, and have mode 0600. "" means [os.TempDir].
 	Dir string
-	// SnapshotTTL is the time that pages of one listing come from one reading; 0 reads the
-	// server for every page.
+	// SnapshotTTL is the time for which the pages of a listing come from one reading; 0 reads the server for every page.
 	SnapshotTTL time.Duration
-	// MaxSnapshots bounds the readings that are kept; 0 is 32. The one used longest ago goes
-	// first. Each has two open files.
+	// MaxSnapshots bounds the readings that are kept; 0 means 32. The least recently used one is dropped first. Each has two open files.
 	MaxSnapshots int
-	// MaxSnapshotBytes bounds their disk space together; 0 is 512 MiB.
+	// MaxSnapshotBytes bounds the disk space of all snapshots; 0 means 512 MiB.
 	MaxSnapshotBytes limit.Bytes
-	// MaxScratchBytes bounds all disk space together, with that of sorts under way;
-	// 0 is 4 GiB. A listing that would take more is an error.
+	// MaxScratchBytes bounds all disk space, including that of running sorts; 0 means 4 GiB. A listing that would take more is an error.
 	MaxScratchBytes limit.Bytes
-	// RunBytes is the memory of one sort; 0 is 2 MiB.
+	// RunBytes is the memory for one sort; 0 means 2 MiB.
 	RunBytes limit.Bytes
-	// MaxMatches bounds the matches of a search; 0 is 1000. More are a [TooMany].
+	// MaxMatches bounds the matches of a search; 0 means 1000. More are the error [TooMany].
 	MaxMatches int
-	// MaxSorts bounds the passes at one time, the others wait; 0 is 8.
+	// MaxSorts bounds the passes that run at one time, others wait; 0 means 8.
 	MaxSorts int
-	// Now is the clock; nil is [time.Now].
+	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
 }
 
@@ -57,7 +52,7 @@ type Inventory struct {
 
 	mu        sync.Mutex
 	closed    bool
-	waiting   map[string]*pass // not begun yet
+	waiting   map[string]*pass // those that have not begun yet, by key
 	running   map[string]*pass
 	snapshots map[string]*snapshot
 	kept      int64 // bytes of the snapshots
@@ -65,7 +60,7 @@ type Inventory struct {
 	stats     Stats
 }
 
-// New makes an Inventory. It opens nothing.
+// New returns an Inventory. It opens no files.
 func New(o Options) *Inventory {
 	o.MaxSnapshots = cmp.Or(max(o.MaxSnapshots, 0), 32)
 	o.MaxSnapshotBytes = cmp.Or(max(o.MaxSnapshotBytes, 0), 512*limit.MiB)
@@ -88,7 +83,7 @@ func New(o Options) *Inventory {
 	return v
 }
 
-// Close ends what runs, waits for it, and frees the snapshots.
+// Close ends the passes that run, waits for them, and frees the snapshots.
 func (v *Inventory) Close() error {
 	v.mu.Lock()
 	v.closed = true
@@ -101,27 +96,27 @@ func (v *Inventory) Close() error {
 	return nil
 }
 
-// Stats counts what happened since [New], and what is there now.
+// Stats has counts since [New], and current numbers.
 type Stats struct {
-	Requests     int64 // listings and searches that were asked for
+	Requests     int64 // requests for listings and searches
 	Passes       int64 // readings that were begun
-	Shared       int64 // requests that waited for a pass of another
+	Shared       int64 // requests that joined the pass of another
 	FromSnapshot int64 // requests that were answered from a snapshot
-	Refused      int64 // requests that found too many others waiting
-	Read         int64 // bytes that servers sent for passes that came to their end
+	Refused      int64 // requests refused because too many others waited
+	Read         int64 // bytes that servers sent in completed passes
 
-	Snapshots       int   // there are now
-	SnapshotBytes   int64 // and what they take
-	Expired         int64 // snapshots that were too old
-	Evicted         int64 // snapshots that went for others
+	Snapshots       int   // current ones
+	SnapshotBytes   int64 // their size
+	Expired         int64 // snapshots that were dropped for their age
+	Evicted         int64 // snapshots that were dropped to make room
 	TooLarge        int64 // answers that were too large to be kept
-	ScratchBytes    int64 // disk of everything now
-	ScratchPeak     int64 // the most it ever was
+	ScratchBytes    int64 // current bytes on the disk
+	ScratchPeak     int64 // the largest ScratchBytes so far
 	ScratchRefused  int64 // writes beyond Options.MaxScratchBytes
-	Waiting, Active int   // passes now
+	Waiting, Active int   // current passes
 }
 
-// Stats returns the counters of now.
+// Stats returns the counts.
 func (v *Inventory) Stats() Stats {
 	v.mu.Lock()
 	defer v.mu.Unlock()

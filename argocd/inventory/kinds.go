@@ -141,18 +141,18 @@ func (r *reader) applicationSetStatus(span rawjson.Span) {
 	r.e.applications = max(resources, said)
 }
 
-// maxNesting bounds the depth to which generators are read. Argo CD allows matrix and merge
-// inside of one another once: depth 3 in the words of generators, about 12 in those of JSON.
+// maxNesting bounds the depth to which generators are read. Argo CD allows matrix and merge inside each other once: generators nest 3 deep,
+// their JSON about 12.
 const maxNesting = 64
 
-// generators names them: "git", "matrix(git,clusters)".
+// generators returns the names of generators: "git", "matrix(git,clusters)".
 func (r *reader) generators(span rawjson.Span, depth int) (names [][]byte) {
 	if depth == maxNesting {
 		return nil
 	}
 	r.elements(span, func(_ int, value rawjson.Span) {
 		r.members(value, func(key string, value rawjson.Span) {
-			if key == "selector" { // beside the generator, not one
+			if key == "selector" { // a sibling of the generator
 				return
 			}
 			name := []byte(key)
@@ -168,7 +168,7 @@ func (r *reader) generators(span rawjson.Span, depth int) (names [][]byte) {
 	return names
 }
 
-// repositories collects every repoURL below span, with where it stands.
+// repositories collects every repoURL below span, with its field.
 func (r *reader) repositories(span rawjson.Span, place []byte, depth int) {
 	if depth == maxNesting {
 		return
@@ -224,8 +224,8 @@ func (r *reader) cluster(span rawjson.Span) {
 	})
 }
 
-// version and connection stand at the top, and in info since 1.8; the one at the top is
-// to go away some day.
+// version and connection read members that are at the top and, since 1.8, in info; those at the top are
+// deprecated.
 func (r *reader) version(span rawjson.Span) {
 	if v := r.text(span); len(v) > 0 {
 		r.e.version = v

@@ -11,33 +11,30 @@ import (
 	"github.com/plimsoll/plimsoll/argocd"
 )
 
-// ListRequest asks for one page of all objects of a kind, sorted by name and then by
-// namespace (clusters: by address).
+// ListRequest asks for one page of all objects of a kind, sorted by name and then by namespace (clusters: by address).
 type ListRequest struct {
 	Kind argocd.Kind
-	// Query selects objects. The criteria that the server is known to ignore (all for
-	// projects, the name of application sets, projects of clusters) or to apply in part (names
-	// that several have, repositories of further sources) are applied here; one that a kind does
-	// not have at all is an error. Fields is set here.
+	// Query selects objects. The criteria that the server is known to ignore (all for projects, the name of
+	// application sets, projects of clusters) or to apply only in part (names of several objects, repositories of
+	// further sources) are applied here; a criterion that the kind does not have is an error. Fields is set by List.
 	Query argocd.Query
-	// Health and Sync keep objects with one of these statuses, in any case; "none" is the
-	// status that the server has not set. Unknown ones are an error that lists them.
+	// Health and Sync select objects with one of these statuses, in any case; "none" is a status that is not set. Unknown ones are an error
+	// that lists the known ones.
 	Health, Sync []string
-	// Namespace is that of the destination for applications, and the object's own else.
+	// Namespace is the namespace of the destination for applications, and the object's own for other kinds.
 	Namespace string
-	// Cluster is the address or the name that the destination gives, in any case. An
-	// address does not find applications whose destination is a name, nor the reverse, but
-	// for Argo CD's own cluster.
+	// Cluster is the address or the name in the destination, in any case. An address does not find applications whose destination has a
+	// name, nor the reverse, except for Argo CD's own cluster.
 	Cluster string
-	// Page counts from 1, which 0 is too. PageSize 0 is [DefaultPageSize]; others are
-	// brought into 1 to [MaxPageSize].
+	// Page counts from 1; 0 means 1. PageSize 0 means [DefaultPageSize], or all of up to [OnePage] matches; other
+	// values are moved into 1 to [MaxPageSize].
 	Page, PageSize int
-	// Fit makes PageSize smaller, for all pages of the question alike; nil leaves it.
+	// Fit makes PageSize smaller, equally for all pages; nil leaves it.
 	Fit Fit
-	// Fresh reads the server now, and replaces the snapshot that there is.
+	// Fresh reads the server now, and replaces the snapshot if there is one.
 	Fresh bool
-	// Full makes the items of the page from the bytes of the objects; nil makes summaries. It
-	// is called for these objects only, when all have been read.
+	// Full returns an item of the page from the bytes of its object; nil makes summaries. It is only called for the objects of the page,
+	// when all have been read.
 	Full func(item []byte) ([]byte, error)
 }
 
@@ -46,14 +43,14 @@ type Listing struct {
 	Items      []json.RawMessage
 	Pagination Pagination
 	Counts     *Counts   // over all matches; nil for projects
-	Namespace  string    // of all matches; "" where they differ or have none
-	Bytes      int64     // what the server sent for it, decompressed
+	Namespace  string    // the namespace of all matches; "" if they differ or have none
+	Bytes      int64     // bytes that the server sent, decompressed
 	Snapshot   time.Time // when the reading began
 	Reread     bool      // an empty list was read twice, see argocd.ListInfo
 }
 
-// List returns one page of a listing, and the totals over all of it. Errors are those of
-// the source as they are, [NoPage], and filters that cannot be.
+// List returns one page of a listing, and the counts over all of it. Errors are those of the source, unchanged, [NoPage], and those for
+// invalid filters.
 func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listing, error) {
 	f, err := filterOf(r)
 	if err != nil {
@@ -94,17 +91,17 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	}, nil
 }
 
-// keyOf returns a digest of a question and of who asks it.
+// keyOf returns a digest of a question and of the user who asks it.
 func keyOf(what string, src Source, parts ...any) string {
 	text, err := json.Marshal(append([]any{what, src.Who(), src.URL()}, parts...))
 	if err != nil {
-		return "" // strings and lists of them: it cannot be; and "" is shared with nobody
+		return "" // does not happen with strings and lists; the key "" is never shared
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// sorterFor makes a sorter for so many of the first rows.
+// sorterFor returns a sorter that keeps the first need rows, or all for allRows.
 func (v *Inventory) sorterFor(need int) *sorter {
 	s := &sorter{d: v.disk, limit: int(v.o.RunBytes)}
 	if need != allRows {
@@ -139,7 +136,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 		case !s.wants(key):
 			return nil
 		case r.Full != nil:
-			// As it is: what Full makes of it is dear, and of use for one page.
+			// Unchanged: Full is expensive, and only needed for one page.
 			return s.add(key, item)
 		}
 		return s.add(key, e.row())
@@ -155,7 +152,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 	return ans, err
 }
 
-// notAnObject returns the error for a list element that is not an object of its kind.
+// notAnObject returns the error for item n of a list, which is not an object of its kind.
 func notAnObject(src Source, kind argocd.Kind, n int, err error) error {
 	return &argocd.Error{
 		Instance: src.Name(), Op: fmt.Sprintf("list %s", kind), Kind: argocd.Broken,

@@ -10,9 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// members walks the object at span of item. What is no object (null, or what no version
-// of Argo CD sends there) has no members: a field that is not as expected is as one that
-// is not there, and never costs the other fields of the object.
+// members calls each with the members of the object at span of item. Anything but an object has no members: a field of an unexpected type
+// counts as missing, and does not affect the other fields.
 func members(item []byte, span rawjson.Span, each func(key []byte, value rawjson.Span)) error {
 	if span.IsZero() || item[span.Start] != '{' {
 		return nil
@@ -26,7 +25,7 @@ func members(item []byte, span rawjson.Span, each func(key []byte, value rawjson
 	return nil
 }
 
-// elements walks the array at span of item, like members.
+// elements calls each with the elements of the array at span of item; anything but an array has none.
 func elements(item []byte, span rawjson.Span, each func(i int, value rawjson.Span)) error {
 	if span.IsZero() || item[span.Start] != '[' {
 		return nil
@@ -42,8 +41,7 @@ func elements(item []byte, span rawjson.Span, each func(i int, value rawjson.Spa
 	return nil
 }
 
-// text returns the string at span of item, without a copy where it has no escapes; nil when
-// there is no string.
+// text returns the string at span of item, without a copy if it has no escapes; nil if it is not a string.
 func text(item []byte, span rawjson.Span) []byte {
 	if span.Len() < 2 || item[span.Start] != '"' {
 		return nil
@@ -55,7 +53,7 @@ func text(item []byte, span rawjson.Span) []byte {
 	return inner
 }
 
-// texts returns the strings of the array at span of item.
+// texts returns the strings of the array at span of item; nil for an element that is not a string.
 func texts(item []byte, span rawjson.Span) (list [][]byte, err error) {
 	err = elements(item, span, func(_ int, value rawjson.Span) {
 		list = append(list, text(item, value))
@@ -63,7 +61,7 @@ func texts(item []byte, span rawjson.Span) (list [][]byte, err error) {
 	return list, err
 }
 
-// count returns the number of elements of the array at span of item.
+// count returns the number of elements of the array at span of item; 0 if it is not an array.
 func count(item []byte, span rawjson.Span) (n int, err error) {
 	err = elements(item, span, func(int, rawjson.Span) { n++ })
 	return n, err
@@ -79,7 +77,7 @@ func pairs(item []byte, span rawjson.Span) (list []pair, err error) {
 	return list, err
 }
 
-// writer puts a row together: a flat object of what is not empty.
+// writer builds a row: a flat JSON object without empty members.
 type writer struct{ b []byte }
 
 func (w *writer) key(key string) {
@@ -91,34 +89,33 @@ func (w *writer) key(key string) {
 
 func (w *writer) raw(s string) { w.b = append(w.b, s...) }
 
-// text writes a string, if it is not empty.
+// text writes a string member unless it is empty.
 func (w *writer) text(key string, value []byte) {
 	if len(value) > 0 {
 		w.textOrEmpty(key, value)
 	}
 }
 
-// textOrEmpty writes a string, an empty one too.
+// textOrEmpty writes a string member, also an empty one.
 func (w *writer) textOrEmpty(key string, value []byte) {
 	w.key(key)
 	w.b = rawjson.Quote(w.b, short(value))
 }
 
 const (
-	// maxText bounds one text in a row, in bytes. Names of Kubernetes have at most
-	// 253, and a URL or path that is longer than this is none that anybody uses: without a
-	// bound, pages of what a damaged or hostile server sends would have any size.
+	// maxText bounds one text in a row, in bytes: a broken or hostile server must not make pages of any size. Names
+	// of Kubernetes have at most 253, and URLs and paths in use are shorter too.
 	maxText = 1 << 10
-	// maxKey bounds what is sorted by, and maxName the name of a project or status that is
-	// counted under it.
+	// maxKey bounds the key by which entries are sorted, and maxName the name of a project or status in counts, in
+	// bytes.
 	maxKey  = 2 * maxText
 	maxName = 256
 )
 
-// short returns a text as a row has it: whole, or its beginning and a mark.
+// short returns a text for a row: whole, or its beginning with a mark.
 func short(value []byte) []byte { return clip(value, maxText) }
 
-// clip returns at most most bytes of a text; what is longer ends in "…".
+// clip returns at most maxLen bytes of a text; a longer one is cut and ends in "…".
 func clip(value []byte, maxLen int) []byte {
 	if len(value) <= maxLen {
 		return value
@@ -127,7 +124,7 @@ func clip(value []byte, maxLen int) []byte {
 	return append(bytes.Clone(value[:end]), limit.Ellipsis...)
 }
 
-// number writes a number, if it is not 0.
+// number writes a number member unless it is 0.
 func (w *writer) number(key string, n int) {
 	if n != 0 {
 		w.key(key)
@@ -137,7 +134,7 @@ func (w *writer) number(key string, n int) {
 
 func (w *writer) int(n int) { w.b = strconv.AppendInt(w.b, int64(n), 10) }
 
-// list writes the first most strings, and as more_KEY how many there are beyond.
+// list writes a list member with the first maxLen strings, and more_KEY with the number of the others. An empty list is left out.
 func (w *writer) list(key string, values [][]byte, maxLen int) {
 	if len(values) == 0 {
 		return
@@ -161,12 +158,12 @@ func (w *writer) strings(values [][]byte) {
 // maxProse bounds a text for people in a row, in characters.
 const maxProse = 120
 
-// maxRaw bounds the part of a text for people that is read, in bytes. What follows could not be
-// seen, but for the end of a credential that begins before.
+// maxRaw bounds the part of a text for people that is read, in bytes: more than is shown, because a credential that begins before the cut
+// may end behind it.
 const maxRaw = 16 << 10
 
-// displayText makes a text for people one short line, without the credentials that descriptions
-// and messages of git, helm and clusters hold.
+// displayText returns a text for people as one short line, without the credentials that descriptions and messages of git, helm and clusters
+// may contain.
 func displayText(value []byte) []byte {
 	value = value[:min(maxRaw, len(value))]
 	line := strings.Join(strings.Fields(secrets.Text(strings.ToValidUTF8(string(value), "\uFFFD"))), " ")
@@ -176,8 +173,8 @@ func displayText(value []byte) []byte {
 	return []byte(line)
 }
 
-// address returns a URL without the password that it may hold. Argo CD accepts
-// https://user:password@host/repo as a repository, and shows it to everyone.
+// address returns a URL with the password, or a user that may be a token, masked. Argo CD accepts https://user:password@host/repo as a
+// repository, and shows it to everyone.
 func address(value []byte) []byte {
 	scheme := bytes.Index(value, []byte("://"))
 	if scheme < 0 {

@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// Pagination is the place of a page in all matches. The names are those that clients of
-// the tools know.
+// Pagination says which page this is of all matches. The JSON names are those that clients of the tools know.
 type Pagination struct {
 	Page        int  `json:"page"`
 	PageSize    int  `json:"page_size"`
@@ -18,11 +17,11 @@ type Pagination struct {
 	ShowingTo   int  `json:"showing_to"`
 }
 
-// Page sizes: what is taken when none is given, and the most there may be.
+// The page size if none is given, and the largest one.
 const (
 	DefaultPageSize = 20
 	MaxPageSize     = 100
-	// OnePage is the number of matches up to which one page has all when no size is given.
+	// OnePage is the number of matches up to which, if no size is given, one page has all of them.
 	OnePage = 50
 )
 
@@ -37,7 +36,7 @@ func (e *NoPage) Error() string {
 		e.Page, e.Last, e.TotalItems, e.Last)
 }
 
-// window is the asked page: its number from 1 on, and its size.
+// window is the requested page: its number, from 1, and its size.
 type window struct {
 	page, size int
 	open       bool // no size was given
@@ -50,8 +49,8 @@ func windowOf(page, size int) window {
 	return window{max(page, 1), min(max(size, 1), MaxPageSize), false}
 }
 
-// fit settles the size once it is known how many match: all of up to [OnePage] stand on one page when no size was given, and the page is
-// smaller where what matches does not fit at that size.
+// fit sets the final size once the number of matches is known: up to [OnePage] matches are on one page if no size was given, and the size
+// is smaller if the caller's fit says so.
 func (w *window) fit(fit Fit, ans *answer) {
 	if w.open && ans.total > DefaultPageSize && ans.total <= OnePage {
 		w.size = OnePage
@@ -61,7 +60,7 @@ func (w *window) fit(fit Fit, ans *answer) {
 	}
 }
 
-// need returns the number of first rows that a page takes to be filled.
+// need returns how many of the first rows are needed to fill the page.
 func (w window) need() int {
 	if w.page > math.MaxInt/w.size {
 		return allRows
@@ -72,7 +71,8 @@ func (w window) need() int {
 	return w.page * w.size
 }
 
-// locate returns the place of the page in total items, and its rows (from 0, before to).
+// locate returns the pagination of the page in total items, and its rows: from (counted from 0) up to to, exclusive. A page beyond the end
+// is [NoPage].
 func (w window) locate(total int) (p Pagination, from, to int, err error) {
 	last := (total + w.size - 1) / w.size
 	if w.page > max(last, 1) {

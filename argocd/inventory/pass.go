@@ -15,24 +15,24 @@ import (
 // answer is the result of one pass. It does not change any more.
 type answer struct {
 	table  *table
-	total  int // matches, of which the table may have the first only
+	total  int // number of matches; the table may only have the first of them
 	counts *Counts
 	widths Widths
 	bytes  int64
 	reread bool
 	at     time.Time // when the reading began
-	// of searches
+	// The fields below are set by searches.
 	totals, scanned map[argocd.Kind]int
 	failed          map[argocd.Kind]string
 
-	refs int // under Inventory.mu; the table goes with the last
+	refs int // guarded by Inventory.mu; with the last one the table is closed
 }
 
 // pass is one reading of a server, which several requests may wait for.
 type pass struct {
 	key    string
-	need   int  // so many of the first rows are wanted; under Inventory.mu until it starts
-	refs   int  // who waits; under Inventory.mu
+	need   int  // how many of the first rows are needed; guarded by Inventory.mu until it starts
+	refs   int  // number of requests that wait; guarded by Inventory.mu
 	kept   bool // the answer becomes a snapshot
 	cancel context.CancelFunc
 	ready  chan struct{}
@@ -42,23 +42,22 @@ type pass struct {
 	panicked string
 }
 
-// allRows is the need of a pass all of whose rows are wanted.
+// allRows is the need of a pass all of whose rows are kept.
 const allRows = math.MaxInt
 
-// maxWaiting bounds the different listings that may wait for their turn. Callers bound it
-// long before; it keeps a mistake of theirs from becoming one of ours.
+// maxWaiting bounds the different listings that may wait for their turn. Callers bound them far below that; this is for a mistake of
+// theirs.
 const maxWaiting = 1024
 
-// errClosed is the error of requests once the inventory closes.
+// errClosed is the error of requests after Close.
 var errClosed = errors.New("the inventory is closed: the server is about to end")
 
 // runner reads a server, and keeps at least the first need rows.
 type runner func(ctx context.Context, need int) (*answer, error)
 
-// get returns the answer for key: from a snapshot, from a pass that somebody else waits for,
-// or from one of its own. A pass that has begun is shared only where snapshots are
-// allowed: who asks after a change must not get what was read before it. release gives the
-// answer back. The empty key is shared with nobody.
+// get returns the answer for key: from a snapshot, from a pass that another request waits for, or from a new pass. A pass that has begun is
+// only shared if snapshots are allowed: a request after a change must not get what was read before it. The caller calls release when it is
+// done with the answer. The key "" is never shared.
 func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, read runner) (ans *answer, release func(), err error) {
 	kept := v.o.SnapshotTTL > 0 && key != ""
 	if kept {
@@ -95,7 +94,7 @@ func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, r
 			v.mu.Unlock()
 			return nil, nil, fmt.Errorf("%d listings wait for their turn already; ask again later", maxWaiting)
 		}
-		// The pass is not of one caller: it ends when all that wait for it have gone.
+		// The pass does not end with ctx, but when all requests that wait for it have gone.
 		run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		p = &pass{key: key, need: need, kept: kept, cancel: cancel, ready: make(chan struct{})}
 		v.waiting[key] = p
@@ -112,14 +111,14 @@ func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, r
 	}
 	switch {
 	case p.panicked != "":
-		panic(p.panicked) // where the caller's own defers see it, as if it had been its call
+		panic(p.panicked) // in the caller's goroutine, where its deferred functions see it
 	case p.err != nil:
 		return nil, nil, p.err
 	}
 	return p.ans, func() { v.release(p.ans) }, nil
 }
 
-// leave takes away a caller that does not wait any more.
+// leave ends the wait of a caller whose context has ended; without any caller the pass is cancelled.
 func (v *Inventory) leave(p *pass) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -137,7 +136,7 @@ func (v *Inventory) leave(p *pass) {
 	}
 }
 
-// forget takes a pass off the lists where others would find it.
+// forget removes a pass from the maps in which other requests find it. The caller holds v.mu.
 func (v *Inventory) forget(p *pass) {
 	for _, list := range []map[string]*pass{v.waiting, v.running} {
 		if list[p.key] == p {
@@ -146,7 +145,7 @@ func (v *Inventory) forget(p *pass) {
 	}
 }
 
-// run waits for its turn and makes the pass.
+// run waits for a turn, makes the pass and publishes its result.
 func (v *Inventory) run(ctx context.Context, p *pass, read runner) {
 	defer p.cancel()
 	stop := context.AfterFunc(v.ctx, p.cancel)
@@ -207,7 +206,7 @@ func (v *Inventory) release(ans *answer) {
 	v.drop(ans)
 }
 
-// drop gives one reference back. v.mu is held.
+// drop gives one reference back. The caller holds v.mu.
 func (v *Inventory) drop(ans *answer) {
 	if ans.refs--; ans.refs == 0 {
 		ans.table.close()

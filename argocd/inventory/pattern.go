@@ -15,14 +15,14 @@ import (
 // MaxPattern bounds a pattern, in bytes.
 const MaxPattern = 1024
 
-// BadPattern is the error for a pattern that is no regular expression. It is never taken
-// for a literal text in silence: the answer would look exact and be to another question.
+// BadPattern is the error for an invalid regular expression. The pattern is never silently taken as literal text: the answer would look
+// exact and be for another question.
 type BadPattern struct {
 	Pattern string
-	Reason  string // in the words of the parser
-	Part    string // what of the pattern it is about; may be empty
-	At      int    // where that begins, in bytes; -1 when it is about all of it
-	Escaped string // the pattern that finds the text itself; empty when there is no text
+	Reason  string // the parser's text
+	Part    string // the part of the pattern that is wrong; may be empty
+	At      int    // the offset of Part in bytes; -1 if all of the pattern is wrong
+	Escaped string // the pattern that finds the text itself; may be empty
 }
 
 func (e *BadPattern) Error() string {
@@ -42,14 +42,14 @@ func (e *BadPattern) Error() string {
 	return s
 }
 
-// pattern reports whether texts match.
+// pattern is a compiled pattern.
 type pattern struct {
 	re *regexp.Regexp
-	// plain is the text, lower case with fold, of a pattern that is nothing else and is
-	// ASCII; it is found about ten times faster than by re. nil for others.
+	// plain is the text (in lower case with fold) of a pattern that is only ASCII text, which is found about ten
+	// times faster than by re; nil for other patterns.
 	plain []byte
 	fold  bool
-	// all matches a text from its first to its last byte.
+	// all matches a text from its first to its last byte; nil if the pattern cannot be put into a group.
 	all *regexp.Regexp
 }
 
@@ -90,7 +90,7 @@ func compile(text string, literal, caseSensitive bool) (*pattern, error) {
 	}
 	p := &pattern{re: re, fold: !caseSensitive}
 	if p.all, err = regexp.Compile(`^(?:` + expression + `)$`); err != nil {
-		p.all = nil // what quotes to its end (an open \Q) cannot be put into a group
+		p.all = nil // a pattern with an open \Q cannot be put into a group
 	}
 	if plain := []byte(text); ascii(plain) && (literal || regexp.QuoteMeta(text) == text) {
 		if p.plain = plain; p.fold {
@@ -115,14 +115,14 @@ func (p *pattern) match(text []byte) bool {
 		return false
 	case p.plain != nil && !p.fold:
 		return bytes.Contains(text, p.plain)
-	case p.plain != nil && ascii(text): // else K (U+212A) would have to match k
+	case p.plain != nil && ascii(text): // in other text K (U+212A) must match k
 		return containsFold(text, p.plain)
 	}
 	return p.re.Match(text)
 }
 
-// whole reports whether all of a text matches. A status is found by its word and by nothing less: "sync" is a part of the names that are
-// looked for, and of every status.
+// whole reports whether the pattern matches a text from beginning to end; false for an empty one. A status is only found by its whole word:
+// "sync" is a part of many names, and of every status.
 func (p *pattern) whole(text []byte) bool {
 	switch {
 	case len(text) == 0:
@@ -135,7 +135,7 @@ func (p *pattern) whole(text []byte) bool {
 	return p.all != nil && p.all.Match(text)
 }
 
-// containsFold looks for lower, which is ASCII and lower case, in ASCII text.
+// containsFold reports whether ASCII text contains lower, which is ASCII in lower case, in any case.
 func containsFold(text, lower []byte) bool {
 	for i := 0; i+len(lower) <= len(text); i++ {
 		j := 0

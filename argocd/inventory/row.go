@@ -7,15 +7,13 @@ import (
 	"github.com/plimsoll/plimsoll/internal/secrets"
 )
 
-// maxSources bounds the sources, and maxListed the short values of other lists, in a
-// row. What is beyond is counted in the row.
+// maxSources bounds the sources, and maxListed the values of other lists, in a row, which counts the others.
 const (
 	maxSources = 20
 	maxListed  = 2
 )
 
-// row returns the summary of an object: JSON, at most a few hundred bytes as a rule. A fresh
-// copy: it does not lie in the bytes of the object.
+// row returns the summary of an object: JSON, usually some hundred bytes. It is a copy that does not depend on the bytes of the object.
 func (e *entry) row() []byte {
 	w := &writer{b: make([]byte, 0, 512)}
 	w.raw("{")
@@ -70,7 +68,7 @@ func (e *entry) row() []byte {
 	return w.b
 }
 
-// statusOrNone returns the status, or "none" where the server has not set one.
+// statusOrNone returns the status, or "none" if it is not set.
 func statusOrNone(status []byte) []byte {
 	if len(status) == 0 {
 		return []byte("none")
@@ -86,9 +84,8 @@ func mapTexts(list [][]byte, f func([]byte) []byte) [][]byte {
 	return out
 }
 
-// plain returns a destination as "CLUSTER NAMESPACE", the cluster by server or name: 24 bytes
-// less than an object, the size of one more application in a page of 20. It is nil
-// where that would not be clear.
+// plain returns a destination as "CLUSTER NAMESPACE", with the cluster's server or name: 24 bytes less than an object, which makes room for
+// one more application on a page of 20. It is nil if that would be ambiguous.
 func (d destination) plain() []byte {
 	cluster := address(d.server)
 	switch {
@@ -116,7 +113,7 @@ func (w *writer) destination(d destination) {
 	w.raw("}")
 }
 
-// compactDestinations returns those of a project, where * stands for any.
+// compactDestinations returns the destinations of a project as "CLUSTER NAMESPACE", with * for any.
 func (e *entry) compactDestinations() [][]byte {
 	list := make([][]byte, len(e.destinations))
 	star := func(value []byte) []byte {

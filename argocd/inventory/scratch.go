@@ -17,22 +17,21 @@ type scratchDisk struct {
 	max     int64
 	used    atomic.Int64
 	peak    atomic.Int64
-	refused atomic.Int64 // writes that the bound turned down
+	refused atomic.Int64 // writes that the bound refused
 }
 
-// scratch is an unlinked file that is written at its end and read anywhere. It disappears with its last descriptor, also when
-// the process is killed.
+// scratch is an unlinked file that is appended to and read at any place. It disappears when it is closed, also if the process
+// is killed.
 type scratch struct {
 	d    *scratchDisk
 	f    *os.File
-	name string // of a file that could not be unlinked while open (Windows)
+	name string // the name of a file that could not be unlinked while open (Windows); else ""
 	w    *bufio.Writer
-	size int64 // with what is in w
+	size int64 // including the bytes in w
 	once sync.Once
 }
 
-// bufferBytes is the size of the buffers for a file: about the size from which a
-// system call no longer shows beside what it copies.
+// bufferBytes is the size of the buffers for a file: for larger ones the cost of a system call is negligible.
 const bufferBytes = 16 << 10
 
 func (d *scratchDisk) open() (*scratch, error) {
@@ -55,7 +54,7 @@ func (d *scratchDisk) folder() string {
 	return d.dir
 }
 
-// Write appends.
+// Write appends p. It is an error if all scratch files together would exceed the bound.
 func (s *scratch) Write(p []byte) (int, error) {
 	used := s.d.used.Add(int64(len(p)))
 	s.size += int64(len(p))
@@ -74,7 +73,7 @@ func (s *scratch) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// flush makes what was written readable.
+// flush makes everything that was written readable.
 func (s *scratch) flush() error {
 	if err := s.w.Flush(); err != nil {
 		return fmt.Errorf("writing a scratch file of %s in %s: %w; make room there, or name another directory",
@@ -83,10 +82,10 @@ func (s *scratch) flush() error {
 	return nil
 }
 
-// section reads n bytes from off on.
+// section returns a reader of n bytes at off.
 func (s *scratch) section(off, n int64) io.Reader { return io.NewSectionReader(s.f, off, n) }
 
-// close gives the disk space back.
+// close removes the file and releases its disk space. s may be nil.
 func (s *scratch) close() {
 	if s == nil {
 		return

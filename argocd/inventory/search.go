@@ -16,34 +16,33 @@ import (
 
 // SearchRequest asks for everything that matches a pattern.
 type SearchRequest struct {
-	// Pattern is an RE2 expression, or with Literal a text; at most [MaxPattern] bytes. It
-	// matches anywhere in a field; ^ and $ are the ends of the field.
+	// Pattern is an RE2 expression or, with Literal, a text, of at most [MaxPattern] bytes. It may match anywhere in
+	// a field; ^ and $ match the ends of the field.
 	Pattern                string
 	Literal, CaseSensitive bool
-	// Kinds to be searched; nil is all.
+	// Kinds are the kinds to search; nil means all.
 	Kinds []argocd.Kind
-	// Page counts from 1, which 0 is too. PageSize 0 is [DefaultPageSize]; others are
-	// brought into 1 to [MaxPageSize].
+	// Page counts from 1; 0 means 1. PageSize 0 means [DefaultPageSize], or all of up to [OnePage] matches; other
+	// values are moved into 1 to [MaxPageSize].
 	Page, PageSize int
-	// Fit makes PageSize smaller, for all pages of the question alike; nil leaves it.
+	// Fit makes PageSize smaller, equally for all pages; nil leaves it.
 	Fit Fit
-	// Query narrows the applications: Projects, Selector, AppNamespace, Name and Repo. The
-	// other kinds are searched whole.
+	// Query selects the applications by Projects, Selector, AppNamespace, Name and Repo. All objects of the other kinds are searched.
 	Query argocd.Query
-	// Fresh reads the server now, and replaces the snapshot that there is.
+	// Fresh reads the server now, and replaces the snapshot if there is one.
 	Fresh bool
 }
 
-// Found is one page of what a search found, with the totals of all of it.
+// Found is one page of a search's matches, with the totals over all.
 type Found struct {
 	Items []Hit
 	Pagination
-	Totals    map[argocd.Kind]int    // matches, exactly; of each kind that was read
-	Scanned   map[argocd.Kind]int    // objects that were looked at
-	Counts    *Counts                // of the applications that match; nil when they were not searched
-	Namespace string                 // of all matches but clusters, which have none; "" where they differ
-	Failed    map[argocd.Kind]string // kinds that the server refuses, and why: nothing is known about them
-	Bytes     int64                  // what the server sent, decompressed
+	Totals    map[argocd.Kind]int    // number of matches, for each kind that was read
+	Scanned   map[argocd.Kind]int    // number of objects that were searched
+	Counts    *Counts                // of the applications that match; nil if they were not searched
+	Namespace string                 // the namespace of all matches but clusters, which have none; "" if they differ
+	Failed    map[argocd.Kind]string // the kinds that the server refuses to list, with the reason
+	Bytes     int64                  // bytes that the server sent, decompressed
 	Snapshot  time.Time              // when the reading began
 }
 
@@ -54,12 +53,11 @@ type Hit struct {
 	Matched []string        `json:"matched"` // at most 5 fields: "labels.team", "sources[1].repoURL"
 }
 
-// TooMany is the error for a search with more matches than anybody reads. Nothing of them
-// is shown; the totals are exact.
+// TooMany is the error for a search with more matches than Options.MaxMatches. None of them is shown; the totals are exact.
 type TooMany struct {
 	Total, Limit int
 	Totals       map[argocd.Kind]int
-	Counts       *Counts // of the applications
+	Counts       *Counts // of the applications that match
 	Failed       map[argocd.Kind]string
 	Suggestion   string // how to ask for less
 }
@@ -74,10 +72,9 @@ func (e *TooMany) Error() string {
 	return fmt.Sprintf("%d matches (%s), more than the %d that are shown; %s", e.Total, strings.Join(parts, ", "), e.Limit, e.Suggestion)
 }
 
-// Search looks at every object of the kinds, once, and returns a page of what matches.
-// Errors are [BadPattern], [TooMany], [NoPage], and those of the source as they are: one
-// list that breaks off is no answer at all. Only a kind that the server refuses to this
-// user, or does not know, is told in Found.Failed.
+// Search reads every object of the kinds once, and returns a page of those that match. Errors are [BadPattern], [TooMany], [NoPage], and
+// those of the source, unchanged: if one list breaks off there is no answer. Only a kind that the server refuses to this user, or does not
+// have, is in Found.Failed instead, unless all are.
 func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*Found, error) {
 	p, err := compile(r.Pattern, r.Literal, r.CaseSensitive)
 	if err != nil {
@@ -159,9 +156,9 @@ type search struct {
 	filter  filter // of applications
 
 	mu     sync.Mutex
-	sorter *sorter // nil once there are too many
+	sorter *sorter // nil once there are too many matches
 	ans    answer
-	errs   []error // of kinds that fail the whole
+	errs   []error // errors that make the whole search fail
 	panics []any
 }
 
@@ -193,7 +190,7 @@ func (s *search) run(ctx context.Context, kinds []argocd.Kind, onDisk bool) (*an
 				refusals = append(refusals, err)
 				return
 			}
-			s.errs = append(s.errs, err) // the first is the cause, the others were cancelled
+			s.errs = append(s.errs, err) // the first is the cause; the other kinds were cancelled
 			cancel()
 		})
 	}
@@ -222,8 +219,8 @@ func (s *search) forget() {
 	}
 }
 
-// refusal reports whether the server said a clear no to one kind: to this user, or because
-// it has no such lists. All else may be half of an answer.
+// refusal reports whether the server clearly refused one kind: to this user, or because it does not have such lists; why is its text. After
+// any other error a part of the answer may be missing.
 func refusal(err error) (why string, yes bool) {
 	var e *argocd.Error
 	if errors.As(err, &e) && (e.Kind == argocd.Forbidden || e.Kind == argocd.Missing) {
@@ -285,7 +282,8 @@ func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned
 	return scanned, nil
 }
 
-// hit stores one match, as long as there are not too many.
+// hit counts one match, and adds the row of e with the names of the matched fields to the sorter, if that wants it. With more than
+// Options.MaxMatches, matches are only counted.
 func (s *search) hit(order int, e *entry, names []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,10 +11,10 @@ import (
 // maxMatched bounds the fields that a hit names.
 const maxMatched = 5
 
-// fieldPlace identifies a field. Its name is built only when needed, because most fields never match.
+// fieldPlace identifies a field. Its name is only built when needed, because most fields never match.
 type fieldPlace struct {
 	field string
-	i     int // of an element, or -1
+	i     int // the index of an element, or -1
 	key   []byte
 	sub   string
 }
@@ -35,7 +35,7 @@ func (p fieldPlace) String() string {
 	return s
 }
 
-// matches returns the names of the fields of e that match, at most maxMatched of them.
+// matches returns the names of the fields of e that match, at most about maxMatched.
 func (e *entry) matches(p *pattern) (names []string) {
 	for _, status := range e.statuses() {
 		if p.whole(status.text) {
@@ -53,13 +53,13 @@ func (e *entry) matches(p *pattern) (names []string) {
 	return names
 }
 
-// A status is a word that the server has for the state of an object.
+// status is a word that the server uses for the state of an object.
 type status struct {
 	field string
 	text  []byte
 }
 
-// statuses returns those that a search finds by their whole word.
+// statuses returns the statuses that a search finds by their whole word.
 func (e *entry) statuses() []status {
 	switch e.kind {
 	case argocd.Applications:
@@ -72,12 +72,12 @@ func (e *entry) statuses() []status {
 	return nil
 }
 
-// lastApplied is the annotation in which kubectl keeps the object as it was sent: all of it once more, and of an earlier state.
+// lastApplied is the annotation in which kubectl stores the object as it was sent. It is not searched: it repeats everything, in an earlier
+// state.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// texts gives every text of an entry that a search looks into, until yield returns false. What
-// is masked wherever it is shown is masked here too: with patterns that match or do not match,
-// a secret could be asked for letter by letter.
+// texts calls yield with every text of an entry that is searched, until it returns false. Texts that are shown masked are masked here too:
+// otherwise a secret could be found out letter by letter, by patterns that match or do not match.
 func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 	going := true
 	see := func(at fieldPlace, text []byte) {
@@ -171,7 +171,7 @@ func (d destination) texts(at fieldPlace, see func(fieldPlace, []byte)) {
 	}
 }
 
-// masked returns a text under a name as tools for single objects show it.
+// masked returns a text with secrets masked as the tools for single objects show it; name is the field's.
 func masked(name string, text []byte) []byte {
 	if len(text) == 0 {
 		return nil

@@ -6,11 +6,11 @@ import "time"
 type snapshot struct {
 	key   string
 	ans   *answer
-	used  uint64 // a count of uses, to find the one used longest ago
+	used  uint64 // the number of its last use, to find the least recently used
 	timer *time.Timer
 }
 
-// snapshot returns the snapshot of key unless it is too old. v.mu is held.
+// snapshot returns the snapshot of key; nil if there is none or it is too old. The caller holds v.mu.
 func (v *Inventory) snapshot(key string) *snapshot {
 	s := v.snapshots[key]
 	if s == nil {
@@ -26,8 +26,8 @@ func (v *Inventory) snapshot(key string) *snapshot {
 	return s
 }
 
-// keep stores ans in the place of what was kept for key, and makes room for it. The age
-// counts from when the reading began. v.mu is held.
+// keep stores ans as the snapshot of key, replaces an older one, and makes room. Its age counts from when the reading began. If it is too
+// old or too large it is not stored. The caller holds v.mu.
 func (v *Inventory) keep(key string, ans *answer) {
 	if old := v.snapshots[key]; old != nil {
 		v.evict(old)
@@ -66,7 +66,7 @@ func (v *Inventory) keep(key string, ans *answer) {
 	v.kept += size
 }
 
-// evict forgets a snapshot. Who reads it has it to the end. v.mu is held.
+// evict drops a snapshot. Requests that read it can do so to the end. The caller holds v.mu.
 func (v *Inventory) evict(s *snapshot) {
 	s.timer.Stop()
 	delete(v.snapshots, s.key)

@@ -14,11 +14,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// sorter sorts records by key (the first maxKey bytes of it), those of one key as they came, in limit bytes of memory:
-// what does not fit is sorted and written to a scratch file as a run, and the runs are
-// merged in the end. With keep > 0 only the first keep records of the order are wanted;
-// then what cannot be among them is dropped as it comes, and a listing's first pages need
-// no disk at all. Not for several goroutines.
+// sorter sorts records by the first maxKey bytes of their key in limit bytes of memory; records with equal keys keep their order. Records
+// that do not fit are written to a scratch file in sorted runs, which are merged at the end. With keep > 0 only the first keep records in
+// order are wanted: records that cannot be among them are dropped at once, so the first pages of a listing need no disk. It is not for
+// several goroutines.
 type sorter struct {
 	d     *scratchDisk
 	limit int
@@ -26,30 +25,29 @@ type sorter struct {
 
 	arena       []byte
 	records     []record
-	bound       []byte // with keep: a key from which on nothing is wanted; nil while unknown
+	bound       []byte // with keep: records with this key or a higher one are not wanted; nil if not known
 	runs        []run
 	file        *scratch
-	runsWritten int64 // runs written, for the counters
+	runsWritten int64 // number of runs written
 }
 
-// record is the place of a record in the arena: its key, and behind it its row.
+// record is the place of a record in the arena: where its key begins, and the lengths of the key and of the row behind it.
 type record struct{ at, key, row int }
 
-// run is a sorted stretch of the scratch file.
+// run is a sorted part of the scratch file.
 type run struct{ off, size int64 }
 
 const (
-	// recordBytes is the size of a record beside its bytes.
+	// recordBytes is the size of a record without its key and row.
 	recordBytes = 24
-	// maxRuns are merged at one time, each through a buffer: 1 MiB.
+	// maxRuns bounds the runs that are merged at one time, each through a buffer: 1 MiB in all.
 	maxRuns = 64
-	// maxRecord is far above what the client gives (one object), and keeps a damaged
-	// scratch file from asking for memory.
+	// maxRecord bounds a record in bytes, far above the size of an object: a damaged scratch file must not cause huge
+	// allocations.
 	maxRecord = 1 << 30
 )
 
-// wants reports whether a record of this key can be among the first keep. Making the row of
-// one that cannot be is work for nothing.
+// wants reports whether a record with this key can be among the first keep; if not, its row need not be made.
 func (s *sorter) wants(key []byte) bool {
 	return s.bound == nil || bytes.Compare(key[:min(maxKey, len(key))], s.bound) < 0
 }
@@ -78,7 +76,7 @@ func (s *sorter) keyOf(r record) []byte { return s.arena[r.at : r.at+r.key] }
 
 func (s *sorter) rowOf(r record) []byte { return s.arena[r.at+r.key : r.at+r.key+r.row] }
 
-// order sorts what is in memory, and drops what is beyond keep.
+// order sorts the records in memory, and drops those beyond keep.
 func (s *sorter) order() {
 	sorting.By(s.records, func(a, b record) int {
 		if c := bytes.Compare(s.keyOf(a), s.keyOf(b)); c != 0 {
@@ -94,7 +92,7 @@ func (s *sorter) order() {
 	}
 }
 
-// shrink makes room: by forgetting what is not wanted, else on the disk.
+// shrink makes room in memory: by dropping records that are not wanted, else by writing a run.
 func (s *sorter) shrink() error {
 	s.order()
 	size := 0
@@ -103,7 +101,7 @@ func (s *sorter) shrink() error {
 	}
 	if size <= s.limit/2 {
 		arena := make([]byte, 0, size)
-		// In the order of the arena, which is that in which they came.
+		// In the order of the arena, in which the records came.
 		sorting.By(s.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
 		for i, r := range s.records {
 			s.records[i].at = len(arena)
@@ -115,7 +113,7 @@ func (s *sorter) shrink() error {
 	return s.writeRun()
 }
 
-// writeRun writes what is in memory, which is in order, as a run.
+// writeRun writes the records in memory, which are sorted, as a run.
 func (s *sorter) writeRun() (err error) {
 	if s.file == nil {
 		if s.file, err = s.d.open(); err != nil {
@@ -133,7 +131,7 @@ func (s *sorter) writeRun() (err error) {
 	s.runsWritten++
 	s.records = s.records[:0]
 	if s.arena = s.arena[:0]; cap(s.arena) > 2*s.limit {
-		s.arena = nil // one that was made larger by a giant
+		s.arena = nil // a huge record made it grow
 	}
 	return nil
 }
@@ -150,8 +148,7 @@ func writeRecord(w io.Writer, key, row []byte) error {
 	return nil
 }
 
-// forEach yields the records in order; key and row are valid during the call. It is called
-// once, at the end.
+// forEach calls yield with the records in order; key and row are valid during the call. It is called once, at the end.
 func (s *sorter) forEach(yield func(key, row []byte) error) error {
 	s.order()
 	if len(s.runs) == 0 {
@@ -167,7 +164,7 @@ func (s *sorter) forEach(yield func(key, row []byte) error) error {
 	}
 	s.arena, s.records = nil, nil
 	for len(s.runs) > maxRuns {
-		// Neighbours are merged, so that those of one key stay in the order they came.
+		// Adjacent runs are merged, so that records with equal keys keep their order.
 		var merged []run
 		for group := range slices.Chunk(s.runs, maxRuns) {
 			if err := s.file.flush(); err != nil {
@@ -217,7 +214,7 @@ func (s *sorter) merge(runs []run, yield func(key, row []byte) error) error {
 	return nil
 }
 
-// close gives back what the sorter has.
+// close releases the memory and the scratch file.
 func (s *sorter) close() {
 	s.file.close()
 	s.arena, s.records, s.runs = nil, nil, nil
@@ -231,7 +228,7 @@ type cursor struct {
 	key, row []byte
 }
 
-// next returns io.EOF at the end of the run.
+// next reads the next record into key and row; io.EOF at the end of the run.
 func (c *cursor) next() error {
 	key, err := binary.ReadUvarint(c.r)
 	if errors.Is(err, io.EOF) { // not io.ErrUnexpectedEOF, which is within a number
@@ -258,7 +255,7 @@ func (c *cursor) next() error {
 	return nil
 }
 
-// runHeap is a heap of cursors by key, then run.
+// runHeap is a heap of cursors by key, then by run.
 type runHeap []*cursor
 
 func (h runHeap) Len() int { return len(h) }

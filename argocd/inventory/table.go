@@ -9,9 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// table is sorted rows that can be read from any place: in memory when they are few, else
-// in two scratch files, the rows and where each begins. It does not change any more, and
-// may be read by many goroutines.
+// table is a list of sorted rows that can be read from any place: in memory if they are few, else in two scratch files, one with the rows
+// and one with the offset of each. It does not change any more, and may be read by many goroutines.
 type table struct {
 	n int
 	// in memory
@@ -21,11 +20,11 @@ type table struct {
 	data, index *scratch
 }
 
-// maxPageBytes is the most that one page is put together from. 100 summaries have 40 KB,
-// 100 whole objects 900 KB as a rule.
+// maxPageBytes bounds the rows of one page. 100 summaries have 40 KB, 100 whole objects usually 900 KB.
 const maxPageBytes = 64 << 20
 
-// tableOf drains a sorter. onDisk is true when it is to be kept, and is no burden then.
+// tableOf returns a table of the sorter's records. With onDisk it is always in scratch files, as a table that is kept should not take
+// memory.
 func tableOf(s *sorter, onDisk bool) (t *table, err error) {
 	defer s.close()
 	t = &table{}
@@ -69,13 +68,13 @@ func tableOf(s *sorter, onDisk bool) (t *table, err error) {
 	if err := errors.Join(err, t.data.flush(), t.index.flush()); err != nil {
 		return nil, err
 	}
-	// Kept tables have no use for the buffers they were written through.
+	// The table is only read from now on, so the buffers for writing are released.
 	t.data.w, t.index.w = nil, nil
 	t.size = t.data.size + t.index.size
 	return t, nil
 }
 
-// page returns the rows from (counted from 0) to before to.
+// page returns the rows from, counted from 0, up to to, exclusive; fewer at the end.
 func (t *table) page(from, to int) ([]json.RawMessage, error) {
 	from, to = min(max(from, 0), t.n), min(max(to, 0), t.n)
 	if from >= to {
@@ -116,7 +115,7 @@ func (t *table) close() {
 	}
 }
 
-// weight returns the bytes of a table on the disk, or in memory.
+// weight returns the size of a table in bytes, on the disk or in memory; 0 for nil.
 func (t *table) weight() int64 {
 	if t == nil {
 		return 0

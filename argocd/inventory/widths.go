@@ -2,24 +2,24 @@ package inventory
 
 import "github.com/plimsoll/plimsoll/argocd"
 
-// LeastFields are the fields of the shortest row that still identifies an object and shows its state. A row has those that its kind
-// has; the namespace may stand once for all of them, where they share it (see [Widths]).
+// LeastFields are the fields of the shortest row that still identifies an object and shows its state. A row has those of them that its kind
+// has; if all rows have the same namespace it is left out (see [Widths]).
 var LeastFields = []string{"name", "namespace", "health", "sync", "server", "connection"}
 
-// Widths measure the objects of a question, all that match and not only those of a page: a page size that goes
-// by them is the same for every page.
+// Widths measure the objects of a question: all that match, not only those of a page, so that a page size that depends on them is the same
+// for every page.
 type Widths struct {
-	// Whole is the longest object as the server sent it, in bytes.
+	// Whole is the size of the largest object as the server sent it, in bytes.
 	Whole int
-	// Namespace is that of all objects but clusters, which have none; "" where they differ.
+	// Namespace is the namespace of all objects but clusters, which have none; "" if they differ.
 	Namespace string
 
-	// named and bare count the rows with [LeastFields] alone by their length, with their namespace and without.
+	// named and bare count the rows with only [LeastFields] by length, with their namespace and without.
 	named, bare lengths
 	mixed, any  bool
 }
 
-// lengths counts rows by their length in bytes; those that are longer than the last one count as that long, which no name is.
+// lengths counts rows by their length in bytes; longer ones are counted at the last index, which is longer than names get.
 type lengths [1024]uint16
 
 func (l *lengths) add(n int) {
@@ -34,8 +34,8 @@ func (l *lengths) merge(o *lengths) {
 	}
 }
 
-// Rows returns the number of the shortest rows that fit into room bytes, each with a comma, whichever they are: at most [MaxPageSize]. A
-// namespace that all of them have is left out.
+// Rows returns how many of the shortest rows fit into room bytes, each with a comma, even if they are the longest of these: at least 1 and
+// at most [MaxPageSize]. A namespace that all of them have is not counted.
 func (w *Widths) Rows(room int) (n int) {
 	l := &w.named
 	if w.Namespace != "" {
@@ -67,7 +67,7 @@ func (w *Widths) add(e *entry, whole int) {
 	w.any = true
 }
 
-// least returns the shortest row.
+// least returns the shortest row, with this namespace.
 func (e *entry) least(namespace []byte) []byte {
 	w := &writer{b: make([]byte, 0, 128)}
 	w.raw("{")
@@ -87,7 +87,7 @@ func (e *entry) least(namespace []byte) []byte {
 	return w.b
 }
 
-// merge puts those of another kind to it.
+// merge adds the measures of another kind.
 func (w *Widths) merge(o *Widths) {
 	w.named.merge(&o.named)
 	w.bare.merge(&o.bare)
@@ -103,6 +103,6 @@ func (w *Widths) merge(o *Widths) {
 	w.any = true
 }
 
-// A Fit gives the page size at which every page of a question fits what the client takes: of total matches with these counts, whose
-// rows are so wide, when so many were asked for.
+// Fit returns the page size at which every page fits into what the client accepts: asked is the requested size, total the number
+// of matches, counts and widths describe them.
 type Fit func(asked, total int, counts *Counts, widths *Widths) int

@@ -11,20 +11,20 @@ import (
 	"github.com/plimsoll/plimsoll/argocd"
 )
 
-// Argo CD's own cluster is known by both without being on any list (common.go of Argo CD,
-// KubernetesInternalAPIServerAddr, and the name that a nameless one is given).
+// The name and the address of Argo CD's own cluster, which need not be in the list of clusters (common.go of Argo CD,
+// KubernetesInternalAPIServerAddr, and the name of a cluster without one).
 const (
 	ownName   = "in-cluster"
 	ownServer = "kubernetes.default.svc"
 )
 
-// maxAliases bounds how many names and addresses one cluster may have here.
+// maxAliases bounds the names, and the addresses, of one cluster.
 const maxAliases = 32
 
-// destination is the cluster that an application deploys to: by address or by name.
+// destination is the cluster that an application deploys to, by address or by name.
 type destination struct{ Server, Name string }
 
-// cluster is one cluster under all that destinations call it.
+// cluster is one cluster with all names and addresses by which destinations may refer to it.
 type cluster struct {
 	servers, names []string // bare, lower case, sorted
 }
@@ -52,9 +52,9 @@ func (c *cluster) matches(d destination) bool {
 
 func (c *cluster) key() string { return fmt.Sprintf("%q %q", c.servers, c.names) }
 
-// clusterCalled finds out by which names and addresses applications may give the cluster
-// that the caller calls so: an application says either, and who asks for one means both.
-// note is for the caller where that could not be found out.
+// clusterCalled returns the cluster that the caller means by a name or an address, with all names and addresses that the list of clusters
+// has for it: applications refer to it by either one. note is for the caller, if the list may not be read or does not have the cluster;
+// then c only has what the caller wrote.
 func clusterCalled(ctx context.Context, client *argocd.Client, called string) (c *cluster, note string, err error) {
 	c = &cluster{}
 	c.add(destination{Server: called, Name: strings.TrimSpace(called)})

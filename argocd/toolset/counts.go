@@ -8,18 +8,18 @@ import (
 	"github.com/plimsoll/plimsoll/argocd/inventory"
 )
 
-// summary is the totals over all matches, as an answer has them.
+// summary holds the counts over all matches, as in an answer.
 type summary struct {
 	Health     map[string]int `json:"health,omitempty"`
 	Sync       map[string]int `json:"sync,omitempty"`
 	Connection map[string]int `json:"connection,omitempty"`
-	// Projects are the ten with most matches.
+	// Projects are the ten with the most matches.
 	Projects        projectCounts `json:"projects,omitempty"`
 	OtherProjects   int           `json:"other_projects,omitempty"`
 	InOtherProjects int           `json:"in_other_projects,omitempty"`
 }
 
-// summaryOf returns nil where nothing was counted.
+// summaryOf returns the summary of counts; nil if nothing was counted.
 func summaryOf(c *inventory.Counts) *summary {
 	if c == nil || len(c.Health)+len(c.Sync)+len(c.Connection)+len(c.Projects) == 0 {
 		return nil
@@ -30,11 +30,10 @@ func summaryOf(c *inventory.Counts) *summary {
 	}
 }
 
-// projectCounts is written as one object whose keys keep their order: half of what an
-// array of objects takes.
+// projectCounts is encoded as one object whose keys keep their order: half the size of an array of objects.
 type projectCounts []inventory.ProjectCount
 
-// MarshalJSON writes {"name":count,…}.
+// MarshalJSON returns {"name":count,…}.
 func (p projectCounts) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')

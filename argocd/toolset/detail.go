@@ -12,11 +12,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// answerSize bounds an answer when nothing large was asked for, in bytes: the
-// smallest of the caps that MCP clients are known to have is 10 KB.
+// answerSize bounds a default answer, in bytes: the smallest cap that is known of MCP clients is 10 KB.
 const answerSize = 9600
 
-// detailTools read single objects and what belongs to them.
+// detailTools returns the tools that read single objects and what belongs to them.
 func (t *Toolset) detailTools() []builtin.Tool {
 	return []builtin.Tool{
 		t.applicationTool(), t.treeTool(), t.managedTool(), t.eventsTool(), t.logsTool(),
@@ -27,11 +26,11 @@ func (t *Toolset) detailTools() []builtin.Tool {
 	}
 }
 
-// instanceName returns the instance that arguments name.
+// instanceName returns the instance that the arguments name; "" if none.
 func (t target) instanceName() string { return t.Instance }
 
-// readTool makes a tool that only reads. formerly maps the argument names of the Python
-// server to ours: who calls with those is understood, and no schema shows them.
+// readTool returns a tool that only reads. oldNames maps the argument names of the Python server to ours, or to "" for arguments that have
+// no effect any more: calls with those are accepted, and no schema shows them.
 func readTool[A interface{ instanceName() string }](t *Toolset, tool builtin.Tool, oldNames map[string]string,
 	run func(ctx context.Context, c *builtin.Call, client *argocd.Client, in A) (*builtin.Result, error),
 ) builtin.Tool {
@@ -53,16 +52,16 @@ func readTool[A interface{ instanceName() string }](t *Toolset, tool builtin.Too
 	return made
 }
 
-// The names that the arguments of all tools for one application had.
+// formerApplication returns the old argument names that all tools for one application accept, and more.
 func formerApplication(more map[string]string) map[string]string {
 	names := map[string]string{"path_name": "name", "param_appNamespace": "namespace", "app_namespace": "namespace", "param_project": "project"}
 	maps.Copy(names, more)
 	return names
 }
 
-// rename gives arguments their present names. What is no object, or has both names, stays
-// as it is: the tool's own reading refuses it with the reason. A name that maps to "" is
-// dropped where it asks for nothing.
+// rename returns arguments with old names replaced by the present ones. Arguments that are not an object are unchanged, and so are two
+// names for one argument: the tool then refuses them with the reason. An argument whose name maps to "" is removed if its value is empty,
+// null or false.
 func rename(arguments json.RawMessage, oldNames map[string]string) json.RawMessage {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(arguments, &values) != nil {
@@ -111,9 +110,9 @@ type objectAnswer struct {
 	Link     string   `json:"link,omitempty"`
 	Note     string   `json:"note,omitempty"`
 	LeftOut  []string `json:"left_out,omitempty"`
-	// How names the calls that show what was left out.
+	// How names the arguments that show what was left out.
 	How string `json:"how_to_see_it,omitempty"`
-	// Part is the place of Object in a large object, Next the call for the next part.
+	// Part says which part of a large object Object is, Next is the call for the next part; both nil for a whole object.
 	Part   *objectPart     `json:"part,omitempty"`
 	Next   *nextCall       `json:"next,omitempty"`
 	Object json.RawMessage `json:"object"`
@@ -124,8 +123,8 @@ const (
 	wholeParts  = `include=["managed_fields","history","helm_values","api_versions"]`
 )
 
-// object answers with raw: short of what does not fit, or whole when that was asked for.
-// repeat gives the arguments of the same call for another part.
+// object answers with the object raw: shortened to what fits, or whole (in parts if it is large) if d asks for that. repeat returns the
+// arguments of the same call for another part.
 func (t *Toolset) object(c *builtin.Call, client *argocd.Client, raw []byte, d objectDetail, link, note string, repeat func(part int) any) (*builtin.Result, error) {
 	keep, full, err := d.keep()
 	if err != nil {
@@ -164,8 +163,8 @@ func (t *Toolset) object(c *builtin.Call, client *argocd.Client, raw []byte, d o
 	return pageResult(a)
 }
 
-// notObjectError returns the error for valid JSON that is not the expected object: null, {}, or the answer of another kind of
-// server. Without this error it would be shown as an object without a status.
+// notObjectError returns the error for valid JSON that is not the expected object: null, {}, or the answer of another kind of server.
+// Without it that would be shown as an object without a status.
 func notObjectError(client *argocd.Client, what string) error {
 	return &argocd.Error{
 		Instance: client.Name(), Op: "read " + what, Kind: argocd.NotArgoCD, Message: "the answer is no object of Argo CD: it has no name",
@@ -173,7 +172,7 @@ func notObjectError(client *argocd.Client, what string) error {
 	}
 }
 
-// size returns the bytes of texts in an answer, nearly.
+// size returns about how many bytes texts take in an answer.
 func size(texts []string) (n int) {
 	for _, text := range texts {
 		n += len(text) + 3
@@ -181,7 +180,8 @@ func size(texts []string) (n int) {
 	return n
 }
 
-// fetch reads one object.
+// fetch reads an application or, with path, the address below it (such as "resource-tree"), and returns the JSON. It is an error if no name
+// is given.
 func fetch(ctx context.Context, client *argocd.Client, path []string, in appArgs) ([]byte, error) {
 	if err := required("name", in.Name); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func fetch(ctx context.Context, client *argocd.Client, path []string, in appArgs
 	return client.Get(ctx, append([]string{"applications", in.Name}, path...), in.query())
 }
 
-// appLink returns the address of an application's page, in the one form that all tools show; "" while its namespace is not known.
+// appLink returns the address of an application's page, in the form that all tools show; "" if its namespace is not known.
 func appLink(client *argocd.Client, namespace, name string) string {
 	if namespace == "" {
 		return ""
@@ -197,7 +197,7 @@ func appLink(client *argocd.Client, namespace, name string) string {
 	return client.URL() + "/applications/" + namespace + "/" + name
 }
 
-// linkOf returns the [appLink] of an application as the server sent it.
+// linkOf returns [appLink] for an application as the server sent it; "" if that cannot be read.
 func linkOf(client *argocd.Client, raw []byte) string {
 	var app struct {
 		Metadata struct {

@@ -57,15 +57,14 @@ func (t *Toolset) canITool() builtin.Tool {
 		})
 }
 
-// account is Account of server/account/account.proto. Tokens have ids and times; the
-// tokens themselves are nowhere.
+// account is Account of server/account/account.proto. Of tokens it has the ids and times, and never the token itself.
 type account struct {
 	Name         string   `json:"name"`
 	Enabled      bool     `json:"enabled"`
 	Capabilities []string `json:"capabilities"`
 	Tokens       []struct {
 		ID      string `json:"id"`
-		Issued  any    `json:"issuedAt"` // a number in a text: int64 in protobuf's JSON
+		Issued  any    `json:"issuedAt"` // a number as a string: int64 in protobuf's JSON
 		Expires any    `json:"expiresAt"`
 	} `json:"tokens"`
 }
@@ -101,7 +100,8 @@ func (a account) row() accountRow {
 	return r
 }
 
-// epoch reads seconds since 1970, as a number or a text; "" is for never.
+// epoch returns the time, in RFC 3339, of seconds since 1970 that are a number or a string; "" for 0, which means never, and for anything
+// else.
 func epoch(v any) string {
 	text := fmt.Sprint(v)
 	if f, ok := v.(float64); ok {

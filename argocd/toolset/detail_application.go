@@ -146,7 +146,7 @@ func (i initiator) String() string {
 	return clip(i.Username, maxShown)
 }
 
-// The answer. Sections that may be large are raw, and left out by trim when there is no room.
+// applicationAnswer is the answer. Sections that may be large are raw, so that trim can leave them out if there is no room.
 type applicationAnswer struct {
 	Instance   string          `json:"instance,omitempty"`
 	Name       string          `json:"name"`
@@ -227,7 +227,7 @@ type lastView struct {
 	Count      int
 }
 
-// MarshalJSON writes the deployment with how many there are.
+// MarshalJSON returns the deployment, with the number of deployments.
 func (l lastView) MarshalJSON() ([]byte, error) {
 	return compact(struct {
 		historyRow
@@ -251,7 +251,7 @@ func (t *Toolset) applicationTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			in.Refresh = "" // another part is of the same moment
+			in.Refresh = "" // the next part must not refresh again
 			if _, full, _ := in.keep(); full {
 				return t.object(c, client, raw, in.objectDetail, linkOf(client, raw), "", func(part int) any { in.Part = part; return in })
 			}
@@ -305,7 +305,7 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte, room int)
 	if err != nil {
 		return nil, err
 	}
-	// How it ends is not known before what is left out is: the note is added to what fits.
+	// The note about what is left out comes last, as it is only known then; room is kept for it.
 	const note = 400
 	out, cut := trim(out, room-note-size(left))
 	if left = append(left, cut...); len(left) > 0 {
@@ -321,7 +321,7 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte, room int)
 	return &builtin.Result{Text: string(out), Paged: true}, nil
 }
 
-// maxAttention bounds the resources that are named in an application's answer; the tree has all.
+// maxAttention bounds the resources that are named in an application's answer; the resource tree has all.
 const maxAttention = 10
 
 func viewResources(list []treeNode) resourcesView {

@@ -9,28 +9,27 @@ import (
 )
 
 const (
-	maxDiffLines = 200 // of one resource; what goes beyond is counted
+	maxDiffLines = 200 // of one resource; further ones are only counted
 	maxDiffDepth = 64  // manifests nest about 12 deep
 )
 
-// A differ compares two manifests and writes a line for each value that differs:
+// differ compares two manifests and collects a line for each value that differs:
 //
 //	~ spec.replicas: 3 → 5
 //	+ spec.template.spec.containers[app].env[DEBUG]: {"name":"DEBUG","value":"1"}
 //	- metadata.labels.team: "payments"
 //
-// The left side is the live state, the right the desired one. It compares the values, what
-// is shown has its secrets masked. Elements of arrays are compared by name where they have
-// one, as the API server merges them.
+// The left side is the live state, the right one the desired state. The values themselves are compared, and shown with
+// secrets masked. Elements of arrays are compared by name if they have one, as the API server merges them.
 type differ struct {
 	lines []string
 	all   int
-	// subset takes only what the right side has: the live state has defaults that no
-	// manifest in Git names.
+	// subset only reports values that the right side has: the live state has defaults that no manifest in Git names.
 	subset bool
 }
 
-// diff compares two manifests as JSON; either may be empty or null.
+// diff compares two manifests as JSON, either of which may be empty or null, and returns at most maxDiffLines lines and the number of all
+// differences. subset is differ.subset.
 func diff(live, desired string, subset bool) (lines []string, all int, err error) {
 	l, shownL, err := manifest(live)
 	if err != nil {
@@ -45,7 +44,7 @@ func diff(live, desired string, subset bool) (lines []string, all int, err error
 	return d.lines, d.all, nil
 }
 
-// manifest reads a manifest without what only machines read, and the same masked.
+// manifest returns the value of a manifest without members that only machines read, and the same with secrets masked.
 func manifest(text string) (value, shown any, err error) {
 	if absent(text) {
 		return nil, nil, nil
@@ -67,7 +66,7 @@ func manifest(text string) (value, shown any, err error) {
 	return value, shown, err
 }
 
-// absent reports whether a state is none: Argo CD writes that as null.
+// absent reports whether a state is missing, which Argo CD writes as null.
 func absent(state string) bool {
 	state = strings.TrimSpace(state)
 	return state == "" || state == "null" || state == "{}"
@@ -106,7 +105,7 @@ func (d *differ) pair(path, key string, l, r map[string]any, shownL, shownR any,
 	}
 }
 
-// arrays compares by name where all elements have one of their own, else by position.
+// arrays compares by name if all elements have unique names, else by position.
 func (d *differ) arrays(path string, l, r []any, shownL, shownR any, depth int) {
 	ln, lok := byElementName(l)
 	rn, rok := byElementName(r)
@@ -149,7 +148,7 @@ func (d *differ) line(sign, path, what string, masked bool) {
 	d.lines = append(d.lines, sign+" "+clip(path, 400)+": "+what)
 }
 
-// keysOf returns the keys of both, sorted.
+// keysOf returns the keys of both maps, sorted.
 func keysOf[V any](a, b map[string]V) []string {
 	keys := make([]string, 0, len(a)+len(b))
 	for key := range a {
@@ -164,8 +163,7 @@ func keysOf[V any](a, b map[string]V) []string {
 	return keys
 }
 
-// byElementName returns the positions of elements by name; ok is false when one has none, or
-// two have the same.
+// byElementName returns the positions of the elements by name; ok is false if an element has no name, or two have the same.
 func byElementName(list []any) (at map[string]int, ok bool) {
 	at = make(map[string]int, len(list))
 	for i, e := range list {

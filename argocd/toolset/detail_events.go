@@ -23,7 +23,7 @@ type eventsArguments struct {
 
 const eventsText = `Kubernetes events, newest first: of an application, or of one of its resources when resource_name says which. Clusters keep them for about an hour.`
 
-// event is an Event of Kubernetes (core/v1), with the fields that either version fills.
+// event is an Event of Kubernetes (core/v1), with the fields that either of its versions uses.
 type event struct {
 	Type    string `json:"type"`
 	Reason  string `json:"reason"`
@@ -167,7 +167,7 @@ func (t *Toolset) linksTool() builtin.Tool {
 			set(q, "namespace", in.Namespace)
 			set(q, "project", in.Project)
 			a := linksAnswer{Instance: t.instanceLabel(client), Links: []linkView{}}
-			if raw, err := fetch(ctx, client, nil, in); err == nil { // its namespace is a part of the link
+			if raw, err := fetch(ctx, client, nil, in); err == nil { // for its namespace, a part of the link
 				a.Link = linkOf(client, raw)
 			}
 			_, err := client.Elements(ctx, []string{"applications", in.Name, "links"}, q, map[string]func([]byte) error{"items": func(raw []byte) error {

@@ -190,7 +190,7 @@ func (t *Toolset) windowsTool() builtin.Tool {
 	})
 }
 
-// slimmed returns what was generated without what only machines read.
+// slimmed returns raw, a generated object, with secrets masked and without the members that only machines read.
 func slimmed(raw []byte) (json.RawMessage, error) {
 	slim, _, err := redact.Slim(raw, redact.Keep{})
 	return slim, err

@@ -12,7 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// listed reads a short list of the settings, and gives a page of its rows.
+// listed reads a short list of Argo CD's settings, and answers with a page of its rows. rowOf makes a row of an element and says whether it
+// is wanted; finish completes the answer, for n rows in all.
 func listed[E any, R row[R]](ctx context.Context, t *Toolset, c *builtin.Call, client *argocd.Client, path string, q url.Values,
 	p paging, repeat func(p paging) any, rowOf func(e E) (r R, wanted bool), order func(a, b R) int, finish func(a *paged[R], n int),
 ) (*builtin.Result, error) {

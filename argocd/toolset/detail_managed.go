@@ -71,8 +71,7 @@ type managedRow struct {
 	Desired   json.RawMessage `json:"desired,omitempty"`
 }
 
-// shortened cuts the lines and how many of them there are; those of one resource have all
-// the room.
+// shortened returns the row with fewer and shorter lines of differences; maxBytes decides both.
 func (r managedRow) shortened(maxBytes int) managedRow {
 	n := max(2, maxBytes/20)
 	lines := r.Diff
@@ -87,8 +86,7 @@ func (r managedRow) shortened(maxBytes int) managedRow {
 	return r
 }
 
-// maxManaged bounds what the rows of one answer hold until they are sorted: lines, and with
-// full both manifests.
+// maxManaged bounds what the rows of one answer hold before they are sorted, in bytes: lines of differences or, with full, both manifests.
 const maxManaged = 8 << 20
 
 var errTooMuch = fmt.Errorf("the differences take more than %s: pick some with kind, resource_namespace and resource_name", limit.Bytes(maxManaged))
@@ -152,7 +150,7 @@ func (t *Toolset) managedTool() builtin.Tool {
 		})
 }
 
-// row writes the differences, or both manifests.
+// row returns the row of the resource: with full both manifests; else the differences, if its state is stateDiffers.
 func (r managedResource) row(full bool) (managedRow, error) {
 	one := managedRow{Kind: r.kind(), Namespace: r.Namespace, Name: r.Name, State: r.state()}
 	if full {
@@ -168,8 +166,8 @@ func (r managedResource) row(full bool) (managedRow, error) {
 	if one.State != stateDiffers {
 		return one, nil
 	}
-	// What the server compared itself, without what it was told to ignore; versions that do
-	// not say it leave the manifests.
+	// The states that the server itself compared, without what it is configured to ignore; from versions that do not
+	// send these, the manifests are compared.
 	live, desired, subset := r.Normal, r.Predicted, false
 	if absent(live) || absent(desired) {
 		live, desired, subset = r.Live, r.Target, true

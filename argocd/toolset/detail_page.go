@@ -17,21 +17,20 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// maxRows bounds the rows of one object's parts that are held to be sorted: an application with
-// more resources is one of those that Argo CD itself cannot show.
+// maxRows bounds the rows that are collected and sorted for one answer: an application with more resources is one that Argo CD itself
+// cannot show.
 const maxRows = 20_000
 
-// A row is one line of a page. Its texts can be cut, so that a page of long messages stays
-// a page.
+// row is one line of a page. Its texts can be cut, so that a page of long messages still fits.
 type row[T any] interface {
-	// short is the row with texts of at most so many bytes each.
+	// shortened returns the row with each text cut to about maxBytes.
 	shortened(maxBytes int) T
 }
 
-// rows collects rows.
+// rows collects the rows of an answer, at most maxRows.
 type rows[T row[T]] struct {
 	list   []T
-	narrow string // what to do about too many
+	narrow string // advice in the error for too many rows
 }
 
 func (r *rows[T]) add(one T) error {
@@ -42,7 +41,7 @@ func (r *rows[T]) add(one T) error {
 	return nil
 }
 
-// paged is one page of rows as an answer. What counts all of them stands before the rows.
+// paged is an answer with one page of rows. Its counts over all rows come before the rows.
 type paged[T any] struct {
 	Instance   string               `json:"instance,omitempty"`
 	Of         string               `json:"application,omitempty"`
@@ -54,8 +53,7 @@ type paged[T any] struct {
 	Items      []T                  `json:"items"`
 }
 
-// page fills in a page of r, which is sorted. repeat gives the arguments of the same call for
-// another page.
+// page answers with the page p of the sorted rows r. repeat returns the arguments of the same call for another page.
 func page[T row[T]](c *builtin.Call, a paged[T], r []T, p paging, repeat func(p paging) any) (*builtin.Result, error) {
 	a.Note = strings.TrimSpace(p.note() + a.Note)
 	given := p
@@ -88,10 +86,11 @@ func page[T row[T]](c *builtin.Call, a paged[T], r []T, p paging, repeat func(p 
 	return fitting(a, r[from:to], p.PageSize, room)
 }
 
-// longestText and shortestText bound the texts of rows, in bytes: halved again and again the one becomes the other.
+// longestText is the length to which texts of rows are cut at first, in bytes, shortestText the least: it is halved until the page fits.
 const longestText, shortestText = 1200, 1200 >> 5
 
-// fittingRows returns the page size at which the rows of every page fit with their texts at their shortest.
+// fittingRows returns the largest page size, at most size, at which every page of all fits into room bytes with its texts at their
+// shortest.
 func fittingRows[T row[T]](a paged[T], all []T, size, room int, next *nextCall) (int, error) {
 	if room >= maxRoom {
 		return size, nil
@@ -113,8 +112,8 @@ func fittingRows[T row[T]](a paged[T], all []T, size, room int, next *nextCall) 
 	return min(size, max(1, (room-len(bare.Text))/longest)), nil
 }
 
-// fitting writes the answer with its texts as long as they may be. Whoever asks for more
-// rows than the default gets that much more room.
+// fitting returns the answer with the texts of its rows as long as there is room. A page size above the default gets proportionally more
+// room.
 func fitting[T row[T]](a paged[T], shown []T, pageSize, room int) (*builtin.Result, error) {
 	budget := min(room, answerSize*max(1, (pageSize+defaultPageSize-1)/defaultPageSize))
 	for maxBytes := longestText; ; maxBytes /= 2 {
@@ -129,10 +128,10 @@ func fitting[T row[T]](a paged[T], shown []T, pageSize, room int) (*builtin.Resu
 	}
 }
 
-// tally counts names and gives the most frequent ones.
+// tally counts by name.
 type tally map[string]int
 
-// top returns at most n of the counts, and the rest as "other".
+// top returns the n largest counts, and the sum of the others as "other"; all if there are at most n.
 func (t tally) top(n int) tally {
 	if len(t) <= n {
 		return t
@@ -149,14 +148,14 @@ func (t tally) top(n int) tally {
 	return out
 }
 
-// maxCredential bounds a token in a text, in bytes.
+// maxCredential bounds the length of a token in a text, in bytes.
 const maxCredential = 4 << 10
 
-// clip cuts a text of the server's for a row: credentials masked, one line of blanks.
+// clip cuts a text of the server to about maxBytes for a row, with credentials masked and without surrounding white space.
 func clip(text string, maxBytes int) string {
 	all := len(text)
-	// What is cut off anyway need not be read, as far as a credential may reach. A manifest
-	// of a Secret is masked as a whole, so it is looked at as a whole.
+	// Text beyond the cut is only searched as far as a credential may reach. The manifest of a Secret is masked as a
+	// whole, so all of it is searched.
 	if all > maxBytes+maxCredential && !strings.Contains(text, "Secret") {
 		text = text[:maxBytes+maxCredential]
 	}
@@ -169,7 +168,7 @@ func clip(text string, maxBytes int) string {
 	return fmt.Sprintf("%s… (%d bytes more)", text[:at], len(text)-at+all-read)
 }
 
-// clips works like clip for a list, which is cut to n entries too.
+// clips applies clip to each text of a list, which is cut to n entries and the number of the others.
 func clips(list []string, n, maxBytes int) []string {
 	var out []string
 	for i, text := range list {
@@ -181,7 +180,7 @@ func clips(list []string, n, maxBytes int) []string {
 	return out
 }
 
-// decode reads an element of the server's.
+// decode decodes an element of the server's answer; the error names the instance and what.
 func decode(client *argocd.Client, what string, raw []byte, into any) error {
 	if err := json.Unmarshal(raw, into); err != nil {
 		if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
@@ -192,7 +191,7 @@ func decode(client *argocd.Client, what string, raw []byte, into any) error {
 	return nil
 }
 
-// elements reads one array of an answer, element by element, and reports progress.
+// elements calls each with every element of one array in the answer for an application, and reports progress.
 func elements[E any](ctx context.Context, c *builtin.Call, client *argocd.Client, path []string, in appArgs, array string, each func(e E) error) error {
 	if err := required("name", in.Name); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// objectPart is the place of a part in an object that is too large for one answer.
+// objectPart says which part of an object that is too large for one answer this is.
 type objectPart struct {
 	Part    int    `json:"part"`
 	Parts   int    `json:"total_parts"`
@@ -17,10 +17,10 @@ type objectPart struct {
 	Keys    string `json:"keys"`
 }
 
-// partHeader bounds an objectPart and the call for the next part in an answer, in bytes.
+// partHeader bounds the bytes that an objectPart and the call for the next part take in an answer.
 const partHeader = 700
 
-// partOf returns one part of an object, counted from 1, in an answer that has room for so many bytes of it.
+// partOf returns one part of an object, counted from 1 (below that is 1), for an answer that has room bytes for it.
 func partOf(object []byte, part, room int) (*objectPart, json.RawMessage, error) {
 	parts := split(object, room-partHeader)
 	part = max(1, part)
@@ -30,13 +30,13 @@ func partOf(object []byte, part, room int) (*objectPart, json.RawMessage, error)
 	return &objectPart{Part: part, Parts: len(parts), HasNext: part < len(parts), Bytes: len(object), Keys: "paths into the whole object"}, parts[part-1], nil
 }
 
-// minPart is the least room for a part of an object, in bytes: the paths of its values take some of it.
+// minPart is the least room for a part of an object, in bytes: the paths of its values take a part of it.
 const minPart = 256
 
-// split divides a JSON object into parts of at most room bytes each, every part a JSON object whose keys are paths into the whole
-// and whose values stand there: {"metadata":{…},"status.resources[0]":{…}}. In their order the parts have all of the object, each
-// value once; a text that is larger than a part is divided too, under "PATH (bytes 0-8191)". An object that fits is its only part,
-// as it is.
+// split divides a JSON object into parts of at most room bytes each (at least minPart). Every part is a JSON object whose keys are paths
+// into the whole and whose values are those there: {"metadata":{…},"status.resources[0]":{…}}. Together the parts have all of the object,
+// each value once; a text that is larger than a part is divided too, under "PATH (bytes 0-8191)". An object that fits is returned unchanged
+// as the only part.
 func split(raw []byte, room int) (parts []json.RawMessage) {
 	if len(raw) <= room {
 		return []json.RawMessage{raw}
@@ -58,7 +58,7 @@ type splitter struct {
 	parts []json.RawMessage
 }
 
-// put adds a value to the part under way, or begins another.
+// put adds a value to the part under way, or begins another part.
 func (s *splitter) put(path string, value []byte) {
 	member := append(rawjson.Quote(nil, path), ':')
 	member = append(member, value...)
@@ -80,12 +80,12 @@ func (s *splitter) end() {
 	}
 }
 
-// fits reports whether a value can stand in a part of its own.
+// fits reports whether a value fits into a part of its own.
 func (s *splitter) fits(path string, size int) bool {
 	return size+len(rawjson.Quote(nil, path))+len("{:}") <= s.room
 }
 
-// value puts a value, or what is in it where it is too large for one part.
+// value adds a value, or its members or elements one by one if it is too large for one part.
 func (s *splitter) value(path string, at rawjson.Span, depth int) {
 	if path != "" && (s.fits(path, at.Len()) || depth > maxTrimDepth*4) {
 		s.put(path, at.Of(s.raw))
@@ -115,7 +115,7 @@ func (s *splitter) value(path string, at rawjson.Span, depth int) {
 	}
 }
 
-// text divides a text. As JSON a byte takes up to six.
+// text adds a text in several pieces. In JSON a byte takes up to six.
 func (s *splitter) text(path, text string) {
 	room := max(s.room-len(rawjson.Quote(nil, path))-40, minPart/2)
 	for from := 0; from < len(text); {

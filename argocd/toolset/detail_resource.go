@@ -21,7 +21,7 @@ type resourceArguments struct {
 	Version           string `json:"version,omitempty" jsonschema:"API version; empty: found by kind and name"`
 }
 
-// locate finds what the arguments leave open in the tree of the application.
+// locate returns the resource that the arguments name, found in the application's tree.
 func (in *resourceArguments) locate(ctx context.Context, c *builtin.Call, client *argocd.Client) (treeRef, error) {
 	if err := required("name", in.Name, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
 		return treeRef{}, err
@@ -30,8 +30,7 @@ func (in *resourceArguments) locate(ctx context.Context, c *builtin.Call, client
 	return locate(ctx, c, client, in.appArgs, want)
 }
 
-// locate returns the one resource that is picked. None, and several, are errors that list the
-// resources.
+// locate returns the one resource of an application that want selects. It is an error if there is none, or several, which are listed.
 func locate(ctx context.Context, c *builtin.Call, client *argocd.Client, app appArgs, want resourceSelector) (treeRef, error) {
 	var found []treeRef
 	all := 0
@@ -107,7 +106,7 @@ func (t *Toolset) resourceTool() builtin.Tool {
 		})
 }
 
-// at returns the resource as the server's requests take it.
+// at returns the query by which the server's requests select the resource.
 func (in *resourceArguments) at(r treeRef) map[string][]string {
 	q := in.query()
 	set(q, "namespace", r.Namespace)

@@ -13,14 +13,14 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// desiredManifests are the manifests of an application at another revision than its own. A nil one changes nothing.
+// desiredManifests are the manifests of an application at another revision than its own. Methods of a nil one change nothing.
 type desiredManifests struct {
 	asked, revision string
-	namespace       string // of what names none
-	left            []managedResource
+	namespace       string            // of manifests that name none
+	left            []managedResource // sorted; Target is "" once it was used
 }
 
-// manifestsAt has Argo CD build the manifests of a revision, which deploys nothing.
+// manifestsAt returns the manifests of an application at a revision. Argo CD builds them, which deploys nothing.
 func manifestsAt(ctx context.Context, client *argocd.Client, in appArgs, revision string) (*desiredManifests, error) {
 	app, _, err := readApplication(ctx, client, in)
 	if err != nil {
@@ -79,7 +79,7 @@ func compareRefs(a, b managedResource) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
-// compare puts the manifest of the revision in the place of what r is to be at its own.
+// compare replaces the desired state of r by the revision's manifest, and sets r.Modified.
 func (d *desiredManifests) compare(r *managedResource) error {
 	if d == nil {
 		return nil
@@ -87,7 +87,7 @@ func (d *desiredManifests) compare(r *managedResource) error {
 	r.Target, r.Normal, r.Predicted, r.Modified = "", "", "", false
 	for at, _ := slices.BinarySearchFunc(d.left, *r, compareRefs); at < len(d.left) && compareRefs(d.left[at], *r) == 0; at++ {
 		one := &d.left[at]
-		// A manifest need not name its namespace, or names one for what has none.
+		// A manifest may leave its namespace out, or name one for a resource without namespaces.
 		if one.Target == "" || one.Namespace != r.Namespace && one.Namespace != "" && r.Namespace != "" || one.Namespace == "" && r.Namespace != "" && r.Namespace != d.namespace {
 			continue
 		}
@@ -103,7 +103,7 @@ func (d *desiredManifests) compare(r *managedResource) error {
 	if absent(r.Live) || absent(r.Target) {
 		return nil
 	}
-	if r.Kind == "Secret" && r.Group == "" { // the server shows no value of them, and marks them differently in the two answers
+	if r.Kind == "Secret" && r.Group == "" { // the server masks the values, and differently in the two answers
 		for _, state := range []*string{&r.Live, &r.Target} {
 			without, err := rawjson.Remove([]byte(*state), "data", "stringData")
 			if err != nil {
@@ -117,7 +117,7 @@ func (d *desiredManifests) compare(r *managedResource) error {
 	return err
 }
 
-// withoutNamespace returns a manifest without the namespace that it names, which the cluster drops of what has none.
+// withoutNamespace returns a manifest without its namespace, which the cluster drops for a resource without namespaces.
 func withoutNamespace(manifest string) (string, error) {
 	metadata, err := rawjson.Remove(rawjson.Get([]byte(manifest), "metadata").Of([]byte(manifest)), "namespace")
 	if err != nil {
@@ -127,7 +127,7 @@ func withoutNamespace(manifest string) (string, error) {
 	return string(out), err
 }
 
-// remaining passes to take the resources that only the revision has.
+// remaining calls take for the resources that only the revision has.
 func (d *desiredManifests) remaining(take func(managedResource) error) error {
 	if d == nil {
 		return nil

@@ -38,7 +38,7 @@ func (t *Toolset) applicationSetTool() builtin.Tool {
 }
 
 // progressiveSync describes in a few words how far the steps of a rolling sync are (ApplicationSetApplicationStatus of
-// applicationset_types.go); "" where there are none.
+// applicationset_types.go); "" if there are no steps.
 func progressiveSync(raw []byte) string {
 	var set struct {
 		Spec struct {
@@ -203,7 +203,7 @@ func generatedOf(client *argocd.Client, raw []byte, full bool) (generatedRow, er
 	return r, nil
 }
 
-// object returns the application set to run: one that exists, or one of these parts.
+// object returns the application set to generate from: the existing one of this name, or one made of the given parts.
 func (in generateArguments) object(ctx context.Context, client *argocd.Client) (any, error) {
 	parts := len(in.Generators) > 0 || len(in.Template) > 0
 	switch {

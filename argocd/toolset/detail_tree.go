@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// resourceSelector is the part of the arguments that picks resources of an application.
+// resourceSelector holds the arguments that select resources of an application.
 type resourceSelector struct {
 	Kind              string `json:"kind,omitempty" jsonschema:"E.g. Pod"`
 	Group             string `json:"group,omitempty" jsonschema:"Only this API group, e.g. apps"`
@@ -20,7 +20,7 @@ type resourceSelector struct {
 	ResourceName      string `json:"resource_name,omitempty" jsonschema:"Exactly"`
 }
 
-// grouped reads a kind as answers show it, "apps/Deployment", where no group is given.
+// grouped splits a kind as answers show it, "apps/Deployment", into kind and group, unless another group is given.
 func grouped(kind, group string) (string, string) {
 	if before, after, found := strings.Cut(kind, "/"); found && (group == "" || strings.EqualFold(group, before)) {
 		return after, before
@@ -43,7 +43,7 @@ type treeArguments struct {
 
 const treeText = `All resources of an application, also those that controllers made (ReplicaSets, Pods), with their health, unhealthy first; the summary counts all of them. health=["Degraded","Progressing"] shows what needs attention.`
 
-// treeRef names a resource (ResourceRef of types.go).
+// treeRef identifies a resource (ResourceRef of types.go).
 type treeRef struct {
 	Group     string `json:"group"`
 	Version   string `json:"version"`
@@ -62,7 +62,7 @@ func (r treeRef) kind() string {
 
 func (r treeRef) String() string { return r.Kind + "/" + r.Name }
 
-// treeNode is a ResourceNode, and as much of a ResourceStatus.
+// treeNode has the fields of a ResourceNode, and of a ResourceStatus those that are used.
 type treeNode struct {
 	treeRef
 	Status     string    `json:"status"` // of a ResourceStatus: Synced, OutOfSync
@@ -136,7 +136,7 @@ func (n treeNode) view() nodeView {
 	return v
 }
 
-// The ranks of health: what needs attention comes first.
+// rankFine is the lowest rank of health that needs no attention; resources are sorted by rank.
 const rankFine = 4
 
 func healthRank(status string) int {
@@ -157,10 +157,11 @@ func healthRank(status string) int {
 	return rankFine + 2 // none: kinds that have no health
 }
 
-// healthNames are the values of a filter by health.
+// healthNames are the values of the argument health.
 var healthNames = [...]string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown", "none"}
 
-// healthFilter reads such a filter; nil lets everything pass.
+// healthFilter returns the values of the argument health as a set, in the server's spelling; nil if it is empty, and everything passes. An
+// unknown value is an error that lists the known ones.
 func healthFilter(values []string) (map[string]bool, error) {
 	var set map[string]bool
 	for _, value := range words(values) {

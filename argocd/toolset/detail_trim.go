@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxTrimDepth bounds the depth to which trim looks for parts to leave out.
+	// maxTrimDepth bounds the depth in which trim looks for members to leave out.
 	maxTrimDepth = 8
-	// minTrim is the smallest part worth leaving out: its name takes as much.
+	// minTrim is the size of the smallest member that is left out, in bytes: naming it takes as much.
 	minTrim = 96
-	// maxTrim bounds how many parts are left out one by one; then what is left goes by the
-	// largest.
+	// maxTrim bounds how many members are left out; after half of them the largest go first, whatever their
+	// depth.
 	maxTrim = 24
 )
 
-// A part is a member of an object, somewhere in a document.
+// part is a member of an object, somewhere in a document. objectDetail is its depth, 1 at the top.
 type part struct {
 	path         string
 	objectDetail int
@@ -27,10 +27,9 @@ type part struct {
 	count        int // elements of an array, or -1
 }
 
-// trim makes a JSON object at most budget bytes large by leaving out members, those first
-// that are large and deep, and names them with their sizes. What it cannot do it leaves:
-// an object of a thousand small members at its top stays too large only if each is smaller
-// than [minTrim].
+// trim returns a JSON object without some members, so that it has at most budget bytes together with their names, which left holds with
+// their sizes. Large and deep members go first. The result may be larger than budget: members smaller than [minTrim] stay, and at most
+// maxTrim go.
 func trim(raw []byte, budget int) (fitting []byte, left []string) {
 	for len(raw)+size(left) > budget && len(left) < maxTrim {
 		over := len(raw) + size(left) - budget
@@ -48,8 +47,8 @@ func trim(raw []byte, budget int) (fitting []byte, left []string) {
 	return raw, left
 }
 
-// choose takes the smallest part that makes the rest fit, else the largest; whole sections
-// at the top only when nothing below them is left, or in a hurry.
+// choose returns the smallest member that is over bytes large, else the largest. Members at the top are only chosen if there is none below,
+// or with hurry.
 func choose(all []part, over int, hurry bool) (best part, found bool) {
 	for _, top := range []bool{false, true} {
 		for _, p := range all {
@@ -69,7 +68,7 @@ func choose(all []part, over int, hurry bool) (best part, found bool) {
 	return best, false
 }
 
-// membersIn lists the members that could be left out.
+// membersIn returns the members of at least minTrim bytes.
 func membersIn(raw []byte) (all []part) {
 	var walk func(at rawjson.Span, path string, depth int)
 	walk = func(at rawjson.Span, path string, depth int) {
@@ -127,7 +126,7 @@ func joinedPath(path, key string) string {
 	return path + "." + key
 }
 
-// removeMember takes a member out of compact JSON, with one of the commas beside it.
+// removeMember returns compact JSON without a member and one of the commas beside it.
 func removeMember(raw []byte, member rawjson.Span) []byte {
 	from, to := member.Start, member.End
 	switch {

@@ -1,5 +1,5 @@
-// Package toolset is the MCP tools that agents use against Argo CD. No answer of theirs
-// can flood a model, and every number in one is exact.
+// Package toolset has the MCP tools that agents use with Argo CD. No answer of the tools
+// can flood a model, and every number in an answer is exact.
 //
 //	client, err := argocd.New(argocd.Options{Name: "prod", URL: "https://argocd.example.com", Token: token})
 //	set, err := toolset.New(toolset.Options{Instances: []*argocd.Client{client}})
@@ -32,9 +32,9 @@
 // tokens of o200k. Whole objects (full=true) and pages of more than 20 have no such bound:
 // who serves the tools puts them behind the gateway, which gives them out in pages.
 //
-// An answer that would not be whole is an error: a list that breaks off, a page beyond the
-// end (with the last page), more matches than a search may have (with counts that tell how
-// to narrow it), a pattern that is none (with what to send instead).
+// An answer that would be incomplete is an error: a list that breaks off, a page beyond the
+// end (with the number of the last page), more matches than a search may have (with counts that help
+// to narrow it), an invalid pattern (with what to send instead).
 //
 // # Instances and tokens
 //

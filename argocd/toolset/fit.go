@@ -1,9 +1,8 @@
 package toolset
 
-// Bounds of the text of a default answer, in bytes: VS Code cuts results at 8 KiB,
-// Codex at about 10 KB. Applications are listed most. A page of up to 20 rows is the
-// answer that a conversation has most of, so its rows get short to stay below shortPage;
-// who wants more of them asks for ten.
+// Bounds of the text of a default answer, in bytes: VS Code cuts results at 8 KiB, Codex at about 10 KB. Applications are
+// listed most often. A page of 11 to 20 rows is the most frequent answer, so its rows are shortened to stay below
+// shortPage; a caller who wants more of each row asks for ten.
 const (
 	maxAnswer             = 10_000
 	maxApplicationsAnswer = 8 << 10
@@ -11,7 +10,8 @@ const (
 	wholeRows             = 10
 )
 
-// roomOfPage returns the part of room for a page of so many rows, when so many were asked for.
+// roomOfPage returns the room for a page of rows rows, in bytes, when asked were asked for: at most shortPage for 11 to 20 rows of a
+// default page size.
 func roomOfPage(room, rows, asked int) int {
 	if rows > wholeRows && rows <= defaultPageSize && asked <= defaultPageSize {
 		return min(room, shortPage)
@@ -19,8 +19,8 @@ func roomOfPage(room, rows, asked int) int {
 	return room
 }
 
-// droppableFields returns the fields that rows lose to make a page smaller, all rows of the page alike, in the order of removal. What is
-// left at last are those of inventory.LeastFields: what an object is and how it is.
+// droppableFields returns the fields that rows lose to make a page smaller, all rows of the page alike, in the order of removal. At the end
+// only those of inventory.LeastFields are left, which identify an object and its state.
 func droppableFields() []string {
 	return []string{
 		"ref", "hydrate_to", "template", "sync_windows", "roles", "namespaces", "version", "rev", "chart", "path", "generators", "sources", "repos", "repo",

@@ -14,10 +14,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// manyMatches is the number of matches from which on an answer suggests to narrow the search.
+// manyMatches is the number of matches above which an answer suggests to narrow the search.
 const manyMatches = 500
 
-// found is one page of a search as an answer.
+// found is an answer with one page of a search's results.
 type found struct {
 	Instance      string               `json:"instance,omitempty"`
 	Query         string               `json:"query"`
@@ -37,11 +37,11 @@ type found struct {
 	Next          *nextCall            `json:"next,omitempty"`
 	ReadAt        string               `json:"read_at,omitempty"`
 	Note          string               `json:"note,omitempty"`
-	Namespace     string               `json:"namespace,omitempty"` // of all results, which do not have it then
+	Namespace     string               `json:"namespace,omitempty"` // of all results, which then leave it out
 	Results       results              `json:"results"`
 }
 
-// noMatches is the answer to a search that nothing matches: no longer than it must be.
+// noMatches is the answer to a search without a match: as short as possible.
 type noMatches struct {
 	Instance   string               `json:"instance,omitempty"`
 	Query      string               `json:"query"`
@@ -53,14 +53,14 @@ type noMatches struct {
 	Note       string               `json:"note,omitempty"`
 }
 
-// progress describes in words what was done.
+// progress says in words how much was searched.
 type progress struct {
 	Status   string `json:"status"`
 	Message  string `json:"message"`
 	Examined int    `json:"total_resources_examined"`
 }
 
-// results are the hits of a page by kind; every kind is there.
+// results are the matches on a page by kind; every kind has a list.
 type results struct {
 	Applications    []json.RawMessage `json:"applications"`
 	Projects        []json.RawMessage `json:"projects"`
@@ -80,7 +80,7 @@ func (r *results) ofKind(kind argocd.Kind) *[]json.RawMessage {
 	return &r.Applications
 }
 
-// draft returns an answer without its results.
+// draft returns an answer without its results and notes.
 func (t *Toolset) draft(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found) found {
 	answer := found{
 		Instance: t.instanceLabel(client), Query: in.Query, CaseSensitive: in.CaseSensitive, Literal: in.Literal,
@@ -113,7 +113,7 @@ func (t *Toolset) draft(client *argocd.Client, in searchArguments, kinds []argoc
 	return answer
 }
 
-// manyNote suggests to ask for less.
+// manyNote returns the note that suggests to narrow a search; "" up to manyMatches.
 func manyNote(total int) string {
 	if total <= manyMatches {
 		return ""
@@ -121,7 +121,8 @@ func manyNote(total int) string {
 	return fmt.Sprintf("%d matches are many: a more specific query, resource_types or project gives fewer. ", total)
 }
 
-// answer puts what the inventory found into the form of an answer.
+// answer returns the answer of a search: the rows of got by kind, with counts and notes, cut to the room of the call. Without a match it
+// has no rows. repeat returns the call for another page.
 func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found, repeat func(page int) *nextCall) (*builtin.Result, error) {
 	answer := t.draft(client, in, kinds, got)
 	answer.Note = clampNote(in.clamped().PageSize, got.PageSize) + in.note()
@@ -155,13 +156,13 @@ func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArgume
 	}
 	rows := slices.Concat(pointers(every.Applications), pointers(every.Projects), pointers(every.ApplicationSets), pointers(every.Clusters))
 	return rowPage{rows: rows, namespace: got.Namespace, write: func(note, namespace string) any {
-		answer := answer // the groups keep their arrays, so rows that change there change here
+		answer := answer // the copy shares the rows, which fit changes
 		answer.Note, answer.Namespace = strings.TrimSpace(answer.Note+note), namespace
 		return answer
 	}}.fit(roomOfPage(in.room(c), len(rows), in.PageSize))
 }
 
-// withMatched adds the names of the fields that match to a row, whose other bytes stay.
+// withMatched appends the names of the fields that match to a row; the row's other bytes stay unchanged.
 func withMatched(row json.RawMessage, matched []string) (json.RawMessage, error) {
 	row = bytes.TrimSpace(row)
 	if len(row) < 2 || row[0] != '{' || row[len(row)-1] != '}' {

@@ -10,15 +10,14 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// DefaultUserHeader is the header that carries a user's own token. Other MCP servers for
-// Argo CD read the same one.
+// DefaultUserHeader is the header with a user's own token. Other MCP servers for Argo CD read the same one.
 const DefaultUserHeader = "X-Argocd-Api-Token"
 
-// maxToken bounds a user's token, in bytes. Argo CD's own have about 300; those of an
-// identity provider that lists many groups reach some thousands.
+// maxToken bounds a user's token, in bytes. Argo CD's own have about 300; those of an identity provider that lists many groups may have
+// some thousands.
 const maxToken = 16 << 10
 
-// TokenPolicy selects the token that a call is made with.
+// TokenPolicy says which token a call is made with.
 type TokenPolicy int
 
 // The policies.
@@ -27,11 +26,11 @@ const (
 	TokensOff TokenPolicy = iota
 	// TokensAllow uses the token that a client sends, and the configured one when it sends none.
 	TokensAllow
-	// TokensRequire refuses calls of clients that send none.
+	// TokensRequire uses the token that a client sends, and refuses calls without one.
 	TokensRequire
 )
 
-// String returns the policy's name in configuration.
+// String returns the policy's name in the configuration.
 func (p TokenPolicy) String() string {
 	switch p {
 	case TokensOff:
@@ -44,7 +43,7 @@ func (p TokenPolicy) String() string {
 	return fmt.Sprintf("TokenPolicy(%d)", int(p))
 }
 
-// ParseTokenPolicy reads off, allow or require; "" is off.
+// ParseTokenPolicy returns the policy off, allow or require, in any case; "" means off. Anything else is an error.
 func ParseTokenPolicy(text string) (TokenPolicy, error) {
 	for _, p := range []TokenPolicy{TokensOff, TokensAllow, TokensRequire} {
 		if strings.EqualFold(text, p.String()) {
@@ -57,14 +56,13 @@ func ParseTokenPolicy(text string) (TokenPolicy, error) {
 	return TokensOff, fmt.Errorf("%q is no policy for users' tokens: use off, allow or require", text)
 }
 
-// target is embedded in the arguments of every tool. Its argument is shown to clients only
-// where there are several instances.
+// target is embedded in the arguments of every tool. Its argument is only shown to clients if there are several instances.
 type target struct {
 	Instance string `json:"instance,omitempty" jsonschema:"Argo CD instance"`
 }
 
-// clientFor returns the instance of that name ("" is the default) as the caller may use it: with
-// the caller's own token where the policy says so.
+// clientFor returns the client for the instance of that name ("" means the default) that the caller may use: with the caller's own token if
+// the policy says so. A missing or invalid token is an error.
 func (t *Toolset) clientFor(c *builtin.Call, instance string) (*argocd.Client, error) {
 	client, err := t.named(instance)
 	if err != nil || t.o.UserTokens == TokensOff {
@@ -84,7 +82,7 @@ func (t *Toolset) clientFor(c *builtin.Call, instance string) (*argocd.Client, e
 	return nil, fmt.Errorf("this server wants your own Argo CD token: have the client send it as header %q or as \"Authorization: Bearer …\" (get one with: argocd account generate-token, or argocd login --sso)", t.o.UserHeader)
 }
 
-// named finds an instance. Models do not always keep the case of a name.
+// named returns the instance of that name, in any case, as models do not always keep it; "" means the default.
 func (t *Toolset) named(instance string) (*argocd.Client, error) {
 	if instance = strings.TrimSpace(instance); instance == "" {
 		return t.o.Instances[0], nil
@@ -97,7 +95,7 @@ func (t *Toolset) named(instance string) (*argocd.Client, error) {
 	return nil, fmt.Errorf("no Argo CD instance is called %q; there are: %s", short(instance), t.names())
 }
 
-// names lists the instances for people: "prod" (default), "staging".
+// names returns a list of the instances for people: "prod" (default), "staging".
 func (t *Toolset) names() string {
 	var b strings.Builder
 	for i, c := range t.o.Instances {
@@ -112,7 +110,7 @@ func (t *Toolset) names() string {
 	return b.String()
 }
 
-// instanceLabel returns the name of the instance where there are several, else "".
+// instanceLabel returns the name of the instance if there are several, else "".
 func (t *Toolset) instanceLabel(c *argocd.Client) string {
 	if len(t.o.Instances) == 1 {
 		return ""
@@ -120,9 +118,9 @@ func (t *Toolset) instanceLabel(c *argocd.Client) string {
 	return c.Name()
 }
 
-// userToken reads a user's token: the header of its own, for this instance (NAME-INSTANCE)
-// or for all, before the bearer token. A token that cannot be one is an error and is never
-// passed over: the call would go on with somebody else's rights.
+// userToken returns the user's token in the headers: from the special header, for this instance (NAME-INSTANCE) or for all, else the bearer
+// token; "" if there is none. A value that cannot be a token is an error and not ignored: otherwise the call would be made with somebody
+// else's rights.
 func userToken(h http.Header, name, instance string) (string, error) {
 	for _, key := range []string{name + "-" + instance, name} {
 		if values := h.Values(key); len(values) > 0 {
@@ -140,7 +138,7 @@ func userToken(h http.Header, name, instance string) (string, error) {
 	return checkToken("Authorization", strings.TrimSpace(token))
 }
 
-// checkToken refuses what no token can be. The value itself is never said.
+// checkToken returns the token, or an error if it cannot be one. The error does not contain the value.
 func checkToken(header, token string) (string, error) {
 	switch {
 	case token == "":

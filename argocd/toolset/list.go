@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// Sizes of pages. The numbers are those that clients of the Python server know.
+// Sizes of pages; the same as in the Python server.
 const (
 	defaultPageSize = inventory.DefaultPageSize
 	maxPageSize     = inventory.MaxPageSize
@@ -26,7 +26,7 @@ type paging struct {
 	PageSize int `json:"page_size,omitempty" jsonschema:"At most 100 (default: all of up to 50, else 20)"`
 }
 
-// clamped returns the paging with its values moved into their bounds.
+// clamped returns the paging with defaults filled in and values moved into their bounds.
 func (p paging) clamped() paging {
 	p.Page = max(1, p.Page)
 	if p.PageSize == 0 {
@@ -36,7 +36,7 @@ func (p paging) clamped() paging {
 	return p
 }
 
-// following returns the same paging for another page of that size. The default size need not be said.
+// following returns the paging for another page of that size, without the size if it is the default and was not given.
 func (p paging) following(page, size int) paging {
 	if p.PageSize == 0 && size == defaultPageSize {
 		size = 0
@@ -44,7 +44,7 @@ func (p paging) following(page, size int) paging {
 	return paging{Page: page, PageSize: size}
 }
 
-// note explains a value that clamped changed.
+// note returns a note about a page_size that clamped has changed; "" if there is none.
 func (p paging) note() string {
 	if p.PageSize > maxPageSize {
 		return fmt.Sprintf("page_size %d is more than %d: pages have %d items. ", p.PageSize, maxPageSize, maxPageSize)
@@ -61,10 +61,11 @@ type detailOptions struct {
 	Fresh       bool     `json:"fresh,omitempty" jsonschema:"Read the server again even if this listing was read a moment ago (default false)"`
 }
 
-// parts are left out of full objects unless they are asked for.
+// parts are the names of the parts that full objects leave out unless include names them.
 var parts = [...]string{"managed_fields", "history", "helm_values", "api_versions"}
 
-// keep reads include; full is true when whole objects are wanted.
+// keep returns the parts of objects that the argument include names; full reports whether whole objects are wanted, by an argument or
+// because include has a part. An unknown part is an error.
 func (s detailOptions) keep() (keep redact.Keep, full bool, err error) {
 	for _, name := range words(s.Include) {
 		switch strings.ToLower(name) {
@@ -83,7 +84,7 @@ func (s detailOptions) keep() (keep redact.Keep, full bool, err error) {
 	return keep, s.Full || s.SummaryOnly != nil && !*s.SummaryOnly || keep != redact.Keep{}, nil
 }
 
-// omittedParts names the parts that are left out of full objects.
+// omittedParts returns the names of the parts that are left out of full objects.
 func omittedParts(keep redact.Keep) (names []string) {
 	for i, kept := range []bool{keep.ManagedFields, keep.History, keep.HelmValues, keep.APIVersions} {
 		if !kept {
@@ -93,8 +94,8 @@ func omittedParts(keep redact.Keep) (names []string) {
 	return names
 }
 
-// listing is one page as an answer. What tells about all of them stands before the items,
-// where also a reader sees it whose client cuts answers off.
+// listing is an answer with one page of a list. The members about all items come before the items, so that they are also seen when a client
+// cuts the answer off.
 type listing struct {
 	Instance    string               `json:"instance,omitempty"`
 	Pagination  inventory.Pagination `json:"pagination"`
@@ -106,30 +107,30 @@ type listing struct {
 	LeftOut     []string             `json:"left_out,omitempty"`
 	ReadAt      string               `json:"read_at,omitempty"`
 	Note        string               `json:"note,omitempty"`
-	// Namespace is that of all items, which do not have it then.
+	// Namespace is the namespace of all items, which then leave it out; "" if they differ.
 	Namespace string `json:"namespace,omitempty"`
-	// Part is the place of an object's part, where the object is too large for one answer.
+	// Part says which part of an object this is, if the object is too large for one answer; else nil.
 	Part  *objectPart       `json:"part,omitempty"`
 	Items []json.RawMessage `json:"items"`
 }
 
-// A request is one call of a tool that lists.
+// request is one call of a tool that lists.
 type request struct {
 	target        target
 	paging        paging
 	detailOptions detailOptions
-	list          inventory.ListRequest // all but the page and the shape
-	// repeatPart gives the arguments of the same call for another page, or for a part of its object.
+	list          inventory.ListRequest // without page and Full
+	// repeatPart returns the arguments of the same call for another page, or for a part of its object.
 	repeatPart func(p paging, part int) any
-	// cluster holds applications to one, by name or address; "" to none.
+	// cluster is the name or address of the cluster that applications must deploy to; "" means any.
 	cluster string
-	// none is the note for a listing without any item.
+	// none is the note for an answer without items.
 	none string
-	// notes of the tool itself.
+	// notes are further notes of the tool.
 	notes string
 }
 
-// list answers a call.
+// list answers a call of a tool that lists objects of one kind: with a page of rows or, if the arguments want it, of whole objects.
 func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builtin.Result, error) {
 	keep, full, err := q.detailOptions.keep()
 	if err != nil {
@@ -230,8 +231,8 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.fit(roomOfPage(rowRoom, len(answer.Items), q.paging.PageSize))
 }
 
-// wholeObjects writes a page of whole objects. Page sizes go by the largest object of all, so one that is larger than an answer is
-// alone on its page, and read part by part: "next" has the next part, and after the last the next page.
+// wholeObjects returns a page of whole objects. Page sizes are chosen by the largest object of all pages, so an object that is larger than
+// an answer is alone on its page, and read part by part: "next" has the next part, and after the last the next page.
 func wholeObjects(answer listing, part, room int, repeat func(part int) *nextCall) (*builtin.Result, error) {
 	r, err := pageResult(answer)
 	if err != nil || len(answer.Items) != 1 || part <= 1 && len(r.Text) <= room {
@@ -249,7 +250,7 @@ func wholeObjects(answer listing, part, room int, repeat func(part int) *nextCal
 	return pageResult(answer)
 }
 
-// pageResult returns an answer that is not paged once more.
+// pageResult returns an answer that the gateway must not page again.
 func pageResult(answer any) (*builtin.Result, error) {
 	r, err := builtin.JSON(answer)
 	if err != nil {
@@ -259,10 +260,10 @@ func pageResult(answer any) (*builtin.Result, error) {
 	return r, nil
 }
 
-// longestPagingNote is as long as what the notes say of a page size, at most.
+// longestPagingNote is at least as long as the notes about a page size can be.
 var longestPagingNote = clampNote(maxPageSize, maxPageSize-1) + paging{PageSize: 1e6}.note()
 
-// clampNote returns the note that a page is smaller than was asked for.
+// clampNote returns the note that a page is smaller than asked for; "" if it is not.
 func clampNote(asked, size int) string {
 	if size >= asked {
 		return ""
@@ -279,8 +280,8 @@ func pointers(rows []json.RawMessage) []*json.RawMessage {
 	return list
 }
 
-// linkTemplate returns the address of an object's page in the user interface: the fields in braces are those
-// of a row. Argo CD has no page of its own for the kinds that are not here.
+// linkTemplate returns the address of an object's page in the user interface, with the names of a row's fields in braces; "" for the kinds
+// that have no page in Argo CD.
 func linkTemplate(base string, kind argocd.Kind) string {
 	switch kind {
 	case argocd.Applications:
@@ -291,8 +292,8 @@ func linkTemplate(base string, kind argocd.Kind) string {
 	return ""
 }
 
-// words returns the values of an argument that takes several: one by one, or in one text with
-// commas between them, as models write both. No name in Argo CD has a comma.
+// words returns the values of an argument that accepts several: one by one, or in one text with commas between them; models write both. No
+// name in Argo CD has a comma. Values are unique and not empty.
 func words(values []string) (list []string) {
 	for _, value := range values {
 		for word := range strings.SplitSeq(value, ",") {
@@ -304,7 +305,7 @@ func words(values []string) (list []string) {
 	return list
 }
 
-// oneValue returns the one value of two arguments that mean the same.
+// oneValue returns the value of two arguments that mean the same; an error if both are given and differ.
 func oneValue(nameA, a, nameB, b string) (string, error) {
 	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 	switch {

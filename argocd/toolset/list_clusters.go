@@ -46,7 +46,7 @@ func (t *Toolset) listClusters() builtin.Tool {
 	})
 }
 
-// identify reads the two ways of naming a cluster. The types of ids are those of Argo CD's API.
+// identify returns the cluster's name or address from the two ways to give it. The types of ids are those of Argo CD's API.
 func (in listClustersArguments) identify() (name, server string, err error) {
 	value := strings.TrimSpace(in.IDValue)
 	idName, idServer := "", ""

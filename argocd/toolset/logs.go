@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	defaultTail = 100     // lines of each pod, as the Python server had it
+	defaultTail = 100     // lines of each pod; the same as in the Python server
 	maxTail     = 100_000 // lines of each pod
 	maxFollow   = 10 * time.Minute
-	maxLogLine  = 8 << 10 // bytes; a line beyond it is cut, and says so
+	maxLogLine  = 8 << 10 // bytes; a longer line is cut, with a mark
 )
 
 type logsArguments struct {
@@ -66,7 +66,7 @@ func (t *Toolset) logsTool() builtin.Tool {
 		})
 }
 
-// request checks the arguments and gives the server's (ApplicationPodLogsQuery).
+// request checks the arguments, and returns the query for the server (ApplicationPodLogsQuery) and how long to follow; 0 means not at all.
 func (in logsArguments) request(now time.Time) (q url.Values, follow time.Duration, err error) {
 	if err := required("name", in.Name); err != nil {
 		return nil, 0, err
@@ -110,7 +110,8 @@ func (in logsArguments) request(now time.Time) (q url.Values, follow time.Durati
 	return q, follow, nil
 }
 
-// times reads since and until.
+// times adds the arguments since, as seconds before now, and until to the query. It is an error if they cannot be read, or if since is not
+// in the past.
 func (in logsArguments) times(q url.Values, now time.Time) error {
 	if since := strings.TrimSpace(in.Since); since != "" {
 		d, err := time.ParseDuration(since)
@@ -148,7 +149,7 @@ type logEntry struct {
 	Pod     string `json:"podName"`
 }
 
-// stream writes the lines as they come. Nothing of them is held.
+// stream writes the lines to w as they come; none is held in memory.
 func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *argocd.Client, q url.Values, follow time.Duration, w io.Writer) error {
 	out := bufio.NewWriterSize(w, 16<<10)
 	reading, stop := ctx, context.CancelFunc(func() {})
@@ -180,7 +181,7 @@ func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *arg
 	over := follow > 0 && ctx.Err() == nil && reading.Err() != nil
 	if err != nil && !over {
 		if lines > 0 {
-			// The lines that came stay, and the error breaks the answer off: half a log is none.
+			// The lines that came are written, and the error breaks the answer off, so that it is not taken for whole.
 			return errors.Join(out.Flush(), err)
 		}
 		return err
@@ -210,8 +211,7 @@ func (in logsArguments) format(e logEntry, keys keyLines) string {
 	return b.String()
 }
 
-// logLine masks a line and cuts what no reader can use. Escape sequences of terminals go:
-// they are colours.
+// logLine returns a line with credentials masked, without the escape sequences of terminals (colours), and cut at maxLogLine bytes.
 func logLine(line string) string {
 	line = strings.TrimRight(line, "\r\n")
 	rest := 0
@@ -226,7 +226,7 @@ func logLine(line string) string {
 	return line
 }
 
-// plainText takes the colours out: ESC [ … letter (ECMA-48, 5.4).
+// plainText returns a text without colours: ESC [ … letter (ECMA-48, 5.4).
 func plainText(s string) string {
 	if strings.IndexByte(s, '\x1b') < 0 {
 		return s
@@ -246,7 +246,7 @@ func plainText(s string) string {
 	return b.String()
 }
 
-// emptyReason returns why there may be no lines.
+// emptyReason returns the text that says why there may be no lines.
 func (in logsArguments) emptyReason() string {
 	why := "no pod of the application matches, or its pods have written nothing"
 	switch {

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// maxKeyLines bounds the lines of a private key. An RSA key of 8192 bits has a
-	// hundred of 64 characters.
+	// maxKeyLines bounds the lines of a private key. An RSA key of 8192 bits has a hundred lines of 64
+	// characters.
 	maxKeyLines = 120
-	// maxKeyPods bounds the pods that write a key at one time.
+	// maxKeyPods bounds the pods in whose logs a key is masked at one time.
 	maxKeyPods = 256
 )
 
-// keyLines are the pods in whose log a private key has begun, and the lines that may still belong to
-// it. What a program logs comes line by line, so that no line of the key itself is recognised alone.
+// keyLines maps each pod in whose log a private key has begun to the number of lines that may still belong to the key. Logs come line by
+// line, and no line of a key can be recognised alone.
 type keyLines map[string]int
 
-// line masks a line of a pod, and cuts it, as logLine does.
+// line returns a line of a pod as logLine does, or the mask if the line may belong to a private key.
 func (k keyLines) line(pod, text string) string {
 	left := k[pod]
 	_, begins, _ := cutLast(text, "-----BEGIN ")
@@ -41,7 +41,7 @@ func (k keyLines) line(pod, text string) string {
 	return logLine(text)
 }
 
-// cutLast cuts text around the last separator.
+// cutLast cuts text around the last separator; without one, before is all of it.
 func cutLast(text, separator string) (before, after string, found bool) {
 	if i := strings.LastIndex(text, separator); i >= 0 {
 		return text[:i], text[i+len(separator):], true
@@ -49,8 +49,8 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text, "", false
 }
 
-// keyText reports whether a line may be one of a key: base64, with whatever a logger writes
-// before it. The last line of a key may be short; then it stands alone.
+// keyText reports whether a line may belong to a key: base64, perhaps behind a logger's prefix. The last line of a key may be short; then
+// it must stand alone.
 func keyText(line string) bool {
 	fields := strings.Fields(plainText(line))
 	if len(fields) == 0 {

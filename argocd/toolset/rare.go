@@ -2,11 +2,10 @@ package toolset
 
 import "slices"
 
-// Every tool and every argument costs a model tokens in each of its requests. What follows is understood and, unless all of it is
-// asked for, not shown.
+// Every tool and every argument costs a model tokens in each of its requests. The tools and arguments below are accepted and, unless
+// the options ask for all, not shown.
 
-// Rare returns the tools that are seldom wanted, and those whose work others do as well: they are not listed, and work when they are
-// called by their names.
+// Rare returns the tools that are rarely needed, and those whose work others do as well: they are not listed, and can still be called.
 func Rare() []string {
 	return []string{
 		"application_set_service__generate", "repository_list", "account_service__can_i", "account_service__list_accounts", "account_service__get_account",
@@ -16,8 +15,8 @@ func Rare() []string {
 	}
 }
 
-// rareArguments returns those that a tool understands without showing them: other names of an argument, what does nothing, and what
-// narrows further where other arguments do.
+// rareArguments returns the arguments that a tool accepts without showing them: other names for an argument, arguments without an effect,
+// and further filters.
 func rareArguments(tool string) []string {
 	rare := []string{
 		"summary_only", "app_namespace", "refresh", "version", "group", "resource_uid", "match_case", "timestamps", "follow", "follow_seconds", "until",
@@ -26,7 +25,7 @@ func rareArguments(tool string) []string {
 	if !slices.Contains([]string{"list_applications", "search_argocd_resources", "create_application", "update_application"}, tool) {
 		rare = append(rare, "project")
 	}
-	if tool == "get_application_details" { // Argo CD lets everybody refresh who may read
+	if tool == "get_application_details" { // here refresh has an effect; Argo CD allows it to everybody who may read
 		rare = slices.DeleteFunc(rare, func(name string) bool { return name == "refresh" })
 	}
 	return rare

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// refusal is an answer that says why the request was not answered. It has the same keys for programs as a normal answer.
+// refusal is an answer that says why the request was not answered. For programs it has the same keys as a normal answer.
 type refusal struct {
 	Error      string         `json:"error"`
 	Suggestion string         `json:"suggestion,omitempty"`
@@ -39,8 +39,8 @@ type nextCall struct {
 	Arguments any    `json:"arguments"`
 }
 
-// refused turns the error of a listing or a search into an answer, if it is for
-// the model to act on; any other error stays one. query is the text searched for, repeat gives the same call for another page.
+// refused returns an error of a listing or a search as an answer, if the model can act on it; any other error is returned as an error.
+// query is the text that was searched for, repeat returns the same call for another page.
 func refused(err error, query string, repeat func(page int) *nextCall) (*builtin.Result, error) {
 	answer := refusal{Error: err.Error(), Query: query}
 	if none, is := errors.AsType[*inventory.NoPage](err); is {
@@ -70,7 +70,7 @@ func refused(err error, query string, repeat func(page int) *nextCall) (*builtin
 	return r, nil
 }
 
-// countsByName returns the counts by the kinds' names, for JSON.
+// countsByName returns the counts by the kinds' names, for JSON; nil stays nil.
 func countsByName(m map[argocd.Kind]int) map[string]int {
 	if m == nil {
 		return nil
@@ -82,8 +82,8 @@ func countsByName(m map[argocd.Kind]int) map[string]int {
 	return named
 }
 
-// short cuts what a model sent to what an error may repeat of it.
+// short cuts a text that a model sent to maxQuoted bytes, for an error.
 func short(text string) string { return limit.Short(text, maxQuoted) }
 
-// maxQuoted bounds what an error repeats, in bytes.
+// maxQuoted bounds the text that an error repeats, in bytes.
 const maxQuoted = 83

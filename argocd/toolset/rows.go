@@ -10,10 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// maxRoom bounds an answer to a client that has no bound, or none that is known, in bytes.
+// maxRoom bounds an answer to a client whose bound is not known or that has none, in bytes.
 const maxRoom = 1 << 20
 
-// roomOf returns the bytes of text that the client takes.
+// roomOf returns how many bytes of text the client takes, at most maxRoom.
 func roomOf(c *builtin.Call) int {
 	if c.MaxText <= 0 {
 		return maxRoom
@@ -21,17 +21,17 @@ func roomOf(c *builtin.Call) int {
 	return int(min(c.MaxText, maxRoom))
 }
 
-// A page is rows that are about to be written.
+// rowPage is a page of rows that is about to be written.
 type rowPage struct {
 	rows []*json.RawMessage
-	// namespace is that of all rows of all pages, which shortened rows leave out; "" where they differ.
+	// namespace is the namespace of all rows of all pages, which shortened rows leave out; "" if they differ.
 	namespace string
-	// write makes the answer, with a note about the rows and the namespace that they leave out.
+	// write returns the answer, with a note about the rows and the namespace that they leave out.
 	write func(note, namespace string) any
 }
 
-// fit writes the page in at most room bytes: whole rows where they fit, else shorter ones. The page sizes go by [fittingSize], so
-// that the shortest rows fit.
+// fit returns the page in at most room bytes: with whole rows if they fit, else with shorter ones. The page size was chosen by
+// [fittingSize], so that the shortest rows fit.
 func (p rowPage) fit(room int) (*builtin.Result, error) {
 	write := func(note, namespace string) (*builtin.Result, error) {
 		r, err := builtin.JSON(p.write(note, namespace))
@@ -44,7 +44,7 @@ func (p rowPage) fit(room int) (*builtin.Result, error) {
 	order := droppableFields()
 	var drop []string
 	if p.namespace != "" {
-		drop = []string{"namespace"} // it stands once for all of them
+		drop = []string{"namespace"} // the answer has it once, for all rows
 	}
 	for i := -1; i < len(order); i++ {
 		if err != nil || len(r.Text) <= room {
@@ -69,7 +69,7 @@ func (p rowPage) fit(room int) (*builtin.Result, error) {
 	return r, err
 }
 
-// rowWithout returns a row without these fields, in the row's order.
+// rowWithout returns a row without these fields; the others keep their order.
 func rowWithout(row json.RawMessage, fields []string) (json.RawMessage, error) {
 	out := append(make([]byte, 0, len(row)), '{')
 	for m, err := range rawjson.Members(row, 0) {
@@ -87,15 +87,16 @@ func rowWithout(row json.RawMessage, fields []string) (json.RawMessage, error) {
 	return append(out, '}'), nil
 }
 
-// widestPagination returns a pagination whose text is as long as that of any page of the question, whatever page size is asked for: what goes by it
-// is the same for all of them.
+// widestPagination returns a pagination whose text is at least as long as that of any page of the answer, whatever the page size: so a size
+// that depends on it is the same for all pages.
 func widestPagination(total int) inventory.Pagination {
 	return inventory.Pagination{
 		Page: total, PageSize: maxPageSize, TotalItems: total, TotalPages: total, HasNext: false, HasPrev: false, ShowingFrom: total, ShowingTo: total,
 	}
 }
 
-// fittingSize returns the page size at which the rows of every page fit beside the rest of the answer, which bare writes.
+// fittingSize returns the function that chooses the page size at which the rows of every page fit beside the rest of the answer, which bare
+// returns.
 func fittingSize(room int, bare func(total int, counts *inventory.Counts, p inventory.Pagination, namespace string) any, full bool) inventory.Fit {
 	return func(asked, total int, counts *inventory.Counts, widths *inventory.Widths) int {
 		text, err := builtin.JSON(bare(total, counts, widestPagination(total), widths.Namespace))

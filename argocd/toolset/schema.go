@@ -39,7 +39,7 @@ func (t *Toolset) forOptions(tool string, schema json.RawMessage) json.RawMessag
 	return changed
 }
 
-// instances returns the schema of the argument "instance".
+// instances returns the schema of the argument "instance", with the names of all instances.
 func (t *Toolset) instances() json.RawMessage {
 	names := make([]string, len(t.o.Instances))
 	for i, c := range t.o.Instances {
@@ -50,7 +50,7 @@ func (t *Toolset) instances() json.RawMessage {
 		Description string   `json:"description"`
 		Enum        []string `json:"enum"`
 	}{"string", fmt.Sprintf("Which Argo CD to ask (default %q)", names[0]), names})
-	if err != nil { // no strings make it fail
+	if err != nil { // does not happen with strings
 		return json.RawMessage(`{"type":"string"}`)
 	}
 	return schema

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// maxQuery bounds a pattern, in bytes: longer than any URL, and compiled in no time.
+// maxQuery bounds a pattern, in bytes: it is longer than any URL, and compiles at once.
 const maxQuery = 2 << 10
 
 type searchArguments struct {
@@ -90,7 +90,7 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 	return t.answer(c, client, in, kinds, got, repeat)
 }
 
-// room bounds an answer, in bytes: only who asks for many rows gets all that the client takes.
+// room returns how many bytes an answer may have: only a caller who asks for many rows gets everything that the client takes.
 func (in searchArguments) room(c *builtin.Call) int {
 	if in.PageSize <= defaultPageSize {
 		return min(roomOf(c), maxAnswer)
@@ -98,8 +98,8 @@ func (in searchArguments) room(c *builtin.Call) int {
 	return roomOf(c)
 }
 
-// searched reads the kinds; all of them where none is named. Projects narrow applications
-// only, so with them nothing else is searched.
+// searched returns the kinds that the names select; all if there are none. Projects only apply to applications, so with them only these are
+// searched.
 func searched(names []string, projects bool) ([]argocd.Kind, error) {
 	all := argocd.Kinds()
 	var kinds []argocd.Kind

@@ -12,39 +12,37 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// MaxInstances bounds the instances of a [Toolset]: their names stand in the
-// schema of every tool.
+// MaxInstances bounds the instances of a [Toolset]: the schema of every tool has their names.
 const MaxInstances = 64
 
 // Options configure a [Toolset].
 type Options struct {
-	// Instances are the Argo CD servers, under names that differ in more than case; the
-	// first is the default. At least one, at most [MaxInstances]. Who made them closes them.
+	// Instances are the clients of the Argo CD servers, with names that differ in more than case; the first is the default. There must be
+	// at least one and at most [MaxInstances]. The caller closes them.
 	Instances []*argocd.Client
-	// Inventory bounds what listing and searching take; the zero value works.
+	// Inventory bounds listing and searching; the zero value works.
 	Inventory inventory.Options
 	// AllowWrites adds the tools that change something.
 	AllowWrites bool
-	// AllArguments has every argument in the schemas; else those that are rarely wanted are understood and not shown.
+	// AllArguments shows every argument in the schemas; else rarely used ones are accepted and not shown.
 	AllArguments bool
-	// UserTokens selects the token that a call is made with.
+	// UserTokens says which token a call is made with.
 	UserTokens TokenPolicy
-	// UserHeader is the header that carries a user's own token, "" is [DefaultUserHeader].
-	// A bearer token of the same request counts where this header is missing.
+	// UserHeader is the header with a user's own token; "" means [DefaultUserHeader]. If a request does not have it, its bearer token is
+	// used.
 	UserHeader string
 	// Journal may be nil.
 	Journal *journal.Journal
 }
 
-// Toolset is the tools, and what they share. Its methods may be called from any goroutine,
-// and so may the tools.
+// Toolset has the tools and what they share. Its methods, and the tools, may be called from any goroutine.
 type Toolset struct {
 	o         Options
 	inventory *inventory.Inventory
 	tools     []builtin.Tool
 }
 
-// New checks the options. It opens no connection. An error names the option and the value.
+// New returns the tools for these options. It opens no connection. The error names the option that is wrong and its value.
 func New(o Options) (*Toolset, error) {
 	switch n := len(o.Instances); {
 	case n == 0:
@@ -80,20 +78,20 @@ func New(o Options) (*Toolset, error) {
 	return t, nil
 }
 
-// Close ends the passes that run and gives up what was kept of lists.
+// Close ends the passes that run and removes what was kept of lists.
 func (t *Toolset) Close() error { return t.inventory.Close() }
 
-// Stats returns the counts of the bounds on listing and searching.
+// Stats returns the inventory's counts about its bounds.
 func (t *Toolset) Stats() inventory.Stats { return t.inventory.Stats() }
 
-// Tools returns all tools, those that write only where they are allowed. Their schemas have
-// the argument "instance" only where there are several, and "fresh" only where listings are kept.
+// Tools returns all tools; those that write only with AllowWrites. Their schemas have the argument "instance" only if there are several,
+// and "fresh" only if listings are kept.
 func (t *Toolset) Tools() []builtin.Tool { return slices.Clone(t.tools) }
 
-// reads are the hints of a tool that changes nothing. Argo CD is outside: open world.
+// reads are the hints of a tool that changes nothing. Argo CD is an external system, so it is open world.
 var reads = builtin.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true}
 
-// readTools lists and searches.
+// readTools returns the tools that list and search.
 func (t *Toolset) readTools() []builtin.Tool {
 	return []builtin.Tool{
 		t.listApplications(),

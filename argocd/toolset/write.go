@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// writeTools change something. Each of them changes nothing until it is told the name of
-// the object as confirmation: without it the answer is the plan.
+// writeTools returns the tools that change something. Each changes nothing until it gets the name of the object as confirmation: without it
+// the answer is the plan.
 func (t *Toolset) writeTools() []builtin.Tool {
 	tools := []builtin.Tool{
 		t.syncTool(), t.terminateTool(), t.rollbackTool(), t.refreshTool(),
@@ -23,7 +23,7 @@ func (t *Toolset) writeTools() []builtin.Tool {
 		t.projectCreateTool(), t.projectUpdateTool(), t.projectDeleteTool(),
 		t.applicationSetCreateTool(), t.applicationSetDeleteTool(),
 	}
-	// Who calls with the argument names of the Python server is understood.
+	// The argument names of the Python server are accepted too.
 	oldNames := formerApplication(map[string]string{
 		"param_name": "name", "metadata_name": "name", "metadata_namespace": "namespace",
 		"param_appsetNamespace": "namespace", "param_upsert": "upsert", "param_dryRun": "dry_run",
@@ -46,11 +46,11 @@ type confirmation struct {
 	Confirm string `json:"confirm,omitempty" jsonschema:"the object's name, to do it. Without it nothing changes and the plan is shown"`
 }
 
-// needsConfirmation is at the end of each description: clients show it to whoever allows a call.
+// needsConfirmation is appended to each description: clients show it to the person who allows a call.
 const needsConfirmation = " Changes nothing without confirm=NAME: the answer is then the plan."
 
-// confirmed reports whether the change to the object of this name was confirmed. A confirmation with another name is an error:
-// it was meant for another object.
+// confirmed reports whether the change to the object of this name was confirmed. A confirmation with another name is an error: it was meant
+// for another object.
 func (s confirmation) confirmed(client *argocd.Client, name string) (bool, error) {
 	switch s.Confirm {
 	case "":
@@ -61,8 +61,8 @@ func (s confirmation) confirmed(client *argocd.Client, name string) (bool, error
 	return false, fmt.Errorf("confirm is %q and the object is %q: nothing was changed; send confirm=%q (or %q) to do it", cut(s.Confirm), name, name, client.Name()+"/"+name)
 }
 
-// writeTool makes a tool that changes something: which instance is meant, and whether the change
-// to the object of this name was confirmed, is found before run is called.
+// writeTool returns a tool that changes something: before run is called it finds the client, and whether the change to the object of this
+// name was confirmed.
 func writeTool[A interface {
 	instanceName() string
 	confirmed(*argocd.Client, string) (bool, error)
@@ -82,11 +82,10 @@ func writeTool[A interface {
 	})
 }
 
-// maxEcho bounds the arguments that a plan repeats, in bytes: those of a usual call
-// are, a whole specification is not.
+// maxEcho bounds the arguments that a plan repeats, in bytes: those of a usual call are smaller, a whole specification is not.
 const maxEcho = 2 << 10
 
-// plan is the answer while nothing was confirmed.
+// plan is the answer to a call that was not confirmed.
 type plan struct {
 	Changed  bool     `json:"changed"` // always false
 	Plan     string   `json:"plan"`
@@ -94,20 +93,20 @@ type plan struct {
 	Warnings []string `json:"warnings,omitempty"`
 	Current  any      `json:"current,omitempty"`
 	Change   any      `json:"change,omitempty"`
-	// Do is the call to confirm with.
+	// Do is the call that confirms the plan.
 	Do suggestedCall `json:"to_do_it"`
 }
 
-// suggestedCall is a call that the answer suggests.
+// suggestedCall is a call that an answer suggests.
 type suggestedCall struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Add is given in place of Arguments when those are large: the same, with these.
+	// Add is used instead of Arguments if those are large: the call has the same arguments and these.
 	Add map[string]string `json:"the_same_arguments_and,omitempty"`
 }
 
-// planResult answers c with what would happen to the object of this name. Arguments that say
-// that nothing is to happen are named in without: they are not in the call to make.
+// planResult answers c with the plan p for the object of this name. without names the arguments that the suggested call leaves out, such as
+// dry_run.
 func planResult(c *builtin.Call, client *argocd.Client, name string, p plan, without ...string) (*builtin.Result, error) {
 	p.Instance = client.Name()
 	p.Do = suggestedCall{Tool: c.Tool}
@@ -123,38 +122,39 @@ func planResult(c *builtin.Call, client *argocd.Client, name string, p plan, wit
 	return builtin.JSON(p)
 }
 
-// changeResult is the answer after a call that was confirmed.
+// changeResult is the answer to a call that was confirmed.
 type changeResult struct {
-	Changed  bool     `json:"changed"` // false when nothing is different from before
+	Changed  bool     `json:"changed"` // false if everything is as before
 	Done     string   `json:"done"`
 	Instance string   `json:"instance"`
 	Warnings []string `json:"warnings,omitempty"`
 	State    any      `json:"state,omitempty"`
 	Change   any      `json:"change,omitempty"`
 	Next     string   `json:"next,omitempty"`
-	looked   bool     // only: nothing is changed by it
+	looked   bool     // the call has changed nothing
 }
 
-// doneResult answers with what was done.
+// doneResult returns the answer d with Instance and Changed set. Changed is false if the call only looked, or if the objects before and
+// after do not differ.
 func doneResult(client *argocd.Client, d changeResult) (*builtin.Result, error) {
 	view, compared := d.Change.(*diffView)
 	d.Changed, d.Instance = !d.looked && (!compared || view.All > 0), client.Name()
 	return builtin.JSON(d)
 }
 
-// maxShown bounds the characters of one value, and maxListed the entries of one list,
-// in plans and answers: they are read by a model.
+// maxShown bounds the characters of one value, and maxListed the entries of one list, in plans and answers, which a
+// model reads.
 const (
 	maxShown  = 200
 	maxListed = 20
 )
 
-// cut shortens a value for people and models.
+// cut shortens a value to maxShown characters.
 func cut(s string) string {
 	return limit.ShortRunes(s, maxShown+1)
 }
 
-// firstEntries returns the first entries of a list, and the number of the others as a last entry.
+// firstEntries returns the first maxListed entries of a list, and the number of the others as a last entry.
 func firstEntries(list []string) []string {
 	if len(list) <= maxListed {
 		return list
@@ -162,7 +162,7 @@ func firstEntries(list []string) []string {
 	return append(list[:maxListed:maxListed], fmt.Sprintf("and %d more", len(list)-maxListed))
 }
 
-// oneOf refuses a value that is none of the known ones; "" is always known.
+// oneOf returns an error if the value is not one of the known ones; "" is always allowed.
 func oneOf(argument, value string, known ...string) error {
 	if value == "" {
 		return nil
@@ -173,7 +173,7 @@ func oneOf(argument, value string, known ...string) error {
 	return fmt.Errorf("%s is %q: it can be %s", argument, cut(value), strings.Join(known, ", "))
 }
 
-// required refuses arguments that are there and empty.
+// required returns an error for the first argument that is empty; pairs are names and values in turn.
 func required(pairs ...string) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if strings.TrimSpace(pairs[i+1]) == "" {

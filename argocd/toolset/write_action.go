@@ -88,7 +88,7 @@ func (t *Toolset) resourceActionTool() builtin.Tool {
 	})
 }
 
-// find takes group, version and namespace from the application's resources.
+// find sets group, version and namespace of the resource from the application's tree. It is an error if no resource fits, or several.
 func (in *actionArgs) find(ctx context.Context, client *argocd.Client) error {
 	var found []resource
 	match := func(r resource) {
@@ -131,7 +131,7 @@ type resourceAction struct {
 	Disabled bool   `json:"disabled"`
 }
 
-// place returns the parameters that select the resource, for requests that take it in the URL.
+// place returns the query that selects the resource, for requests that have it in the URL.
 func (in *actionArgs) place() url.Values {
 	q := in.query()
 	set(q, "namespace", in.ResourceNamespace)
@@ -156,8 +156,8 @@ func (in *actionArgs) available(ctx context.Context, client *argocd.Client) ([]r
 	return list.Actions, nil
 }
 
-// run takes the request of Argo CD 3.1 and newer, which has parameters, and the older one
-// where the server is older (docs/operator-manual/upgrading/3.0-3.1.md).
+// run runs the action with the request of Argo CD 3.1 and newer, which has parameters, or with the older one if the server is older
+// (docs/operator-manual/upgrading/3.0-3.1.md).
 func (in *actionArgs) run(ctx context.Context, client *argocd.Client) error {
 	version, err := client.Version(ctx)
 	if err != nil {

@@ -21,7 +21,7 @@ type appArgs struct {
 	Project   string `json:"project,omitempty" jsonschema:"its project; tells a missing application from a forbidden one"`
 }
 
-// query returns the parameters that select the application, for requests that take it in the URL.
+// query returns the query that selects the application, for requests that have it in the URL.
 func (a appArgs) query() url.Values {
 	q := url.Values{}
 	set(q, "appNamespace", a.Namespace)
@@ -29,15 +29,14 @@ func (a appArgs) query() url.Values {
 	return q
 }
 
-// set adds a parameter that has a value.
+// set adds a parameter to the query unless its value is "".
 func set(q url.Values, key, value string) {
 	if value != "" {
 		q.Set(key, value)
 	}
 }
 
-// application is as much of an Application as the tools that write need to know. Names are
-// those of pkg/apis/application/v1alpha1/types.go.
+// application has the fields of an Application that the tools need which write. Names are those of pkg/apis/application/v1alpha1/types.go.
 type application struct {
 	Metadata struct {
 		Name              string   `json:"name"`
@@ -101,7 +100,7 @@ type application struct {
 	} `json:"status"`
 }
 
-// source is the origin of manifests.
+// source says where manifests come from.
 type source struct {
 	RepoURL        string `json:"repoURL"`
 	Path           string `json:"path"`
@@ -139,7 +138,7 @@ func (d deployment) String() string {
 	return cut(fmt.Sprintf("id %d: %s, deployed %s", d.ID, revision, d.DeployedAt))
 }
 
-// resource is one entry of status.resources or of the result of a sync.
+// resource is one entry of status.resources or of a sync's result.
 type resource struct {
 	Group           string `json:"group"`
 	Version         string `json:"version"`
@@ -163,14 +162,13 @@ func (r resource) String() string {
 	return text + " " + r.Name
 }
 
-// automated reports whether the application syncs by itself
-// (SyncPolicy.IsAutomatedSyncEnabled of types.go).
+// automated reports whether auto-sync is on (SyncPolicy.IsAutomatedSyncEnabled of types.go).
 func (a *application) automated() bool {
 	p := a.Spec.SyncPolicy
 	return p != nil && p.Automated != nil && (p.Automated.Enabled == nil || *p.Automated.Enabled)
 }
 
-// sources returns all sources, of either form.
+// sources returns the sources, from whichever field has them.
 func (a *application) sources() []source {
 	if h := a.Spec.Hydrator; h != nil {
 		return []source{{RepoURL: cmp.Or(h.Sync.RepoURL, h.Dry.RepoURL), Path: h.Sync.Path, TargetRevision: h.Sync.Branch}}
@@ -181,7 +179,7 @@ func (a *application) sources() []source {
 	return []source{*a.Spec.Source}
 }
 
-// busy describes the operation that runs, "" for none.
+// busy describes the operation that is running or requested; "" if there is none.
 func (a *application) busy() string {
 	switch s := a.Status.OperationState; {
 	case s != nil && s.FinishedAt == "" && s.Phase != "":
@@ -238,7 +236,8 @@ func (a *application) state() appState {
 	return s
 }
 
-// readApplication reads what there is now.
+// readApplication reads an application, and returns it decoded and raw. It is an error if no name is given, or if the answer is not an
+// application with a name.
 func readApplication(ctx context.Context, client *argocd.Client, a appArgs) (*application, []byte, error) {
 	if err := required("name", a.Name); err != nil {
 		return nil, nil, err
@@ -268,7 +267,7 @@ func isNotFound(err error) bool {
 	return errors.As(err, &e) && e.Kind == argocd.Missing
 }
 
-// nextLook suggests how to look at an application after a change.
+// nextLook returns a sentence that suggests how to look at an application after a change.
 func nextLook(name string) string {
 	return fmt.Sprintf("get_application_details with name=%q shows how it goes on", name)
 }

@@ -86,8 +86,7 @@ func (in appsetCreateArgs) query() url.Values {
 	return q
 }
 
-// object returns the set as the server takes it. Finalizers of one that is replaced stay: the
-// server sets them to what it is given.
+// object returns the set as the server expects it. The finalizers of a set that is replaced are kept: the server sets them to what it gets.
 func (in appsetCreateArgs) object(before any) map[string]any {
 	object := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": map[string]any{"name": in.Name}, "spec": map[string]any(in.Spec)}
 	if in.Namespace != "" {
@@ -105,9 +104,8 @@ type generation struct {
 	Names        []string `json:"names,omitempty"`
 }
 
-// generated asks the server for a dry run. Servers before 2.13 do not know the parameter
-// and would create the set (github.com/argoproj/argo-cd issue 21911), so nothing is sent
-// unless the server is known to be new enough.
+// generated returns what the set would generate, by a dry run of the server. Servers before 2.13 do not know that parameter and would
+// create the set (github.com/argoproj/argo-cd issue 21911), so nothing is sent unless the server is known to be new enough.
 func generated(ctx context.Context, client *argocd.Client, body []byte, upsert bool) (*generation, error) {
 	version, err := client.Version(ctx)
 	if err != nil {
@@ -131,7 +129,7 @@ func generated(ctx context.Context, client *argocd.Client, body []byte, upsert b
 	return answer.generation(), nil
 }
 
-// applicationSet is as much of an ApplicationSet as is needed here.
+// applicationSet has the fields of an ApplicationSet that are used here.
 type applicationSet struct {
 	Metadata struct {
 		DeletionTimestamp string `json:"deletionTimestamp"`

@@ -13,18 +13,18 @@ import (
 	"github.com/plimsoll/plimsoll/argocd/redact"
 )
 
-// change is one value that an update replaces. From and To are JSON, cut and masked.
+// change is one value that an update replaces. From and To are JSON, cut and with secrets masked.
 type change struct {
 	Path string `json:"path"`
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// maxNesting bounds the depth of a changed value. A manifest stays below 30; each
-// level costs its whole path where differences are looked for.
+// maxNesting bounds the depth of a changed value. A manifest stays below 30; for each level the whole path is built when differences are
+// listed.
 const maxNesting = 200
 
-// tree decodes JSON with its numbers as they are written.
+// tree decodes JSON and keeps numbers as they are written; an error for deeper nesting than maxNesting.
 func tree(raw []byte) (any, error) {
 	if nesting(raw) > maxNesting {
 		return nil, fmt.Errorf("the JSON is nested deeper than %d", maxNesting)
@@ -41,7 +41,7 @@ func tree(raw []byte) (any, error) {
 	return v, nil
 }
 
-// nesting returns the depth of the brackets in raw, those in strings left out.
+// nesting returns the depth of the brackets in raw, without those in strings.
 func nesting(raw []byte) (deepest int) {
 	depth, text, escaped := 0, false, false
 	for _, c := range raw {
@@ -62,11 +62,11 @@ func nesting(raw []byte) (deepest int) {
 	return deepest
 }
 
-// object is an argument that is an object of any shape. Its numbers stay as they are
-// written, and nulls inside stay: in a merge patch they mean something.
+// object is an argument that is an object of any form. Its numbers stay as they are written, and it keeps nulls, which have a meaning in a
+// merge patch.
 type object map[string]any
 
-// UnmarshalJSON also takes an object that was written as a string, as some models do.
+// UnmarshalJSON also accepts an object that is written as a string, as some models do.
 func (o *object) UnmarshalJSON(raw []byte) error {
 	v, err := tree(raw)
 	if text, ok := v.(string); ok && err == nil {
@@ -83,7 +83,7 @@ func (o *object) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// compact encodes without escaping <, > and &.
+// compact encodes v as JSON without escaping <, > and &.
 func compact(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -94,7 +94,7 @@ func compact(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// merged applies a merge patch as RFC 7396 says. It changes neither argument.
+// merged returns onto with a merge patch applied, as RFC 7396 says. It changes neither argument.
 func merged(onto, patch any) any {
 	p, ok := patch.(map[string]any)
 	if !ok {
@@ -114,8 +114,8 @@ func merged(onto, patch any) any {
 	return out
 }
 
-// differences lists what differs between two objects. What is compared are the values,
-// what is shown has its secrets masked. All gives how many there are.
+// differences returns the first maxListed differences between two objects, and the number of all. The values themselves are compared, and
+// shown with secrets masked.
 func differences(before, after any) (list []change, all int, err error) {
 	shownBefore, err := masked(before)
 	if err != nil {
@@ -133,7 +133,7 @@ func differences(before, after any) (list []change, all int, err error) {
 	return list, all, nil
 }
 
-// masked returns v with secrets masked.
+// masked returns v, decoded JSON, as a new tree with secrets masked.
 func masked(v any) (any, error) {
 	raw, err := compact(v)
 	if err != nil {
@@ -178,8 +178,7 @@ func walkDifferences(path string, before, after, shownBefore, shownAfter any, fo
 	found(change{Path: cut(path), From: shortJSON(shownBefore), To: shortJSON(shownAfter)})
 }
 
-// member returns the value to show for a key of v: of something that was masked as a whole, the
-// mask.
+// member returns the value to show for a key of v; if v was masked as a whole, the mask.
 func member(v any, key string) any {
 	if m, ok := v.(map[string]any); ok {
 		return m[key]
@@ -214,8 +213,8 @@ func shortJSON(v any) string {
 	return cut(string(raw))
 }
 
-// holdsMask finds a value that is the mask of a secret. An agent that writes back what it
-// was shown would replace the secret by its mask.
+// holdsMask returns an error if a string in v contains the mask of a secret: an agent that writes back what it was shown would replace the
+// secret by its mask.
 func holdsMask(path string, v any) error {
 	switch v := v.(type) {
 	case string:
@@ -238,13 +237,13 @@ func holdsMask(path string, v any) error {
 	return nil
 }
 
-// diffView shows differences.
+// diffView shows differences; All is the number of all.
 type diffView struct {
 	Changes []change `json:"changes"`
 	All     int      `json:"all"`
 }
 
-// sentence describes the effect of an update on what is called so.
+// sentence describes the effect of an update on the object named what.
 func (v *diffView) sentence(what string) string {
 	switch v.All {
 	case 0:
@@ -255,7 +254,7 @@ func (v *diffView) sentence(what string) string {
 	return fmt.Sprintf("change %d values of %s", v.All, what)
 }
 
-// viewOf shows the differences between two objects.
+// viewOf returns the differences between two objects for an answer: the first of them, and the number of all.
 func viewOf(before, after any) (*diffView, error) {
 	list, all, err := differences(before, after)
 	if err != nil {
@@ -264,7 +263,7 @@ func viewOf(before, after any) (*diffView, error) {
 	return &diffView{Changes: list, All: all}, nil
 }
 
-// put sets a value in nested objects, which it makes where there are none.
+// put sets a value in nested objects, which it creates if needed.
 func put(into map[string]any, value any, path ...string) {
 	for _, key := range path[:len(path)-1] {
 		next, ok := into[key].(map[string]any)
@@ -277,7 +276,7 @@ func put(into map[string]any, value any, path ...string) {
 	into[path[len(path)-1]] = value
 }
 
-// valueAt follows keys.
+// valueAt returns the value below the keys; nil if there is none.
 func valueAt(v any, path ...string) any {
 	for _, key := range path {
 		m, ok := v.(map[string]any)

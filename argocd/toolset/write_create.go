@@ -94,7 +94,7 @@ func (t *Toolset) createApplicationTool() builtin.Tool {
 	})
 }
 
-// createdOr returns sentence, or says that nothing was done where the object was there already with these values.
+// createdOr returns sentence, or a sentence that nothing was done if the object already had these values.
 func createdOr(sentence, what string, view *diffView) string {
 	if view.All > 0 {
 		return sentence
@@ -102,10 +102,10 @@ func createdOr(sentence, what string, view *diffView) string {
 	return what + " was there already, with this specification: nothing was changed"
 }
 
-// dnsName matches the names that Kubernetes takes for an object (RFC 1123 subdomain).
+// dnsName matches the names that Kubernetes allows for an object (RFC 1123 subdomain).
 var dnsName = lazy.Regexp(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
-// validName refuses a name that Kubernetes would refuse. Its limit is 253 characters.
+// validName returns an error for a name that Kubernetes would refuse. Its limit is 253 characters.
 func validName(argument, name string) error {
 	if err := required(argument, name); err != nil {
 		return err
@@ -116,7 +116,7 @@ func validName(argument, name string) error {
 	return nil
 }
 
-// object returns the application as the server takes it.
+// object returns the application as the server expects it; an error names the argument that is missing or wrong.
 func (in createArgs) object() (map[string]any, error) {
 	if err := validName("name", in.Name); err != nil {
 		return nil, err
@@ -179,8 +179,8 @@ func (in createArgs) object() (map[string]any, error) {
 	return map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}, nil
 }
 
-// existing reads an object as a tree; there is none when the server says so, and when it
-// refuses to tell, as it does for what a user may not see.
+// existing returns an object as a tree; nil if the server says that there is none, or refuses to tell, as it does for objects that a user
+// may not see.
 func existing(ctx context.Context, client *argocd.Client, path []string, query url.Values) (any, error) {
 	raw, err := client.Get(ctx, path, query)
 	var e *argocd.Error
@@ -193,9 +193,8 @@ func existing(ctx context.Context, client *argocd.Client, path []string, query u
 	return tree(raw)
 }
 
-// keepMetadata takes over the finalizers of what is replaced: an upsert of the server
-// merges labels and annotations, and sets the finalizers to what it is given, so that
-// those that are not given would be lost.
+// keepMetadata copies the finalizers of the replaced object: an upsert of the server merges labels and annotations, but sets the finalizers
+// to what it gets, so they would be lost.
 func keepMetadata(object map[string]any, before any) error {
 	if finalizers := valueAt(before, "metadata", "finalizers"); finalizers != nil {
 		put(object, finalizers, "metadata", "finalizers")
@@ -203,7 +202,7 @@ func keepMetadata(object map[string]any, before any) error {
 	return nil
 }
 
-// specOf returns the part of an object that is compared: everything a user writes.
+// specOf returns the parts of an object that are compared: labels, annotations and spec.
 func specOf(object any) any {
 	if object == nil {
 		return map[string]any{}
@@ -222,7 +221,7 @@ func specOf(object any) any {
 	return out
 }
 
-// projectAllows warns when there is no such project.
+// projectAllows returns a warning if the project does not exist.
 func projectAllows(ctx context.Context, client *argocd.Client, project string) []string {
 	if _, err := client.Get(ctx, []string{"projects", project}, nil); isNotFound(err) {
 		return []string{fmt.Sprintf("there is no project %q: the server will refuse it; project_list shows those there are", cut(project))}

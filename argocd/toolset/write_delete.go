@@ -57,12 +57,12 @@ func (t *Toolset) deleteApplicationTool() builtin.Tool {
 			return planResult(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings})
 		}
 		query := in.query()
-		// Always said: the server's own default is to delete the resources.
+		// Always sent: the server's own default is to delete the resources.
 		query.Set("cascade", strconv.FormatBool(in.Cascade))
 		set(query, "propagationPolicy", in.PropagationPolicy)
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"applications", in.Name}, query, nil); err != nil {
 			return goneOr(err, client, "the application "+in.Name, func() error {
-				// Argo CD says of one that is gone that it is forbidden, unless the project is given.
+				// Argo CD answers "forbidden" for an application that is gone, unless the project is given.
 				_, _, err := readApplication(ctx, client, appArgs{Name: in.Name, Namespace: in.Namespace, Project: app.Spec.Project})
 				return err
 			})
@@ -71,13 +71,13 @@ func (t *Toolset) deleteApplicationTool() builtin.Tool {
 	})
 }
 
-// cascades reports whether what the application deployed is deleted with it.
+// cascades reports whether deleting the application also deletes what it deployed, by its finalizers.
 func (a *application) cascades() bool {
 	return slices.ContainsFunc(a.Metadata.Finalizers, func(f string) bool { return strings.HasPrefix(f, "resources-finalizer.argocd.argoproj.io") })
 }
 
-// goneOr answers after a deletion that failed with err, of an object that was there a moment ago: when the server does not know it any
-// more, it is gone, and that is no failure. again reads it.
+// goneOr answers a deletion that failed with err: if the server no longer knows the object, it is gone, which is not a failure. again, if
+// not nil, reads the object; it is called if the server says "forbidden".
 func goneOr(err error, client *argocd.Client, what string, again func() error) (*builtin.Result, error) {
 	refused, is := errors.AsType[*argocd.Error](err)
 	switch {

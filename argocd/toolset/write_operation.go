@@ -60,7 +60,7 @@ type rollbackRequest struct {
 	Project      string `json:"project,omitempty"`
 }
 
-// deploymentList returns the deployments that one may go back to, in a sentence.
+// deploymentList returns the deployments that a rollback can go back to, for a sentence.
 func deploymentList(known []string) string {
 	if len(known) == 0 {
 		return "none, as it has never been deployed"
@@ -79,7 +79,7 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 			return nil, err
 		}
 		history := slices.Clone(app.Status.History)
-		slices.Reverse(history) // the newest first: the likely targets of a rollback
+		slices.Reverse(history) // the newest first, as the likely targets of a rollback
 		known := make([]string, len(history))
 		for i, d := range history {
 			known[i] = d.String()

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// projectParts are the parts that a project is made or changed with. Their names are those of the
-// API, so that the answer of project_get can be sent back.
+// projectParts are the arguments for creating or changing a project. Their names are those of the API, so that parts of project_get's
+// answer can be sent back.
 type projectParts struct {
 	Description  *string             `json:"description,omitempty"`
 	Destinations []map[string]string `json:"destinations,omitempty" jsonschema:"clusters and namespaces that are allowed: server or name, and namespace; replaces the list"`
@@ -21,7 +21,8 @@ type projectParts struct {
 	Spec         object              `json:"spec,omitempty" jsonschema:"JSON merge patch of the specification, for everything else: roles, syncWindows and so on"`
 }
 
-// patch returns the merge patch that the parts come to.
+// patch returns the merge patch of a project that the arguments ask for; what spec says is merged over the other arguments. Values that are
+// masks, and unknown keys of destinations, are errors.
 func (p projectParts) patch() (map[string]any, error) {
 	if err := holdsMask("spec", map[string]any(p.Spec)); err != nil {
 		return nil, err
@@ -145,8 +146,8 @@ func (t *Toolset) projectUpdateTool() builtin.Tool {
 		if !confirmed || in.DryRun {
 			return planResult(c, client, in.Name, plan{Plan: sentence, Change: view}, "dry_run")
 		}
-		// It goes back with the resourceVersion it came with: Kubernetes refuses it when the
-		// project is no longer what was read.
+		// The body has the resourceVersion that was read, so Kubernetes refuses the change if the project has changed
+		// since.
 		body, err := compact(map[string]any{"project": after})
 		if err != nil {
 			return nil, err
@@ -158,7 +159,7 @@ func (t *Toolset) projectUpdateTool() builtin.Tool {
 	})
 }
 
-// readProject reads a project as a tree, with nothing masked: it is written back.
+// readProject reads a project as a tree, with nothing masked, as it is written back.
 func readProject(ctx context.Context, client *argocd.Client, name string) (any, error) {
 	if err := required("name", name); err != nil {
 		return nil, err
@@ -205,13 +206,13 @@ func (t *Toolset) projectDeleteTool() builtin.Tool {
 	})
 }
 
-// membersOf counts the applications of a project.
+// membersOf returns the number of applications in a project.
 func membersOf(ctx context.Context, client *argocd.Client, project string) (int, error) {
 	info, err := client.List(ctx, argocd.Applications, argocd.Query{Projects: []string{project}, Fields: []string{"metadata.name"}}, func([]byte) error { return nil })
 	return info.Items, err
 }
 
-// specSummary shows how a project is, in a few lines.
+// specSummary returns a summary of a project: its description, and counts of its lists.
 func specSummary(project any) any {
 	count := func(key string) int {
 		list, _ := valueAt(project, "spec", key).([]any)

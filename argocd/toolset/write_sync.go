@@ -84,7 +84,7 @@ func (t *Toolset) syncTool() builtin.Tool {
 	})
 }
 
-// check refuses what the server would refuse, or silently take for something else.
+// check returns an error for arguments that the server would refuse or misunderstand silently.
 func (in syncArgs) check() error {
 	if err := oneOf("strategy", in.Strategy, "apply", "hook"); err != nil {
 		return err
@@ -140,14 +140,15 @@ func (in syncArgs) sentence() string {
 	return text
 }
 
-// syncPreview lists the resources that a sync would touch, as far as the application knows.
+// syncPreview lists the resources that a sync would touch, as far as the application shows them.
 type syncPreview struct {
 	OutOfSync int      `json:"out_of_sync"`
 	Apply     []string `json:"apply,omitempty"`
 	Delete    []string `json:"delete,omitempty"`
 }
 
-// preview returns the effect of the sync on the resources, and the warnings against it.
+// preview returns the first resources that the sync would apply and delete, as far as the application's status shows them, and warnings
+// about arguments that have no or a dangerous effect.
 func (in syncArgs) preview(app *application) (syncPreview, []string) {
 	var p syncPreview
 	var warnings []string
@@ -189,14 +190,14 @@ func (in syncArgs) preview(app *application) (syncPreview, []string) {
 	return p, append(firstEntries(warnings), app.obstacles()...)
 }
 
-// covers reports whether the sync is of this resource.
+// covers reports whether the sync includes this resource.
 func (in syncArgs) covers(r resource) bool {
 	return len(in.Resources) == 0 || slices.ContainsFunc(in.Resources, func(want syncResource) bool {
 		return want.Group == r.Group && want.Kind == r.Kind && want.Name == r.Name && (want.Namespace == "" || want.Namespace == r.Namespace)
 	})
 }
 
-// obstacles returns reasons for which the server would refuse an operation.
+// obstacles returns the reasons why the server would refuse an operation.
 func (a *application) obstacles() (warnings []string) {
 	if busy := a.busy(); busy != "" {
 		warnings = append(warnings, busy+": the server takes no other until it ends; terminate_operation ends it")
@@ -207,11 +208,11 @@ func (a *application) obstacles() (warnings []string) {
 	return warnings
 }
 
-// closedWindows warns when the project's sync windows forbid a sync now.
+// closedWindows returns a warning if the project's sync windows forbid a sync now.
 func closedWindows(ctx context.Context, client *argocd.Client, a appArgs) []string {
 	raw, err := client.Get(ctx, []string{"applications", a.Name, "syncwindows"}, a.query())
 	if err != nil {
-		return nil // it is a remark only; the sync itself would say it
+		return nil // only a remark is lost: the sync itself would fail with the reason
 	}
 	var w struct {
 		CanSync *bool    `json:"canSync"` // also false while an allow window is closed and none is open
@@ -227,15 +228,15 @@ func closedWindows(ctx context.Context, client *argocd.Client, a appArgs) []stri
 	return []string{why + ", so a sync is refused now: get_application_sync_windows shows until when"}
 }
 
-// dryRunWait bounds the wait for a dry run, and dryRunPause is the time between two looks:
-// its result is all that it is for. A usual one takes a few seconds.
+// dryRunWait bounds the wait for the result of a dry run, which usually takes a few seconds; dryRunPause is the time
+// between two looks at it.
 const (
 	dryRunWait  = 30 * time.Second
 	dryRunPause = 500 * time.Millisecond
 )
 
-// started answers after an operation was accepted. raw is the application then, before
-// is as it was. A dry run is waited for.
+// started answers after the server has accepted an operation. raw is the application in the server's answer, before the one from before.
+// For a dry run it waits for the result.
 func started(ctx context.Context, client *argocd.Client, a appArgs, before *application, raw []byte, dryRun bool, d changeResult) (*builtin.Result, error) {
 	app, err := decodeApplication(client, raw)
 	if err != nil {
@@ -258,8 +259,7 @@ func started(ctx context.Context, client *argocd.Client, a appArgs, before *appl
 	return doneResult(client, d)
 }
 
-// awaitDryRun looks at the application until an operation that began after the last one
-// has ended.
+// awaitDryRun reads the application until a dry run that did not start at last has ended, and reports whether it has.
 func awaitDryRun(ctx context.Context, client *argocd.Client, a appArgs, app *application, last string) (*application, bool) {
 	timeout := time.NewTimer(dryRunWait)
 	defer timeout.Stop()
@@ -276,13 +276,13 @@ func awaitDryRun(ctx context.Context, client *argocd.Client, a appArgs, app *app
 		}
 		next, _, err := readApplication(ctx, client, a)
 		if err != nil {
-			return app, false // the operation runs; that it cannot be seen is no failure of it
+			return app, false // the operation runs, although it cannot be seen
 		}
 		app = next
 	}
 }
 
-// dryRunOutcome lists what the dry run found.
+// dryRunOutcome returns the results of the dry run.
 func dryRunOutcome(app *application) any {
 	s := app.Status.OperationState
 	out := struct {

@@ -49,7 +49,7 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 		Description: "Changes parts of an application: those that are given, the rest stays. The plan shows each value before and after." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in updateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in updateArgs) (*builtin.Result, error) {
-		// The project is the new one; the server looks for it by name alone.
+		// in.Project is the new project, so the application is read without one.
 		app, raw, err := readApplication(ctx, client, appArgs{Name: in.Name, Namespace: in.Namespace})
 		if err != nil {
 			return nil, err
@@ -93,8 +93,7 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		// The server applies the patch to what there is then: whatever else was changed
-		// since it was read stays.
+		// The server applies the patch to the current application: other changes since it was read are kept.
 		answer, err := client.Call(ctx, http.MethodPatch, []string{"applications", in.Name}, nil, body)
 		if err != nil {
 			return nil, err
@@ -107,7 +106,8 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 	})
 }
 
-// replaceSpec writes the whole specification, which is the one way without validation.
+// replaceSpec writes the specification of after in place of the old one, which is the only way without validation, and answers with d. A
+// patch of metadata is refused, because that request cannot change it.
 func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArgs, patch map[string]any, after any, d changeResult) (*builtin.Result, error) {
 	if patch["metadata"] != nil {
 		return nil, errors.New("metadata cannot be changed with validate=false: nothing was changed; send metadata in a call of its own")
@@ -128,11 +128,11 @@ func (t *Toolset) replaceSpec(ctx context.Context, c *builtin.Call, in updateArg
 	return doneResult(client, d)
 }
 
-// patchable are the parts of metadata that the server takes from an update; it ignores the
-// others, and status and operation, without a word (updateApp of server/application).
+// patchable are the members of metadata that the server accepts in an update; it ignores the others, and status and operation, silently
+// (updateApp of server/application).
 var patchable = []string{"labels", "annotations", "finalizers"}
 
-// patch returns the merge patch that the arguments come to.
+// patch returns the merge patch for the arguments.
 func (in updateArgs) patch(app *application, before any) (map[string]any, error) {
 	for key := range in.Metadata {
 		if !slices.Contains(patchable, key) {
@@ -156,7 +156,7 @@ func (in updateArgs) patch(app *application, before any) (map[string]any, error)
 		return nil, err
 	}
 	for key, value := range in.Spec {
-		// What both name is given by the patch of the specification, deeper parts of both stay.
+		// Where both name a value in.Spec decides; objects are merged.
 		spec[key] = overlaid(spec[key], value)
 	}
 	patch := map[string]any{}
@@ -172,7 +172,7 @@ func (in updateArgs) patch(app *application, before any) (map[string]any, error)
 	return patch, nil
 }
 
-// overlaid puts one merge patch over another, with their nulls.
+// overlaid returns two merge patches as one; over decides where both have a value.
 func overlaid(under, over any) any {
 	u, uok := under.(map[string]any)
 	o, ook := over.(map[string]any)

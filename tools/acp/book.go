@@ -9,12 +9,12 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// Bounds of what is kept.
+// Bounds of the tables of a relay.
 const (
-	maxOpen     = 256
+	maxOpen     = 256 // requests
 	maxSessions = 128
-	maxName     = 256  // of a session's id or a method, in bytes
-	maxFolder   = 1024 // in bytes
+	maxName     = 256  // bytes of a session's id or a method
+	maxFolder   = 1024 // bytes
 )
 
 // Session is one conversation between the editor and the agent.
@@ -24,30 +24,30 @@ type Session struct {
 	Began  time.Time
 	// Active is the time of its last message.
 	Active time.Time
-	// Used and Size are the tokens in its context and how many there may be, as the agent last told; 0 before that.
+	// Used and Size are the tokens in its context and the most there may be, as the agent last reported; 0 before that.
 	Used, Size int64
 }
 
 // State is a snapshot of a relay.
 type State struct {
-	// Confirmed is set when the first line was that of the protocol.
+	// Confirmed is set when the first line was an initialize of the protocol.
 	Confirmed bool
 	Sessions  []Session // the newest last
 	// Most is the highest number of sessions that were open at once.
 	Most int
-	// Opened counts all sessions that ever were, Requests all requests of the editor.
+	// Opened counts all sessions so far, Requests all requests of the editor.
 	Opened, Requests int64
-	// Open counts the requests that are not answered.
+	// Open counts the requests that have not been answered.
 	Open int
 	// LongestLine is the longest line that passed either way, in bytes.
 	LongestLine int64
 	// Wrapped counts the MCP servers that were put behind the gateway.
 	Wrapped int64
-	// Missed counts lines whose head could not be read, or that found no room in the tables.
+	// Missed counts lines whose head could not be read, and requests and sessions for which the tables had no room.
 	Missed int64
 }
 
-// request is one that is open.
+// request is an open request of the editor.
 type request struct {
 	id              jsonrpc.ID
 	method          string
@@ -60,7 +60,7 @@ type book struct {
 	open  []request
 }
 
-// clip bounds a text that is kept; what is too long is none.
+// clip returns a copy of s for keeping; "" if it is longer than most bytes.
 func clip(s string, most int) string {
 	if len(s) > most {
 		return ""
@@ -98,7 +98,7 @@ func begins(method string) bool {
 	return false
 }
 
-// answered takes in a response of the agent, and reports whether the sessions have changed.
+// answered records a response of the agent, and reports whether a session has begun or ended.
 func (b *book) answered(h jsonrpc.Head, line []byte, now time.Time) bool {
 	for i, r := range b.open {
 		if r.id != h.ID {
@@ -125,7 +125,7 @@ func (b *book) answered(h jsonrpc.Head, line []byte, now time.Time) bool {
 	return false
 }
 
-// updated takes in a notification of the agent.
+// updated records a notification or request of the agent.
 func (b *book) updated(h jsonrpc.Head, line []byte, now time.Time) {
 	params := h.Params.Of(line)
 	s := b.touch(text(params, maxName, "sessionId"), now)
@@ -179,7 +179,7 @@ func (b *book) touch(id string, now time.Time) *Session {
 	return s
 }
 
-// text returns a short string in an object; "" where there is none, or it is longer than most bytes.
+// text returns a string in a raw object, by its keys; "" if there is none or it is longer than most bytes.
 func text(object []byte, most int, keys ...string) string {
 	v := rawjson.Get(object, keys...)
 	if v.Len() < 2 || v.Len() > 6*most || object[v.Start] != '"' {
@@ -188,7 +188,7 @@ func text(object []byte, most int, keys ...string) string {
 	return clip(string(rawjson.Unquote(nil, v.Of(object))), most)
 }
 
-// number returns a whole number in an object that is not negative; 0 where there is none.
+// number returns a non-negative whole number in a raw object, by its keys; 0 if there is none.
 func number(object []byte, keys ...string) int64 {
 	var n int64
 	for _, c := range rawjson.Get(object, keys...).Of(object) {

@@ -5,10 +5,10 @@
 // the second it says what goes on ([Relay.State]). The only bytes that it changes are the commands of MCP servers in session/new, session/load and
 // session/resume, which it puts behind the gateway.
 //
-// # When it looks at all
+// # When it reads the messages
 //
-// [Spoken] tells by a command's words whether it may speak the protocol. The first line decides: unless it is the request
-// initialize with a protocolVersion, nothing of what follows is looked at.
+// [Spoken] reports by a command's words whether it may speak the protocol. The first line decides: unless it is the request
+// initialize with a protocolVersion, nothing after it is looked at.
 //
 // # Bounds
 //

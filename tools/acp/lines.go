@@ -7,12 +7,12 @@ import (
 
 const (
 	firstBuffer = 4 << 10
-	// holdToAgent and holdToClient bound the part of one line that is held, in bytes.
+	// holdToAgent and holdToClient bound the part of one line that is in memory, in bytes, for each direction.
 	holdToAgent  = 1 << 20
 	holdToClient = 64 << 10
 )
 
-// lines reads a stream of lines without losing a byte of it: a line that fits into hold bytes comes whole, a longer one in pieces.
+// lines reads a stream of lines without losing a byte: a line that fits into hold bytes is returned whole, a longer one in pieces.
 type lines struct {
 	src  io.Reader
 	hold int
@@ -22,8 +22,8 @@ type lines struct {
 	open bool // a line has begun and not ended
 }
 
-// next returns the next line with its line break, or a piece of it. first is true when the line begins here, last when it ends. Valid until
-// the next call.
+// next returns the next line with its line break, or a piece of it. first says that the line begins with the piece, last that it ends with
+// it. The piece is valid until the next call.
 func (l *lines) next() (piece []byte, first, last bool, err error) {
 	seen := 0
 	for {
@@ -49,7 +49,7 @@ func (l *lines) take(n int) ([]byte, bool, bool, error) {
 	return piece, first, !l.open, nil
 }
 
-// fill reads once more, with room made for it. A buffer that has grown is given back when all of it was taken.
+// fill reads once, after making room. A buffer that has grown is released when it is empty.
 func (l *lines) fill() {
 	if l.r == l.w {
 		l.r, l.w = 0, 0

@@ -16,9 +16,9 @@ type Options struct {
 	// In and Out are the streams of the editor.
 	In  io.Reader
 	Out io.Writer
-	// Gateway puts MCP servers behind the gateway; nil leaves them as they are.
+	// Gateway returns the command by which an MCP server is put behind the gateway; nil leaves all servers as they are.
 	Gateway Gateway
-	// Changed is called when a session begins or ends, from the goroutine that passes messages on; nil is not. It must not call the relay.
+	// Changed is called when a session begins or ends, by the goroutine that passes messages on; it may be nil. It must not call the relay.
 	Changed func(State)
 }
 
@@ -26,9 +26,9 @@ type Options struct {
 type Relay struct {
 	o       Options
 	asked   chan struct{} // closed when the first request has come
-	begun   chan struct{} // closed when the first line has been taken in, or there is none
+	begun   chan struct{} // closed when the first line was processed, or there is none
 	linked  chan struct{} // closed by Connect
-	passed  chan struct{} // closed when all that the agent wrote has been passed on
+	passed  chan struct{} // closed when everything the agent wrote was passed on
 	toAgent io.WriteCloser
 
 	mu   sync.Mutex
@@ -36,27 +36,27 @@ type Relay struct {
 
 	out     sync.Mutex // of Options.Out
 	midLine bool       // a line to the editor has not ended
-	over    bool       // Fail has answered: the agent has no more to say
+	over    bool       // Fail has answered: nothing more of the agent is passed on
 }
 
-// New begins to read what the editor sends. The first message waits for [Relay.Connect].
+// New returns a relay that reads what the editor sends. It passes nothing on before [Relay.Connect].
 func New(o Options) *Relay {
 	r := &Relay{o: o, asked: make(chan struct{}), begun: make(chan struct{}), linked: make(chan struct{}), passed: make(chan struct{})}
 	go r.listen()
 	return r
 }
 
-// Asked returns a channel that is closed when the editor has sent initialize, and waits for its answer.
+// Asked returns a channel that is closed when the editor has sent initialize.
 func (r *Relay) Asked() <-chan struct{} { return r.asked }
 
-// Connect gives the relay the streams of the agent, once. It closes toAgent when the editor sends no more.
+// Connect gives the relay the streams of the agent; it is called once. The relay closes toAgent when the editor has closed its stream.
 func (r *Relay) Connect(toAgent io.WriteCloser, fromAgent io.Reader) {
 	r.toAgent = toAgent
 	close(r.linked)
 	go r.speak(fromAgent)
 }
 
-// Passed returns a channel that is closed when all that the agent wrote has been passed on.
+// Passed returns a channel that is closed when everything the agent wrote was passed on.
 func (r *Relay) Passed() <-chan struct{} { return r.passed }
 
 // State returns a snapshot of the relay.
@@ -89,13 +89,13 @@ func (r *Relay) listen() {
 		}
 		if err != nil {
 			_ = r.toAgent.Close()
-			_, _ = io.Copy(io.Discard, r.o.In) // nobody is held up that writes to an agent which has ended
+			_, _ = io.Copy(io.Discard, r.o.In) // so that the editor does not block on writing to an agent that has ended
 			return
 		}
 	}
 }
 
-// confirm looks whether the first line is that of the protocol.
+// confirm sets State.Confirmed and closes asked if the first line is an initialize of the protocol.
 func (r *Relay) confirm(line []byte, whole bool) {
 	if !whole {
 		return
@@ -110,7 +110,7 @@ func (r *Relay) confirm(line []byte, whole bool) {
 	close(r.asked)
 }
 
-// speak passes on what the agent says.
+// speak passes on what the agent sends.
 func (r *Relay) speak(from io.Reader) {
 	defer close(r.passed)
 	in := lines{src: from, hold: holdToClient}
@@ -128,7 +128,7 @@ func (r *Relay) speak(from io.Reader) {
 	}
 }
 
-// write writes to the editor.
+// write writes to the editor; it reports false if that fails or Fail was called.
 func (r *Relay) write(piece []byte, last bool) bool {
 	r.out.Lock()
 	defer r.out.Unlock()
@@ -140,7 +140,7 @@ func (r *Relay) write(piece []byte, last bool) bool {
 	return err == nil
 }
 
-// walker looks at the lines of one direction. Of a line that comes in pieces only the head is found, by a finder that holds nothing else.
+// walker looks at the lines of one direction. Of a line that comes in pieces only the head is read.
 type walker struct {
 	relay  *Relay
 	take   func(h jsonrpc.Head, line []byte) []byte
@@ -148,7 +148,7 @@ type walker struct {
 	size   int64
 }
 
-// walk takes a piece of a line in and returns what is passed on.
+// walk processes a piece of a line and returns the bytes to pass on.
 func (w *walker) walk(piece []byte, first, last bool) []byte {
 	r := w.relay
 	r.mu.Lock()
@@ -177,7 +177,7 @@ func (w *walker) walk(piece []byte, first, last bool) []byte {
 	_, _ = w.finder.Write(piece)
 	if last {
 		if h, _ := w.finder.Head(); h.Kind != jsonrpc.Invalid {
-			h.Params = jsonrpc.Span{} // it has passed, as what the result says
+			h.Params = jsonrpc.Span{} // the line's bytes are gone
 			w.take(h, nil)
 		} else {
 			r.book.state.Missed++
@@ -187,7 +187,7 @@ func (w *walker) walk(piece []byte, first, last bool) []byte {
 	return piece
 }
 
-// fromEditor takes in a message of the editor. The caller holds the lock, as that of fromAgent does.
+// fromEditor records a message of the editor, and returns the line to pass on. The caller holds r.mu, as for fromAgent.
 func (r *Relay) fromEditor(h jsonrpc.Head, line []byte) []byte {
 	r.book.sent(h, line, time.Now())
 	changed, wrapped := behindGateway(line, h, r.o.Gateway)
@@ -209,25 +209,26 @@ func (r *Relay) fromAgent(h jsonrpc.Head, line []byte) []byte {
 	return line
 }
 
-// Failure is why an agent does not answer, as the data of the error that the editor gets.
+// Failure says why an agent does not answer; it is the data of the error that the editor gets.
 type Failure struct {
-	// Reason is the outcome of the run, as its report has it.
+	// Reason is the outcome of the run, as in its report.
 	Reason string `json:"reason"`
-	// Limit and Peak are of memory, in bytes; 0 where there is none.
+	// Limit and Peak are memory in bytes; 0 if not known.
 	Limit int64 `json:"limit"`
 	Peak  int64 `json:"peak"`
-	// Killed names who was ended for it.
+	// Killed names the processes that were ended for it.
 	Killed []string `json:"killed"`
 }
 
 const (
-	// failWait bounds the wait for an editor to read the errors it is sent.
+	// failWait bounds the wait until the editor has read the errors.
 	failWait = 2 * time.Second
-	// beginWait bounds the wait for an editor's first request, where a run is refused as soon as it was started.
+	// beginWait bounds the wait for the editor's first line, for a run that is refused as soon as it was started.
 	beginWait = 2 * time.Second
 )
 
-// Fail answers every open request with an error that says sentence, and returns how many there were. Nothing of the agent is passed on after.
+// Fail answers every open request with an error whose message is sentence, and returns how many there were. Afterwards nothing of the agent
+// is passed on.
 func (r *Relay) Fail(sentence string, f Failure) int {
 	if f.Killed == nil {
 		f.Killed = []string{}

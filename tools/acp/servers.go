@@ -5,12 +5,12 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// Gateway gives the command that stands before an MCP server of this name, and what stands before the server's own command in the
+// Gateway returns the gateway's command for an MCP server of this name, and the words that go in front of the server's own command in the
 // arguments; "" leaves the server as it is.
 type Gateway func(name, command string, args []string) (gateway string, front []string)
 
-// behindGateway puts the MCP servers that are commands behind the gateway, and returns how many were. The line is returned as it is
-// when there are none, or when it is not what the protocol has.
+// behindGateway returns the line with its MCP servers that have a command put behind the gateway, and how many these are. The line is
+// unchanged if there are none, or if it does not have the form of the protocol.
 func behindGateway(line []byte, h jsonrpc.Head, gateway Gateway) ([]byte, int64) {
 	if gateway == nil || h.Kind != jsonrpc.Request || !begins(h.Method) || h.Params.IsZero() {
 		return line, 0
@@ -37,7 +37,7 @@ func behindGateway(line []byte, h jsonrpc.Head, gateway Gateway) ([]byte, int64)
 	return changed, wrapped
 }
 
-// serverEdits returns the edits of one server, in their order; nil for one that has no command.
+// serverEdits returns the edits for one server, in their order; nil if it has no command, an unexpected form, or the gateway leaves it.
 func serverEdits(line []byte, server rawjson.Span, gateway Gateway) []rawjson.Edit {
 	if line[server.Start] != '{' {
 		return nil
@@ -61,7 +61,7 @@ func serverEdits(line []byte, server rawjson.Span, gateway Gateway) []rawjson.Ed
 			continue
 		}
 		if !at.IsZero() {
-			return nil // twice: whoever reads it takes either
+			return nil // twice: readers differ in which one they take
 		}
 		*at = m.Value
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Spoken reports whether a command may speak the protocol on its streams: an argument asks it to (acp, --acp, --experimental-acp), or one of its words names an adapter
-// by the custom of their names (claude-agent-acp, @agentclientprotocol/codex-acp@2, …/claude-agent-acp/dist/index.js).
+// Spoken reports whether a command may speak the protocol on its streams: an argument asks for it (acp, --acp, --experimental-acp), or one
+// of its first words is named like an adapter (claude-agent-acp, @agentclientprotocol/codex-acp@2, …/claude-agent-acp/dist/index.js).
 func Spoken(argv []string) bool {
 	for i, word := range argv {
 		switch word {
@@ -24,7 +24,7 @@ func Spoken(argv []string) bool {
 	return false
 }
 
-// adapter reports whether a word is the path or package of an adapter.
+// adapter reports whether a word is the path or the package of an adapter, by its name.
 func adapter(word string) bool {
 	if len(word) > 4096 || strings.HasPrefix(word, "-") || strings.ContainsAny(word, " \n") {
 		return false

@@ -16,10 +16,9 @@ var (
 	callMembers     = []string{"name", "arguments"}
 )
 
-// ambiguous describes the part of a message that servers may take for another call than the one
-// this gateway checks, "" when there is none. Names in JSON are exact, yet a server in Go takes "Name"
-// for "name", and which of two members of one name counts differs between libraries. So a
-// client that may not use all tools could name one to us and another to the server.
+// ambiguous describes the part of a message that a server may read as another call than the gateway does, or returns "". JSON names are
+// case-sensitive, yet a server in Go takes "Name" for "name", and libraries differ in which of two members of one name counts: a client
+// that may not use all tools could name one tool to the gateway and another to the server.
 func ambiguous(m transport.Message) string {
 	if what := ambiguousMember(m.Raw, 0, envelopeMembers); what != "" {
 		return what
@@ -33,7 +32,8 @@ func ambiguous(m transport.Message) string {
 	return ""
 }
 
-// ambiguousMember looks for members whose name differs from one of names only in case, or that occur twice.
+// ambiguousMember describes the first member of the object at text[at:] whose name differs from one of names only in case or occurs twice;
+// "" if there is none. names has at most two elements.
 func ambiguousMember(text []byte, at int, names []string) string {
 	var seen [2]bool
 	for member, err := range rawjson.Members(text, at) {
@@ -54,8 +54,8 @@ func ambiguousMember(text []byte, at int, names []string) string {
 	return ""
 }
 
-// refuseAmbiguous refuses a message that a server might read as a call of a forbidden tool. It is used only where some tools
-// are forbidden.
+// refuseAmbiguous refuses a message that a server might read as a call of a forbidden tool, and reports whether it did: a request is
+// answered with an error, anything else is dropped. It is called only where some tools are forbidden.
 func (s *Session) refuseAmbiguous(m transport.Message, to transport.Receiver) bool {
 	what := ambiguous(m)
 	if what == "" && m.Head.Kind != jsonrpc.Request && m.Head.Method == "tools/call" {

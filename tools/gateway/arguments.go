@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// argumentError is an argument that is not what it should be. Its text is for the model.
+// argumentError is the error for an invalid argument of one of the added tools. Its text is for the model.
 type argumentError struct{ text string }
 
 func (w *argumentError) Error() string { return w.text }
@@ -18,10 +18,11 @@ func wrongf(format string, args ...any) *argumentError {
 	return &argumentError{fmt.Sprintf(format, args...)}
 }
 
-// arguments are the values of a call, raw, by name.
+// arguments holds the raw values of a call's arguments, by name.
 type arguments struct{ values map[string][]byte }
 
-// readArguments keeps the named members of a raw object; null counts as absent.
+// readArguments returns the members of a raw JSON object that have one of these names. A member that is null counts as absent, and empty
+// text as an empty object; anything but an object is an error.
 func readArguments(object []byte, names ...string) (arguments, error) {
 	a := arguments{values: map[string][]byte{}}
 	if len(object) == 0 {
@@ -42,7 +43,8 @@ func readArguments(object []byte, names ...string) (arguments, error) {
 	return a, nil
 }
 
-// text reads a string. Models write numbers where they mean strings: those are taken too.
+// text returns a string argument, or "" if it is absent. Numbers and booleans, which models write where they mean strings, are accepted. If
+// it is required, an absent or empty one is an error.
 func (a arguments) text(name string, required bool) (string, error) {
 	v, ok := a.values[name]
 	switch {
@@ -62,7 +64,7 @@ func (a arguments) text(name string, required bool) (string, error) {
 	return string(v), nil
 }
 
-// number reads a whole number, also as a string or with a point and zeros: models write both.
+// number returns a whole number, or otherwise if it is absent. Strings and forms such as 2.0 are accepted: models write both.
 func (a arguments) number(name string, otherwise int64) (int64, error) {
 	v, ok := a.values[name]
 	if !ok {
@@ -90,7 +92,7 @@ func isRange(err error) bool {
 	return ok && e.Err == strconv.ErrRange
 }
 
-// flag reads a boolean, also as a string.
+// flag returns a boolean argument, also written as a string, a number or yes/no; false if it is absent.
 func (a arguments) flag(name string) (bool, error) {
 	v, ok := a.values[name]
 	if !ok {

@@ -21,8 +21,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// The sizes of a server's answer beyond which an event says so, in bytes: results that
-// large made agents fail before they were paged.
+// The sizes in bytes beyond which a server's answer is recorded in an event: results that large made agents fail before results were paged.
 const (
 	WarnBytes  = 100 << 10
 	AlertBytes = 200 << 10
@@ -31,14 +30,14 @@ const (
 // maxEarlyLife bounds how long the rest of a result may take to arrive after its first page was delivered.
 const maxEarlyLife = time.Hour
 
-// errTimeout is the cause of a call that was cancelled because nothing came for too long.
+// errTimeout is the cancellation cause of a call for which neither an answer nor progress came within Limits.Timeout.
 var errTimeout = errors.New("the call took too long")
 
 // call is a request whose result the gateway bounds. It receives the server's answer.
 type call struct {
 	method   string
 	tool     string
-	task     bool // it asks for a task, whose result is the tool's
+	task     bool // the request is for a task; its result is bounded as that of tool
 	limits   Limits
 	known    *toolList
 	readOnly bool
@@ -51,17 +50,17 @@ type call struct {
 	started time.Time
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	stop    func() bool // no longer lets the client's context end the call
+	stop    func() bool // after it the end of the client's context no longer cancels the call
 
 	mu        sync.Mutex
 	timer     *time.Timer
 	answered  bool    // the response has begun
-	delivered bool    // the client has one
-	kept      string  // handle of what came
+	delivered bool    // the client has a response
+	kept      string  // handle of the stored result
 	progress  float64 // the last value that the client was told
 }
 
-// forward sends a call to the server and bounds what it answers.
+// forward sends a call to the server; c receives the answer, bounds it and passes it to x.
 func (s *Session) forward(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	c.s, c.x, c.p, c.profile, c.started = s, x, p, s.profile(p), time.Now()
 	c.m = m
@@ -109,7 +108,7 @@ func (c *call) Receive(f *transport.Frame) {
 	c.bound(f)
 }
 
-// observeNotification restarts the call's timeout and remembers the server's own progress.
+// observeNotification restarts the call's timeout, and notes the value if the notification is progress of this call.
 func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +124,7 @@ func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 	}
 }
 
-// bound turns a result of any size into one that the client can take.
+// bound passes a result of any size to the client in a form that it can take: whole, or as its first page.
 func (c *call) bound(f *transport.Frame) {
 	o := c.options()
 	if f.Whole() && len(f.Head) <= 4<<10 {
@@ -188,7 +187,7 @@ func (p *deadlineReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// expire ends a call whose first page was delivered when the rest takes too long.
+// expire cancels a call whose first page was delivered if the rest takes longer than maxEarlyLife or the session ends.
 func (c *call) expire() {
 	t := time.NewTimer(maxEarlyLife)
 	defer t.Stop()
@@ -226,7 +225,7 @@ func (c *call) options() result.Options {
 	return o
 }
 
-// contract returns the contract for the tool's structuredContent; nil when the client was told none.
+// contract returns the contract for the tool's structuredContent; nil when the client was given no outputSchema.
 func (c *call) contract() *result.Contract {
 	if c.tool == "" {
 		return nil
@@ -238,15 +237,14 @@ func (c *call) cap() limit.Bytes {
 	switch {
 	case c.limits.Cap != 0:
 		return c.limits.Cap
-	case c.m.MaxText > 0: // it knows its own room
+	case c.m.MaxText > 0: // the client says how much it can take
 		return c.m.MaxText
 	}
 	return c.profile.Cap
 }
 
-// tell lets the client know how much of a large result has come. The value counts bytes;
-// where the server's own progress has gone further it goes on from there, because a
-// client may end a call whose progress goes back.
+// tell sends the client progress: how many bytes and items of a large result have come, and its handle. The value is the number of bytes;
+// where the server's own progress is already beyond that it goes on from there, because a client may end a call whose progress goes back.
 func (c *call) tell(size, items int64, handle string) {
 	c.mu.Lock()
 	value := float64(size)

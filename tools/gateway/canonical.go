@@ -8,11 +8,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// maxComparedDepth bounds the nesting of values that are compared; what is deeper equals nothing.
+// maxComparedDepth bounds the nesting of values that are compared; a value nested deeper is equal to nothing.
 const maxComparedDepth = 64
 
-// canonical appends the one form of a raw value. It is false for what is no JSON, too deep,
-// or an object with two members of one name, which decoders understand differently.
+// canonical appends the canonical form of a raw JSON value: no white space, members sorted by name. ok is false for invalid JSON, for
+// nesting beyond maxComparedDepth, and for an object with two members of one name, which decoders understand differently.
 func canonical(dst, raw []byte, depth int) ([]byte, bool) {
 	raw = bytes.TrimSpace(raw)
 	if depth > maxComparedDepth || len(raw) == 0 {

@@ -17,7 +17,7 @@ type Catalogue struct {
 	mu      sync.Mutex
 	of      map[string]*toolList
 	byUse   []string // principals, the least recently listed first
-	alone   bool     // the server has resources and no tools
+	alone   bool     // the server has resources and declares no tools
 	version uint64   // counts list_changed
 }
 
@@ -31,16 +31,17 @@ type toolList struct {
 	names   result.Names
 	version uint64 // of the catalogue when it was asked for
 	at      time.Time
-	failed  bool // the server gave no list
+	failed  bool // the server did not answer with a list
 	finder  finderNames
-	tools   []listed // those that may be used; kept where definitions are bounded only
+	tools   []listed // those that may be used; only kept where Definitions.Max is set
 
 	mu        sync.Mutex
 	find      func(query string, limit int) []int // made when it is first needed
 	contracts map[string]*result.Contract         // made when they are first needed
 }
 
-// get returns the remembered list of a principal, or nil. stale reports that the server has announced changes since.
+// get returns the remembered list of a principal, or nil. stale reports that it should be requested again: the server has announced changes
+// since, or gave no list more than retryPause ago.
 func (c *Catalogue) get(principal string) (k *toolList, stale bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +49,8 @@ func (c *Catalogue) get(principal string) (k *toolList, stale bool) {
 	return k, k != nil && (k.version != c.version || k.failed && time.Since(k.at) > retryPause)
 }
 
-// put remembers a list that was requested when the catalogue had this version.
+// put remembers the list of a principal and returns it, or an equal list of another principal that is stored in its place. Beyond
+// maxPrincipals the principal that was listed longest ago is dropped.
 func (c *Catalogue) put(principal string, k *toolList) *toolList {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +100,7 @@ func (c *Catalogue) isAlone() bool {
 	return c.alone
 }
 
-// trait returns the traits of a tool; nil-safe.
+// trait returns the traits of a tool; the zero value if the tool is unknown or k is nil.
 func (k *toolList) trait(tool string) toolTraits {
 	if k == nil {
 		return toolTraits{}

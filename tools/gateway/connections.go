@@ -39,7 +39,8 @@ func (f failedTransport) Listen(ctx context.Context, _ http.Header, to transport
 }
 func (f failedTransport) Close() error { return nil }
 
-// process makes a connection of its own to the server, within the bound on processes.
+// process dials a new connection to the server. It fails if the server is closed or, for a local server, MaxProcesses are running; Close of
+// the connection lowers the count.
 func (s *Server) process(d Dialing) (transport.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,11 +78,11 @@ func (c *countedPeer) Close() error {
 	return err
 }
 
-// joinablePeer is a connection that gives each of its clients a Peer.
+// joinablePeer is a connection whose Join returns a Peer for one more client.
 type joinablePeer interface{ Join() transport.Peer }
 
-// join gives a client without a session its part of the shared process, which ends when
-// the last of them has left.
+// join returns a Peer on the process that clients without sessions share, and starts that process if there is none. It ends when the last
+// of these Peers is closed.
 func (s *Server) join() (transport.Peer, error) {
 	s.mu.Lock()
 	if s.shared == nil {
@@ -138,7 +139,7 @@ func (j *sharedPeer) Close() error {
 	return err
 }
 
-// share makes a process the shared one, if there is none yet.
+// share makes p the shared process. It closes p if there is one already or the server is closed.
 func (s *Server) share(p transport.Peer) {
 	s.mu.Lock()
 	taken := s.shared == nil && !s.closed
@@ -151,11 +152,11 @@ func (s *Server) share(p transport.Peer) {
 	}
 }
 
-// beginWithInitialize is the error for a client that asks for the sessionless version: any error that is none of that version's
-// sends a client that knows both back to initialize.
+// beginWithInitialize is the error text for a client that uses the sessionless version: an error that is not one of that version's own
+// makes a client that knows both versions begin again with initialize.
 const beginWithInitialize = "this server speaks MCP up to 2025-11-25; begin with initialize"
 
-// fallingBack refuses the requests of a client of the sessionless version.
+// fallingBack refuses every request of a client of the sessionless version, so that it begins again with initialize.
 type fallingBack struct{}
 
 func (fallingBack) Send(_ context.Context, m transport.Message, to transport.Receiver) {

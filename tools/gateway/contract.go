@@ -7,14 +7,15 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// contract is the outputSchema of a tool that clients were told.
+// contract is the outputSchema of a tool as clients were given it.
 type contract struct {
 	text []byte // the outputSchema that is listed
 	result.Contract
 }
 
-// contractOf reads a tool's outputSchema; nil where it is taken out because nothing that is said of a page would
-// validate. Addresses in it are not followed: a schema must not make the gateway ask anywhere.
+// contractOf returns the contract that a tool's outputSchema becomes. It is nil where clients are given no schema: results are not paged,
+// the schema is too large, or even a page with nothing but the notice would be invalid. References to addresses are not followed: a schema
+// must not make the gateway send requests.
 func contractOf(raw []byte, l Limits) *contract {
 	if !l.paged() || len(raw) > maxSchema {
 		return nil
@@ -35,8 +36,8 @@ func contractOf(raw []byte, l Limits) *contract {
 	return c
 }
 
-// wrapOf returns the member that is all of structuredContent, where it has one: servers of FastMCP and others wrap a
-// result that is no object.
+// wrapOf returns the name of the only property of a schema, "" if it has none or several: servers of FastMCP and others wrap a result that
+// is not an object in one member.
 func wrapOf(schema []byte) (key string) {
 	properties := rawjson.Get(schema, "properties")
 	if properties.IsZero() || schema[properties.Start] != '{' {
@@ -51,7 +52,7 @@ func wrapOf(schema []byte) (key string) {
 	return key
 }
 
-// contract returns the contract for a tool's structuredContent; nil when clients were told none.
+// contract returns the contract for a tool's structuredContent; nil when clients were given no outputSchema of it.
 func (k *toolList) contract(tool string, l Limits) *result.Contract {
 	raw := k.trait(tool).schema
 	if raw == nil {

@@ -18,35 +18,37 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// Definitions bound what the definitions of tools take of a client's window. The zero value counts and bounds nothing.
+// Definitions limits how much of a client's window the definitions of tools may take. The zero value counts and limits nothing.
 type Definitions struct {
-	// Max is the bound of a list in tokens; 0 is none. It needs the three functions.
+	// Max is the bound of a list in tokens; 0 is none. With a bound the three functions below must be set.
 	Max int
 	// Count counts the tokens of a text.
 	Count func(text []byte) int
-	// Index makes a search over texts: find gives the numbers of those that fit a query best, the best first.
+	// Index builds a search index of texts: find returns the indexes of at most limit texts that fit a query, the best first.
 	Index func(texts []string) (find func(query string, limit int) []int)
-	// Used yields the calls of each tool so far, by the name of the server and its own name of the tool.
+	// Used calls each with the number of calls so far of every tool, by the server's name and the tool's name on that server.
 	Used func(each func(server, tool string, calls int64))
 }
 
 // maxFound is the most tools that one search answers with.
 const maxFound = 5
 
-// shortlist holds the tools that a session lists whole. It is decided at the first list and stays: a model's prompt begins with its tools,
-// and a provider reads again only what follows an unchanged beginning.
+// shortlist holds the tools that a session lists in full. Once it leaves tools out it no longer changes: a model's prompt begins with its
+// tools, and a provider reads again only what follows an unchanged beginning.
 type shortlist struct {
 	mu    sync.Mutex
 	whole map[string]bool // nil before the first list
 	added [][]byte        // the definitions of tool_search and tool_call; nil while all tools are listed
 }
 
-// shortens reports whether a client gets a part of the tools only. A client that loads definitions when it wants them is left to do it.
+// shortens reports whether a client is listed only a part of the tools: there is a bound, and the client does not load definitions on
+// demand itself.
 func (s *Session) shortens(p params) bool {
 	return s.o.Definitions.Max > 0 && !s.o.Bare && !s.profile(p).Defers
 }
 
-// choose decides which of the tools are listed whole and what is added for the others. others are the tools that are listed anyway.
+// choose decides which tools are listed in full and returns their names and the definitions to add for the rest; nil, nil if all fit.
+// others are the definitions that are listed anyway.
 func (s *Session) choose(k *toolList, others [][]byte) (whole map[string]bool, added [][]byte) {
 	s.short.mu.Lock()
 	defer s.short.mu.Unlock()
@@ -86,8 +88,8 @@ func (s *Session) choose(k *toolList, others [][]byte) (whole map[string]bool, a
 	return s.short.whole, s.short.added
 }
 
-// byUse returns the numbers of the tools in the order in which they are to be listed whole: those called most first, and of
-// those that never were the short ones, so that many are.
+// byUse returns the indexes of the tools in the order in which they get room in the list: the most called first, and of equally often
+// called ones the shortest first, so that many fit.
 func (s *Session) byUse(tools []listed, sizes []int) []int {
 	uses := map[string]int64{}
 	s.o.Definitions.Used(func(server, tool string, calls int64) {
@@ -109,7 +111,7 @@ func (s *Session) byUse(tools []listed, sizes []int) []int {
 	return order
 }
 
-// finderNames are the names of the tools by which the others are found and called.
+// finderNames are the names of tool_search and tool_call, by which tools that are not listed are found and called.
 type finderNames struct{ search, call string }
 
 func finderFor(owned func(string) bool) finderNames {
@@ -123,13 +125,13 @@ func finderFor(owned func(string) bool) finderNames {
 	return n
 }
 
-// isFinder reports whether a name may be one of those.
+// isFinder reports whether a name may be that of tool_search or tool_call, with any prefix.
 func isFinder(name string) bool {
 	return strings.HasSuffix(name, "tool_search") || strings.HasSuffix(name, "tool_call")
 }
 
-// finderTools returns the definitions of tool_search and tool_call in at most room tokens: the tools that are not listed are told by
-// server, all counts and as many names as there is room for, of each server in turn.
+// finderTools returns the definitions of tool_search and tool_call, in about room tokens: the description counts the tools that are not
+// listed for each server, and names as many of them as there is room for, taken from each server in turn.
 func (s *Session) finderTools(n finderNames, deferred []listed, room int) [][]byte {
 	type group struct {
 		name  string
@@ -200,11 +202,11 @@ func (s *Session) finderTools(n finderNames, deferred []listed, room int) [][]by
 	return define()
 }
 
-// maxGroups bounds the servers that are told of by their names.
+// maxGroups bounds the servers that the description of tool_search names.
 const maxGroups = 64
 
-// handleFinder answers a call of tool_search, and calls the tool that tool_call names. Whoever has tools of these names
-// has them called as any other.
+// handleFinder answers a call of tool_search, and makes the call that a call of tool_call asks for. If the server itself has tools of these
+// names the call is passed on as any other.
 func (s *Session) handleFinder(ctx context.Context, m transport.Message, p params, x *exchange) {
 	m = cloned(m)
 	go func() {
@@ -243,7 +245,8 @@ func (s *Session) handleFinder(ctx context.Context, m transport.Message, p param
 	}()
 }
 
-// wrappedCall makes the call that the arguments of tool_call ask for.
+// wrappedCall returns m, a call of tool_call, as a tools/call of the tool that its arguments name, with the arguments for that tool ({} if
+// there are none). It is an error for the caller if the arguments have another form.
 func wrappedCall(m transport.Message, p params) (transport.Message, error) {
 	args, err := readArguments(objectOf(p.arguments.Of(m.Raw)), "name", "arguments")
 	if err != nil {
@@ -268,7 +271,7 @@ func wrappedCall(m transport.Message, p params) (transport.Message, error) {
 	return withParams(m, m.Head.ID, m.Head.Method, params)
 }
 
-// objectOf returns a JSON object that some models send as a string.
+// objectOf returns the JSON object in raw, also if it is written as a JSON string, as some models do.
 func objectOf(raw []byte) []byte {
 	if len(raw) > 0 && raw[0] == '"' {
 		return rawjson.Unquote(nil, raw)
@@ -276,7 +279,8 @@ func objectOf(raw []byte) []byte {
 	return raw
 }
 
-// searchTools returns the definitions of the tools that fit best, within what the client takes of a result.
+// searchTools returns the definitions of the tools that fit a query best, the best first, within the size of a result that the client
+// takes.
 func (s *Session) searchTools(k *toolList, m transport.Message, p params) (string, error) {
 	args, err := readArguments(objectOf(p.arguments.Of(m.Raw)), "query", "max")
 	if err != nil {
@@ -317,7 +321,7 @@ func (s *Session) searchTools(k *toolList, m transport.Message, p params) (strin
 	return b.String(), nil
 }
 
-// search returns the numbers of the tools that fit a query; one whose name it is comes first.
+// search returns the indexes of at most most tools that fit a query; a tool with exactly that name comes first.
 func (k *toolList) search(d *Definitions, query string, most int) []int {
 	k.mu.Lock()
 	if k.find == nil {
@@ -346,7 +350,8 @@ func (k *toolList) search(d *Definitions, query string, most int) []int {
 // maxQuery bounds what is looked at of a query, in bytes.
 const maxQuery = 1 << 10
 
-// permitted returns the tools of a list that the client may use, as it gets them, in bytes of their own.
+// permitted returns the tools of a list that the client may use, as the client gets them (unedited if plain), in memory that does not
+// depend on the page.
 func permitted(tools []listed, s *Settings, plain bool) []listed {
 	var out []listed
 	for _, t := range tools {
@@ -362,7 +367,8 @@ func permitted(tools []listed, s *Settings, plain bool) []listed {
 	return out
 }
 
-// definition returns a tool's definition; annotations are a raw member.
+// definition returns a tool's definition as JSON. properties and required are the raw contents of inputSchema's members, annotations is a
+// raw member.
 func definition(name, title, description, properties, required, annotations string) []byte {
 	b := append([]byte(`{"name":`), rawjson.Quote(nil, name)...)
 	b = append(append(b, `,"title":`...), rawjson.Quote(nil, title)...)

@@ -13,7 +13,8 @@ import (
 // outputSchema. A text that fits must not be paged because of its copy. Where clients were told no schema, none needs
 // the copy and it is taken out; else both pass as they are, and count once: clients give a model one of the two.
 
-// countOnce returns the bound of text for a frame that o bounds: larger by a copy of the text.
+// countOnce returns the bound of text for the frame f. Where clients have no schema it removes the copy from f; else, if text and copy
+// together exceed o.MaxText and the text alone does not, the bound is their sum.
 func (c *call) countOnce(f *transport.Frame, o result.Options) limit.Bytes {
 	if c.known != nil && o.Contract == nil {
 		dropDuplicateContent(f, int64(o.MaxText))
@@ -40,8 +41,8 @@ func dropDuplicateContent(f *transport.Frame, maxBytes int64) {
 	}
 }
 
-// duplicateContent finds the result in a frame that exceeds maxBytes only because of a structuredContent that repeats its
-// text, and the size of both in bytes; 0 for any other frame.
+// duplicateContent returns the span of the result in a frame that exceeds maxBytes only because its structuredContent repeats its text, and
+// the size of both in bytes; both is 0 for any other frame.
 func duplicateContent(f *transport.Frame, maxBytes int64) (result rawjson.Span, both int64) {
 	if maxBytes <= 0 || !f.Whole() {
 		return

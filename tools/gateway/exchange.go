@@ -15,15 +15,15 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// exchange is the receiver of one request: it tells the client Done once, whatever happens
-// on the way, and then forgets the request. A panic costs the request and nothing else.
+// exchange is the receiver of one request: it calls the client's Done once, whatever happens on the way, and then forgets the request. A
+// panic costs only that request.
 type exchange struct {
 	s       *Session
 	id      jsonrpc.ID
 	to      transport.Receiver
 	tracked bool
-	token   string      // raw, of progress
-	goesOn  atomic.Bool // its progress is that of a task
+	token   string      // the raw progress token; "" if the request has none
+	goesOn  atomic.Bool // the answer was a task, so progress may still come
 
 	once sync.Once  // the request is forgotten
 	mu   sync.Mutex // held while the client's receiver is called
@@ -40,7 +40,7 @@ func (x *exchange) Open(a transport.Answer) {
 	}
 }
 
-// Receive implements [transport.Receiver]. Once Done was said, what comes is dropped.
+// Receive implements [transport.Receiver]. Frames that come after Done are dropped.
 func (x *exchange) Receive(f *transport.Frame) {
 	defer x.recover()
 	x.mu.Lock()
@@ -61,7 +61,7 @@ func (x *exchange) Done(err error) {
 	}
 }
 
-// forget makes the id free before the client can learn of the end.
+// forget makes the request's id free. It runs before the client can learn that the request ended, so that the client may use the id again.
 func (x *exchange) forget() {
 	x.once.Do(func() {
 		if x.tracked {
@@ -81,7 +81,7 @@ func (x *exchange) reply(message []byte) {
 	x.Done(nil)
 }
 
-// recover is deferred where a message is worked on.
+// recover is deferred by every function that works on a message: it recovers from a panic and answers the request with an error.
 func (x *exchange) recover() {
 	p := recover()
 	if p == nil {
@@ -100,8 +100,8 @@ func (x *exchange) recover() {
 	}
 }
 
-// watched wraps a receiver so that changes of the tools are noticed, and no message is too large. asked is the request that is
-// answered, the zero value for none.
+// watched wraps a receiver so that changes of the tools are noticed and no message is too large. asked is the request that is being
+// answered; the zero value if there is none.
 func (s *Session) watched(ctx context.Context, asked transport.Message, to transport.Receiver) transport.Receiver {
 	return &changeWatcher{s, ctx, asked.Head, asked.Principal, to}
 }
@@ -122,11 +122,12 @@ func (w *changeWatcher) Receive(f *transport.Frame) {
 	w.s.pass(w.ctx, f, w.asked, w.who, w.Receiver)
 }
 
-// MaxPassed bounds a message that is neither the result of a tool or resource nor a list of tools, in bytes: a prompt with images in it has less.
+// MaxPassed bounds, in bytes, a message that is neither a tool's or resource's result nor a list of tools; prompts with images in them are
+// smaller.
 const MaxPassed = 16 << 20
 
-// pass hands on a message of any size within [MaxPassed]. In the place of a larger answer stands an error that says whose it is and how large it may
-// be; of the rest, what the server says of its own accord, nothing is left.
+// pass hands a message on to the receiver. An answer larger than [MaxPassed] is replaced by an error that names the server and the bound; a
+// larger message of any other kind is dropped. Results and lists of tools are bounded elsewhere.
 func (s *Session) pass(ctx context.Context, f *transport.Frame, asked jsonrpc.Head, who string, to transport.Receiver) {
 	if s.boundStatus(ctx, f, who, to) {
 		return
@@ -155,7 +156,7 @@ func (s *Session) pass(ctx context.Context, f *transport.Frame, asked jsonrpc.He
 
 var listChanged = []byte("notifications/tools/list_changed")
 
-// notice looks for the announcement that the server's tools changed.
+// notice marks the catalogue as changed if a message is the server's announcement that its tools changed.
 func (s *Session) notice(f *transport.Frame) {
 	if !f.Whole() || len(f.Head) > 4<<10 || !bytes.Contains(f.Head, listChanged) {
 		return

@@ -8,11 +8,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// maxInitialize bounds the answer to initialize or server/discover that is looked into.
+// maxInitialize bounds, in bytes, an answer to initialize or server/discover that is read; a larger one is passed on unread.
 const maxInitialize = 1 << 20
 
-// handleInitialize forwards initialize or server/discover, and remembers who the client is and what the server can do. A server
-// that has resources but no tools is given the capability, so that the client finds the tools that read large resources.
+// handleInitialize forwards initialize or server/discover, and remembers who the client is and what the server can do. If a server has
+// resources but no tools, the capability tools is added to its answer, so that the client finds the tools that read large resources.
 func (s *Session) handleInitialize(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if m.Head.Method == "initialize" {
 		client, _ := rawjson.Text(m.Raw, "params", "clientInfo", "name")
@@ -34,7 +34,8 @@ func (s *Session) handleInitialize(ctx context.Context, m transport.Message, p p
 	})
 }
 
-// withToolsCapability reads the server's capabilities and adds the tools.
+// withToolsCapability records the protocol version and the capabilities in the server's answer, and returns the answer, with the capability
+// tools added where only resources are declared.
 func (s *Session) withToolsCapability(message []byte) []byte {
 	head, err := jsonrpc.Scan(message)
 	if err != nil || head.Result.IsZero() || message[head.Result.Start] != '{' {

@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// LargeLevel returns the level of an answer of so many bytes: "warning" over [WarnBytes], "alert" over [AlertBytes], else "".
-// Both are levels of MCP's logging too.
+// LargeLevel returns the level of an answer of size bytes: "warning" over [WarnBytes], "alert" over [AlertBytes], else "". Both are levels
+// of MCP's logging too.
 func LargeLevel(size int64) string {
 	switch {
 	case size > AlertBytes:
@@ -40,7 +40,8 @@ func (s *Session) wantsLog(m transport.Message) {
 	s.mu.Unlock()
 }
 
-// tellLarge sends a client that has asked for log messages the size of the server's answer, before it gets its own.
+// tellLarge sends the client a log message with the size of the server's answer, if that is large and the client asked for messages of that
+// level.
 func (c *call) tellLarge(size int64) {
 	level := LargeLevel(size)
 	if level == "" {
@@ -62,7 +63,7 @@ func (c *call) tellLarge(size int64) {
 	c.x.Receive(&transport.Frame{Head: jsonrpc.NewRequest("", "notifications/message", params)})
 }
 
-// subject names what was asked for, for a person: a tool, or what a method was about.
+// subject returns a description, for people, of what was called: the quoted tool, or the method with its URI or task, or the method alone.
 func (c *call) subject() string {
 	if c.tool != "" {
 		return quoted(c.tool)
@@ -75,7 +76,7 @@ func (c *call) subject() string {
 	return c.m.Head.Method
 }
 
-// countedReader counts what is read.
+// countedReader counts the bytes that are read through it.
 type countedReader struct {
 	io.Reader
 	n int64

@@ -14,14 +14,14 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// askTimeout bounds a list of tools that the gateway asks for itself: a server that lists
-// nothing is treated as one of whose tools nothing is known.
+// askTimeout bounds the time for a list of tools that the gateway requests itself. A server that does not answer in time is treated as one
+// whose tools are unknown.
 const askTimeout = 15 * time.Second
 
 // refetchPause is the shortest time between two requests for a list because the server reported a change.
 const refetchPause = 5 * time.Second
 
-// list answers tools/list with all pages in one.
+// list answers tools/list with the server's tools, all pages in one, and the added tools.
 func (s *Session) list(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if s.o.Catalogue.isAlone() {
 		if s.o.Bare {
@@ -44,7 +44,7 @@ type lister struct {
 	p       params
 	x       *exchange
 	version uint64
-	later   bool // the client goes on behind a cursor
+	later   bool // the client's request has a cursor
 
 	first []byte // the response with the first page, while more pages are to be asked for
 	event transport.Event
@@ -85,7 +85,7 @@ func (l *lister) Receive(f *transport.Frame) {
 	l.pages.keep(l.first, head.Result) // the frame ends with this call
 }
 
-// Done goes on with the other pages, beside whoever called it.
+// Done requests the other pages in a new goroutine and then answers; without an open first page it passes err on.
 func (l *lister) Done(err error) {
 	if l.first == nil || err != nil {
 		l.x.Done(err)
@@ -103,7 +103,8 @@ func (l *lister) Done(err error) {
 	}()
 }
 
-// deliver makes the answer of the pages and remembers them.
+// deliver sends the client its list, made of the gathered pages, and remembers the tools. first is the server's response with the first
+// page.
 func (l *lister) deliver(first []byte) {
 	head, err := jsonrpc.Scan(first)
 	if err != nil {
@@ -140,8 +141,8 @@ func (l *lister) deliver(first []byte) {
 	l.x.Receive(&transport.Frame{Head: out, Event: l.event})
 }
 
-// cut answers for a page that is too large to be held with the tools that came whole within the bound. The rest of it is read by nobody, and
-// where the server would go on is not known.
+// cut answers when a page is larger than MaxListBytes: with the tools that stand whole within the bound and no cursor, or with an error if
+// there are none. The rest of the page is not read.
 func (l *lister) cut(f *transport.Frame, err error) {
 	tools := toolsBefore(f.Head)
 	if errors.Is(err, transport.ErrTooLarge) {
@@ -155,14 +156,14 @@ func (l *lister) cut(f *transport.Frame, err error) {
 	l.deliver(jsonrpc.ResultResponse(l.m.Head.ID, []byte(`{"tools":[]}`)))
 }
 
-// tooLargeList is the noise of a server whose list of tools is larger than [MaxListBytes].
+// tooLargeList is the What of the event for a server whose list of tools is larger than [MaxListBytes].
 const tooLargeList = "list"
 
 func (l *lister) refused(err error) *transport.Frame {
 	return &transport.Frame{Head: jsonrpc.ErrorResponse(l.m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil), Event: l.event}
 }
 
-// pages gathers the pages of a list within the bounds.
+// pages gathers the pages of a list, within MaxListPages, MaxListBytes and MaxListTools.
 type pages struct {
 	tools []listed
 	next  string // where the server goes on; "" at the end
@@ -190,7 +191,7 @@ func (p *pages) add(raw []byte) error {
 	return nil
 }
 
-// keep lets the tools of the first page lie in bytes that stay; at is the result in them.
+// keep reads the tools of the first page again from message, which stays valid; at is the span of the result in it.
 func (p *pages) keep(message []byte, at rawjson.Span) {
 	p.tools, _, _ = toolsOf(at.Of(message))
 }
@@ -199,8 +200,8 @@ func (p *pages) wantsMore() bool {
 	return p.next != "" && p.count < MaxListPages && p.bytes < MaxListBytes && len(p.tools) < MaxListTools
 }
 
-// morePages asks for the pages behind the first. A page that does not come ends the list
-// where it is, with the cursor in it, so that the client can try itself.
+// morePages requests the pages behind the first and adds them to to. When a page fails it stops; to.next then is the cursor of that page,
+// so that the client can request it itself.
 func (s *Session) morePages(ctx context.Context, m transport.Message, p params, to *pages) {
 	for to.wantsMore() {
 		raw, err := s.askPage(ctx, m, p, to.next, MaxListBytes-int64(to.bytes))
@@ -210,7 +211,8 @@ func (s *Session) morePages(ctx context.Context, m transport.Message, p params, 
 	}
 }
 
-// askPage asks for one page of the list and returns the raw result.
+// askPage requests one page of the list, the first if cursor is "", and returns the raw result. An error answer and one over maxBytes are
+// errors.
 func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cursor string, maxBytes int64) ([]byte, error) {
 	var members []byte
 	if cursor != "" {
@@ -234,7 +236,8 @@ func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cu
 	return head.Result.Of(answer), nil
 }
 
-// remember keeps what a list says of the tools, with the names of the added ones.
+// remember puts a list of tools, with the names that the added tools get, into the catalogue; it returns the remembered list. version is
+// the catalogue's when the list was requested.
 func (s *Session) remember(principal string, version uint64, tools []listed) *toolList {
 	k := &toolList{traits: traitsOf(tools, &s.o.Settings), version: version, at: time.Now()}
 	h := sha256.New()
@@ -260,8 +263,8 @@ const retryPause = 30 * time.Second
 // listRequest is a list under way that several calls wait for.
 type listRequest struct{ done chan struct{} }
 
-// learn asks for the list of tools on behalf of a call that came before one, and waits for
-// it. Calls of one principal share it.
+// learn returns the principal's list of tools for a call. If there is none, or an outdated one older than refetchPause, it requests the
+// list and waits; calls of one principal share that request. The result is nil, or the outdated list, if ctx ends first.
 func (s *Session) learn(ctx context.Context, m transport.Message, p params) *toolList {
 	k, stale := s.o.Catalogue.get(m.Principal)
 	if k != nil && (!stale || time.Since(k.at) < refetchPause) || s.o.Catalogue.isAlone() {

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// listeners lets clients listen before their server is known. A peer attached later replaces the earlier peer, or is added
-// beside it; every client then listens to it.
+// listeners lets clients listen before their server is known. A peer attached later replaces the earlier peers, or is added to them; every
+// client then listens to it.
 type listeners struct {
 	guard   sync.Mutex
 	targets []target
@@ -26,7 +26,7 @@ type target struct {
 type listen struct {
 	ctx    context.Context
 	header http.Header
-	stop   context.CancelFunc // of what is listened to
+	stop   context.CancelFunc // ends listening to the current targets
 
 	mu   sync.Mutex // held while the receiver is called
 	to   transport.Receiver
@@ -43,7 +43,7 @@ func (l *listen) Receive(f *transport.Frame) {
 	}
 }
 
-// Done of one server is not the end: another may be attached.
+// Done does nothing: that one server has ended is not the end, another may be attached.
 func (l *listen) Done(error) {}
 
 func (l *listen) finish() {
@@ -89,7 +89,7 @@ func (s *listeners) start(l *listen) {
 	}
 }
 
-// Listen implements [transport.Peer]; it returns when ctx has ended or the listeners were shut.
+// Listen implements [transport.Peer]; it returns when ctx has ended, and at once if the listeners were shut before.
 func (s *listeners) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
 	l := &listen{ctx: ctx, header: header, to: to}
 	s.guard.Lock()
@@ -112,7 +112,7 @@ func (s *listeners) Listen(ctx context.Context, header http.Header, to transport
 	l.finish()
 }
 
-// shut stops listening; the clients are told when their own contexts end.
+// shut stops listening to the servers, for good. Listen of a client still returns only when its ctx ends.
 func (s *listeners) shut() {
 	s.guard.Lock()
 	defer s.guard.Unlock()
@@ -122,7 +122,7 @@ func (s *listeners) shut() {
 	}
 }
 
-// say sends a message made by the gateway to every listener.
+// say sends a message made by the gateway to every client that listens.
 func (s *listeners) say(message []byte) {
 	s.guard.Lock()
 	all := make([]*listen, 0, len(s.listens))

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// Bounds of a list of tools. What a server lists beyond them is left behind a cursor.
+// Bounds of a list of tools. What a server lists beyond them is left for the client to request by the cursor.
 const (
 	// MaxListBytes bounds the pages of one listing held at once, in bytes.
 	MaxListBytes = 4 << 20
@@ -25,13 +25,14 @@ const (
 	longDescription = 2048
 )
 
-// listed is one tool of a server's list, as the server wrote it.
+// listed is one tool of a server's list, with the bytes that the server wrote.
 type listed struct {
 	name string
 	raw  []byte // within the page that it came on
 }
 
-// toolsOf reads the tools of one page of a list; result is the raw result.
+// toolsOf returns the tools and the next cursor ("" at the end) of one page of a list; result is the raw result. A tool without a name has
+// the name "".
 func toolsOf(result []byte) (tools []listed, next string, err error) {
 	span := rawjson.Get(result, "tools")
 	if span.IsZero() || result[span.Start] != '[' {
@@ -52,7 +53,8 @@ func toolsOf(result []byte) (tools []listed, next string, err error) {
 	return tools, next, nil
 }
 
-// toolsBefore reads the tools that stand whole in the beginning of an answer to tools/list.
+// toolsBefore returns the tools that are complete in the first part of an answer to tools/list, at most MaxListTools; nil if there are
+// none.
 func toolsBefore(message []byte) (tools []listed) {
 	s := rawjson.Scanner{Text: message}
 	for _, container := range []string{`"result"`, `"tools"`} {
@@ -83,20 +85,19 @@ func toolsBefore(message []byte) (tools []listed) {
 	return tools
 }
 
-// clientList is the list of tools that the client gets.
+// clientList is the list of tools that the client is sent, with figures for the event.
 type clientList struct {
 	array  []byte // a raw JSON array
 	shown  int    // tools of the server in it
-	hidden int
-	long   int // descriptions that clients will cut
+	hidden int    // tools that may not be used
+	long   int    // descriptions that clients will cut
 	// deferred are tools that may be used and are not in it; see [Definitions].
 	deferred int
 }
 
-// edit makes the client's list of the server's: those that may be used, in the server's order,
-// with output schemas that allow a page where results may be cut, and with the added tools at its end.
-// Whatever is not edited keeps its bytes; plain leaves the tools themselves as they are. Of the tools only those in whole are shown; nil
-// is all of them.
+// edit makes the client's list of tools: those of the server that may be used and are in whole (nil: all), in the server's order and
+// without Settings.Unlisted, then added. Where results may be paged the output schemas are changed so that a page is valid. Every tool that
+// is not edited keeps its bytes; with plain no tool is edited.
 func edit(tools []listed, s *Settings, added [][]byte, plain bool, whole map[string]bool) clientList {
 	var e clientList
 	size := 2
@@ -138,12 +139,13 @@ func edit(tools []listed, s *Settings, added [][]byte, plain bool, whole map[str
 	return e
 }
 
-// hides reports whether a tool may not be used.
+// hides reports whether the settings forbid a tool.
 func (s *Settings) hides(t listed) bool {
 	return s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw))
 }
 
-// editTool makes the edits of one tool; where one cannot be made the tool stays as it is.
+// editTool returns the raw tool with an outputSchema that a page of its result satisfies, or without one. If that cannot be done the tool
+// is returned unchanged.
 func editTool(t listed, s *Settings) []byte {
 	raw := t.raw
 	if len(raw) == 0 || raw[0] != '{' {
@@ -165,7 +167,7 @@ func editTool(t listed, s *Settings) []byte {
 	return raw
 }
 
-// paged reports whether a result may be paged.
+// paged reports whether a result under these limits may be paged. The defaults are already filled in.
 func (l Limits) paged() bool { return l.Cap >= 0 || l.MaxItems > 0 }
 
 func readOnly(tool []byte) bool {
@@ -179,7 +181,7 @@ type toolTraits struct {
 	schema   []byte // outputSchema, when clients are told one
 }
 
-// traitsOf reads what is remembered of a list. It is bounded by MaxListTools.
+// traitsOf returns the traits of the listed tools by name, of at most MaxListTools.
 func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 	traits := make(map[string]toolTraits, min(len(tools), MaxListTools))
 	for _, t := range tools {
@@ -196,8 +198,8 @@ func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 	return traits
 }
 
-// listResponse puts a list of tools in the place of the one in response, which is the
-// server's answer with the first page, and its cursor away or anew.
+// listResponse returns response, the server's answer with the first page, with another list of tools and cursor. at is the span of the
+// result in it; cursor "" removes nextCursor. With modern, the members that MCP 2026-07-28 requires are added.
 func listResponse(response []byte, at rawjson.Span, array []byte, cursor string, modern bool) ([]byte, error) {
 	body, err := rawjson.Set(at.Of(response), "tools", array)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// local connects one client on standard streams to a server. The client's first request tells its protocol version. A client
-// that begins with server/discover probes: the server itself answers, on the way that the client then uses, whichever protocol
-// version it goes on with.
+// local connects one client on standard streams to a server. The client's first request shows its protocol version. A client that begins
+// with server/discover is still finding out the version: the server itself answers over a connection that the client then uses with
+// whichever version it chooses.
 type local struct {
 	open func(modern bool) (transport.Peer, error)
 	// direct opens a connection on which nothing is asked or bridged; nil when there is none.
@@ -22,7 +22,7 @@ type local struct {
 
 	mu             sync.Mutex
 	legacy, modern transport.Peer
-	probe          transport.Peer // direct, once the client has probed
+	probe          transport.Peer // made by direct, once the client has sent server/discover
 	closed         bool
 }
 
@@ -76,7 +76,7 @@ func (l *local) pick(m transport.Message) (transport.Peer, error) {
 	case *p != nil:
 		return *p, nil
 	case !modern && l.probe != nil:
-		// It went back, or did not wait for an answer that never comes.
+		// The client went back to initialize, or did not wait for an answer that never comes.
 		l.legacy = l.probe
 		return l.legacy, nil
 	case m.Head.Method == "server/discover" && l.direct != nil:
@@ -101,7 +101,8 @@ func (l *local) made(modern, direct bool) (transport.Peer, error) {
 	return l.open(modern)
 }
 
-// discoverReceiver receives the server's answer to a client's server/discover.
+// discoverReceiver receives the server's answer to a client's server/discover: if the server speaks the sessionless version, the same
+// connection serves the client's sessionless requests.
 type discoverReceiver struct {
 	transport.Receiver
 	l *local

@@ -20,13 +20,13 @@ import (
 // Separator stands between a server's prefix and the name of its tool or prompt.
 const Separator = "__"
 
-// MaxName is the longest tool name that all common clients and models' providers take.
+// MaxName is the length of the longest tool name that all common clients and model providers accept.
 const MaxName = 64
 
 // Part is a server behind a merged endpoint.
 type Part struct {
 	Server *Server
-	// Prefix of its tools and prompts; "" means the server's name. No two may be alike.
+	// Prefix of its tools and prompts; "" means the server's name. No two may be equal.
 	Prefix string
 }
 
@@ -37,7 +37,7 @@ type MergeOptions struct {
 	Parts   []Part
 	Spool   *spool.Spool
 	Journal *journal.Journal
-	// Settings count for the added tools only; every server has its own.
+	// Settings apply to the added tools only; every server has its own.
 	Settings Settings
 	// Definitions bound what the definitions of all tools together take.
 	Definitions Definitions
@@ -66,7 +66,7 @@ func NewMerge(o MergeOptions) *Merge {
 	return &Merge{o: o, catalogue: NewCatalogue()}
 }
 
-// Open implements mcpserver.Options.Open for the merged endpoint.
+// Open implements mcpserver.Options.Open for the merged endpoint. A message without a session that does not begin one gets ErrNoSession.
 func (m *Merge) Open(_ context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	if !o.Modern && !o.Begins {
 		return mcpserver.Session{}, mcpserver.ErrNoSession
@@ -78,12 +78,12 @@ func (m *Merge) Open(_ context.Context, o mcpserver.Opening) (mcpserver.Session,
 	return mcpserver.Session{Peer: p, Headers: m.headers()}, nil
 }
 
-// headers reports whether one of the servers is to know the headers of clients.
+// headers reports whether one of the servers is built in and so gets the headers of clients.
 func (m *Merge) headers() bool {
 	return slices.ContainsFunc(m.o.Parts, func(p Part) bool { return p.Server.o.Builtin })
 }
 
-// withoutHeaders keeps the headers of clients from a server that makes its own.
+// withoutHeaders removes the clients' HTTP headers from messages to a server whose transport makes its own.
 type withoutHeaders struct{ transport.Peer }
 
 func (h withoutHeaders) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
@@ -96,8 +96,8 @@ func (m *Merge) Local() transport.Peer {
 	return &local{open: func(modern bool) (transport.Peer, error) { return m.session(modern, false) }}
 }
 
-// session makes the client's view of all servers: their union, and in front of it the tools
-// that read kept results, once.
+// session returns the client's view of all servers: their union, and in front of it, once, the tools that read kept results. A server that
+// cannot be connected answers with its error; it is an error only if it is the only server. many is Options.Many.
 func (m *Merge) session(modern, many bool) (transport.Peer, error) {
 	u := &union{m: m, modern: modern, open: map[jsonrpc.ID]*part{}}
 	u.ctx, u.end = context.WithCancel(context.Background())
@@ -138,8 +138,8 @@ type part struct {
 	begun   bool // it took initialize
 }
 
-// Merged returns the name that a server's tool has behind a merged endpoint. One that would be
-// longer than MaxName ends in a digest of itself, so that it stays the same every time.
+// Merged returns the name that a server's tool has behind a merged endpoint. A name longer than MaxName is cut and ends in a digest of the
+// whole, so that it is the same every time.
 func Merged(prefix, name string) string {
 	full := prefix + Separator + name
 	if len(full) <= MaxName {
@@ -149,7 +149,7 @@ func Merged(prefix, name string) string {
 	return full[:MaxName-9] + "_" + hex.EncodeToString(sum[:4])
 }
 
-// merged returns the name that a tool of the server has behind the merged endpoint, and localName the reverse of a name that was not shortened.
+// merged returns the name that a tool of the server has behind the merged endpoint.
 func (c *part) merged(name string) string {
 	if c.named {
 		return name
@@ -157,6 +157,7 @@ func (c *part) merged(name string) string {
 	return Merged(c.prefix, name)
 }
 
+// localName returns the server's own name of a tool; merged is its name behind the merged endpoint, which was not shortened.
 func (c *part) localName(merged string) string {
 	if c.named {
 		return merged
@@ -164,8 +165,8 @@ func (c *part) localName(merged string) string {
 	return merged[len(c.prefix)+len(Separator):]
 }
 
-// route finds the server of a merged name, and what the server calls it. ask may ask the
-// server for its list, for a name that was shortened.
+// route returns the server of a merged name and the name that the server has for it; nil if there is none. For a name that was shortened,
+// ask gets the list of a server; it is only called for names of MaxName bytes.
 func (u *union) route(name string, ask func(*part) *toolList) (*part, string) {
 	var found *part
 	for _, c := range u.parts {
@@ -201,7 +202,7 @@ func shortened(prefix string) string {
 	return full[:min(len(full), MaxName-9)]
 }
 
-// nameOf returns the merged name of a server's tool.
+// nameOf returns the merged name of a server's tool; ok is false if the server is not part of this union.
 func (u *union) nameOf(server, tool string) (string, bool) {
 	for _, c := range u.parts {
 		if c.server == server {

@@ -24,26 +24,27 @@ import (
 //
 // What was learned holds for all clients: of processes until the last one ends, of a remote server for [versionAge].
 
-// A step is the next action for a client whose protocol version is being negotiated.
+// step is the next action for a client whose protocol version is being negotiated.
 type step uint8
 
 const (
-	// connect gives the client a process or connection of its own, as it is.
+	// connect gives the client a process or connection of its own, without a bridge.
 	connect step = iota
-	// share gives it a part of the process of all clients without sessions; of a remote server a connection.
+	// share gives the client a Peer on the process that all clients without sessions share; for a remote server, a connection.
 	share
 	// bridgeUp is connect, behind a bridge from sessions to the sessionless version.
 	bridgeUp
-	// fallBack refuses what a client of the sessionless version asks: it begins again, with initialize.
+	// fallBack refuses all requests of a client of the sessionless version, so that it begins again with initialize.
 	fallBack
 	// tryInitialize is connect, until the answer to initialize shows the version.
 	tryInitialize
-	// discover asks the server first: one with sessions may do anything with a request that comes before initialize.
+	// discover sends the server server/discover first: one with sessions may do anything with a request that comes before initialize.
 	discover
 )
 
-// nextStep returns the next step for a client of one version, with what is known of the server. A client is never translated at a server
-// that understands it: only a server that has refused initialize gets an older client's requests in the sessionless version.
+// nextStep returns the step for a client, of the sessionless version or not, given what is known of the server. A client's messages are not
+// translated for a server that speaks its version: only a server that refused initialize gets an older client's requests in the sessionless
+// version.
 func nextStep(sessionless bool, server versions) step {
 	switch {
 	case !sessionless && server.sessions:
@@ -60,15 +61,15 @@ func nextStep(sessionless bool, server versions) step {
 	return discover
 }
 
-// passesThrough reports whether a client of a remote server has its session with the server itself: where both speak its version,
-// or where that is not known and the client's own request will show.
+// passesThrough reports whether a client's session is with the remote server itself: both speak the client's version, or the server's
+// versions are not known and its answer to the client's own request will show them.
 func passesThrough(sessionless bool, server versions) bool {
 	next := nextStep(sessionless, server)
 	return next != bridgeUp && next != fallBack
 }
 
-// sessionlessRequest reports whether a message on standard streams is of the sessionless version; other is the result for
-// notifications, which do not tell.
+// sessionlessRequest reports whether a message on standard streams is of the sessionless version; for anything but a request, which does
+// not show its version, it returns other.
 func sessionlessRequest(m transport.Message, other bool) bool {
 	switch {
 	case m.Head.Kind != jsonrpc.Request:
@@ -90,18 +91,19 @@ type negotiation struct {
 
 	mu      sync.Mutex
 	next    transport.Peer // nil while the server is asked
-	decided chan struct{}  // closed when next will stay
-	asking  *discovery     // under way
+	decided chan struct{}  // closed once next is final
+	asking  *discovery     // the one under way, or nil
 	closed  bool
 }
 
-// discovery is one server/discover for which requests wait. One that fails fails them; the next request asks again.
+// discovery is one server/discover that requests wait for. If it fails those requests fail, and the next request starts another.
 type discovery struct {
 	done chan struct{}
 	err  error // valid when done is closed
 }
 
-// negotiate connects a client, which may have to wait with its first request. header is passed to a remote server.
+// negotiate returns a client's connection to the server; the first request may have to wait until the server's versions are known. header
+// is passed to a remote server. It fails if a connection is needed at once and cannot be made.
 func (s *Server) negotiate(sessionless bool, header http.Header) (*negotiation, error) {
 	n := &negotiation{s: s, sessionless: sessionless, header: header, decided: make(chan struct{})}
 	n.ctx, n.end = context.WithCancel(context.Background())
@@ -117,7 +119,8 @@ func (s *Server) negotiate(sessionless bool, header http.Header) (*negotiation, 
 	return n, nil
 }
 
-// take does a step. started, where it is not nil, was started to ask the server and is used for it.
+// take takes a step and returns the connection to use. started, if not nil, is the connection over which the server was asked: it is used,
+// or closed.
 func (n *negotiation) take(next step, started transport.Peer) (transport.Peer, error) {
 	switch next {
 	case fallBack:
@@ -143,7 +146,7 @@ func (n *negotiation) take(next step, started transport.Peer) (transport.Peer, e
 	return p, err
 }
 
-// set makes p the connection; decided is true when it will stay.
+// set makes p the connection; decided means that it is final.
 func (n *negotiation) set(p transport.Peer, decided bool) {
 	n.mu.Lock()
 	n.next = p
@@ -208,7 +211,7 @@ func (n *negotiation) Send(ctx context.Context, m transport.Message, to transpor
 	}()
 }
 
-// discover asks the server and takes the step that its answer means.
+// discover asks the server for its versions, sets the connection accordingly, and ends d; after an error the connection stays open.
 func (n *negotiation) discover(m transport.Message, d *discovery) {
 	p, err := n.discovered(m)
 	if d.err = err; err == nil {
@@ -250,7 +253,8 @@ func (n *negotiation) Close() error {
 	return next.Close()
 }
 
-// initializeProbe receives the answer to the initialize of a client whose server may be sessionless and refuse it.
+// initializeProbe receives the answer to a client's initialize from a server that may be sessionless and refuse it. It holds a refusal back
+// until the server was asked for its versions.
 type initializeProbe struct {
 	n       *negotiation
 	ctx     context.Context
@@ -258,7 +262,7 @@ type initializeProbe struct {
 	to      transport.Receiver
 	opened  *transport.Answer
 	refusal []byte
-	answer  bool
+	answer  bool // the server answered with a result
 }
 
 func (t *initializeProbe) Open(a transport.Answer) {
@@ -309,14 +313,14 @@ func (t *initializeProbe) Done(err error) {
 	}()
 }
 
-// refused reports whether err is an HTTP status by which the server refused the request.
+// refused reports whether err is an HTTP error status from the server.
 func refused(err error) bool {
 	_, ok := errors.AsType[*mcpclient.StatusError](err)
 	return ok
 }
 
-// bridgeAfterRefusal asks a server that refused initialize for its versions. It gives the connection to send initialize to again, or nil where
-// the refusal stands.
+// bridgeAfterRefusal asks a server that refused initialize for its versions. It returns the bridged connection to send initialize to again,
+// or nil if the server is not sessionless and the refusal stands.
 func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) transport.Peer {
 	n.mu.Lock()
 	next := n.next
@@ -338,7 +342,7 @@ func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) 
 	return p
 }
 
-// settle fixes the connection for good, and records the versions that this shows the server to speak.
+// settle makes the connection final, unless it is already, and adds v to the versions that the server is known to speak.
 func (n *negotiation) settle(v versions) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -28,8 +28,8 @@ type params struct {
 	arguments, meta rawjson.Span
 	token           []byte // raw progress token
 	version         string // of the protocol, in requests of the sessionless version
-	client          string // clientInfo.name of such a request
-	traceParent     string // the client's span, "" for none (SEP-414)
+	client          string // clientInfo.name in _meta of a request of the sessionless version
+	traceParent     string // the client's span; "" if there is none or it is invalid (SEP-414)
 }
 
 // modern reports whether the request is of the sessionless version.
@@ -85,13 +85,13 @@ func paramsOf(m transport.Message) params {
 	return p
 }
 
-// cloned copies a message, so that its bytes stay valid.
+// cloned returns a message with a copy of the bytes, which stay valid.
 func cloned(m transport.Message) transport.Message {
 	m.Raw = bytes.Clone(m.Raw)
 	return m
 }
 
-// withParams makes the message with other params, and its head.
+// withParams returns m as a request with this id, method and raw params; its head is scanned anew.
 func withParams(m transport.Message, id jsonrpc.ID, method string, raw []byte) (transport.Message, error) {
 	m.Raw = jsonrpc.NewRequest(id, method, raw)
 	head, err := jsonrpc.Scan(m.Raw)
@@ -99,8 +99,8 @@ func withParams(m transport.Message, id jsonrpc.ID, method string, raw []byte) (
 	return m, err
 }
 
-// ask makes a request of the gateway's own on behalf of a client's message: for the same server session, protocol version and
-// client.
+// ask returns a request of the gateway itself on behalf of a client's message m: for the same server session, protocol version and client.
+// members are the raw members of its params beside _meta, without braces.
 func ask(m transport.Message, p params, id jsonrpc.ID, method string, members []byte) (transport.Message, error) {
 	raw := []byte{'{'}
 	if p.modern() {
@@ -118,7 +118,8 @@ func ask(m transport.Message, p params, id jsonrpc.ID, method string, members []
 	return withParams(m, id, method, raw)
 }
 
-// headerFor returns the header of a client's request, changed for another method; nil stays nil.
+// headerFor returns a copy of a client's header for a request of another method: Mcp-Method and, unless name is "", Mcp-Name are set if the
+// client sent Mcp-Method; parameters and Last-Event-Id are removed. nil stays nil.
 func headerFor(h http.Header, method, name string) http.Header {
 	if h == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// callTool answers tools/call.
+// callTool answers tools/call: a call of an added tool here, any other by the server.
 func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if !s.o.Bare {
 		switch n := s.names(m.Principal); p.name {
@@ -29,7 +29,7 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 	s.callNamed(ctx, m, p, x)
 }
 
-// callNamed sends a call of a tool of the server's on its way.
+// callNamed sends a call of one of the server's own tools to the server, or refuses it if its name is not allowed.
 func (s *Session) callNamed(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if s.o.through != nil {
 		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
@@ -44,10 +44,11 @@ func (s *Session) callNamed(ctx context.Context, m transport.Message, p params, 
 	s.allowed(ctx, m, p, x, c)
 }
 
-// schemaWait bounds the wait of a call for a list that is needed only for the form of a page of its result.
+// schemaWait bounds the time that a call waits for the list of tools if it only needs the list for the form in which its result is paged.
 const schemaWait = 2 * time.Second
 
-// allowed continues a call whose tool name is permitted.
+// allowed continues a call whose tool name is permitted. If the list of tools matters for it and is not known, it first requests the list
+// in a new goroutine.
 func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	set := &s.o.Settings
 	known, stale := s.o.Catalogue.get(m.Principal)
@@ -79,7 +80,8 @@ func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x 
 	s.permitted(ctx, m, p, x, c, known)
 }
 
-// permitted continues a call once the tool's definition is known, or known to be unavailable.
+// permitted continues a call once the tool's definition is known, or known (as nil) to be unavailable: it refuses the call where only tools
+// with readOnlyHint may be called and this one has none, else it sends it to the server.
 func (s *Session) permitted(ctx context.Context, m transport.Message, p params, x *exchange, c *call, known *toolList) {
 	t := known.trait(p.name)
 	if s.o.Settings.ReadOnly && !t.readOnly {
@@ -96,10 +98,10 @@ func (s *Session) permitted(ctx context.Context, m transport.Message, p params, 
 	s.forward(ctx, m, p, x, c)
 }
 
-// refreshing marks the context of a call that is made again for result_page, and not by the model.
+// refreshing is the context key of a call that result_page repeats (argument refresh), which only tools with readOnlyHint allow.
 type refreshing struct{}
 
-// refuse answers a call that is not passed on.
+// refuse answers a call that is not passed on with an error; why is the reason in the event.
 func (s *Session) refuse(x *exchange, tool, why, text string) {
 	s.event(journal.ToolRefused{Server: s.o.Name, Tool: clip(tool), Why: why})
 	x.reply(jsonrpc.ErrorResponse(x.id, jsonrpc.CodeParams, text, nil))

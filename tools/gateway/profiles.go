@@ -8,29 +8,29 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// Profile holds the known limits of a client, found by the name it gives itself (clientInfo.name).
+// Profile holds what is known of a client; it is found by the name that the client gives itself (clientInfo.name).
 type Profile struct {
 	// Client is the profile's name, for people and for labels.
 	Client string
-	// Cap is the text of one result in bytes that it is given whole. It lies under the size
-	// at which the client itself cuts, drops or moves a result away.
+	// Cap is the size in bytes up to which the text of a result is delivered whole. It lies below the size at which the client itself cuts,
+	// drops or stores a result.
 	Cap limit.Bytes
-	// Defers is set when it loads the definitions of tools when it wants them, where they are many.
+	// Defers is set when the client loads the definitions of many tools on demand.
 	Defers bool
 }
 
 // Unknown is the profile of clients that are not in the table.
 var Unknown = Profile{Client: "unknown", Cap: result.DefaultMaxText}
 
-// large is for clients whose own bound is so far away that the model's window is the
-// nearer one: what the most patient of the others takes.
+// large is the cap for clients whose own bound is so high that the model's window is the nearer one. It is the largest cap of the other
+// clients.
 const large = 50_000
 
-// programs are clients that are no agents of a run, by prefix of the name in lower case. The first that fits counts. What agents
-// take stands with what else is known of them, in package config/profile.
+// programs are the clients that are not agents, by prefix of the lower-case name; the first match counts. Agents are in package
+// config/profile with everything else that is known of them.
 //
-// Sources: VS Code writes tool results over 8 KiB to a file; Claude Desktop cuts at 1 MiB. Cursor cuts nothing and hands everything
-// to the model, so it is given what a client is given that nothing is known of. The Inspector shows to people.
+// Sources: VS Code writes tool results over 8 KiB to a file; Claude Desktop cuts at 1 MiB. Cursor cuts nothing and gives everything to the
+// model, so it has the default cap. The Inspector shows results to people.
 var programs = []struct {
 	prefix string
 	Profile
@@ -45,7 +45,7 @@ var programs = []struct {
 	{"modelcontextprotocol-inspector", Profile{Client: "inspector", Cap: large}},
 }
 
-// ProfileOf finds a client's profile by the name it gives itself, or [Unknown].
+// ProfileOf returns the profile of a client by the name it gives itself, or [Unknown].
 func ProfileOf(client string) Profile {
 	if len(client) > 256 {
 		return Unknown

@@ -15,17 +15,17 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// readTimeout bounds one read of a kept result, in most of which a page is waited for that
-// the server has not sent yet. It is less than the patience of the common clients (60 s).
+// readTimeout bounds one read of a kept result; most of the time it waits for a page that the server has not sent yet. It is less than the
+// timeout of the common clients (60 s).
 const readTimeout = 45 * time.Second
 
-// pageGrowth is the factor by which a page may exceed the room that its client asked for, so that pages stay as they were made.
+// pageGrowth is the factor by which a page may exceed its sender's MaxText, so that pages that were made once stay the same.
 const pageGrowth = 4
 
-// maxHandle bounds a handle in an argument, in bytes.
+// maxHandle bounds the argument handle, in bytes.
 const maxHandle = 256
 
-// read answers a call of one of the added tools, in a goroutine of its own.
+// read answers a call of one of the added tools in a new goroutine; beyond MaxReading at once it answers with an error.
 func (s *Session) read(ctx context.Context, m transport.Message, p params, x *exchange, n result.Names) {
 	what := map[string]string{n.Page: "page", n.Search: "search", n.Query: "query"}[p.name]
 	select {
@@ -59,7 +59,7 @@ func (s *Session) read(ctx context.Context, m transport.Message, p params, x *ex
 	}()
 }
 
-// readCap returns the largest text that one read returns, in bytes.
+// readCap returns the size of the largest text that one read returns, in bytes.
 func (s *Session) readCap(m transport.Message, p params) int {
 	l := s.o.Settings.limitsOf("")
 	switch {
@@ -84,7 +84,7 @@ type reader struct {
 
 	message  []byte
 	failed   bool
-	nextCall func(context.Context, *exchange)
+	nextCall func(context.Context, *exchange) // set by refresh instead of message
 }
 
 func (r *reader) read(what string) {
@@ -126,7 +126,7 @@ func (r *reader) try(what string) error {
 	return r.page(kept, handle, args)
 }
 
-// page returns a page, a range of bytes, or the result of the same call made again.
+// page answers result_page: with a page, with a range of bytes if offset is given, or by repeating the call if refresh is.
 func (r *reader) page(kept *spool.Result, handle string, args arguments) error {
 	refresh, err := args.flag("refresh")
 	if err != nil {
@@ -161,8 +161,8 @@ func (r *reader) page(kept *spool.Result, handle string, args arguments) error {
 	return nil
 }
 
-// view reads a page that fits the client: of a result that another client of the same
-// principal got, whose pages are larger, fewer items go on one.
+// view reads a page that fits the client. A result that was paged for a client with a larger cap gets fewer items on a page, unless size
+// (0: the default) says how many; a text that is still too long is cut.
 func (r *reader) view(kept *spool.Result, handle string, number, size int64) (result.View, error) {
 	t := kept.Totals()
 	if number < 1 || number > 1<<31 {
@@ -193,7 +193,7 @@ func (r *reader) noPage(t spool.Totals, number int64) error {
 	return wrongf("there is no page %d: the result has pages 1 to %d (%d %s)", number, max(1, t.Pages), t.Items, t.Shape.Noun())
 }
 
-// bytes returns a range of the kept bytes, regardless of items.
+// bytes answers with the stored bytes from offset on, as many as the client takes, regardless of items.
 func (r *reader) bytes(kept *spool.Result, handle string, offset int64) error {
 	piece, err := kept.Range(r.ctx, offset, int64(r.cap))
 	if err != nil {
@@ -210,8 +210,8 @@ func (r *reader) bytes(kept *spool.Result, handle string, offset int64) error {
 	return nil
 }
 
-// refresh makes the stored call again. Only of tools that change nothing: a call that
-// writes is the model's to make.
+// refresh prepares r.nextCall to make the stored call again. It is an error for a tool without readOnlyHint: a call that may write is for
+// the model to make.
 func (r *reader) refresh(kept *spool.Result) error {
 	src := kept.Source()
 	through, name := r.s.o.through, ""
@@ -256,12 +256,12 @@ func (r *reader) refresh(kept *spool.Result) error {
 	return nil
 }
 
-// bounded cuts a text of the gateway's own.
+// bounded cuts a text of the gateway's own to maxBytes, with a mark in the place of what is left out.
 func bounded(text string, maxBytes int) string {
 	return limit.Cut(text, maxBytes, func(n int) string { return fmt.Sprintf("\n[plimsoll: %d bytes are left out here]\n", n) })
 }
 
-// textBlocks returns the result of a tool as several texts.
+// textBlocks returns a tool's result with each of the texts as a block; there is at least one.
 func textBlocks(id jsonrpc.ID, modern bool, texts ...string) []byte {
 	message := result.TextResult(id, texts[0], false, modern)
 	for _, text := range texts[1:] {
@@ -270,7 +270,7 @@ func textBlocks(id jsonrpc.ID, modern bool, texts ...string) []byte {
 	return message
 }
 
-// withNote adds a text block to a result made here.
+// withNote adds a text block to a result that was made here.
 func withNote(message []byte, text string) []byte {
 	content := rawjson.Get(message, "result", "content")
 	block := append([]byte(`,{"type":"text","text":`), rawjson.Quote(nil, text)...)

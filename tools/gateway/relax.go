@@ -10,15 +10,15 @@ import (
 )
 
 // A page of a result is its structuredContent with fewer elements in a list, without members that are too large, and with
-// the member result.MetaKey that says so. Where that may be, a schema must not demand what is left out. Elements of
-// lists are given whole or not at all, so a schema of elements stays as it is; but not one by their places, as a tuple has: a
-// page may begin anywhere.
+// the member result.MetaKey that says so. The schema of a tool whose results may be paged must not require what a page leaves out.
+// A page has an element whole or not at all, so the schema of elements is not changed; but schemas for elements by position (tuples)
+// are removed: a page may begin anywhere.
 
-// maxRelaxDepth bounds the depth of a schema. JSON Schema has no bound; those of real tools have less than 20.
+// maxRelaxDepth bounds the nesting of a schema. JSON Schema has no bound; the schemas of real tools nest less than 20 deep.
 const maxRelaxDepth = 64
 
-// forbidsPage are the keywords that a part of a valid value need not satisfy. Those under not and if/then/else may hold
-// for the whole and not for a part; what counts as evaluated depends on them.
+// forbidsPage are the keywords by which a schema may reject a part of a value that it accepts. What not and if/then/else say may hold for
+// the whole and not for a part, and what counts as evaluated depends on them.
 var forbidsPage = map[string]bool{
 	"required": true, "minProperties": true, "dependentRequired": true, "dependentSchemas": true, "dependencies": true,
 	"minItems": true, "contains": true, "minContains": true, "maxContains": true,
@@ -26,18 +26,18 @@ var forbidsPage = map[string]bool{
 	"unevaluatedProperties": true, "unevaluatedItems": true,
 }
 
-// forbidsNotice are the keywords by which an object would refuse the member result.MetaKey.
+// forbidsNotice are the keywords by which the schema of an object may reject the added member result.MetaKey.
 var forbidsNotice = map[string]bool{"maxProperties": true, "propertyNames": true}
 
-// nested are the keywords whose value is one schema, schemas of members or a list of schemas, of values that a page may
-// have in part.
+// nested are the keywords whose value is a schema, an object of schemas or a list of schemas, for values of which a page may have only a
+// part.
 var nested = map[string]bool{
 	"properties": true, "patternProperties": true, "additionalProperties": true,
 	"allOf": true, "anyOf": true, "oneOf": true, "$defs": true, "definitions": true,
 }
 
-// relaxed takes out of an outputSchema what forbids a page. Whatever need not change keeps its bytes. ok is false for a
-// schema that does not describe objects, or that cannot be followed.
+// relaxed returns an outputSchema without what would make a page invalid. Whatever need not change keeps its bytes. ok is false for a
+// schema that is not of type object, or that is invalid or nested too deep.
 func relaxed(schema []byte) (out []byte, ok bool) {
 	schema = bytes.TrimSpace(schema)
 	if kind, _ := rawjson.Text(schema, "type"); kind != "object" {
@@ -46,7 +46,7 @@ func relaxed(schema []byte) (out []byte, ok bool) {
 	return relax(schema, true, !rawjson.Get(schema, "$ref").IsZero(), 0)
 }
 
-// relax does so with one schema; root is true when it is of structuredContent itself, and refers when a definition may be too.
+// relax relaxes one schema. root says that it describes structuredContent itself; refers says that a definition may do so too, by a $ref.
 func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 	if depth > maxRelaxDepth {
 		return nil, false
@@ -114,7 +114,7 @@ func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
 	return schema, true
 }
 
-// relaxMember does so with the value of a keyword.
+// relaxMember relaxes the schemas in the value of the keyword key; root and refers are as for relax.
 func relaxMember(value []byte, key string, root, refers bool, depth int) (out []byte, ok bool) {
 	var spans []rawjson.Span
 	switch {
@@ -160,7 +160,8 @@ func relaxMember(value []byte, key string, root, refers bool, depth int) (out []
 	return out, err == nil
 }
 
-// isScalar reports whether the values of an enum or a const are such that a page has whole or not at all.
+// isScalar reports whether the value of a const, or every value of an enum, is neither an object nor a list, so that a page has it whole or
+// not at all.
 func isScalar(values []byte) bool {
 	if len(values) == 0 || values[0] != '[' {
 		return len(values) > 0 && values[0] != '{'
@@ -173,7 +174,7 @@ func isScalar(values []byte) bool {
 	return true
 }
 
-// admitsNotice lets a closed object have the member result.MetaKey.
+// admitsNotice changes the schema of an object so that it accepts the member result.MetaKey; ok is false if the schema is invalid.
 func admitsNotice(schema []byte) (out []byte, ok bool) {
 	const pattern = `^` + result.MetaKey + `$`
 	patterns := []byte("{}")

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool/query"
 )
 
-// leastMatch is the least that is shown of each match, in bytes, however many there are.
+// leastMatch is the smallest size in bytes to which a match is shortened, however many matches there are.
 const leastMatch = 80
 
 func (r *reader) search(kept *spool.Result, handle string, args arguments) error {
@@ -35,8 +35,8 @@ func (r *reader) search(kept *spool.Result, handle string, args arguments) error
 	return r.matches(kept, handle, pattern, !sensitive, int(page), 0)
 }
 
-// matches returns a page of the items that match. Every match of the page is in it: where
-// they are too long together for the client each is shortened.
+// matches answers with a page of the items that match. It has every match of the page: if together they are too long for the client, each
+// is shortened.
 func (r *reader) matches(kept *spool.Result, handle, pattern string, ignoreCase bool, page, size int) error {
 	found, err := kept.Search(r.ctx, spool.SearchRequest{Pattern: pattern, IgnoreCase: ignoreCase, Page: page, Size: size, Most: r.s.o.Settings.maxSearch()})
 	if err != nil {
@@ -86,7 +86,7 @@ func sensitivity(ignoreCase bool) string {
 	return `"case_sensitive":true,`
 }
 
-// query runs a jq program in a child.
+// query answers with what a jq program, run in a child process, makes of the result.
 func (r *reader) query(kept *spool.Result, args arguments) error {
 	program, err := args.text("query", true)
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// DefaultMaxProcesses bounds the processes of one server.
+// DefaultMaxProcesses is the default of ServerOptions.MaxProcesses.
 const DefaultMaxProcesses = 16
 
-// Dialing describes the use of a connection to a server.
+// Dialing says how a connection to a server will be used.
 type Dialing struct {
-	// Shared is set when several clients will use it. On standard streams it is then a
-	// process of all of them, with a Join method that gives each its own Peer.
+	// Shared is set when several clients will use the connection. On standard streams the Peer has a Join method that gives each client a
+	// Peer of its own.
 	Shared bool
-	// Header is of the client's HTTP request, for its Authorization, where a remote server
-	// is spoken to on behalf of one client; else nil.
+	// Header is the header of the client's HTTP request, for its Authorization, if the connection to a remote server is for one client;
+	// else nil.
 	Header http.Header
 }
 
@@ -34,30 +34,29 @@ type Dialing struct {
 type ServerOptions struct {
 	// Name is the gateway's name for the server.
 	Name string
-	// Dial makes a connection to the server and does not wait for it: mcpclient.Stdio or
-	// mcpclient.HTTP. Close of the Peer ends it.
+	// Dial returns a connection to the server without waiting for it, as mcpclient.Stdio and mcpclient.HTTP do. Close of the Peer ends the
+	// connection.
 	Dial func(Dialing) transport.Peer
-	// Remote is set when Dial's Peers speak streamable HTTP: a client of HTTP and of the same
-	// protocol version then has its session with the server itself.
+	// Remote is set when Dial's Peers speak streamable HTTP: an HTTP client of the same protocol version then has its session with the
+	// server itself.
 	Remote bool
-	// Address is the host of a remote server, with its port where that is not 443, for events.
+	// Address is the host of a remote server, with its port if that is not 443, for events.
 	Address string
-	// Builtin is set when Dial's Peers are tools of this process (package builtin): they speak
-	// both protocol versions, so that nothing is asked or bridged, they are given the headers of their
-	// clients' HTTP requests, and a session is not bounded by MaxProcesses.
+	// Builtin is set when Dial's Peers are tools of this process (package builtin): they speak both protocol versions, so nothing is asked
+	// or bridged; they get the headers of their clients' HTTP requests, and MaxProcesses does not bound their sessions.
 	Builtin bool
-	// Named is set when the tools' names begin with Name and [Separator] already, so that nothing is put in front of them again.
+	// Named is set when the tools' names already begin with Name and [Separator], so that no prefix is added.
 	Named    bool
 	Spool    *spool.Spool
 	Journal  *journal.Journal
 	Settings Settings
-	// Definitions bound what the tools' definitions take in lists of this server alone.
+	// Definitions limit what the tools' definitions take in lists of this server alone.
 	Definitions Definitions
-	// Query starts the child that runs jq programs; see Options.
+	// Query starts the child that runs jq programs; see [Options].
 	Query   []string
 	TempDir string
-	// MaxProcesses bounds the processes at one time (DefaultMaxProcesses). A client with a
-	// session has one of its own; those without share one.
+	// MaxProcesses bounds the processes that run at one time (DefaultMaxProcesses). Each client with a session has its own; clients without
+	// sessions share one.
 	MaxProcesses int
 }
 
@@ -72,13 +71,13 @@ type Server struct {
 	versions  versions       // that the server speaks
 	learnedAt time.Time      // when versions was set
 	living    int            // processes
-	guards    bool           // a remote server wants credentials, which are its clients'
+	guards    bool           // the remote server wants credentials, which its clients have
 	shared    transport.Peer // of the clients without sessions, while there are any
-	users     int
-	direct    transport.Peer // the connection to a remote server that passed sessions share
+	users     int            // clients of shared
+	direct    transport.Peer // the connection that sessions with the remote server itself share
 }
 
-// NewServer returns a server that nothing was sent to yet.
+// NewServer returns a server. It does not connect to it yet.
 func NewServer(o ServerOptions) *Server {
 	if o.MaxProcesses <= 0 {
 		o.MaxProcesses = DefaultMaxProcesses
@@ -93,7 +92,7 @@ func NewServer(o ServerOptions) *Server {
 // Name returns the name of the server.
 func (s *Server) Name() string { return s.o.Name }
 
-// Named reports whether the server's tools have its name in front already.
+// Named reports whether the server's tools already have its name as a prefix.
 func (s *Server) Named() bool { return s.o.Named }
 
 // Open implements mcpserver.Options.Open for the server.
@@ -111,10 +110,9 @@ func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Sessi
 	return mcpserver.Session{Peer: s.session(n, o.Modern), Headers: s.o.Builtin}, nil
 }
 
-// openRemote lets a client have its session with the server itself where both are of one
-// protocol version, and stands between them where they are not. A server that wants its clients'
-// credentials always has its sessions itself: a client must see its challenges as they are
-// (status, WWW-Authenticate), at any request, to get the access that is asked for.
+// openRemote lets a client have its session with the remote server itself if both speak the same version, and bridges them otherwise. For a
+// server that wants its clients' credentials it never bridges: a client must see its challenges unchanged (status, WWW-Authenticate), at
+// any request, to get the access that is asked for.
 func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	var known versions
 	if !s.guarded(o.Header) {
@@ -133,8 +131,8 @@ func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver
 	return mcpserver.Session{Peer: s.session(n, o.Modern)}, nil
 }
 
-// authorization returns the part of a client's header that goes on to a server with which the gateway itself
-// has the session.
+// authorization returns the part of a client's header that is passed on when the gateway itself has the session with the server; nil if
+// there is none.
 func authorization(h http.Header) http.Header {
 	if v := h.Values("Authorization"); len(v) > 0 {
 		return http.Header{"Authorization": v}
@@ -142,10 +140,10 @@ func authorization(h http.Header) http.Header {
 	return nil
 }
 
-// Local returns the connection to the server for one client on standard streams, of whatever protocol version.
+// Local returns a connection to the server for one client on standard streams, of either protocol version.
 func (s *Server) Local() transport.Peer { return newLocal(s) }
 
-// session puts the policy in front of a connection.
+// session returns a session over next; many is Options.Many.
 func (s *Server) session(next transport.Peer, many bool) *Session {
 	return New(s.options(next, many))
 }
@@ -157,14 +155,15 @@ func (s *Server) options(next transport.Peer, many bool) Options {
 	}
 }
 
-// innerSession makes a session behind a merged endpoint: the endpoint, not this session, adds the tools that read kept results.
+// innerSession returns a session behind a merged endpoint. The endpoint, not this session, adds the tools that read kept results, under the
+// names n.
 func (s *Server) innerSession(next transport.Peer, many bool, n result.Names) *Session {
 	o := s.options(next, many)
 	o.Bare, o.Names, o.Catalogue, o.Definitions = true, n, s.inner, Definitions{}
 	return New(o)
 }
 
-// Close ends all connections to the server. Sessions are ended by whoever opened them, before.
+// Close closes the shared connections to the server, after which none can be made. The sessions are ended before, by whoever opened them.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -182,7 +181,7 @@ func (s *Server) Close() error {
 
 var errServerClosed = errors.New("the gateway is going down")
 
-// through returns the connection to a remote server that passed-through sessions share.
+// through returns the connection that sessions with the remote server itself share; after Close it is one that fails.
 func (s *Server) through() transport.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,8 +194,8 @@ func (s *Server) through() transport.Peer {
 	return s.direct
 }
 
-// remoteVersions asks a remote server once which versions it speaks. What could not be learned is
-// not remembered: the client's own request will show.
+// remoteVersions returns the versions of a remote server, which it asks again after versionAge. They are the zero value if that fails,
+// which is not remembered: the answer to the client's own request will show them.
 func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versions {
 	s.mu.Lock()
 	v, fresh := s.versions, time.Since(s.learnedAt) < versionAge
@@ -233,7 +232,7 @@ func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versio
 	return v
 }
 
-// guarded reports whether the server wants credentials that belong to the client.
+// guarded reports whether the server has asked for credentials, or this client sends some.
 func (s *Server) guarded(h http.Header) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

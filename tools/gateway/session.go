@@ -42,36 +42,33 @@ type Options struct {
 	Definitions Definitions
 	// Catalogue is shared by the sessions with one server; nil makes one.
 	Catalogue *Catalogue
-	// Query starts the child that runs jq programs: a program and its arguments. Without
-	// it queries are refused.
+	// Query starts the child that runs jq programs: a program and its arguments. If it is empty queries are refused.
 	Query []string
 	// TempDir is the folder for files without a name; "" is the system's.
 	TempDir string
-	// Many is set when several clients of the sessionless version use this one, so that ids
-	// may repeat.
+	// Many is set when several clients of the sessionless version share the session, so that ids may repeat.
 	Many bool
-	// Bare leaves the tools that read kept results to somebody else, who calls them Names.
+	// Bare leaves the tools that read kept results to a caller in front, who gives them the names Names.
 	Bare  bool
 	Names result.Names
 
-	// through is set when Next has the policy already, of several servers, and gives the name
-	// that a server's tool has here.
+	// through is set when Next is a union of servers that already have the policy; it returns the name here of a server's tool, ok false if
+	// there is none.
 	through func(server, tool string) (string, bool)
 }
 
-// Session is a connection to a server with the policy in it: what is too large is kept and paged, what is not allowed is
-// refused, everything else passes byte for byte. It serves one client, or all clients of the sessionless version that share a
-// principal.
+// Session is a connection to a server with the policy applied: a result that is too large is kept and paged, what is not allowed is
+// refused, everything else passes byte for byte. It serves one client, or all clients of the sessionless version with the same principal.
 type Session struct {
 	o   Options
-	own string // prefix of the ids of our own requests
+	own string // prefix of the ids of the gateway's own requests
 
 	mu      sync.Mutex
 	open    map[jsonrpc.ID]*openRequest
 	client  string // clientInfo.name of initialize
 	version string // the protocol version that both agreed on
-	tasks   recall // the tool of a task, by principal and id
-	tokens  recall // whether the request of a progress token is answered
+	tasks   recall // the tool that a task belongs to, by principal and id
+	tokens  recall // by progress token, whether its request is underWay or spent
 	// logLevel is the level that the client has set; "" before that.
 	logLevel string
 	asking   map[string]*listRequest // lists under way, by principal
@@ -83,9 +80,9 @@ type Session struct {
 	end     context.CancelFunc
 }
 
-// openRequest is a request that waits for its answer.
+// openRequest is a request that has no answer yet.
 type openRequest struct {
-	cancel context.CancelFunc // of what runs here; nil when the server has it
+	cancel context.CancelFunc // cancels what the gateway does for it; nil when it is the server's to answer
 }
 
 // New returns a session. It does nothing until the first message.
@@ -112,7 +109,7 @@ func (s *Session) Close() error {
 	return s.o.Next.Close()
 }
 
-// End implements [transport.Ender].
+// End implements [transport.Ender]; it does nothing if Next is not one.
 func (s *Session) End(ctx context.Context, header http.Header, to transport.Receiver) {
 	if e, ok := s.o.Next.(transport.Ender); ok {
 		e.End(ctx, header, to)
@@ -182,7 +179,8 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 	}
 }
 
-// begin notes that a request is open. A code other than 0 says why it may not be.
+// begin notes that a request is open. If it must be refused, because its id is in use or MaxOpen are open, it returns an error's code and
+// text; else code is 0.
 func (s *Session) begin(id jsonrpc.ID) (code int, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +194,8 @@ func (s *Session) begin(id jsonrpc.ID) (code int, text string) {
 	return 0, ""
 }
 
-// tell forwards a notification. A cancellation of work that runs in the gateway ends it here.
+// tell forwards a notification or response. A cancellation of a request that the gateway itself works on ends that work and is not
+// forwarded.
 func (s *Session) tell(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "notifications/cancelled" {
 		id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
@@ -212,8 +211,8 @@ func (s *Session) tell(ctx context.Context, m transport.Message, to transport.Re
 	s.o.Next.Send(ctx, m, to)
 }
 
-// cancellable returns the context of work that the gateway does itself for a request; its notification of cancellation, the end
-// of the client's ctx and of the session end it.
+// cancellable returns a context for work that the gateway itself does for a request. It ends when the request is cancelled by a
+// notification, when ctx ends and when the session does. The caller calls the CancelFunc.
 func (s *Session) cancellable(ctx context.Context, id jsonrpc.ID) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ctx, cancel)
@@ -225,7 +224,7 @@ func (s *Session) cancellable(ctx context.Context, id jsonrpc.ID) (context.Conte
 	return ctx, func() { stop(); cancel() }
 }
 
-// uncancellable notes that the server has the request from now on, so a cancellation goes to the server.
+// uncancellable notes that the server has the request from now on, so that a cancellation is forwarded to it.
 func (s *Session) uncancellable(id jsonrpc.ID) {
 	s.mu.Lock()
 	if o := s.open[id]; o != nil {
@@ -234,12 +233,12 @@ func (s *Session) uncancellable(id jsonrpc.ID) {
 	s.mu.Unlock()
 }
 
-// newID makes an id for a request of our own.
+// newID returns the id of a new request of the gateway's own.
 func (s *Session) newID() jsonrpc.ID {
 	return jsonrpc.ID(fmt.Sprintf("%q", fmt.Sprintf("%s%d", s.own, s.serial.Add(1))))
 }
 
-// profile returns the profile of the client that sent a request.
+// profile returns the profile of the client that sent a request: by the name in the request, else by that in initialize.
 func (s *Session) profile(p params) Profile {
 	if p.client != "" {
 		return ProfileOf(p.client)
@@ -249,7 +248,8 @@ func (s *Session) profile(p params) Profile {
 	return ProfileOf(s.client)
 }
 
-// protocol returns the client's version, for events: only known ones, so that labels are few.
+// protocol returns the protocol version of a request or else of the session, for events; "" if it does not look like one, so that there are
+// few label values.
 func (s *Session) protocol(p params) string {
 	v := p.version
 	if v == "" {
@@ -263,7 +263,7 @@ func (s *Session) protocol(p params) string {
 	return v
 }
 
-// names returns the names of the added tools, as this principal's list has them.
+// names returns the names of the added tools in this principal's list; the default ones before there is a list.
 func (s *Session) names(principal string) result.Names {
 	if s.o.Bare {
 		return s.o.Names
@@ -274,5 +274,5 @@ func (s *Session) names(principal string) result.Names {
 	return s.o.Names
 }
 
-// clip cuts a name for an event.
+// clip cuts a name to 64 bytes, for an event.
 func clip(name string) string { return limit.Clip(name, 64) }

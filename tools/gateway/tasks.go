@@ -13,11 +13,12 @@ import (
 
 // maxRecalled bounds the words that a session recalls of what has passed, and maxRecalledText each of them.
 const (
+	// maxRecalled bounds the entries of a recall, and maxRecalledText the bytes of a key and of a word.
 	maxRecalled     = 1024
 	maxRecalledText = 256
 )
 
-// recall keeps words by words, the newest of them. It may be used by several goroutines.
+// recall maps keys to words and keeps the newest maxRecalled entries. It may be used by several goroutines.
 type recall struct {
 	mu    sync.Mutex
 	words map[string]string
@@ -48,10 +49,10 @@ func (r *recall) get(key string) string {
 	return r.words[key]
 }
 
-// taskTool returns the tool of a task, so that its result is held to what the client was told of that tool.
+// taskTool returns the tool that a task belongs to, whose contract and limits the task's result gets; "" if it is not remembered.
 func (s *Session) taskTool(principal, id string) string { return s.tasks.get(principal + "\x00" + id) }
 
-// noteTask remembers the tool of a call that was answered with a task: of 2026-07-28 the result is one, of 2025-11-25 it has one.
+// noteTask remembers the call's tool if the answer is a task: in 2026-07-28 the result is the task itself, in 2025-11-25 it contains one.
 func (c *call) noteTask(message []byte) {
 	if c.task || c.tool == "" {
 		return
@@ -66,7 +67,7 @@ func (c *call) noteTask(message []byte) {
 	}
 }
 
-// task forwards a request for a task, whose result is bounded as that of a call of the tool.
+// task forwards a request for a task, and bounds its result like that of a call of the task's tool. method is the form of the result.
 func (s *Session) task(ctx context.Context, m transport.Message, p params, x *exchange, method string) {
 	id, _ := rawjson.Text(m.Raw, "params", "taskId")
 	tool := s.taskTool(m.Principal, id)
@@ -74,15 +75,15 @@ func (s *Session) task(ctx context.Context, m transport.Message, p params, x *ex
 	s.forward(ctx, m, p, x, &call{method: method, tool: tool, task: true, known: known, limits: s.o.Settings.limitsOf(tool)})
 }
 
-// Progress that comes after the answer is of nothing that the client knows; some drop the connection for it. That of a call that was
-// answered with a task goes on until the task ends.
+// Progress that comes after the answer names a token that the client no longer knows; some clients drop the connection for it. The
+// progress of a call that was answered with a task goes on until the task ends.
 const (
 	progressed = "notifications/progress"
 	spent      = "ended"
 	underWay   = "open"
 )
 
-// isStale reports whether a frame is progress of a request that has been answered.
+// isStale reports whether a frame is progress for a request that has been answered; always false where Many is set.
 func (s *Session) isStale(f *transport.Frame) bool {
 	if s.o.Many || !f.Whole() || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], []byte(progressed)) || jsonrpc.ScanStart(f.Head).Head.Method != progressed {
 		return false
@@ -93,7 +94,8 @@ func (s *Session) isStale(f *transport.Frame) bool {
 
 var taskStatus = []byte(result.TaskStatus)
 
-// boundStatus bounds a notification of a task with its result in it; false is any other message.
+// boundStatus bounds the result in a notification about a task, sends it to the receiver and reports true. For any other message, and where
+// Next already has the policy, it does nothing and reports false.
 func (s *Session) boundStatus(ctx context.Context, f *transport.Frame, who string, to transport.Receiver) bool {
 	if s.o.through != nil || !bytes.Contains(f.Head[:min(len(f.Head), 4<<10)], taskStatus) || jsonrpc.ScanStart(f.Head).Head.Method != result.TaskStatus {
 		return false

@@ -6,11 +6,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// MaxDescription is the length of the description of one of the added tools, in bytes:
-// they are in every request that the model gets, of every server.
+// MaxDescription is the most bytes that the description of an added tool may have: it is in every request that the model gets, once for
+// each server.
 const MaxDescription = 400
 
-// namesFor gives the added tools names that no tool of the server has.
+// namesFor returns names for the added tools that no tool of the server has: with as many prefixes as are needed, at most 8.
 func namesFor(owned func(string) bool) result.Names {
 	prefix := ""
 	for range 8 { // gateways behind gateways; nobody has more
@@ -23,8 +23,8 @@ func namesFor(owned func(string) bool) result.Names {
 	return result.Names{Page: prefix + "result_page", Search: prefix + "result_search", Query: prefix + "result_query"}
 }
 
-// A model chooses by the descriptions, so each has the tool's purpose, when another one is
-// better, the source of the handle and one example.
+// describePage returns the description of the tool that reads pages. A model chooses by the descriptions, so each states the tool's
+// purpose, when another one is better and where the handle comes from, and has one example.
 func describePage(n result.Names) string {
 	return fmt.Sprintf("Read one more page of a large tool result that was cut into pages. handle comes from that result's notice. "+
 		"To find something use %s first: it looks at all pages at once. "+

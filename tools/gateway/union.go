@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// union presents several servers as one, to one client, or to all sessionless clients of one principal.
+// union presents several servers as one, to one client or to all sessionless clients of a principal.
 type union struct {
 	m      *Merge
 	modern bool
@@ -23,9 +23,9 @@ type union struct {
 	end context.CancelFunc
 
 	mu       sync.Mutex
-	open     map[jsonrpc.ID]*part // who answers, for cancellations
-	greeting []byte               // initialize, for servers that come back
-	ready    []byte               // notifications/initialized
+	open     map[jsonrpc.ID]*part // the server that each open request was sent to, for cancellations
+	greeting []byte               // the client's initialize, sent again to servers that come back
+	ready    []byte               // the client's notifications/initialized, likewise
 	retrying bool
 }
 
@@ -82,7 +82,8 @@ func (u *union) refuse(m transport.Message, to transport.Receiver, code int, tex
 	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
 }
 
-// sendByPrefix sends a request to the server that a name's prefix tells, with the server's own name.
+// sendByPrefix sends a request to the server whose prefix the name in it has, with that server's own name in its place. path leads to the
+// name in params.
 func (u *union) sendByPrefix(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
 	keys := append([]string{"params"}, path...)
 	name, _ := rawjson.Text(m.Raw, keys...)
@@ -110,7 +111,8 @@ func (u *union) sendNamed(ctx context.Context, m transport.Message, to transport
 	u.pass(ctx, out, to, c)
 }
 
-// withoutTasks takes back that the client takes tasks: whose a task is nobody could tell here.
+// withoutTasks returns a request without the client's declaration that it supports tasks: a merged endpoint could not tell which server a
+// task belongs to.
 func withoutTasks(m transport.Message) transport.Message {
 	at := rawjson.Get(m.Raw, "params", "_meta", metaCapabilities, "extensions")
 	if at.IsZero() || rawjson.Get(at.Of(m.Raw), tasksExtension).IsZero() {
@@ -126,7 +128,7 @@ func withoutTasks(m transport.Message) transport.Message {
 	return m
 }
 
-// complete routes by what is completed.
+// complete sends a completion request to the server of the resource or prompt that it refers to.
 func (u *union) complete(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if kind, _ := rawjson.Text(m.Raw, "params", "ref", "type"); kind == "ref/resource" {
 		u.sendByResource(ctx, m, to, "ref", "uri")
@@ -145,7 +147,7 @@ func replaced(m transport.Message, at rawjson.Span, with []byte) (transport.Mess
 	return m, err
 }
 
-// pass sends a request to one server.
+// pass sends a request to one server, and remembers that server for a cancellation until the request is done.
 func (u *union) pass(ctx context.Context, m transport.Message, to transport.Receiver, c *part) {
 	u.mu.Lock()
 	u.open[m.Head.ID] = c
@@ -153,13 +155,13 @@ func (u *union) pass(ctx context.Context, m transport.Message, to transport.Rece
 	c.session.Send(ctx, m, &requestMarker{u: u, c: c, Receiver: to, id: m.Head.ID, ctx: ctx})
 }
 
-// broadcast sends a request to every server and answers when all have.
+// broadcast sends a request to every server and answers with an empty result when all have answered or failed.
 func (u *union) broadcast(ctx context.Context, m transport.Message, to transport.Receiver) {
 	u.forEach(func(c *part) { _, _ = transport.Ask(ctx, c.session, m, maxInitialize) })
 	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
 }
 
-// forEach works on all servers at once and waits.
+// forEach calls work for all servers at once and waits for all calls. A panic ends only that call.
 func (u *union) forEach(work func(*part)) {
 	var wg sync.WaitGroup
 	for _, c := range u.parts {
@@ -171,7 +173,7 @@ func (u *union) forEach(work func(*part)) {
 	wg.Wait()
 }
 
-// notify passes a notification to whom it concerns.
+// notify passes a cancellation to the server that has the request, and any other notification to all servers that are not down.
 func (u *union) notify(ctx context.Context, m transport.Message, to transport.Receiver) {
 	var only *part
 	switch m.Head.Method {
@@ -197,8 +199,8 @@ func (u *union) notify(ctx context.Context, m transport.Message, to transport.Re
 	to.Done(nil)
 }
 
-// The requests of several servers may have the same ids: a server's is marked with its
-// place, and the client's response goes where the mark says.
+// mark begins the ids under which servers' requests go to the client. Requests of several servers may have the same id: each id is marked
+// with the server's index, and the client's response goes to the server that the mark names.
 const mark = "plimsoll:"
 
 func marking(c *part, id jsonrpc.ID) []byte {
@@ -210,11 +212,11 @@ func (u *union) respond(ctx context.Context, m transport.Message, to transport.R
 	serverIndex, id, ok := strings.Cut(strings.TrimPrefix(text, mark), ":")
 	n, err := strconv.Atoi(serverIndex)
 	if !ok || err != nil || n < 0 || n >= len(u.parts) || !strings.HasPrefix(text, mark) {
-		to.Done(nil) // to nothing that was asked
+		to.Done(nil) // a response to nothing that a server has asked
 		return
 	}
 	out, err := replaced(m, rawjson.Get(m.Raw, "id"), []byte(id))
-	// What stands behind the mark is the client's to write: it must be an id and nothing more.
+	// The client could have written anything behind the mark: it must be an id and nothing more.
 	if err != nil || out.Head.Kind != jsonrpc.Response || out.Head.ID != jsonrpc.ID(id) {
 		to.Done(err)
 		return
@@ -222,12 +224,13 @@ func (u *union) respond(ctx context.Context, m transport.Message, to transport.R
 	u.parts[n].session.Send(ctx, out, to)
 }
 
-// requestMarker marks the requests of one server, and notices when it is gone.
+// requestMarker is the receiver of messages from one server: it marks the ids of the server's requests, and marks the server as lost when a
+// request fails.
 type requestMarker struct {
 	u *union
 	c *part
 	transport.Receiver
-	id  jsonrpc.ID // of the request that is answered; "" when listening
+	id  jsonrpc.ID // of the client's request; "" when listening
 	ctx context.Context
 }
 

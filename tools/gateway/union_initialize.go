@@ -16,13 +16,13 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Bounds of instructions, in bytes: they are in every request that the model gets.
+// Bounds of one server's instructions and of all together, in bytes: they are in every request that the model gets.
 const (
 	maxInstructions    = 2 << 10
 	maxAllInstructions = 8 << 10
 )
 
-// initializeTimeout bounds how long one server may delay the initialization of all.
+// initializeTimeout bounds the time that one server may delay the answer to initialize.
 const initializeTimeout = 30 * time.Second
 
 // features are the capabilities that servers may declare, with the members of each.
@@ -34,8 +34,9 @@ var features = []struct{ name, value string }{
 	{"logging", "{}"},
 }
 
-// initializeAll answers initialize or server/discover with the combined capabilities of all servers. A server that does not
-// answer is left out and tried again later.
+// initializeAll answers initialize or server/discover with the combined capabilities and instructions of all servers. A server that does
+// not answer is left out and tried again later; if none answers it is an error. If one refuses the sessionless version the client is told
+// to begin with initialize.
 func (u *union) initializeAll(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "initialize" {
 		u.mu.Lock()
@@ -95,7 +96,7 @@ func (u *union) initializeAll(ctx context.Context, m transport.Message, to trans
 		u.refuse(m, to, jsonrpc.CodeInternal, "none of the servers behind this endpoint answers")
 		return
 	}
-	has["tools"] = true // ours at least
+	has["tools"] = true // the added ones at least
 	b := []byte(`{"capabilities":{`)
 	for _, f := range features {
 		if !has[f.name] {
@@ -131,7 +132,7 @@ const ownInfo = `{"name":"plimsoll","version":"1"}`
 
 func cutMark(n int) string { return fmt.Sprintf(" … [%d bytes cut] … ", n) }
 
-// initializeOne returns a server's answer, and whether it is a result.
+// initializeOne returns a server's answer, nil if there was none, and whether it is a result.
 func (u *union) initializeOne(ctx context.Context, c *part, m transport.Message) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(ctx, initializeTimeout)
 	defer cancel()
@@ -145,7 +146,8 @@ func (u *union) initializeOne(ctx context.Context, c *part, m transport.Message)
 	return answer, true
 }
 
-// reconnect tries to reach a server again. A server that never got initialize gets it now.
+// reconnect reports whether a server can be reached again. To a server that never answered initialize it sends the client's initialize;
+// without sessions it reports true, and the next request shows it.
 func (u *union) reconnect(c *part) bool {
 	u.mu.Lock()
 	greeting, ready, begun := u.greeting, u.ready, c.begun
@@ -173,8 +175,8 @@ func (u *union) reconnect(c *part) bool {
 	return ok
 }
 
-// subscribe opens a stream of notifications with every server and makes one of them: one
-// acknowledgement with all that was agreed to, then whatever comes.
+// subscribe opens a stream of notifications with every server and merges them into one: first an acknowledgement of everything that the
+// servers agreed to within ackTimeout, then their notifications, until ctx ends.
 func (u *union) subscribe(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s := &subscription{u: u, to: to, waiting: len(u.parts), acked: make(chan struct{})}
 	for _, c := range u.parts {
@@ -184,7 +186,7 @@ func (u *union) subscribe(ctx context.Context, m transport.Message, to transport
 	defer t.Stop()
 	select {
 	case <-s.acked:
-	case <-t.C: // who has not answered has agreed to nothing
+	case <-t.C: // a server that has not answered has agreed to nothing
 	case <-ctx.Done():
 	}
 	s.begin(m)
@@ -192,7 +194,7 @@ func (u *union) subscribe(ctx context.Context, m transport.Message, to transport
 	s.finish()
 }
 
-// ackTimeout bounds the wait for the servers to name the notifications that they will send.
+// ackTimeout bounds the wait for the servers to acknowledge which notifications they will send.
 const ackTimeout = 5 * time.Second
 
 type subscription struct {
@@ -209,7 +211,7 @@ type subscription struct {
 	over    bool
 }
 
-// maxHeldNotifications bounds the notifications that are held back until the acknowledgement is sent.
+// maxHeldNotifications bounds the notifications that are held back until the acknowledgement is sent; further ones are dropped.
 const maxHeldNotifications = 64
 
 type subscribed struct {

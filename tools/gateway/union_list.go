@@ -12,17 +12,17 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// listTimeout bounds how long one server may hold up a list of all.
+// listTimeout bounds the time that one server may delay a list of all servers.
 const listTimeout = 30 * time.Second
 
-// Between attempts to reach a server that is gone.
+// The shortest and the longest pause between attempts to reach a server that is gone.
 const (
 	firstRetry = 5 * time.Second
 	lastRetry  = 5 * time.Minute
 )
 
-// elements asks one server for all pages of a list and returns its raw entries. The bounds
-// are those of a list of tools.
+// elements requests all pages of a list from one server and returns its raw entries, within the bounds of a list of tools. ok is false if a
+// request failed; a server that answers without the list, as with an error, has no entries and ok is true.
 func (u *union) elements(ctx context.Context, c *part, m transport.Message, method, member string) (entries [][]byte, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -61,7 +61,7 @@ func (u *union) elements(ctx context.Context, c *part, m transport.Message, meth
 	return entries, true
 }
 
-// list answers with the entries of all servers. What of a server cannot be had is left out.
+// list answers with the entries of all servers, with merged names if prefixed. A server that fails is left out and marked as lost.
 func (u *union) list(ctx context.Context, m transport.Message, to transport.Receiver, member string, prefixed bool) {
 	lists := make([][][]byte, len(u.parts))
 	u.forEach(func(c *part) {
@@ -102,7 +102,7 @@ func (u *union) list(ctx context.Context, m transport.Message, to transport.Rece
 	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, append(b, '}')))
 }
 
-// renamed puts the prefix before an entry's name.
+// renamed returns an entry of c's list with its name in the merged form; unchanged if it has no name.
 func renamed(raw []byte, c *part) []byte {
 	at := rawjson.Get(raw, "name")
 	if at.IsZero() || raw[at.Start] != '"' {
@@ -116,7 +116,8 @@ func renamed(raw []byte, c *part) []byte {
 	return out
 }
 
-// sendByResource sends a request to the server that listed a resource, or whose template fits it.
+// sendByResource sends a request to the server that listed the resource or whose template fits it; path leads to the URI in params. If no
+// server has, all are asked for their lists; then the only server with any resources gets it, else it is refused.
 func (u *union) sendByResource(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
 	uri, _ := rawjson.Text(m.Raw, append([]string{"params"}, path...)...)
 	if i, ok := u.m.paths.find(uri); ok && i < len(u.parts) {
@@ -163,7 +164,7 @@ const (
 	maxTemplates = 1024
 )
 
-// resourceMap knows which server listed a resource, by its place.
+// resourceMap remembers which server listed a resource or template, by the server's index.
 type resourceMap struct {
 	mu        sync.Mutex
 	by        map[string]int
@@ -171,7 +172,7 @@ type resourceMap struct {
 	templates []template
 }
 
-// template is a URI template by the literal text before, between and behind its variables.
+// template holds a URI template as the literal texts before, between and behind its variables.
 type template struct {
 	literals    []string
 	serverIndex int
@@ -232,8 +233,8 @@ func (t template) fits(uri string) bool {
 	return strings.HasSuffix(uri, t.literals[len(t.literals)-1])
 }
 
-// find returns the index of the server: of who listed the resource, else of the template
-// that fits with the most literal text.
+// find returns the index of the server that listed the resource, or else of the one whose fitting template has the most literal text; ok is
+// false if there is none.
 func (r *resourceMap) find(uri string) (serverIndex int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -255,7 +256,8 @@ func (u *union) alive(c *part) bool {
 	return !c.down
 }
 
-// markLost notes that a server cannot be reached. Its tools are left out until it is back.
+// markLost notes that a server cannot be reached: its lists are left out until it is back, the client is told that they changed, and
+// attempts to reach it begin.
 func (u *union) markLost(c *part) {
 	u.mu.Lock()
 	was := c.down
@@ -281,7 +283,7 @@ func (u *union) markFound(c *part) {
 	}
 }
 
-// retry tries to reach servers that are gone, until all are back.
+// retry tries to reach the servers that are down, with growing pauses, until all are back or the union is closed.
 func (u *union) retry() {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		t := time.NewTimer(pause)
@@ -308,7 +310,7 @@ func (u *union) retry() {
 	}
 }
 
-// changed notifies the client that the lists have changed.
+// changed tells every client that listens that the lists of tools, prompts and resources have changed.
 func (u *union) changed() {
 	for _, what := range []string{"tools", "prompts", "resources"} {
 		u.say(jsonrpc.NewRequest("", "notifications/"+what+"/list_changed", nil))

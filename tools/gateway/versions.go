@@ -17,7 +17,7 @@ import (
 type versions struct {
 	sessions    bool // up to 2025-11-25: initialize and a session
 	sessionless bool // 2026-07-28: every request stands alone
-	asked       bool // server/discover was answered: a version that is not known then is not spoken
+	asked       bool // server/discover was answered: the server does not speak a version that is still false
 	refused     bool // initialize was refused
 }
 
@@ -26,12 +26,13 @@ func (v versions) unknown() bool { return v == versions{} }
 // versionAge is the time after which a remote server's versions are asked for again: it may be replaced by a newer one.
 const versionAge = time.Hour
 
-// merge merges two findings.
+// merge returns what is known by v or more.
 func (v versions) merge(more versions) versions {
 	return versions{v.sessions || more.sessions, v.sessionless || more.sessionless, v.asked || more.asked, v.refused || more.refused}
 }
 
-// detect asks a server for its versions by server/discover.
+// detect asks a server for its versions by server/discover, and returns and records them together with what was known before. HTTP statuses
+// that mean "unknown request" show a server with sessions; any other failure is an error.
 func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (versions, error) {
 	v, err := bridge.Detect(ctx, next, first, s.bridging())
 	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && lacksVersion(said.Status) {
@@ -46,7 +47,7 @@ func (s *Server) detect(ctx context.Context, next transport.Peer, first transpor
 	return out, nil
 }
 
-// lacksVersion reports whether an HTTP status means that the server does not know the request, rather than that it wants
+// lacksVersion reports whether an HTTP status means that the server does not know the request (400 to 499), rather than that it wants
 // credentials or is busy. These are the backward compatibility rules of 2026-07-28.
 func lacksVersion(status int) bool {
 	switch status {
@@ -68,7 +69,7 @@ func (s *Server) speaks() versions {
 	return s.versions
 }
 
-// initializes reports whether a remote server answers initialize, and ends the session that this began.
+// initializes reports whether a remote server answers initialize with a result; it ends the session that this began.
 func initializes(ctx context.Context, next transport.Peer, first transport.Message) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -93,7 +94,7 @@ func initializes(ctx context.Context, next transport.Peer, first transport.Messa
 	return err == nil && !rawjson.Get(answer, "result", "protocolVersion").IsZero()
 }
 
-// opening sends on the id of the session that an answer begins.
+// opening is a Peer that sends the id of the session which an answer begins to id.
 type opening struct {
 	transport.Peer
 	id chan string

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// maxDescribed bounds what a search looks at of a tool's description, in bytes: what a tool is for stands at its beginning.
+	// maxDescribed bounds the part of a tool's title and description that is searched, in bytes; its beginning states the purpose.
 	maxDescribed = 600
-	// maxArguments bounds the arguments of a tool by whose names it is found.
+	// maxArguments bounds the arguments of a tool whose names are searched.
 	maxArguments = 32
 )
 
-// searchText returns the text by which a tool is found: its name, which counts most, what it says of itself, and the names of its arguments.
+// searchText returns the text by which a tool is found: its name, which counts most, title and description, and the names of its arguments.
 func searchText(t listed) string {
 	var b strings.Builder
 	name := normalized(t.name)
@@ -45,7 +45,7 @@ func searchText(t listed) string {
 // queryText returns the text of a query in the form of [searchText].
 func queryText(query string) string { return normalized(query) }
 
-// normalized returns a text as separate words in lower case, with the mark of its meaning behind each word that has synonyms.
+// normalized returns a text as lower-case words, each followed by a space, with the mark of its synonyms behind each word that has some.
 func normalized(text string) string {
 	var b strings.Builder
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n,.;:!?()[]{}<>\"`'*|=+&%$#@~^\\", r) }) {
@@ -61,7 +61,7 @@ func normalized(text string) string {
 	return b.String()
 }
 
-// wordsOf splits a name at _, -, ., / and changes of case, in lower case.
+// wordsOf splits a name at _, -, ., /, spaces and changes from lower to upper case, and returns the words in lower case.
 func wordsOf(name string) []string {
 	var words []string
 	begin := 0
@@ -84,7 +84,7 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// meaning returns the mark of the synonyms that a word is one of, in any of its usual forms; "" is none.
+// meaning returns the mark of the synonyms that a word, in any of its usual forms, belongs to; "" if it has none.
 func meaning(word string) string {
 	for _, ending := range []string{"", "s", "es", "ed", "d", "ing"} {
 		stem, ok := strings.CutSuffix(word, ending)
@@ -108,7 +108,7 @@ func meaning(word string) string {
 	return ""
 }
 
-// meanings are the marks of words by which people and tools call the same.
+// meanings returns the mark of each word that has synonyms: "same" and the first word of its line.
 var meanings = sync.OnceValue(func() map[string]string {
 	of := map[string]string{}
 	for line := range strings.Lines(synonyms) {
@@ -120,7 +120,7 @@ var meanings = sync.OnceValue(func() map[string]string {
 	return of
 })
 
-// synonyms are words that count as one, a line each.
+// synonyms are the words that count as the same, one group a line.
 const synonyms = `list show display view enumerate see browse
 get fetch retrieve read lookup obtain return
 delete remove erase drop destroy discard trash rid

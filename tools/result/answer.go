@@ -10,8 +10,8 @@ import (
 
 func newReader(b []byte) io.Reader { return bytes.NewReader(b) }
 
-// PageResult makes the response to a tools/call that read a page of a kept result: the
-// page, the notice, and the same in _meta.
+// PageResult returns the response to a tools/call that read a page of a kept result: the page, the notice, and the description of the page
+// in _meta. modern is Options.Modern.
 func PageResult(id jsonrpc.ID, v View, modern bool) []byte {
 	b := begin(modern)
 	b = appendText(b, v.Page.Text)
@@ -23,7 +23,7 @@ func PageResult(id jsonrpc.ID, v View, modern bool) []byte {
 	return jsonrpc.ResultResponse(id, b)
 }
 
-// TextResult makes the response to a tools/call of one text.
+// TextResult returns the response to a tools/call with one block of text. modern is Options.Modern.
 func TextResult(id jsonrpc.ID, text string, isError, modern bool) []byte {
 	b := appendText(begin(modern), text)
 	b = append(b, ']')

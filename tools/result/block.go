@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// seg is a piece of a composed message: bytes in memory, or a range of what is held.
+// seg is a piece of a composed message: mem, or the range from-to of the spooledBuffer kept if mem is nil.
 type seg struct {
 	mem      []byte
 	from, to int64
@@ -23,27 +23,27 @@ func segsLen(segs []seg) (n int64) {
 	return n
 }
 
-// block is a block of content or an entry of contents as it is delivered: its raw members
-// in their order, with a hole where its text was.
+// block is an element of content or an entry of contents as it is delivered: its raw members in their order, with a hole where its text
+// was.
 type block struct {
 	segs []seg
-	hole int // the text comes before segs[hole]; -1 is no text
-	// part is the number of its text in the spool, -1 none, and size the bytes of that
-	// text; text is all of it where whole says so, else its beginning or nothing.
+	hole int // the text goes before segs[hole]; -1 if the block has no text
+	// part is the number of the block's text in the spool (-1 for none), size that text's length in bytes.
+	// text is the whole text if whole is set, else its beginning or nil.
 	part  int
 	size  int64
 	text  []byte
 	whole bool
-	// media is the size of a value that is not delivered, mime and uri (raw) what it is.
+	// media is the size of media that are not delivered, 0 for none; mime and uri are the block's raw members.
 	media     int64
 	mime, uri []byte
-	held      bool // some of it is in the hold
-	unknown   bool // it is of no kind that is known, so its media counted as text
+	held      bool // one of segs is a range of kept
+	unknown   bool // the type is not a known one, so its media counted as text
 	broken    bool // a member that a model reads was too large to be kept
-	kept      int  // bytes of members
+	kept      int  // bytes of the members in segs
 
 	buf    []byte
-	commas []bool // of the object that is open: the next member needs a comma
+	commas []bool // for each open object: the next member needs a comma
 }
 
 func newBlock() *block { return &block{hole: -1, part: -1} }
@@ -77,7 +77,7 @@ func (b *block) member(key, value []byte) {
 	b.kept += len(key) + len(value)
 }
 
-// cut ends the segment under way.
+// cut ends the segment in buf, if there is one.
 func (b *block) cut() {
 	if len(b.buf) > 0 {
 		b.segs = append(b.segs, seg{mem: b.buf})
@@ -91,17 +91,18 @@ func (b *block) openHole(key []byte) {
 	b.hole = len(b.segs)
 }
 
-// holdRange puts a range of what is held in the place of a value.
+// holdRange appends a range of kept as the value of a member.
 func (b *block) holdRange(from, to int64) {
 	b.cut()
 	b.segs = append(b.segs, seg{from: from, to: to})
 	b.held = true
 }
 
-// readable reports whether the members of the block count as text.
+// readable reports whether the members of the block count as text that a model reads: the block has neither text nor media, or unusually
+// large members.
 func (b *block) readable() bool { return b.hole < 0 && !b.held && b.media == 0 || b.kept > maxClip }
 
-// clip lets go of the text but for a beginning, if there is room for that.
+// clip releases the text, except for a beginning of at most maxClip bytes if capture allows that.
 func (b *block) clip(capture func(int) bool) {
 	b.whole = false
 	if n := min(len(b.text), maxClip); n > 0 && capture(n) {
@@ -111,10 +112,10 @@ func (b *block) clip(capture func(int) bool) {
 	}
 }
 
-// maxClip bounds the part of a text that is shown beside a page when the whole has no room, in bytes.
+// maxClip bounds the beginning of a text that is delivered beside a page when there is no room for the whole, in bytes.
 const maxClip = 256
 
-// shown returns the text that stands beside a page.
+// shown returns the text that is delivered beside a page: the whole, or its beginning with a mark; nil if nothing was kept.
 func (b *block) shown() []byte {
 	if b.whole || b.text == nil {
 		return b.text
@@ -123,7 +124,7 @@ func (b *block) shown() []byte {
 	return fmt.Appendf(nil, "%s\n[plimsoll: cut; all of this text has %s]", head, limit.Bytes(b.size).Human())
 }
 
-// fill returns the block with this text in its hole.
+// fill returns the segments of the block with text in its hole; unchanged if it has none.
 func (b *block) fill(text []byte) []seg {
 	if b.hole < 0 {
 		return b.segs
@@ -133,7 +134,7 @@ func (b *block) fill(text []byte) []seg {
 	return append(segs, b.segs[b.hole:]...)
 }
 
-// members are raw members of an object that a composed message keeps.
+// members holds raw members of an object that a composed message keeps, separated by commas.
 type members struct {
 	raw []byte
 }
@@ -145,12 +146,12 @@ func (m *members) add(key, value []byte) {
 	m.raw = append(append(append(m.raw, key...), ':'), value...)
 }
 
-// isValidMember reports whether a member can be part of a message that must be valid JSON.
+// isValidMember reports whether a raw key and value are valid JSON, so that a composed message can contain them.
 func isValidMember(key, value []byte) bool {
 	return len(key) > 1 && json.Valid(key) && json.Valid(value)
 }
 
-// isString reports whether a raw value is this string.
+// isString reports whether raw is a JSON string with this text.
 func isString(raw []byte, text string) bool {
 	return len(raw) > 1 && raw[0] == '"' && bytes.Equal(rawjson.Unquote(nil, raw), []byte(text))
 }

@@ -18,18 +18,18 @@ import (
 
 // BrokenOff reports that a message ended before it was complete.
 type BrokenOff struct {
-	Bytes int64 // that came
-	Err   error // why, as the transport or the lexer has it
+	Bytes int64 // how many bytes came before
+	Err   error // the error of the transport or the lexer
 }
 
 func (e *BrokenOff) Error() string {
 	return fmt.Sprintf("the message broke off after %s: %v", limit.Bytes(e.Bytes).Human(), e.Err)
 }
 
-// SyntaxError names the place where a message is malformed.
+// SyntaxError is the error for a malformed message; it has the place.
 type SyntaxError = jsonstream.SyntaxError
 
-// brokenOff returns a BrokenOff with the place where the lexer failed, where that is known.
+// brokenOff returns err as a BrokenOff, with the place where the lexer failed if err has it.
 func brokenOff(err error) error {
 	e := &BrokenOff{Err: err}
 	if at, ok := errors.AsType[*SyntaxError](err); ok {
@@ -40,14 +40,15 @@ func brokenOff(err error) error {
 
 func (e *BrokenOff) Unwrap() error { return e.Err }
 
-// TooLarge reports that a message is larger than Options.MaxFrame, in bytes.
+// TooLarge reports that a message is larger than Options.MaxFrame, or a task without its result larger than MaxTask. Max is the bound in
+// bytes.
 type TooLarge struct{ Max int64 }
 
 func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the message is larger than %s, which is the most that is taken: ask for less", limit.Bytes(e.Max).Human())
 }
 
-// reading is one response under way.
+// reading is one response that is being read.
 type reading struct {
 	o       Options
 	ctx     context.Context
@@ -57,10 +58,10 @@ type reading struct {
 	lexer    *lexer
 	prescan  prescan
 	raw      spooledBuffer
-	passing  bool  // it is no response: it goes through
-	lexerErr error // the lexer cannot follow it, from here on
+	passing  bool  // the message is not one that is bounded: it is delivered unchanged
+	lexerErr error // why the lexer could not read on; then it reads nothing more
 
-	// mu guards what follows against early delivery.
+	// mu guards the fields below, which early delivery uses in another goroutine.
 	mu          sync.Mutex
 	spoolWriter *spoolWriter
 	delivered   bool
@@ -75,9 +76,8 @@ var (
 	lexers = sync.Pool{New: func() any { return new(lexer) }}
 )
 
-// Bound reads the response f to its end and delivers it, or what a client should get of
-// it. It blocks as long as the server sends and the client takes; the end of ctx stops it
-// when the frame's reader returns.
+// Bound reads the response f to its end and delivers it, or the part of it that a client should get, by o.Deliver. It blocks until the
+// server has sent and the client has taken everything; when ctx ends it returns as soon as the frame's reader does, without delivering.
 func Bound(ctx context.Context, f *transport.Frame, o Options) Outcome {
 	r := &reading{o: o, ctx: ctx, event: f.Event, lexer: lexers.Get().(*lexer)}
 	r.out.ID = o.ID
@@ -85,7 +85,7 @@ func Bound(ctx context.Context, f *transport.Frame, o Options) Outcome {
 	r.prescan.maxItems = o.MaxItems
 	r.lexer.reset(&r.prescan, o.Method)
 	r.passing = o.Method != CallTool && o.Method != ReadResource && !o.task()
-	if o.task() { // what follows its result is needed
+	if o.task() { // the members behind the result are needed
 		r.o.Early = 0
 	}
 	if o.Early > 0 {
@@ -110,7 +110,7 @@ func (r *reading) close() {
 	lexers.Put(r.lexer)
 }
 
-// read takes the frame in chunks.
+// read reads the frame to its end, in chunks.
 func (r *reading) read(f *transport.Frame) error {
 	// The head is held where it is; what is written after it goes to memory of its own.
 	r.raw.mem, r.raw.size = f.Head[:len(f.Head):len(f.Head)], int64(len(f.Head))
@@ -138,7 +138,7 @@ func (r *reading) read(f *transport.Frame) error {
 	}
 }
 
-// take reads the next bytes of the frame.
+// take processes the next bytes of the frame. held means that r.raw already has them. An error ends the reading.
 func (r *reading) take(p []byte, held bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,8 +170,8 @@ func (r *reading) take(p []byte, held bool) error {
 		return r.startSpooling()
 	}
 	if r.lexerErr != nil && r.raw.size > r.o.textBudget() {
-		// Short nonsense is for the client to judge; how much of a long one a model would
-		// read nobody can say.
+		// A short malformed message is for the client to judge; of a long one it is not known how much a
+		// model would read.
 		return brokenOff(r.lexerErr)
 	}
 	return nil
@@ -195,11 +195,11 @@ func (r *reading) takeSpill(p []byte) error {
 	return nil
 }
 
-// progressEvery is the shortest time between two reports of progress: as often as a person looks.
+// progressEvery is the shortest time between two reports of progress; people do not look more often.
 const progressEvery = 500 * time.Millisecond
 
-// startSpooling decides that the message is composed: what came of it is read again, into the
-// spool, and what follows will be.
+// startSpooling decides that the message will be composed: the bytes that have come are read again, into the spool, and later ones go there
+// directly.
 func (r *reading) startSpooling() error {
 	s := &spoolWriter{o: &r.o}
 	r.spoolWriter = s
@@ -245,10 +245,10 @@ func (r *reading) startSpooling() error {
 	return s.stop
 }
 
-// maxError bounds the message of an error where text has a larger bound or none, in bytes.
+// maxError bounds the message of a protocol error, in bytes; the bound of text is used if it is smaller.
 const maxError = 64 << 10
 
-// id returns the id of the composed message: the frame's own id, else the request's.
+// id returns the id of the composed message: the one in the response if it is short and valid, else the request's.
 func (r *reading) id() jsonrpc.ID {
 	found := r.prescan.id
 	if r.spoolWriter != nil {
@@ -260,18 +260,19 @@ func (r *reading) id() jsonrpc.ID {
 	return r.o.ID
 }
 
-// paged reports whether the result is delivered as a page.
+// paged reports whether the result is delivered as a page: its text is too large, or a list in it too long.
 func (r *reading) paged() bool {
 	s := r.spoolWriter
 	return s.blocksOmitted || s.text > min(r.o.maxText(), maxPage) || r.listed(&s.prescan)
 }
 
-// listed reports whether a list in it is too long to be delivered whole.
+// listed reports whether a list, or the number of text blocks, exceeds MaxItems.
 func (r *reading) listed(s *prescan) bool {
 	return r.o.MaxItems > 0 && (s.items > r.o.MaxItems || s.blocks > r.o.MaxItems)
 }
 
-// finish delivers what is to be delivered.
+// finish delivers the message, a composed one, or an error; err is the error of reading, or nil. The caller holds r.mu. Nothing is
+// delivered after ctx has ended.
 func (r *reading) finish(err error) {
 	r.out.Cut = err
 	if r.ctx.Err() != nil {
@@ -317,7 +318,8 @@ func (r *reading) finish(err error) {
 	r.complete()
 }
 
-// finishPassing hands on what is not bounded.
+// finishPassing delivers a message that is not bounded. If it broke off, a request gets an error; a notification or request of the server
+// is dropped.
 func (r *reading) finishPassing(err error) {
 	switch {
 	case err == nil:
@@ -328,7 +330,7 @@ func (r *reading) finishPassing(err error) {
 	}
 }
 
-// complete delivers the composed message of a response that is whole.
+// complete delivers the composed message of a response that has come whole.
 func (r *reading) complete() {
 	s := r.spoolWriter
 	r.out.Failed = s.prescan.failed
@@ -365,7 +367,7 @@ func (r *reading) complete() {
 	r.deliver(segs, &s.kept)
 }
 
-// view reads page 1 of what is in the spool.
+// view reads page 1 of the document in the spool. It waits until that page is complete or ctx ends.
 func (r *reading) view(ctx context.Context) (View, error) {
 	v := View{Handle: r.spoolWriter.writer.Handle(), Names: r.o.Names}
 	res, err := r.o.Spool.Read(r.o.Source.Principal, v.Handle)

@@ -7,14 +7,13 @@ import (
 	"os"
 )
 
-// spooledBuffer keeps the first HoldBytes in memory and the rest in an unlinked temporary file. What was written can be read
-// while more is added.
+// spooledBuffer keeps the first HoldBytes in memory and the rest in an unlinked temporary file. Its bytes can be read while more are added.
 type spooledBuffer struct {
 	dir   string
 	mem   []byte
 	file  *os.File
 	size  int64
-	named bool // the system would not take the name from an open file
+	named bool // the file still has its name: the system could not remove that of an open file
 }
 
 func (h *spooledBuffer) write(p []byte) error {
@@ -42,7 +41,7 @@ func (h *spooledBuffer) write(p []byte) error {
 	return nil
 }
 
-// reader reads the bytes from one offset to another.
+// reader returns a reader of the bytes between two offsets.
 func (h *spooledBuffer) reader(from, to int64) io.Reader {
 	m := int64(len(h.mem))
 	if to <= m {

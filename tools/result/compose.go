@@ -11,11 +11,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// composer writes a message of pieces.
+// composer builds a message from segments.
 type composer struct {
 	segs  []seg
 	buf   []byte
-	comma bool // the next element or member needs one
+	comma bool // the next element or member needs a comma
 }
 
 func (c *composer) raw(text string) { c.buf = append(c.buf, text...) }
@@ -50,7 +50,7 @@ func (c *composer) member(key string, value []byte) {
 	c.buf = append(append(rawjson.Quote(c.buf, key), ':'), value...)
 }
 
-// members adds raw members, if there are any.
+// members appends raw members, if there are any.
 func (c *composer) members(m members) {
 	if len(m.raw) > 0 {
 		c.next()
@@ -58,7 +58,7 @@ func (c *composer) members(m members) {
 	}
 }
 
-// envelope begins the message and leaves it open.
+// envelope begins the message, with the id and the members beside the result, and leaves its object open.
 func (s *spoolWriter) envelope(id jsonrpc.ID) *composer {
 	c := &composer{comma: true}
 	c.raw(`{"jsonrpc":"2.0"`)
@@ -84,7 +84,7 @@ func (s *spoolWriter) envelope(id jsonrpc.ID) *composer {
 	return c
 }
 
-// closed ends the message.
+// closed closes the open objects and returns the segments of the message.
 func (s *spoolWriter) closed(c *composer) []seg {
 	c.raw("}}")
 	if s.inTask {
@@ -94,7 +94,7 @@ func (s *spoolWriter) closed(c *composer) []seg {
 	return c.segs
 }
 
-// composeError makes the error response that s has seen, bounded.
+// composeError returns the error response that was read, with its message bounded.
 func (s *spoolWriter) composeError(id jsonrpc.ID) []seg {
 	c := s.envelope(id)
 	c.next()
@@ -108,8 +108,8 @@ func (s *spoolWriter) composeError(id jsonrpc.ID) []seg {
 	return s.closed(c)
 }
 
-// composeResult makes the result with page 1 in the place of the document. v is nil where
-// there is nothing but too much media: then all of the text is delivered.
+// composeResult returns the result with page 1 (v) in the place of the document's text, and whether the result is an error. v is nil if the
+// text fits and only media are too large: then all of the text is delivered.
 func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs []seg, failed bool) {
 	structured := s.structuredPart(v)
 	failed = s.prescan.failed
@@ -149,7 +149,7 @@ func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs
 	return s.closed(c), failed
 }
 
-// blocksPart writes the blocks of content or the entries of contents.
+// blocksPart writes the elements of content or the entries of contents.
 func (s *spoolWriter) blocksPart(c *composer, v *View, handle string) {
 	placed := v == nil
 	page := func() {
@@ -182,7 +182,7 @@ func (s *spoolWriter) blocksPart(c *composer, v *View, handle string) {
 	}
 }
 
-// textBlock returns a text of ours: a block of content, an entry of contents.
+// textBlock returns a text of our own as an element of content or, for resources/read, an entry of contents.
 func (s *spoolWriter) textBlock(handle string, text []byte, isJSON bool) []seg {
 	if s.o.Method == ReadResource {
 		kind := "text/plain"
@@ -198,7 +198,7 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(rawjson.Quote(append(dst, `{"type":"text","text":`...), text), '}')
 }
 
-// entry returns one of the contents of resources/read; uri is raw.
+// entry returns an entry of the contents of resources/read; uri is raw JSON.
 func entry[T string | []byte](uri []byte, mime string, text T) []byte {
 	b := append([]byte(`{"uri":`), uri...)
 	b = append(b, `,"mimeType":`...)
@@ -212,7 +212,7 @@ func (s *spoolWriter) note(c *composer, handle, text string) {
 	c.splice(s.textBlock(handle, []byte(text), false)...)
 }
 
-// mediaNote stands for media that is not delivered.
+// mediaNote writes a note in the place of media that are not delivered.
 func (s *spoolWriter) mediaNote(c *composer, b *block, handle string) {
 	kind := "Media"
 	if b.mime != nil {
@@ -234,7 +234,7 @@ func (s *spoolWriter) mediaNote(c *composer, b *block, handle string) {
 	c.splice(s.textBlock(handle, []byte(text), false)...)
 }
 
-// metaPart writes _meta: the server's own where it is small, and the description of the page.
+// metaPart writes _meta: the server's own if it is small, with the description of page v unless that is nil.
 func (s *spoolWriter) metaPart(c *composer, v *View) {
 	meta := s.meta
 	if v != nil {

@@ -8,24 +8,22 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Contract is the outputSchema that clients were told for a tool's structuredContent. Clients hold every success to it: the SDKs for
-// TypeScript and Python throw a result away that has no structuredContent or one that does not validate, although the
-// call has taken effect.
+// Contract is the outputSchema that clients were given for a tool's structuredContent. Clients check every success against it: the SDKs for
+// TypeScript and Python discard a result without structuredContent or with one that does not validate, although the call has taken effect.
 type Contract struct {
-	// Schema is the outputSchema that clients were told; nil when this gateway cannot compile it, then nothing
-	// validates.
+	// Schema is the outputSchema that clients were given; nil if this gateway cannot compile it: then nothing validates.
 	Schema *jsonschema.Resolved
-	// Wrap is the member under which a list or a text stands that is all of structuredContent; "" for none.
+	// Wrap is the only member of structuredContent, in which a list or a text stands; "" if there is no such member.
 	Wrap string
 }
 
-// Stub returns the structuredContent of a page of which nothing validates: the notice, and what stands in _meta.
+// Stub returns the structuredContent for a page whose own content does not validate: the notice and the description that is also in _meta.
 func Stub(notice string, meta []byte) []byte {
 	return append(append([]byte(`{"`+MetaKey+`":`), pageMember(notice, meta)...), '}')
 }
 
-// pageMember returns the member of structuredContent that describes the page. Clients that give a model structuredContent in the
-// place of content (Claude Code and Codex do) have no other way to tell it.
+// pageMember returns the member of structuredContent that describes the page. Clients that give a model structuredContent in the place of
+// content (Claude Code and Codex do) show the model no other description.
 func pageMember(notice string, meta []byte) []byte {
 	b := rawjson.Quote([]byte(`{"notice":`), notice)
 	if len(meta) > 2 {
@@ -34,7 +32,7 @@ func pageMember(notice string, meta []byte) []byte {
 	return append(b, '}')
 }
 
-// page makes the structuredContent of a page; nil when none validates.
+// page returns the structuredContent of a page: the page with the notice, else the notice alone; nil if neither validates.
 func (k *Contract) page(v *View) []byte {
 	notice, meta := v.Notice(), v.meta()
 	if part := k.wrapped(v); part != nil {
@@ -48,7 +46,7 @@ func (k *Contract) page(v *View) []byte {
 	return nil
 }
 
-// wrapped returns the page as an object; nil when it is none.
+// wrapped returns the page as an object: itself, or under Wrap; nil if it is not an object and cannot be wrapped.
 func (k *Contract) wrapped(v *View) []byte {
 	switch {
 	case len(v.Page.Text) == 0:
@@ -72,8 +70,8 @@ func (k *Contract) validates(text []byte) bool {
 	return k.Schema != nil && json.Unmarshal(text, &value) == nil && k.Schema.Validate(value) == nil
 }
 
-// structuredPart returns the structuredContent that is delivered, nil for none; v is the page that is delivered, nil when
-// the text is delivered whole.
+// structuredPart returns the structuredContent to deliver, nil for none. v is the page that is delivered, or nil if the text is delivered
+// whole.
 func (s *spoolWriter) structuredPart(v *View) []seg {
 	if s.structured != nil && !json.Valid(s.structured) {
 		s.structured = nil
@@ -81,8 +79,8 @@ func (s *spoolWriter) structuredPart(v *View) []seg {
 	k := s.o.Contract
 	switch {
 	case s.prescan.failed && (v != nil || s.structured == nil):
-		return nil // an error needs none
-	case s.structured != nil && (v == nil || k != nil): // all of it has room
+		return nil // an error needs no structuredContent
+	case s.structured != nil && (v == nil || k != nil): // there is room for all of it
 		return []seg{{mem: s.structured}}
 	case k == nil:
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// deliverRaw hands on the message as it came.
+// deliverRaw delivers the message unchanged, as it was held: its beginning from memory, the rest from the file.
 func (r *reading) deliverRaw() {
 	h := &r.raw
 	f := &transport.Frame{Head: h.mem, Event: r.event}
@@ -22,7 +22,7 @@ func (r *reading) deliverRaw() {
 	r.deliverFrame(f, h.size)
 }
 
-// deliver hands on a composed message.
+// deliver delivers a composed message; held has the ranges that segs refer to.
 func (r *reading) deliver(segs []seg, held *spooledBuffer) {
 	f := &transport.Frame{Head: segs[0].mem, Event: r.event}
 	if len(segs) > 1 {
@@ -44,7 +44,7 @@ func (r *reading) deliverFrame(f *transport.Frame, size int64) {
 		return
 	}
 	if r.o.Method == TaskStatus && r.out.Cut != nil {
-		return // whoever waits for it asks for the task
+		return // a client that waits for the task asks for it by tasks/get
 	}
 	r.delivered = true
 	r.out.Delivered = size
@@ -53,7 +53,8 @@ func (r *reading) deliverFrame(f *transport.Frame, size int64) {
 	}
 }
 
-// cutOff answers for a response that did not come to its end. What came can be read.
+// cutOff answers a response that did not come to its end with an error. The text that came can be read from the spool, by the handle in the
+// error.
 func (r *reading) cutOff(err error) {
 	r.out.Failed = true
 	why := r.reason(err)
@@ -75,7 +76,7 @@ func (r *reading) cutOff(err error) {
 	r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.out.ID, jsonrpc.CodeInternal, why, data)}}, nil)
 }
 
-// reason describes for the model why an answer broke off.
+// reason returns the text that tells the model why an answer broke off.
 func (r *reading) reason(err error) string {
 	who := "The server's answer"
 	if r.o.Source.Server != "" {
@@ -84,7 +85,8 @@ func (r *reading) reason(err error) string {
 	return "[plimsoll] " + who + " did not arrive whole: " + shorten(err.Error(), 300) + "."
 }
 
-// unkeptAnswer returns the answer where a result is too large and the spool does not take it.
+// unkeptAnswer returns the answer when a result is too large and could not be put into the spool: its beginning, or an error for a resource
+// or a task.
 func (s *spoolWriter) unkeptAnswer(id jsonrpc.ID) []seg {
 	text := fmt.Sprintf("[plimsoll] The result has %s of text, more than may be delivered at once, and it could not be kept: %s. ",
 		limit.Bytes(s.text).Human(), shorten(s.failed.Error(), 300))
@@ -122,7 +124,7 @@ type early struct {
 	done   chan struct{}
 }
 
-// startEarly begins the wait. r.mu is held.
+// startEarly starts the timer after which page 1 is delivered early. The caller holds r.mu.
 func (r *reading) startEarly() *early {
 	ctx, cancel := context.WithCancel(r.ctx)
 	e := &early{cancel: cancel, done: make(chan struct{})}
@@ -133,7 +135,7 @@ func (r *reading) startEarly() *early {
 	return e
 }
 
-// stop ends it and returns when it has ended. r.mu is not held.
+// stop cancels the early delivery and waits until it has ended. The caller must not hold r.mu.
 func (e *early) stop() {
 	if e == nil {
 		return
@@ -147,7 +149,7 @@ func (e *early) stop() {
 func (r *reading) deliverEarly(ctx context.Context) {
 	v, err := r.view(ctx) // waits for the items of page 1
 	if err != nil {
-		return // the end will tell
+		return // the answer is delivered at the end
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,7 @@
 // # What counts
 //
 // Text is the part that a model reads: every text block, the text of embedded resources,
-// structuredContent, blocks of kinds nobody knows, an error's message. It is counted
+// structuredContent, blocks of unknown types, an error's message. It is counted
 // unescaped, over all of the response. At most MaxText of it is delivered, page and kept
 // blocks together; the notice comes on top and has at most [MaxNotice] bytes. Media (the
 // data of images and audio, blobs) counts by itself, up to MaxMedia over all blocks.

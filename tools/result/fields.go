@@ -2,11 +2,11 @@ package result
 
 import "github.com/plimsoll/plimsoll/internal/jsonstream"
 
-// events takes the parts of a message from a lexer. All arguments are valid during the call only.
+// events receives the parts of a message from a lexer. All arguments are valid during the call only.
 type events interface {
 	open(p place, key []byte)
-	// begin starts a value; key is the literal of its key with quotes, nil for an element
-	// and for a long one. Its bytes come in pieces, then end.
+	// begin starts a value; key is the raw key with quotes, nil for an element of a list and for a long key. The value's bytes follow by
+	// piece, then end.
 	begin(f field, in place, key []byte)
 	piece(p []byte)
 	end()
@@ -17,9 +17,9 @@ type events interface {
 type lexer struct {
 	jsonstream.Lexer
 	to       events
-	resource bool     // contents is looked into, not content
-	task     bool     // result or params is a task, and the result is in it
-	stack    [8]place // what was entered; no place lies deeper
+	resource bool     // the list of the result is contents, not content
+	task     bool     // result or params is a task, which may contain the result
+	stack    [8]place // the containers that are open; more are never entered
 	depth    int
 }
 
@@ -68,7 +68,7 @@ func (l *lexer) Leave() {
 	l.to.close(l.stack[l.depth])
 }
 
-// place is a container of a response that the lexer looks into.
+// place is a container in a response whose members or elements the lexer reads one by one.
 type place uint8
 
 const (
@@ -83,12 +83,12 @@ const (
 	inEntry          // an entry of contents
 )
 
-// field is a value that the lexer does not look into.
+// field is the kind of a value that the lexer passes on as bytes.
 type field uint8
 
 const (
-	fieldMember     field = iota // a member of the container that no other field is for
-	fieldElement                 // an element of content or contents that is no object
+	fieldMember     field = iota // any other member of a container
+	fieldElement                 // an element of content or contents that is not an object
 	fieldID                      // message.id
 	fieldMethod                  // message.method
 	fieldIsError                 // result.isError
@@ -99,10 +99,11 @@ const (
 	fieldMessage                 // a string: error.message
 )
 
-// decoded reports whether the pieces of a field are its text, not its raw bytes.
+// decoded reports whether the pieces of a field are its unescaped text; otherwise they are raw JSON.
 func (f field) decoded() bool { return f == fieldText || f == fieldMessage }
 
-// enteredPlace returns the place that a value opens when it is a container that the lexer enters.
+// enteredPlace returns the place of a value that the lexer enters, and false for any other value. in is where the value stands, c its first
+// byte.
 func (l *lexer) enteredPlace(in place, name string, c byte) (place, bool) {
 	switch {
 	case in == inMessage && l.task && (name == "result" || name == "params") && c == '{':

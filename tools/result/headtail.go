@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// headAndTail keeps the first and the last max bytes of a text that is written in pieces.
+// headAndTail keeps the first and about the last max bytes of a text that is written in pieces.
 type headAndTail struct {
 	max        int
 	head, tail []byte
@@ -29,7 +29,7 @@ func (e *headAndTail) write(p []byte) {
 	}
 }
 
-// text returns the whole in at most about max bytes, with a mark where some was taken out.
+// text returns the text in at most about max bytes, with a mark where a part was removed.
 func (e *headAndTail) text() string {
 	gap := int(e.n) - len(e.head) - len(e.tail)
 	return limit.Cut(string(e.head)+string(e.tail), e.max, func(cut int) string {
@@ -37,13 +37,13 @@ func (e *headAndTail) text() string {
 	})
 }
 
-// shorten cuts a text of somebody else to at most max bytes, at a rune.
+// shorten returns s, a text from outside, cut at a rune boundary to at most max bytes.
 func shorten(s string, max int) string { return limit.Short(s, max) }
 
-// unquoted decodes a raw string.
+// unquoted returns the text of a raw JSON string.
 func unquoted(raw []byte) string { return string(rawjson.Unquote(nil, raw)) }
 
-// The bounds, with defaults and "no limit" resolved.
+// The bounds with defaults filled in, and a very large number for "no bound".
 
 func (o *Options) maxText() int64 {
 	switch {
@@ -55,13 +55,12 @@ func (o *Options) maxText() int64 {
 	return int64(o.MaxText)
 }
 
-// textBudget bounds the text of a page and the notes beside it, in bytes: at least minText, and as much as Source wants
-// on a page.
+// textBudget bounds the text of a page together with the notes beside it, in bytes; it is at least minText and at least Source.PageBytes.
 func (o *Options) textBudget() int64 {
 	return max(o.maxText(), minText, int64(o.Source.PageBytes))
 }
 
-// minText is the smallest page, which has room for an item.
+// minText is the smallest bound of a page, in bytes; it has room for an item.
 const minText = 1 << 10
 
 func (o *Options) maxMedia() int64 {
@@ -78,12 +77,12 @@ func (o *Options) maxFrame() int64 {
 	return int64(o.MaxFrame)
 }
 
-// reserve returns the part of textBudget that is set aside for the text beside a page, in bytes.
+// reserve returns the part of textBudget for the text beside a page, in bytes.
 func (o *Options) reserve() int64 {
 	return max(0, min(o.textBudget()/8, maxPage/8, o.textBudget()-minText))
 }
 
-// pageBytes bounds a page, in bytes: where it is sent twice, half as much.
+// pageBytes bounds a page, in bytes. With a Contract a page is sent twice, so the bound is half as much.
 func (o *Options) pageBytes() int {
 	n := o.textBudget() - o.reserve()
 	if o.Contract != nil {
@@ -92,5 +91,5 @@ func (o *Options) pageBytes() int {
 	return int(min(n, maxPage))
 }
 
-// maxPage bounds a page where text has no bound, in bytes.
+// maxPage bounds a page in bytes, even if text has no bound.
 const maxPage = 1 << 20

@@ -2,7 +2,7 @@ package result
 
 import "github.com/plimsoll/plimsoll/tools/spool"
 
-// mediaPiece holds media for delivery until it is too much, then the spool has it.
+// mediaPiece keeps media for delivery as long as they are within maxMedia; a value that exceeds it goes to the spool instead.
 func (s *spoolWriter) mediaPiece(p []byte) {
 	if s.over {
 		s.putQuoted(p)
@@ -24,7 +24,7 @@ func (s *spoolWriter) mediaPiece(p []byte) {
 	s.putQuoted(p)
 }
 
-// mediaToSpool begins a part with media that was held for delivery.
+// mediaToSpool begins a part in the spool with the media in the range from-to of kept.
 func (s *spoolWriter) mediaToSpool(from, to int64) {
 	s.startPart(spool.Media, s.mime())
 	s.quotes.Reset()
@@ -39,7 +39,7 @@ func (s *spoolWriter) mediaToSpool(from, to int64) {
 	}
 }
 
-// putQuoted writes the inside of a string that begins with its quote.
+// putQuoted writes the unescaped text of a JSON string into the spool. The string comes in pieces, the first with its opening quote.
 func (s *spoolWriter) putQuoted(p []byte) {
 	if !s.tooLarge && len(p) > 0 {
 		s.tooLarge = true // the opening quote

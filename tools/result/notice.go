@@ -10,10 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// MetaKey is the member of a result's _meta that describes the page.
+// MetaKey is the name of the member of a result's _meta that describes the page.
 const MetaKey = "plimsoll/result"
 
-// View is a page of a kept result, and what is known of the result.
+// View is a page of a kept result, with the totals of the result and the names of the tools that read it.
 type View struct {
 	Handle string
 	Page   spool.Page
@@ -35,7 +35,7 @@ func (v *View) names() Names {
 	return n
 }
 
-// complete reports whether the result came to its end and nothing is to be added.
+// complete reports whether the result has come to its end, unbroken.
 func (v *View) complete() bool { return v.Page.Complete && v.cut() == "" }
 
 func (v *View) cut() string {
@@ -45,8 +45,8 @@ func (v *View) cut() string {
 	return v.Totals.Cut
 }
 
-// meta returns the value of MetaKey, as JSON: exactly these members, sizes in bytes. sha256 is of the whole document, and is left
-// out while that is not complete: two results with the same one say the same, whatever their handles.
+// meta returns the value of MetaKey, as JSON: exactly these members, sizes in bytes. sha256 is that of the whole document, left out until
+// the document is complete: results with the same sum have the same content, whatever their handles.
 func (v *View) meta() []byte {
 	b := append([]byte(nil), `{"handle":`...)
 	b = rawjson.Quote(b, v.Handle)
@@ -58,8 +58,8 @@ func (v *View) meta() []byte {
 	return append(b, '}')
 }
 
-// Notice describes the whole of which a page is a part and the call that gives what follows.
-// Sentences that do not fit into MaxNotice bytes are left out, from the end.
+// Notice returns the text that says of what result this is a page, and which call returns the next one. Sentences that do not fit into
+// MaxNotice bytes are left out; the last ones matter least.
 func (v *View) Notice() string {
 	var (
 		p, t, n = v.Page, v.Totals, v.names()
@@ -113,13 +113,14 @@ func (v *View) Notice() string {
 	if p.Omitted > 0 {
 		say(" %d %s larger than a page: stubs stand for them, and %s with a stub's \"offset\" reads one.", p.Omitted, noun, n.Page)
 	}
-	if t.More() > minText && p.Complete { // less stands beside the page
+	if t.More() > minText && p.Complete { // less than that is delivered beside the page
 		say(" Beside this document %s of other content are kept.", limit.Bytes(t.More()).Human())
 	}
 	return text
 }
 
-// serverPage reports whether the document is one page of several that the server has, and how it was asked for, in brackets.
+// serverPage reports whether the document is itself one of several pages on the server. how are the arguments by which the call asked for
+// it, in brackets after a space; "" if it did not.
 func (v *View) serverPage() (how string, is bool) {
 	if v.Totals.ServerPage != "" {
 		return " (" + v.Totals.ServerPage + ")", true
@@ -131,7 +132,7 @@ func (v *View) serverPage() (how string, is bool) {
 	return "", v.Page.JSON && serverHasMore(v.Page.Text, items)
 }
 
-// example returns a query that suits the document.
+// example returns a jq query that suits the document; "." if a path would not do.
 func example(t spool.Totals) string {
 	path := "."
 	for _, key := range t.Path {

@@ -6,9 +6,9 @@ import "github.com/plimsoll/plimsoll/internal/jsonstream"
 type prescan struct {
 	maxItems int
 
-	id      []byte // the literal; too long ones are none
-	method  bool   // it is no response
-	answers bool   // it is one: result or error began
+	id      []byte // the raw id, cut at maxShort+1 bytes
+	method  bool   // the message is not a response: it has a method
+	answers bool   // the message is a response: result or error began
 	failed  bool
 	isError []byte
 	// text, media and meta count against MaxText, MaxMedia and MaxMeta, in bytes; items is the
@@ -19,17 +19,17 @@ type prescan struct {
 	// kind is the literal of the type of the block under way, and data the size of its media: clients differ in their use of an
 	// unknown kind, so its data count as text.
 	kind  []byte
-	typed bool // the value under way is that type
+	typed bool // the value under way is the type of the block
 	data  int64
 
 	field    field
 	in       place
-	metadata bool // the member is nothing that a model reads
-	counts   bool // items are counted in it
+	metadata bool // a model does not read the member under way
+	counts   bool // the items in the value under way are counted
 	list     jsonstream.Counter
 }
 
-// metadataMembers are the members of a block that describe it to the client and that no model reads.
+// metadataMembers are the members of a block that describe it to the client and that a model does not read.
 var metadataMembers = map[string]bool{`"type"`: true, `"mimeType"`: true, `"annotations"`: true, `"_meta"`: true}
 
 func (s *prescan) open(p place, _ []byte) {
@@ -51,7 +51,7 @@ func (s *prescan) close(p place) {
 	}
 }
 
-// knownKind reports whether the data of the block under way are media.
+// knownKind reports whether the data of the block under way are media: the block is an image, audio or a resource.
 func (s *prescan) knownKind() bool {
 	switch string(s.kind) {
 	case `"image"`, `"audio"`, `"resource"`:
@@ -60,8 +60,8 @@ func (s *prescan) knownKind() bool {
 	return false
 }
 
-// overhead reports whether a message of size bytes has more beside its texts, media and descriptions than it can take to write them: five
-// bytes of an escape for each byte of text, and the frames of a few blocks. More is no way to write a result, such as a name or a gap of megabytes.
+// overhead reports whether a message of size bytes has much more than its texts, media and descriptions take to write, which is five bytes
+// of an escape for each byte of text and the members around a few blocks: such as a name or white space of megabytes.
 func (s *prescan) overhead(size int64) bool { return size > 6*s.text+s.media+s.meta+s.passed+MaxMeta }
 
 func (s *prescan) begin(f field, in place, key []byte) {
@@ -82,7 +82,7 @@ func (s *prescan) begin(f field, in place, key []byte) {
 	case fieldMember:
 		s.metadata = in == inMessage || in == inResult || in != inError && metadataMembers[string(key)]
 		if k := string(key); in == inMessage && (k == `"result"` || k == `"error"`) {
-			s.answers, s.metadata = true, false // of no kind that is known
+			s.answers, s.metadata = true, false // a result or error that is not an object counts as text
 		}
 	}
 }
@@ -135,7 +135,8 @@ func (s *prescan) end() {
 // maxShort bounds an id, in bytes, as tools/mcp/jsonrpc does.
 const maxShort = 1 << 10
 
-// appendShort keeps what is short; what is longer becomes longer than maxShort and stays so.
+// appendShort appends p to dst as far as that stays within maxShort+1 bytes: a value that is longer than maxShort is recognised by its
+// length.
 func appendShort(dst, p []byte) []byte {
 	return append(dst, p[:min(len(p), maxShort+1-len(dst))]...)
 }

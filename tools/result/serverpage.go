@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// pageArguments are the names by which servers take a page of their own, folded: lower case, without - and _. Those of a first page
-// and of its size count too: who says 100 a page gets a page.
+// pageArguments are the names of arguments by which servers are asked for a page of their own, folded by foldName. Those for the page size
+// or the first page count too: a call that asks for 100 a page gets a page.
 var pageArguments = map[string]bool{
 	"page": true, "pagenumber": true, "pageindex": true, "perpage": true, "pagesize": true, "limit": true, "maxresults": true, "maxitems": true,
 	"offset": true, "skip": true, "startat": true, "start": true, "top": true, "first": true, "after": true, "before": true,
@@ -19,6 +19,8 @@ var pageArguments = map[string]bool{
 
 // pageResults are the names by which servers say that there is more than this page, folded; saysLast those that say it by false.
 var (
+	// pageResults are the names of members by which servers say that there is more than this page, folded; saysLast those that say so by
+	// false.
 	pageResults = map[string]bool{
 		"next": true, "nextcursor": true, "nextpage": true, "nextpagetoken": true, "nexttoken": true, "nextlink": true, "nexturl": true, "cursor": true,
 		"hasmore": true, "hasnext": true, "hasnextpage": true, "more": true, "continue": true, "continuetoken": true,
@@ -28,8 +30,8 @@ var (
 	saysLast = map[string]bool{"islast": true, "islastpage": true}
 )
 
-// totalResults are the names by which servers count all items that there are, folded; lastPages and pageNumbers those by which they number
-// their pages.
+// totalResults are the names of members with the number of all items, folded; lastPages and pageNumbers those with the number of the last
+// page and of this one.
 var (
 	totalResults = map[string]bool{
 		"total": true, "totalcount": true, "totalresults": true, "totalitems": true, "totalrecords": true, "totalhits": true, "totalelements": true,
@@ -43,11 +45,11 @@ func foldName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", "$", "").Replace(strings.ToLower(name))
 }
 
-// maxShownArgument bounds a value that is shown of a call, in bytes: a cursor may be long, and says nothing to a reader.
+// maxShownArgument bounds an argument's value in what ServerPage returns, in bytes: a cursor may be long, and says nothing to a reader.
 const maxShownArgument = 24
 
-// ServerPage returns the arguments of a call, a JSON object, that ask for a page of the server's own: "page=2, per_page=100". It is ""
-// where there are none, and for arguments that are no object.
+// ServerPage returns the arguments of a call that ask for one of the server's own pages, as in "page=2, per_page=100"; "" if there are none
+// or arguments is not a JSON object.
 func ServerPage(arguments []byte) string {
 	var b strings.Builder
 	for m, err := range rawjson.Members(arguments, 0) {
@@ -77,10 +79,12 @@ func printable(r rune) rune {
 	return r
 }
 
-// maxEnvelopeKeys bounds the depth in the objects around a list to which a server's own paging members are looked for: as deep as lists are found.
+// maxEnvelopeKeys bounds the depth of the objects around a list in which a server's own paging members are searched: as deep as lists are
+// found.
 const maxEnvelopeKeys = jsonstream.MaxKeys
 
-// serverHasMore reports whether a page of a kept JSON document says beside its items that the server has more than items of them.
+// serverHasMore reports whether a page of a kept JSON document, which has that many items, says by another member that the server has more.
+// It is false for a page that is not an object.
 func serverHasMore(page []byte, items int64) bool {
 	if len(page) == 0 || page[0] != '{' {
 		return false
@@ -88,8 +92,8 @@ func serverHasMore(page []byte, items int64) bool {
 	return hasPagingMember(page, 0, maxEnvelopeKeys, items)
 }
 
-// hasPagingMember reports whether a member of the object at doc[at:] says that there are more than items of them. It looks into the objects
-// in it too ("pagination", "meta", "pageInfo"), at most depth levels down.
+// hasPagingMember reports whether a member of the object at doc[at:] says that the server has more than items items. It also looks into
+// nested objects ("pagination", "meta", "pageInfo"), depth levels deep with this one.
 func hasPagingMember(doc []byte, at, depth int, items int64) bool {
 	var lastPage, pageNumber int64
 	for m, err := range rawjson.Members(doc, at) {
@@ -129,7 +133,7 @@ func hasPagingMember(doc []byte, at, depth int, items int64) bool {
 	return pageNumber > 0 && lastPage > pageNumber
 }
 
-// isLastPage reports whether a value says that there is no more.
+// isLastPage reports whether the value of one of pageResults says that there is no further page.
 func isLastPage(value []byte) bool {
 	switch string(value) {
 	case "null", `""`, "0", "false":
@@ -145,7 +149,7 @@ func emptyObject(value []byte) bool {
 	return true
 }
 
-// number returns the value of a whole number, or of a text that is one; 0 for anything else.
+// number returns a whole number, also one in a string; 0 for anything else.
 func number(value []byte) int64 {
 	n, err := strconv.ParseInt(strings.Trim(string(value), `"`), 10, 64)
 	if err != nil {

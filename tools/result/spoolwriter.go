@@ -7,52 +7,51 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// errNoSpool is why nothing can be kept where Options has no spool.
+// errNoSpool is the error when Options has no spool.
 var errNoSpool = errors.New("this gateway keeps no results")
 
-// spoolWriter writes a response into the spool while it arrives. It also keeps the parts of which the delivered message is
-// composed.
+// spoolWriter writes a response into the spool while it arrives. It also keeps the parts of which the delivered message is composed.
 type spoolWriter struct {
 	prescan
 	o      *Options
 	writer *spool.Writer
-	failed error // why the spool takes no more
-	parts  int   // begun in the spool
+	failed error // why nothing more goes into the spool, or nil
+	parts  int   // number of parts begun in the spool
 
-	kept          spooledBuffer // raw media that is delivered
+	kept          spooledBuffer // raw media that are delivered, and the members of a task
 	message       members
 	result        members
 	task          []seg // the members of the task in which the result stands
 	inTask        bool
-	meta          []byte // raw, where small
+	meta          []byte // raw; nil if it is too large
 	err           members
 	blocks        []*block
-	block         *block // under way
+	block         *block // the one under way, or nil
 	dropped       int    // blocks and members that are neither delivered nor in the document
 	notes         int    // blocks whose media is not delivered
 	blocksOmitted bool   // there were more blocks than are kept
-	typed         bool   // result.resultType was there
-	isErr         bool   // it is an error of the protocol
+	typed         bool   // the result has resultType
+	isErr         bool   // the response is an error of the protocol
 	keptSize      int
 
-	structured []byte // raw, where small
-	// remaining is the captured text that may still be delivered beside a page, captured the text that is held, in bytes.
+	structured []byte // raw; nil if there is none or no room
+	// remaining bounds the text that is held for delivery, captured is how much is held, in bytes.
 	remaining, captured int64
 	head                []byte      // the beginning of the text, for when nothing can be kept
-	errorText           headAndTail // of error.message
+	errorText           headAndTail // error.message
 
-	key       []byte // of the value under way
+	key       []byte // the raw key of the value under way
 	hasKey    bool
 	small     []byte
-	tooLarge  bool // the small value got too large
-	from      int64
-	over      bool  // the media under way is not delivered
+	tooLarge  bool  // small would have exceeded MaxMember
+	from      int64 // where the value under way begins in kept
+	over      bool  // the media under way are not delivered
 	heldMedia int64 // bytes of media that are delivered
 	quotes    jsonstream.Unquoter
-	stop      error // nothing more can be done with this response
+	stop      error // ends the reading of the response
 }
 
-// maxHead bounds the text that is delivered when the spool takes nothing, in bytes.
+// maxHead bounds the beginning of the text that is delivered if the spool fails, in bytes.
 const maxHead = 4 << 10
 
 func (s *spoolWriter) open(p place, key []byte) {
@@ -87,14 +86,14 @@ func (s *spoolWriter) close(p place) {
 	}
 }
 
-// maxNotes bounds the notes about media that is not delivered.
+// maxNotes bounds the notes about media that are not delivered.
 const maxNotes = 4
 
-// perBlock is the memory of a block beside its bytes, estimated, in bytes.
+// perBlock is the estimated memory of a block beside its bytes, in bytes.
 const perBlock = 256
 
-// keep takes a complete block among those that may be delivered. What has no room and is
-// not in the spool yet goes there.
+// keep adds a complete block to those that will be delivered. If there is no room for it its text, unless the spool has that already, goes
+// into the spool; a block with media is only counted as dropped.
 func (s *spoolWriter) keep(b *block) {
 	if b.broken && b.hole < 0 && b.media == 0 { // a client may refuse all of a result for a block that lacks, say, its address
 		return
@@ -189,7 +188,7 @@ func (s *spoolWriter) piece(p []byte) {
 	}
 }
 
-// capture reports whether so many bytes of text may be held for delivery.
+// capture counts n more bytes of text as held for delivery and reports true, or reports false if there is no room for them.
 func (s *spoolWriter) capture(n int) bool {
 	if s.captured+int64(n) > s.remaining {
 		return false
@@ -201,7 +200,7 @@ func (s *spoolWriter) capture(n int) bool {
 // reserve bounds the text beside a page, in bytes.
 func (s *spoolWriter) reserve() int64 { return s.o.reserve() }
 
-// shrinkBlocks lets go of captured text when it turns out that there will be a page.
+// shrinkBlocks releases held text when it turns out that there will be a page: less text is delivered beside one.
 func (s *spoolWriter) shrinkBlocks() {
 	s.remaining, s.captured = s.reserve(), 0
 	left := s.blocks[:0]
@@ -234,7 +233,7 @@ func (s *spoolWriter) mime() string {
 	return unquoted(s.block.mime)
 }
 
-// taskPiece holds what a task has beside its result.
+// taskPiece keeps a piece of a task's members beside its result.
 func (s *spoolWriter) taskPiece(p []byte) {
 	if s.passed > MaxTask {
 		s.stop = &TooLarge{MaxTask}
@@ -307,7 +306,7 @@ func (s *spoolWriter) end() {
 	s.member()
 }
 
-// member keeps the small member under way.
+// member keeps the small member under way in its block or container; if that has no room left, the member is only counted as dropped.
 func (s *spoolWriter) member() {
 	size := len(s.key) + len(s.small) + 2
 	if s.block != nil {
@@ -343,13 +342,13 @@ func (s *spoolWriter) member() {
 		case isString(s.key, "resultType"):
 			s.typed = true
 		case isString(s.key, "content"), isString(s.key, "contents"):
-			return // no list, or not of this method
+			return // not a list, or that of another method
 		}
 		s.result.add(s.key, s.small)
 	}
 }
 
-// startPart begins a part in the spool.
+// startPart begins a part in the spool; after a failure it only counts it.
 func (s *spoolWriter) startPart(part spool.Part, mime string) {
 	s.parts++
 	if s.failed == nil {
@@ -357,7 +356,7 @@ func (s *spoolWriter) startPart(part spool.Part, mime string) {
 	}
 }
 
-// put writes into the part under way.
+// put writes into the current part; after a failure it does nothing.
 func (s *spoolWriter) put(p []byte) {
 	if s.failed == nil && len(p) > 0 {
 		_, s.failed = s.writer.Write(p)

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
-// wait waits for the end of the result.
+// wait returns the document once the result has ended; ctx ends the waiting with its error.
 func (r *Result) wait(ctx context.Context) (*view, error) {
 	for {
 		v, w, err := r.complete()
@@ -24,7 +24,8 @@ func (r *Result) wait(ctx context.Context) (*view, error) {
 	}
 }
 
-// waitForMore waits until there may be more than there was.
+// waitForMore waits until the result may have grown or ended; it may return earlier. w is nil if another process writes the result: then it
+// waits for pollEvery, and fails with *NotFound if that process has died. ctx ends the waiting with its error.
 func (r *Result) waitForMore(ctx context.Context, w *Writer) error {
 	if w == nil {
 		t := time.NewTimer(pollEvery)
@@ -56,7 +57,7 @@ func (r *Result) waitForMore(ctx context.Context, w *Writer) error {
 	if moved {
 		return nil
 	}
-	_ = err // the writer decides what becomes of it: Cut or Discard wakes us
+	_ = err // the writer gets the error too; its Cut or Discard wakes us
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -65,8 +66,8 @@ func (r *Result) waitForMore(ctx context.Context, w *Writer) error {
 	}
 }
 
-// isWriterAlive reports whether the process that writes the result still does: the lock can be taken
-// alone when it does not and nobody else reads it.
+// isWriterAlive returns *NotFound if the process that writes the result has died without finishing it: then the lock can be taken
+// exclusively and there is no meta file. It returns nil otherwise, also if another reader holds the lock.
 func (r *Result) isWriterAlive() error {
 	filelock.Unlock(r.lock)
 	alone, err := filelock.Try(r.lock, filelock.Exclusive)
@@ -82,9 +83,9 @@ func (r *Result) isWriterAlive() error {
 	return err
 }
 
-// Range returns up to n bytes (0 is PageBytes, at most MaxRange) from offset off of what is
-// stored, whole characters only: an offset within one is moved on to the next. While the
-// result is written it waits for the first byte.
+// Range returns up to n bytes (PageBytes if n <= 0, at most MaxRange) of the stored text from offset off, whole characters only: an offset
+// within a character is moved to the next one. It waits until there is a byte at off or the result ends; an offset beyond the end is
+// *NoRange.
 func (r *Result) Range(ctx context.Context, off, n int64) (Piece, error) {
 	if n <= 0 {
 		n = int64(r.head.PageBytes)

@@ -16,13 +16,13 @@ const (
 	headFile  = "head" // who and what, written first
 	metaFile  = "meta" // how it ended, written last: with it the entry is complete
 	textFile  = "text" // all parts, one after the other, as valid UTF-8
-	lockName  = "lock" // shared by the writer and readers; who evicts takes it alone
+	lockName  = "lock" // locked shared by the writer and readers, exclusively for eviction
 	spareFile = "spare"
 	blockFile = "blocks" // a row for each block, when blocks are the items
 )
 
-// spareSize is set aside so that a result can still be ended properly on a full disk: the
-// ends of the tables and the meta file, in bytes.
+// spareSize is the size in bytes of a file that is removed when a result ends, so that the ends of the
+// tables and the meta file can be written even on a full disk.
 const spareSize = 32 << 10
 
 const (
@@ -46,7 +46,7 @@ type head struct {
 	ServerPage string `json:"server_page,omitempty"`
 }
 
-// meta describes a document that has ended. All offsets are of the text file.
+// meta describes a document that has ended. All offsets are in the text file.
 type meta struct {
 	Version  int      `json:"version"`
 	Shape    Shape    `json:"shape"`
@@ -73,8 +73,7 @@ type meta struct {
 	Parts    int      `json:"parts"`
 }
 
-// valid holds what was read against itself: numbers that contradict each other would lead
-// out of the file or around in it.
+// valid returns an error if the numbers contradict each other: reading by such numbers would leave the file or never end.
 func (m *meta) valid() error {
 	ok := m.Version == version && m.DocBegin >= 0 && m.DocBegin <= m.DocEnd && m.DocEnd <= m.Stored &&
 		m.Items >= 0 && m.Pages >= 0 && m.Pages <= m.Items && m.Large >= 0 && m.Large <= m.Items && m.Blocks >= 0 &&
@@ -129,8 +128,8 @@ func readJSON(root *os.Root, name string, maxBytes int64, into any) error {
 	return nil
 }
 
-// writeJSON makes a file appear whole. Volatile: a power cut ends the sessions whose handles these are, and a result whose
-// head or meta cannot be read is removed at the next sweep.
+// writeJSON writes v to a file that appears at once and whole. It is Volatile: a power cut ends the sessions that have the handles, and a
+// result whose head or meta cannot be read is removed at the next sweep.
 func writeJSON(dir *os.Root, name string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

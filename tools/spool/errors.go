@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// NotFound reports that a handle leads to nothing for whoever asks. Whether there never was
-// such a result, it is somebody else's, it expired or was evicted, it does not tell.
+// NotFound reports that nobody with this principal can read a result by this handle. It does not say why: whether there never was one, it
+// is somebody else's, it expired or it was evicted.
 type NotFound struct{}
 
 func (*NotFound) Error() string {
@@ -16,12 +16,12 @@ func (*NotFound) Error() string {
 
 // Full reports that there is no room for a result, or for more of it.
 type Full struct {
-	// Dir is the place, Why what was reached: "disk" (also Options.FreeMin), "quota" (Options.MaxBytes, and
-	// nothing can be evicted), "result" (Options.MaxResult), "count" (Options.MaxResults).
+	// Dir is the spool's folder. Why is the bound that was reached: "disk" (also Options.FreeMin), "quota" (Options.MaxBytes,
+	// and nothing can be evicted), "result" (Options.MaxResult) or "count" (Options.MaxResults).
 	Dir, Why string
 	// Limit is the bound in bytes or results; 0 for a full disk.
 	Limit int64
-	// Err is the system's error of a full disk, or names the free bytes and those that must stay free.
+	// Err is the system's error for a full disk, or says how many bytes are free and how many must stay free; else nil.
 	Err error
 }
 

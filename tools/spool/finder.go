@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jsonstream"
 )
 
-// extent is an object below some keys.
+// extent is the place of an object in the text, with the places of the keys that lead to it.
 type extent struct {
 	begin, end int64
 	keys       [][2]int64
@@ -15,21 +15,20 @@ type extent struct {
 
 func (e extent) size() int64 { return e.end - e.begin }
 
-// finder finds the shape of one part while it streams: it holds JSON to the grammar and
-// keeps page tables of two arrays, the largest so far and the one under way. Text that is
-// not JSON, or stops being it, is lines; what came before is then read again from the disk.
+// finder finds the shape of one part while it streams: it checks JSON against the grammar and keeps page tables of two arrays, the largest
+// so far and the one under way. Text that is not JSON, or turns out not to be, is lines; the text before is then read again from the disk.
 type finder struct {
 	w     *Writer
 	p     *part
 	mode  mode
-	first int64 // of the JSON: behind a byte order mark and space
+	first int64 // where the JSON begins, behind a byte order mark and white space
 	js    *jsonstream.Items
 	ls    *lineScanner
 
-	now   *paging // the array under way
-	best  *paging // the largest that ended
+	now   *paging // the array under way, or nil
+	best  *paging // the largest array that has ended, or nil
 	lines *paging
-	maps  [jsonstream.MaxKeys + 1]extent // the largest object below so many keys
+	maps  [jsonstream.MaxKeys + 1]extent // by depth, the largest object that so many keys lead to
 }
 
 type mode uint8
@@ -38,12 +37,12 @@ const (
 	undecided mode = iota
 	asJSON
 	asLines
-	settled // readers were given an array of what is not JSON further on
+	settled // readers already have pages of an array, although the text turned out not to be JSON
 )
 
 func newFinder(w *Writer, p *part) *finder { return &finder{w: w, p: p} }
 
-// feed looks at text that is already stored; it ends where the part does.
+// feed processes text that is already stored; b is the last of the part so far.
 func (f *finder) feed(b []byte) error {
 	if f.mode == undecided {
 		b = f.decide(b)
@@ -66,7 +65,8 @@ func (f *finder) feed(b []byte) error {
 	return f.err()
 }
 
-// decide looks at the first byte that says something.
+// decide chooses JSON or lines by the first byte that is not white space or a byte order mark, and returns what is left of b for that mode;
+// nil if there is no such byte in b.
 func (f *finder) decide(b []byte) []byte {
 	for i, c := range b {
 		at := f.p.end - int64(len(b)) + int64(i)
@@ -86,7 +86,8 @@ func (f *finder) decide(b []byte) []byte {
 	return nil
 }
 
-// toLines begins again as lines; the text before is read by catchUp.
+// toLines drops what was found as JSON, and begins again at the part's beginning with lines. The caller then gives it the text that is
+// already stored, by catchUp.
 func (f *finder) toLines() {
 	f.mode, f.js = asLines, nil
 	f.w.release(f.now)
@@ -101,7 +102,7 @@ func (f *finder) line(start, end int64) bool {
 	return true
 }
 
-// catchUp reads what is stored in [from,to) as lines.
+// catchUp reads the stored text in [from,to) and feeds it to the line scanner.
 func (f *finder) catchUp(from, to int64) error {
 	if from >= to {
 		return nil
@@ -121,7 +122,8 @@ func (f *finder) catchUp(from, to int64) error {
 	return nil
 }
 
-// fallBackToLines reads the part as lines, because what looked like JSON is none.
+// fallBackToLines reads the part as lines, because it turned out not to be JSON. If readers already have pages of it, it keeps those
+// instead.
 func (f *finder) fallBackToLines() error {
 	if f.w.frozenPart == f.p {
 		f.mode = settled
@@ -186,7 +188,7 @@ func (f *finder) items() int64 {
 	return 0
 }
 
-// growing returns the page table that a reader can be given before the end.
+// growing returns the page table that a reader can use before the end; nil if there is none.
 func (f *finder) growing() *paging {
 	switch {
 	case f.mode == asLines:
@@ -199,8 +201,7 @@ func (f *finder) growing() *paging {
 	return f.best
 }
 
-// finish settles the shape of the part, whose text is all there. cut is true when the text
-// was broken off, so that JSON need not have an end.
+// finish returns the page table of the part, whose text is complete. cut says that the text broke off, so JSON may lack its end.
 func (f *finder) finish(cut bool) (*paging, error) {
 	switch {
 	case f.w.frozenPart == f.p && f.mode != asLines:
@@ -228,8 +229,8 @@ func (f *finder) finish(cut bool) (*paging, error) {
 	return f.lines, f.err()
 }
 
-// largest returns the object that holds nearly everything: the whole document, or what is in it
-// below keys, as long as there is little else.
+// largest returns the object that holds nearly everything: the whole document, or the innermost object in it that still has 90 % of the one
+// around it.
 func (f *finder) largest() extent {
 	e := f.maps[0]
 	for _, inner := range f.maps[1:] {
@@ -241,7 +242,7 @@ func (f *finder) largest() extent {
 	return e
 }
 
-// members makes the page table of an object in a second reading.
+// members returns the page table of an object's members, by reading the text again; the lines if it has no members.
 func (f *finder) members(e extent) (*paging, error) {
 	p := f.w.paging(rulesFor(Object, f.w.head.PageItems, int64(f.w.head.PageBytes), len(e.keys) > 0), e.begin)
 	p.end, p.keys = e.begin+1, e.keys

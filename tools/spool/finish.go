@@ -12,10 +12,11 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// manyBlocks is the number of text blocks from which on they are items of their own even when one is large.
+// manyBlocks is the number of text blocks above which each is an item, even if one of them is much larger than the others.
 const manyBlocks = 20
 
-// endPart ends the part under way and keeps it when it is the largest of its kind.
+// endPart ends the part under way, if there is one. Of the texts and of the other parts only the largest is kept. With cut, errors of
+// writing are ignored.
 func (w *Writer) endPart(cut bool) error {
 	p := w.part
 	if p == nil {
@@ -49,7 +50,7 @@ func (w *Writer) endPart(cut bool) error {
 	return nil
 }
 
-// drop gives the page tables of a part back.
+// drop releases the page tables of a part, unless readers use them.
 func (w *Writer) drop(p *part) {
 	if w.frozenPart == p {
 		return
@@ -60,7 +61,7 @@ func (w *Writer) drop(p *part) {
 	}
 }
 
-// blockOf notes a text part as a block, a long one in pieces like a long line.
+// blockOf adds the rows of a text part to the table of blocks: one, or several for a long text, which is cut like a long line.
 func (w *Writer) blockOf(p *part) error {
 	if p.size() == 0 {
 		return nil
@@ -84,7 +85,7 @@ func (w *Writer) blockOf(p *part) error {
 	return w.blocks.err
 }
 
-// runeEnd returns the last offset of at most off where a character begins.
+// runeEnd returns the last offset up to off at which a character begins.
 func runeEnd(text io.ReaderAt, off int64) (int64, error) {
 	var b [4]byte
 	from := max(0, off-3)
@@ -100,12 +101,12 @@ func runeEnd(text io.ReaderAt, off int64) (int64, error) {
 	return off, nil
 }
 
-// Complete ends the result; after it the figures are final and the result can be read by
-// every process that shares the spool.
+// Complete ends the result; after it the figures are final, and every process that shares the spool can read the result to its end. After
+// an error of Write or of Complete itself, the result can still be ended by Cut or Discard.
 func (w *Writer) Complete(o Final) error { return w.finish("", o.Error) }
 
-// Cut ends a result that broke off; reason is the sentence for readers. What came can be
-// read, the whole items of an array also when the array has no end.
+// Cut ends a result that broke off; reason is a sentence for readers. What has come can be read, of an array without an end its whole
+// items.
 func (w *Writer) Cut(reason string) error {
 	if reason == "" {
 		reason = "it broke off"
@@ -122,12 +123,12 @@ func (w *Writer) finish(cut string, failed bool) error {
 	if cut == "" && w.err != nil {
 		return w.err
 	}
-	// The room that was kept for this.
+	// This removes the file that kept room for the end of the result.
 	_ = w.dir.Remove(spareFile)
 	w.used -= spareSize
 	if cut != "" {
 		w.err, w.ending = nil, true
-		_ = w.text.Truncate(w.size) // of what was written in part
+		_ = w.text.Truncate(w.size) // removes what a failed write left
 		for _, p := range w.pagings() {
 			p.pages.retry()
 			p.large.retry()
@@ -157,7 +158,7 @@ func (w *Writer) finish(cut string, failed bool) error {
 	})
 }
 
-// pagings returns all page tables there are.
+// pagings returns all page tables that the writer has made.
 func (w *Writer) pagings() []*paging {
 	all := append(slices.Clone(w.idlePagings), w.frozenPaging)
 	for _, p := range []*part{w.best, w.other, w.part} {
@@ -168,7 +169,7 @@ func (w *Writer) pagings() []*paging {
 	return slices.DeleteFunc(all, func(p *paging) bool { return p == nil })
 }
 
-// leave gives up one use of the files.
+// leave gives up one use of the files, the writer's or a reader's, and closes them with the last. The caller holds w.mu.
 func (w *Writer) leave() {
 	if w.refs--; w.refs > 0 {
 		return
@@ -184,7 +185,7 @@ func (w *Writer) leave() {
 	w.buf, w.scratch = nil, nil
 }
 
-// settle decides what the document is and writes its tables.
+// settle ends the part under way, chooses the document and writes its tables. The caller holds w.mu.
 func (w *Writer) settle(cut string, failed bool) (*meta, error) {
 	under := w.part
 	if under != nil && under.dropped {
@@ -219,7 +220,7 @@ func (w *Writer) settle(cut string, failed bool) (*meta, error) {
 	return m, errors.Join(w.s.full(table.pages.flush()), w.s.full(table.large.flush()), w.tidy(m))
 }
 
-// tidy removes the tables that are not of the document.
+// tidy removes the table files that do not belong to the document.
 func (w *Writer) tidy(m *meta) error {
 	for n := range w.made {
 		for _, name := range []string{fmt.Sprintf("pages.%d", n+1), fmt.Sprintf("large.%d", n+1)} {
@@ -234,7 +235,7 @@ func (w *Writer) tidy(m *meta) error {
 	return nil
 }
 
-// choose returns the part that is the document; nil is the blocks, or that there is none.
+// choose returns the part that is the document; nil if the blocks are, or if there is no part at all.
 func (w *Writer) choose() *part {
 	if w.frozenPart != nil {
 		return w.frozenPart
@@ -256,7 +257,7 @@ func (w *Writer) choose() *part {
 	return nil
 }
 
-// settleBlocks makes the blocks the items.
+// settleBlocks makes each block an item of the document, and fills m accordingly.
 func (w *Writer) settleBlocks(m *meta) error {
 	first, err := w.blocks.get(0)
 	if err != nil {
@@ -285,7 +286,7 @@ func (w *Writer) settleBlocks(m *meta) error {
 	return errors.Join(w.s.full(w.blocks.flush()), w.s.full(p.pages.flush()), p.err(), w.tidy(m))
 }
 
-// key reads a key of the path to the items; one that is too long to be shown is "".
+// key returns a key of the path to the items, by its place in the text; "" if it is too long to be shown.
 func (w *Writer) key(at [2]int64) string {
 	b := make([]byte, min(at[1]-at[0], 1024))
 	var key string
@@ -295,7 +296,7 @@ func (w *Writer) key(at [2]int64) string {
 	return key
 }
 
-// Discard gives the result up and removes it. After Complete or Cut it does nothing.
+// Discard ends the result and removes it. After Complete or Cut it does nothing.
 func (w *Writer) Discard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,27 +11,29 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// Words are texts to be forgotten.
+// Words matches texts that are to be forgotten.
 type Words interface {
-	// In reports whether a text holds them, Read whether what comes from a reader does.
+	// In reports whether a text contains one of them, Read whether what a reader yields does.
 	In(text []byte) bool
 	Read(r io.Reader) (bool, error)
-	// Overwrite writes over them in a file, without changing its length, and returns the number of places.
+	// Overwrite overwrites them in a file, without changing its length, and returns how many places it overwrote.
 	Overwrite(f interface {
 		io.ReaderAt
 		io.WriterAt
 	}) (places int, err error)
 }
 
-// Forgotten is a result that held certain words.
+// Forgotten is a result that contained one of the words.
 type Forgotten struct {
 	Name string // the entry's, on the disk
-	// Blotted is set when the words were written over, because somebody reads or writes the result at this moment. Others were removed.
+	// Blotted is set when the words were overwritten because the result is being read or written at this moment. Otherwise the result was
+	// removed.
 	Blotted bool
 }
 
-// Forget removes the results that hold certain words, in their text or in the parameters of their call. Of a result that somebody reads or writes the
-// words are written over; one that is being written is also an error, because what comes of it later is not looked at. With dry nothing is changed.
+// Forget removes the results that contain certain words, in their text or in the parameters of their call, and returns them. In a result
+// that is being read or written the words are overwritten; if it is being written that is also an error, because its later text is not
+// checked. With dry nothing is changed.
 func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
 	if s.unusable != nil {
 		return nil, s.unusable
@@ -81,7 +83,7 @@ func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
 	return list, err
 }
 
-// containsWords looks into the files of an entry.
+// containsWords reports whether an entry's text, its call, server and tool, or the keys to its items contain one of the words.
 func (s *Spool) containsWords(i id, words Words) (bool, error) {
 	name := i.String()
 	if h, err := readHead(s.root, name); err == nil && (words.In(h.Call) || words.In([]byte(h.Server+" "+h.Tool+" "+h.ServerPage))) {
@@ -98,7 +100,7 @@ func (s *Spool) containsWords(i id, words Words) (bool, error) {
 	return words.Read(f)
 }
 
-// overwrite writes over the words in an entry that cannot be removed now.
+// overwrite overwrites the words in the text of an entry that cannot be removed now, and removes its call if it contains them.
 func (s *Spool) overwrite(i id, words Words) error {
 	name := i.String()
 	dir, err := s.root.OpenRoot(name)
@@ -115,7 +117,7 @@ func (s *Spool) overwrite(i id, words Words) error {
 	}
 	err = errors.Join(err, f.Close())
 	if h, headErr := readHead(s.root, name); headErr == nil && words.In(h.Call) {
-		h.Call = nil // the call cannot be made again by itself
+		h.Call = nil // so refresh cannot repeat the call
 		err = errors.Join(err, writeJSON(dir, headFile, h))
 	}
 	if _, metaErr := readMeta(s.root, name); err == nil && errors.Is(metaErr, fs.ErrNotExist) {

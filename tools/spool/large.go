@@ -8,20 +8,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxWidth bounds the matches, in bytes, for which a search looks only around the literals.
+// maxWidth is the length in bytes up to which the matches of a pattern are searched only around its literals in large items.
 const maxWidth = 1 << 10
 
-// maxLooks bounds the looks of one search that find nothing: beyond, the literals are
-// so frequent that one pass over the unit is quicker.
+// maxLooks bounds how many places around literals one search tries in vain: beyond it the literals are so frequent that one pass over the
+// item is quicker.
 const maxLooks = 1000
 
-// isNarrowable reports whether a unit need only be searched around the literals: it is too
-// large for memory, and every match is bounded.
+// isNarrowable reports whether a unit is only searched around the literals: it is too large for memory, and the length of every match is
+// bounded.
 func (s *search) isNarrowable(u unit) bool {
 	return u.end-u.start > scanBuffer/2 && s.p.width > 0 && s.looks < maxLooks && s.v.m.Shape != Lines
 }
 
-// matchNear looks for a match around a place where a literal is, and returns where to look next.
+// matchNear looks for a match around at, where a literal is, and returns where to look next: behind the unit if there was a match, else the
+// next byte.
 func (s *search) matchNear(ctx context.Context, u unit, at int64) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -32,7 +33,7 @@ func (s *search) matchNear(ctx context.Context, u unit, at int64) (int64, error)
 	if k, err := s.r.text.ReadAt(b, from); k < len(b) {
 		return 0, &errDamaged{err.Error()}
 	}
-	for from > u.start && len(b) > 0 && !utf8.RuneStart(b[0]) { // half a character is none
+	for from > u.start && len(b) > 0 && !utf8.RuneStart(b[0]) { // skips the rest of a character
 		b, from = b[1:], from+1
 	}
 	b = b[:len(b)-openRune(b)]
@@ -45,7 +46,7 @@ func (s *search) matchNear(ctx context.Context, u unit, at int64) (int64, error)
 	return u.end, nil
 }
 
-// matchLarge tries a unit that is read on the go: slower than one in memory, and as exact.
+// matchLarge searches a unit that is too large for memory while reading it: slower, with the same result.
 func (s *search) matchLarge(ctx context.Context, u unit) error {
 	in := bufio.NewReaderSize(&contextReader{ctx, io.NewSectionReader(s.r.text, u.start, u.end-u.start)}, pageBuffer)
 	at := s.p.re.FindReaderIndex(in)
@@ -60,8 +61,8 @@ func (s *search) matchLarge(ctx context.Context, u unit) error {
 	return nil
 }
 
-// contextReader ends with a context: a regular expression over a gigabyte takes minutes that
-// nobody may be waiting for any more.
+// contextReader is a reader that fails once its context has ended: a regular expression over a gigabyte takes minutes, and perhaps nobody
+// waits any more.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -75,8 +76,8 @@ func (l *contextReader) Read(p []byte) (int, error) {
 	return l.r.Read(p[:min(len(p), 4<<10)])
 }
 
-// width returns the most bytes that a match of the expression has; false when there is no such
-// bound, or when a match also goes by what is around it.
+// width returns the most bytes that a match of the expression can have; ok is false if that is unbounded, or if the match also depends on
+// the text around it, as with ^ and \b.
 func width(re *syntax.Regexp) (n int, ok bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpNoMatch:

@@ -14,8 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// id names an entry on the disk: the first half of its handle's digest, so that what lies
-// there does not tell a handle.
+// id is the name of an entry on the disk: the first half of the digest of its handle, so that the name does not reveal the handle.
 type id [16]byte
 
 func (i id) String() string { return hex.EncodeToString(i[:]) }
@@ -33,7 +32,7 @@ func parseID(name string) (i id, ok bool) {
 type account struct {
 	id            id
 	created, used int64 // Unix milliseconds
-	bytes         int64 // on the disk; what is set aside while it is written
+	bytes         int64 // on the disk; while it is written, the bytes that are reserved for it
 	writing       bool
 }
 
@@ -46,8 +45,8 @@ const (
 	maxLedgerLen = 64 << 20
 )
 
-// ledger is the list of entries that all processes keep together, in one file under one
-// lock. The directories are the truth: a ledger that is missing or damaged is made from them.
+// ledger is the list of entries, which all processes share in one file under one lock. A ledger that is missing or damaged is made anew
+// from the directories.
 type ledger struct {
 	accounts []account
 	changed  bool
@@ -112,8 +111,8 @@ func decodeLedger(b []byte) (*ledger, bool) {
 	return l, true
 }
 
-// locked calls fn with the ledger, which no other goroutine or process has meanwhile, and
-// writes it back. What fn evicts is removed afterwards, without the lock.
+// locked calls fn with the ledger, while no other goroutine or process can use it, and writes it back if fn changed it. Directories of
+// evicted entries are removed afterwards, without the lock between processes.
 func (s *Spool) locked(fn func(l *ledger) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +155,8 @@ func (s *Spool) readLedger() *ledger {
 	return s.rebuild()
 }
 
-// writeLedger writes in place and syncs nothing: a torn write, by a power cut too, is noticed by the checksum and
-// made good from the directories.
+// writeLedger writes the ledger in place, without a sync: a torn write, also after a power cut, is noticed by the checksum, and the ledger
+// is then made from the directories.
 func (s *Spool) writeLedger(l *ledger) error {
 	f, err := statefile.OpenIn(s.root, ledgerFile, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -171,7 +170,7 @@ func (s *Spool) writeLedger(l *ledger) error {
 	return f.Truncate(int64(len(b)))
 }
 
-// rebuild makes a ledger from the directories.
+// rebuild returns a ledger made from the directories.
 func (s *Spool) rebuild() *ledger {
 	l := &ledger{changed: true}
 	for _, name := range s.names() {
@@ -182,7 +181,7 @@ func (s *Spool) rebuild() *ledger {
 	return l
 }
 
-// readAccount reads the account of an entry in its directory.
+// readAccount returns the account of an entry as its directory shows it; an entry without a meta file counts as being written.
 func (s *Spool) readAccount(i id) account {
 	a := account{id: i, writing: true}
 	name := i.String()
@@ -201,7 +200,7 @@ func (s *Spool) readAccount(i id) account {
 	return a
 }
 
-// diskUse sums the sizes of the files of an entry.
+// diskUse returns the sum of the sizes of an entry's files, in bytes.
 func (s *Spool) diskUse(name string) (sum int64) {
 	d, err := s.root.Open(name)
 	if err != nil {

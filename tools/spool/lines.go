@@ -5,13 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the length at which a line is cut into several, in bytes: a result of one line of a
-// gigabyte still has pages. A quarter of the cap that clients commonly have would split
-// ordinary log lines; above the cap a line could never be shown.
+// maxLine is the length in bytes at which a line is cut into several, so that even a result of one line of a gigabyte has pages. A quarter
+// of the clients' usual cap would split ordinary log lines; a line above the cap could never be shown.
 const maxLine = 8 << 10
 
-// lineScanner finds the lines of valid UTF-8 text that comes in pieces of any size. A line
-// holds its newline. One longer than `longest` is cut where a character begins.
+// lineScanner calls tell with the place of each line of valid UTF-8 text that comes in pieces of any size, until tell returns false. A line
+// includes its newline. One longer than longest is cut at the beginning of a character.
 type lineScanner struct {
 	tell    func(start, end int64) bool
 	off     int64 // of the next byte
@@ -30,7 +29,7 @@ func (s *lineScanner) end(at int64) {
 	s.stopped = !s.tell(start, at)
 }
 
-// feed reads b and returns how many bytes it took: all, unless it was stopped.
+// feed scans b and returns how many of its bytes it used: all, unless tell returned false.
 func (s *lineScanner) feed(b []byte) int {
 	base, i := s.off, 0
 	for i < len(b) && !s.stopped {
@@ -60,7 +59,7 @@ func (s *lineScanner) feed(b []byte) int {
 	return i
 }
 
-// finish yields the line that has no newline at its end, if there is one.
+// finish ends the last line if it has no newline at its end.
 func (s *lineScanner) finish() {
 	if s.off > s.start && !s.stopped {
 		s.end(s.off)

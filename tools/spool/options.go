@@ -14,8 +14,8 @@ const (
 	DefaultMaxAge     = 24 * time.Hour
 	DefaultMaxResult  = 4 * limit.GiB
 
-	// DefaultPageBytes is the largest result that the common clients take whole: VS Code
-	// 8 KiB, Codex about 10 KB.
+	// DefaultPageBytes is about the size of result that even the clients with the smallest bounds take
+	// whole: VS Code 8 KiB, Codex about 10 KB.
 	DefaultPageBytes = 10 * 1000
 	DefaultPageItems = 20
 	MaxPageItems     = 100
@@ -23,29 +23,29 @@ const (
 	DefaultPageLines = 100
 	MaxPageLines     = 1000
 
-	// MaxMatches bounds all matches of a search; beyond it is [TooMany].
+	// MaxMatches bounds all matches of a search; more are the error [TooMany].
 	MaxMatches = 1000
 	// MaxCall bounds the kept parameters of a call, in bytes; longer ones are not kept.
 	MaxCall = 64 << 10
-	// MaxRange bounds the bytes of one Range.
+	// MaxRange bounds the bytes that one call of Range returns.
 	MaxRange = 1 << 20
 )
 
 // Options configure a [Spool]; nil and zero mean the defaults.
 type Options struct {
-	// Dir is the folder of the results; it is made (0700). Several processes may share it.
+	// Dir is the folder for the results; Open creates it (0700). Several processes may share it.
 	Dir string
 	// MaxBytes bounds everything in Dir on the disk (DefaultMaxBytes).
 	MaxBytes limit.Bytes
-	// FreeMin bounds the free space on the file system of Dir from below: results are evicted, then not kept,
-	// before less is free. 0 is 5 % of it, between 256 MiB and 2 GiB; negative is no such bound. Where
-	// less than twice as much was free when the spool was opened, half of what was free then counts.
+	// FreeMin is the free space that the spool leaves on the file system of Dir: before less is free, results are evicted and then no
+	// longer kept. 0 means 5 % of the file system, between 256 MiB and 2 GiB; below 0 there is no bound. If less than twice as much was
+	// free when the spool was opened, half of what was free then counts.
 	FreeMin limit.Bytes
 	// MaxResults bounds the number of results (DefaultMaxResults).
 	MaxResults int
-	// MaxAge is the time that a result can be read from its beginning on (DefaultMaxAge).
+	// MaxAge bounds the time in which a result can be read, from its Create on (DefaultMaxAge).
 	MaxAge time.Duration
-	// MaxResult bounds one result with its index (DefaultMaxResult, and MaxBytes).
+	// MaxResult bounds one result with its index, in bytes (DefaultMaxResult; at most MaxBytes).
 	MaxResult limit.Bytes
 	// Journal takes SpoolEvicted events; nil drops them.
 	Journal *journal.Journal
@@ -72,23 +72,21 @@ func (o *Options) defaults() {
 
 // Source describes the origin of a result and the size of its pages.
 type Source struct {
-	// Principal is whose result it is: only with the same one can it be read. It is kept
-	// as a digest.
+	// Principal identifies the owner: the result can only be read with the same principal. Only its digest is stored.
 	Principal string
 	Server    string
 	Tool      string
-	// Call is the parameters of the call as they were sent, so that it can be made again.
-	// More than MaxCall bytes are not kept.
+	// Call holds the parameters of the call as they were sent, so that it can be repeated. If they exceed MaxCall bytes nothing is stored.
 	Call []byte
-	// ReadOnly is set when the tool changes nothing, as it says of itself.
+	// ReadOnly is set when the tool declares that it changes nothing.
 	ReadOnly bool
-	// PageBytes is the most that a page has, in bytes (DefaultPageBytes; at least 1 KiB).
+	// PageBytes bounds a page, in bytes (DefaultPageBytes; at least 1 KiB).
 	PageBytes int
-	// PageItems is the page size in items unless a reader asks for another one
-	// (DefaultPageItems; at most MaxPageItems). Lines have DefaultPageLines.
+	// PageItems is the number of items on a page unless a reader asks for another one (DefaultPageItems; at most MaxPageItems). For lines
+	// it is DefaultPageLines.
 	PageItems int
-	// ServerPage holds the arguments that asked for a page of the server's own, such as "page=2, per_page=100"; "" without them. More
-	// than MaxServerPage bytes are cut.
+	// ServerPage holds the arguments that asked for one of the server's own pages, such as "page=2, per_page=100"; "" if there were none.
+	// It is cut at MaxServerPage bytes.
 	ServerPage string
 }
 
@@ -131,7 +129,7 @@ const (
 	Lines  Shape = "lines"
 )
 
-// itemsOn returns the default and the largest page size of a shape.
+// itemsOn returns the default page size of a shape (for all but lines that is items) and the largest one, in items.
 func (s Shape) itemsOn(items int) (def, maxBytes int) {
 	if s == Lines {
 		return DefaultPageLines, MaxPageLines
@@ -152,45 +150,42 @@ func (s Shape) Noun() string {
 	return "items"
 }
 
-// Final describes the end of a result.
+// Final says how a result ended.
 type Final struct {
 	// Error is set when the tool reported failure.
 	Error bool
 }
 
-// Totals describe a result as a whole, or what has come of it while it is written.
+// Totals describe a result as a whole, or the part of it that has come while it is written.
 type Totals struct {
 	Shape Shape
-	// Bytes is the size of the document, Stored that of everything that was kept, both of
-	// text as it is on the disk: valid UTF-8.
+	// Bytes is the size of the document, Stored that of the whole stored text, both as on the disk: valid UTF-8.
 	Bytes, Stored int64
-	// Offset is the beginning of the document in what is stored. Offsets count from there on.
+	// Offset is the place of the document's beginning in the stored text, to which all offsets refer.
 	Offset int64
 	// Items counts the items, Pages the pages of PageItems items and PageBytes bytes.
 	Items, Pages         int64
 	PageItems, PageBytes int
 	// Complete is set when the result has ended, so that the figures are final.
 	Complete bool
-	// Cut is the reason why the result broke off; "" when it did not.
+	// Cut is the reason why the result broke off; "" if it did not.
 	Cut string
 	// Failed is Final.Error.
 	Failed bool
-	// SHA256 is the document's, in hex, when complete.
+	// SHA256 is the checksum of the document in hex; "" until Complete.
 	SHA256 string
-	// Path is the keys that lead to the main array or object; Envelope is true when pages
-	// have what surrounds it.
+	// Path holds the keys that lead to the main array or object; Envelope says that pages repeat the object around it.
 	Path     []string
 	Envelope bool
-	// Part is the number of the Begin call (from 0) that brought the document, -1 for blocks. Parts
-	// counts them all.
+	// Part is the number of the Begin call (from 0) that began the document, -1 for blocks. Parts counts all of them.
 	Part, Parts int
-	// Created is the time the writer was made, Expires the time from which nobody can read the result any more.
+	// Created is the time of Create, Expires the time from which on nobody can read the result.
 	Created, Expires time.Time
 	// ServerPage is Source.ServerPage.
 	ServerPage string
 }
 
-// More returns the bytes stored outside the document: other content of the result.
+// More returns how many bytes are stored outside the document: other content of the result.
 func (t Totals) More() int64 { return t.Stored - t.Bytes }
 
 // Page is a part of a document: whole items, in order.
@@ -198,23 +193,23 @@ type Page struct {
 	// Text is valid UTF-8, and one JSON value when JSON is set.
 	Text []byte
 	JSON bool
-	// Number counts from 1; Size is the items a page has at most.
+	// Number counts from 1; Size is the largest number of items on a page.
 	Number, Size int
-	// TotalPages and TotalItems are final when Complete, else those so far.
+	// TotalPages and TotalItems are final when Complete, else those so far; TotalPages is 0 if it is not known for this Size yet.
 	TotalPages, TotalItems int64
 	// From and To number the first and last item on the page, from 1.
 	From, To int64
 	Complete bool
-	// Cut is the reason why the result broke off; "" when it did not.
+	// Cut is the reason why the result broke off; "" if it did not.
 	Cut string
-	// Omitted counts items larger than a page, for which a stub stands.
+	// Omitted counts the items larger than a page, in whose place the page has a stub.
 	Omitted int
 }
 
 // HasNext reports whether there is, or will be, a page after this one.
 func (p Page) HasNext() bool { return !p.Complete || int64(p.Number) < p.TotalPages }
 
-// Piece is a range of what is stored: whole characters.
+// Piece is a range of the stored text, in whole characters.
 type Piece struct {
 	Text []byte
 	// From and To are offsets in bytes; Total is the number of bytes stored (so far, unless Complete).

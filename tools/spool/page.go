@@ -9,20 +9,20 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// source is a document to render pages from, complete or growing.
+// source is a document, complete or growing, of which pages are rendered.
 type source struct {
 	r      *Result
 	rules  rules
 	large  *table
-	begin  int64 // of the container
-	end    int64 // no item ends behind it
-	prolog []byte
-	epilog []byte
+	begin  int64  // where the container begins
+	end    int64  // where the last item ends
+	prolog []byte // the text of the object around the items, before
+	epilog []byte // and behind them
 }
 
-// Page returns page n, from 1, of pages of size items (0 is the default; more than the most
-// is the most). While the result is written it waits until the page is whole or the end
-// has come; ctx ends the waiting. A page that is not there is *NoPage.
+// Page returns page n, counted from 1, of pages with size items (0 means the default; a larger size than allowed means the largest). While
+// the result is written it waits until the page is complete or the result ends; ctx ends the waiting. A number that is out of range is
+// *NoPage.
 func (r *Result) Page(ctx context.Context, n, size int) (Page, error) {
 	for {
 		v, w, err := r.complete()
@@ -58,7 +58,7 @@ func (r *Result) Page(ctx context.Context, n, size int) (Page, error) {
 	}
 }
 
-// clamp returns the page size that is used for the one that was asked for.
+// clamp returns the page size to use when size is asked for: def if it is 0, the largest one if it is larger.
 func clamp(shape Shape, size, def int) int {
 	_, maxBytes := shape.itemsOn(def)
 	if size <= 0 {
@@ -67,7 +67,8 @@ func clamp(shape Shape, size, def int) int {
 	return min(size, maxBytes)
 }
 
-// pageOf returns a page of a document that has ended.
+// pageOf returns page n, counted from 1, of a document that has ended, with size items per page. An empty document has one empty page; any
+// other number that does not exist is [*NoPage].
 func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error) {
 	size = clamp(v.m.Shape, size, v.m.PerPage)
 	m := v.m
@@ -94,7 +95,7 @@ func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error)
 	return p, err
 }
 
-// rows gives where page n begins and where the next one does, and how many there are.
+// rows returns the rows with which page n and the page behind it begin, and the number of pages.
 func (r *Result) rows(ctx context.Context, v *view, src *source, n, size int) (first, next row, total int64, err error) {
 	m, last := v.m, row{v.m.Items, v.m.Last}
 	if size != m.PerPage && m.exceedsTable(size, v.rules.budget) {
@@ -124,7 +125,8 @@ func (r *Result) rows(ctx context.Context, v *view, src *source, n, size int) (f
 	return first, next, total, err
 }
 
-// readEnvelope reads what surrounds the items.
+// readEnvelope returns the text before and behind the items of the document. If the result broke off, the text behind is as many } as there
+// are open objects.
 func (r *Result) readEnvelope(m *meta) (prolog, epilog []byte, err error) {
 	prolog = make([]byte, m.Begin-m.DocBegin)
 	if _, err := r.text.ReadAt(prolog, m.DocBegin); err != nil {
@@ -141,7 +143,8 @@ func (r *Result) readEnvelope(m *meta) (prolog, epilog []byte, err error) {
 	return prolog, epilog, nil
 }
 
-// pageSoFar returns a page of what is still written when all of its items are there.
+// pageSoFar returns a page of a result that is still written; ok is false if not all of its items are there yet. The first call for which
+// there is a page fixes the document.
 func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, bool, error) {
 	w.mu.Lock()
 	p := w.part
@@ -196,7 +199,7 @@ func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, b
 	return page, true, err
 }
 
-// render writes the items from first to before next, each of them the row of a page.
+// render returns the text of the items from first up to next, which are rows of a page table, and how many stubs are in it.
 func (s *source) render(ctx context.Context, first, next row) ([]byte, int, error) {
 	if first[0] >= next[0] || first[1] > next[1] || first[1] < s.begin || next[1] > s.end && next[1] != s.end {
 		return nil, 0, &errDamaged{"pages are out of order"}
@@ -264,7 +267,7 @@ func (s *source) render(ctx context.Context, first, next row) ([]byte, int, erro
 	return append(append(out, shut), s.epilog...), omitted, err
 }
 
-// stub writes what stands for an item that is larger than a page.
+// stub appends the stub that stands for an item which is larger than a page.
 func (s *source) stub(out []byte, number, start, end int64) []byte {
 	if s.rules.shape == Object {
 		key := make([]byte, min(maxStubKey-2, end-start))

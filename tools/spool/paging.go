@@ -5,28 +5,27 @@ import (
 	"os"
 )
 
-// Bounds of what a page is made of, in bytes.
+// Bounds of the parts of a page, in bytes.
 const (
 	// maxEnvelope bounds the part of an object around the main array that each page repeats, in bytes.
 	maxEnvelope = 2 << 10
-	// maxGap bounds the space between two items that a page keeps, in bytes; beyond, a comma will do.
+	// maxGap bounds the white space between two items that a page keeps; a longer one becomes a comma.
 	maxGap = 64
-	// stubSize bounds what stands for an item that is larger than a page; for a member of
-	// an object its key comes on top.
+	// stubSize bounds the stub of an item that is larger than a page; for a member of an object maxStubKey is
+	// added for its key.
 	stubSize    = 160
 	maxStubKey  = 320
 	minPageSize = 1 << 10
 )
 
-// rules pack items into pages: greedily, at most `items` of them and at most
-// `budget` bytes, envelope excluded.
+// rules say how items are packed into pages: greedily, at most items of them and at most budget bytes, without the envelope.
 type rules struct {
 	shape  Shape
 	items  int
 	budget int64
 }
 
-// envelopeOf returns the bytes of a page of pageBytes that are set aside for the envelope.
+// envelopeOf returns the bytes of a page of pageBytes that are reserved for the envelope.
 func envelopeOf(pageBytes int64) int64 { return min(maxEnvelope, pageBytes/4) }
 
 // rulesFor returns the rules of a shape; wrapped is set when an object may surround the items.
@@ -41,13 +40,13 @@ func rulesFor(shape Shape, items int, pageBytes int64, wrapped bool) rules {
 // json reports whether pages are JSON.
 func (r rules) json() bool { return r.shape == Array || r.shape == Object }
 
-// longest bounds a line, in bytes.
+// longest returns the length in bytes at which lines are cut.
 func (r rules) longest() int64 { return min(maxLine, r.budget) }
 
-// omits reports whether an item of size bytes is left out of its page.
+// omits reports whether a page has a stub in the place of an item of size bytes.
 func (r rules) omits(size int64) bool { return r.json() && size > r.budget-2 }
 
-// paging is the page table of one run of items as it grows.
+// paging is the growing page table of one sequence of items.
 type paging struct {
 	rules
 	dir    *os.Root
@@ -58,11 +57,11 @@ type paging struct {
 	end    int64 // of the last item
 	count  int64 // items
 	inPage int
-	bytes  int64 // of the page under way
+	bytes  int64 // bytes on the page under way
 	keys   [][2]int64
 }
 
-// add puts the next item in.
+// add adds the next item, at [start,end) of the text.
 func (p *paging) add(start, end int64) {
 	size, gap := end-start, int64(0)
 	if p.json() {
@@ -97,7 +96,7 @@ func (p *paging) reset(r rules, begin int64) {
 	p.large.reset()
 }
 
-// size returns the bytes of the items, brackets included.
+// size returns the bytes from the first item to the last, with the container's brackets once it has ended.
 func (p *paging) size() int64 {
 	if p.close > 0 {
 		return p.close - p.begin
@@ -117,7 +116,7 @@ func (p *paging) err() error {
 	return nil
 }
 
-// paging returns an empty page table.
+// paging returns an empty page table, a released one if there is one.
 func (w *Writer) paging(r rules, begin int64) *paging {
 	if n := len(w.idlePagings); n > 0 {
 		p := w.idlePagings[n-1]
@@ -132,7 +131,7 @@ func (w *Writer) paging(r rules, begin int64) *paging {
 	return p
 }
 
-// release takes a page table back that nobody reads.
+// release takes back a page table that is no longer needed, unless readers use it.
 func (w *Writer) release(p *paging) {
 	if p != nil && p != w.frozenPaging {
 		w.idlePagings = append(w.idlePagings, p)

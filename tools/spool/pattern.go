@@ -8,25 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a compiled regular expression with texts of which every match holds one; they
-// are found many times faster than the expression.
+// pattern is a compiled regular expression with literals, texts of which every match contains at least one. Literals are found many times
+// faster than the expression.
 type pattern struct {
 	re       *regexp.Regexp
-	literals []literal // none when there are no such texts
-	pure     bool      // a match is the one literal and nothing else
+	literals []literal // empty if there are no such texts
+	pure     bool      // a match is exactly the one literal
 	longest  int       // bytes of the longest literal
-	width    int       // the most bytes of a match that goes by its own text alone; 0 when there is no most
+	width    int       // the most bytes of a match; 0 if that is unbounded, above maxWidth, or matches depend on the text around them
 }
 
-// literal is one such text.
+// literal is a text that a match contains.
 type literal struct {
-	text   []byte // lower case when fold
-	fold   bool   // it is found in either case
-	anchor int    // the byte that is looked for when fold
-	next   int    // where it is next in the buffer; len when not at all, -1 when not known
+	text   []byte // in lower case if fold is set
+	fold   bool   // upper and lower case are equal
+	anchor int    // the index of the byte that is searched for first if fold is set
+	next   int    // where it comes next in the buffer; len(buffer) if not at all, -1 if not known
 }
 
-// maxLiterals bounds the texts that are searched side by side; beyond, the expression is as quick.
+// maxLiterals bounds the literals that are searched side by side; with more the expression itself is as quick.
 const maxLiterals = 16
 
 func compile(text string, ignoreCase bool) (*pattern, error) {
@@ -72,8 +72,8 @@ func compile(text string, ignoreCase bool) (*pattern, error) {
 	return p, nil
 }
 
-// required returns texts of which every match of the expression holds at least one; the
-// shortest of them is as long as it can be.
+// required returns literals of which every match of the expression contains at least one, chosen so that the shortest of them is as long as
+// possible; nil if there are none.
 func required(re *syntax.Regexp) []literal {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -123,8 +123,8 @@ func shortest(some []literal) int {
 	return n
 }
 
-// foldable returns the longest run, in lower case, of characters whose other case is one
-// byte too. K and S are not among them: the Kelvin sign and the long s match them.
+// foldable returns the longest run of characters that have one byte in both cases, in lower case. K and S are excluded: in a
+// case-insensitive match the Kelvin sign and the long s equal them.
 func foldable(runes []rune) (best []byte) {
 	var run []byte
 	for _, r := range runes {
@@ -142,10 +142,10 @@ func foldable(runes []rune) (best []byte) {
 	return best
 }
 
-// common are the bytes of English and JSON from the most frequent on.
+// common are the most frequent bytes of English and JSON, the most frequent first.
 const common = " e\"taoinsrhl,:dcu0m1fpgwyb.v-_/23{}k"
 
-// rarest returns the place of the byte that a text is likely to have least of.
+// rarest returns the index of the byte of a text that is probably the rarest.
 func rarest(literal []byte) (at int) {
 	best := -1
 	for i, c := range literal {
@@ -167,8 +167,8 @@ func (p *pattern) rewind() {
 	}
 }
 
-// index returns the place in b, from at on, of the first of the literals, or -1. The buffer must be
-// the same as in the call before, unless rewind was called, and at must not be less.
+// index returns the index in b, at or behind at, of the first of the literals, or -1. Unless rewind was called b must be the same as in the
+// call before, and at must not be smaller.
 func (p *pattern) index(b []byte, at int) int {
 	first := len(b)
 	for i := range p.literals {
@@ -198,7 +198,7 @@ func (p *literal) index(b []byte) int {
 	if low >= 'a' && low <= 'z' {
 		up -= 'a' - 'A'
 	}
-	// Where the anchor comes next in either case; each is looked for again only when passed.
+	// Where the anchor comes next in each case; each is only searched again once it was passed.
 	nextLow, nextUp := -2, -2
 	for at := p.anchor; at <= len(b)-n+p.anchor; {
 		if nextLow != -1 && nextLow < at {

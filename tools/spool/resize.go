@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// maxResized bounds the other page sizes of one result that have a table on the disk. For
-// further ones it is made each time.
+// maxResized bounds the tables for other page sizes that are kept on the disk for one result. For further sizes the table is made again by
+// each reader.
 const maxResized = 4
 
-// leastKept is the size of document from which on such a table is kept, in bytes: reading
-// less again takes milliseconds.
+// leastKept is the size of document, in bytes, from which on such a table is kept on the disk: making it again for a smaller one takes
+// milliseconds.
 const leastKept = 1 << 20
 
 func newTemporaryTable(dir *os.Root, name string) *table {
 	return &table{dir: dir, name: name + rand.Text(), passing: true}
 }
 
-// pagesOf returns the page table of another page size. It is made by reading the document
-// once, and kept beside it for the next reader. r.mu is held.
+// pagesOf returns the page table for another page size. It is made by reading the document once, and kept on the disk for the next reader.
+// The caller holds r.mu.
 func (r *Result) pagesOf(ctx context.Context, v *view, size int) (*table, error) {
 	if t := r.made[size]; t != nil {
 		return t, nil
@@ -54,7 +54,7 @@ func (r *Result) pagesOf(ctx context.Context, v *view, size int) (*table, error)
 	return t, nil
 }
 
-// openTable opens a table that an earlier reader made.
+// openTable opens a table that an earlier reader has kept; nil if there is none or it is damaged.
 func (r *Result) openTable(v *view, name string) *table {
 	info, err := r.dir.Stat(name)
 	if err != nil || info.Size() == 0 || info.Size()%rowSize != 0 {
@@ -73,8 +73,8 @@ func (r *Result) openTable(v *view, name string) *table {
 	return t
 }
 
-// keepTable renames a temporary page table to name, so that later reads find it, and reports whether it did: not when there are maxResized
-// already or the store is full.
+// keepTable renames a temporary page table to name, so that later readers find it, and reports whether it did: not if there are maxResized
+// already or the spool is full.
 func (r *Result) keepTable(t *table, name string) bool {
 	d, err := r.dir.Open(".")
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *Result) keepTable(t *table, name string) bool {
 	return err == nil
 }
 
-// repage puts all items of a document into p.
+// repage adds all items of a document to p. large, if not nil, has the places of the large ones.
 func (r *Result) repage(ctx context.Context, v *view, p *paging, large *table) error {
 	m := v.m
 	if m.Items == 0 {
@@ -138,7 +138,8 @@ func (r *Result) repage(ctx context.Context, v *view, p *paging, large *table) e
 	return err
 }
 
-// remake makes the tables of a document again from its text. r.mu is held.
+// remake makes the tables of a document again from its text. The caller holds r.mu. It fails if the text has another number of pages or
+// large items than it had.
 func (r *Result) remake(v *view) error {
 	if v.m.Shape == Blocks && v.blocks == nil {
 		return &errDamaged{blockFile + " is missing"}
@@ -156,17 +157,16 @@ func (r *Result) remake(v *view) error {
 	return nil
 }
 
-// maxRows bounds such a table: 28 MiB. A document that has more pages of that size is read
-// for each of them.
+// maxRows bounds the rows of a table for another page size: 28 MiB. A document with more pages of that size is read again for each of them.
 var maxRows int64 = 1 << 20
 
-// exceedsTable reports whether the pages of a size may be more than a table should have.
+// exceedsTable reports whether the document may have more than maxRows pages with size items.
 func (m *meta) exceedsTable(size int, budget int64) bool {
 	return m.Shape != Blocks && m.Items/int64(size)+2*(m.DocEnd-m.DocBegin)/budget > maxRows
 }
 
-// locate looks for page n of another size by reading from the beginning; total counts the
-// pages when all are to be seen. Without that ok says that the page is whole.
+// locate finds page n of another size by reading from the beginning. With all it reads everything and total is the number of pages; else it
+// stops when the page is complete, which ok reports.
 func (s *source) locate(ctx context.Context, size int, n int64, all bool) (first, next row, total int64, ok bool, err error) {
 	rules := s.rules
 	rules.items = size
@@ -203,7 +203,7 @@ func (s *source) locate(ctx context.Context, size int, n int64, all bool) (first
 	return first, next, total, ok, err
 }
 
-// drop forgets all rows of a table without a file.
+// drop removes all rows of a table without a file.
 func (t *table) drop() {
 	t.mu.Lock()
 	t.pending, t.count = t.pending[:0], 0

@@ -16,11 +16,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// pollEvery is the pause between two looks at a result that another process writes.
+// pollEvery is the pause before a result that another process writes is looked at again.
 const pollEvery = 100 * time.Millisecond
 
-// Result is a result that is read. It is not evicted before Close. Its methods may be
-// called from many goroutines.
+// Result is a result that is open for reading. It is not evicted before Close. Its methods may be called from many goroutines.
 type Result struct {
 	s    *Spool
 	id   id
@@ -30,13 +29,13 @@ type Result struct {
 	text *os.File
 
 	mu   sync.Mutex
-	w    *Writer        // while it is written in this process
-	v    *view          // when it is complete
-	made map[int]*table // of other page sizes
-	bad  bool           // to be removed when nobody reads it any more
+	w    *Writer        // the writer if it is in this process, else nil
+	v    *view          // the document once the result is complete, else nil
+	made map[int]*table // tables for other page sizes, by size
+	bad  bool           // the entry is damaged: Close removes it
 }
 
-// view is a document that can be paged.
+// view is a document that has ended, with its open tables.
 type view struct {
 	m      *meta
 	rules  rules
@@ -45,8 +44,8 @@ type view struct {
 	blocks *table
 }
 
-// Read opens the result of a handle, for the principal that it belongs to. Any failure to
-// find it is *NotFound: unknown, somebody else's, expired, evicted.
+// Read opens the result of a handle for its owner. If it cannot be read the error is always *NotFound, whether the handle is unknown or
+// somebody else's, or the result expired, was evicted or is damaged.
 func (s *Spool) Read(principal, handle string) (*Result, error) {
 	handle = strings.TrimSpace(handle)
 	if s.unusable != nil || len(handle) != handleLength || !strings.HasPrefix(handle, handleProlog) {
@@ -105,7 +104,7 @@ func (r *Result) open(handle, owner []byte) error {
 	return err
 }
 
-// join counts a reader in, unless the files are closed already.
+// join counts one more reader of the writer's files, unless the result has ended; it reports whether it did.
 func (w *Writer) join() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,7 +115,7 @@ func (w *Writer) join() bool {
 	return true
 }
 
-// load reads the meta file; before there is one the error is os.ErrNotExist.
+// load reads the meta file and opens the document; os.ErrNotExist if there is no meta file yet.
 func (r *Result) load() error {
 	m, err := readMeta(r.s.root, r.id.String())
 	if err != nil {
@@ -159,7 +158,7 @@ func (v *view) close() {
 	}
 }
 
-// Close ends the reading.
+// Close ends the reading, so that the result may be evicted.
 func (r *Result) Close() error {
 	r.mu.Lock()
 	w := r.w
@@ -177,7 +176,7 @@ func (r *Result) Close() error {
 	return nil
 }
 
-// giveUp gives a damaged result up.
+// giveUp marks the result as damaged and returns *NotFound.
 func (r *Result) giveUp() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +203,7 @@ func (r *Result) closeFiles() {
 	}
 }
 
-// touch notes a use, for the order of eviction.
+// touch records a use of the entry, which puts off its eviction.
 func (s *Spool) touch(i id) {
 	_ = s.locked(func(l *ledger) error {
 		if a := l.find(i); a != nil {
@@ -214,7 +213,7 @@ func (s *Spool) touch(i id) {
 	})
 }
 
-// removeDamaged removes an entry that cannot be read.
+// removeDamaged removes an entry that cannot be read, unless it is in use.
 func (s *Spool) removeDamaged(i id) {
 	_ = s.locked(func(l *ledger) error {
 		if a := l.find(i); a != nil {
@@ -228,15 +227,14 @@ func (s *Spool) removeDamaged(i id) {
 	})
 }
 
-// Source returns the origin of the result; Principal is left out, for only its digest is
-// known.
+// Source returns the origin of the result, without Principal, of which only the digest is known, and ServerPage, which [Totals] has.
 func (r *Result) Source() Source {
 	h := &r.head
 	return Source{Server: h.Server, Tool: h.Tool, Call: h.Call, ReadOnly: h.ReadOnly, PageBytes: h.PageBytes, PageItems: h.PageItems}
 }
 
-// complete returns the document when it has ended, else nil and the writer to ask, which
-// is nil when it is in another process.
+// complete returns the document if the result has ended. Otherwise it returns nil and the writer, or nil, nil, nil if the writer is in
+// another process.
 func (r *Result) complete() (*view, *Writer, error) {
 	r.mu.Lock()
 	v, w := r.v, r.w
@@ -267,7 +265,7 @@ func (r *Result) complete() (*view, *Writer, error) {
 	return r.v, nil, nil
 }
 
-// Totals describes what has come of the result so far.
+// Totals describes the result, or the part that has come so far.
 func (r *Result) Totals() Totals {
 	t := Totals{
 		PageItems: r.head.PageItems, PageBytes: r.head.PageBytes, Shape: Lines,
@@ -300,7 +298,7 @@ func (r *Result) Totals() Totals {
 	return t
 }
 
-// envelope returns the bytes around the items when the object has an end.
+// envelope returns the bytes around the items; without an end of the object it counts one } for each open object.
 func (v *view) envelope() int64 {
 	m := v.m
 	if m.Close == 0 {
@@ -309,19 +307,20 @@ func (v *view) envelope() int64 {
 	return m.Begin - m.DocBegin + m.DocEnd - m.Close
 }
 
-// Document is the text that is paged, for whoever reads it otherwise.
+// Document is the place of a result's document in its file, for reading it without pages.
 type Document struct {
-	// File is open for reading and the caller's to close; Path is its name.
+	// File is open for reading; the caller closes it. Path is its name.
 	File *os.File
 	Path string
-	// Offset and Size are the place of the document in it, in bytes.
+	// Offset and Size are where the document is in File, in bytes.
 	Offset, Size int64
-	// ItemsOffset and ItemsSize are the place of the items, brackets included, when the shape is Array or Object
-	// and the text has an end.
+	// ItemsOffset and ItemsSize are where the items are in File, with their brackets, if the shape is Array or Object and the
+	// document did not break off; else 0.
 	ItemsOffset, ItemsSize int64
 }
 
-// Document waits for the end of the result.
+// Document waits for the end of the result and returns its document, whose File the caller closes. It returns ctx's error if ctx ends
+// first, and an error if the result is gone or its file cannot be opened.
 func (r *Result) Document(ctx context.Context) (Document, error) {
 	v, err := r.wait(ctx)
 	if err != nil {
@@ -338,7 +337,7 @@ func (r *Result) Document(ctx context.Context) (Document, error) {
 	return d, nil
 }
 
-// Reader reads the document.
+// Reader returns a reader of the document's text.
 func (d Document) Reader() *io.SectionReader {
 	return io.NewSectionReader(d.File, d.Offset, d.Size)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// freeLine returns the bytes that the spool leaves free on its file system; 0 lets it use all. A disk
-// that was nearly full when the spool was opened keeps half of what was free then.
+// freeLine returns how many bytes the spool leaves free on its file system; 0 if there is no bound or the free space is not known. On a
+// disk that was nearly full when the spool was opened it is half of what was free then.
 func freeLine(o Options) int64 {
 	if o.FreeMin < 0 {
 		return 0
@@ -27,8 +27,8 @@ func freeLine(o Options) int64 {
 	return min(line, free/2)
 }
 
-// makeRoom evicts the least recently used entries until `bytes` more in the ledger, `written` more on
-// the disk and `results` more fit. The error is a *[Full].
+// makeRoom evicts expired entries, then the least recently used ones, until bytes more in the ledger, written more on the disk and results
+// more entries fit. The error is a *[Full]. The caller holds the ledger.
 func (s *Spool) makeRoom(l *ledger, bytes, written int64, results int) error {
 	free, known := int64(0), false
 	if s.freeLine > 0 {
@@ -60,7 +60,7 @@ func (s *Spool) makeRoom(l *ledger, bytes, written int64, results int) error {
 		if a.writing || s.live[a.id] != nil || !s.evict(l, a) {
 			continue
 		}
-		free += a.bytes // it is deleted after the lock was let go
+		free += a.bytes // the files are deleted after the lock was released
 		if why == "count" {
 			forCount.add(a)
 		} else {

@@ -8,27 +8,27 @@ import (
 	"sort"
 )
 
-// overlap bounds the reach of a match beyond the place where a long line was cut, in bytes.
+// overlap bounds how far a match may reach beyond the place where a long line was cut, in bytes.
 const overlap = 1 << 10
 
-// unit is one item as the search has it.
+// unit is one item for the search: its number and its place in the text.
 type unit struct{ item, start, end int64 }
 
-// search goes through the whole document.
+// search is one pass of a pattern over the whole document.
 type search struct {
 	r     *Result
 	v     *view
 	p     *pattern
 	found *searchResult
-	// The units of one page, the step of a search.
+	// The number of the page whose units are loaded (-1 for none), and those units.
 	page  int64
 	units []unit
-	// A window on the text, for units that lie in it.
+	// The part of the text that is in memory.
 	window     []byte
 	windowFrom int64
 	scratch    []byte
-	last       int64 // the end of the unit that was counted last
-	looks      int   // around literals that found nothing
+	last       int64 // the end of the unit that was counted last, -1 before the first
+	looks      int   // how many looks around literals found nothing
 }
 
 func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searchResult, error) {
@@ -42,7 +42,7 @@ func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searchResult
 	return s.found, s.byUnit(ctx)
 }
 
-// byLiteral looks for the literal in large steps and at units only where it is.
+// byLiteral searches the text for the literals in large steps, and matches only the units that contain one.
 func (s *search) byLiteral(ctx context.Context) error {
 	m, n := s.v.m, int64(s.p.longest)
 	buf := make([]byte, scanBuffer)
@@ -78,7 +78,8 @@ func (s *search) byLiteral(ctx context.Context) error {
 	return nil
 }
 
-// probe takes a place where the literal is and returns where to look next.
+// probe searches for matches in the unit that contains at, the offset of a literal that was found, and returns the offset from which the
+// search goes on.
 func (s *search) probe(ctx context.Context, at int64) (int64, error) {
 	u, ok, err := s.locate(ctx, at)
 	if err != nil || !ok {
@@ -110,7 +111,7 @@ func (s *search) probe(ctx context.Context, at int64) (int64, error) {
 	return u.end, s.match(ctx, u)
 }
 
-// continues reports whether a unit is a piece of a line that goes on.
+// continues reports whether a unit is a piece of a line that the next unit continues.
 func (s *search) continues(u unit) bool {
 	if s.v.m.Shape != Lines || u.end >= s.v.m.DocEnd {
 		return false
@@ -120,7 +121,7 @@ func (s *search) continues(u unit) bool {
 	return err == nil && b[0] != '\n'
 }
 
-// locate finds the unit that a place lies in.
+// locate returns the unit that contains the offset at; ok is false if none does.
 func (s *search) locate(ctx context.Context, at int64) (unit, bool, error) {
 	if s.page < 0 || len(s.units) == 0 || at < s.units[0].start || at >= s.units[len(s.units)-1].end {
 		page := s.page + 1
@@ -146,7 +147,7 @@ func (s *search) locate(ctx context.Context, at int64) (unit, bool, error) {
 	return s.units[i], true, nil
 }
 
-// onPage reports whether a place lies on a page or behind it and before the next.
+// onPage reports whether an offset lies at or behind the beginning of a page and before that of the next.
 func (s *search) onPage(page, at int64) bool {
 	a, err := s.v.pages.get(page)
 	if err != nil || a[1] > at {
@@ -159,7 +160,7 @@ func (s *search) onPage(page, at int64) bool {
 	return err == nil && at < b[1]
 }
 
-// load reads the units of a page.
+// load reads the units of a page into s.units.
 func (s *search) load(ctx context.Context, page int64) error {
 	first, err := s.v.pages.get(page)
 	if err != nil {
@@ -185,7 +186,7 @@ func (s *search) load(ctx context.Context, page int64) error {
 	})
 }
 
-// walk yields the items from that of a row on.
+// walk calls tell with the places of the items, from the one at the beginning of row first on, until it returns false.
 func (v *view) walk(ctx context.Context, text io.ReaderAt, first row, buf []byte, tell func(start, end int64) bool) error {
 	m := v.m
 	switch m.Shape {
@@ -209,7 +210,7 @@ func (v *view) walk(ctx context.Context, text io.ReaderAt, first row, buf []byte
 	return walkJSON(ctx, text, m.Shape == Object, first[1], m.Last, v.large, buf, tell)
 }
 
-// byUnit tries every unit.
+// byUnit searches for matches in every unit of the document, in order; ctx's error ends it.
 func (s *search) byUnit(ctx context.Context) error {
 	first, err := s.v.pages.get(0)
 	if err != nil {
@@ -233,7 +234,7 @@ func (s *search) byUnit(ctx context.Context) error {
 	return err
 }
 
-// match tries one unit and counts it.
+// match matches one unit, and counts it if it matches. A unit that was already counted is skipped.
 func (s *search) match(ctx context.Context, u unit) error {
 	if u.end <= s.last {
 		return nil
@@ -266,7 +267,7 @@ func (s *search) match(ctx context.Context, u unit) error {
 	return nil
 }
 
-// bytes returns a range of the text, of at most scanBuffer, until the next call.
+// bytes returns the text in a range of at most scanBuffer bytes; it is valid until the next call.
 func (s *search) bytes(from, to int64) ([]byte, error) {
 	if s.window == nil {
 		s.window = make([]byte, 0, scanBuffer)
@@ -292,7 +293,8 @@ func (s *search) count(u unit, from, to int64, text []byte) {
 	}
 }
 
-// show makes the page of matches that was asked for.
+// show returns the page of matches that q asks for, with excerpts; a page ends at the asked number of matches or at a page's bytes. A page
+// that does not exist is [*NoPage].
 func (r *Result) show(ctx context.Context, v *view, q SearchRequest, found *searchResult) (Matches, error) {
 	size := min(max(q.Size, 0), MaxPageMatches)
 	if size == 0 {
@@ -340,7 +342,8 @@ func (m *Match) size() int {
 	return n
 }
 
-// excerpt makes a match readable: the whole item, or what is around the match.
+// excerpt returns a match as it is shown: the whole item if it is small, else the text around the match; with the lines before and behind
+// it.
 func (s *search) excerpt(ctx context.Context, h hit, around int) (Match, error) {
 	m := Match{Item: h.item + 1, Offset: h.start, Bytes: h.end - h.start, At: h.from}
 	from, to := h.start, h.end
@@ -384,7 +387,7 @@ func (s *search) excerpt(ctx context.Context, h hit, around int) (Match, error) 
 	return m, nil
 }
 
-// lineOf reads a line, or its beginning.
+// lineOf returns the text of a line, at most contextSize bytes.
 func (s *search) lineOf(u unit) string {
 	p, err := s.r.piece(u.start, min(u.end, u.start+contextSize), s.v.m.Stored, true)
 	if err != nil {

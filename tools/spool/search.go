@@ -21,22 +21,23 @@ const (
 	contextSize      = 256    // bytes shown of a line before or after
 	keptSearches     = 4      // searches of the spool whose matches are remembered
 	breakdownTexts   = 10
-	breakdownTracked = 256 // different texts that are counted for it
-	breakdownText    = 60  // bytes of one
+	breakdownTracked = 256 // different matched texts that are counted
+	breakdownText    = 60  // bytes of each that are compared
 )
 
 // SearchRequest asks for the items of a document that match.
 type SearchRequest struct {
-	// Pattern is a regular expression in RE2 syntax, at most MaxPattern bytes. It is looked
-	// for in one item, or line without its end, at a time: ^ and $ are the ends of that. Items are the
-	// JSON as it stands there.
+	// Pattern is a regular expression in RE2 syntax, at most MaxPattern bytes. It is matched against one item, or line without its end, at
+	// a time: ^ and $ match its beginning and end. Items are matched as the JSON text that is stored.
 	Pattern    string
 	IgnoreCase bool
-	// Page counts from 1 (0 is 1); Size is the most matches on it (DefaultMatches, at most MaxPageMatches).
+	// Page counts from 1 (0 means 1); Size is the most matches on it (DefaultMatches, at most MaxPageMatches). A page may have fewer: it
+	// also fits into Source.PageBytes.
 	Page, Size int
-	// Context is the number of lines given before and after each match (at most MaxContext).
+	// Context is the number of lines before and after each match that are returned (at most MaxContext). For other shapes than lines it is
+	// ignored.
 	Context int
-	// Most bounds all matches: at most MaxMatches, which 0 means.
+	// Most is the number of matches beyond which the search is *TooMany; 0 means MaxMatches, which is also the most.
 	Most int
 }
 
@@ -44,11 +45,11 @@ type SearchRequest struct {
 type Match struct {
 	Item          int64 // its number, from 1
 	Offset, Bytes int64 // of the item in what is stored
-	At            int64 // offset of the (first) match in it
+	At            int64 // offset of the item's first match, in what is stored
 	// Text is the item, or what is around the match when Whole is not set.
 	Text  []byte
 	Whole bool
-	// Before and After are the lines around it, shortened to 256 bytes each.
+	// Before and After are the lines around the item, each cut to 256 bytes.
 	Before, After []string
 }
 
@@ -61,7 +62,7 @@ type Matches struct {
 	Total, From, To       int64
 	Searched              int64 // items
 	Shape                 Shape
-	Cut                   string // the result broke off; what came was searched
+	Cut                   string // why the result broke off, "" if it did not; what came was searched
 	DocumentBytes, Offset int64
 }
 
@@ -76,8 +77,8 @@ type TooMany struct {
 	Total int64 // exact
 	Max   int64
 	Noun  string
-	// Texts are the most frequent matched texts; empty when all are the same. Tenths
-	// counts the matches in each tenth of the document.
+	// Texts are the most frequent matched texts; empty if all matches have the same. Tenths counts the matches in
+	// each tenth of the document.
 	Texts      []Count
 	Tenths     [10]int64
 	Suggestion string
@@ -100,14 +101,14 @@ func (e *TooMany) Error() string {
 	return b.String()
 }
 
-// BadPattern is the error of a pattern that cannot be compiled.
+// BadPattern is the error for a pattern that cannot be compiled or is too large.
 type BadPattern struct{ Why string }
 
 func (e *BadPattern) Error() string {
 	return "the pattern is not a regular expression that can be searched: " + e.Why + "; the syntax is RE2 (no look-around, no back-references)"
 }
 
-// hit is a match that was found: which item, and where in it.
+// hit is a match: the number and place of the item, and the place of its first match.
 type hit struct{ item, start, end, from, to int64 }
 
 // searchResult is the result of a search of a whole document.
@@ -121,8 +122,8 @@ type searchResult struct {
 	tenths     [10]int64
 }
 
-// Search waits for the end of the result and gives a page of the items that match, in
-// order. More than MaxMatches in all are *TooMany; a pattern that cannot be is *BadPattern.
+// Search waits for the end of the result and returns a page of the items that match, in order. If more than q.Most or MaxMatches match the
+// error is *TooMany, for an invalid pattern *BadPattern, for a page out of range *NoPage.
 func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 	p, err := compile(q.Pattern, q.IgnoreCase)
 	if err != nil {
@@ -173,8 +174,8 @@ func (s *searchResult) tooMany(shape Shape, maxBytes int64) error {
 	return e
 }
 
-// findSearched returns what an earlier search of the same found: its next pages need no
-// second one.
+// findSearched returns the result of an earlier search for the same pattern in the same entry, so that its next pages need no second
+// search; nil if there is none.
 func (s *Spool) findSearched(i id, q SearchRequest) *searchResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,20 +22,19 @@ import (
 type Spool struct {
 	o    Options
 	root *os.Root
-	// unusable is why there is no directory; nothing is kept then, and nothing found.
+	// unusable is the error why there is no directory; then nothing is kept and nothing found.
 	unusable error
 
 	mu       sync.Mutex
 	lock     *os.File
 	closed   bool
-	gone     []string // directories to be removed when the lock is free
-	freeLine int64    // what stays free on the file system, in bytes
+	gone     []string // directories to remove once the lock between processes is released
+	freeLine int64    // how many bytes stay free on the file system
 	live     map[id]*Writer
 	searches []*searchResult // the last ones, oldest first
 }
 
-// Open opens the spool in o.Dir, removes what is too old and what a dead process left
-// half-written, and returns it.
+// Open opens the spool in o.Dir, which it creates if needed, and removes expired results and those that a dead process left unfinished.
 func Open(o Options) (*Spool, error) {
 	if o.Dir == "" {
 		return nil, errors.New("spool: no directory is given")
@@ -61,13 +60,13 @@ func Open(o Options) (*Spool, error) {
 	return s, nil
 }
 
-// Unusable returns a spool for where none could be opened: it keeps nothing, and says err to everybody who wants something kept.
+// Unusable returns a spool for when none could be opened: Create and Sweep fail with err, and Read finds nothing.
 func Unusable(err error) *Spool { return &Spool{unusable: err, closed: true} }
 
 // Dir returns the folder of the spool.
 func (s *Spool) Dir() string { return s.o.Dir }
 
-// Close ends the use of the spool; what is open of it can be read on. Results stay.
+// Close ends the use of the spool. Results that are open can still be read; the stored ones stay.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,8 +77,8 @@ func (s *Spool) Close() error {
 	return errors.Join(s.lock.Close(), s.root.Close())
 }
 
-// Sweep removes expired results, those of dead writers and unreadable ones, and makes the
-// ledger agree with the directories. Open and Create do it as far as they must.
+// Sweep removes expired results, unfinished ones of dead writers and unreadable ones, and makes the ledger agree with the directories. Open
+// does it; Create only does it in part.
 func (s *Spool) Sweep() error {
 	if s.unusable != nil {
 		return s.unusable
@@ -106,7 +105,7 @@ func (s *Spool) Sweep() error {
 				l.remove(a.id)
 				continue
 			}
-			// What says that it is complete and is not readable was damaged.
+			// An entry that the ledger has as complete and that has no readable meta file is damaged.
 			if !a.writing {
 				if _, err := readMeta(s.root, a.id.String()); err != nil {
 					l.find(a.id).writing, l.changed = true, true
@@ -118,7 +117,7 @@ func (s *Spool) Sweep() error {
 	})
 }
 
-// sweep evicts what is expired and what nobody writes any more.
+// sweep evicts the entries that are expired, and those that a writer left unfinished and no longer writes. The caller holds the ledger.
 func (s *Spool) sweep(l *ledger) {
 	var old, crashed tally
 	for _, a := range slices.Clone(l.accounts) {
@@ -142,7 +141,7 @@ func (s *Spool) sweep(l *ledger) {
 	crashed.tell(s, "crash")
 }
 
-// tally counts what is evicted for one reason.
+// tally counts the entries that are evicted for one reason, for the event.
 type tally struct {
 	results int
 	bytes   int64
@@ -156,7 +155,8 @@ func (t *tally) tell(s *Spool, why string) {
 	}
 }
 
-// evict takes an entry out unless somebody reads or writes it.
+// evict removes an entry and its account, unless the entry is being read or written; it reports whether it did. The files are deleted once
+// the lock is released.
 func (s *Spool) evict(l *ledger, a account) bool {
 	name := a.id.String()
 	if f, err := statefile.OpenIn(s.root, name+"/"+lockName, os.O_RDWR, 0); err == nil {
@@ -176,7 +176,7 @@ func (s *Spool) evict(l *ledger, a account) bool {
 	return true
 }
 
-// freeDisk evicts the least recently used result that can be, because the disk is full.
+// freeDisk evicts the least recently used entry that is not in use, because the disk is full; it reports whether there was one.
 func (s *Spool) freeDisk() (freed bool) {
 	_ = s.locked(func(l *ledger) error {
 		freed = s.evictOldest(l)
@@ -199,7 +199,7 @@ func (s *Spool) evictOldest(l *ledger) bool {
 	return false
 }
 
-// full makes the system's words for a full disk a *Full.
+// full returns a *[Full] in the place of the system's error for a full disk, and any other error unchanged.
 func (s *Spool) full(err error) error {
 	if diskFull(err) {
 		return &Full{Dir: s.o.Dir, Why: "disk", Err: err}
@@ -215,7 +215,7 @@ const (
 
 func newHandle() string { return handleProlog + strings.ToLower(rand.Text()) }
 
-// digest returns the hash that is stored in the place of a handle or a principal.
+// digest returns the hash that is stored in the place of a handle or a principal; kind tells these apart.
 func digest(kind, text string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("plimsoll spool " + kind + "\x00" + text))
 }

@@ -10,38 +10,38 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// tableBuffer bounds the part of a growing table in memory, in bytes.
+// tableBuffer bounds the rows of a growing table that are in memory, in bytes.
 const tableBuffer = 4 << 10
 
-// A row is the entry of a table for one page or one large item:
+// A row is the entry of a table for one page, one large item or one block:
 //
-//	page   number of its first item (from 0), offset of that
+//	page   number of its first item (from 0), offset of that item
 //	item   its number, offset, offset of its end
+//	block  number of its part, offset, offset of its end
 type row [3]int64
 
-// rowSize is a row on disk: three numbers of 64 bits and a CRC-32 (Castagnoli) over them and the
-// row's place, so that a damaged or misplaced row is noticed before it is believed.
+// rowSize is the size of a row on the disk: three numbers of 64 bits, and a CRC-32 (Castagnoli) of them and the row's index, so that a
+// damaged or misplaced row is noticed.
 const rowSize = 28
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// table is a list of rows on disk that is appended to, with its end in memory. A file is
-// made when the rows no longer fit into the buffer.
+// table is a list of rows that is only appended to. The last rows are in memory; a file is made when they no longer fit into the buffer.
 type table struct {
 	mu      sync.Mutex
 	dir     *os.Root
 	name    string
 	file    *os.File
-	null    bool   // rows are counted and not kept
-	passing bool   // the file has no name: it goes with the last who has it open
+	null    bool   // rows are only counted
+	passing bool   // the file has no name: it is gone once it is closed
 	pending []byte // rows that are not in the file yet
 	flushed int64  // rows in the file
 	count   int64
-	grow    func(bytes int64) error // asks for room on the disk
+	grow    func(bytes int64) error // reserves room on the disk; nil reserves none
 	err     error
 }
 
-// errDamaged reports that a table on disk is not what was written.
+// errDamaged reports that a file of an entry is not what was written.
 type errDamaged struct{ what string }
 
 func (e *errDamaged) Error() string { return "the index is damaged: " + e.what }
@@ -57,13 +57,13 @@ func (t *table) append(r row) {
 	r.encode(&b, t.count)
 	t.pending = append(t.pending, b[:]...)
 	t.count++
-	// After an error rows are kept, for Cut; whoever appends stops soon.
+	// After an error the rows stay in memory, for Cut; the caller stops appending soon.
 	if t.err == nil && len(t.pending)+rowSize > tableBuffer {
 		t.err = t.flushLocked()
 	}
 }
 
-// retry forgets an error: room was made.
+// retry clears the error, so that writing is tried again: room was made.
 func (t *table) retry() {
 	t.mu.Lock()
 	t.err = nil
@@ -89,7 +89,7 @@ func (row) sum(b []byte, place int64) uint32 {
 	return crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, at[:])
 }
 
-// flush puts all rows into the file.
+// flush writes all rows to the file. After an error it returns that error at every call.
 func (t *table) flush() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +126,7 @@ func (t *table) flushLocked() error {
 	return nil
 }
 
-// reset forgets all rows.
+// reset removes all rows.
 func (t *table) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +142,7 @@ func (t *table) len() int64 {
 	return t.count
 }
 
-// get returns row i.
+// get returns row i, counted from 0; *errDamaged if the table has no such row, or it does not match its checksum.
 func (t *table) get(i int64) (row, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,7 +165,7 @@ func (t *table) get(i int64) (row, error) {
 	return r, nil
 }
 
-// find returns the first row whose column is at least value, or len.
+// find returns the index of the first row whose column is at least value, or the number of rows if there is none.
 func (t *table) find(column int, value int64) (int64, error) {
 	low, high := int64(0), t.len()
 	for low < high {
@@ -192,7 +192,7 @@ func (t *table) close() {
 	}
 }
 
-// openTable opens a table of `count` rows for reading.
+// openTable opens a table of count rows for reading; *errDamaged if its file is missing or too short.
 func openTable(dir *os.Root, name string, count int64) (*table, error) {
 	t := &table{dir: dir, name: name, count: count, flushed: count}
 	if count == 0 {

@@ -7,17 +7,17 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jsonstream"
 )
 
-// Buffers of those who read a document, in bytes.
+// Sizes of the buffers for reading a document, in bytes.
 const (
 	pageBuffer = 16 << 10
 	scanBuffer = 128 << 10
 )
 
-// walker yields the items of a document from one of them on.
+// walker passes the items of a document on to tell.
 type walker struct {
 	ctx   context.Context
 	text  io.ReaderAt
-	end   int64 // of the container
+	end   int64 // where the last item ends
 	large *table
 	tell  func(start, end int64) bool
 }
@@ -27,10 +27,9 @@ func (w *walker) Closed(int64)                   {}
 func (w *walker) Object(int, int64, int64)       {}
 func (w *walker) Item(start, end int64) (m bool) { return w.tell(start, end) }
 
-// walkJSON calls tell with the items of an array, or the members of an object, from the one at off
-// on (or the space before it) until tell returns false; none ends behind `end`. One byte more
-// is looked at: it says that a number is at its end.
-// Items that large has are not read but jumped over.
+// walkJSON calls tell with the places of the items of an array, or of the members of an object, from the one at off (or the white space
+// before it) on, until tell returns false; none ends behind end. One byte behind end is read, to see the end of a number. Items that large
+// has are not read but skipped.
 func walkJSON(ctx context.Context, text io.ReaderAt, members bool, off, end int64, large *table, buf []byte, tell func(start, end int64) bool) error {
 	w := &walker{ctx: ctx, text: text, end: end, large: large, tell: tell}
 	s := jsonstream.ItemsFrom(w, off, members)
@@ -89,7 +88,7 @@ func walkJSON(ctx context.Context, text io.ReaderAt, members bool, off, end int6
 	return nil
 }
 
-// walkLines yields lines likewise.
+// walkLines calls tell with the places of the lines from off to end, until it returns false.
 func walkLines(ctx context.Context, text io.ReaderAt, off, end, longest int64, buf []byte, tell func(start, end int64) bool) error {
 	s := newLineScanner(tell, off, longest)
 	for s.off < end && !s.stopped {
@@ -106,7 +105,7 @@ func walkLines(ctx context.Context, text io.ReaderAt, off, end, longest int64, b
 	return nil
 }
 
-// walkAll puts all items between off and end into p. large may know the large ones.
+// walkAll adds all items between off and end to p. large, if not nil, has the places of the large ones.
 func walkAll(ctx context.Context, text io.ReaderAt, p *paging, off, end int64, large *table) error {
 	buf := make([]byte, scanBuffer)
 	add := func(start, end int64) bool {

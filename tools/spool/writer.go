@@ -18,15 +18,13 @@ import (
 // writeBuffer bounds the text that a Writer holds, in bytes.
 const writeBuffer = 64 << 10
 
-// Room on the disk is set aside in steps, so that the other processes need not be asked at
-// each write.
+// Room on the disk is reserved in steps of these sizes, so that not every write needs the ledger that processes share.
 const (
 	minStep = 256 << 10
 	maxStep = 64 << 20
 )
 
-// Writer takes one result as it comes. Its methods may be called from any goroutine, one
-// after the other; reading the same result meanwhile is safe.
+// Writer writes one result as it comes. Its methods may be called from any goroutine, one at a time; the result may be read meanwhile.
 type Writer struct {
 	s      *Spool
 	handle string
@@ -54,8 +52,8 @@ type Writer struct {
 	made         int // pagings made, for their names
 	hash         hash.Hash
 	err          error
-	ending       bool    // broken off: what is left to be written has room
-	frozenPaging *paging // what readers were given: the document is this
+	ending       bool    // Cut was called: what is still written has the spare room
+	frozenPaging *paging // the page table that readers already use: it fixes the document
 	frozenPart   *part
 	wake         chan struct{}
 	waiting      int
@@ -64,7 +62,7 @@ type Writer struct {
 	refs         int
 }
 
-// part is one Begin.
+// part is the part of a result that one call of Begin began.
 type part struct {
 	kind       Part
 	number     int
@@ -76,8 +74,8 @@ type part struct {
 
 func (p *part) size() int64 { return p.end - p.begin }
 
-// Create begins a result. It makes room for it by evicting what is expired, then what was
-// not used for longest. The error is *Full when that is not enough.
+// Create begins a result. It makes room by evicting the expired entries, then the least recently used. The error is *Full if that is not
+// enough.
 func (s *Spool) Create(src Source) (*Writer, error) {
 	if s.unusable != nil {
 		return nil, s.unusable
@@ -103,7 +101,7 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 	return w, nil
 }
 
-// enter takes the entry into the ledger and makes its directory.
+// enter makes room, the entry's directory and its account in the ledger.
 func (w *Writer) enter(l *ledger) error {
 	s := w.s
 	s.sweepSome(l)
@@ -121,7 +119,7 @@ func (w *Writer) enter(l *ledger) error {
 	return nil
 }
 
-// sweepSome sweeps when an entry is expired, which the ledger tells without looking around.
+// sweepSome sweeps if the ledger has an expired entry.
 func (s *Spool) sweepSome(l *ledger) {
 	for _, a := range l.accounts {
 		if s.expired(a.created) {
@@ -131,7 +129,8 @@ func (s *Spool) sweepSome(l *ledger) {
 	}
 }
 
-// open makes the entry's directory and files.
+// open makes the entry's directory, its lock, which the Writer holds until it is closed, and its files. After an error the caller closes
+// and removes what was made.
 func (w *Writer) open() (err error) {
 	name := w.id.String()
 	if err := w.s.root.Mkdir(name, 0o700); err != nil {
@@ -156,7 +155,7 @@ func (w *Writer) open() (err error) {
 	return err
 }
 
-// close closes the files.
+// close closes the text, the lock, which frees the entry, and the directory; those that are not open are skipped.
 func (w *Writer) close() {
 	for _, f := range []io.Closer{w.text, w.lock, w.dir} {
 		switch f := f.(type) {
@@ -172,11 +171,10 @@ func (w *Writer) close() {
 	}
 }
 
-// Handle returns the key to read the result with: "r_" and 26 letters and digits.
+// Handle returns the key by which the result can be read: "r_" and 26 letters and digits.
 func (w *Writer) Handle() string { return w.handle }
 
-// Begin ends the part under way and begins another; mime is its declared type. Writing
-// without Begin writes text.
+// Begin ends the part under way and begins another; mime is ignored. Without a call of Begin, Write writes text.
 func (w *Writer) Begin(kind Part, mime string) error {
 	_ = mime // what the text looks like decides, and not what it is called
 	w.mu.Lock()
@@ -193,7 +191,7 @@ func (w *Writer) begin(kind Part) error {
 	}
 	p := &part{kind: kind, number: w.parts}
 	w.parts++
-	// Structured content is the same once more, except where the text only refers to it.
+	// Structured content usually repeats the text, except where a short text only refers to it.
 	p.dropped = kind == Structured && w.textSize > int64(w.head.PageBytes)
 	if !p.dropped && w.size > 0 && w.last != '\n' {
 		if err := w.store([]byte{'\n'}); err != nil {
@@ -212,8 +210,8 @@ func (w *Writer) begin(kind Part) error {
 	return nil
 }
 
-// Write takes text of the part under way: bytes after unescaping. An error is *Full, or
-// the system's; what was written before it stays, for Cut.
+// Write writes text, without JSON's escapes, to the part under way. An error is *Full or the system's; what was written before it stays,
+// for Cut.
 func (w *Writer) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -255,7 +253,7 @@ func (w *Writer) usable() error {
 	return nil
 }
 
-// drain takes the buffer in; what may be the beginning of a character stays, unless last.
+// drain stores the buffer; unless last is set, the bytes of an incomplete character at its end stay in it.
 func (w *Writer) drain(last bool) error {
 	if len(w.buf) == 0 || w.part == nil {
 		return nil
@@ -274,8 +272,8 @@ func (w *Writer) drain(last bool) error {
 	return w.err
 }
 
-// take stores text of the part and looks for its shape. Each byte that is not UTF-8
-// becomes U+FFFD here, so that all that follows is valid and offsets stay what they are.
+// take stores text of the part and passes it to the part's finder. Each byte that is not UTF-8 becomes U+FFFD here, so that everything
+// later is valid and offsets stay the same.
 func (w *Writer) take(b []byte) error {
 	for len(b) > 0 {
 		good := b
@@ -302,7 +300,7 @@ func (w *Writer) take(b []byte) error {
 	return nil
 }
 
-// store appends b to the text file.
+// store appends b to the text file; on a full disk it evicts entries and tries again.
 func (w *Writer) store(b []byte) error {
 	if err := w.reserve(int64(len(b))); err != nil {
 		return err
@@ -320,7 +318,7 @@ func (w *Writer) store(b []byte) error {
 	return nil
 }
 
-// grow reserves n bytes for the tables.
+// grow reserves n bytes for the tables, and counts them as used.
 func (w *Writer) grow(n int64) error {
 	err := w.reserve(n)
 	if err == nil {
@@ -329,7 +327,7 @@ func (w *Writer) grow(n int64) error {
 	return err
 }
 
-// reserve sets n more bytes aside.
+// reserve ensures that n more bytes are reserved on the disk; *Full if they cannot be.
 func (w *Writer) reserve(n int64) error {
 	if w.ending { // the spare room is for this
 		return nil
@@ -359,7 +357,7 @@ func (w *Writer) reserve(n int64) error {
 	})
 }
 
-// Progress returns what has come so far: bytes of all parts, items of the part under way.
+// Progress returns how much has come: the bytes of all parts, and the items of the part under way.
 func (w *Writer) Progress() (bytes, items int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -372,7 +370,7 @@ func (w *Writer) Progress() (bytes, items int64) {
 	return w.size + int64(len(w.buf)), items
 }
 
-// notify wakes readers that wait for more.
+// notify wakes the readers that wait for more.
 func (w *Writer) notify() {
 	if w.waiting > 0 {
 		close(w.wake)
@@ -380,5 +378,5 @@ func (w *Writer) notify() {
 	}
 }
 
-// expires returns the time from which nobody can read the result any more.
+// expires returns the time from which on nobody can read the result.
 func (s *Spool) expires(h *head) time.Time { return time.UnixMilli(h.Created).Add(s.o.MaxAge) }

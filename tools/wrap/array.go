@@ -6,9 +6,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// insertFront puts strings at the beginning of an array whose bracket is right before open
-// and which has n elements, in the manner of the array: on lines of their own where its
-// elements have such.
+// insertFront returns the edit that inserts strings at the beginning of an array, in the array's style: on lines of their own if its
+// elements are. open is the offset behind the array's bracket, n the number of its elements.
 func insertFront(data []byte, open, n int, values []string, quote func(string) []byte) rawjson.Edit {
 	space := open
 	for space < len(data) && bytes.IndexByte([]byte(" \t\r\n"), data[space]) >= 0 {
@@ -34,7 +33,8 @@ func insertFront(data []byte, open, n int, values []string, quote func(string) [
 	return rawjson.Edit{Span: span{Start: open, End: open}, With: b}
 }
 
-// removeFront takes the first n strings of an array out: the inverse of insertFront.
+// removeFront returns the edit that removes the first n strings of an array: the inverse of insertFront. places are the spans of all
+// elements.
 func removeFront(data []byte, open int, places []span, n int) rawjson.Edit {
 	end := places[n-1].End
 	if len(places) > n {
@@ -45,7 +45,7 @@ func removeFront(data []byte, open int, places []span, n int) rawjson.Edit {
 		if places[0].Start == open && end < places[n].Start && data[end] == ' ' {
 			end++
 		}
-	} else { // a comma behind the last one may not stand alone
+	} else { // a comma behind the last one must go too
 		comma := end
 		for comma < len(data) && bytes.IndexByte([]byte(" \t\r\n"), data[comma]) >= 0 {
 			comma++

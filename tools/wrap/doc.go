@@ -20,7 +20,7 @@
 //
 // # Secrets of remote servers
 //
-// Arguments are seen by everybody on a machine, so none holds a secret. Headers become
+// Every user of a machine can read arguments, so none holds a secret. Headers become
 // variables of the entry's own environment, PLIMSOLL_MCP_HEADER_1 = "Name: value" and so
 // on, and what the client would have filled into them (${TOKEN}, ${input:id}, {env:TOKEN})
 // it fills in there. An address with a query, a user or something to fill in becomes
@@ -44,11 +44,11 @@
 //
 // # Reading without an edit
 //
-// [Read] gives the servers of a file ready to be started, with all that their client would have filled in.
+// [Read] returns the servers of a file ready to be started, with everything that their client would have filled in.
 //
 // # Agents that need no file changed
 //
-// [ForTool] gives what a known agent takes by flags and variables in its stead.
+// [ForTool] returns the flags and variables by which a known agent gets wrapped servers instead.
 //
 // The package is tested with a file of every client, and fuzzed: a valid file stays valid,
 // nothing but servers changes, and undoing gives the file back.

@@ -16,42 +16,42 @@ type span = rawjson.Span
 // document is a file that is being edited.
 type document struct {
 	path    string
-	agents  bool // of an editor, in the place of servers
+	agents  bool // the entries are an editor's agents, not MCP servers
 	data    []byte
 	entries []entry
 	servers []Server
 	edits   []rawjson.Edit
-	// changed are the places of the entries that were edited: their keys from the top.
+	// changed has the place of each entry that was edited: the keys that lead to it.
 	changed [][]string
 	format  format
 }
 
 // format is the language of a file.
 type format interface {
-	// read gives the file's value, to be compared; nil when it is not valid.
+	// read returns the file's value, for comparing, or an error if it is not valid.
 	read(data []byte) (map[string]any, error)
 }
 
 // entry is one server as its client's file has it.
 type entry interface {
-	// server names it; place are the keys that lead to it.
+	// server returns its name, client and line; place the keys that lead to it.
 	server() Server
 	place() []string
-	// command and the arguments it starts with; ok is false when there is none.
+	// command returns its command, ok false if there is none; arguments those of the command.
 	command() (command string, ok bool)
 	arguments() []string
-	// wrapped reports whether it has been wrapped.
+	// wrapped reports whether the entry is wrapped already.
 	wrapped() bool
-	// wrap returns the edits that wrap it, or why it is left.
+	// wrap returns the edits that wrap it; nil and the reason if it must be left.
 	wrap(o Options) (edits []rawjson.Edit, why string)
-	// unwrap returns the edits that undo that, or why it is left. was is the entry's text
-	// before, nil when that is not known.
+	// unwrap returns the edits that undo wrap; nil and the reason if it must be left. was is the entry's
+	// original text, nil if that is not known.
 	unwrap(was []byte) (edits []rawjson.Edit, why string)
-	// text is the entry as it stands in the file, nil where it has no place of its own.
+	// text returns the entry's text in the file, nil if it is not in one place.
 	text() []byte
 }
 
-// parse reads a file by what its name says, for its MCP servers or for an editor's agents.
+// parse reads a file for its MCP servers or, with agents, for an editor's agents. The name's extension decides the format.
 func parse(path string, data []byte, agents bool) (*document, error) {
 	if len(data) > MaxFile {
 		return nil, &Error{Path: path, Text: "the file is larger than 16 MiB: is it a configuration file?"}
@@ -70,7 +70,7 @@ func parse(path string, data []byte, agents bool) (*document, error) {
 	return parseJSON(path, data, agents)
 }
 
-// wrap plans one entry.
+// wrap adds the edits that wrap one entry, and its server with the action.
 func (d *document) wrap(e entry, o Options) error {
 	s := e.server()
 	command, ok := e.command()
@@ -95,7 +95,8 @@ func (d *document) wrap(e entry, o Options) error {
 	return nil
 }
 
-// unwrap plans the return of one entry.
+// unwrap adds to d the edits that unwrap the entry e, and its server with the action: Undone, or Left with the reason. was has the
+// original texts of entries by the key of their place.
 func (d *document) unwrap(e entry, was map[string][]byte) error {
 	s := e.server()
 	if !e.wrapped() {
@@ -117,8 +118,8 @@ func (d *document) unwrap(e entry, was map[string][]byte) error {
 
 func key(place []string) string { return strings.Join(place, "\x00") }
 
-// originals returns the entries of the backup that are wrapped in this file just as wrapping
-// them would do it: by place, as text.
+// originals returns the original texts, by place, of the entries that are in this file exactly as wrapping the backup's would make them;
+// none if backup is nil.
 func (d *document) originals(backup []byte) map[string][]byte {
 	was := map[string][]byte{}
 	if backup == nil {
@@ -156,14 +157,13 @@ func (d *document) originals(backup []byte) map[string][]byte {
 	return was
 }
 
-// splice makes the edits.
+// splice returns the file's bytes with d.edits applied, in the order of their places; it is an error if edits overlap.
 func (d *document) splice() ([]byte, error) {
 	sorting.StableBy(d.edits, func(a, b rawjson.Edit) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	return rawjson.Splice(d.data, d.edits)
 }
 
-// check verifies an edit: the file is still valid, and all but the entries that were meant is
-// unchanged.
+// check returns an error if after, the edited file, is invalid or differs from the file in more than the edited entries.
 func (d *document) check(after []byte) error {
 	if len(d.changed) == 0 {
 		return nil
@@ -187,7 +187,7 @@ func (d *document) check(after []byte) error {
 	return nil
 }
 
-// cut puts a mark in the place of a value.
+// cut replaces the value at a place by a mark, if it is there.
 func cut(in map[string]any, place []string) {
 	for i, k := range place {
 		if i == len(place)-1 {
@@ -204,5 +204,5 @@ func cut(in map[string]any, place []string) {
 	}
 }
 
-// lineOf returns the number of the line at an offset.
+// lineOf returns the number of the line, from 1, that contains an offset.
 func lineOf(data []byte, at int) int { return bytes.Count(data[:min(at, len(data))], []byte{'\n'}) + 1 }

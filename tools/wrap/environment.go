@@ -9,9 +9,8 @@ import (
 // maxHeaders bounds the headers of a remote server.
 const maxHeaders = 64
 
-// FromEnvironment returns what a wrapped remote server's entry has put into the environment
-// of `plimsoll mcp`: its address, "" when that is an argument, and its headers, nil when
-// there are none. Errors name the variable, never its value.
+// FromEnvironment returns the address and headers of a wrapped remote server that its entry has put into the environment of `plimsoll mcp`:
+// url is "" if the address is an argument, headers is nil if there are none. Errors name the variable, never its value.
 func FromEnvironment(lookup func(name string) (value string, ok bool)) (url string, headers http.Header, err error) {
 	url, _ = lookup(URLVariable)
 	for i := 1; i <= maxHeaders; i++ {

@@ -14,16 +14,16 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// BackupSuffix is the end of the name of a file's backup.
+// BackupSuffix is the end of the name of a backup.
 const BackupSuffix = ".plimsoll-backup"
 
 // file is a configuration file as it was read.
 type file struct {
-	path   string // as it was named
+	path   string // as the caller named it
 	target string // behind symbolic links
 	mode   fs.FileMode
 	data   []byte
-	agents bool // what is wrapped in it: an editor's agents, or MCP servers
+	agents bool // an editor's agents are wrapped in it, not MCP servers
 }
 
 func open(path string) (file, error) {
@@ -47,7 +47,7 @@ func open(path string) (file, error) {
 	return f, nil
 }
 
-// limited reads a file of at most MaxFile bytes.
+// limited reads a file of at most MaxFile bytes; a larger one is an error.
 func limited(path string) ([]byte, error) {
 	data, err := statefile.ReadLinked(path, MaxFile)
 	if errors.Is(err, statefile.ErrTooLarge) {
@@ -56,7 +56,7 @@ func limited(path string) ([]byte, error) {
 	return data, err
 }
 
-// replace puts other bytes into the file, unless somebody else did so meanwhile.
+// replace writes other bytes to the file, unless the file has changed since it was read.
 func (f file) replace(after []byte) error {
 	now, err := limited(f.target)
 	if err != nil {
@@ -68,7 +68,7 @@ func (f file) replace(after []byte) error {
 	return f.put(f.target, after, f.mode)
 }
 
-// put writes into the folder of the file, which may be a project's: see [config.OpenFolder].
+// put writes a file in the folder of the configuration file, which may be a project's: see [config.OpenFolder].
 func (f file) put(path string, body []byte, mode fs.FileMode) error {
 	folder, name, err := config.OpenFolder(path)
 	if err != nil {
@@ -78,17 +78,17 @@ func (f file) put(path string, body []byte, mode fs.FileMode) error {
 	if err := (atomicfile.Replacement{Root: folder, Name: name, Perm: mode, Kept: atomicfile.Durable}).Write(body); err != nil {
 		return err
 	}
-	return folder.Chmod(name, mode) // what the umask took
+	return folder.Chmod(name, mode) // regardless of the umask
 }
 
 func (f file) backup() string {
-	if f.agents { // both may be wrapped in one file, and undone apart
+	if f.agents { // servers and agents of one file are wrapped and undone separately
 		return f.target + ".agents" + BackupSuffix
 	}
 	return f.target + BackupSuffix
 }
 
-// Backup returns the path of a file's backup: beside it, behind symbolic links.
+// Backup returns the path of the backup that Apply makes for MCP servers in a file: beside it, behind symbolic links.
 func Backup(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -96,7 +96,7 @@ func Backup(path string) string {
 	return path + BackupSuffix
 }
 
-// Preview returns the change that Apply would make, and the file's bytes.
+// Preview returns the file's bytes and the change that Apply would make.
 func Preview(path string, o Options) (before []byte, c Change, err error) {
 	f, err := open(path)
 	if err != nil {
@@ -106,9 +106,8 @@ func Preview(path string, o Options) (before []byte, c Change, err error) {
 	return f.data, c, err
 }
 
-// Apply wraps the servers of a file in place. Before that the file as it is goes to its
-// backup, beside it and readable by its owner only; the backup of a file that holds wrapped
-// servers already is its original and stays.
+// Apply wraps the servers of a file in place. Before that it copies the file to its backup, beside it and readable by its owner only. If
+// the file already has wrapped servers, an existing backup has the original and is kept.
 func Apply(path string, o Options) (Change, error) {
 	f, err := open(path)
 	if err != nil {
@@ -128,7 +127,7 @@ func Apply(path string, o Options) (Change, error) {
 	return c, f.replace(c.After)
 }
 
-// PreviewUndo returns the change that Undo would make, and the file's bytes.
+// PreviewUndo returns the file's bytes and the change that Undo would make.
 func PreviewUndo(path string, agents bool) (before []byte, c Change, err error) {
 	f, err := open(path)
 	if err != nil {
@@ -153,8 +152,8 @@ func (f file) undo() (c Change, backup []byte, err error) {
 	return c, backup, err
 }
 
-// Undo takes the wrapping of MCP servers back, or that of an editor's agents, see [Unplan]. The backup goes when no wrapped server is
-// left.
+// Undo unwraps the MCP servers of a file or, with agents, an editor's agents; see [Unplan]. It removes the backup, unless an entry had to
+// be left because its form is not known.
 func Undo(path string, agents bool) (Change, error) {
 	f, err := open(path)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 var mark = []byte("\xef\xbb\xbf")
 
-// jsonFormat is JSON, with the comments and trailing commas that most of these clients take.
+// jsonFormat is JSON, with the comments and trailing commas that most of these clients accept.
 type jsonFormat struct{}
 
 func (jsonFormat) read(data []byte) (map[string]any, error) {
@@ -32,7 +32,7 @@ func (jsonFormat) read(data []byte) (map[string]any, error) {
 	return value, dec.Decode(&value)
 }
 
-// equalValues reports whether two values are equal; not a number is equal to itself here.
+// equalValues reports whether two decoded values are equal; NaN equals NaN here.
 func equalValues(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -56,13 +56,13 @@ func equalValues(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// treeOf parses bytes of its own, since making JSON plain blanks comments where they lie. A
-// comment may end with the file; the parser wants the end of its line.
+// treeOf parses a copy of data, because later the comments in it are blanked. It adds the line end that the parser needs behind a last
+// comment.
 func treeOf(data []byte) (hujson.Value, error) {
 	return hujson.Parse(append(bytes.Clone(data), '\n'))
 }
 
-// where matches the place in an error of the parser.
+// where matches the position in an error of the parser.
 var where = lazy.Regexp(`line (\d+), column (\d+)`)
 
 func parseJSON(path string, data []byte, agents bool) (*document, error) {
@@ -105,8 +105,7 @@ func parseJSON(path string, data []byte, agents bool) (*document, error) {
 	return d, nil
 }
 
-// tooDeep returns the line where values are nested too deep to be parsed, else 0. Brackets
-// in comments and strings do not count.
+// tooDeep returns the line at which values are nested too deep to be parsed, or 0. Brackets in comments and strings do not count.
 func tooDeep(data []byte) int {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -138,7 +137,7 @@ func tooDeep(data []byte) int {
 	return 0
 }
 
-// member is one member of an object, with places in the file.
+// member is a member of an object, with its places in the file.
 type member struct {
 	key         string
 	name, value span
@@ -171,7 +170,7 @@ func objectOf(v *hujson.Value, base int) (object, bool) {
 	return all, true
 }
 
-// get returns the last member of a key, as decoders do, and how many there are.
+// get returns the last member with a key, which is the one that decoders use, and how many there are; nil, 0 if there is none.
 func (o object) get(key string) (found *member, times int) {
 	for i := range o.members {
 		if o.members[i].key == key {
@@ -197,8 +196,8 @@ func stringOf(v *hujson.Value) (string, bool) {
 	return l.String(), true
 }
 
-// clientOf names the program that reads a file, by where it lies. How an entry is read goes
-// by its form; the name is for people, and for what a client takes amiss.
+// clientOf returns the name of the program that reads a file, by the file's path; "" if it is not known. The form of an entry decides how
+// it is read; the name is for people, and for the peculiarities of a client.
 func clientOf(path string) string {
 	slashed := "/" + strings.ToLower(filepath.ToSlash(path))
 	for _, a := range profile.All() {
@@ -224,7 +223,7 @@ func clientOf(path string) string {
 	return ""
 }
 
-// find looks for servers in all places where a client keeps them.
+// find adds the servers in all places where clients keep them.
 func (d *document) find(root object) {
 	name := clientOf(d.path)
 	named := func(fallback string) string {
@@ -253,7 +252,7 @@ func (d *document) find(root object) {
 	}
 }
 
-// keysIn returns the keys of the object that a key has.
+// keysIn returns the keys of the object that is the value of a key.
 func (o object) keysIn(key string) (keys []string) {
 	below, _ := o.object(key)
 	for _, m := range below.members {
@@ -262,7 +261,7 @@ func (o object) keysIn(key string) (keys []string) {
 	return keys
 }
 
-// known reports whether the file has a place for servers, though there are none in it.
+// known reports whether the file has a place for servers, even without one in it.
 func (d *document) known(root object) bool {
 	for _, key := range []string{"mcpServers", "amp.mcpServers", "context_servers", "projects", "servers", "mcp.servers", "mcp"} {
 		if m, _ := root.get(key); m != nil {
@@ -272,16 +271,16 @@ func (d *document) known(root object) bool {
 	return false
 }
 
-// kind is the form of the entries of a section.
+// kind is the form of the entries in a section.
 type kind uint8
 
 const (
 	plainEntry kind = iota // command, args, env; url, headers
 	argvEntry              // opencode: type, command as an array, environment; Crush: as plainEntry
-	anyEntry               // either, by the entry itself
+	anyEntry               // either, as the entry shows
 )
 
-// section takes the servers of one object.
+// section adds the servers in the object at a place; none if there is no such object or a key on the way is there twice.
 func (d *document) section(root object, client string, k kind, place ...string) {
 	at := root
 	for _, key := range place {
@@ -290,7 +289,7 @@ func (d *document) section(root object, client string, k kind, place ...string) 
 			return
 		}
 		if times > 1 {
-			return // which one counts differs between clients
+			return // clients differ in which one they use
 		}
 		next, ok := objectOf(m.node, root.base)
 		if !ok {
@@ -332,7 +331,7 @@ func typeOf(o object) string {
 	return s
 }
 
-// crush is the client whose values are words of a shell: it fills in $NAME and $(COMMAND).
+// crush is the name of the client whose values are words of a shell: it replaces $NAME and $(COMMAND) in them.
 const crush = "Crush"
 
 func isString(v *hujson.Value) bool {
@@ -345,5 +344,5 @@ func isArray(v *hujson.Value) bool {
 	return ok
 }
 
-// quote makes a JSON string.
+// quote returns a text as a JSON string.
 func quote(s string) []byte { return rawjson.Quote(nil, s) }

@@ -27,7 +27,8 @@ func (e *jsonEntry) place() []string { return e.path }
 
 func (e *jsonEntry) text() []byte { return e.object.span.Of(e.d.data) }
 
-// list returns the strings of an array and where they lie; ok is false when one is no string.
+// list returns the strings of an array and their places, and its member, nil if there is none; ok is false if it is not an array of
+// strings.
 func (e *jsonEntry) list(key string) (at *member, values []string, places []span, ok bool) {
 	m, times := e.object.get(key)
 	if m == nil {
@@ -85,7 +86,7 @@ func (e *jsonEntry) wrapped() bool {
 	return ok
 }
 
-// wrapping reports whether the arguments are those of a wrapped entry, and where its own begin.
+// wrapping reports whether the arguments are those of a wrapped entry, and where the original's begin: -1 for a remote one.
 func (e *jsonEntry) wrapping() (from int, ok bool) {
 	if e.d.agents {
 		command, _ := e.command()
@@ -95,7 +96,7 @@ func (e *jsonEntry) wrapping() (from int, ok bool) {
 	return wrapping(e.arguments())
 }
 
-// variables returns the key of a server's environment.
+// variables returns the key of a server's environment variables.
 func (e *jsonEntry) variables() string {
 	if e.argv {
 		return "environment"
@@ -152,12 +153,12 @@ func (e *jsonEntry) wrapCommand(o Options) ([]rawjson.Edit, string) {
 	return edits, ""
 }
 
-// insert puts strings at the beginning of an array.
+// insert returns the edit that inserts strings at the beginning of an array.
 func (e *jsonEntry) insert(m *member, values []string) rawjson.Edit {
 	return insertFront(e.d.data, m.value.Start+1, len(m.node.Value.(*hujson.Array).Elements), values, quote)
 }
 
-// gap returns the white space before a member: the end of the line and its indentation, or a space.
+// gap returns the white space before a member: the line end and the indentation, or a space.
 func (e *jsonEntry) gap(m *member) []byte {
 	i := m.name.Start
 	for i > 0 && (e.d.data[i-1] == ' ' || e.d.data[i-1] == '\t') {
@@ -197,13 +198,14 @@ func appendObject(b []byte, values []header) []byte {
 	return append(b, " }"...)
 }
 
-// remote reads the address and headers of an entry.
+// remote returns the address and headers of an entry, and the headers' member (nil if there is none); why is the reason if the entry must
+// be left.
 func (e *jsonEntry) remote(o Options, url *member) (r remote, headers *member, why string) {
 	var ok bool
 	if r.url, ok = stringOf(url.node); !ok || r.url == "" {
 		return r, nil, whyNoText
 	}
-	// What some clients know beside headers: each is a way to log in.
+	// Settings of some clients beside headers, each for a way to log in.
 	for _, key := range []string{"oauth", "auth", "authProviderType", "targetAudience", "targetServiceAccount", "headersHelper"} {
 		if m, _ := e.object.get(key); m != nil && string(m.value.Of(e.d.data)) != "false" {
 			return r, nil, whyOAuth
@@ -242,7 +244,7 @@ func (e *jsonEntry) wrapRemote(o Options, url *member) ([]rawjson.Edit, string) 
 	}
 	for _, key := range []string{"args", e.variables()} {
 		if m, _ := e.object.get(key); m != nil {
-			return nil, whyForm // of both kinds at once
+			return nil, whyForm // it has parts of a server that is started, too
 		}
 	}
 	args, env := r.arguments(o, e.name)
@@ -269,7 +271,7 @@ func (e *jsonEntry) wrapRemote(o Options, url *member) ([]rawjson.Edit, string) 
 		case e.argv:
 			edits = append(edits, rawjson.Edit{Span: m.value, With: quote("local")})
 		case e.client == "Gemini CLI" || e.client == "Qwen Code":
-			// Their type is of remote servers only: the command takes its place.
+			// These only have a type for remote servers: the command replaces it.
 			edits[0].With = edits[0].With[bytes.Index(edits[0].With, []byte(`"args"`)):]
 			edits = append(edits, rawjson.Edit{
 				Span: span{Start: m.name.Start, End: m.value.End},
@@ -303,7 +305,7 @@ func (e *jsonEntry) unwrap(was []byte) ([]rawjson.Edit, string) {
 	}, ""
 }
 
-// unwrapRemote makes the entry of an address again, in the usual form of its client.
+// unwrapRemote returns the edits that restore the entry of a remote server, in the usual form of its client.
 func (e *jsonEntry) unwrapRemote() ([]rawjson.Edit, string) {
 	variables, _ := e.object.get(e.variables())
 	env := map[string]string{}

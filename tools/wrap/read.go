@@ -14,11 +14,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// Startable is a server of a client's file in a form in which it can be started or reached.
+// Startable is a server from a client's file, ready to be started or reached.
 type Startable struct {
-	Server // Action is [Left] for one that is not usable, and Why says why
-	// Command starts it in Dir ("" is the working directory) with what Env adds to the environment, each NAME=VALUE; or URL is its
-	// address, and Header is sent there.
+	Server // Action is [Left] if the server cannot be used, and Why is the reason
+	// Command starts the server in Dir ("" is the working directory), with Env ("NAME=VALUE") added to the environment; or URL is its
+	// address, to which Header is sent.
 	Command []string
 	Env     []string
 	Dir     string
@@ -26,18 +26,18 @@ type Startable struct {
 	Header  http.Header
 }
 
-// Environment fills a file's placeholders.
+// Environment has the values for a file's placeholders.
 type Environment struct {
 	Getenv func(string) string
-	// Project is the folder whose servers count in a file that has those of several, and what ${workspaceFolder} stands for.
+	// Project is the folder whose servers are read from a file with servers for several, and the value of ${workspaceFolder}.
 	Project string
 	Home    string
 
-	shell bool // values are words of a shell
+	shell bool // the client's values are words of a shell
 }
 
-// Read returns the servers of a client's file, in the file's order, with everything that the client would fill in filled in. One that
-// has been wrapped is given as it was before: whoever starts it is Plimsoll. Errors and reasons name keys and variables, never values.
+// Read returns the servers of a client's file, in the file's order, with all placeholders replaced. A wrapped server is returned as it was
+// before, since Plimsoll starts it. Errors and reasons name keys and variables, never values.
 func Read(path string, data []byte, from Environment) ([]Startable, error) {
 	d, err := parse(path, data, false)
 	if err != nil {
@@ -70,7 +70,7 @@ func Read(path string, data []byte, from Environment) ([]Startable, error) {
 	return out, nil
 }
 
-// objectAt returns the object below keys.
+// objectAt returns the object that is reached from v by the keys in turn, v itself without keys; false if one of them has no object.
 func objectAt(v map[string]any, keys []string) (map[string]any, bool) {
 	for _, k := range keys {
 		next, ok := v[k].(map[string]any)
@@ -82,7 +82,7 @@ func objectAt(v map[string]any, keys []string) (map[string]any, bool) {
 	return v, true
 }
 
-// fill reads a server's fields.
+// fill sets the fields from a server's entry v. The error is the reason why the server cannot be used.
 func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error {
 	if v["disabled"] == true || v["enabled"] == false {
 		return errors.New("it is switched off in the file")
@@ -137,7 +137,7 @@ func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error
 	return s.takeHeaders(headers)
 }
 
-// unwrap takes Plimsoll out of a wrapped server.
+// unwrap replaces Plimsoll's command by that of the wrapped server.
 func (s *Startable) unwrap() error {
 	if len(s.Command) == 0 {
 		return errors.New(whyNo)
@@ -183,7 +183,7 @@ func (s *Startable) takeHeaders(all []header) error {
 	return nil
 }
 
-// fields reads the values of an object and keeps the first thing that was wrong.
+// fields reads the values of an entry and keeps the first error.
 type fields struct {
 	v    map[string]any
 	from Environment
@@ -196,7 +196,7 @@ func (f *fields) fail(err error) {
 	}
 }
 
-// text returns a string, filled in; "" where there is none.
+// text returns a string with placeholders replaced; "" if it is missing.
 func (f *fields) text(key string) string {
 	v, there := f.v[key]
 	if !there || v == nil {
@@ -230,7 +230,7 @@ func (f *fields) list(key string, values []any) (out []string) {
 	return out
 }
 
-// pairs returns the members of an object, by name. Numbers and booleans are taken for what they are written as, as clients do.
+// pairs returns the members of an object, sorted by name; nil if it is missing. Numbers and booleans become text, as clients do it.
 func (f *fields) pairs(key string) (out []header) {
 	v, there := f.v[key]
 	if !there || v == nil {
@@ -255,14 +255,14 @@ func (f *fields) pairs(key string) (out []header) {
 	return out
 }
 
-// placeholder is ${NAME}, ${NAME:-DEFAULT} (Claude Code, Gemini CLI), ${env:NAME} and ${workspaceFolder} (VS Code, Cursor), {env:NAME}
-// (opencode).
+// placeholder matches ${NAME}, ${NAME:-DEFAULT} (Claude Code, Gemini CLI), ${env:NAME} and ${workspaceFolder} (VS Code, Cursor), and
+// {env:NAME} (opencode).
 var placeholder = lazy.Regexp(`\$\{([^}]*)\}|\{env:([^}]*)\}`)
 
-// shellName is $NAME (Crush).
+// shellName matches $NAME (Crush).
 var shellName = lazy.Regexp(`\$([A-Za-z_][A-Za-z0-9_]*)`)
 
-// fill puts values in the place of placeholders.
+// fill returns the text with its placeholders replaced; an error if one is not known or its variable is not set.
 func (e Environment) fill(text string) (string, error) {
 	if e.shell {
 		if strings.ContainsAny(text, "`\\") || strings.Contains(text, "$(") {
@@ -305,7 +305,7 @@ func (e Environment) fill(text string) (string, error) {
 	return out, failed
 }
 
-// variable returns the value of one that has to be set.
+// variable returns the value of a variable; an error if it is not set or empty.
 func (e Environment) variable(name string) (string, error) {
 	if v := e.Getenv(name); v != "" {
 		return v, nil
@@ -313,7 +313,7 @@ func (e Environment) variable(name string) (string, error) {
 	return "", fmt.Errorf("the variable %s is not set", name)
 }
 
-// ReadFile calls [Read] for a file, in this process' environment.
+// ReadFile is [Read] for a file, with this process's environment, working directory and home.
 func ReadFile(path string) ([]Startable, error) {
 	f, err := open(path)
 	if err != nil {

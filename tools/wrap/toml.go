@@ -8,7 +8,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// tomlFormat is the configuration of Codex and Mistral Vibe.
+// tomlFormat is TOML, for Codex and Mistral Vibe.
 type tomlFormat struct{}
 
 func (tomlFormat) read(data []byte) (map[string]any, error) {
@@ -20,7 +20,7 @@ func (tomlFormat) read(data []byte) (map[string]any, error) {
 	return value, err
 }
 
-// table is the table of Codex's servers, and the array of Vibe's.
+// table is the key of Codex's table of servers, and of Vibe's array of servers.
 const table = "mcp_servers"
 
 func parseTOML(path string, data []byte) (*document, error) {
@@ -48,23 +48,23 @@ func parseTOML(path string, data []byte) (*document, error) {
 
 // assignment is `key = value` with its place in the file.
 type assignment struct {
-	path   []string // from the top
-	keys   []span   // of the key's own segments, the last of path
+	path   []string // all keys that lead to the value
+	keys   []span   // the places of those that the assignment itself has, the last of path
 	value  span
-	inline bool // it stands in an inline table
+	inline bool // the assignment is in an inline table
 	table  bool // the value is an inline table
 }
 
-// whole returns the assignment's span.
+// whole returns the place of the key and the value.
 func (a assignment) whole() span { return span{Start: a.keys[0].Start, End: a.value.End} }
 
-// heading is `[a.b]`.
+// heading is a line like `[a.b]`.
 type heading struct {
 	path []string
 	keys []span
 }
 
-// tomlScan goes over a text that is valid TOML and notes what belongs to servers.
+// tomlScan reads a text that is known to be valid TOML and collects the parts of servers.
 type tomlScan struct {
 	b       []byte
 	i       int
@@ -122,7 +122,7 @@ func (s *tomlScan) document() bool {
 			s.servers++
 			path = s.element()
 		case brackets == 2:
-			prefix = []string{"\x00array"} // no servers are in other arrays
+			prefix = []string{"\x00array"} // other arrays contain no servers
 			continue
 		case inList:
 			path = append(s.element(), path[1:]...)
@@ -134,10 +134,10 @@ func (s *tomlScan) document() bool {
 	}
 }
 
-// element returns the path of the newest server of the array.
+// element returns the path of the newest server in the array.
 func (s *tomlScan) element() []string { return []string{table, strconv.Itoa(s.servers - 1)} }
 
-// skip steps over white space, ends of lines and comments, blank over white space only.
+// skip skips white space, line ends and comments; blank skips white space only.
 func (s *tomlScan) skip() {
 	for s.i < len(s.b) {
 		switch s.b[s.i] {
@@ -161,7 +161,7 @@ func (s *tomlScan) blank() {
 
 func (s *tomlScan) at(c byte) bool { return s.i < len(s.b) && s.b[s.i] == c }
 
-// key reads a key of one or more segments.
+// key reads a key of one or more segments with dots between, and returns their places and names; ok is false if there is no valid key here.
 func (s *tomlScan) key() (spans []span, path []string, ok bool) {
 	for {
 		s.blank()
@@ -197,7 +197,7 @@ func bareKey(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// textOf decodes a string of TOML.
+// textOf returns the text of a TOML string; ok is false if it is not a string.
 func textOf(raw []byte) (string, bool) {
 	var v struct{ V any }
 	if toml.Unmarshal(append([]byte("V = "), raw...), &v) != nil {
@@ -207,7 +207,7 @@ func textOf(raw []byte) (string, bool) {
 	return s, ok
 }
 
-// assign reads `key = value`.
+// assign reads `key = value`; it reports false for a form that is not understood, as do value, array and str.
 func (s *tomlScan) assign(prefix []string, inline bool) bool {
 	keys, path, ok := s.key()
 	if !ok || !s.at('=') {
@@ -227,7 +227,7 @@ func (s *tomlScan) assign(prefix []string, inline bool) bool {
 	return true
 }
 
-// value steps over a value; path is the table of an inline table's members.
+// value skips a value; path leads to it. Assignments in inline tables are collected.
 func (s *tomlScan) value(path []string) bool {
 	if s.depth++; s.depth > maxDepth {
 		return false
@@ -267,7 +267,7 @@ func (s *tomlScan) value(path []string) bool {
 	return s.i > start
 }
 
-// array steps over an array and gives where its elements lie; path is the array's.
+// array skips an array and calls each with the place of each element; path leads to the array.
 func (s *tomlScan) array(path []string, each func(span)) bool {
 	s.i++
 	for {
@@ -292,7 +292,7 @@ func (s *tomlScan) array(path []string, each func(span)) bool {
 	}
 }
 
-// str steps over a string of any of the four kinds.
+// str skips a string of any of the four kinds.
 func (s *tomlScan) str() bool {
 	quote := s.b[s.i]
 	long := []byte{quote, quote, quote}
@@ -325,7 +325,7 @@ func (s *tomlScan) str() bool {
 	return false
 }
 
-// quoteTOML makes a basic string.
+// quoteTOML returns a text as a basic string of TOML.
 func quoteTOML(s string) []byte {
 	return bytes.ReplaceAll(quote(s), []byte{0x7f}, []byte(`\u007F`))
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// assignmentAfter returns a further assignment, to stand behind a: on a line of its own, or in the
-// same inline table.
+// assignmentAfter returns the text of a further assignment, to be inserted behind a: on a new line, or in the same inline table.
 func (e *tomlEntry) assignmentAfter(a assignment, key string, value []byte) []byte {
 	start := a.keys[0].Start
 	dotted := e.d.data[start:a.keys[len(a.keys)-1].Start]
@@ -51,7 +50,7 @@ func tomlTable(values []header) []byte {
 	return append(b, " }"...)
 }
 
-// tomlKey writes a key: bare where that is possible.
+// tomlKey returns a key, without quotes if that is possible.
 func tomlKey(name string) []byte {
 	for i := range len(name) {
 		if !bareKey(name[i]) {
@@ -64,11 +63,11 @@ func tomlKey(name string) []byte {
 	return []byte(name)
 }
 
-// retitle gives a table of the entry another name, wherever that stands.
+// retitle returns the edits that rename a table of the entry, wherever its name is written.
 func (e *tomlEntry) retitle(from, to string) (edits []rawjson.Edit) {
 	name := func(path []string, keys []span) {
 		if path[len(path)-1] == URLVariable {
-			return // which goes as a whole
+			return // this assignment is removed as a whole
 		}
 		if at := 2 - (len(path) - len(keys)); len(path) > 2 && path[2] == from && at >= 0 {
 			edits = append(edits, e.rename(keys[at], to))
@@ -83,13 +82,13 @@ func (e *tomlEntry) retitle(from, to string) (edits []rawjson.Edit) {
 	return edits
 }
 
-// drop removes assignments and tables of the entry.
+// drop returns the edits that remove assignments and tables of the entry by these names.
 func (e *tomlEntry) drop(names ...string) (edits []rawjson.Edit) {
 	for _, a := range e.assignments {
 		if len(a.path) > 2 && slices.Contains(names, a.path[2]) && 2 >= len(a.path)-len(a.keys) {
 			edits = append(edits, e.cut(a))
 		} else if len(a.path) > 3 && slices.Contains(names, a.path[2]) && !a.inline {
-			edits = append(edits, e.cut(a)) // below a heading that goes too
+			edits = append(edits, e.cut(a)) // its heading is removed below
 		}
 	}
 	for _, h := range e.headings {
@@ -100,7 +99,7 @@ func (e *tomlEntry) drop(names ...string) (edits []rawjson.Edit) {
 	return edits
 }
 
-// line removes a span, with its line when nothing else is on it.
+// line returns the edit that removes a span, with its whole line if nothing else is on it.
 func (e *tomlEntry) line(at span) rawjson.Edit {
 	data := e.d.data
 	start, end := at.Start, at.End
@@ -116,7 +115,7 @@ func (e *tomlEntry) line(at span) rawjson.Edit {
 	return rawjson.Edit{Span: at}
 }
 
-// cut removes an assignment, in an inline table with a comma.
+// cut returns the edit that removes an assignment, in an inline table with one comma.
 func (e *tomlEntry) cut(a assignment) rawjson.Edit {
 	if !a.inline {
 		return e.line(a.whole())

@@ -11,11 +11,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/sorting"
 )
 
-// tomlEntry is a server of Codex, or (listed) of Mistral Vibe: its assignments may stand in one table, several, an
-// inline table, or be dotted keys anywhere above.
+// tomlEntry is a server of Codex or (listed) of Mistral Vibe. Its assignments may be in one table, in several, in an inline table, or be
+// dotted keys anywhere above.
 type tomlEntry struct {
 	d           *document
-	key         string // its name, or its number in the list
+	key         string // its name, or its index in the array
 	listed      bool
 	start       int
 	assignments []assignment
@@ -35,10 +35,10 @@ func (e *tomlEntry) server() Server {
 
 func (e *tomlEntry) place() []string { return []string{table, e.key} }
 
-// text returns nil: an entry has no one place.
+// text returns nil: the entry may be in several places.
 func (e *tomlEntry) text() []byte { return nil }
 
-// get finds the assignment of a key of the entry.
+// get returns the assignment of a key of the entry; ok is false if there is none.
 func (e *tomlEntry) get(key ...string) (assignment, bool) {
 	for _, a := range e.assignments {
 		if slices.Equal(a.path[2:], key) {
@@ -63,8 +63,8 @@ func (e *tomlEntry) has(key string) bool {
 	return false
 }
 
-// tableStrings returns the strings of a table of the entry, in the file's order; ok is false when
-// one is no string.
+// tableStrings returns the strings of a table of the entry and their assignments, in the file's order; ok is false if the table has another
+// value.
 func (e *tomlEntry) tableStrings(key string) (all []header, at []assignment, ok bool) {
 	for _, a := range e.assignments {
 		if len(a.path) < 3 || a.path[2] != key || len(a.path) == 3 && a.table {
@@ -81,7 +81,7 @@ func (e *tomlEntry) tableStrings(key string) (all []header, at []assignment, ok 
 
 func (e *tomlEntry) command() (string, bool) { return e.word("command") }
 
-// word returns the text of a key of the entry.
+// word returns the text of a key of the entry; ok is false if it is missing or not a string.
 func (e *tomlEntry) word(key string) (string, bool) {
 	a, ok := e.get(key)
 	if !ok {
@@ -90,7 +90,8 @@ func (e *tomlEntry) word(key string) (string, bool) {
 	return textOf(a.value.Of(e.d.data))
 }
 
-// list returns the strings of args and where they lie.
+// list returns the strings of args and their places; ok is false if args is not an array of strings. Without args, the assignment has no
+// keys and ok is true.
 func (e *tomlEntry) list() (a assignment, values []string, places []span, ok bool) {
 	a, found := e.get("args")
 	if !found || e.d.data[a.value.Start] != '[' {
@@ -132,7 +133,7 @@ func (e *tomlEntry) wrap(o Options) ([]rawjson.Edit, string) {
 	return nil, whyNo
 }
 
-// headers returns the key of the headers that go to an address.
+// headers returns the key of the headers for a remote server.
 func (e *tomlEntry) headers() string {
 	if e.listed {
 		return "headers"
@@ -215,10 +216,10 @@ func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, strin
 	with := quoteTOML(o.command())
 	with = append(with, e.assignmentAfter(url, "args", tomlArray(args))...)
 	if len(inherited) > 0 {
-		// Codex gives a server it starts only these of its own variables.
+		// Codex passes only the variables named here to a server that it starts.
 		with = append(with, e.assignmentAfter(url, "env_vars", tomlArray(inherited))...)
 	}
-	var beside []byte // of the first header
+	var beside []byte // text behind the first header
 	if hidden := len(env) - len(headers); hidden > 0 {
 		if len(headers) == 0 {
 			with = append(with, e.assignmentAfter(url, "env", tomlTable(env))...)
@@ -249,13 +250,13 @@ func (e *tomlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
 	}
 	command := rawjson.Edit{Span: at.value, With: quoteTOML(values[from])}
 	if len(values) == from+1 && e.isAdjacent(at, a) {
-		command.Span.End = a.value.End // wrapping put args there
+		command.Span.End = a.value.End // wrapping has added args
 		return []rawjson.Edit{command}, ""
 	}
 	return []rawjson.Edit{command, removeFront(e.d.data, a.value.Start+1, places, from+1)}, ""
 }
 
-// isAdjacent reports whether b stands right behind a, as assignmentAfter puts it.
+// isAdjacent reports whether b is directly behind a, as assignmentAfter puts it.
 func (e *tomlEntry) isAdjacent(a, b assignment) bool {
 	if b.whole().Start < a.value.End {
 		return false

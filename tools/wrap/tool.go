@@ -14,44 +14,44 @@ import (
 // Start describes the start of an agent.
 type Start struct {
 	Agent *profile.Agent
-	// Home is the user's, Project the folder the agent starts in.
+	// Home is the user's home folder, Project the folder that the agent starts in.
 	Home, Project string
-	// Untrusted is true when the agent does not take the project's settings now, because the user has not trusted the
-	// folder: then its servers are not started behind the gateway either.
+	// Untrusted is set when the agent ignores the project's settings, because the user has not trusted the folder: then its servers are not
+	// started behind the gateway either.
 	Untrusted bool
-	// Argv is the command; the tool's own arguments begin behind Argv[Word].
+	// Argv is the command line; the tool's own arguments begin behind Argv[Word].
 	Argv []string
 	Word int
 	// Env is the agent's environment, "NAME=value".
 	Env []string
-	// Folder is the folder for private files for the time of the run: absolute, of mode
-	// 0700, and below no folder that others may write (Gemini CLI checks that), so not /tmp.
+	// Folder is a folder for private files during the run: absolute, of mode 0700, and not below a folder that others may write to (Gemini
+	// CLI checks that), so not /tmp.
 	Folder string
-	// Offer are servers of Plimsoll's own that the agent gets beside those of its files. One whose name is taken there is left out, with a note.
+	// Offer are servers of Plimsoll's own that the agent gets in addition to those of its files. One whose name is already used there is
+	// left out, with a note.
 	Offer []profile.Offered
-	// Options wrap the servers; Command should be absolute, as an agent may change PATH.
+	// Options are used to wrap the servers. Command should be absolute, as an agent may change PATH.
 	Options Options
 	// ReadFile reads a settings file; nil reads files of at most MaxFile bytes.
 	ReadFile func(name string) ([]byte, error)
 }
 
-// Setup makes an agent use wrapped servers while its files stay as they are.
+// Setup says how an agent is started with wrapped servers while its files stay unchanged.
 type Setup struct {
-	Argv []string // the whole command
-	Env  []string // to be set, "NAME=value"
-	// Files are to be written, with mode 0600, before the start and removed after the end.
+	Argv []string // the whole command line
+	Env  []string // variables to add, "NAME=value"
+	// Files must be written, with mode 0600, before the start and removed after the end.
 	Files []profile.File
 	// Servers holds every server that was found, with its action.
 	Servers []Server
-	// Notes name the servers that go around Plimsoll, and why.
+	// Notes name the servers that are not wrapped, with the reason.
 	Notes []string
-	// Why is the reason why nothing was done; "" when something was.
+	// Why is the reason why nothing was done; "" if something was.
 	Why string
 }
 
-// ForTool returns the start of a known agent with its servers wrapped for this run.
-// Where there is no way, Why gives the reason and the command is as it was. It reads the agent's
-// settings and executes nothing.
+// ForTool returns the way to start a known agent with its servers wrapped for this run. If there is none, Why is the reason and the command
+// is unchanged. It reads the agent's settings and executes nothing.
 func ForTool(s Start) Setup {
 	w := &starter{start: s, out: Setup{Argv: slices.Clone(s.Argv)}, servers: map[string]found{}}
 	if w.start.ReadFile == nil {
@@ -68,16 +68,16 @@ func ForTool(s Start) Setup {
 	return w.out
 }
 
-// starter is the [profile.Servers] of a start.
+// starter implements [profile.Servers] for one start.
 type starter struct {
 	start Start
 	out   Setup
-	// servers are those to be wrapped, by name: of several files the one that counts.
+	// servers are the wrapped servers by name; of servers in several files the last one read.
 	servers map[string]found
 	order   []string
 }
 
-// found is a wrapped server as an entry of its client's own form.
+// found is a wrapped server as an entry in its client's own form.
 type found struct {
 	server Server
 	object object
@@ -169,7 +169,7 @@ func (w *starter) Take(path string, data []byte, take func(place []string, name 
 		if !take(e.place(), s.Name) {
 			continue
 		}
-		delete(w.servers, s.Name) // what counts is this one, wrapped or not
+		delete(w.servers, s.Name) // this one replaces it, wrapped or not
 		w.out.Servers = append(slices.DeleteFunc(w.out.Servers, func(o Server) bool { return o.Name == s.Name }), s)
 		if s.Action != Wrapped {
 			continue
@@ -187,7 +187,7 @@ func (w *starter) Take(path string, data []byte, take func(place []string, name 
 	return w.Plain(data)
 }
 
-// Wrapped goes over the servers in the order of their files.
+// Wrapped calls yield for each wrapped server, in the order of the files.
 func (w *starter) Wrapped(yield func(profile.Server)) {
 	for _, name := range w.order {
 		f, ok := w.servers[name]
@@ -245,7 +245,8 @@ func (w *starter) Plain(data []byte) []byte {
 	return plain
 }
 
-// entry returns a found server's entry as plain JSON, of these keys only (all when none are named).
+// entry returns a found server's entry as plain JSON, with only these keys (all if none are given); nil for an entry of TOML or an invalid
+// one.
 func (w *starter) entry(f found, keys []string) []byte {
 	if f.toml != nil {
 		return nil

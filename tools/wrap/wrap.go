@@ -11,8 +11,8 @@ import (
 
 // Bounds. Sizes are in bytes.
 const (
-	// MaxFile is the largest file that is read: Claude Code keeps its history beside its
-	// servers, so these files grow to megabytes.
+	// MaxFile is the size of the largest file that is read: Claude Code keeps its history in the same file as
+	// its servers, which grows to megabytes.
 	MaxFile = 16 << 20
 	// maxDepth bounds the nesting of a file's values: the limit of encoding/json.
 	maxDepth = 10_000
@@ -21,24 +21,22 @@ const (
 // Environment variables that a wrapped remote server's entry sets, since arguments can be
 // read by every user of the machine.
 const (
-	// URLVariable holds an address that has a query, a user or a variable in it.
+	// URLVariable is the name of the variable for an address with a query, a user or a placeholder.
 	URLVariable = "PLIMSOLL_MCP_URL"
-	// HeaderVariable and a number from 1 on hold one header each, as "Name: value".
+	// HeaderVariable, followed by a number from 1 on, is the name of a variable for one header, "Name: value".
 	HeaderVariable = "PLIMSOLL_MCP_HEADER_"
 )
 
 // Options configure the wrapping of servers.
 type Options struct {
-	// Command starts Plimsoll; "" is "plimsoll", found in PATH when the client starts it.
+	// Command starts Plimsoll; "" means "plimsoll", which the client finds in PATH.
 	Command string
-	// Remote also wraps remote servers that have no headers: they may need a login that
-	// only the client can do.
+	// Remote also wraps remote servers without headers: they may need a login that only the client can do.
 	Remote bool
-	// InRun is a file that a gateway started within a run reads first (--in-run), because
-	// some clients give their servers a bare environment. "" is for files that stay.
+	// InRun is a file that a gateway started within a run reads first (--in-run), because some clients start their servers with a nearly
+	// empty environment. It is "" for files that stay.
 	InRun string
-	// Agents is of the agents that an editor starts, by the Agent Client Protocol, in the place of MCP servers: they are put behind
-	// `plimsoll run`.
+	// Agents wraps the agents that an editor starts by the Agent Client Protocol, not MCP servers: they are put behind `plimsoll run`.
 	Agents bool
 }
 
@@ -49,13 +47,13 @@ func (o Options) command() string {
 	return o.Command
 }
 
-// Action is the treatment of a server.
+// Action says what is done with a server.
 type Action string
 
 // The actions.
 const (
 	Wrapped Action = "wrapped"
-	Left    Action = "left"      // as it is; Why says why
+	Left    Action = "left"      // unchanged; Why is the reason
 	Already Action = "already"   // it was wrapped before
 	Undone  Action = "unwrapped" // by Unplan
 )
@@ -69,21 +67,21 @@ type Server struct {
 	Why    string `json:"why,omitempty"`
 }
 
-// Change is a file's future.
+// Change is the result of wrapping or unwrapping a file.
 type Change struct {
 	Servers []Server
 	After   []byte // the file's bytes
-	// Exact is set by an Unplan whose After is the backup, byte for byte.
+	// Exact is set by Unplan if After is the backup, byte for byte.
 	Exact bool
 }
 
-// Changed reports whether the change does anything to before.
+// Changed reports whether the change alters before, the file's bytes.
 func (c Change) Changed(before []byte) bool { return !bytes.Equal(before, c.After) }
 
-// Error is a fault of a file, with its place.
+// Error is an error in a file, with its place.
 type Error struct {
 	Path string
-	Line int // 0 when it is of no line
+	Line int // 0 if the error has no line
 	Text string
 }
 
@@ -94,8 +92,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Text)
 }
 
-// Plan returns the change of wrapping a file of these bytes. The client is told by the path;
-// nothing is read or executed. A file that cannot be read is an *Error.
+// Plan returns the change that wraps the servers in a file with these bytes. The path shows the client; nothing is read or executed. A file
+// that cannot be understood is an *Error.
 func Plan(path string, data []byte, o Options) (Change, error) {
 	return edit(path, data, o.Agents, func(d *document) error {
 		for _, e := range d.entries {
@@ -107,10 +105,9 @@ func Plan(path string, data []byte, o Options) (Change, error) {
 	})
 }
 
-// Unplan returns the change of undoing a file: backup is the file as it was before it was wrapped, nil
-// when that is lost. When nothing else has changed since, After is the backup. Otherwise
-// every wrapped entry is put back on its own: as it is in the backup when it is what
-// wrapping made of that, else by its arguments.
+// Unplan returns the change that unwraps a file. backup is the file before it was wrapped, nil if that is lost. If nothing else has changed
+// since, After is the backup. Otherwise each wrapped entry is restored on its own: from the backup if it is exactly what wrapping made of
+// the backup's entry, else from its arguments.
 func Unplan(path string, data, backup []byte) (Change, error) {
 	return unplan(path, data, backup, false)
 }
@@ -137,7 +134,7 @@ func unplan(path string, data, backup []byte, agents bool) (Change, error) {
 	return change, nil
 }
 
-// variants returns the options that the wrapped entries of a file may have been made with.
+// variants returns the options with which the wrapped entries of a file may have been made.
 func variants(path string, data []byte, agents bool) []Options {
 	d, err := parse(path, data, agents)
 	if err != nil {
@@ -159,7 +156,7 @@ func variants(path string, data []byte, agents bool) []Options {
 	return all
 }
 
-// edit reads a file, lets change make its edits, and holds the outcome to what was meant.
+// edit parses a file, lets change add its edits, applies them and checks that nothing else has changed.
 func edit(path string, data []byte, agents bool, change func(*document) error) (Change, error) {
 	d, err := parse(path, data, agents)
 	if err != nil {
@@ -178,19 +175,19 @@ func edit(path string, data []byte, agents bool, change func(*document) error) (
 	return Change{Servers: d.servers, After: after}, nil
 }
 
-// Diff shows the change as a unified diff; "" when there is none.
+// Diff returns the change as a unified diff; "" if there is none.
 func Diff(path string, before, after []byte) string {
 	return string(diff.Diff(path, before, path+" (new)", after))
 }
 
-// isPlimsoll reports whether a command is Plimsoll, by its name.
+// isPlimsoll reports whether a command is Plimsoll, by its file name.
 func isPlimsoll(command string) bool {
 	base := filepath.Base(strings.ReplaceAll(command, `\`, "/"))
 	return strings.TrimSuffix(strings.ToLower(base), ".exe") == "plimsoll"
 }
 
-// wrapping reports whether arguments are those of a wrapped server, and where the server's
-// own begin: behind "--"; -1 for a remote one.
+// wrapping reports whether arguments are those of a wrapped server, and the index at which the server's own command begins, behind "--"; -1
+// for a remote one.
 func wrapping(args []string) (from int, ok bool) {
 	if len(args) < 4 || args[0] != "mcp" || args[1] != "--name" {
 		return 0, false
@@ -208,12 +205,12 @@ func wrapping(args []string) (from int, ok bool) {
 	return 0, false
 }
 
-// agentCommand returns the place of an agent's command, behind "run --", in arguments that wrap one.
+// agentCommand reports whether arguments are those of a wrapped agent, and the index at which the agent's command begins, behind "run --".
 func agentCommand(args []string) (from int, ok bool) {
 	return 2, len(args) > 2 && args[0] == "run" && args[1] == "--"
 }
 
-// inRun is the flag of Options.InRun.
+// inRun is the flag for Options.InRun.
 const inRun = "--in-run"
 
 // front returns the beginning of Plimsoll's arguments for a server.
@@ -228,8 +225,8 @@ func (o Options) front(name string) []string {
 	return args
 }
 
-// Before returns the command that stands before a server which another protocol describes, and what stands before the server's own
-// command in its arguments; "" for one that is wrapped, or Plimsoll itself.
+// Before returns Plimsoll's command and the words to put in front of the server's own command in its arguments, for a server from another
+// protocol. gateway is "" if the server is wrapped already or is Plimsoll itself.
 func (o Options) Before(name, command string, args []string) (gateway string, front []string) {
 	if _, ok := wrapping(args); ok || isPlimsoll(command) {
 		return "", nil
@@ -240,16 +237,16 @@ func (o Options) Before(name, command string, args []string) (gateway string, fr
 // header is one header of a remote server.
 type header struct{ name, value string }
 
-// remote is a server's address and what is sent with each request.
+// remote is the address of a server and the headers that are sent to it.
 type remote struct {
 	url     string
-	headers []header // values as they are in the file
-	// bearer and fromEnv name variables of the client's environment (Codex).
+	headers []header // with the values from the file
+	// bearer is, and the values of fromEnv are, names of variables in the client's environment (Codex).
 	bearer  string
 	fromEnv []header
 }
 
-// arguments returns those of Plimsoll for a remote server; what must not be seen is in env.
+// arguments returns Plimsoll's arguments for a remote server, and the variables with what other users must not see.
 func (r remote) arguments(o Options, name string) (args []string, env []header) {
 	args = o.front(name)
 	if isDisplayable(r.url) {
@@ -270,10 +267,10 @@ func (r remote) arguments(o Options, name string) (args []string, env []header) 
 	return args, env
 }
 
-// isDisplayable reports whether an address can be shown: no user, no query, nothing to be filled in.
+// isDisplayable reports whether an address may be shown: it has no user, no query, no fragment and no placeholder.
 func isDisplayable(url string) bool { return !strings.ContainsAny(url, "@?#${}") }
 
-// flagValues returns what stands behind key in args.
+// flagValues returns the values of a flag in args, each the word behind key.
 func flagValues(args []string, key string) (values []string) {
 	for i := 0; i+1 < len(args); i++ {
 		if args[i] == key {
@@ -284,7 +281,8 @@ func flagValues(args []string, key string) (values []string) {
 	return values
 }
 
-// address reads arguments and variables back.
+// address is the inverse of remote.arguments: it returns the server that arguments and variables describe; ok is false if they are not of
+// that form.
 func address(args []string, env map[string]string) (remote, bool) {
 	var r remote
 	if urls := flagValues(args, "--url"); len(urls) > 0 {
@@ -320,7 +318,7 @@ const (
 	whyOAuth = "the client logs in to it by itself (OAuth), which nobody can do for it"
 	whyOwn   = "it is a server of Plimsoll, which bounds its results itself"
 	whyOurs  = "it is started by Plimsoll already"
-	// FromRegistry is the reason of an agent that has no command in its file.
+	// FromRegistry is the reason for an agent that has no command in its file.
 	FromRegistry = "the editor starts it from its registry: make it an entry of your own (\"type\": \"custom\") with a command"
 	whyNo        = "it has neither a command nor an address"
 	whyForm      = "its entry is not in a form that is known"

@@ -14,10 +14,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
-// maxYAML is the largest file of YAML: its tree takes many times its size.
+// maxYAML is the size of the largest YAML file that is read, in bytes: its tree takes many times as much memory.
 const maxYAML = 1 << 20
 
-// yamlFormat is the configuration of Goose, Continue and Hermes.
+// yamlFormat is YAML, for Goose, Continue and Hermes.
 type yamlFormat struct{}
 
 func (yamlFormat) read(data []byte) (map[string]any, error) {
@@ -32,7 +32,8 @@ func (yamlFormat) read(data []byte) (map[string]any, error) {
 	return value, nil
 }
 
-// numbered returns a list as an object of its indices, so that servers in lists have a place as all others do.
+// numbered returns a list as an object with its indices as keys, so that servers in lists have a place like all others; any other value is
+// unchanged.
 func numbered(v any) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -45,7 +46,7 @@ func numbered(v any) any {
 	return byIndex
 }
 
-// yamlValue returns a node without its position. An alias stays one: it is compared, never followed.
+// yamlValue returns the value of a node without its position. An alias is kept as one: it is compared, never followed.
 func yamlValue(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -79,7 +80,7 @@ func yamlValue(n *yaml.Node) any {
 	return []any{n.ShortTag(), n.Value}
 }
 
-// fault is the reason to refuse a YAML file, with its line.
+// fault is the error for a YAML file that is refused, with its line.
 type fault struct {
 	line int
 	text string
@@ -87,10 +88,11 @@ type fault struct {
 
 func (f *fault) Error() string { return f.text }
 
-// yamlLine matches the line in an error of the parser.
+// yamlLine matches the line number in an error of the parser.
 var yamlLine = lazy.Regexp(`line (\d+)`)
 
-// yamlRoot reads the one document of a file. What its positions could not be trusted in, or what clients read differently, is refused.
+// yamlRoot returns the root of a file with one YAML document. It refuses text in which positions would be wrong, and text that clients read
+// differently.
 func yamlRoot(data []byte) (*yaml.Node, error) {
 	if len(data) > maxYAML {
 		return nil, &fault{text: "the file is larger than 1 MiB: is it a configuration file?"}
@@ -127,7 +129,7 @@ func yamlRoot(data []byte) (*yaml.Node, error) {
 	return doc.Content[0], checkDuplicateKeys(doc.Content[0])
 }
 
-// checkDuplicateKeys looks for keys that clients could read differently.
+// checkDuplicateKeys returns an error for a key that is there twice or is not plain text, which clients could read differently.
 func checkDuplicateKeys(n *yaml.Node) error {
 	if n.Kind == yaml.MappingNode {
 		seen := map[string]bool{}
@@ -150,7 +152,7 @@ func checkDuplicateKeys(n *yaml.Node) error {
 	return nil
 }
 
-// checkReferences looks for anchors, aliases, merges and tags: an edit could reach what lies elsewhere.
+// checkReferences returns an error for anchors, aliases, merges and tags: an edit could change something elsewhere.
 func checkReferences(n *yaml.Node) error {
 	switch {
 	case n.Anchor != "" || n.Kind == yaml.AliasNode:
@@ -168,10 +170,11 @@ func checkReferences(n *yaml.Node) error {
 	return nil
 }
 
-// goose has its own names for the parts of a server.
+// goose is the name of the client that has its own keys for the parts of a server.
 const goose = "Goose"
 
-// yamlSections are the places of servers: Goose has extensions, Hermes mcp_servers, Continue a list mcpServers.
+// yamlSections are the keys under which servers are: Goose has extensions, Hermes mcp_servers, Continue a list mcpServers; with each
+// client's key for the command.
 var yamlSections = []struct{ key, client, command string }{
 	{"extensions", goose, "cmd"},
 	{table, "Hermes", "command"},
@@ -226,13 +229,13 @@ func parseYAML(path string, data []byte) (*document, error) {
 	return d, nil
 }
 
-// builtIn reports whether an extension of Goose is a part of it, or of its own code.
+// builtIn reports whether an extension of Goose is not an MCP server but built into Goose.
 func builtIn(n *yaml.Node) bool {
 	kind := yamlGet(n, "type").value
 	return kind != nil && kind.Value != "stdio" && kind.Value != "streamable_http" && kind.Value != "sse"
 }
 
-// pair is a key of a mapping and its value.
+// pair is a key of a mapping and its value; both nil if there is none.
 type pair struct{ key, value *yaml.Node }
 
 func yamlGet(n *yaml.Node, key string) pair {
@@ -246,7 +249,7 @@ func yamlGet(n *yaml.Node, key string) pair {
 	return pair{}
 }
 
-// quoteYAML makes a double-quoted text; JSON's escapes are YAML's, and what YAML takes in no text is escaped as well.
+// quoteYAML returns a double-quoted YAML text: with JSON's escapes, and with escapes for the characters that YAML does not allow.
 func quoteYAML(s string) []byte {
 	var b []byte
 	for _, r := range string(quote(s)) {
@@ -259,10 +262,10 @@ func quoteYAML(s string) []byte {
 	return b
 }
 
-// bareYAML matches texts that may stand without quotes, wherever they stand.
+// bareYAML matches texts that need no quotes in any place.
 var bareYAML = lazy.Regexp(`^[A-Za-z/][A-Za-z0-9_./@+-]*$`)
 
-// textYAML writes a text as people do: without quotes where it is read back as the same text.
+// textYAML returns a text as people write it: without quotes if it is read back as the same text.
 func textYAML(s string) []byte {
 	var v any
 	if bareYAML().MatchString(s) && yaml.Unmarshal([]byte(s), &v) == nil && v == any(s) {

@@ -10,11 +10,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// yamlEntry is a server in a file of YAML.
+// yamlEntry is a server in a YAML file.
 type yamlEntry struct {
 	d            *document
 	name, client string
-	key          string // of its command
+	key          string // the key of its command
 	node         *yaml.Node
 	path         []string
 	line         int
@@ -30,7 +30,7 @@ func (e *yamlEntry) server() Server {
 
 func (e *yamlEntry) place() []string { return e.path }
 
-// text returns nil: where an entry ends is not known to the byte.
+// text returns nil: it is not known exactly where an entry ends.
 func (e *yamlEntry) text() []byte { return nil }
 
 func (e *yamlEntry) command() (string, bool) {
@@ -63,7 +63,7 @@ func (e *yamlEntry) wrapped() bool {
 	return ok
 }
 
-// offset returns the place of a node in the file; the parser counts characters.
+// offset returns the offset of a node in the file, in bytes; the parser counts characters.
 func (e *yamlEntry) offset(n *yaml.Node) int {
 	at := 0
 	if bytes.HasPrefix(e.d.data, mark) {
@@ -79,7 +79,7 @@ func (e *yamlEntry) offset(n *yaml.Node) int {
 	return at
 }
 
-// span returns the place of a text on one line; ok is false for one in another form.
+// span returns the place of a text that is on one line; ok is false for any other form.
 func (e *yamlEntry) span(n *yaml.Node) (at span, ok bool) {
 	start := e.offset(n)
 	rest := e.d.data[start:]
@@ -113,7 +113,7 @@ func (e *yamlEntry) span(n *yaml.Node) (at span, ok bool) {
 	return span{Start: start, End: start + length}, true
 }
 
-// indent returns the white space before an offset on its line; ok is false where more than dashes of lists stands there.
+// indent returns the white space before an offset on its line, with spaces for the dashes of lists; ok is false if there is anything else.
 func (e *yamlEntry) indent(at int) (string, bool) {
 	begin := bytes.LastIndexByte(e.d.data[:at], '\n') + 1
 	before := strings.TrimPrefix(string(e.d.data[begin:at]), string(mark))
@@ -128,7 +128,7 @@ func (e *yamlEntry) newline() string {
 	return "\n"
 }
 
-// separator stands between two members of the entry; ok is false where that is not known.
+// separator returns the text between two members of the entry, for inserting one at an offset; ok is false if it is not known.
 func (e *yamlEntry) separator(at int) (string, bool) {
 	if e.node.Style&yaml.FlowStyle != 0 {
 		return ", ", true
@@ -198,7 +198,7 @@ func yamlArray(values []string) []byte {
 	return append(b, ']')
 }
 
-// places returns the beginnings of the elements of a list: of a list of dashes, the dashes.
+// places returns where the elements of a list begin: in a list with dashes, where the dashes are. why is the reason if that is not known.
 func (e *yamlEntry) places(args *yaml.Node) (places []int, why string) {
 	if args.Kind != yaml.SequenceNode || args.Style&yaml.FlowStyle == 0 && len(args.Content) == 0 {
 		return nil, "its args are no list"
@@ -243,7 +243,7 @@ func (e *yamlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
 	whole := len(values) == from+1
 	if list.value.Style&yaml.FlowStyle == 0 {
 		if whole {
-			return nil, whyForm // nobody but a person wrote it so
+			return nil, whyForm // wrapping does not write it like this
 		}
 		return []rawjson.Edit{edit, {Span: span{Start: places[0], End: places[from+1]}}}, ""
 	}
@@ -256,7 +256,7 @@ func (e *yamlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
 		}
 		spans = append(spans, s)
 	}
-	// Where wrapping put the list there, it goes as a whole.
+	// A list that wrapping has added is removed as a whole.
 	if between, ok := e.separator(name.Start); ok && whole && key.Start > open {
 		made := "args: " + string(yamlArray(values)) + between
 		if string(e.d.data[name.Start:key.Start]) == made {

@@ -17,7 +17,7 @@ const (
 	whySSE            = "it speaks HTTP+SSE, which MCP has given up: name its address for streamable HTTP"
 )
 
-// variables returns the key of the variables of a server that is started.
+// variables returns the key of the environment variables of a server that is started.
 func (e *yamlEntry) variables() string {
 	if e.client == goose {
 		return "envs"
@@ -31,7 +31,7 @@ type leaf struct {
 	key, text   span
 }
 
-// leaves returns the members of a mapping; ok is false where one is in another form.
+// leaves returns the members of the mapping n; ok is false if n is not a mapping, or a member is not a leaf.
 func (e *yamlEntry) leaves(n *yaml.Node) (all []leaf, ok bool) {
 	if n.Kind != yaml.MappingNode {
 		return nil, false
@@ -60,7 +60,7 @@ func (e *yamlEntry) leaf(p pair) (l leaf, ok bool) {
 	return leaf{name: p.key.Value, value: p.value.Value, key: key, text: text}, true
 }
 
-// set reports whether a key has a value that is not empty.
+// set reports whether one of the keys has a value that is not empty.
 func (e *yamlEntry) set(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		n := yamlGet(e.node, key).value
@@ -134,7 +134,7 @@ func (e *yamlEntry) wrapRemote(o Options, at pair) ([]rawjson.Edit, string) {
 	}
 	args, env := r.arguments(o, e.server().Name)
 	front := append(append([]byte("args: "), yamlArray(args)...), between...)
-	hidden := env[:len(env)-len(headers)] // the address, where it may hold a secret
+	hidden := env[:len(env)-len(headers)] // the address, if it may contain a secret
 	if len(hidden) > 0 && len(headers) == 0 {
 		front = fmt.Appendf(front, "%s: {%s: %s}%s", e.variables(), hidden[0].name, quoteYAML(hidden[0].value), between)
 	}
@@ -158,7 +158,7 @@ func (e *yamlEntry) wrapRemote(o Options, at pair) ([]rawjson.Edit, string) {
 	return edits, ""
 }
 
-// emptyLine takes out an empty mapping that has a line of its own.
+// emptyLine returns the edit that removes an empty mapping with its line; ok is false if it has another form.
 func (e *yamlEntry) emptyLine(p pair) (edit rawjson.Edit, ok bool) {
 	key, ok := e.span(p.key)
 	if !ok || p.value.Kind != yaml.MappingNode || len(p.value.Content) > 0 || e.node.Style&yaml.FlowStyle != 0 {
@@ -173,7 +173,8 @@ func (e *yamlEntry) emptyLine(p pair) (edit rawjson.Edit, ok bool) {
 	return rawjson.Edit{Span: span{Start: begin, End: end}}, true
 }
 
-// unwrapRemote takes back what wrapRemote wrote, as it wrote it.
+// unwrapRemote returns the edits that undo wrapRemote. It only undoes exactly what wrapRemote writes: for anything else it returns no
+// edits, and whyForm as the reason.
 func (e *yamlEntry) unwrapRemote() ([]rawjson.Edit, string) {
 	command, ok := e.leaf(pair{yamlGet(e.node, e.key).key, yamlGet(e.node, e.key).value})
 	name, ok1 := e.span(yamlGet(e.node, "args").key)

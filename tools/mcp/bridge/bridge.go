@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// ProtocolVersion reports whether a server keeps what it knows of a client in a session, or not at all.
+// ProtocolVersion says which family of protocol versions a server speaks: those with sessions, or those without.
 type ProtocolVersion uint8
 
 // The protocol versions.
 const (
 	Unknown ProtocolVersion = iota
-	// WithSessions is MCP 2025-11-25 and older: initialize, sessions, requests of the server.
+	// WithSessions is MCP 2025-11-25 and older, with initialize, sessions and requests of the server.
 	WithSessions
-	// Sessionless is MCP 2026-07-28: every request says all, input_required, subscriptions/listen.
+	// Sessionless is MCP 2026-07-28, with self-contained requests, input_required and subscriptions/listen.
 	Sessionless
 )
 
@@ -40,26 +40,26 @@ const (
 	DefaultProbe     = 5 * time.Second
 )
 
-// Bounds that no option changes. Messages beyond them are refused or, where they need no
-// edit, passed on as they stream.
+// Bounds that no option changes. Messages beyond them are refused or, if they need no edit, passed on while they
+// arrive.
 const (
-	maxControl  = 4 << 20 // bytes of a request of a server, of an input_required result
+	maxControl  = 4 << 20 // bytes of an answer that is read here, of an input_required result
 	maxURIs     = 1000    // resources subscribed to, per session
 	maxInputs   = 32      // requests of a server for one call at a time
-	maxErrorOut = 300     // bytes of a peer's words in an error made here
+	maxErrorOut = 300     // bytes of a peer's text in an error made here
 )
 
 // Options of a bridge; the zero value means the defaults.
 type Options struct {
 	// Server is the name that the gateway has for the server, for events and errors.
 	Server string
-	// Hold bounds the wait of a call for a client's input; 0 means DefaultHold.
+	// Hold bounds the time that a call waits for the client's input; 0 means DefaultHold.
 	Hold time.Duration
-	// Rounds bounds the requests for input of one call; 0 means DefaultRounds.
+	// Rounds bounds how many times one call may ask for input; 0 means DefaultRounds.
 	Rounds int
 	// Handshake bounds the wait for the answer to initialize or server/discover; 0 means DefaultHandshake.
 	Handshake time.Duration
-	// Probe is the wait of Detect for an answer to server/discover before it sends initialize too; 0 means DefaultProbe.
+	// Probe bounds the wait of Detect for an answer to server/discover, before it also sends initialize; 0 means DefaultProbe.
 	Probe time.Duration
 }
 
@@ -84,7 +84,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// token returns an unguessable token: 256 random bits.
+// token returns an unguessable text: 256 random bits.
 func token() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -93,5 +93,5 @@ func token() string {
 
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// levelOf returns the place of a log level, -1 for none that is known.
+// levelOf returns the index of a log level, -1 if it is not a known one.
 func levelOf(name string) int { return slices.Index(levels, name) }

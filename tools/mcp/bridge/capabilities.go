@@ -6,16 +6,16 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// tasksExtension is the name of tasks in 2026-07-28.
+// tasksExtension is the name of tasks in the capabilities of 2026-07-28.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// clientCapabilities are the capabilities of a client that a server can make use of.
+// clientCapabilities are the capabilities of a client that servers can use.
 type clientCapabilities struct {
 	roots, sampling, form, url bool
 }
 
-// readClientCapabilities reads client capabilities of either protocol version. An elicitation object without
-// members means forms, in both.
+// readClientCapabilities reads the raw capabilities of a client of either kind of version. An elicitation object without members means
+// forms, in both.
 func readClientCapabilities(capabilities []byte) clientCapabilities {
 	var a clientCapabilities
 	for m, err := range members(capabilities) {
@@ -45,7 +45,7 @@ func readClientCapabilities(capabilities []byte) clientCapabilities {
 	return a
 }
 
-// lacks reports whether a request of a server needs of the client what it did not declare.
+// lacks reports whether the client has not declared the capability that a request of the server needs.
 func (a clientCapabilities) lacks(method string, params []byte) bool {
 	switch method {
 	case "roots/list":
@@ -61,13 +61,13 @@ func (a clientCapabilities) lacks(method string, params []byte) bool {
 	return false
 }
 
-// isClientRequest reports whether a method is one that a server may ask a client for.
+// isClientRequest reports whether a method is one by which servers ask a client.
 func isClientRequest(method string) bool {
 	return method == "roots/list" || method == "sampling/createMessage" || method == "elicitation/create"
 }
 
-// modernCapabilities makes capabilities of a legacy client ones for a modern server: roots lose
-// listChanged, which has no notification there, and tasks are gone.
+// modernCapabilities returns the capabilities of a legacy client as a modern server gets them: roots without listChanged, for which there
+// is no notification, and no tasks.
 func modernCapabilities(capabilities []byte) ([]byte, error) {
 	if !isObject(capabilities) {
 		return []byte("{}"), nil
@@ -86,8 +86,8 @@ func modernCapabilities(capabilities []byte) ([]byte, error) {
 	return out, nil
 }
 
-// legacyCapabilities makes capabilities of a server of one protocol version ones for a client of the other.
-// Tasks do not cross: their messages differ in each protocol version.
+// legacyCapabilities returns the capabilities of a modern server as a legacy client gets them: without tasks, whose messages differ between
+// the versions.
 func legacyCapabilities(capabilities []byte) ([]byte, error) {
 	if !isObject(capabilities) {
 		return []byte("{}"), nil
@@ -134,5 +134,5 @@ func readServerCapabilities(capabilities []byte) serverCapabilities {
 	return o
 }
 
-// codeNotFound is of a resource, until 2025-11-25.
+// codeNotFound is the code for a missing resource up to 2025-11-25.
 const codeNotFound = -32002

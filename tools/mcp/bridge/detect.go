@@ -15,11 +15,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Undecided reports that a server's answer to the probe tells nothing of its protocol version: it wants
-// credentials, or something before it is out of order. It is not to be remembered.
+// Undecided reports that a server's answer to the probe does not show its protocol version: it wants credentials, or a proxy in front of it
+// failed. The answer must not be remembered.
 type Undecided struct {
 	Server string
-	// Answer is the HTTP answer that came in the place of one.
+	// Answer is the HTTP answer that came instead of an MCP response.
 	Answer transport.Answer
 }
 
@@ -32,11 +32,11 @@ func (e *Undecided) Error() string {
 // Detect asks a server which protocol version it speaks, by server/discover, as the backward
 // compatibility rules of 2026-07-28 say: a DiscoverResult, or an error that only this version
 // has, means Sessionless; anything else means WithSessions. A server that stays silent for Options.Probe may be one that
-// leaves unanswered what comes before initialize, or one that is still starting: it gets initialize too, and what it answers first
-// decides. The answer is a property of the server and worth keeping as long as it runs; a connection that was decided by initialize has
-// begun a session. Errors: ctx ended, the server is gone or says nothing for Options.Handshake, or *Undecided.
+// does not answer requests before initialize, or one that is still starting: then it gets initialize too, and its first answer
+// decides. The result is a property of the server and can be kept as long as that runs; if initialize decided, the connection has
+// begun a session. An error means that ctx ended, the server is gone or did not answer within Options.Handshake, or is *Undecided.
 //
-// first gives principal and HTTP header for the requests and may be empty.
+// first has the principal and the HTTP header for the requests, and may be empty.
 func Detect(ctx context.Context, next transport.Peer, first transport.Message, o Options) (ProtocolVersion, error) {
 	o = o.withDefaults()
 	params, err := setMeta(nil, pair{metaVersion, []byte(`"` + ModernVersion + `"`)}, pair{metaClient, []byte(ownInfo)}, pair{metaCapabilities, []byte("{}")})
@@ -70,7 +70,7 @@ func Detect(ctx context.Context, next transport.Peer, first transport.Message, o
 	}
 }
 
-// noAnswer returns the reason why there is no answer: ctx has ended, or the server's time.
+// noAnswer returns the error for a missing answer: that of ctx if it has ended, else that the server did not answer in time.
 func (o *Options) noAnswer(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -84,7 +84,7 @@ type reply struct {
 	err error
 }
 
-// askInBackground sends a request made here; what comes of it is in the channel.
+// askInBackground sends a request made here; the channel gets its outcome.
 func askInBackground(ctx context.Context, next transport.Peer, first transport.Message, method string, params []byte) <-chan reply {
 	id := jsonrpc.ID(rawjson.Quote(nil, "plimsoll-probe-"+token()[:8]))
 	got := make(chan reply, 1)
@@ -96,7 +96,8 @@ func askInBackground(ctx context.Context, next transport.Peer, first transport.M
 	return got
 }
 
-// version judges an answer.
+// version returns the protocol version that the answer shows. It is Unknown with an error if the server named server could not be asked, or
+// if a refusal (401, 403, 429, 5xx) leaves it open: then that is [*Undecided].
 func (r reply) version(server string) (ProtocolVersion, error) {
 	if r.err != nil {
 		refused, ok := errors.AsType[statusError](r.err)
@@ -109,7 +110,7 @@ func (r reply) version(server string) (ProtocolVersion, error) {
 	if r.message != nil {
 		version = versionOf(r.message)
 	}
-	// A body with a member "error" is also what who guards a server says in its place.
+	// A proxy that guards the server may also answer with a body that has a member "error".
 	switch s := r.http.Status; {
 	case version == Sessionless:
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusTooManyRequests, s >= 500:
@@ -118,19 +119,19 @@ func (r reply) version(server string) (ProtocolVersion, error) {
 	return version, nil
 }
 
-// statusError is an error of a connection over HTTP that knows the status of a refusal.
+// statusError is an error of an HTTP connection that has the status of a refusal.
 type statusError interface {
 	error
 	HTTPStatus() int
 }
 
-// ownInfo is the clientInfo of the bridge itself, sent where there is no client to be named.
+// ownInfo is the clientInfo of the bridge itself, sent when there is no client to name.
 const ownInfo = `{"name":"plimsoll","version":"1"}`
 
-// VersionOf judges a server's answer to server/discover: its response, whole.
+// VersionOf returns the protocol version that a whole response to server/discover shows.
 func VersionOf(response []byte) ProtocolVersion { return versionOf(response) }
 
-// versionOf judges an answer to server/discover.
+// versionOf returns the protocol version that an answer to server/discover shows; WithSessions unless it is clearly a sessionless one.
 func versionOf(message []byte) ProtocolVersion {
 	var r struct {
 		Result *struct {
@@ -144,7 +145,7 @@ func versionOf(message []byte) ProtocolVersion {
 		} `json:"error"`
 	}
 	if json.Unmarshal(message, &r) != nil {
-		// data may be anything; the code alone is looked at again.
+		// data may be anything; the code alone decides.
 		code, ok := errorCode(message)
 		if ok && modernCode(code) {
 			return Sessionless
@@ -160,12 +161,12 @@ func versionOf(message []byte) ProtocolVersion {
 	case r.Error == nil || !modernCode(int64(r.Error.Code)):
 		return WithSessions
 	case r.Error.Code == jsonrpc.CodeVersion && len(r.Error.Data.Supported) > 0 && !modern(r.Error.Data.Supported):
-		return WithSessions // it knows of the sessionless version, and does not offer it
+		return WithSessions // the server knows the sessionless version and does not offer it
 	}
 	return Sessionless
 }
 
-// modernCode reports whether a code is one that only 2026-07-28 defines.
+// modernCode reports whether an error code is one that only 2026-07-28 defines.
 func modernCode(code int64) bool {
 	return code == jsonrpc.CodeHeader || code == jsonrpc.CodeCapability || code == jsonrpc.CodeVersion
 }
@@ -182,12 +183,12 @@ func errorCode(message []byte) (int64, bool) {
 
 // response is the response to a request made here, with its HTTP answer.
 type response struct {
-	message []byte // the response; nil when there was none
+	message []byte // the response; nil if there was none
 	http    transport.Answer
 }
 
-// ask sends a request made here and waits for its response, also where an HTTP server
-// sent one beside an error status that the transport did not take for a message.
+// ask sends a request made here and waits for its response. A response in the body of an HTTP error counts too, which the transport does
+// not pass on as a message. Without a response it returns an error, or none if the HTTP status says what is wrong.
 func ask(ctx context.Context, p transport.Peer, m transport.Message) (response, error) {
 	head, err := jsonrpc.Scan(m.Raw)
 	if err != nil {

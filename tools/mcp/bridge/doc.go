@@ -5,12 +5,12 @@
 //	…
 //	p := bridge.Legacy(next, o) // a client of 2025-11-25 or older over a server of 2026-07-28
 //
-// The other way there is none: a client of 2026-07-28 falls back by itself. The table in docs/bridge.md lists how each feature crosses
+// There is no bridge the other way: a client of 2026-07-28 falls back by itself. The table in docs/bridge.md lists how each feature crosses
 // and what is refused; it is part of the contract of this package.
 //
 // # What differs
 //
-// A legacy server asks its client in the midst of a call and waits. A modern one answers input_required, and is sent the request again
+// A legacy server asks its client in the middle of a call and waits. A modern one answers input_required, and is sent the request again
 // with the inputs. So the bridge asks its client by requests and repeats the call with the answers; it holds nothing at the server.
 //
 // Messages are edited as bytes: ids, tokens and members of _meta are put in and taken out,

@@ -9,33 +9,33 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// envelope puts another id into a response while it flows by, and finds what kind of message it is. What lies deeper passes as it is. It
-// keeps a few bytes of state however large the message is.
+// envelope replaces the id of a response while it passes, and finds out what kind of message it is. Only the top level is looked at. Its
+// state is a few bytes, however large the message is.
 type envelope struct {
-	id []byte // in the place of the id; nil leaves it
+	id []byte // the new id; nil keeps the old one
 
 	depth   int
-	object  bool // the message is one
+	object  bool // the message is an object
 	key     []byte
 	expects bool // a key is next
 	text    bool // within a string
 	keyText bool // within a key that is collected
 	escaped bool
-	drop    bool // the value under way is left out
+	drop    bool // the value under way is not copied: it is the old id
 
-	resultAt                              int // where the result's brace is in the piece that had it
+	resultAt                              int // where the result begins, in the piece that had its brace
 	sawID, sawResult, sawError, sawMethod bool
 }
 
-// maxKey is the longest key that is looked for, with its quotes and every letter escaped.
+// maxKey is the length of the longest key that is recognised, with its quotes and every letter escaped.
 const maxKey = 2 + 6*len("method")
 
-// settled reports whether nothing more is to be edited.
+// settled reports whether the rest of the message needs no edits.
 func (e *envelope) settled() bool {
 	return e.sawID && e.sawResult && !e.drop
 }
 
-// feed appends src to dst with its edits.
+// feed appends src to dst with the edits.
 func (e *envelope) feed(dst, src []byte) []byte {
 	for i := range src {
 		c := src[i]
@@ -113,7 +113,7 @@ func (e *envelope) beginText(dst []byte) []byte {
 	return append(dst, '"')
 }
 
-// open takes the beginning of an object or array, and reports whether it is the result.
+// open processes the opening bracket of an object or array, and reports whether that is the result.
 func (e *envelope) open(c byte) bool {
 	e.depth++
 	switch {
@@ -126,7 +126,7 @@ func (e *envelope) open(c byte) bool {
 	return false
 }
 
-// keyEnds reports whether the colon belongs to a key that was collected, and normalises it.
+// keyEnds reports whether the colon ends a key of the message itself; it removes escapes from the key.
 func (e *envelope) keyEnds() bool {
 	if len(e.key) < 2 || !e.object || e.depth != 1 {
 		return false
@@ -164,7 +164,7 @@ func (e *envelope) endValue() {
 	}
 }
 
-// apply edits a frame; the result shares nothing with what it was made from.
+// apply returns an edited frame; its head is a copy, its rest is read from that of f.
 func (e *envelope) apply(f *transport.Frame) *transport.Frame {
 	out := &transport.Frame{Event: f.Event, Head: e.feed(make([]byte, 0, len(f.Head)+len(e.id)+16), f.Head)}
 	if f.Rest == nil {
@@ -178,7 +178,7 @@ func (e *envelope) apply(f *transport.Frame) *transport.Frame {
 	return out
 }
 
-// editedRest is the rest of a frame with the edits that its head had no place for.
+// editedRest is the rest of a frame, edited while it is read.
 type editedRest struct {
 	e     *envelope
 	from  io.Reader
@@ -207,8 +207,8 @@ func (r *editedRest) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// kindOf returns the kind of a message by the first member of its beginning that tells it.
-// A message whose beginning does not tell is taken for a response: only those grow large.
+// kindOf returns the kind of a message. Of a large one only the beginning is known: if that does not show it, it counts as a response,
+// because only responses get large.
 func kindOf(f *transport.Frame) jsonrpc.Kind {
 	if f.Whole() {
 		head, err := jsonrpc.Scan(f.Head)

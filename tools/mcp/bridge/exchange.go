@@ -13,35 +13,35 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// exchange is one request of a legacy client: at the server, or, between two rounds, with
-// the client, who is asked what the server said it needs.
+// exchange is one request of a legacy client: it is at the server or, between two rounds, the client is asked for the input that the server
+// needs.
 type exchange struct {
 	l      *legacy
 	to     transport.Receiver
 	m      transport.Message
 	params []byte // with _meta, without input
-	serial int    // larger is newer
+	serial int    // its number among the session's requests and ids
 	ctx    context.Context
 	stop   context.CancelFunc
 
 	out sync.Mutex // held while the receiver is called
 
 	mu      sync.Mutex
-	id      jsonrpc.ID // of the round under way, as the server knows it
+	id      jsonrpc.ID // the id of the current round at the server
 	over    bool
 	rounds  int
-	state   []byte // requestState as it came, with its quotes
+	state   []byte // the server's requestState, raw
 	wanted  map[jsonrpc.ID]*inputRequest
 	brought [][]byte // members of inputResponses
-	pages   []string // elicitationIds that the client was given
+	pages   []string // elicitationIds that the client got
 	timer   *time.Timer
 	frames  bool
 	http    transport.Answer
 }
 
-// inputRequest is one thing that the client was asked for.
+// inputRequest is one request for input that the client was sent.
 type inputRequest struct {
-	key    []byte // in inputRequests; raw, with quotes
+	key    []byte // its raw key in inputRequests, with quotes
 	method string
 }
 
@@ -109,7 +109,7 @@ func (x *exchange) send(params []byte) {
 	})
 }
 
-// deliver hands a frame to the client, as long as the request is open.
+// deliver passes a frame to the client, unless the exchange is over.
 func (x *exchange) deliver(f *transport.Frame) {
 	x.out.Lock()
 	defer x.out.Unlock()
@@ -121,7 +121,8 @@ func (x *exchange) deliver(f *transport.Frame) {
 	}
 }
 
-// finish ends the exchange, once: with a last frame, or with why there is none.
+// finish ends the exchange, unless it is over: with the frame f if there is one, and Done(err). Requests for input that are still open are
+// cancelled at the client.
 func (x *exchange) finish(f *transport.Frame, err error) {
 	x.mu.Lock()
 	if x.over {
@@ -161,7 +162,7 @@ func (x *exchange) refuse(f *failure) {
 	x.finish(&transport.Frame{Head: f.response(x.m.Head.ID)}, nil)
 }
 
-// receive takes a frame of the round with this id.
+// receive processes a frame of the round with this id; frames of earlier rounds are dropped.
 func (x *exchange) receive(id jsonrpc.ID, f *transport.Frame) {
 	x.mu.Lock()
 	current := x.id == id && !x.over
@@ -173,13 +174,13 @@ func (x *exchange) receive(id jsonrpc.ID, f *transport.Frame) {
 	switch kindOf(f) {
 	case jsonrpc.Notification:
 		x.deliver(f)
-	case jsonrpc.Request, jsonrpc.Invalid: // a server of this protocol version sends none
+	case jsonrpc.Request, jsonrpc.Invalid: // servers of this protocol version send no requests
 	default:
 		x.responded(f)
 	}
 }
 
-// responded takes a response: the last word, or that input is needed.
+// responded processes a response: it ends the exchange, or asks the client for input.
 func (x *exchange) responded(f *transport.Frame) {
 	if !needsInput(f) {
 		x.finishWith(f)
@@ -192,8 +193,7 @@ func (x *exchange) responded(f *transport.Frame) {
 	x.require(rawjson.Get(f.Head, "result").Of(f.Head))
 }
 
-// needsInput reports whether a response is an input_required result: a large one says so in
-// its beginning, or is taken for a result.
+// needsInput reports whether a response is an input_required result. Of a large one only the beginning is searched for that.
 func needsInput(f *transport.Frame) bool {
 	if !bytes.Contains(f.Head, []byte("input_required")) {
 		return false
@@ -218,7 +218,7 @@ func needsInput(f *transport.Frame) bool {
 	return false
 }
 
-// finishWith hands the response on.
+// finishWith passes the response on, edited for a legacy client, and ends the exchange.
 func (x *exchange) finishWith(f *transport.Frame) {
 	if f.Whole() {
 		if t, ok := rawjson.Text(f.Head, "result", "resultType"); ok && t != "complete" {
@@ -253,7 +253,7 @@ func (x *exchange) current() jsonrpc.ID {
 	return x.id
 }
 
-// done ends a round.
+// done ends the exchange if the server's round ended without an answer; err is the reason or nil.
 func (x *exchange) done(id jsonrpc.ID, err error) {
 	x.mu.Lock()
 	waits := x.id != id || x.wanted != nil || x.timer != nil

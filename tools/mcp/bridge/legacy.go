@@ -15,8 +15,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Legacy speaks the protocol of 2025-11-25 and older to one client over a server of
-// 2026-07-28. It is one session: what the client said in it goes with every request.
+// Legacy returns a Peer for one client of 2025-11-25 or older, over a server of 2026-07-28. It is one session: what the client declares in
+// it is added to every request.
 func Legacy(next transport.Peer, o Options) transport.Peer {
 	l := &legacy{
 		o: o.withDefaults(), next: next, prefix: "plimsoll-" + token()[:16] + "-",
@@ -30,14 +30,14 @@ func Legacy(next transport.Peer, o Options) transport.Peer {
 type legacy struct {
 	o                 Options
 	next              transport.Peer
-	prefix            string // of ids of ours, which no client has
+	prefix            string // of the ids made here, unguessable so that no client's id equals one
 	ctx               context.Context
 	stop              context.CancelFunc
 	subscriptionRelay subscriptionRelay
 
 	mu           sync.Mutex
 	client       []byte // clientInfo, raw
-	capabilities []byte // for the server, raw
+	capabilities []byte // the client's as the server gets them, raw
 	can          clientCapabilities
 	version      string
 	level        string
@@ -75,7 +75,7 @@ func (l *legacy) Send(ctx context.Context, m transport.Message, to transport.Rec
 	}
 	switch m.Head.Method {
 	case "initialize":
-		// It takes as long as the server does; a ping or a cancellation may come meanwhile.
+		// It may take long; a ping or a cancellation may come meanwhile.
 		go func() { l.reply(to, m.Head.ID, func() ([]byte, error) { return l.initialize(ctx, m) }) }()
 	case "ping":
 		transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
@@ -94,7 +94,7 @@ func (l *legacy) Send(ctx context.Context, m transport.Message, to transport.Rec
 	}
 }
 
-// reply hands on a result made here, or why there is none.
+// reply answers with the result that make returns, or with its error.
 func (l *legacy) reply(to transport.Receiver, id jsonrpc.ID, make func() ([]byte, error)) {
 	result, err := make()
 	var f *failure
@@ -112,7 +112,7 @@ func (l *legacy) reply(to transport.Receiver, id jsonrpc.ID, make func() ([]byte
 	}
 }
 
-// initialize answers initialize from server/discover.
+// initialize returns the result of initialize, made from the server's answer to server/discover.
 func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, error) {
 	params := m.Head.Params.Of(m.Raw)
 	version, _ := rawjson.Text(params, "protocolVersion")
@@ -171,7 +171,7 @@ func (l *legacy) initialized(discovered []byte, version string) ([]byte, error) 
 	l.mu.Unlock()
 	info := rawjson.Get(discovered, "_meta", metaServer).Of(discovered)
 	if !isObject(info) {
-		info = []byte(`{"name":"unnamed","version":"0"}`) // older clients demand one
+		info = []byte(`{"name":"unnamed","version":"0"}`) // older clients require one
 	}
 	b := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"serverInfo":%s`, version, offered, info)
 	if v := rawjson.Get(discovered, "instructions"); !v.IsZero() {
@@ -181,12 +181,12 @@ func (l *legacy) initialized(discovered []byte, version string) ([]byte, error) 
 	return append(b, '}'), nil
 }
 
-// meta puts into params what every request of 2026-07-28 carries. params may be nil.
+// meta returns params with the members of _meta that every request of 2026-07-28 has. params may be nil.
 func (l *legacy) meta(params []byte) ([]byte, error) {
 	l.mu.Lock()
 	client, capabilities, level := l.client, l.capabilities, l.level
 	l.mu.Unlock()
-	if client == nil { // a client that leaves initialize out
+	if client == nil { // the client has not sent initialize
 		client, capabilities = []byte(ownInfo), []byte("{}")
 	}
 	pairs := []pair{{metaVersion, []byte(`"` + ModernVersion + `"`)}, {metaClient, client}, {metaCapabilities, capabilities}}
@@ -207,7 +207,7 @@ func (l *legacy) setLevel(params []byte) ([]byte, error) {
 	return []byte("{}"), nil
 }
 
-// cancelled takes a request back. The server learns of it in the way of its transport.
+// cancelled ends a request that the client cancels. The server learns it by the end of the request's context.
 func (l *legacy) cancelled(id jsonrpc.ID) {
 	l.mu.Lock()
 	x := l.calls[id]
@@ -217,7 +217,7 @@ func (l *legacy) cancelled(id jsonrpc.ID) {
 	}
 }
 
-// Listen implements transport.Peer: notifications come from a subscription of ours.
+// Listen implements transport.Peer: the notifications come from the session's own subscription.
 func (l *legacy) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	detach := l.subscriptionRelay.attach(to)
 	ctx, stop := context.WithCancel(ctx)
@@ -229,15 +229,15 @@ func (l *legacy) Listen(ctx context.Context, _ http.Header, to transport.Receive
 	})
 }
 
-// unsolicited takes what a server on standard streams sent without saying for which
-// request: log messages, which go with the newest request.
+// unsolicited processes a message that a server on standard streams sent outside of any request: a log message goes to the newest request,
+// or else to the client's listener; anything else is dropped.
 func (l *legacy) unsolicited(f *transport.Frame) {
 	if f.ReadAll(maxControl) != nil {
 		return
 	}
 	head, err := jsonrpc.Scan(f.Head)
 	if err != nil || head.Kind != jsonrpc.Notification || !rawjson.Get(f.Head, "params", "_meta", metaSubscription).IsZero() {
-		return // nothing else belongs to no request
+		return // only log messages come outside of requests
 	}
 	l.mu.Lock()
 	var newest *exchange
@@ -269,7 +269,7 @@ func (l *legacy) Close() error {
 	return l.next.Close()
 }
 
-// refusedByServer is an HTTP answer of the server that its client must see: 401 with a challenge.
+// refusedByServer is an HTTP answer of the server that the client must see, such as 401 with a challenge.
 type refusedByServer struct{ answer transport.Answer }
 
 // Error implements error.

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// The members of _meta that 2026-07-28 reserves.
+// Keys of _meta that 2026-07-28 reserves.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaClient       = "io.modelcontextprotocol/clientInfo"
@@ -19,7 +19,7 @@ const (
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
-// members walks an object that may be missing.
+// members iterates over the members of a raw object; over none if it is empty.
 func members(object []byte) func(func(rawjson.Member, error) bool) {
 	if len(object) == 0 {
 		return func(func(rawjson.Member, error) bool) {}
@@ -27,7 +27,7 @@ func members(object []byte) func(func(rawjson.Member, error) bool) {
 	return rawjson.Members(object, 0)
 }
 
-// replaceParams returns the message with other params; nil takes the member out.
+// replaceParams returns the message with other params; nil removes them.
 func replaceParams(message []byte, head jsonrpc.Head, params []byte) ([]byte, error) {
 	if params == nil {
 		return rawjson.Remove(message, "params")
@@ -38,12 +38,12 @@ func replaceParams(message []byte, head jsonrpc.Head, params []byte) ([]byte, er
 	return rawjson.Splice(message, []rawjson.Edit{{Span: head.Params, With: params}})
 }
 
-// withID gives the message another id.
+// withID returns the message with another id.
 func withID(message []byte, id jsonrpc.ID) ([]byte, error) {
 	return rawjson.Set(message, "id", []byte(id))
 }
 
-// setMeta sets members of params._meta; params may be nil. A nil value takes its member out.
+// setMeta returns params with members of its _meta set; params may be nil. A nil value removes the member.
 func setMeta(params []byte, pairs ...pair) ([]byte, error) {
 	if len(params) == 0 {
 		params = []byte("{}")
@@ -71,7 +71,7 @@ type pair struct {
 	value []byte
 }
 
-// dropMeta takes members of params._meta out, and an empty _meta altogether.
+// dropMeta returns params without some members of its _meta, and without _meta if that becomes empty.
 func dropMeta(params []byte, keys ...string) ([]byte, error) {
 	v := rawjson.Get(params, "_meta")
 	if v.IsZero() || params[v.Start] != '{' {
@@ -96,12 +96,12 @@ func isEmpty(object []byte) bool {
 
 func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
-// clipped returns a peer's words, cut to what an error may repeat of them.
+// clipped returns a peer's text cut to about maxErrorOut bytes, for an error.
 func clipped(text string) string {
 	return strings.TrimSpace(limit.Cut(strings.ToValidUTF8(text, "?"), maxErrorOut, func(int) string { return " … " }))
 }
 
-// failure is an error response in the making.
+// failure is an error that is answered as a JSON-RPC error.
 type failure struct {
 	code int
 	text string

@@ -21,16 +21,16 @@ type filter struct {
 	URIs      []string `json:"resourceSubscriptions,omitempty"`
 }
 
-// subscriptionRelay is the one subscription of a legacy client's session: to what its server says that
-// changes, and to the resources that the client named. A change of these opens another
-// subscription and ends the old one when the new one is acknowledged, so that nothing is missed.
+// subscriptionRelay is the one subscription of a legacy client's session at the server: to the changes of lists that the server offers, and
+// to the resources that the client named. When these change it opens another subscription, and ends the old one once the new one is
+// acknowledged, so that nothing is missed.
 type subscriptionRelay struct {
 	l *legacy
 
 	change sync.Mutex // held while a change of the subscription is under way
 
 	mu      sync.Mutex
-	to      []*listener // the newest gets it
+	to      []*listener // the newest gets the messages
 	uris    []string
 	current *stream
 	pause   time.Duration
@@ -42,11 +42,11 @@ type subscriptionRelay struct {
 type stream struct {
 	id      jsonrpc.ID
 	stop    context.CancelFunc
-	granted chan filter // gets one value, or is closed without
+	granted chan filter // gets what the server acknowledged, or is closed without a value
 	once    sync.Once
 }
 
-// maxPause is the longest wait before a subscription that broke is made again.
+// The first and the longest pause before a subscription that broke off is opened again.
 const (
 	firstPause = time.Second
 	maxPause   = 30 * time.Second
@@ -63,7 +63,7 @@ func (n *subscriptionRelay) start() {
 	}
 }
 
-// listener is the client's stream for messages that belong to no request.
+// listener is a client's stream for messages that belong to no request.
 type listener struct{ to transport.Receiver }
 
 func (n *subscriptionRelay) attach(to transport.Receiver) (detach func()) {
@@ -72,7 +72,7 @@ func (n *subscriptionRelay) attach(to transport.Receiver) (detach func()) {
 	n.to = append(n.to, at)
 	n.mu.Unlock()
 	return func() {
-		n.out.Lock() // whoever is being told is told to the end
+		n.out.Lock() // waits until a receiver that is being called has returned
 		n.mu.Lock()
 		if i := slices.Index(n.to, at); i >= 0 {
 			n.to = slices.Delete(n.to, i, i+1)
@@ -82,7 +82,8 @@ func (n *subscriptionRelay) attach(to transport.Receiver) (detach func()) {
 	}
 }
 
-// subscribe answers resources/subscribe and resources/unsubscribe.
+// subscribe returns the result of resources/subscribe (on) or resources/unsubscribe: once the server has acknowledged the change, at once
+// if there is nothing to change. It is an error if the server does not grant the subscription.
 func (n *subscriptionRelay) subscribe(ctx context.Context, params []byte, on bool) ([]byte, error) {
 	uri, ok := rawjson.Text(params, "uri")
 	if !ok {
@@ -125,7 +126,8 @@ func (n *subscriptionRelay) subscribe(ctx context.Context, params []byte, on boo
 	return []byte("{}"), nil
 }
 
-// renew opens a subscription to what is wanted now and ends the one before.
+// renew opens a subscription to everything that is wanted now, ends the one before once it is acknowledged, and returns what the server
+// agreed to.
 func (n *subscriptionRelay) renew(ctx context.Context) (filter, error) {
 	n.change.Lock()
 	defer n.change.Unlock()
@@ -195,7 +197,7 @@ func (n *subscriptionRelay) open(want filter) (*stream, error) {
 	return s, nil
 }
 
-// receive takes what comes of a subscription.
+// receive processes a message of a subscription.
 func (n *subscriptionRelay) receive(s *stream, f *transport.Frame) {
 	if f.ReadAll(maxControl) != nil {
 		return
@@ -223,7 +225,7 @@ func (n *subscriptionRelay) receive(s *stream, f *transport.Frame) {
 	n.tell(&transport.Frame{Head: out})
 }
 
-// tell hands a message to the client's listening stream, if there is one.
+// tell passes a message to the client's newest listener; without one it is dropped.
 func (n *subscriptionRelay) tell(f *transport.Frame) {
 	n.out.Lock()
 	defer n.out.Unlock()
@@ -238,7 +240,7 @@ func (n *subscriptionRelay) tell(f *transport.Frame) {
 	}
 }
 
-// ended makes a subscription again that the server ended: after a restart it knows none.
+// ended opens a subscription again, after a pause, if the server ended the current one: after a restart a server has none.
 func (n *subscriptionRelay) ended(s *stream, ctx context.Context) {
 	s.once.Do(func() { close(s.granted) })
 	n.mu.Lock()

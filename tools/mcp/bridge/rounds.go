@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// require asks the client for what the server needs.
+// require asks the client for the input that an input_required result names.
 func (x *exchange) require(result []byte) {
 	l := x.l
 	l.mu.Lock()
@@ -55,7 +55,7 @@ func (x *exchange) require(result []byte) {
 		x.mu.Unlock()
 		return
 	}
-	if len(asked) == 0 { // nothing but patience is asked for
+	if len(asked) == 0 { // the server only wants the request again later
 		x.timer = time.AfterFunc(min(50*time.Millisecond<<min(rounds, 6), 2*time.Second), x.retry)
 		x.mu.Unlock()
 		return
@@ -75,7 +75,8 @@ func (x *exchange) require(result []byte) {
 	}
 }
 
-// page gives a request to visit a page the elicitationId that 2025-11-25 demands.
+// page returns the params of a request of the server as the client gets it: a request to visit a page gets the elicitationId that
+// 2025-11-25 requires.
 func (x *exchange) page(method string, params []byte) []byte {
 	if !isObject(params) {
 		return nil
@@ -94,7 +95,7 @@ func (x *exchange) page(method string, params []byte) []byte {
 	return out
 }
 
-// takeAnswer takes a client's response to a request made here.
+// takeAnswer processes a client's response to a request made here. With the last of a round the request is sent again.
 func (l *legacy) takeAnswer(m transport.Message) {
 	l.mu.Lock()
 	x := l.asked[m.Head.ID]
@@ -111,7 +112,7 @@ func (l *legacy) takeAnswer(m transport.Message) {
 		return
 	}
 	if !m.Head.Error.IsZero() && w.method == "elicitation/create" {
-		result = []byte(`{"action":"cancel"}`) // what a client says that cannot ask its user
+		result = []byte(`{"action":"cancel"}`) // the client could not ask its user
 	}
 	if !isObject(result) {
 		x.mu.Unlock()
@@ -127,11 +128,11 @@ func (l *legacy) takeAnswer(m transport.Message) {
 	}
 	x.mu.Unlock()
 	if ready {
-		go x.retry() // the client may be answering from within what it is told
+		go x.retry() // not here: the client may be answering from within its Receive
 	}
 }
 
-// retry sends the request again with what the client brought.
+// retry sends the request again with the input from the client.
 func (x *exchange) retry() {
 	id := x.l.newID()
 	x.mu.Lock()

@@ -13,18 +13,19 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// maxProblems bounds the mistakes reported at once.
+// maxProblems bounds the mistakes that are reported at once; further ones are counted.
 const maxProblems = 8
 
-// decoder reads arguments into a struct, and gathers what is wrong with them: a model that
-// reads all its mistakes mends them in one more call.
+// decoder reads arguments into a struct and collects all mistakes in them: a model that gets all its mistakes can correct them in one more
+// call.
 type decoder struct {
 	tool     string
 	problems []string
-	more     int // that are not told
+	more     int // problems that are only counted
 }
 
-// decode reads arguments, which is valid JSON of an object, into a pointer to a struct.
+// decode reads arguments, valid JSON of an object, into a pointer to a struct of type t. Its error lists all mistakes and the known
+// arguments.
 func (d *decoder) decode(arguments []byte, t reflect.Type, known []field, into any) error {
 	exact := d.object(nil, arguments, known, "")
 	if len(d.problems) == 0 {
@@ -77,12 +78,13 @@ func (d *decoder) problem(format string, a ...any) {
 	d.problems = append(d.problems, fmt.Sprintf(format, a...))
 }
 
-// wrong notes that a value is not what it should be.
+// wrong records that the value of the argument at must be what, and is raw.
 func (d *decoder) wrong(at, what string, raw []byte) {
 	d.problem("%q must be %s, not %s", at, what, clip(string(raw), maxShown))
 }
 
-// object appends raw, an object, to dst as the exact JSON of a struct with these fields.
+// object appends raw, an object, to dst as exact JSON for a struct with these fields, and records the mistakes in it. at is the prefix of
+// its arguments' names.
 func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 	given := make(map[string]bool, len(known))
 	dst = append(dst, '{')
@@ -105,7 +107,7 @@ func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 		case given[name]:
 			d.problem("%q is given twice", at+name)
 			continue
-		case string(value) == "null": // as good as not there
+		case string(value) == "null": // counts as absent
 			continue
 		}
 		given[name] = true
@@ -131,7 +133,7 @@ func find(known []field, name string) *field {
 	return nil
 }
 
-// typeName describes in words the values that a type takes.
+// typeName describes in words which values a type accepts.
 func typeName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -162,7 +164,7 @@ func typeName(t reflect.Type) string {
 	return "a value"
 }
 
-// value appends raw to dst as exact JSON of a type.
+// value appends raw to dst as exact JSON for type t. If that is not possible it records the mistake and appends null.
 func (d *decoder) value(dst, raw []byte, t reflect.Type, at string) []byte {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -213,7 +215,7 @@ func (d *decoder) value(dst, raw []byte, t reflect.Type, at string) []byte {
 	return append(dst, "null"...)
 }
 
-// list appends an array. One string is an array of one where strings are wanted.
+// list appends an array; ok is false if raw is not one. One string counts as an array of one if strings are expected.
 func (d *decoder) list(dst, raw []byte, t reflect.Type, at string) ([]byte, bool) {
 	raw = nested(raw, '[')
 	if raw[0] == '"' && t.Elem().Kind() == reflect.String {
@@ -238,7 +240,7 @@ func (d *decoder) list(dst, raw []byte, t reflect.Type, at string) ([]byte, bool
 	return append(dst, ']'), true
 }
 
-// table appends an object with any keys.
+// table appends an object with arbitrary keys, as for a map.
 func (d *decoder) table(dst, raw []byte, t reflect.Type, at string) []byte {
 	dst = append(dst, '{')
 	for m, err := range rawjson.Members(raw, 0) {
@@ -258,7 +260,7 @@ func (d *decoder) table(dst, raw []byte, t reflect.Type, at string) []byte {
 	return append(dst, '}')
 }
 
-// nested returns the array or object that a model wrote as a string; else raw as it is.
+// nested returns the array or object (opens is its bracket) that a model wrote as a string; raw unchanged if it did not.
 func nested(raw []byte, opens byte) []byte {
 	if raw[0] != '"' {
 		return raw
@@ -270,7 +272,7 @@ func nested(raw []byte, opens byte) []byte {
 	return raw
 }
 
-// text returns the content of a string value, and any other value as it stands.
+// text returns the content of a string value, and the raw text of any other value.
 func text(raw []byte) string {
 	if raw[0] != '"' {
 		return string(raw)
@@ -278,7 +280,7 @@ func text(raw []byte) string {
 	return strings.TrimSpace(string(rawjson.Unquote(nil, raw)))
 }
 
-// number returns a JSON number, with or without quotes around it; "" is none.
+// number returns a JSON number, also one that is written as a string; "" if it is not a number.
 func number(raw []byte) string {
 	n := text(raw)
 	if n == "" || strings.IndexByte("-0123456789", n[0]) < 0 || !json.Valid([]byte(n)) {
@@ -287,7 +289,7 @@ func number(raw []byte) string {
 	return n
 }
 
-// integerText returns a number without a fraction in digits: 20 for 20.0 and 2e1; "" is none.
+// integerText returns the digits of a whole number, as 20 for 20.0 and 2e1; "" if it is not a whole number.
 func integerText(raw []byte) string {
 	n := number(raw)
 	if !strings.ContainsAny(n, ".eE") {

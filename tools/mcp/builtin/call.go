@@ -18,14 +18,13 @@ import (
 )
 
 const (
-	// progressEvery is the shortest time between two progress notifications: as often as a person looks.
+	// progressEvery is the shortest time between two progress notifications; people do not look more often.
 	progressEvery = 250 * time.Millisecond
-	// maxErrorText and maxProgressText bound what a model reads of an error and what a client
-	// shows of progress, in bytes.
+	// maxErrorText bounds the text of an error that a model reads, maxProgressText that of progress, in bytes.
 	maxErrorText    = 16 << 10
 	maxProgressText = 512
-	// largeText is the size in bytes from which on a text is sent in pieces instead of being
-	// held a second time as a message.
+	// largeText is the size in bytes above which a text is sent in pieces, so that it is not in memory a second
+	// time as a message.
 	largeText = 128 << 10
 )
 
@@ -42,33 +41,33 @@ type call struct {
 	tool    *Tool
 	id      jsonrpc.ID
 	modern  bool
-	token   []byte // the client's progress token, raw; nil is none
+	token   []byte // the client's progress token, raw; empty if there is none
 	request Call
 	to      transport.Receiver
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	slotFreed  atomic.Bool // its slot belongs to another call now
+	slotFreed  atomic.Bool // its slot was given back
 	mu         sync.Mutex  // held while the receiver is called
-	over       bool        // Done was said
-	progressAt time.Time   // when progress was, with the value done
+	over       bool        // Done was or is being called
+	progressAt time.Time   // when progress was last sent, with the value done
 	done       float64
 }
 
-// run does the call from its beginning to its end, in a goroutine of its own.
+// run does the call from its beginning to its end; it runs in a new goroutine.
 func (c *call) run() {
 	defer c.s.running.Done()
 	defer func() {
-		if recover() != nil { // of the receiver; the tool's own are caught where it runs
+		if recover() != nil { // from the receiver; panics of the tool are caught where it runs
 			c.s.panicked(c.tool.Name)
 		}
 	}()
 	defer c.s.forget(c)
 	defer c.cancel(errDone)
-	// A client that takes its call back is told so at once, however long Run goes on.
+	// After a cancellation Done is called at once, however long Run continues.
 	stop := context.AfterFunc(c.ctx, func() { c.finish(context.Cause(c.ctx)) })
 	defer stop()
-	defer c.finish(c.ended()) // nothing, when there was an answer
+	defer c.finish(c.ended()) // does nothing if the call was answered
 	r, err := c.invoke()
 	switch {
 	case c.ctx.Err() != nil:
@@ -95,7 +94,7 @@ func (c *call) run() {
 
 func (c *call) ended() error { return fmt.Errorf("the tool %s ended without an answer", c.tool.Name) }
 
-// invoke runs the tool. A panic fails this call only, and its text is not shown to the client.
+// invoke runs the tool. A panic fails only this call, and its text is not shown to the client.
 func (c *call) invoke() (r *Result, err error) {
 	defer func() {
 		if recover() != nil {
@@ -118,7 +117,7 @@ func failure(err error) *Result {
 	return &Result{Text: clip(text, maxErrorText), IsError: true}
 }
 
-// begin returns the message up to its text.
+// begin returns the response up to the beginning of its text.
 func (c *call) begin(isError bool) []byte {
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), c.id...)
 	b = append(b, `,"result":{`...)
@@ -131,10 +130,10 @@ func (c *call) begin(isError bool) []byte {
 	return append(b, `"content":[{"type":"text","text":"`...)
 }
 
-// ending is the message behind its text.
+// ending is the end of the response behind its text.
 const ending = `"}]}}`
 
-// reply answers with a text that is whole.
+// reply answers with a text that is in memory.
 func (c *call) reply(isError bool, text []byte) {
 	c.respond(&transport.Frame{Head: append(appendEscaped(c.begin(isError), text), ending...)})
 }
@@ -150,7 +149,7 @@ func (c *call) respond(message *transport.Frame) {
 	}
 }
 
-// stream answers with a text as it comes.
+// stream answers with a text while the tool writes it.
 func (c *call) stream(r *Result) {
 	pipe := newConduit(c.ctx)
 	ctx, cancel := context.WithCancelCause(c.ctx)
@@ -172,7 +171,7 @@ func (c *call) stream(r *Result) {
 	}
 	message := c.begin(r.IsError)
 	if whole {
-		rest, _ := io.ReadAll(pipe) // it is in memory, and bounded
+		rest, _ := io.ReadAll(pipe) // in memory and bounded
 		c.respond(&transport.Frame{Head: append(message, rest...)})
 		return
 	}
@@ -187,9 +186,9 @@ func (c *call) stream(r *Result) {
 	c.to.Done(pipe.close())
 }
 
-// produce lets the tool write its text.
+// produce lets the tool write its text into pipe, and closes produced.
 func (c *call) produce(ctx context.Context, r *Result, pipe *conduit, produced chan struct{}) {
-	err := c.ended() // should Stream end its goroutine
+	err := c.ended() // the error if Stream ends its goroutine
 	defer close(produced)
 	defer func() {
 		if recover() != nil {
@@ -201,14 +200,14 @@ func (c *call) produce(ctx context.Context, r *Result, pipe *conduit, produced c
 	err = r.Stream(ctx, pipe)
 }
 
-// freeSlot gives the call's slot back.
+// freeSlot gives the call's slot back; only the first call of it does.
 func (c *call) freeSlot() {
 	if !c.slotFreed.Swap(true) {
 		c.s.freeSlot()
 	}
 }
 
-// finish ends the call without an answer, unless it was answered.
+// finish calls Done with err, unless the call was answered.
 func (c *call) finish(err error) {
 	defer func() { _ = recover() }() // a receiver must not end the process
 	c.mu.Lock()
@@ -224,8 +223,8 @@ func (c *call) progress(done, total float64, text string) {
 	if c.token == nil || math.IsNaN(done) || math.IsInf(done, 0) {
 		return
 	}
-	// Whoever holds the lock talks to the client: of progress, or the answer, which may be
-	// the text that is being made by who calls here.
+	// The lock is held while the client gets progress or the answer, which may be the very text
+	// that the caller is writing: so it must not wait.
 	if !c.mu.TryLock() {
 		return
 	}

@@ -7,30 +7,30 @@ import (
 	"sync"
 )
 
-// The bounds of a conduit, in bytes: how much text is quoted before the reader is waited
-// for, and of what size the pieces are. A byte is quoted as six at the most (\u0000), so that
-// one conduit holds at most heldBytes + 6*pieceBytes.
+// The bounds of a conduit, in bytes: how much quoted text it holds before the writer waits for the reader, and
+// the size of the pieces. A byte is quoted as at most six (\u0000), so one conduit holds at most
+// heldBytes + 6*pieceBytes.
 const (
 	heldBytes  = 32 << 10
 	pieceBytes = 4 << 10
 )
 
-// errUnread reports that nobody reads any more.
+// errUnread is the error of writing when the answer is no longer read.
 var errUnread = errors.New("nobody reads the answer any more")
 
-// conduit is a bounded pipe from a tool that writes its text to the reader of the message. What was written can be read at
-// once; a writer that is faster than the reader waits.
+// conduit is a bounded pipe from a tool that writes its text to the reader of the message. What was written can be read at once; a writer
+// that is faster than the reader waits.
 type conduit struct {
 	ctx  context.Context // of the call: both sides fail when it ends
-	data chan struct{}   // there is something to read, or the end
-	room chan struct{}   // there is room to write, or nobody reads
+	data chan struct{}   // signals that there is something to read, or the end
+	room chan struct{}   // signals that there is room to write, or that the reader has left
 
 	mu     sync.Mutex
 	quoter quoter
-	buf    []byte // buf[at:] is to be read
+	buf    []byte // buf[at:] has not been read yet
 	at     int
-	err    error // what follows buf; nil until the writer is done
-	unread bool  // nobody reads any more
+	err    error // the error behind buf, io.EOF at the end; nil until the writer is done
+	unread bool  // the reader has left
 }
 
 func newConduit(ctx context.Context) *conduit {
@@ -63,7 +63,7 @@ func (c *conduit) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// put takes a whole piece, or nothing while there is no room. It never waits.
+// put writes a piece, and returns its length, or 0 if there is no room now. It never waits.
 func (c *conduit) put(piece []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *conduit) put(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// end ends the writing: behind the text comes tail, or the error.
+// end ends the writing: behind the text the reader gets tail, or err if that is not nil.
 func (c *conduit) end(tail []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,8 +93,7 @@ func (c *conduit) end(tail []byte, err error) {
 	signal(c.data)
 }
 
-// first waits for the first bytes or the end. whole is true when all is there, empty when
-// nothing came before err.
+// first waits for the first bytes or the end. whole says that everything is in memory, empty that nothing came before err.
 func (c *conduit) first() (whole, empty bool, err error) {
 	for {
 		c.mu.Lock()
@@ -115,7 +114,7 @@ func (c *conduit) first() (whole, empty bool, err error) {
 	}
 }
 
-// Read implements io.Reader for whoever takes the message.
+// Read implements io.Reader for the reader of the message.
 func (c *conduit) Read(p []byte) (int, error) {
 	for {
 		if n, err := c.take(p); n > 0 || err != nil || len(p) == 0 {
@@ -145,8 +144,7 @@ func (c *conduit) take(p []byte) (int, error) {
 	return n, nil
 }
 
-// close ends reading. It returns why what was read is not the whole
-// answer; nil when it is, and when the reader did not want it.
+// close ends the reading. It returns the error why the answer was not written whole; nil if it was, or if only the reader gave up.
 func (c *conduit) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

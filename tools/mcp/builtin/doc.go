@@ -21,7 +21,7 @@
 // # What it speaks
 //
 // Both protocol versions of MCP, at the same time: initialize, of 2025-11-25 and older, and
-// server/discover, of 2026-07-28. There is nothing to be remembered of a client, so there are
+// server/discover, of 2026-07-28. Nothing has to be remembered about a client, so there are
 // no sessions here. tools/list is one page, sorted, with all four hints on each tool.
 // subscriptions/listen is acknowledged and ends, because the tools never change. Everything
 // else that is no notification is answered with an error: -32601 for a method that is not

@@ -13,26 +13,27 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// Bounds of what a server says of itself.
+// Bounds of a server's description of itself.
 const (
 	// MaxDescription bounds a tool's description, in bytes: clients cut longer ones (Claude Code
 	// at 2,048 characters).
 	MaxDescription = 2048
 	// MaxInstructions bounds Options.Instructions, in bytes: they are in every prompt.
 	MaxInstructions = 16 << 10
-	// MaxTools and MaxListBytes bound the list of tools, which is held as it is sent.
+	// MaxTools and MaxListBytes bound the list of tools, which is encoded once.
 	MaxTools     = 1024
 	MaxListBytes = 1 << 20
-	// maxName bounds a tool's name, in bytes, as the providers of models do.
+	// maxName bounds a tool's name, in bytes; the providers of models have the same bound.
 	maxName = 64
 )
 
-// The versions of the protocol, newest first within their protocol version.
+// modernVersion is the version of the protocol without sessions.
 const modernVersion = "2026-07-28"
 
+// legacyVersions are the versions of the protocol with sessions, newest first.
 var legacyVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// fixedResults are the results that never change, encoded once: members of result objects, without braces.
+// fixedResults are the parts of results that never change, encoded once: members of result objects, without braces.
 type fixedResults struct {
 	tools    []byte // "tools":[…]
 	about    []byte // capabilities and instructions
@@ -40,7 +41,7 @@ type fixedResults struct {
 	versions []byte // the value of supportedVersions
 }
 
-// prepare checks the tools and makes what the server says of them.
+// prepare checks the options and tools and encodes the fixed results.
 func (s *Server) prepare() error {
 	o := &s.o
 	switch {
@@ -123,7 +124,7 @@ func unusual(r rune) bool {
 	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 
-// appendTo appends the tool as tools/list has it.
+// appendTo appends the tool as it is listed by tools/list.
 func (t *Tool) appendTo(b []byte) []byte {
 	b = rawjson.Quote(append(b, `{"name":`...), t.Name)
 	if t.Title != "" {
@@ -140,7 +141,7 @@ func (t *Tool) appendTo(b []byte) []byte {
 	return append(t.Hints.appendTo(b), '}')
 }
 
-// appendTo appends the annotations, but for what MCP has as its default: they are in each request to a model.
+// appendTo appends the annotations, except those with MCP's default values: they are in each request to a model.
 func (h Hints) appendTo(b []byte) []byte {
 	b = append(b, `,"annotations":{`...)
 	if h.ReadOnly { // destructive and idempotent say nothing then

@@ -25,14 +25,14 @@ const (
 // params holds the members of a request's params that the server uses. Spans lie in the message.
 type params struct {
 	name, cursor, arguments, notifications, wanted rawjson.Span
-	version                                        string // in _meta: the request is of the sessionless version
+	version                                        string // the one in _meta, as requests of the sessionless version have
 	capable                                        bool   // _meta has the client's capabilities
 	token                                          []byte // raw
 }
 
 func (p *params) modern() bool { return p.version >= "2026" }
 
-// read reads the params of a request. Its error names the member at fault.
+// read reads the params of a request. Its error names the member that is wrong.
 func (p *params) read(m *transport.Message) error {
 	at := m.Head.Params
 	if at.IsZero() || string(at.Of(m.Raw)) == "null" {
@@ -85,7 +85,7 @@ func (p *params) read(m *transport.Message) error {
 	return nil
 }
 
-// answer answers a request. What is long is said beside whoever called.
+// answer answers a request. tools/call and tools/list are answered from a new goroutine.
 func (s *Server) answer(ctx context.Context, w *connection, m transport.Message, to transport.Receiver) {
 	var p params
 	refuse := func(code int, text string, data []byte) {
@@ -108,7 +108,7 @@ func (s *Server) answer(ctx context.Context, w *connection, m transport.Message,
 	method := m.Head.Method
 	if p.modern() {
 		switch method {
-		case "initialize", "ping", "logging/setLevel": // 2026-07-28 has none of them
+		case "initialize", "ping", "logging/setLevel": // 2026-07-28 does not have these
 			method = ""
 		}
 	}
@@ -140,11 +140,12 @@ func (s *Server) answer(ctx context.Context, w *connection, m transport.Message,
 	}
 }
 
-// cacheable holds the members that 2026-07-28 demands in a result that may be cached: the list does
-// not change while the server runs, but the next server may be of another version.
+// cacheable holds the members that 2026-07-28 requires in a result that may be cached: the list does not change while the server runs, but
+// the next process may be of another version.
 const cacheable = `"resultType":"complete","ttlMs":300000,"cacheScope":"public"`
 
-// agree returns the version that a session of the version with sessions is of.
+// agree returns the protocol version for initialize: the wanted one (raw JSON) if it is known, else the newest with sessions. It is an
+// error if wanted is not a string.
 func (s *Server) agree(wanted []byte) (string, error) {
 	if len(wanted) < 2 || wanted[0] != '"' {
 		return "", fmt.Errorf("initialize needs protocolVersion, a string such as %q", legacyVersions[0])
@@ -162,7 +163,7 @@ func (s *Server) list(p *params, m *transport.Message, to transport.Receiver, re
 		return
 	}
 	modern := p.modern()
-	go func() { // the client may be one that sends before it reads
+	go func() { // the client may send on before it reads
 		defer func() {
 			if recover() != nil {
 				s.panicked("")
@@ -176,8 +177,7 @@ func (s *Server) list(p *params, m *transport.Message, to transport.Receiver, re
 	}()
 }
 
-// subscribe answers a client that wants to be told of changes: there are none, and the stream
-// ends when that is said.
+// subscribe answers subscriptions/listen: it acknowledges that there are no notifications, and ends.
 func (s *Server) subscribe(p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
 	if p.notifications.IsZero() || m.Raw[p.notifications.Start] != '{' {
 		refuse(jsonrpc.CodeParams, "Invalid params: subscriptions/listen needs notifications, an object", nil)
@@ -189,7 +189,7 @@ func (s *Server) subscribe(p *params, m *transport.Message, to transport.Receive
 	result([]byte(`"resultType":"complete"`), meta)
 }
 
-// call begins a call of a tool.
+// call begins a call of a tool, or refuses it.
 func (s *Server) call(ctx context.Context, w *connection, p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte)) {
 	name := p.name.Of(m.Raw)
 	if len(name) < 2 || name[0] != '"' {
@@ -233,8 +233,8 @@ func (s *Server) call(ctx context.Context, w *connection, p *params, m *transpor
 	}
 }
 
-// cancelled takes back the request that a client names. Where several have that id nobody
-// knows whose is meant, and all go on: clients of HTTP without sessions close the answer.
+// cancelled cancels the call that a notification names. If several calls have that id it is not known which is meant, and none is
+// cancelled: clients of HTTP without sessions cancel by closing the answer.
 func (w *connection) cancelled(m transport.Message) {
 	id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
 	mine := func(c *call) bool { return c.w == w && c.id == id && c.request.Principal == m.Principal }

@@ -6,20 +6,21 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// quoter writes a text that comes in pieces as the inside of one JSON string. Pieces may end
-// within a character. Bytes that are no UTF-8 become U+FFFD. The zero value is ready.
+// quoter writes a text that comes in pieces as the inside of one JSON string. Pieces may end within a character. Bytes that are not UTF-8
+// become U+FFFD. The zero value is ready to use.
 type quoter struct {
 	part [utf8.UTFMax]byte // the beginning of a character
 	n    int
 }
 
-// add appends a piece to dst.
+// add appends p, the next piece of the text, to dst with JSON escapes, and returns dst. The bytes of a character that is incomplete at the
+// end of p are kept for the next call.
 func (q *quoter) add(dst, p []byte) []byte {
 	for q.n > 0 && len(p) > 0 {
 		q.part[q.n] = p[0]
 		q.n++
 		p = p[1:]
-		// What began may turn out to be no character; then what follows it is looked at anew.
+		// The bytes may turn out not to be a character; then the ones behind the first are examined again.
 		for q.n > 0 && utf8.FullRune(q.part[:q.n]) {
 			_, size := utf8.DecodeRune(q.part[:q.n])
 			dst = appendEscaped(dst, q.part[:size])
@@ -34,7 +35,7 @@ func (q *quoter) add(dst, p []byte) []byte {
 	return appendEscaped(dst, p[:whole])
 }
 
-// end appends what is left at the end of the text: a character that is not whole.
+// end appends the incomplete character at the end of the text, if there is one.
 func (q *quoter) end(dst []byte) []byte {
 	n := q.n
 	q.n = 0
@@ -54,7 +55,7 @@ func incompleteRune(p []byte) int {
 	return 0
 }
 
-// appendEscaped appends text as JSON has it between the quotes.
+// appendEscaped appends text with the escapes of a JSON string, without quotes.
 func appendEscaped(dst, text []byte) []byte {
 	if len(text) == 0 {
 		return dst

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// DefaultMaxCalls bounds the calls that are open at one time.
+// DefaultMaxCalls is the default of Options.MaxCalls.
 const DefaultMaxCalls = 64
 
 // Options configure a [Server]. Name is required.
@@ -21,21 +21,20 @@ type Options struct {
 	// Instructions describe to a model how to use the tools; clients put them into its prompt. At
 	// most [MaxInstructions] bytes.
 	Instructions string
-	// Tools are at most [MaxTools], and together at most [MaxListBytes] in the list.
+	// Tools are at most [MaxTools], whose list has at most [MaxListBytes].
 	Tools []Tool
-	// Journal gets a ToolRefused event for each call that was not done ("busy") and each panic
-	// ("internal"); nil is none.
+	// Journal gets a ToolRefused event for each call that was refused ("busy") and for each panic ("internal"); it may be nil.
 	Journal *journal.Journal
-	// MaxCalls bounds the calls that are open at one time, of all clients (DefaultMaxCalls). One
-	// more is answered with an error that says so.
+	// MaxCalls bounds the calls of all clients that are open at one time (DefaultMaxCalls). Further ones are answered with an error that
+	// says so.
 	MaxCalls int
 }
 
 // Stats counts what a server did.
 type Stats struct {
 	Open    int   // calls that are being worked on
-	Calls   int64 // that were begun
-	Refused int64 // for being too many
+	Calls   int64 // calls that were begun
+	Refused int64 // calls that were too many
 	Panics  int64 // of tools and receivers
 }
 
@@ -50,12 +49,12 @@ type Server struct {
 
 	mu      sync.Mutex
 	closed  bool
-	open    int            // calls that hold a place
-	under   map[*call]bool // calls that were not finished: those, and answers that are being read
+	open    int            // number of calls that hold a slot
+	under   map[*call]bool // calls that have not finished: those with a slot, and answers that are being read
 	running sync.WaitGroup
 }
 
-// New returns a server of these tools. Its errors name the tool and what is wrong with it.
+// New returns a server of these tools. The error names the tool and what is wrong with it.
 func New(o Options) (*Server, error) {
 	if o.MaxCalls <= 0 {
 		o.MaxCalls = DefaultMaxCalls
@@ -70,12 +69,11 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Dial returns a connection to the server. It costs nothing. Close of it ends the calls that came
-// by it, and leaves the server and its other connections as they are.
+// Dial returns a connection to the server. Close of the connection cancels the calls that came by it, and affects neither the server nor
+// its other connections.
 func (s *Server) Dial() transport.Peer { return &connection{s: s} }
 
-// Close takes back the calls that are open and waits for their tools to return. Calls that
-// come later are told Done with an error.
+// Close cancels the open calls and waits for their tools to return. For later calls Done gets an error.
 func (s *Server) Close() error {
 	s.cancelCalls(errClosed, func(*call) bool { return true }, true)
 	s.running.Wait()
@@ -89,7 +87,7 @@ func (s *Server) Stats() Stats {
 	return Stats{Open: s.open, Calls: s.calls.Load(), Refused: s.refused.Load(), Panics: s.panics.Load()}
 }
 
-// take admits a call within the bound on open calls, or says why it cannot.
+// take admits a call and counts it. If it cannot, busy means that MaxCalls are open, closed that the server or the connection is closed.
 func (s *Server) take(c *call) (busy, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +117,8 @@ func (s *Server) forget(c *call) {
 	s.mu.Unlock()
 }
 
-// cancelCalls ends the calls that match which. There are few calls, so checking all of them is cheaper than keeping an index.
+// cancelCalls cancels the calls for which which returns true; closes also closes the server. There are few calls, so checking all of them
+// is cheaper than an index.
 func (s *Server) cancelCalls(cause error, which func(*call) bool, closes bool) {
 	var ends []*call
 	s.mu.Lock()
@@ -152,7 +151,7 @@ type connection struct {
 	closed atomic.Bool
 }
 
-// Join is for a gateway that shares one way between clients: each gets one of its own.
+// Join returns another connection, for a gateway that gives each of its clients one.
 func (w *connection) Join() transport.Peer { return w.s.Dial() }
 
 // Send implements [transport.Peer].
@@ -162,7 +161,7 @@ func (w *connection) Send(ctx context.Context, m transport.Message, to transport
 		w.cancelled(m)
 		to.Done(nil)
 	case m.Head.Kind != jsonrpc.Request:
-		to.Done(nil) // nothing else is of interest, and nobody was asked anything
+		to.Done(nil) // other notifications are ignored, and there are no requests to respond to
 	case w.closed.Load():
 		to.Done(errClosed)
 	default:

@@ -16,13 +16,13 @@ import (
 // one, is inferred: `jsonschema:"…"` tags are the descriptions, no other arguments are
 // allowed, and those are optional that are pointers or have omitempty or omitzero.
 //
-// Arguments are read strictly: one that is not known, of the wrong type, missing or given
-// twice is an error for the model to read, which names all of them, their values, the nearest
-// known name and all known ones. What models get wrong without harm is taken: "20" for an
-// integer, "true" for a boolean, null for none, one string for an array of strings, and an
+// Arguments are read strictly: one that is unknown, of the wrong type, missing or given
+// twice is an error for the model, which lists all such arguments, their values, the nearest
+// known name and all known ones. Harmless mistakes of models are accepted: "20" for an
+// integer, "true" for a boolean, null for an absent value, one string for an array of strings, and an
 // array or object written as a string.
 //
-// What is wrong with A is an error of [New].
+// If A is not suitable [New] returns the error.
 func Typed[A any](t Tool, run func(ctx context.Context, c *Call, in A) (*Result, error)) Tool {
 	of := reflect.TypeFor[A]()
 	if of.Kind() != reflect.Struct {
@@ -46,14 +46,14 @@ func Typed[A any](t Tool, run func(ctx context.Context, c *Call, in A) (*Result,
 	return t
 }
 
-// field is an argument, or a member of one that is an object.
+// field is an argument, or a member of an argument that is an object.
 type field struct {
 	name     string
 	of       reflect.Type
 	optional bool
 }
 
-// fieldsOf returns the fields of a struct that JSON has, in their order.
+// fieldsOf returns the fields of a struct that JSON uses, in their order; nil if t is not a struct.
 func fieldsOf(t reflect.Type) []field {
 	var all []field
 	if t.Kind() != reflect.Struct {
@@ -77,7 +77,7 @@ func fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// inferSchema returns the schema of a struct.
+// inferSchema returns the JSON Schema of the struct type t; a json.RawMessage in it may have any value.
 func inferSchema(t reflect.Type) (json.RawMessage, error) {
 	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
@@ -89,8 +89,8 @@ func inferSchema(t reflect.Type) (json.RawMessage, error) {
 	return json.Marshal(schema)
 }
 
-// plain makes a schema that every client takes: null is no type of its own there, since not
-// all providers of models know types in the plural, and pointers are optional.
+// plain changes a schema, of type t, so that every client accepts it: without null as a further type, because not all providers of models
+// know lists of types; pointers are optional instead.
 func plain(s *jsonschema.Schema, t reflect.Type) {
 	if s == nil {
 		return
@@ -124,7 +124,7 @@ func plain(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// readsItself reports whether a type takes JSON in its own way.
+// readsItself reports whether a type decodes JSON by a method of its own.
 func readsItself(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) ||
 		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())

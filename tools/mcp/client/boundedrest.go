@@ -8,15 +8,14 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// endlessFactor times MaxFrame is the length at which a message is taken for one that never
-// ends. Up to there its bytes are read and dropped, so that one answer that is too large costs
-// one request and not the server.
+// endlessFactor times MaxFrame is the length at which a message is taken for one that never ends. Up to that length a message that is too
+// large is read and dropped, so that it costs one request and not the server.
 const endlessFactor = 2
 
-// errEndless is the error of a message that was given up because it does not end.
+// errEndless is the error for a message that was given up because it does not end.
 var errEndless = errors.New("it does not end")
 
-// boundedRest limits how much is read of one message.
+// boundedRest is the rest of a message; reading fails with errEndless once bound bytes were read.
 type boundedRest struct {
 	r     io.Reader
 	bound int64
@@ -32,7 +31,7 @@ func (e *boundedRest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finish reads over what nobody wanted; true when there is an end.
+// finish reads and drops what was not read yet, and reports whether the message ended within the bound.
 func (e *boundedRest) finish() bool {
 	_, err := io.Copy(io.Discard, e)
 	return !errors.Is(err, errEndless)

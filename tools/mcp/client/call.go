@@ -15,25 +15,26 @@ import (
 // call is a request that waits for its answer.
 type call struct {
 	client   *client
-	id       jsonrpc.ID // as the server knows it
-	original jsonrpc.ID // as the client wrote it
+	id       jsonrpc.ID // the id that the server got
+	original jsonrpc.ID // the id that the client wrote
 	method   string
-	raw      []byte // of an initialize alone
-	// token is the progress token as the server knows it, and originalToken the client's;
-	// both are raw JSON, "" when the request has none.
+	raw      []byte // the message if it is initialize, else nil
+	// token is the progress token that the server got, originalToken the client's;
+	// both are raw JSON, "" if the request has none.
 	token, originalToken string
 	to                   transport.Receiver
-	at                   uint64      // its place among requests
-	gen                  *generation // it was written to; nil while it waits
+	at                   uint64      // its number among all requests, in their order
+	gen                  *generation // the run of the server that it was written to; nil while it waits
 
-	ended      atomic.Pointer[error] // what takes it back, so that a large answer stops
-	deliveryMu sync.Mutex            // calls of the receiver never overlap
-	over       bool
-	stop       func() bool // the watch on its context
+	ended      atomic.Pointer[error] // why it ended early, which stops a large answer; else nil
+	deliveryMu sync.Mutex            // held while the receiver is called, whose calls must not overlap
+	over       bool                  // Done was called
+	stop       func() bool           // stops watching the context
 	timer      *time.Timer
 }
 
-// receive hands a frame over. It reports whether the frame was read without an error.
+// receive passes a frame to the receiver, and then Done if it is the last one. It returns false if the last frame could not be read whole:
+// then Done was not called.
 func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	c.deliveryMu.Lock()
 	defer c.deliveryMu.Unlock()
@@ -55,7 +56,7 @@ func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	return true
 }
 
-// finish calls the receiver's Done.
+// finish calls the receiver's Done with err, unless it was called before; an answer that is being read breaks off.
 func (c *call) finish(err error) {
 	c.ended.CompareAndSwap(nil, &err)
 	c.deliveryMu.Lock()
@@ -65,7 +66,7 @@ func (c *call) finish(err error) {
 	}
 }
 
-// end ends the call; the caller holds c.turn.
+// end calls the receiver's Done. The caller holds c.deliveryMu.
 func (c *call) end(err error) {
 	c.over = true
 	if c.stop != nil {
@@ -77,7 +78,7 @@ func (c *call) end(err error) {
 	c.to.Done(err)
 }
 
-// progressed begins the wait for the answer anew.
+// progressed restarts the timeout of the request.
 func (c *call) progressed(after time.Duration) {
 	c.deliveryMu.Lock()
 	defer c.deliveryMu.Unlock()
@@ -86,7 +87,7 @@ func (c *call) progressed(after time.Duration) {
 	}
 }
 
-// cancellableRest is the rest of an answer, which ends when its request is taken back.
+// cancellableRest is the rest of an answer, which breaks off when the request is ended.
 type cancellableRest struct {
 	call *call
 	src  io.Reader
@@ -108,7 +109,7 @@ func (g *cancellableRest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watch takes the request back when its context ends or its time is up.
+// watch cancels the request when its context ends or its timeout passes.
 func (s *Server) watch(ctx context.Context, c *call) {
 	take := func(err error) {
 		// A cancellation that comes behind the answer is no harm: the server ignores it.
@@ -136,7 +137,7 @@ func (s *Server) watch(ctx context.Context, c *call) {
 	c.stop = context.AfterFunc(ctx, func() { take(context.Cause(ctx)) })
 }
 
-// tellCancelled sends a cancellation of a request that was written.
+// tellCancelled sends the server a cancellation of a request, unless that was never written or its run of the server has ended.
 func (s *Server) tellCancelled(c *call, why error) {
 	reason := "the client took the request back"
 	if t, ok := why.(*TimeoutError); ok {
@@ -156,11 +157,11 @@ type recentState uint8
 
 const (
 	answered recentState = iota + 1
-	late                 // taken back: its answer is expected and not wanted
+	late                 // cancelled: an answer may still come, and is dropped
 )
 
-// maxRecent bounds the ids of ended requests that are remembered, to tell a second answer and
-// a late one from an answer to nobody.
+// maxRecent bounds the ids of ended requests that are remembered, to tell a second answer and a late one from an answer to a request that
+// never was.
 const maxRecent = 1024
 
 type recent struct {

@@ -19,12 +19,12 @@ type client struct {
 	mu        sync.Mutex
 	closed    bool
 	listeners []*listener
-	waiting   [][]byte // for somebody to listen
-	bytes     int
+	waiting   [][]byte // messages for the first listener
+	bytes     int      // in waiting
 }
 
-// Bounds of messages that wait for a listener: enough for those of a server while a client gets
-// ready, in messages and bytes.
+// Bounds of the messages that wait for a listener, in messages and bytes: enough for those that a server sends
+// before its client listens.
 const (
 	maxWaiting      = 64
 	maxWaitingBytes = 64 << 10
@@ -80,7 +80,7 @@ func (c *client) Send(ctx context.Context, m transport.Message, to transport.Rec
 			to.Done(nil)
 			return
 		}
-		// Done is told once the message has its place: nothing comes back for it.
+		// Done is called once the message is in the queue: nothing comes back for it.
 		to.Done(s.enqueue(ctx, &entry{raw: raw}))
 	}
 }
@@ -132,13 +132,14 @@ func (c *client) request(ctx context.Context, m transport.Message, to transport.
 	s.watch(ctx, r)
 }
 
-// note prepares a message that needs no answer. It reports whether the server is to have it.
+// note prepares a notification or response, and returns the message to send. pass is false if the server must not get it: a response to an
+// earlier run of the server, a second notifications/initialized of a shared one, a cancellation of nothing.
 func (c *client) note(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
 	if m.Head.Kind == jsonrpc.Response {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		// What a server asked that has ended is not answered to the next one.
+		// A request of a run of the server that has ended is not answered to the next run.
 		g := s.health.generation
 		return m.Raw, g != nil && g.serverRequests.take(m.Head.ID)
 	}
@@ -157,7 +158,8 @@ func (c *client) note(m transport.Message) (raw []byte, pass bool) {
 	return m.Raw, true
 }
 
-// cancelled ends the request that the client takes back: no answer is to come.
+// cancelled ends the request that a cancellation names, and returns the cancellation for the server; pass is false if the server need
+// not get it: it never got that request, it does not run, or it is shared and the request is not open.
 func (c *client) cancelled(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
 	which := rawjson.Get(m.Raw, "params", "requestId")
@@ -190,7 +192,7 @@ func (c *client) cancelled(m transport.Message) (raw []byte, pass bool) {
 // Listen implements [transport.Peer].
 func (c *client) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	l := &listener{to: to}
-	l.deliveryMu.Lock() // what waits comes first
+	l.deliveryMu.Lock() // the waiting messages come first
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -223,8 +225,7 @@ func (c *client) leave(l *listener) {
 	}
 }
 
-// listener returns the newest listener, or nil when there is none: of two streams of one client
-// the older may be one whose end was not noticed yet.
+// listener returns the newest listener, or nil: of two streams of one client the older may be one whose end was not noticed yet.
 func (c *client) listener() *listener {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,8 +235,8 @@ func (c *client) listener() *listener {
 	return c.listeners[len(c.listeners)-1]
 }
 
-// keep holds a message until somebody listens, if there is room; who listens already is
-// returned instead.
+// keep stores a message for the next listener and reports whether it did; not if there is no room or the client is closed. If there is a
+// listener by now, it is returned instead.
 func (c *client) keep(message []byte) (l *listener, kept bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -260,7 +261,7 @@ func (c *client) stopListening(err error) {
 	}
 }
 
-// Close implements [transport.Peer] for a client that joined.
+// Close implements [transport.Peer] for a client that joined: its open requests are cancelled, the server keeps running.
 func (c *client) Close() error {
 	s := c.s
 	c.stopListening(ErrClosed)

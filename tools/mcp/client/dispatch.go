@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// read hands on what the server writes, one message after the other and in its order.
+// read reads the messages of one run of the server, and dispatches them in their order, until the output ends or a message does not.
 func (s *Server) read(g *generation) {
 	lines := jsonrpc.NewLineReader(g.out, 0)
 	for {
@@ -30,8 +30,7 @@ func (s *Server) read(g *generation) {
 	}
 }
 
-// handWhole hands on a message that is in memory. A batch, which servers of 2025-03-26 may
-// answer with, is its messages.
+// handWhole dispatches a message that is in memory. A batch, which servers of 2025-03-26 may send, is dispatched message by message.
 func (s *Server) handWhole(g *generation, line []byte) {
 	if trimmed := bytes.TrimLeft(line, " \t"); len(trimmed) > 0 && trimmed[0] == '[' {
 		if _, err := rawjson.Only(line); err == nil {
@@ -54,7 +53,7 @@ func (s *Server) handWhole(g *generation, line []byte) {
 	s.dispatch(g, &transport.Frame{Head: line}, h, rawjson.Span{})
 }
 
-// handLarge hands on a message of which only the beginning is in memory.
+// handLarge dispatches a message of which only the beginning is in memory.
 func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
 	start := jsonrpc.ScanStart(head)
 	f := &transport.Frame{Head: head, Rest: rest}
@@ -80,7 +79,7 @@ func (s *Server) handLarge(g *generation, head []byte, rest io.Reader) {
 	}
 }
 
-// onlyRequest returns the id of the only open request, and how many there are.
+// onlyRequest returns the number of open requests, and the id of one of them ("" if there is none).
 func (s *Server) onlyRequest() (jsonrpc.ID, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +92,7 @@ func (s *Server) onlyRequest() (jsonrpc.ID, int) {
 func (s *Server) discard(what string, f *transport.Frame) {
 	n := int64(len(f.Head))
 	if f.Rest != nil {
-		more, _ := io.Copy(io.Discard, f.Rest) // it ends where it ends: nobody wants it
+		more, _ := io.Copy(io.Discard, f.Rest) // it is not needed, so it may break off
 		n += more
 	}
 	if what != "" {
@@ -101,8 +100,8 @@ func (s *Server) discard(what string, f *transport.Frame) {
 	}
 }
 
-// dispatch hands a message to its receiver. id is where the id of a response stands in it: zero where that is not known, beyond the head
-// where it needs no replacing.
+// dispatch passes a message to its receiver. id is the place of a response's id in f.Head: zero if that is not known, behind the head if
+// the id need not be replaced.
 func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
 	switch h.Kind {
 	case jsonrpc.Response:
@@ -117,7 +116,7 @@ func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id 
 	}
 }
 
-// answer hands a response to the request it is for.
+// answer passes a response to the request that it answers; one for no open request is dropped.
 func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
 	s.mu.Lock()
 	c := s.open[h.ID]
@@ -135,7 +134,7 @@ func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id ra
 		switch ended {
 		case answered:
 			s.discard("second_answer", f)
-		case late: // as it was told, too late
+		case late: // the request was cancelled too late
 			s.discard("", f)
 		default:
 			s.discard("unknown_id", f)
@@ -154,11 +153,11 @@ func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id ra
 		}
 	}
 	if !c.receive(f, true) {
-		g.broken = append(g.broken, c) // it is told how the server ended
+		g.broken = append(g.broken, c) // attend ends it, with the reason why the server ended
 	}
 }
 
-// idSpan returns the span of the id in the beginning of a message.
+// idSpan returns the place of the id in the beginning of a message; zero if it is not there.
 func idSpan(head []byte) rawjson.Span {
 	found := rawjson.Span{}
 	for m, err := range rawjson.Members(head, 0) {
@@ -172,7 +171,7 @@ func idSpan(head []byte) rawjson.Span {
 	return found
 }
 
-// notification hands a notification to the request it belongs to, else to those who listen.
+// notification passes a notification to the request it belongs to, else to the clients that listen.
 func (s *Server) notification(f *transport.Frame, h jsonrpc.Head) {
 	if !f.Whole() {
 		s.toListener(s.receiverOf(), f)
@@ -203,7 +202,7 @@ func (s *Server) notification(f *transport.Frame, h jsonrpc.Head) {
 			c.receive(f, false)
 			return
 		}
-		if s.o.Shared { // of a request that has ended: nobody would know its token
+		if s.o.Shared { // the request has ended, so no client knows this token
 			s.discard("unread", f)
 			return
 		}
@@ -215,7 +214,7 @@ func (s *Server) notification(f *transport.Frame, h jsonrpc.Head) {
 	s.toListener(s.receiverOf(), f)
 }
 
-// receiverOf returns the client that the server's own messages go to.
+// receiverOf returns the client that gets the server's own requests and notifications: the first one that listens, else the main one.
 func (s *Server) receiverOf() *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,8 +226,8 @@ func (s *Server) receiverOf() *client {
 	return s.main
 }
 
-// toListener hands a message to who listens for c. When nobody does it goes where the
-// client certainly reads: to an open request; else it waits for a while for a listener.
+// toListener passes a message to the listener of c. If there is none it goes to the newest open request, of whichever client; else it is
+// kept for the next listener if there is room, or dropped.
 func (s *Server) toListener(c *client, f *transport.Frame) {
 	if l := c.listener(); l != nil {
 		l.receive(f)
@@ -248,7 +247,7 @@ func (s *Server) toListener(c *client, f *transport.Frame) {
 	}
 	if f.Whole() {
 		if l, kept := c.keep(f.Head); l != nil {
-			l.receive(f) // it came just now
+			l.receive(f) // a listener has come just now
 			return
 		} else if kept {
 			return
@@ -257,7 +256,7 @@ func (s *Server) toListener(c *client, f *transport.Frame) {
 	s.discard("unread", f)
 }
 
-// toAll hands a notification to every client that listens.
+// toAll passes a notification to every client that listens; if none does, to the main one.
 func (s *Server) toAll(f *transport.Frame) {
 	s.mu.Lock()
 	clients := append([]*client(nil), s.clients...)

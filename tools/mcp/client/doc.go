@@ -5,13 +5,13 @@
 //	s.Send(ctx, message, receiver)
 //
 // [Stdio] is a [transport.Peer] to a server on standard streams. It starts the server with the
-// first message, restarts it with a growing pause, and tells each answer to the request
-// it is for. [HTTP] is one to a server over streamable HTTP: it lets the messages of
-// clients of HTTP pass with their headers, and is the HTTP client of those that know none.
+// first message, restarts it with a growing pause, and passes each answer to its
+// request. [HTTP] is one to a server over streamable HTTP: it lets the messages of
+// clients of HTTP pass with their headers, and is the HTTP client for those that do not use HTTP.
 //
 // No message is ever sent twice: a request that was under way when its server ended, or
-// whose answer broke off, fails with [Lost] or [CutError], because nobody here knows what
-// the server did of it.
+// whose answer broke off, fails with [Lost] or [CutError], because it is not known here what
+// the server did.
 //
 // # Concurrency
 //
@@ -29,8 +29,8 @@
 // on a process, the message lies in a file until its id was found. What is no message, or
 // an answer to nobody, is counted in the journal and never troubles a client.
 //
-// What a server on standard streams says of its own accord goes to who listens. When
-// nobody does, it goes with the latest open request, or waits, up to 64 messages.
+// The requests and notifications of a server on standard streams go to the clients that listen.
+// When none does, they go with the latest open request, or wait, up to 64 messages.
 //
 // A process that several clients use must be Shared: only then may their ids, or those of
 // requests under way of one client, be equal.

@@ -11,21 +11,22 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// lingerTime bounds the time that a stream stays open behind its response: a server that ends it
-// leaves the connection for the next request.
+// lingerTime bounds how long a stream stays open behind its response: if the server ends it itself, the connection can be used for the next
+// request.
 const lingerTime = 500 * time.Millisecond
 
-// state is the progress of an exchange's answer.
+// state holds the progress of an exchange's answer.
 type state struct {
 	once     sync.Once
 	timer    *time.Timer
 	answered bool
 	lastID   string
 	retry    time.Duration
-	got      int // events, whole ones
+	got      int // number of whole events
 }
 
-// limit bounds the wait for the next message, if there is a bound.
+// limit returns a context that ends when no message has come for the timeout, and a function that ends that watch; for anything but a
+// request, and without a timeout, ctx itself.
 func (x *exchange) limit(ctx context.Context) (context.Context, func()) {
 	if x.r.o.Timeout <= 0 || x.m.Head.Kind != jsonrpc.Request {
 		return ctx, func() {}
@@ -39,8 +40,8 @@ func (x *exchange) limit(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// receive hands a frame over. However long that takes, it is not the server's time. The
-// wait for the next one begins anew.
+// receive passes a frame to the receiver, and returns the error that broke the frame off. The timeout does not run meanwhile and starts
+// again afterwards.
 func (x *exchange) receive(f *transport.Frame) (broken error) {
 	if x.timer != nil {
 		x.timer.Stop()
@@ -51,9 +52,8 @@ func (x *exchange) receive(f *transport.Frame) (broken error) {
 	return watch.err()
 }
 
-// events hands over the messages of a stream. Bare events are for a client of HTTP (all).
-// It returns nil when the response came, io.EOF when the stream ended before, and what
-// broke it off.
+// events passes on the messages of a stream; with all, for a client of HTTP, also events without data. It returns nil when the response has
+// come, io.EOF when the stream ended before that, and else the error that broke it off.
 func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) error {
 	events := sse.NewReader(body, 0)
 	for {
@@ -72,9 +72,9 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 		if !f.Bare() && x.m.Head.Kind == jsonrpc.Request && !x.answered {
 			last = x.isResponse(f)
 		}
-		if all || !f.Bare() && x.forClient(f) { // the fields alone are for us
+		if all || !f.Bare() && x.forClient(f) { // the fields of an event without data are for us
 			if err := x.receive(f); err != nil {
-				x.answered = true // as far as it ever will be: nothing is asked for again
+				x.answered = true // the rest is lost, so the stream is not resumed
 				return err
 			}
 		}
@@ -92,14 +92,14 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 	}
 }
 
-// isResponse reports whether the frame is the response to the request.
+// isResponse reports whether the frame is the response to the request, or one without an id.
 func (x *exchange) isResponse(f *transport.Frame) bool {
 	h := jsonrpc.ScanStart(f.Head).Head
 	return h.Kind == jsonrpc.Response && (h.ID == x.m.Head.ID || h.ID == "")
 }
 
-// forClient reports whether a client without HTTP is to have the frame: what is no message
-// and answers to nobody are counted.
+// forClient reports whether a client without HTTP gets the frame. A frame that is not a message or answers another request is read, counted
+// as noise and dropped.
 func (x *exchange) forClient(f *transport.Frame) bool {
 	h := jsonrpc.ScanStart(f.Head).Head
 	what := ""
@@ -123,7 +123,7 @@ func (x *exchange) forClient(f *transport.Frame) bool {
 	return false
 }
 
-// finish calls Done, once.
+// finish calls Done with err, unless it was called before.
 func (x *exchange) finish(err error) {
 	if !x.told {
 		x.told = true

@@ -7,8 +7,7 @@ import (
 	"os/exec"
 )
 
-// Exec launches a program as it is, without limits. The command it is given is a template:
-// its Path, Args, Env and Dir are used, each time anew.
+// Exec returns a launcher of a program, without limits. template is copied for each start; only its Path, Args, Env, Dir and Err are used.
 func Exec(template *exec.Cmd) func(context.Context) (*Process, error) {
 	return func(ctx context.Context) (*Process, error) {
 		if err := ctx.Err(); err != nil {
@@ -57,6 +56,6 @@ func start(cmd *exec.Cmd) (*Process, error) {
 			return exitOf(cmd.ProcessState), nil
 		},
 		Terminate: func() { terminate(cmd.Process) },
-		Kill:      func() { _ = cmd.Process.Kill() }, // it has ended, if it fails
+		Kill:      func() { _ = cmd.Process.Kill() }, // an error means that it has ended
 	}, nil
 }

@@ -2,7 +2,7 @@ package client
 
 import "os"
 
-// Windows has no SIGTERM; the specification goes on to forced termination there.
+// terminate kills the process: Windows has no SIGTERM, and there the specification goes straight to a forced end.
 func terminate(p *os.Process) { _ = p.Kill() } // it has ended, if it fails
 
 func exitOf(s *os.ProcessState) Exit { return Exit{Code: s.ExitCode()} }

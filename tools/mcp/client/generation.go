@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// Restarts wait from firstPause, twice as long each time, to maxPause; a life of
-	// longLife begins at firstPause again.
+	// The pause before a restart is firstPause, and twice as long each time up to maxPause; after a run of
+	// longLife it is firstPause again.
 	firstPause = 250 * time.Millisecond
 	maxPause   = 30 * time.Second
 	longLife   = time.Minute
-	// giveUpAfter is the number of lives in a row without one answer after which messages are
-	// refused for maxPause.
+	// giveUpAfter is the number of runs in a row without an answer after which messages are refused for
+	// maxPause.
 	giveUpAfter = 5
-	// stuckReadTime bounds a read of the standard output of a server that has ended: when it takes
-	// longer, somebody else holds the pipe, and nothing more of the server is in it.
+	// stuckReadTime bounds a read of the standard output of a server that has ended: a longer one means that
+	// another process holds the pipe, and that the server's output has been read.
 	stuckReadTime = time.Second
 )
 
@@ -31,25 +31,25 @@ type generation struct {
 	born           time.Time
 	out            *timedReader
 	answered       atomic.Bool
-	said           atomic.Bool // why nothing can be read
+	said           atomic.Bool // writeStderr has said why no message can be read
 	words          *stderr
-	serverRequests serverRequests // needs Server.mu
-	dead           bool           // needs Server.mu
-	broken         []*call        // whose answers broke off; of the reading goroutine, then of attend
-	reason         string         // why it was ended, where that was its own doing; as broken
+	serverRequests serverRequests // guarded by Server.mu
+	dead           bool           // guarded by Server.mu
+	broken         []*call        // requests whose answers broke off; used by the reading goroutine, then by attend
+	reason         string         // why it was ended if its output was to blame, else ""; used like broken
 	exit           Exit
 	gone           chan struct{} // the process has ended and everything it wrote was read
 }
 
 func (g *generation) write(raw []byte) error { return jsonrpc.WriteLine(g.p.Stdin, raw, nil) }
 
-// serverRequests are the ids of requests of the server that wait for the client.
+// serverRequests are the ids of the server's requests that the client has not answered yet.
 type serverRequests struct {
 	ids  map[jsonrpc.ID]bool
-	lost bool // some are not remembered
+	lost bool // there were more than maxAsked: take accepts every id
 }
 
-// maxAsked bounds them: beyond it every response passes.
+// maxAsked bounds the ids of the server's requests that are remembered; beyond it every response passes.
 const maxAsked = 1024
 
 func (a *serverRequests) add(id jsonrpc.ID) {
@@ -70,15 +70,15 @@ func (a *serverRequests) take(id jsonrpc.ID) bool {
 
 // restartHistory counts how the server's runs ended. Server.mu guards it.
 type restartHistory struct {
-	generation *generation // that runs; nil when none does
-	pauses     int         // short lives in a row
-	failures   int         // lives without an answer in a row
-	reason     string      // of the last end
+	generation *generation // the current run; nil if there is none
+	pauses     int         // number of short runs in a row
+	failures   int         // number of runs without an answer in a row
+	reason     string      // why the last run ended
 	words      string
 	notBefore  time.Time
 }
 
-// refuse returns the error for a message while the server is not restarted any more.
+// refuse returns the error for a message while the server has been given up; else nil.
 func (h *restartHistory) refuse(name string) error {
 	if h.failures < giveUpAfter || !time.Now().Before(h.notBefore) {
 		return nil
@@ -90,7 +90,7 @@ func (h *restartHistory) unavailable(name string) error {
 	return &Unavailable{Server: name, Reason: h.reason, Words: h.words, Tries: h.failures, Again: h.notBefore}
 }
 
-// ended records the end of a process and returns the pause before the next start.
+// ended records the end of a run and returns the pause before the next start.
 func (h *restartHistory) ended(life time.Duration, answered bool, reason, words string) time.Duration {
 	h.generation, h.reason, h.words = nil, reason, words
 	if life >= longLife {
@@ -109,7 +109,7 @@ func (h *restartHistory) ended(life time.Duration, answered bool, reason, words 
 	return pause
 }
 
-// run starts the server when a message waits and none runs, and writes the messages.
+// run starts the server whenever a message waits and it does not run, and writes the messages, until Close.
 func (s *Server) run() {
 	defer close(s.over)
 	for {
@@ -136,7 +136,8 @@ func (s *Server) run() {
 	}
 }
 
-// start starts the server, not before the pause after its last end is over.
+// start starts the server once the pause after its last end is over, and repeats the client's handshake. The error is Unavailable, or that
+// of the closed context.
 func (s *Server) start() (*generation, error) {
 	s.mu.Lock()
 	pause := time.Until(s.health.notBefore)
@@ -164,7 +165,7 @@ func (s *Server) start() (*generation, error) {
 	s.mu.Unlock()
 	s.note(journal.ToolServer{Server: s.o.Name, State: "started", PID: p.PID})
 	go s.attend(g)
-	// Closes the standard input, which ends a write that nobody reads.
+	// stop closes the standard input, which ends a write that the server does not read.
 	unwatch := context.AfterFunc(s.ctx, func() { s.stop(g) })
 	go func() {
 		<-g.gone
@@ -177,7 +178,7 @@ func (s *Server) start() (*generation, error) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.health.failures == 0 { // it lived, and is of no use
+		if s.health.failures == 0 { // it answered before, but cannot be used
 			s.health.failures = 1
 		}
 		s.health.reason = err.Error()
@@ -186,7 +187,7 @@ func (s *Server) start() (*generation, error) {
 	return g, nil
 }
 
-// failed notes that the server could not be started.
+// failed records that the server could not be started, and returns the error for the waiting messages.
 func (s *Server) failed(err error) error {
 	s.mu.Lock()
 	s.health.ended(0, false, "it could not be started: "+err.Error(), "")
@@ -199,7 +200,7 @@ func (s *Server) failed(err error) error {
 	return refused
 }
 
-// serve writes messages until the server ends.
+// serve writes the waiting messages until this run of the server has ended, or the server reads no more.
 func (s *Server) serve(g *generation) {
 	for {
 		e := s.pop(g)
@@ -213,7 +214,7 @@ func (s *Server) serve(g *generation) {
 			}
 		}
 		if err := g.write(e.raw); err != nil {
-			// Nobody reads any more. What the server still has to say is read first.
+			// The server reads no more. What it still writes is read before stop returns.
 			s.stop(g)
 			s.wakeWriter()
 			return
@@ -229,8 +230,8 @@ func (s *Server) wakeWriter() {
 	}
 }
 
-// stop ends the server as the specification has it: standard input closed, then SIGTERM,
-// then SIGKILL.
+// stop ends the server as the specification says: it closes the standard input, and sends SIGTERM and then SIGKILL if the server still runs
+// after Grace each. It returns when everything was read.
 func (s *Server) stop(g *generation) {
 	_ = g.p.Stdin.Close() // it may be gone already
 	for _, harder := range []func(){g.p.Terminate, g.p.Kill} {
@@ -246,7 +247,7 @@ func (s *Server) stop(g *generation) {
 	<-g.gone
 }
 
-// attend follows one run of the server's process to its end, and tells its open requests of it.
+// attend waits for the end of one run of the server, records it, and ends the requests that are open in it.
 func (s *Server) attend(g *generation) {
 	exited, drained := make(chan struct{}), make(chan struct{})
 	var failed error
@@ -312,9 +313,8 @@ func (s *Server) attend(g *generation) {
 	close(g.gone)
 }
 
-// settle waits until everything the server wrote was read. After Close it waits no longer
-// than Grace: a receiver that does not come back, as that of a client that reads nothing,
-// would keep the connection open for ever.
+// settle waits until everything the server wrote was read, and reports whether it was. After Close it waits no longer than Grace: a
+// receiver that does not return, as for a client that reads nothing, would keep the connection open for ever.
 func (s *Server) settle(drained <-chan struct{}) bool {
 	select {
 	case <-drained:
@@ -331,7 +331,7 @@ func (s *Server) settle(drained <-chan struct{}) bool {
 	}
 }
 
-// killIfStuck kills a server that can no longer answer, if it does not end by itself.
+// killIfStuck ends a server that has closed its standard output, as it can no longer answer, unless it ends by itself within Grace.
 func (s *Server) killIfStuck(g *generation, exited chan struct{}) {
 	_ = g.p.Stdin.Close()
 	for _, harder := range []func(){g.p.Terminate, g.p.Kill} {
@@ -356,8 +356,8 @@ func (s *Server) note(e journal.Event) {
 type timedReader struct {
 	src     io.Reader
 	since   atomic.Int64 // when the read began, in Unix nanoseconds; 0 when none is under way
-	ended   atomic.Bool  // nothing more comes
-	unended atomic.Bool  // what came last is no end of a line
+	ended   atomic.Bool  // a read has failed: nothing more comes
+	unended atomic.Bool  // the last byte that came was not a newline
 }
 
 func (w *timedReader) Read(p []byte) (int, error) {
@@ -373,8 +373,8 @@ func (w *timedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain lets what is left be read, however slow its reader is, and closes the pipe when
-// only somebody else who holds it keeps it open.
+// drain waits until everything was read, however slow the receiver is. If a read waits for stuckReadTime, only another process still holds
+// the pipe, and drain closes it.
 func (w *timedReader) drain(drained <-chan struct{}) {
 	tick := time.NewTicker(stuckReadTime / 4)
 	defer tick.Stop()
@@ -393,6 +393,6 @@ func (w *timedReader) drain(drained <-chan struct{}) {
 
 func closeReader(r io.Reader) {
 	if c, ok := r.(io.Closer); ok {
-		_ = c.Close() // for reading: nothing can be lost that was not lost before
+		_ = c.Close() // an error of closing a reader loses nothing
 	}
 }

@@ -12,24 +12,23 @@ import (
 )
 
 const (
-	// maxHandshake bounds the initialize messages that are kept, to be said again to a
-	// server that was restarted. Real ones have a few KiB.
+	// maxHandshake bounds an initialize message that is kept to be sent again to a restarted server. Real ones
+	// have a few KiB.
 	maxHandshake = 256 << 10
-	// replayWait bounds the wait of a restarted server's answer to the initialize that it is
-	// sent again. Servers that are fetched first (npx, uvx) take their time.
+	// replayWait bounds the wait for a restarted server's answer to initialize. Servers that are downloaded first
+	// (npx, uvx) take long.
 	replayWait = time.Minute
 )
 
-// handshake keeps the opening messages between the client and a server of 2025-11-25 and older.
-// A server of the sessionless version has none.
+// handshake keeps the opening messages between the client and a server of 2025-11-25 or older. In the sessionless version there are none.
 type handshake struct {
-	initialize  []byte // as the client sent it; nil when the server did not accept one yet
+	initialize  []byte // as the client sent it; nil until the server has accepted one
 	result      []byte
 	initialized []byte
-	asking      chan struct{} // of a Shared server: closed when the first one was answered
+	asking      chan struct{} // if Shared: closed when the initialize under way was answered; nil if there is none
 }
 
-// keepHandshake remembers an initialize that was answered, before the client learns of it.
+// keepHandshake remembers an initialize and its answer if that is a result, before the client gets it.
 func (s *Server) keepHandshake(c *call, answer []byte) {
 	result := rawjson.Get(answer, "result")
 	s.mu.Lock()
@@ -45,8 +44,8 @@ func (s *Server) keepHandshake(c *call, answer []byte) {
 	}
 }
 
-// shareHandshake answers an initialize with the result that the first client got. It
-// reports whether it did; when not, the caller is the first.
+// shareHandshake answers an initialize with the result that the first client got; the first one's is sent to the server, and others wait
+// for its answer. It always returns true: the message needs nothing more.
 func (s *Server) shareHandshake(ctx context.Context, c *client, m transport.Message, to transport.Receiver) bool {
 	for {
 		s.mu.Lock()
@@ -74,7 +73,7 @@ func (s *Server) shareHandshake(ctx context.Context, c *client, m transport.Mess
 	}
 }
 
-// firstHandshake lets the next client try when the first one's initialize failed.
+// firstHandshake is the receiver of the first client's initialize: if that fails the next client's is sent.
 type firstHandshake struct {
 	transport.Receiver
 	s *Server
@@ -90,8 +89,8 @@ func (f *firstHandshake) Done(err error) {
 	f.Receiver.Done(err)
 }
 
-// replay repeats the handshake with a server that was restarted, and returns when the
-// server is ready for the messages that wait.
+// replay repeats the handshake to a restarted server, and returns nil when the server is ready for the waiting messages, also if there is
+// no handshake to repeat.
 func (s *Server) replay(g *generation) error {
 	s.mu.Lock()
 	if len(s.queue) > 0 && s.queue[0].call != nil && s.queue[0].call.method == "initialize" {

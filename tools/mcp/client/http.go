@@ -20,21 +20,20 @@ import (
 type HTTPOptions struct {
 	// Name identifies the server in events and errors.
 	Name string
-	// URL is its MCP endpoint. Required.
+	// URL is the server's MCP endpoint. Required.
 	URL string
-	// Header is set on every request, in the place of the client's own.
+	// Header is set on every request and replaces the client's own headers of these names.
 	Header http.Header
-	// Client makes the requests; nil means one that reads no environment but the proxy's.
-	// It carries TLS options. Its CheckRedirect is not used: see [HTTP].
+	// Client makes the requests; nil means a client that uses nothing of the environment but the proxy settings. It has the TLS options.
+	// Its CheckRedirect is not used: see [HTTP].
 	Client *http.Client
-	// Timeout bounds the wait of a request for its answer or another message; 0 means
-	// no bound.
+	// Timeout bounds the time that a request waits for its answer or another message; 0 means no bound.
 	Timeout time.Duration
 	// Journal gets events; it may be nil.
 	Journal *journal.Journal
 }
 
-// maxBody bounds the body of an answer that is no message.
+// maxBody bounds the body of an answer that is not a message, in bytes.
 const maxBody = 64 << 10
 
 // Remote is a Peer to a server over streamable HTTP.
@@ -51,24 +50,21 @@ type Remote struct {
 	closed  bool
 	session session
 	mirrors mirrors
-	// fallback is the connection to a server of the HTTP+SSE transport; fellBack is closed when it
-	// is there.
+	// fallback is the connection to a server of the HTTP+SSE transport, nil if there is none; fellBack is closed once there is one.
 	fallback *Server
 	fellBack chan struct{}
 }
 
-// HTTP makes a Peer to the server at o.URL.
+// HTTP returns a Peer for the server at o.URL; the error is for an invalid URL.
 //
-// A message with a Header passes as its client means it: end-to-end headers in both
-// directions, the status, every event. A Remote keeps nothing of such clients and may
-// serve many. A message without one is of a client that knows no HTTP: then the Remote is
-// the HTTP client of that one, and keeps its session.
+// A message with a Header is from a client of HTTP and passes as that client means it: end-to-end headers in both directions, the status,
+// every event. A Remote keeps nothing of such clients and may serve many. A message without a Header is from a client that does not use
+// HTTP: then the Remote is the HTTP client for it, and keeps its session.
 //
-// Where initialize is refused as servers of the HTTP+SSE transport (2024-11-05) do, and GET
-// gives their endpoint, that transport is spoken with a client without HTTP.
+// If initialize is refused as servers of the HTTP+SSE transport (2024-11-05) do, and GET gives their endpoint, a client without HTTP is
+// connected by that transport.
 //
-// A POST is sent once. Redirects are followed to the same origin, and only those that keep
-// the method; others are the server's answer.
+// A POST is sent once. Redirects are followed to the same origin, and only those that keep the method; others are the server's answer.
 func HTTP(o HTTPOptions) (*Remote, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -97,8 +93,8 @@ func HTTP(o HTTPOptions) (*Remote, error) {
 	return r, nil
 }
 
-// begin makes a context that ends with Close too. It reports whether the Remote is open; then
-// the caller calls the returned function when its work is done.
+// begin returns a context that also ends with Close, and the function that cancels it. It reports whether the Remote is open; then the
+// caller must call that function and r.wg.Done when its work is done.
 func (r *Remote) begin(ctx context.Context) (context.Context, context.CancelCauseFunc, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,8 +141,7 @@ func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Rec
 	<-x.sent
 }
 
-// Listen implements [transport.Peer]. A server of 2026-07-28 has nothing to listen to: Done
-// comes at the end of ctx.
+// Listen implements [transport.Peer]. If the server offers nothing to listen to, as one of 2026-07-28, Done comes when ctx ends.
 func (r *Remote) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
 	ctx, cancel, open := r.begin(ctx)
 	if !open {
@@ -165,7 +160,7 @@ func (r *Remote) Listen(ctx context.Context, header http.Header, to transport.Re
 	}()
 }
 
-// End implements [transport.Ender].
+// End implements [transport.Ender]: it ends the session that header names, with DELETE, and returns after Done.
 func (r *Remote) End(ctx context.Context, header http.Header, to transport.Receiver) {
 	ctx, cancel, open := r.begin(ctx)
 	if !open {
@@ -178,7 +173,7 @@ func (r *Remote) End(ctx context.Context, header http.Header, to transport.Recei
 	x.passBody(ctx, http.MethodDelete)
 }
 
-// Close implements [transport.Peer]. It ends the session of a client without HTTP with DELETE.
+// Close implements [transport.Peer]. It ends the session of a client without HTTP by a DELETE, for which it waits at most DefaultGrace.
 func (r *Remote) Close() error {
 	r.mu.Lock()
 	first := !r.closed
@@ -191,7 +186,7 @@ func (r *Remote) Close() error {
 	r.cancel(ErrClosed)
 	r.wg.Wait()
 	if first && id != "" {
-		// The server may be gone: that is no reason to stay.
+		// The server may be gone: Close must not wait for it for long.
 		ctx, cancel := context.WithTimeout(context.Background(), DefaultGrace)
 		defer cancel()
 		if answer, err := r.do(ctx, http.MethodDelete, r.ownHeader(nil), nil, nil); err == nil {
@@ -211,8 +206,8 @@ func (r *Remote) fallbackServer() *Server {
 	return r.fallback
 }
 
-// displayURL returns the URL as it may be shown: without user, password and query, and with an ellipsis for what in its path may be
-// a key, as some hosts of MCP servers have it there.
+// displayURL returns the URL as it may be shown: without user, password and query, and with an ellipsis for each part of the path that may
+// be a key, as some hosts of MCP servers put keys there.
 func (r *Remote) displayURL() string {
 	parts := strings.Split(r.url.Path, "/")
 	for i, part := range parts {
@@ -224,7 +219,7 @@ func (r *Remote) displayURL() string {
 	return r.url.Scheme + "://" + r.url.Host + strings.Join(parts, "/")
 }
 
-// Unreachable reports that no answer came from a server.
+// Unreachable reports that a server gave no answer.
 type Unreachable struct {
 	Server, URL string
 	Err         error
@@ -237,8 +232,7 @@ func (e *Unreachable) Error() string {
 // Unwrap returns the cause.
 func (e *Unreachable) Unwrap() error { return e.Err }
 
-// CutError reports that an answer ended before its response was whole. The request was not
-// sent again.
+// CutError reports that an answer ended before its response was complete. The request was not sent again.
 type CutError struct {
 	Server, URL string
 	Err         error
@@ -255,7 +249,7 @@ func (e *CutError) Unwrap() error { return e.Err }
 type StatusError struct {
 	Server, URL, Method string
 	Status              int
-	// Text is the beginning of what it said, at most 200 bytes.
+	// Text is the answer's body in one line, with its middle cut out above 200 bytes; "" if the body is empty or HTML.
 	Text string
 	Next string // what to do
 }
@@ -268,8 +262,7 @@ func (e *StatusError) Error() string {
 	return text + ": " + e.Next
 }
 
-// HTTPStatus is for those who go by the status without knowing this package: the probe for
-// a server's protocol version does.
+// HTTPStatus returns Status, for callers that do not know this package: the detection of a server's protocol version is one.
 func (e *StatusError) HTTPStatus() int { return e.Status }
 
 func (r *Remote) refused(m transport.Message, status int, body []byte) *StatusError {
@@ -296,7 +289,7 @@ func (r *Remote) refused(m transport.Message, status int, body []byte) *StatusEr
 	return e
 }
 
-// reason returns an error of net/http without the URL, which may hold secrets.
+// reason returns an error of net/http without the URL, which may contain secrets.
 func reason(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// locate puts a message into a file to find out whom it is for: its id stands behind what
-// is too large for memory.
+// locate writes a message to a file to find out whom it is for: its id comes behind a part that is too large for memory. Then it dispatches
+// the message; one that is too large or invalid is dropped.
 func (s *Server) locate(g *generation, f *transport.Frame) {
 	file, err := os.CreateTemp(s.o.TempDir, "plimsoll-frame-*")
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 const (
 	maxMirrored = 1024     // tools
 	maxBindings = 32       // of one tool
-	maxListed   = 16 << 20 // bytes of a tools/list that are looked at
+	maxListed   = 16 << 20 // bytes of a tools/list that is read
 	maxMirror   = 8 << 10  // bytes of a value
 	maxNesting  = 16       // levels of properties
 )
 
-// mirrors lists, by tool, the arguments that are mirrored into headers.
+// mirrors maps the name of a tool to the arguments that are repeated in headers.
 type mirrors map[string][]binding
 
 type binding struct {
@@ -26,8 +26,7 @@ type binding struct {
 	path   []string
 }
 
-// mirror sets the headers that repeat parts of a message of 2026-07-28, so that what lies
-// between can route it without reading it.
+// mirror sets the headers that repeat parts of a message of 2026-07-28, so that intermediaries can route it without reading it.
 func (r *Remote) mirror(h http.Header, m *transport.Message) {
 	h.Set(headerMethod, m.Head.Method)
 	params := m.Head.Params.Of(m.Raw)
@@ -56,7 +55,7 @@ func (r *Remote) mirror(h http.Header, m *transport.Message) {
 	}
 }
 
-// primitive returns the text of a string, an integer or a truth value.
+// primitive returns the text of a string, number or boolean; ok is false for any other value.
 func primitive(raw []byte) (string, bool) {
 	switch {
 	case len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || string(raw) == "null":
@@ -67,8 +66,8 @@ func primitive(raw []byte) (string, bool) {
 	return string(raw), true
 }
 
-// headerValue returns text as the value of a header: unchanged where every server reads it the
-// same, else in the base64 form of the specification.
+// headerValue returns text as the value of a header: unchanged if every server reads that the same way, else in the base64 form of the
+// specification.
 func headerValue(text string) string {
 	const open, closing = "=?base64?", "?="
 	plain := strings.Trim(text, " \t") == text && !(strings.HasPrefix(text, open) && strings.HasSuffix(text, closing))
@@ -81,7 +80,7 @@ func headerValue(text string) string {
 	return open + base64.StdEncoding.EncodeToString([]byte(text)) + closing
 }
 
-// learn takes the bindings out of a page of tools.
+// learn remembers which headers the tools in an answer to tools/list ask for.
 func (r *Remote) learn(answer []byte) {
 	tools := rawjson.Get(answer, "result", "tools")
 	if tools.IsZero() || answer[tools.Start] != '[' {
@@ -109,7 +108,7 @@ func (r *Remote) learn(answer []byte) {
 	}
 }
 
-// collect follows the properties of a schema, and nothing else in it.
+// collect appends the bindings of a schema to found, at most maxBindings. It only follows properties; path leads to this schema.
 func collect(schema []byte, path []string, found []binding) []binding {
 	properties := rawjson.Get(schema, "properties")
 	if len(path) >= maxNesting || properties.IsZero() || schema[properties.Start] != '{' {
@@ -132,7 +131,7 @@ func collect(schema []byte, path []string, found []binding) []binding {
 	return found
 }
 
-// isToken reports whether text may be (part of) a header's name (RFC 9110, 5.6.2).
+// isToken reports whether text may be, or be part of, a header's name (RFC 9110, 5.6.2).
 func isToken(text string) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -143,14 +142,14 @@ func isToken(text string) bool {
 	return text != ""
 }
 
-// toolListReader reads along when the answer to a client without HTTP tells of tools.
+// toolListReader is the receiver of an answer to tools/list for a client without HTTP: it learns which headers the tools ask for.
 type toolListReader struct {
 	transport.Receiver
 	r *Remote
 }
 
 func (l *toolListReader) Receive(f *transport.Frame) {
-	// A list that cannot be held costs its tools their mirrored headers, nothing else.
+	// The tools of a list that is too large only lose their mirrored headers.
 	if f.ReadAll(maxListed) == nil {
 		l.r.learn(f.Head)
 	}

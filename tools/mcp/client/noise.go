@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// noiseCounter counts what a server sent that is no message for anybody, and tells the journal at
-// most once a second of each kind: a flood is one event a second.
+// noiseCounter counts bytes that a server sent and that are not a message for any client. It writes at most one event a second of each
+// kind.
 type noiseCounter struct {
 	server  string
 	journal *journal.Journal
@@ -31,7 +31,7 @@ func (n *noiseCounter) add(what string, bytes int64) {
 	}
 }
 
-// report reports; the caller holds n.mu.
+// report writes the event for one kind and resets its count. The caller holds n.mu.
 func (n *noiseCounter) report(what string) {
 	if n.journal != nil {
 		n.journal.Append(journal.ToolNoise{Server: n.server, What: what, Bytes: n.bytes[what]})
@@ -39,7 +39,7 @@ func (n *noiseCounter) report(what string) {
 	delete(n.bytes, what)
 }
 
-// flush reports all counts that were not reported yet.
+// flush reports all counts that have not been reported yet.
 func (n *noiseCounter) flush() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// Reconnections wait as long as the server asked, else from firstReconnect, half as
-	// long again each time, to maxPause. The official clients use the same values.
+	// The pause before a reconnection is what the server asked for, else firstReconnect, and half as long again
+	// each time up to maxPause. The official clients use the same values.
 	firstReconnect = time.Second
-	// maxResumes bounds the resumptions of a stream in a row without one new event.
+	// maxResumes bounds the attempts in a row to resume a stream that bring no new event.
 	maxResumes = 5
 	// cancelWait bounds the sending of a cancellation.
 	cancelWait = 5 * time.Second
 )
 
-// deliverJSON delivers an answer that is one JSON text.
+// deliverJSON passes on an answer that is one JSON text; the error is why it broke off or is not the response.
 func (x *exchange) deliverJSON(answer *http.Response) error {
 	head, rest, err := readHead(answer.Body)
 	if err != nil {
@@ -31,7 +31,7 @@ func (x *exchange) deliverJSON(answer *http.Response) error {
 	}
 	if rest == nil {
 		if _, err := rawjson.Only(head); err != nil {
-			// Whole as far as HTTP can tell: the connection's end was the text's.
+			// HTTP cannot tell that it broke off: the end of the connection is the end of the body.
 			rest = failingReader{io.ErrUnexpectedEOF}
 		}
 	}
@@ -42,8 +42,7 @@ func (x *exchange) deliverJSON(answer *http.Response) error {
 	return x.receive(f)
 }
 
-// stream hands over an answer that is a stream of events, and resumes it where the server
-// allows that. It returns the error for Done.
+// stream passes on an answer that is a stream of events, and resumes it if the server allows that. It returns the error for Done.
 func (x *exchange) stream(ctx context.Context, answer *http.Response) error {
 	err := x.events(ctx, answer.Body, false)
 	_, modern := rawjson.Text(x.m.Raw, "params", "_meta", metaVersion)
@@ -86,8 +85,8 @@ func (x *exchange) stream(ctx context.Context, answer *http.Response) error {
 	return x.cut(ctx, err)
 }
 
-// cancelled notifies an older server that a request was taken back. The newer ones see it by
-// the end of the connection.
+// cancelled sends a server of an older version a cancellation if ctx has ended before the answer. Newer servers notice the end of the
+// connection.
 func (x *exchange) cancelled(ctx context.Context) {
 	_, modern := rawjson.Text(x.m.Raw, "params", "_meta", metaVersion)
 	if ctx.Err() == nil || modern || x.answered || x.m.Head.Kind != jsonrpc.Request || x.m.Head.Method == "initialize" || x.r.ctx.Err() != nil {
@@ -115,12 +114,13 @@ func (x *exchange) cancelled(ctx context.Context) {
 		ctx, stop := context.WithTimeout(x.r.ctx, cancelWait)
 		defer stop()
 		if answer, err := x.r.do(ctx, http.MethodPost, x.r.ownHeader(&m), raw, nil); err == nil {
-			_ = answer.Body.Close() // whatever it says, nobody waits for it
+			_ = answer.Body.Close() // the answer does not matter
 		}
 	}()
 }
 
-// keepListening keeps the stream open on which an older server sends messages that belong to no request.
+// keepListening keeps open the stream on which an older server sends messages that belong to no request, and calls Done when ctx ends or
+// the Remote is closed.
 func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 	r.mu.Lock()
 	ready := r.session.ready
@@ -163,9 +163,9 @@ func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 			last, retry = x.lastID, max(x.retry, 0)
 		case answer.StatusCode == http.StatusNotFound && id != "" && tries < maxResumes:
 			last = ""
-			_ = r.renew(ctx, id) // if not, the next message tells why
+			_ = r.renew(ctx, id) // if that fails, the next message gets the error
 		case answer.StatusCode < 500:
-			// It offers no such stream (405), or not to us: there is nothing to wait for.
+			// The server does not offer such a stream (405), or not to us.
 			_ = answer.Body.Close()
 			<-ctx.Done()
 		}
@@ -174,7 +174,7 @@ func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 	to.Done(r.endError(ctx))
 }
 
-// endError returns the end of a stream that its listener or Close ended.
+// endError returns the error for Done of a stream whose context has ended: ErrClosed after Close, else nil.
 func (r *Remote) endError(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed
@@ -193,7 +193,7 @@ func reconnectPause(asked time.Duration, tries int) time.Duration {
 	return min(pause, maxPause)
 }
 
-// sleep waits. It reports whether ctx let it.
+// sleep waits for d and reports true; if ctx ends before, it reports false at once.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -10,29 +10,29 @@ import (
 
 // Process is a server that was started.
 type Process struct {
-	// Stdin takes messages. It is closed to ask the server to end.
+	// Stdin gets the messages. It is closed to ask the server to end.
 	Stdin io.WriteCloser
-	// Stdout gives messages, and Stderr what the server has to say; a nil Stderr goes
-	// elsewhere. They are closed when the server has ended if they are an io.Closer, as they
-	// must be where something else may hold the other end open.
+	// Stdout yields the server's messages and Stderr its log; Stderr is nil if that goes elsewhere. After the
+	// server's end they are closed if they are an io.Closer, which they must be if another process may hold the
+	// other end open.
 	Stdout, Stderr io.Reader
 	PID            int
 	// Wait returns when the server has ended. It is called once.
 	Wait func() (Exit, error)
-	// Terminate asks the server to end (SIGTERM), Kill makes it. A nil Terminate means Kill.
+	// Terminate asks the server to end (SIGTERM), Kill forces it to. A nil Terminate means Kill.
 	Terminate, Kill func()
 }
 
 // Exit describes the end of a server's process.
 type Exit struct {
-	Code int // its status; -1 when a signal ended it
-	// Signal is the signal's name, "killed"; "" when there was none.
+	Code int // the exit status; -1 if a signal ended the process
+	// Signal is the signal's name, such as "killed"; "" if there was none.
 	Signal string
-	// OutOfMemory is set when its memory limit ended it, Limit is that limit (0 is not known),
-	// and Peak how much it took, in bytes.
+	// OutOfMemory is set when the process was killed for its memory limit. Limit is that limit (0 if not known) and
+	// Peak the most memory it used, in bytes.
 	OutOfMemory bool
 	Limit, Peak int64
-	// Text describes the end in words, where the server is no process.
+	// Text describes the end if the server is not a process; else "".
 	Text string
 }
 
@@ -50,11 +50,11 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// Lost reports that a request's server ended before it answered. The request was not sent
-// again: the server may have done what it asked for.
+// Lost reports that a server ended before it answered a request. The request was not sent again: the server may have done what it asked
+// for.
 type Lost struct {
 	Server string
-	Reason string // how it ended
+	Reason string // how the server ended
 	// Words are the last four lines the server wrote to its standard error, each at most 200 bytes.
 	Words string
 }
@@ -73,8 +73,8 @@ type Unavailable struct {
 	Server string
 	Reason string
 	Words  string    // as in [Lost]
-	Tries  int       // in a row, without an answer
-	Again  time.Time // when it is tried again
+	Tries  int       // number of starts in a row without an answer
+	Again  time.Time // from when on it can be started again
 }
 
 func (e *Unavailable) Error() string {
@@ -89,8 +89,7 @@ func (e *Unavailable) Error() string {
 	return text + "; the message was not sent: check the server's command, then send it again"
 }
 
-// TimeoutError reports that a server did not answer in time; it was told that the request is
-// taken back.
+// TimeoutError reports that a server did not answer in time; the request was cancelled.
 type TimeoutError struct {
 	Server, Method string
 	After          time.Duration
@@ -100,5 +99,5 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("the MCP server %s did not answer %s within %v and was told to stop: raise the timeout, or ask for less", e.Server, e.Method, e.After)
 }
 
-// Timeout makes it one for net.Error's sake.
+// Timeout implements net.Error's method.
 func (e *TimeoutError) Timeout() bool { return true }

@@ -16,17 +16,16 @@ func progressToken(raw []byte) rawjson.Span {
 	return rawjson.Get(raw, "params", "_meta", "progressToken")
 }
 
-// hasPlainMembers reports whether the members that name a request are in a message once, and as they
-// are written in the specification. Of two a server may go by the one that is not renamed,
-// and some take "ID" for "id": in a shared process a client could so answer, cancel or
-// report the progress of another's request.
+// hasPlainMembers reports whether the members that identify a request are in a message at most once, and spelled as in the specification.
+// Of two, a server may use the one that is not replaced, and some accept "ID" for "id": in a shared process a client could so answer,
+// cancel or report the progress of another client's request.
 func hasPlainMembers(raw []byte) bool {
 	at := 0
 	for _, names := range [][]string{{"id", "params"}, {"requestId", "_meta"}, {"progressToken"}} {
 		seen, below := map[string]bool{}, -1
 		for m, err := range rawjson.Members(raw, at) {
 			if err != nil {
-				return at > 0 // what is no object has no members; the message was scanned
+				return at > 0 // below the top it is not an object, so it has no members
 			}
 			for _, name := range names {
 				if !bytes.EqualFold(m.Key, []byte(name)) {
@@ -49,7 +48,7 @@ func hasPlainMembers(raw []byte) bool {
 	return true
 }
 
-// rename puts the server's id and progress token into a request.
+// rename returns a request with the id and progress token of c for the server; token is where the client's token is.
 func rename(raw []byte, token rawjson.Span, c *call) []byte {
 	edits := []rawjson.Edit{{Span: rawjson.Get(raw, "id"), With: []byte(c.id)}}
 	if !token.IsZero() {
@@ -58,7 +57,7 @@ func rename(raw []byte, token rawjson.Span, c *call) []byte {
 	return splice(raw, edits...)
 }
 
-// splice makes edits whose spans were found in raw, in any order.
+// splice returns raw with the edits, whose spans are from raw, in any order.
 func splice(raw []byte, edits ...rawjson.Edit) []byte {
 	sorting.By(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
 	out, err := rawjson.Splice(raw, edits)
@@ -68,7 +67,7 @@ func splice(raw []byte, edits ...rawjson.Edit) []byte {
 	return out
 }
 
-// withID gives a message another id.
+// withID returns a message with another id; unchanged if it has none.
 func withID(raw []byte, id jsonrpc.ID) []byte {
 	span := rawjson.Get(raw, "id")
 	if span.IsZero() {

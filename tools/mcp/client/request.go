@@ -22,13 +22,13 @@ const (
 	jsonType    = "application/json"
 )
 
-// hop are headers of one connection (RFC 9110, 7.6.1), and those that net/http sets itself.
+// hop are the headers that belong to one connection (RFC 9110, 7.6.1), and those that net/http sets itself.
 var hop = []string{
 	"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Host", "Content-Length", "Expect", "Accept-Encoding",
 }
 
-// passHeader returns the client's headers that go on to the server.
+// passHeader returns the client's headers that are passed on to the server.
 func passHeader(from http.Header) http.Header {
 	h := from.Clone()
 	for _, value := range from.Values("Connection") {
@@ -42,7 +42,8 @@ func passHeader(from http.Header) http.Header {
 	return h
 }
 
-// do makes one request. written is called once the server has it, or never will.
+// do makes one request and returns the answer, uncompressed. written, if not nil, is called once the request was written. The error is
+// Unreachable, CutError or the cause of ctx.
 func (r *Remote) do(ctx context.Context, method string, header http.Header, body []byte, written func()) (*http.Response, error) {
 	return r.doAt(ctx, r.url, method, header, body, written)
 }
@@ -59,7 +60,7 @@ func (r *Remote) doAt(ctx context.Context, at *url.URL, method string, header ht
 	for name, values := range r.o.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
-	// Not compressed: a stream that is compressed comes in blocks, not in messages.
+	// No compression: a compressed stream comes in blocks and not message by message.
 	req.Header.Set("Accept-Encoding", "identity")
 	if _, named := req.Header["User-Agent"]; !named {
 		req.Header.Set("User-Agent", "plimsoll")
@@ -67,9 +68,9 @@ func (r *Remote) doAt(ctx context.Context, at *url.URL, method string, header ht
 	if body != nil {
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		req.ContentLength = int64(len(body))
-		// With GetBody net/http sends again what was certainly never written (a connection
-		// that closed while idle). With one of these headers it would also repeat what was
-		// written and not answered, which must not be.
+		// With GetBody net/http sends again a request that was certainly never written (the connection had
+		// closed while idle). With one of these headers it would also repeat a request that was written and
+		// not answered, which must not happen.
 		if header.Get("Idempotency-Key") == "" && header.Get("X-Idempotency-Key") == "" {
 			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		}
@@ -103,7 +104,7 @@ type unzipped struct {
 
 func (u *unzipped) Read(p []byte) (int, error) {
 	if u.zip == nil && u.err == nil {
-		u.zip, u.err = gzip.NewReader(u.under) // reads: not before the answer's headers are told
+		u.zip, u.err = gzip.NewReader(u.under) // not earlier: it reads, and the headers go first
 	}
 	if u.err != nil {
 		return 0, u.err
@@ -113,7 +114,7 @@ func (u *unzipped) Read(p []byte) (int, error) {
 
 func (u *unzipped) Close() error { return u.under.Close() }
 
-// mediaType returns the type of a body without its parameters.
+// mediaType returns the media type of a body without its parameters; "" if it is missing or invalid.
 func mediaType(h http.Header) string {
 	name, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil {
@@ -128,14 +129,14 @@ type exchange struct {
 	cancel context.CancelCauseFunc
 	m      transport.Message
 	to     transport.Receiver
-	sent   chan struct{} // closed when the message is written, or never will be
-	told   bool          // of the one goroutine of do, or behind it
-	// repeated is set when it is sent again in a session that was begun anew.
+	sent   chan struct{} // closed when the message was written, or never will be
+	told   bool          // Done was called; only used by the goroutine of the exchange
+	// repeated is set when the message is sent again in a new session.
 	repeated bool
 	state
 }
 
-// onWritten lets Send return.
+// onWritten lets Send return, because the request was written or will not be; only the first call counts.
 func (x *exchange) onWritten() {
 	x.once.Do(func() { close(x.sent) })
 }
@@ -143,7 +144,7 @@ func (x *exchange) onWritten() {
 // passMessage sends a message of a client of HTTP as it is.
 func (x *exchange) passMessage(ctx context.Context) { x.passBody(ctx, http.MethodPost) }
 
-// passBody makes the request and hands its answer over as it comes.
+// passBody makes the request of a client of HTTP and passes the answer on as it comes; then it calls Done.
 func (x *exchange) passBody(ctx context.Context, method string) {
 	var body []byte
 	if method == http.MethodPost {
@@ -189,8 +190,8 @@ func (x *exchange) cut(ctx context.Context, err error) error {
 	return &CutError{Server: x.r.o.Name, URL: x.r.displayURL(), Err: err}
 }
 
-// document hands over a body that is one JSON text. A refusal that is no message of
-// JSON-RPC is the answer's body.
+// document passes on a body that is one JSON text. If the status is an error and the body is not a JSON-RPC message, the body is passed on
+// as Answer.Body.
 func (x *exchange) document(a transport.Answer, body io.Reader) error {
 	head, rest, err := readHead(body)
 	if err != nil && len(head) == 0 {
@@ -208,20 +209,21 @@ func (x *exchange) document(a transport.Answer, body io.Reader) error {
 		}
 	}
 	if _, bad := rawjson.Only(head); bad != nil && rest == nil {
-		rest = failingReader{io.ErrUnexpectedEOF} // as far as HTTP can tell it is whole
+		rest = failingReader{io.ErrUnexpectedEOF} // HTTP cannot tell that it broke off
 	}
 	x.to.Open(a)
 	return x.receive(&transport.Frame{Head: head, Rest: rest})
 }
 
-// refusalOf reads the message that an answer's status goes with, if it is one: what OAuth
-// says of an error has the shape of one, but for its version.
+// refusalOf returns the head of the JSON-RPC message in the body of an error status; ok is false if it is not one. An error of OAuth looks
+// like one except for the member jsonrpc.
 func refusalOf(body []byte) (jsonrpc.Head, bool) {
 	h, err := jsonrpc.Scan(body)
 	return h, err == nil && !rawjson.Get(body, "jsonrpc").IsZero()
 }
 
-// readHead reads the beginning of a body that is one JSON text.
+// readHead reads the beginning of a body that is one JSON text. rest is nil if head is all of it, else the reader of what follows. err is
+// only set if nothing could be read.
 func readHead(body io.Reader) (head []byte, rest io.Reader, err error) {
 	head = make([]byte, 4<<10)
 	n := 0
@@ -248,12 +250,12 @@ func readHead(body io.Reader) (head []byte, rest io.Reader, err error) {
 	return head, failingReader{err}, nil
 }
 
-// failingReader is the rest of a message that broke off at once.
+// failingReader is the rest of a message that broke off behind its head.
 type failingReader struct{ err error }
 
 func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
-// restWatcher notes how the rest of a frame ended.
+// restWatcher records how the rest of a frame ended.
 type restWatcher struct {
 	src    io.Reader
 	failed error
@@ -267,7 +269,7 @@ func (f *restWatcher) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// err returns the error that broke the frame off, nil when it was read whole. f may be nil.
+// err returns the error that broke the frame off, nil if there was none. f may be nil.
 func (f *restWatcher) err() error {
 	if f == nil {
 		return nil

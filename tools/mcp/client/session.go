@@ -21,22 +21,21 @@ const (
 	headerName    = "Mcp-Name"
 )
 
-// metaVersion is the key in the _meta of a request by which a client of 2026-07-28 and
-// later says its version; older requests have none.
+// metaVersion is the key in _meta under which requests of 2026-07-28 and later have their protocol version; older requests have none.
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
-// session is that of a client without HTTP. It needs Remote.mu.
+// session is the session of a client without HTTP. Remote.mu guards it.
 type session struct {
 	id, version string
-	initialize  []byte // to be said again when the server forgot the session
+	initialize  []byte // the client's, to begin a new session if the server forgets this one
 	initialized []byte
 	ready       chan struct{} // closed when the client is initialized
 	begun       bool          // ready is closed
-	renewing    chan struct{} // closed when the session that is begun anew is there
-	number      int           // sessions so far
+	renewing    chan struct{} // closed when the new session has begun; nil unless one is beginning
+	number      int           // number of sessions so far
 }
 
-// ownHeader returns the headers of a request that is made here. m is nil when it is no message.
+// ownHeader returns the headers of a request that is made here for the message m; m is nil if the request has no message.
 func (r *Remote) ownHeader(m *transport.Message) http.Header {
 	h := http.Header{}
 	r.mu.Lock()
@@ -62,14 +61,14 @@ func (r *Remote) ownHeader(m *transport.Message) http.Header {
 	return h
 }
 
-// sendOwn sends a message of a client that knows no HTTP.
+// sendOwn sends a message of a client without HTTP, passes the answer on and calls Done.
 func (x *exchange) sendOwn(ctx context.Context) {
 	r := x.r
 	r.settled(ctx)
 	ctx, stop := x.limit(ctx)
 	defer stop()
-	// A message is on its way when it is written. Only what follows the handshake must wait
-	// until the server has taken that.
+	// Send may return once the message was written. Only after notifications/initialized later messages must
+	// wait until the server has accepted it.
 	written := x.onWritten
 	if x.m.Head.Method == "notifications/initialized" {
 		written = nil
@@ -105,7 +104,7 @@ func (x *exchange) sendOwn(ctx context.Context) {
 	default:
 		if mayBeSSETransport(x, answer.StatusCode) {
 			if old := r.connectSSE(ctx); old != nil {
-				// The POST was refused: this is the first time that the server takes it.
+				// The POST was refused, so the server has not processed the message yet.
 				over := make(chan struct{})
 				old.Send(ctx, x.m, &followedDone{x.to, over})
 				<-over
@@ -122,10 +121,10 @@ func (x *exchange) sendOwn(ctx context.Context) {
 	}
 }
 
-// errSessionRenewed reports that the message was refused for the session that it named, and may be sent again in the new one.
+// errSessionRenewed reports that a message was refused because its session had ended, and may be sent again in the new session.
 var errSessionRenewed = errors.New("a new session was begun")
 
-// followedDone is a receiver that closes over when Done was called.
+// followedDone is a receiver that closes over after Done.
 type followedDone struct {
 	transport.Receiver
 	over chan struct{}
@@ -136,7 +135,7 @@ func (f *followedDone) Done(err error) {
 	close(f.over)
 }
 
-// finishAccepted ends a message that needs no answer.
+// finishAccepted ends the exchange of a message that has no response.
 func (x *exchange) finishAccepted(ctx context.Context, sent http.Header, answer *http.Response) {
 	if answer.StatusCode >= 300 {
 		x.finish(x.refusal(ctx, sent, answer))
@@ -157,7 +156,7 @@ func (x *exchange) finishAccepted(ctx context.Context, sent http.Header, answer 
 	x.finish(nil)
 }
 
-// takeSession takes the session that the answer to initialize brings.
+// takeSession stores the session that the answer to initialize begins; the answer to any other message is ignored.
 func (r *Remote) takeSession(x *exchange, h http.Header) {
 	if x.m.Head.Method != "initialize" {
 		return
@@ -175,7 +174,7 @@ func (r *Remote) takeSession(x *exchange, h http.Header) {
 	x.to = &versionReader{Receiver: to, r: r}
 }
 
-// versionReader takes the protocol version out of the answer to initialize.
+// versionReader is the receiver of the answer to initialize: it stores the protocol version.
 type versionReader struct {
 	transport.Receiver
 	r *Remote
@@ -191,8 +190,9 @@ func (v *versionReader) Receive(f *transport.Frame) {
 	v.Receiver.Receive(f)
 }
 
-// refusal returns the client's error for an answer that refuses its message: the server's own
-// error if it sent one as a message, else a StatusError.
+// refusal returns the client's error for an answer that refuses its message: nil if the server sent an error as a JSON-RPC message, which
+// is passed on, else a StatusError. If the session has ended it begins a new one, and returns errSessionRenewed if the message may be sent
+// again.
 func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.Response) error {
 	head, rest, _ := readHead(answer.Body)
 	if rest != nil {
@@ -226,7 +226,7 @@ func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.R
 	return x.r.refused(x.m, answer.StatusCode, head)
 }
 
-// settled waits while a session is begun anew: what is sent meanwhile would go to the old one.
+// settled waits until a new session has begun, if one is beginning, or ctx ends: a message sent meanwhile would go to the old session.
 func (r *Remote) settled(ctx context.Context) {
 	r.mu.Lock()
 	renewing := r.session.renewing
@@ -239,8 +239,8 @@ func (r *Remote) settled(ctx context.Context) {
 	}
 }
 
-// renew begins a session in the place of the one with the id old, by what the client said
-// at the beginning of that. It does so once, whoever asks.
+// renew begins a session in the place of the one with the id old, by the client's stored handshake. If another call does so already, it
+// waits for that; it returns nil also if the session was replaced before.
 func (r *Remote) renew(ctx context.Context, old string) error {
 	r.mu.Lock()
 	s := &r.session
@@ -260,7 +260,7 @@ func (r *Remote) renew(ctx context.Context, old string) error {
 		r.mu.Unlock()
 		close(done)
 	}()
-	// Not the context of the message that found out: others need the session too.
+	// Not the context of the message that was refused: others need the session too.
 	ctx, cancel := context.WithTimeout(r.ctx, replayWait)
 	defer cancel()
 	raw := withID(first, id)

@@ -15,20 +15,19 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// endpointWait bounds the wait for the address for messages of a server of the HTTP+SSE
-// transport (2024-11-05). It is the first event of the stream.
+// endpointWait bounds the wait for the address to which a client of the HTTP+SSE transport (2024-11-05) sends messages. It is the first
+// event of the stream.
 const endpointWait = 10 * time.Second
 
-// mayBeSSETransport reports whether an answer to initialize is one that servers of the HTTP+SSE transport give to a POST
+// mayBeSSETransport reports whether the status of an answer to initialize is one with which servers of the HTTP+SSE transport answer a POST
 // (streamable HTTP, backwards compatibility).
 func mayBeSSETransport(x *exchange, status int) bool {
 	return x.m.Head.Method == "initialize" &&
 		(status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed)
 }
 
-// connectSSE asks whether the server speaks the HTTP+SSE transport, and returns a connection if so. That transport has one
-// stream for everything, as a process has: the stream is the standard output of a [Server], and a POST of each message its
-// standard input.
+// connectSSE returns a connection by the HTTP+SSE transport, or nil if the server does not speak it. That transport has one stream for
+// everything, as a process has: the stream is the standard output of a [Server], and a POST of each message its standard input.
 func (r *Remote) connectSSE(ctx context.Context) *Server {
 	first, err := r.openOld(ctx)
 	if err != nil {
@@ -59,10 +58,10 @@ func (r *Remote) connectSSE(ctx context.Context) *Server {
 // sseStream is a connection of the HTTP+SSE transport.
 type sseStream struct {
 	r      *Remote
-	to     *url.URL // takes messages
+	to     *url.URL // where messages are sent
 	ctx    context.Context
 	cancel context.CancelFunc
-	line   []byte // of a message that is not whole yet
+	line   []byte // the part of a message that has no newline yet
 	mu     sync.Mutex
 	ended  error
 	gone   chan struct{}
@@ -119,7 +118,7 @@ func (o *sseStream) endReason() string {
 	return "its stream ended: " + o.ended.Error()
 }
 
-// copy makes each event a line.
+// copy writes the data of each event as a line, until the stream ends.
 func (o *sseStream) copy(events *sse.Reader, body io.Closer, in *io.PipeWriter) {
 	defer close(o.gone)
 	defer o.cancel()
@@ -132,7 +131,7 @@ func (o *sseStream) copy(events *sse.Reader, body io.Closer, in *io.PipeWriter) 
 		}
 	}
 	_ = body.Close()
-	_ = in.Close() // a line that broke off is seen by its missing newline
+	_ = in.Close() // a line that broke off has no newline
 	o.fail(err)
 }
 
@@ -144,7 +143,7 @@ func (o *sseStream) fail(err error) {
 	}
 }
 
-// Write sends each line as a message, and returns when the server has taken it.
+// Write sends each line as a message, and returns when the server has accepted it. A line without a newline is kept for the next call.
 func (o *sseStream) Write(p []byte) (int, error) {
 	for i, part := range bytes.SplitAfter(p, []byte{'\n'}) {
 		if o.line = append(o.line, part...); len(part) == 0 || part[len(part)-1] != '\n' {
@@ -173,7 +172,7 @@ func (o *sseStream) post(message []byte) error {
 	return nil
 }
 
-// Close ends the connection: there is no other way to say that nothing more comes.
+// Close ends the connection: there is no other way to tell the server that no more messages come.
 func (o *sseStream) Close() error {
 	o.cancel()
 	return nil

@@ -14,6 +14,7 @@ import (
 
 // maxWords bounds a line of a server's standard error in an error, in bytes; maxLines bounds those lines.
 const (
+	// maxWords bounds a line of a server's standard error in an error message, in bytes; maxLines bounds the number of these lines.
 	maxWords = 200
 	maxLines = 4
 )
@@ -22,7 +23,7 @@ const (
 type stderr struct {
 	src  io.Reader
 	mu   sync.Mutex
-	tail []byte // at most 4 KiB, so that a long last line has its beginning
+	tail []byte // the last 4 KiB
 	done chan struct{}
 }
 
@@ -52,7 +53,7 @@ func (e *stderr) copy(s *Server) {
 		pass := min(n, left)
 		left -= pass
 		if s.o.Stderr != nil && pass > 0 {
-			// The server must not stop because nobody takes what it says here.
+			// An error here must not stop the server.
 			_, _ = s.o.Stderr.Write(buf[:pass])
 		}
 		if n > pass {
@@ -74,8 +75,7 @@ func (e *stderr) keep(b []byte) {
 	}
 }
 
-// end waits for the end of the stream, not long when somebody else holds it open, and
-// gives the last lines in it.
+// end waits for the end of the stream, but only shortly since another process may hold it open, and returns its last lines.
 func (e *stderr) end() string {
 	if e.src == nil {
 		return ""
@@ -95,7 +95,7 @@ func (e *stderr) end() string {
 	return lastLines(e.tail)
 }
 
-// lastLines returns the last lines with something in them, in one line.
+// lastLines returns the last lines that are not empty, joined by " | ", at most maxLines.
 func lastLines(text []byte) string {
 	var lines []string
 	for len(lines) < maxLines {
@@ -111,7 +111,8 @@ func lastLines(text []byte) string {
 	return strings.Join(lines, " | ")
 }
 
-// lastLine returns the last line with something in it, without control characters.
+// lastLine returns the last line that is not empty, with control characters as spaces, and with its middle cut out if it is longer than
+// maxWords bytes.
 func lastLine(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if n := bytes.LastIndexByte(text, '\n'); n >= 0 {

@@ -18,54 +18,51 @@ const (
 	// DefaultGrace is the time for a server to end after its standard input was closed, and
 	// again after SIGTERM.
 	DefaultGrace = 2 * time.Second
-	// DefaultStderrRate bounds the standard error of a server that passes, in bytes per second.
+	// DefaultStderrRate bounds how much of a server's standard error is passed on, in bytes per second.
 	DefaultStderrRate = 64 << 10
-	// DefaultMaxFrame bounds a message that has to lie in a file before it can be passed on.
+	// DefaultMaxFrame bounds a message that must be written to a file before it can be passed on, in bytes.
 	DefaultMaxFrame = 4 << 30
 )
 
 const (
-	// maxQueued bounds the messages that wait to be written; one more message of any size
-	// is always taken when none waits.
+	// maxQueued bounds the messages that wait to be written, in bytes; if none waits, a message of any size is
+	// accepted.
 	maxQueued = 1 << 20
-	// maxOpen bounds requests that wait for an answer: a client that sends and never reads
-	// answers is stopped here.
+	// maxOpen bounds the requests that wait for an answer: it stops a client that only sends and never reads
+	// answers.
 	maxOpen = 4096
 )
 
-// ErrClosed reports that the connection was closed by its owner.
+// ErrClosed is the error after the connection was closed by its owner.
 var ErrClosed = errors.New("the connection to the MCP server was closed")
 
-// ErrCancelled ends a request that its client took back with notifications/cancelled. It
-// needs no answer.
+// ErrCancelled is the error of a request that its client cancelled with notifications/cancelled. The client expects no answer.
 var ErrCancelled = errors.New("the client took the request back")
 
 // StdioOptions configure [Stdio].
 type StdioOptions struct {
 	// Name identifies the server in events and errors.
 	Name string
-	// Launch starts the server. Required. It is called again when the server has ended.
+	// Launch starts the server. It is required, and called again after the server has ended.
 	Launch func(context.Context) (*Process, error)
 	// Shared lets several clients use one process: see [Server.Join].
 	Shared bool
-	// Stderr gets what the server writes there, as it is, at most StderrRate bytes per
-	// second (0 means DefaultStderrRate); nil discards it.
+	// Stderr gets the server's standard error unchanged, at most StderrRate bytes per second (0 means DefaultStderrRate); nil discards it.
 	Stderr     io.Writer
 	StderrRate int
-	// Timeout bounds the wait of a request for its answer or a progress notification; 0 means no
-	// bound.
+	// Timeout bounds the time that a request waits for its answer or a progress notification; 0 means no bound.
 	Timeout time.Duration
-	// Grace is DefaultGrace when 0.
+	// Grace is the time for the server to end after its input was closed, and again after SIGTERM; 0 means DefaultGrace.
 	Grace time.Duration
-	// TempDir is the folder for a message whose id stands behind its result, at most MaxFrame
-	// bytes of it (0 means DefaultMaxFrame). "" is the system's.
+	// TempDir is the folder for a message whose id comes behind its result, of at most MaxFrame bytes (0 means DefaultMaxFrame). "" is the
+	// system's.
 	TempDir  string
 	MaxFrame int64
 	// Journal gets events; it may be nil.
 	Journal *journal.Journal
 }
 
-// Server is a Peer to a server on standard streams. It is started by the first message.
+// Server is a Peer for a server on standard streams. The first message starts it.
 type Server struct {
 	o      StdioOptions
 	ctx    context.Context
@@ -78,8 +75,8 @@ type Server struct {
 	running   bool
 	queue     []*entry
 	queued    int           // bytes
-	wake      chan struct{} // something is in the queue
-	space     chan struct{} // closed when there is room again
+	wake      chan struct{} // signals that the queue has a message
+	space     chan struct{} // closed when the queue has room again
 	open      map[jsonrpc.ID]*call
 	tokens    map[string]*call
 	recent    recent
@@ -87,10 +84,10 @@ type Server struct {
 	serial    uint64
 	handshake handshake
 	health    restartHistory
-	over      chan struct{} // the run has ended
+	over      chan struct{} // closed when run has returned
 }
 
-// Stdio makes a Peer to the server that o launches.
+// Stdio returns a Peer for the server that o launches.
 func Stdio(o StdioOptions) *Server {
 	if o.Grace <= 0 {
 		o.Grace = DefaultGrace
@@ -122,11 +119,9 @@ func (s *Server) Listen(ctx context.Context, header http.Header, to transport.Re
 	s.main.Listen(ctx, header, to)
 }
 
-// Join gives another client of a Shared server its own Peer: its ids and progress tokens
-// are told apart from those of others, and its initialize is answered with what the server
-// said to the first. Its Close ends its requests and leaves the server running. The
-// notifications of the server that belong to no request go to all clients that listen, its
-// requests to the one that joined first.
+// Join returns a Peer for another client of a Shared server: its ids and progress tokens are kept apart from those of others, and its
+// initialize is answered with what the server answered to the first. Its Close ends its requests and leaves the server running.
+// Notifications of the server that belong to no request go to all clients that listen, its requests to the first client that listens.
 func (s *Server) Join() transport.Peer {
 	c := &client{s: s}
 	s.mu.Lock()
@@ -135,8 +130,8 @@ func (s *Server) Join() transport.Peer {
 	return c
 }
 
-// Close implements [transport.Peer]: it closes the server's standard input, and ends it with
-// SIGTERM and then SIGKILL when it stays.
+// Close implements [transport.Peer]: it ends all requests with ErrClosed, closes the server's standard input, and sends SIGTERM and then
+// SIGKILL if the server does not end.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	first, running := !s.closed, s.running
@@ -171,11 +166,12 @@ func (s *Server) Close() error {
 // entry is a message that waits to be written.
 type entry struct {
 	raw  []byte
-	call *call // nil when no answer is expected
+	call *call // nil if no answer is expected
 	done func(error)
 }
 
-// enqueue puts a message behind those that wait, as soon as there is room.
+// enqueue adds a message to the queue as soon as there is room. It fails if ctx ends, the connection is closed, or the server has been
+// given up (Unavailable).
 func (s *Server) enqueue(ctx context.Context, e *entry) error {
 	s.mu.Lock()
 	for s.queued > 0 && s.queued+len(e.raw) > maxQueued && !s.closed {
@@ -199,7 +195,7 @@ func (s *Server) enqueue(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// push adds an entry; the caller holds s.mu.
+// push adds a message to the queue and makes sure that run runs. The caller holds s.mu.
 func (s *Server) push(e *entry) {
 	s.queue = append(s.queue, e)
 	s.queued += len(e.raw)
@@ -213,11 +209,11 @@ func (s *Server) push(e *entry) {
 	}
 }
 
-// pop takes the next message, and registers that it is under way in g.
+// pop removes the next message from the queue, for writing it to g; nil if there is none or g can no longer answer.
 func (s *Server) pop(g *generation) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A server whose output has ended cannot answer: what waits is for the next one.
+	// A server whose output has ended cannot answer: the messages wait for the next run.
 	for len(s.queue) > 0 && !g.dead && !g.out.ended.Load() {
 		e := s.queue[0]
 		s.queue[0] = nil
@@ -227,7 +223,7 @@ func (s *Server) pop(g *generation) *entry {
 		s.space = make(chan struct{})
 		if e.call != nil {
 			if s.open[e.call.id] != e.call {
-				continue // taken back while it waited
+				continue // cancelled while it waited
 			}
 			e.call.gen = g
 		}
@@ -236,7 +232,7 @@ func (s *Server) pop(g *generation) *entry {
 	return nil
 }
 
-// failQueue ends the messages that were not written.
+// failQueue ends the messages in the queue with err.
 func (s *Server) failQueue(err error) {
 	s.mu.Lock()
 	queue := s.queue
@@ -255,7 +251,7 @@ func (s *Server) failQueue(err error) {
 	}
 }
 
-// finishAll ends the open requests that which tells.
+// finishAll removes the open requests that which(call) selects, and ends each with err. which is called with s.mu held.
 func (s *Server) finishAll(which func(*call) bool, err error) {
 	s.mu.Lock()
 	var calls []*call
@@ -272,7 +268,7 @@ func (s *Server) finishAll(which func(*call) bool, err error) {
 	}
 }
 
-// drop takes a request out of the books. It reports whether it was still in them.
+// drop removes a request from the open ones. It reports whether it was still among them.
 func (s *Server) drop(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,7 +280,7 @@ func (s *Server) drop(c *call) bool {
 	return true
 }
 
-// forget drops a call; the caller holds s.mu.
+// forget removes the progress token of a request. The caller holds s.mu.
 func (s *Server) forget(c *call) {
 	if c.token != "" && s.tokens[c.token] == c {
 		delete(s.tokens, c.token)

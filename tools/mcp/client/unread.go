@@ -9,11 +9,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/printable"
 )
 
-// unendedAfter is the time without an answer, while a line of the server has no end, after which this is reported.
+// unendedAfter is the age of a run without an answer at which a line that has no end yet is reported.
 const unendedAfter = 5 * time.Second
 
-// tellUnread writes on the server's standard error why nothing comes of its first line: its client sees a request without an
-// answer and nothing else. Text on lines of its own does no harm.
+// tellUnread writes to Stderr why the server's first line cannot be read, if it is known: a client only sees a request without an answer.
+// It says nothing about text on lines of its own, which does no harm.
 func (s *Server) tellUnread(g *generation, line []byte) {
 	if g.answered.Load() {
 		return
@@ -27,7 +27,7 @@ func (s *Server) tellUnread(g *generation, line []byte) {
 	}
 }
 
-// tellUnended does the same for a line that has not come to its end.
+// tellUnended writes to Stderr that the server's first line has not ended, if there was no answer and the line has waited for a second.
 func (s *Server) tellUnended(g *generation) {
 	if since := g.out.since.Load(); g.answered.Load() || !g.out.unended.Load() || since == 0 || time.Since(time.Unix(0, since)) < time.Second {
 		return
@@ -35,7 +35,7 @@ func (s *Server) tellUnended(g *generation) {
 	s.writeStderr(g, "it has written a line to standard output that no newline ends, and answered nothing; a message is one line")
 }
 
-// writeStderr writes text once in a run of the server.
+// writeStderr writes a line to Stderr, only once for each run of the server.
 func (s *Server) writeStderr(g *generation, text string) {
 	if s.o.Stderr != nil && !g.said.Swap(true) {
 		_, _ = io.WriteString(s.o.Stderr, "plimsoll: "+printable.Text(s.o.Name+": "+text)+"\n")

@@ -10,16 +10,15 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// conn is one HTTP request and the answer to it. Only the goroutine that serves the
-// request writes.
+// conn is one HTTP request and the answer to it. Only the goroutine that serves the request writes to it.
 type conn struct {
 	w  http.ResponseWriter
 	r  *http.Request
 	rc *http.ResponseController
 	h  *Handler
 
-	begun  bool // the status went out
-	broken bool // what was written is not whole
+	begun  bool // the status was sent
+	broken bool // the answer broke off
 	sse    *jsonrpc.EventWriter
 }
 
@@ -27,11 +26,10 @@ func newConn(w http.ResponseWriter, r *http.Request, h *Handler) *conn {
 	return &conn{w: w, r: r, rc: http.NewResponseController(w), h: h}
 }
 
-// extendDeadline gives the client WriteTimeout from now for the next write. A ResponseWriter without deadlines, as in tests,
-// has none.
+// extendDeadline lets the next write take WriteTimeout from now. A ResponseWriter without deadlines, as in tests, ignores it.
 func (c *conn) extendDeadline() { _ = c.rc.SetWriteDeadline(time.Now().Add(c.h.o.WriteTimeout)) }
 
-// Write gives the client a new span of time to take p.
+// Write writes p, which may take WriteTimeout.
 func (c *conn) Write(p []byte) (int, error) {
 	c.extendDeadline()
 	n, err := c.w.Write(p)
@@ -57,7 +55,7 @@ func (c *conn) note(err error) error {
 	return err
 }
 
-// begin sends the status and headers of an answer of this content type; size < 0 is unknown.
+// begin sends the status and headers of an answer with this content type ("" for none) and size (below 0: unknown).
 func (c *conn) begin(status int, contentType string, size int64) {
 	c.begun = true
 	header := c.w.Header()
@@ -70,7 +68,7 @@ func (c *conn) begin(status int, contentType string, size int64) {
 	c.w.WriteHeader(status)
 }
 
-// stream begins an answer of server-sent events.
+// stream begins an answer of server-sent events: it sends status and the headers, and sets c.sse for the events.
 func (c *conn) stream(status int) error {
 	header := c.w.Header()
 	if header.Get("Cache-Control") == "" {
@@ -82,7 +80,7 @@ func (c *conn) stream(status int) error {
 	return c.flush()
 }
 
-// refuse answers with an error, if nothing was answered yet.
+// refuse answers with an error, unless an answer has begun.
 func (c *conn) refuse(bad *Refusal, id jsonrpc.ID) {
 	if c.begun {
 		return
@@ -97,7 +95,7 @@ func (c *conn) refuse(bad *Refusal, id jsonrpc.ID) {
 	c.message(bad.Status, jsonrpc.ErrorResponse(id, code, bad.Text, bad.Data))
 }
 
-// message answers with a whole message made here.
+// message answers with a whole JSON message, unless an answer has begun.
 func (c *conn) message(status int, message []byte) {
 	if c.begun {
 		return
@@ -106,7 +104,7 @@ func (c *conn) message(status int, message []byte) {
 	_, _ = c.Write(message) // a client that left needs no answer
 }
 
-// answerAccepted answers a message that needs no response.
+// answerAccepted answers a message that has no response with 202, unless an answer has begun.
 func (c *conn) answerAccepted() {
 	if !c.begun {
 		c.begin(http.StatusAccepted, "", 0)

@@ -8,8 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// get gives a client what the server sends of its own accord, or the rest of an answer that
-// it lost.
+// get serves a GET: the stream of the server's own requests and notifications, or the rest of an answer whose connection was lost.
 func (h *Handler) get(c *conn, principal string) *Refusal {
 	s, known, bad := h.existing(c, principal)
 	if bad != nil {
@@ -46,8 +45,8 @@ func (h *Handler) get(c *conn, principal string) *Refusal {
 	return nil
 }
 
-// attach makes rd the reader of the stream: from behind the event after when the client
-// resumes, else from where the reader before stopped.
+// attach makes rd the reader of the stream: from behind the event after if resumes is set, else from where the reader before stopped. It
+// reports false if the stream was discarded.
 func (st *stream) attach(rd *reader, after uint64, resumes bool) bool {
 	s := st.s
 	s.mu.Lock()
@@ -80,7 +79,7 @@ func (st *stream) attach(rd *reader, after uint64, resumes bool) bool {
 	return true
 }
 
-// delete ends a session at the request of the client.
+// delete ends a session for its client.
 func (h *Handler) delete(c *conn, principal string) *Refusal {
 	s, known, bad := h.existing(c, principal)
 	if bad != nil {
@@ -106,7 +105,8 @@ func (h *Handler) delete(c *conn, principal string) *Refusal {
 	return bad
 }
 
-// existing finds the session that a GET or DELETE names.
+// existing returns the session that a GET or DELETE names, which the caller must release. known is false for a session that only the server
+// knows.
 func (h *Handler) existing(c *conn, principal string) (s *session, known bool, bad *Refusal) {
 	id := c.r.Header.Get(headerSession)
 	if s = h.find(principal, id, false); s != nil {
@@ -124,7 +124,8 @@ func (h *Handler) existing(c *conn, principal string) (s *session, known bool, b
 	return s, false, bad
 }
 
-// passStream brings the client what its own server answers to a GET or DELETE.
+// passStream passes a GET or DELETE to the server by ask, and the server's answer to the client. known is false if the session
+// was not known before the request. The refusal is that of newStream; nil if the stream was served.
 func (s *session) passStream(c *conn, known bool, ask func(context.Context, *stream)) *Refusal {
 	st, bad := s.newStream("")
 	if bad != nil {

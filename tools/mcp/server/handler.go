@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// Handler serves streamable HTTP. It looks at no path: the caller routes one to it.
+// Handler serves streamable HTTP. It ignores the path: the caller routes one to it.
 type Handler struct {
 	o   Options
 	ctx context.Context // ends at Close
@@ -27,7 +27,7 @@ type Handler struct {
 	recent   *list.List // of *session, the least recently used first
 	sweeper  *time.Timer
 
-	named   atomic.Value // string: where a server's 401 said its metadata are
+	named   atomic.Value // string: the URL of its metadata in the server's last WWW-Authenticate
 	stored  store
 	bodies  atomic.Int64
 	panics  atomic.Int64
@@ -37,19 +37,19 @@ type Handler struct {
 	serving atomic.Int64
 }
 
-// Stats are counts since New, and what there is now.
+// Stats are counts since New, and current numbers.
 type Stats struct {
-	Sessions int   // now, with the connections for clients without a session
-	Serving  int64 // HTTP requests being served now
-	Stored   int64 // bytes of events held now
-	Bodies   int64 // bytes of messages of clients held now
-	Panics   int64 // requests that ended in one
+	Sessions int   // current ones, with the connections for clients without a session
+	Serving  int64 // HTTP requests that are being served
+	Stored   int64 // bytes of events that are held
+	Bodies   int64 // bytes of clients' messages that are held
+	Panics   int64 // requests and calls of peers that panicked
 	Dropped  int64 // messages of servers that no stream could take
 	Evicted  int64 // sessions ended because there were too many
 	Slow     int64 // clients given up because they took nothing for the write timeout
 }
 
-// New makes a handler. Close it to end its sessions.
+// New returns a handler. Close it to end its sessions.
 func New(o Options) *Handler {
 	o.MaxSessions = orDefault(o.MaxSessions, DefaultMaxSessions)
 	o.Idle = orDefault(o.Idle, DefaultIdle)
@@ -122,7 +122,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		default:
 			h.panicked()
 			if c.begun {
-				panic(http.ErrAbortHandler) // so that nobody takes what was written for whole
+				panic(http.ErrAbortHandler) // so that the client sees that the answer broke off
 			}
 			c.refuse(&Refusal{Status: http.StatusInternalServerError, Code: jsonrpc.CodeInternal, Text: "the gateway failed at this request; try it again"}, "")
 		}
@@ -133,8 +133,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.broken {
 		panic(http.ErrAbortHandler)
 	}
-	// What is left is net/http's: bytes in its buffers, the end of the body, or the whole of an answer
-	// without one. The span of the write before may be over, or that of the connection's last request.
+	// net/http still has to write the bytes in its buffers, the end of the body, or the whole of an answer without a body. The
+	// deadline of the last write, or of the connection's last request, may have passed.
 	c.extendDeadline()
 }
 
@@ -192,14 +192,14 @@ func badRequest(code int, text string) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Code: code, Text: text}
 }
 
-// refused writes an event of a message that was not passed on.
+// refused writes an event for a message that was not passed on; why is its reason.
 func (h *Handler) refused(why string) {
 	if h.o.Journal != nil {
 		h.o.Journal.Append(journal.ToolRefused{Server: h.o.Name, Why: why})
 	}
 }
 
-// safely runs what is called from outside of a request; a panic there must not end the process.
+// safely calls f and counts a panic in it; so a panic outside of a request does not end the process.
 func (h *Handler) safely(f func()) {
 	defer func() {
 		if recover() != nil {

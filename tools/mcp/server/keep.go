@@ -10,8 +10,8 @@ const (
 	maxUnread = 64
 )
 
-// reserve counts n bytes against the bounds, and makes room by forgetting events that were written already. A stream that
-// nobody reads yet gets a quarter of its session's share.
+// reserve counts n more bytes against the bounds, for which it drops events that were already written, and reports whether there is room. A
+// stream that has no reader gets a quarter of its session's share.
 func (st *stream) reserve(n int64) bool {
 	s := st.s
 	share := s.h.o.MaxStoredSession
@@ -36,8 +36,7 @@ func (st *stream) reserve(n int64) bool {
 	return true
 }
 
-// forgetOne makes room in the session: its oldest ended stream, else the oldest event that
-// st has written.
+// forgetOne drops the session's oldest ended stream, or else the oldest event that was written on st, and reports whether there was one.
 func (s *session) forgetOne(st *stream) bool {
 	if len(s.ended) > 0 {
 		s.ended[0].discard()
@@ -51,7 +50,7 @@ func (s *session) forgetOne(st *stream) bool {
 	return false
 }
 
-// dropFirst forgets the oldest event.
+// dropFirst drops the oldest event of the stream, and subtracts it from the counts of stored bytes.
 func (st *stream) dropFirst() {
 	s, n := st.s, int64(len(st.events[0].data))
 	if st.next > 0 {
@@ -65,8 +64,8 @@ func (st *stream) dropFirst() {
 	st.events = st.events[1:]
 }
 
-// wrote counts the event at next as having reached the client. It is kept when the client may ask
-// for it again, in at most half of what may be held.
+// wrote records that the event at next was written to the client. With keep it is kept in case the client asks for it again; such events
+// take at most half of the bounds.
 func (st *stream) wrote(keep bool) {
 	s := st.s
 	n := int64(len(st.events[st.next].data))
@@ -86,8 +85,8 @@ func (st *stream) wrote(keep bool) {
 	}
 }
 
-// settle looks whether a stream is of use to anybody: one that ended is kept only for a
-// client that left before it had all and knows an event id to come back with.
+// settle drops a stream that has ended and is of no more use: it is only kept for a client that left before it had everything and knows an
+// event id to resume with.
 func (st *stream) settle() {
 	s := st.s
 	if st.done && st.abandoned {
@@ -107,7 +106,7 @@ func (st *stream) settle() {
 	}
 }
 
-// discard forgets all events; nobody will read this stream.
+// discard drops all events; the stream has no reader any more.
 func (st *stream) discard() {
 	if st.abandoned {
 		return

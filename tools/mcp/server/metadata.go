@@ -18,15 +18,15 @@ const wellKnown = "/.well-known/oauth-protected-resource"
 // maxMetadata bounds that document in bytes; real ones have a few hundred.
 const maxMetadata = 64 << 10
 
-// Metadata serves the OAuth protected resource metadata of the server at upstream, an MCP
-// endpoint, as that of the resource here: resource tells its URL. It belongs at
+// Metadata returns a handler that serves the OAuth protected resource metadata of the server at upstream, an MCP
+// endpoint, as that of the resource here; resource returns the URL of that. It belongs at
 // /.well-known/oauth-protected-resource followed by the handler's own path, to which
 // [Options.Resource] points clients.
 //
-// The document is looked for where the server's own 401 said, if that was on the same host,
-// then at the two places that RFC 9728 names. Only its resource is changed, and only where
-// it is the server's: a document of some other resource must look wrong here too. Its
-// authorization servers are the client's to ask. client gets no header of the request.
+// The document is requested from where the server's own 401 said, if that is on the same host,
+// then from the two places that RFC 9728 names. Only its member resource is changed, and only if
+// that is the server: a document for another resource must look wrong here too. The client itself asks
+// the authorization servers. client gets no header of the request; nil means http.DefaultClient.
 func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func(*http.Request) string) http.Handler {
 	if client == nil {
 		client = http.DefaultClient
@@ -60,8 +60,8 @@ func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func
 	})
 }
 
-// describesServer reports whether the document is of the server at upstream as clients check that: the same
-// origin, and a path that the server's begins with.
+// describesServer reports whether the document is for the server at upstream, as clients check that: its resource has the same origin, and
+// a path that the server's begins with.
 func describesServer(document []byte, upstream *url.URL) bool {
 	text, ok := rawjson.Text(document, "resource")
 	if !ok {
@@ -75,7 +75,8 @@ func describesServer(document []byte, upstream *url.URL) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(u.EscapedPath(), "/")+"/")
 }
 
-// metadata fetches the document; nil is none.
+// metadata requests the document from the address that the server has named, if that is on its own host, and from the well-known ones. It
+// returns the first that is found; nil without an error means that the server has none.
 func (h *Handler) metadata(r *http.Request, upstream *url.URL, client *http.Client) ([]byte, error) {
 	var places []*url.URL
 	if named, ok := h.named.Load().(string); ok {
@@ -100,7 +101,7 @@ func (h *Handler) metadata(r *http.Request, upstream *url.URL, client *http.Clie
 	return nil, last
 }
 
-// fetch returns a JSON object; nil without an error says that there is none.
+// fetch requests a JSON object; nil without an error means that there is none (a status below 500 other than 200).
 func fetch(r *http.Request, place *url.URL, client *http.Client) ([]byte, error) {
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, place.String(), nil)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 const (
 	// headerParam begins the names of headers that repeat an argument of a tool.
 	headerParam = "Mcp-Param-"
-	// maxNested bounds the depth in a schema to which arguments are looked for.
+	// maxNested bounds the depth of a schema in which arguments are searched.
 	maxNested = 32
 )
 
-// checkMirrored holds the headers that repeat arguments of a tools/call against the
-// arguments. schema is the tool's inputSchema, whose x-mcp-header names them.
+// checkMirrored compares the headers that repeat arguments of a tools/call with the arguments, and returns the refusal if they differ, else
+// nil. schema is the tool's inputSchema, whose x-mcp-header names the headers.
 func checkMirrored(header http.Header, params, schema []byte) *Refusal {
 	var arguments []byte
 	if span := rawjson.Get(params, "arguments"); !span.IsZero() {
@@ -32,7 +32,7 @@ func checkProperties(header http.Header, arguments, schema []byte, depth int) *R
 	}
 	for m, err := range rawjson.Members(properties.Of(schema), 0) {
 		if err != nil {
-			return nil // a schema that is no schema names no headers
+			return nil // an invalid schema names no headers
 		}
 		property := m.Value.Of(properties.Of(schema))
 		var value []byte
@@ -53,7 +53,8 @@ func checkProperties(header http.Header, arguments, schema []byte, depth int) *R
 	return nil
 }
 
-// checkArgument compares one argument, nil if there is none, with what its header has.
+// checkArgument returns the refusal if the header of an argument has another value than the argument, which is nil if there is none; else
+// nil.
 func checkArgument(values []string, name string, argument []byte) *Refusal {
 	if string(argument) == "null" {
 		argument = nil
@@ -79,8 +80,8 @@ func checkArgument(values []string, name string, argument []byte) *Refusal {
 	return mismatch("%s does not match the argument", name)
 }
 
-// sameNumber compares numbers as such (42.0 is 42) and anything else as text. Numbers with
-// an exponent are text: expanding one can take any amount of memory.
+// sameNumber reports whether two texts are the same number (42.0 is 42) or the same text. Numbers with an exponent are compared as text:
+// expanding one can take any amount of memory.
 func sameNumber(a, b string) bool {
 	if a == b {
 		return true

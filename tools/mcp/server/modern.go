@@ -10,17 +10,16 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// firstModern is the first version without sessions; versions are dates and compare as text.
+// firstModern is the first version without sessions; versions are dates and are compared as text.
 const firstModern = "2026-07-28"
 
-// Of _meta of a modern request.
+// Keys in _meta of a modern request.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 )
 
-// isModernVersion reports whether version is a protocol version without sessions, 2026-07-28 or later.
-// Text that is no date is none.
+// isModernVersion reports whether version is a protocol version without sessions, 2026-07-28 or later; false for text that is not a date.
 func isModernVersion(version string) bool {
 	return isDate(version) && version >= firstModern
 }
@@ -41,8 +40,8 @@ func isDate(s string) bool {
 	return true
 }
 
-// isModern reports whether a message is of a protocol version without sessions: it carries its version
-// in its header or its _meta.
+// isModern reports whether a message is of a protocol version without sessions: it has its version in its header or _meta, or is
+// server/discover.
 func isModern(header http.Header, message []byte, head jsonrpc.Head) bool {
 	if isModernVersion(header.Get(headerVersion)) {
 		return true
@@ -65,10 +64,9 @@ func mismatch(format string, args ...any) *Refusal {
 	return badRequest(jsonrpc.CodeHeader, "Header mismatch: "+fmt.Sprintf(format, args...))
 }
 
-// checkModern holds the headers of a modern request against its body, as a server must
-// (Server Validation of the streamable HTTP page of 2026-07-28). strict demands what must
-// be there; else only what contradicts the body is refused: a server behind us that reads
-// the one must not be told something else than the policy here that reads the other.
+// checkModern compares the headers of a modern request with its body, as a server must (Server Validation of the streamable HTTP page of
+// 2026-07-28), and returns the refusal or nil. With strict, headers and members that must be there are required; else only a contradiction
+// is refused: a server behind the gateway that reads the headers must not see another request than the policy here, which reads the body.
 func checkModern(header http.Header, message []byte, head jsonrpc.Head, strict bool) *Refusal {
 	for _, name := range []string{headerVersion, headerMethod, headerName} {
 		if len(header.Values(name)) > 1 {
@@ -126,8 +124,8 @@ func isObject(text []byte, span rawjson.Span) bool {
 	return !span.IsZero() && text[span.Start] == '{'
 }
 
-// decodeName reads a header value that may be Base64 between the two marks; strictly, so
-// that no two readers see different names.
+// decodeName returns the value of a header, decoded if it is in the base64 form; ok is false if that is invalid or the value is not plain
+// ASCII. It is strict, so that no two readers see different names.
 func decodeName(value string) (string, bool) {
 	if inner, found := strings.CutPrefix(value, "=?base64?"); found {
 		if inner, found = strings.CutSuffix(inner, "?="); found {
@@ -143,7 +141,7 @@ func decodeName(value string) (string, bool) {
 	return value, true
 }
 
-// modernStatus returns the HTTP status that goes with an error of a modern server.
+// modernStatus returns the HTTP status for the code of an error from a modern server; 200 for most codes.
 func modernStatus(code int64) int {
 	switch code {
 	case jsonrpc.CodeMethod:

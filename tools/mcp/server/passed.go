@@ -12,7 +12,7 @@ import (
 
 var errGone = errors.New("the client is gone")
 
-// ended makes the end of a message that was written nil.
+// ended returns the error that broke a message off; nil for io.EOF.
 func ended(err error) error {
 	if err == io.EOF {
 		return nil
@@ -26,14 +26,13 @@ func isEvents(header http.Header) bool {
 	return err == nil && name == eventStream
 }
 
-// ours are the headers of an answer that are of the connection to its sender (RFC 9110,
-// 7.6.1) or that the answer here sets itself.
+// ours are the headers that belong to the connection with the sender of an answer (RFC 9110, 7.6.1), or that the answer here sets itself.
 var ours = map[string]bool{
 	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Proxy-Authenticate": true, "Te": true, "Trailer": true,
 	"Transfer-Encoding": true, "Upgrade": true, "Content-Length": true, "Content-Encoding": true, "Content-Type": true, "Date": true,
 }
 
-// headers sets those of the answer and tells its status.
+// headers sets the headers of the answer and returns its status: those of the server if the session is passed.
 func (st *stream) headers(c *conn) int {
 	s := st.s
 	header := c.w.Header()
@@ -46,7 +45,7 @@ func (st *stream) headers(c *conn) int {
 	s.mu.Lock()
 	a := st.answer
 	s.mu.Unlock()
-	if a == nil { // made before the server was asked
+	if a == nil { // the server has not answered yet
 		return http.StatusOK
 	}
 	hop := map[string]bool{}
@@ -75,7 +74,7 @@ func (st *stream) headers(c *conn) int {
 	return a.Status
 }
 
-// takeAnswer looks at how a server answered, for the ids of its sessions.
+// takeAnswer begins, ends or forgets a passed session as a server's answer shows it.
 func (s *session) takeAnswer(st *stream, a transport.Answer) {
 	if !s.Passed || s.modern {
 		return
@@ -95,16 +94,15 @@ func (s *session) takeAnswer(st *stream, a transport.Answer) {
 	}
 }
 
-// forgetPassed makes a passed session unknown; it ends when the last request that uses it does.
+// forgetPassed removes a passed session from the known ones; it ends when the last request that uses it does.
 func (s *session) forgetPassed() {
 	s.h.mu.Lock()
 	s.h.forget(s)
 	s.h.mu.Unlock()
 }
 
-// challenge puts the URL of our own metadata in place of the server's in a WWW-Authenticate
-// header: that of the server names a resource that the client did not ask for, which it
-// must refuse (RFC 9728, 3.3).
+// challenge returns a WWW-Authenticate header with the URL of our own metadata in the place of the server's: the server's names a resource
+// that the client did not ask for, which it must refuse (RFC 9728, 3.3). Without Options.Resource or such a URL the value is unchanged.
 func (h *Handler) challenge(r *http.Request, value string) string {
 	if h.o.Resource == nil {
 		return value

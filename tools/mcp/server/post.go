@@ -12,18 +12,17 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// legacyVersions are those of the protocol version with sessions. 2024-11-05 knew no such header, but a
-// client and a server may agree on it.
+// legacyVersions are the protocol versions with sessions. In 2024-11-05 there was no such header, but a client and a server may agree on
+// that version.
 var legacyVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
-// cancelGrace bounds the wait for the answer to a request that its client cancelled:
-// it may have been under way.
+// cancelGrace bounds the wait for the answer to a request that its client cancelled: the answer may already be on its way.
 const cancelGrace = 2 * time.Second
 
 // errFailed is the answer to a request whose peer panicked.
 var errFailed = errors.New("the gateway failed at this request; try it again")
 
-// post takes a message of a client.
+// post serves a POST, which carries a message of a client. A refusal that it returns has no id; others it sends itself.
 func (h *Handler) post(c *conn, principal string) *Refusal {
 	if !isJSON(c.r.Header.Get("Content-Type")) {
 		return &Refusal{Status: http.StatusUnsupportedMediaType, Code: jsonrpc.CodeInvalidRequest, Text: "the Content-Type of a message is application/json"}
@@ -51,7 +50,7 @@ func (h *Handler) post(c *conn, principal string) *Refusal {
 	return nil
 }
 
-// postModern takes a message of a client without a session.
+// postModern passes on a message of a client without a session.
 func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc.Head) *Refusal {
 	s := h.find(principal, "", true)
 	if s == nil {
@@ -93,7 +92,7 @@ func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc
 	return s.pass(c, raw, head, &stream{})
 }
 
-// postLegacy takes a message of a client with a session.
+// postLegacy passes on a message of a client with a session.
 func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc.Head) *Refusal {
 	id := c.r.Header.Get(headerSession)
 	begins := head.Kind == jsonrpc.Request && head.Method == "initialize"
@@ -104,7 +103,7 @@ func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc
 		s.release()
 		return badRequest(jsonrpc.CodeInvalidRequest, "this session is initialized already; a new one begins without Mcp-Session-Id")
 	case known && begins && id == "":
-		// A client of a server without sessions: what is known of the one before is not of it.
+		// The server gives no session ids: what is known here is from an earlier client.
 		s.release()
 		s, known = nil, false
 	}
@@ -140,8 +139,8 @@ func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc
 	return bad
 }
 
-// pass sends a message on and brings the client what comes back. like holds what is known
-// of the stream that does.
+// pass sends a message on and serves the answer to the client. like has the fields begins, known and sessionID for the stream of the
+// answer.
 func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Refusal {
 	takesJSON, takesEvents := accepts(c.r.Header)
 	ask := jsonrpc.ID("")
@@ -170,7 +169,7 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 	}
 	m := s.message(c, raw, head)
 	if ask == "" && !s.Passed {
-		// Sent before it is accepted, so that what the client sends next comes after it.
+		// Sent before the client gets 202, so that the client's next message comes after it.
 		defer st.leave(rd)
 		sent := false
 		defer func() {
@@ -196,8 +195,8 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 	return nil
 }
 
-// cancelled ends the answer to a request that its client takes back. The server is told by
-// the client's own message and sends nothing more.
+// cancelled ends the stream of a request that its client cancels, after cancelGrace. The server learns it by the client's own message and
+// sends nothing more.
 func (s *session) cancelled(raw []byte, head jsonrpc.Head) {
 	if head.Params.IsZero() {
 		return
@@ -211,7 +210,7 @@ func (s *session) cancelled(raw []byte, head jsonrpc.Head) {
 	defer s.mu.Unlock()
 	st := s.open[jsonrpc.ID(span.Of(params))]
 	if st == nil || st.begins || st.cancel == nil {
-		return // initialize cannot be taken back
+		return // initialize cannot be cancelled
 	}
 	st.taken = true
 	time.AfterFunc(cancelGrace, st.cancel)

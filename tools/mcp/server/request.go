@@ -27,11 +27,11 @@ const (
 	headerLast    = "Last-Event-ID"
 )
 
-// maxSessionID bounds the ids of sessions of servers that are remembered.
+// maxSessionID bounds the session ids of servers that are remembered, in bytes.
 const maxSessionID = 1 << 10
 
-// accepts reports which of the two forms of an answer a client takes. No Accept header takes
-// anything (RFC 9110, 12.5.1).
+// accepts reports whether the client accepts each of the two forms of an answer. Without an Accept header it accepts both (RFC 9110,
+// 12.5.1).
 func accepts(header http.Header) (json, events bool) {
 	values := header.Values("Accept")
 	if len(values) == 0 {
@@ -53,14 +53,14 @@ func accepts(header http.Header) (json, events bool) {
 	return json, events
 }
 
-// isJSON reports whether a body is said to be JSON in UTF-8, the only encoding of MCP.
+// isJSON reports whether the content type is JSON in UTF-8, the only encoding of MCP.
 func isJSON(contentType string) bool {
 	name, params, err := mime.ParseMediaType(contentType)
 	charset := strings.ToLower(params["charset"])
 	return err == nil && name == applicationJSON && (charset == "" || charset == "utf-8" || charset == "utf8")
 }
 
-// body reads the message of a POST. Its bytes are counted as held until free is called.
+// body reads the message of a POST. Its bytes count as held until free is called, which the caller must do in any case.
 func (c *conn) body() (message []byte, free func(), bad *Refusal) {
 	h, r := c.h, c.r
 	max := h.o.MaxMessage
@@ -77,7 +77,7 @@ func (c *conn) body() (message []byte, free func(), bad *Refusal) {
 	}
 	held := int64(0)
 	free = func() { h.bodies.Add(-held) }
-	// Only what came is held, not what was announced: a client that stalls holds little.
+	// Only bytes that have come count, not those that were announced: a client that stalls holds few.
 	hold := func(n int64) bool {
 		held += n
 		if h.bodies.Add(n) <= h.o.MaxBodies {
@@ -106,7 +106,7 @@ func (c *conn) body() (message []byte, free func(), bad *Refusal) {
 		case int64(len(message)) > max:
 			return nil, free, tooLarge()
 		case err == io.EOF:
-			// What follows on the connection is read to see a client leave: without a deadline.
+			// net/http reads on to see the client leave, which needs no deadline.
 			_ = c.rc.SetReadDeadline(time.Time{})
 			return message, free, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
@@ -132,7 +132,7 @@ func (c *conn) body() (message []byte, free func(), bad *Refusal) {
 	}
 }
 
-// parse reads the head of a message of a client.
+// parse returns the head of a message of a client, or the refusal if it is not one.
 func parse(message []byte) (jsonrpc.Head, *Refusal) {
 	head, err := jsonrpc.Scan(message)
 	if err == nil {
@@ -152,12 +152,11 @@ func parse(message []byte) (jsonrpc.Head, *Refusal) {
 	return head, badRequest(jsonrpc.CodeParse, "the message is not JSON: "+err.Error())
 }
 
-// textBatch answers an array of messages. MCP 2025-03-26 alone had them, 2025-06-18 took
-// them back; they are not split here because what they hold could ask for any number of
-// large results at once.
+// textBatch is the answer to an array of messages. Only MCP 2025-03-26 had them, 2025-06-18 removed them; they are not split here because
+// one batch could ask for any number of large results at once.
 const textBatch = "batches of messages are not taken here (MCP dropped them in 2025-06-18); send each message alone"
 
-// protect checks Host and Origin against DNS rebinding.
+// protect checks Host and Origin, against DNS rebinding, and returns the refusal or nil.
 func (h *Handler) protect(r *http.Request) *Refusal {
 	forbidden := func(name string) *Refusal {
 		return &Refusal{Status: http.StatusForbidden, Code: jsonrpc.CodeInvalidRequest, Text: "the " + name + " header names a host that is not let in"}

@@ -7,12 +7,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// router takes what a server sends that belongs to no request it names, and finds the
-// stream of the session that it goes to. It is a transport.Receiver.
+// router is the transport.Receiver of the server's messages that belong to no request; it passes each to a stream of the session.
 type router struct{ s *session }
 
-// listen begins to take what the server sends of its own accord, unless the server has its
-// own streams for that.
+// listen begins to receive the server's own requests and notifications. A session without modern gets the stream for GET.
 func (s *session) listen() {
 	if !s.modern {
 		s.listening = &stream{s: s, wake: make(chan struct{}, 1), resumable: true}
@@ -32,7 +30,7 @@ func (r router) Receive(f *transport.Frame) {
 	r.s.h.safely(func() {
 		head := headOf(f)
 		if head.Kind == jsonrpc.Response {
-			r.s.h.dropped.Add(1) // to a request that nobody here sent
+			r.s.h.dropped.Add(1) // it answers a request that was not sent here
 			return
 		}
 		if st := r.s.pick(head); st != nil && st.push(f, head) {
@@ -45,11 +43,10 @@ func (r router) Receive(f *transport.Frame) {
 	})
 }
 
-// pick finds the stream for a message of the server. Standard streams do not name the request
-// of the client that a request or a log line of the server belongs to. When only one is
-// open it is that one. Otherwise it is the listening stream, and when the client has none
-// open the newest that takes events. A message that concerns no request goes to the listening
-// stream first.
+// pick returns the stream for a message of the server. On standard streams the server does not say to which request of the client a request
+// or log message belongs: if only one is open it is that one. Otherwise it is the stream for GET or, if the client has that not open, the
+// newest answer that takes events. A message that belongs to no request (list_changed, resources/updated) goes to the stream for GET first.
+// In a modern session without a single open request it is nil.
 func (s *session) pick(head jsonrpc.Head) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,8 +73,7 @@ func (s *session) pick(head jsonrpc.Head) *stream {
 	return s.listening
 }
 
-// decline answers a request of the server that no client will see, so that the server does
-// not wait for it.
+// decline answers a request of the server that no client will get, so that the server does not wait for an answer.
 func (s *session) decline(id jsonrpc.ID) {
 	raw := jsonrpc.ErrorResponse(id, jsonrpc.CodeInternal, "the client has no stream open that could take this request", nil)
 	head, err := jsonrpc.Scan(raw)

@@ -11,12 +11,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// serve writes the stream to the client until the stream ends, the client leaves, another
-// request takes its place or the session ends. Only this goroutine writes to c.
+// serve writes the stream to the client until the stream ends, the client leaves, another request replaces this one or the session ends.
+// Only this goroutine writes to c.
 //
-// The answer begins as JSON when the first message is the response and the client takes
-// JSON, and as a stream of events otherwise. A client that waits long gets a stream too:
-// silence would have its connection cut.
+// The answer is JSON if its first message is the response and the client accepts JSON, and a stream of events otherwise. A client that
+// waits long also gets a stream: its connection would be cut if it stayed silent.
 func (st *stream) serve(c *conn, rd *reader) {
 	defer st.leave(rd)
 	takesJSON, takesEvents := accepts(c.r.Header)
@@ -42,7 +41,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 			st.finish(c)
 			return
 		case w.begin && !c.begun:
-			err = st.stream(c) // as the server has begun to
+			err = st.stream(c) // the server has begun its stream
 		default:
 			select {
 			case <-st.wake:
@@ -70,7 +69,7 @@ func (st *stream) serve(c *conn, rd *reader) {
 	}
 }
 
-// step is the next step of a reader.
+// step is the next action of a reader's goroutine: write event or big, begin the answer, end it, or stop. All are zero if it must wait.
 type step struct {
 	event            *event
 	big              *handoff
@@ -96,7 +95,7 @@ func (st *stream) nextStep(rd *reader) step {
 	return step{begin: s.Passed && st.answer != nil && isEvents(st.answer.Header)}
 }
 
-// read notes that an event went to rd.
+// read records that the event at next was written to rd; not if err is set or rd was replaced.
 func (st *stream) read(rd *reader, c *conn, err error) {
 	s := st.s
 	s.mu.Lock()
@@ -107,7 +106,7 @@ func (st *stream) read(rd *reader, c *conn, err error) {
 	}
 }
 
-// handBack gives the message back to the one that brought it.
+// handBack lets the goroutine that brought the message big continue, with the error of writing it.
 func (st *stream) handBack(big *handoff, rd *reader, err error) {
 	s := st.s
 	s.mu.Lock()
@@ -115,7 +114,7 @@ func (st *stream) handBack(big *handoff, rd *reader, err error) {
 		st.big = nil
 		big.err = err
 		if err != nil && st.reader == rd {
-			// Of no more use: who brought the message must not hand it there again.
+			// The reader failed: the goroutine that brought the message must not use it again.
 			st.reader = nil
 		}
 		close(big.done)
@@ -123,9 +122,8 @@ func (st *stream) handBack(big *handoff, rd *reader, err error) {
 	s.mu.Unlock()
 }
 
-// leave ends a reader's part. What it leaves unread stays only where it can be asked for
-// again. That a client leaves takes its request back where the protocol says so: in the protocol version
-// without sessions, and where the server would see the connection end itself.
+// leave detaches a reader. What it has not read is only kept if it can be asked for again. In the protocol version without sessions, and in
+// passed sessions, leaving cancels the request.
 func (st *stream) leave(rd *reader) {
 	s := st.s
 	s.mu.Lock()
@@ -149,10 +147,10 @@ func (st *stream) leave(rd *reader) {
 	st.settle()
 }
 
-// write sends one message. big is nil when ev holds all of it.
+// write writes one message. big is nil if ev has all of it.
 func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error {
 	if big != nil && big.rest != nil && ev.response && st.ask != "" {
-		// Seen before anything is sent: one that breaks off soon can still be told as such.
+		// Read before anything is sent: so an answer that breaks off early can still become an error.
 		if err := big.readHead(); err != nil {
 			ev = &event{response: true, code: jsonrpc.CodeInternal, data: jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal,
 				fmt.Sprintf("the answer was broken off: %v; call again", err), nil)}
@@ -184,14 +182,14 @@ func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error 
 	return c.sse.Write(fields, ev.data, nil)
 }
 
-// demandsEvents reports whether a passed server answers with events: its ids and pauses matter.
+// demandsEvents reports whether a passed server answers with events: then the client needs them for their ids and pauses.
 func (st *stream) demandsEvents() bool {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	return st.answer != nil && st.s.Passed && isEvents(st.answer.Header)
 }
 
-// readHead reads the beginning of the rest; an error says that the message ends there, broken.
+// readHead reads the beginning of the rest into memory; an error means that the message breaks off there.
 func (b *handoff) readHead() error {
 	buffer, n := make([]byte, 32<<10), 0
 	for empty := 0; n < len(buffer); {
@@ -246,15 +244,16 @@ func (st *stream) writeJSON(c *conn, ev *event, big *handoff) error {
 	}
 }
 
-// stream begins an answer of events.
+// stream begins an answer of server-sent events on c. If the stream can be resumed and the client can read it, an event without data comes
+// first, whose id lets the client resume before any other event.
 func (st *stream) stream(c *conn) error {
 	if err := c.stream(st.headers(c)); err != nil {
 		return err
 	}
 	s := st.s
 	s.mu.Lock()
-	// An event without data gives the client an id to come back with; clients before
-	// 2025-11-25 cannot read one.
+	// An event without data gives the client an id to resume with; clients before 2025-11-25 cannot read
+	// one.
 	prime := st.resumable && max(s.version, c.r.Header.Get(headerVersion)) >= "2025-11-25"
 	id := st.eventID(st.seq - uint64(len(st.events)-st.next))
 	st.primed = st.primed || prime
@@ -265,7 +264,7 @@ func (st *stream) stream(c *conn) error {
 	return c.sse.Write(sse.Event{ID: id, Retry: "1000"}, nil, nil)
 }
 
-// idle keeps a silent connection alive.
+// idle keeps a silent connection alive: with a comment, or by beginning a stream of events if nothing was sent yet.
 func (st *stream) idle(c *conn, takesEvents bool) error {
 	if c.sse != nil {
 		return c.sse.Comment("")
@@ -276,7 +275,7 @@ func (st *stream) idle(c *conn, takesEvents bool) error {
 	return st.stream(c)
 }
 
-// finish ends the answer of a stream that ended.
+// finish ends the client's answer after the stream has ended; a request without a response gets an error.
 func (st *stream) finish(c *conn) {
 	s := st.s
 	s.mu.Lock()
@@ -291,8 +290,8 @@ func (st *stream) finish(c *conn) {
 	}
 	switch {
 	case c.sse != nil && err != nil && !answered && s.Passed:
-		// With an event id the client asks the server for the rest, which may have closed the
-		// stream for no other reason (SEP-1699). Without one nothing more can come.
+		// With an event id the client asks the server for the rest; that may be why the server closed the stream
+		// (SEP-1699). Without one nothing more can come.
 		if st.ask != "" && !primed {
 			_ = c.sse.Write(sse.Event{Name: "message"}, failed(), nil)
 		}
@@ -307,7 +306,7 @@ func (st *stream) finish(c *conn) {
 		c.begin(status, contentType, int64(len(a.Body)))
 		_, _ = c.Write(a.Body)
 	case a != nil && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden):
-		// The client's credential is at fault: it must see the challenge to get another.
+		// The server refuses the client's credential: the client must see the challenge to get another one.
 		for _, value := range a.Header.Values("WWW-Authenticate") {
 			c.w.Header().Add("WWW-Authenticate", st.s.h.challenge(c.r, value))
 		}

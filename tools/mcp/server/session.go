@@ -16,32 +16,33 @@ import (
 type session struct {
 	h         *Handler
 	principal string
-	id        string // Mcp-Session-Id; "" of a client without one
+	id        string // Mcp-Session-Id; "" if the client has none
 	modern    bool
 	Session
 
 	ctx   context.Context
 	end   context.CancelFunc
 	once  sync.Once
-	key   string        // in the handler's map; "" before it is there
+	key   string        // in the handler's map; "" until it is in there
 	place *list.Element // guarded by the handler's mutex, as are busy and last
 	busy  int           // HTTP requests being served
 	last  time.Time
 
 	mu        sync.Mutex
-	version   string // that initialize agreed on
+	version   string // the one that initialize agreed on
 	streams   map[uint64]*stream
 	numbers   uint64
-	open      map[jsonrpc.ID]*stream // requests that wait for an answer, where ids are one client's
-	waiting   int                    // all requests that do
-	listening *stream                // what the server sends of its own accord; nil where the server has it
-	ended     []*stream              // that a client may come back for, the oldest first
-	stored    int64                  // bytes of events
-	kept      int64                  // those of them that were written once
-	over      bool                   // the server ended it
+	open      map[jsonrpc.ID]*stream // requests that wait for an answer, if their ids are from one client
+	waiting   int                    // number of all requests that wait for an answer
+	listening *stream                // the stream for GET; nil in passed and modern sessions
+	ended     []*stream              // ended streams that a client may resume, the oldest first
+	stored    int64                  // bytes of all events
+	kept      int64                  // bytes of the events that were already written
+	over      bool                   // the server has ended the session
 }
 
-// key names a session in the map: an id belongs to the principal that got it.
+// key returns the key of a session in the map: an id belongs to the principal that got it; modern requests of a principal share one
+// session.
 func key(principal, id string, modern bool) string {
 	if modern {
 		return "modern\x00" + principal
@@ -49,7 +50,7 @@ func key(principal, id string, modern bool) string {
 	return "session\x00" + principal + "\x00" + id
 }
 
-// newSession wraps what Open gave.
+// newSession returns a session over the connection from Open; it is not in the map yet.
 func (h *Handler) newSession(way Session, principal string, modern bool) *session {
 	s := &session{
 		h: h, principal: principal, modern: modern, Session: way, last: time.Now(),
@@ -59,7 +60,7 @@ func (h *Handler) newSession(way Session, principal string, modern bool) *sessio
 	return s
 }
 
-// find returns the session of a request; the caller must release it.
+// find returns the known session of a request, or nil. The caller must release it.
 func (h *Handler) find(principal, id string, modern bool) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -72,7 +73,7 @@ func (h *Handler) find(principal, id string, modern bool) *session {
 	return s
 }
 
-// open asks for a new connection to the server; the request that asked must release it.
+// open opens a new connection to the server. The caller must release the session.
 func (h *Handler) open(c *conn, o Opening) (*session, *Refusal) {
 	way, err := h.o.Open(c.r.Context(), o)
 	if err != nil {
@@ -94,7 +95,8 @@ func (h *Handler) open(c *conn, o Opening) (*session, *Refusal) {
 	return s.add(s.id)
 }
 
-// add puts a session into the map. When another request was faster, that one's is used.
+// add puts a session into the map under id. If another request has put one there meanwhile that one is returned, and s closed. The refusal
+// is for too many sessions or a closed handler.
 func (s *session) add(id string) (*session, *Refusal) {
 	h := s.h
 	k := key(s.principal, id, s.modern)
@@ -147,8 +149,8 @@ func closing() *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: "the gateway is going down"}
 }
 
-// room makes sure that one more session fits: when there are too many, the one that was
-// used least recently and serves nobody is forgotten and returned. h.mu is held.
+// room ensures that there is room for one more session. If there are too many, the least recently used one that serves no request is
+// removed from the map and returned; if there is none the result is a refusal. The caller holds h.mu.
 func (h *Handler) room() (victim *session, bad *Refusal) {
 	if len(h.sessions) < h.o.MaxSessions {
 		return nil, nil
@@ -166,7 +168,7 @@ func (h *Handler) room() (victim *session, bad *Refusal) {
 	}
 }
 
-// forget takes a session out of the map; h.mu is held.
+// forget removes a session from the map. The caller holds h.mu.
 func (h *Handler) forget(s *session) {
 	if s.key != "" && h.sessions[s.key] == s {
 		delete(h.sessions, s.key)
@@ -174,8 +176,7 @@ func (h *Handler) forget(s *session) {
 	}
 }
 
-// release ends a request's use of the session. One that nobody could find again
-// ends with it.
+// release records that a request no longer uses the session. If it is not in the map any more it is closed after its last request.
 func (s *session) release() {
 	s.h.mu.Lock()
 	s.busy--
@@ -195,7 +196,7 @@ func (s *session) remove() {
 	s.close()
 }
 
-// close ends what the session has under way and its peer.
+// close ends everything that the session is doing, and closes its peer.
 func (s *session) close() {
 	s.once.Do(func() {
 		s.end()
@@ -209,7 +210,7 @@ func (s *session) close() {
 	})
 }
 
-// background runs f beside the requests; Close waits for it.
+// background calls f in a new goroutine, for which Close waits; in this goroutine if Close already waits.
 func (h *Handler) background(f func()) {
 	h.mu.Lock()
 	if h.waited {
@@ -252,8 +253,8 @@ func (h *Handler) sweep() {
 	}
 }
 
-// message makes what the peer gets. A server that has the session itself gets the client's
-// headers; of another session they would name ours, which only who asks for them can tell.
+// message returns the message for the peer. It only has the client's headers if the session is passed or its Headers is set: otherwise they
+// would name a session of the gateway's own.
 func (s *session) message(c *conn, raw []byte, head jsonrpc.Head) transport.Message {
 	m := transport.Message{Raw: raw, Head: head, Principal: s.principal}
 	if s.Passed || s.Headers {
@@ -262,8 +263,8 @@ func (s *session) message(c *conn, raw []byte, head jsonrpc.Head) transport.Mess
 	return m
 }
 
-// newStream makes a stream that c's request reads first. ask is the id of the request that
-// it answers, "" for none.
+// newStream returns a stream with a first reader, for the request of a client. ask is the id of the request that it answers, "" for none.
+// The refusal is for too many open requests or an id that is in use.
 func (s *session) newStream(ask jsonrpc.ID) (*stream, *Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

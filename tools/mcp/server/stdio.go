@@ -32,27 +32,27 @@ type stdio struct {
 	mu   sync.Mutex
 	open map[jsonrpc.ID]*call
 	idle chan struct{} // closed when open becomes empty after the client left
-	left bool
+	left bool          // the client has closed its end
 }
 
-// call is a request of the client that waits for its answer. It is a transport.Receiver; so is
-// one without an id, for what needs no answer.
+// call is a request of the client that waits for its answer. It is a transport.Receiver; one without an id receives for messages that have
+// no answer.
 type call struct {
 	s        *stdio
 	id       jsonrpc.ID
 	cancel   context.CancelFunc
-	answered bool        // by a whole message; of the receiver's calls, which never overlap
-	taken    atomic.Bool // back by the client: an error of ours would say nothing new
+	answered bool        // a whole response was written; only used by the receiver's calls, which never overlap
+	taken    atomic.Bool // the client cancelled the request, so it needs no error
 }
 
 // Stdio serves one client, one message per line, until it closes in, ctx ends or out breaks.
-// It closes p. The error is a failure of the streams; a client that leaves is none.
+// It closes p. The error is a failure of the streams; it is nil if the client left or ctx ended.
 //
 // Messages reach p in their order. What comes back is written as whole lines, one at a
 // time; a large message is streamed to out while the others wait for it. A message that
-// cannot be passed on (no JSON-RPC, a batch, larger than MaxMessage, a request too many or
-// with an id that is in use) is answered with an error. After the end of in the requests
-// under way get Grace to be answered. Stdio returns although a Read of in, or a Write to out
+// cannot be passed on (invalid, a batch, larger than MaxMessage, one request too many or
+// with an id that is in use) is answered with an error. After the end of in the open requests
+// get Grace to be answered. Stdio returns although a Read of in, or a Write to out
 // that the client does not take, is under way when ctx ends; their goroutines end with them.
 func Stdio(ctx context.Context, in io.Reader, out io.Writer, p transport.Peer, o StdioOptions) error {
 	o.MaxMessage = orDefault(o.MaxMessage, DefaultMaxMessage)
@@ -94,18 +94,18 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, p transport.Peer, o
 	defer grace.Stop()
 	select {
 	case <-heard:
-	case <-grace.C: // a write that nobody reads: it ends with the process
+	case <-grace.C: // a write that the client does not read: it ends with the process
 	}
 	return err
 }
 
-// safely keeps a panic of a peer from ending the process.
+// safely calls f and stops a panic in it, so that a peer cannot end the process.
 func safely(f func()) {
 	defer func() { _ = recover() }()
 	f()
 }
 
-// drain gives the open requests time to be answered.
+// drain waits until the open requests are answered, at most Grace.
 func (s *stdio) drain() {
 	s.mu.Lock()
 	s.left = true
@@ -123,7 +123,7 @@ func (s *stdio) drain() {
 	}
 }
 
-// read takes the client's messages until it closes its end.
+// read passes on the client's messages until it closes its end; the error is one of reading.
 func (s *stdio) read(in io.Reader) error {
 	lines := jsonrpc.NewLineReader(in, jsonrpc.Hold)
 	first := true
@@ -157,7 +157,7 @@ func (s *stdio) read(in io.Reader) error {
 	return nil
 }
 
-// take passes one message on.
+// take passes one message on, or refuses it.
 func (s *stdio) take(raw []byte) {
 	head, bad := parse(raw)
 	if bad != nil {
@@ -187,7 +187,7 @@ func (s *stdio) take(raw []byte) {
 		}
 	}
 	if head.Method == "notifications/cancelled" && !head.Params.IsZero() {
-		// Before it is sent: a peer may end the request at once, and that needs no answer.
+		// Before it is sent: a peer may end the request at once, which then needs no error.
 		s.cancelled(head.Params.Of(raw))
 	}
 	func() {
@@ -201,8 +201,8 @@ func (s *stdio) take(raw []byte) {
 	}()
 }
 
-// cancelled ends a request that the client took back, once its answer had time to come: a
-// server need not answer it, and its id is the client's again.
+// cancelled cancels a request that the client cancelled once cancelGrace has passed: the server need not answer it, and the client may use
+// its id again.
 func (s *stdio) cancelled(params []byte) {
 	span := rawjson.Get(params, "requestId")
 	if span.IsZero() {
@@ -228,8 +228,8 @@ func (s *stdio) refuse(why string, id jsonrpc.ID, code int, text string) {
 	_ = s.write(jsonrpc.ErrorResponse(id, code, text, nil), nil)
 }
 
-// write sends one message. When the rest of it cannot be read the line is ended: the
-// client sees one that it cannot read, and goes on.
+// write writes one message as a line. If the rest of it breaks off the line is ended there: the client gets one line that it cannot read,
+// and continues.
 func (s *stdio) write(head []byte, rest io.Reader) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -258,7 +258,7 @@ func (c *call) Receive(f *transport.Frame) {
 		}
 		response := headOf(f).Kind == jsonrpc.Response
 		if response && c.id == "" || c.answered {
-			return // to nobody
+			return // it answers no open request
 		}
 		if err := c.s.write(f.Head, f.Rest); err == nil && response {
 			c.answered = true

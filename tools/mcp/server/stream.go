@@ -24,45 +24,43 @@ type store struct {
 type event struct {
 	seq      uint64
 	data     []byte
-	fields   sse.Event // as a server gave them; a passed stream has no others
+	fields   sse.Event // the server's; only used in passed sessions
 	response bool
 	code     int64 // of an error response
 }
 
-// handoff is a message that is not held: the goroutine that serves the client writes it
-// while the one that brought it waits.
+// handoff is a message that is not stored: the goroutine that serves the client writes it while the one that brought it waits.
 type handoff struct {
 	event
 	rest io.Reader
-	by   *reader // who writes it
+	by   *reader // the one that writes it; nil before that
 	done chan struct{}
-	err  error // read when done is closed
+	err  error // valid when done is closed
 }
 
-// reader is an HTTP request that takes the events of a stream. There is at most one: a
-// newer takes the place of an older, whose client is thought to be gone.
+// reader is an HTTP request that reads a stream. A stream has at most one: a newer one replaces the older, whose client has probably left.
 type reader struct{ replaced chan struct{} }
 
 func newReader() *reader { return &reader{replaced: make(chan struct{})} }
 
-// stream is a sequence of messages for one client: the answer to a POST, or what the server
-// sends of its own accord. It is a transport.Receiver.
+// stream is a sequence of messages for one client: the answer to a POST, or the server's own requests and
+// notifications. It is a transport.Receiver.
 //
-// Small messages are held within the bounds of the session and of the handler, so that a
-// slow reader does not stop the server; beyond these bounds, and for large ones, the server
-// waits. What was written stays for a while for a client that comes back (Last-Event-ID).
+// Small messages are stored within the bounds of the session and of the handler, so that a slow reader does not stop
+// the server; beyond these bounds, and for large ones, the server waits. Events that were written are kept for a while
+// for a client that resumes (Last-Event-ID).
 type stream struct {
 	s         *session
 	n         uint64     // its number in the session
-	ask       jsonrpc.ID // of the request that it answers
+	ask       jsonrpc.ID // the id of the request that it answers; "" if there is none
 	resumable bool
-	onlyJSON  bool // the client takes no events
-	begins    bool // it answers initialize
+	onlyJSON  bool // the client does not accept events
+	begins    bool // the stream answers initialize
 	known     bool // the session was known when the request came
 	method    string
-	sessionID string // that the client sent
+	sessionID string // the one that the client sent
 	wake      chan struct{}
-	cancel    context.CancelFunc // of the request
+	cancel    context.CancelFunc // cancels the request
 
 	// Guarded by s.mu.
 	answer    *transport.Answer
@@ -71,9 +69,9 @@ type stream struct {
 	seq       uint64 // of the newest
 	primed    bool   // the client knows an event id of this stream
 	answered  bool
-	taken     bool // back by the client: an error would be an answer that it does not want
+	taken     bool // the client cancelled the request, so it must not get an error
 	done      bool
-	abandoned bool // nobody will read; whatever comes is dropped
+	abandoned bool // there will be no reader; further messages are dropped
 	err       error
 	reader    *reader
 	big       *handoff
@@ -86,7 +84,7 @@ func (st *stream) signal() {
 	}
 }
 
-// eventID names an event for the client: the stream and how far it is.
+// eventID returns the id of an event for the client: the numbers of the stream and of the event.
 func (st *stream) eventID(seq uint64) string {
 	return strconv.FormatUint(st.n, 10) + "-" + strconv.FormatUint(seq, 10)
 }
@@ -98,8 +96,7 @@ func parseEventID(id string) (n, seq uint64, ok bool) {
 	return n, seq, found && err1 == nil && err2 == nil
 }
 
-// headOf reads what a frame is. Of a large one only the beginning is seen: a message
-// without a method in it is a response.
+// headOf returns the head of a frame. Of a large one only the beginning is known: if that has no method it counts as a response.
 func headOf(f *transport.Frame) jsonrpc.Head {
 	if f.Whole() {
 		head, _ := jsonrpc.Scan(f.Head)
@@ -163,8 +160,8 @@ func (st *stream) Done(err error) {
 	})
 }
 
-// push brings a message to the client, or keeps it for one that may come back. It tells
-// whether it did.
+// push passes a message to the client, or keeps it for one that resumes. It reports false if the message was dropped and the server may
+// have to know.
 func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 	s := st.s
 	ev := event{fields: f.Event, response: head.Kind == jsonrpc.Response}
@@ -183,7 +180,7 @@ func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 	for {
 		switch {
 		case st.abandoned || st.done:
-			return head.Kind != jsonrpc.Request // of a client that left: nobody misses it
+			return head.Kind != jsonrpc.Request // the client has left; only a request must be answered
 		case st.onlyJSON && !ev.response:
 			return false
 		case f.Whole() && st.reserve(int64(len(f.Head))):
@@ -221,7 +218,7 @@ func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 			if big.err == nil {
 				return true
 			}
-			if !f.Whole() { // some of it is read: only what is left could be had
+			if !f.Whole() { // a part of it was read, so it cannot be sent again
 				f = &transport.Frame{Head: jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal,
 					fmt.Sprintf("the answer was broken off: %v; call again", big.err), nil)}
 				if !ev.response || st.ask == "" {
@@ -233,7 +230,7 @@ func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 	}
 }
 
-// peerHold bounds the part of a large message that is gathered for a client that is away, in bytes.
+// peerHold bounds a large message that is read into memory for a client that is away, in bytes.
 const peerHold = 64 << 10
 
 func errorCode(message []byte, head jsonrpc.Head) int64 {
@@ -245,14 +242,14 @@ func errorCode(message []byte, head jsonrpc.Head) int64 {
 	return code
 }
 
-// learn takes from the answer to initialize what the session goes by; s.mu is held.
+// learn stores the protocol version from the answer to initialize. The caller holds s.mu.
 func (st *stream) learn(f *transport.Frame, head jsonrpc.Head) {
 	if st.begins && f.Whole() && !head.Result.IsZero() {
 		st.s.version, _ = rawjson.Text(head.Result.Of(f.Head), "protocolVersion")
 	}
 }
 
-// force adds an event of few bytes that must not be lost; s.mu is held.
+// force adds a small event that must not be lost, regardless of the bounds. The caller holds s.mu.
 func (st *stream) force(ev event) {
 	if st.abandoned {
 		return
@@ -263,7 +260,7 @@ func (st *stream) force(ev event) {
 	st.append(ev)
 }
 
-// append adds an event whose bytes are accounted for; s.mu is held.
+// append adds an event whose bytes are already counted. The caller holds s.mu.
 func (st *stream) append(ev event) {
 	st.seq++
 	ev.seq = st.seq

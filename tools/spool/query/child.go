@@ -17,11 +17,11 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// maxOrder bounds the line that the parent sends: the query, escaped, and a path.
+// maxOrder bounds the line that the parent sends, in bytes: the query, with escapes, and a path.
 const maxOrder = 8 * MaxQuery
 
-// Main runs the child: it reads an order and a document from its standard input, writes the
-// values to standard output and a report to standard error, and returns the exit status.
+// Main runs the child: it reads an order and a document from standard input, writes the values to standard output and a report to standard
+// error, and returns the exit status: 0 with a report, 2 if there was no order. If it needs too much memory it exits with status 3.
 func Main() int {
 	// Before anything else: from here on the process can neither open nor write a file.
 	mapped := confine()
@@ -75,8 +75,8 @@ func readOrder(in *bufio.Reader) (order, error) {
 	return o, err
 }
 
-// watch calls exceeded when the process holds more than memory bytes. It is the bound
-// where the system has none, and the gentler one elsewhere.
+// watch calls exceeded once when the process holds more than memory bytes, and returns. Where the system has no such limit this is the only
+// bound; elsewhere it acts before the harder one.
 func watch(memory int64, exceeded func()) {
 	held := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"},
@@ -91,11 +91,11 @@ func watch(memory int64, exceeded func()) {
 	}
 }
 
-// answer runs one order and reports its outcome.
+// answer runs one order, writes its values to out, and returns the report.
 func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report) {
 	r.Offset = -1
 	defer func() {
-		if p := recover(); p != nil { // a fault of the interpreter, which this query meets
+		if p := recover(); p != nil { // a fault of the interpreter that this query causes
 			r.Kind, r.Text = Runtime, fmt.Sprintf("the query made the interpreter fail: %v", p)
 		}
 	}()
@@ -125,7 +125,7 @@ func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report
 	case ctx.Err() != nil:
 		return fail(tooLong(time.Duration(o.Millis) * time.Millisecond))
 	case p.stream.err != nil:
-		err = p.stream.err // as it was, and also when the query caught it
+		err = p.stream.err // also if the query caught it
 	}
 	if err != nil {
 		fail(err)
@@ -136,7 +136,7 @@ func answer(ctx context.Context, o order, in io.Reader, out io.Writer) (r report
 	return r
 }
 
-// runWhole reads the document and makes its value.
+// runWhole reads the whole document and returns it as a value: that of the JSON, an array of the lines, or an array of the blocks' values.
 func runWhole(o order, in io.Reader) (any, error) {
 	document := make([]byte, o.Size)
 	if n, err := io.ReadFull(in, document); err != nil {

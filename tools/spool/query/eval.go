@@ -16,16 +16,16 @@ import (
 // prepared is a query that can be run.
 type prepared struct {
 	code *gojq.Code
-	// items is set when it runs over stream and not over the whole document.
+	// items is set when the query runs over the items of stream and not over the whole document.
 	items  bool
 	stream *stream
 }
 
-// itemsFunction replaces the path to the main array in a query that goes item by item.
+// itemsFunction is the name of the function that replaces the path to the main array in a query that runs item by item.
 const itemsFunction = "plimsoll_items"
 
-// byItems is the size from which a query that can go item by item does: below it, taking
-// the document whole is quicker than starting to think about it.
+// byItems is the size of document, in bytes, from which on a query that can run item by item does so; for a smaller one it is quicker to
+// read the document whole.
 const byItems = 1 << 20
 
 func prepare(o order) (prepared, error) {
@@ -52,7 +52,8 @@ func prepare(o order) (prepared, error) {
 	return p, nil
 }
 
-// large returns the error that shows how to write a query over a large document.
+// large returns the error for a query that would need the whole of a large or (cut) broken document; it shows how to write one that runs
+// item by item.
 func large(o order, cut bool) *Error {
 	at := "."
 	for _, key := range o.Path {
@@ -75,7 +76,7 @@ func large(o order, cut bool) *Error {
 		why, each, each, each, each, each, ItemBytes)
 }
 
-// syntax returns the error of a query that cannot be run, with the place where that is known.
+// syntax returns the error for a query that cannot be compiled, with the place if that is known.
 func syntax(query string, err error) *Error {
 	e := failf(Syntax, "the query is not valid jq: %v", err)
 	if p, ok := errors.AsType[*gojq.ParseError](err); ok {
@@ -92,7 +93,7 @@ func syntax(query string, err error) *Error {
 	return e
 }
 
-// values writes what a query gives, as far as there is room.
+// values writes the results of a query, one a line, as long as there is room.
 type values struct {
 	out     io.Writer
 	room    int
@@ -109,7 +110,7 @@ func (w *values) run(ctx context.Context, p prepared, input any) error {
 		}
 		if err, failed := v.(error); failed {
 			if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
-				return nil // the query's own end
+				return nil // the query called halt
 			}
 			return failf(Runtime, "the query failed: %v", err)
 		}
@@ -130,7 +131,7 @@ func (w *values) write(line []byte) error {
 		if w.written > 0 {
 			return nil
 		}
-		_, err := w.out.Write(line[:limit.Boundary(line, w.room)]) // of the first value its beginning
+		_, err := w.out.Write(line[:limit.Boundary(line, w.room)]) // the beginning of the first value
 		return err
 	}
 	w.room -= len(line) + 1

@@ -10,8 +10,8 @@ import (
 
 func set(which int, value uint64) { _ = unix.Setrlimit(which, &unix.Rlimit{Cur: value, Max: value}) }
 
-// expendable makes the kernel end this process first when memory is short: not the
-// gateway that started this one.
+// expendable makes this process the first that the kernel ends when memory is short, rather than the gateway that
+// started it.
 func expendable() { _ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) }
 
 func addressSpace() int64 {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine takes from the process what no query needs, and returns how much address space
-// it has so far, in bytes; 0 when that is not known.
+// confine takes from the process what no query needs: it can no longer open or write files. It returns the size of its address space
+// so far, in bytes; 0 if that is not known.
 func confine() (mapped int64) {
 	expendable()
 	mapped = addressSpace()
@@ -19,12 +19,11 @@ func confine() (mapped int64) {
 	return mapped
 }
 
-// reserve is the memory that the runtime maps at its start and hardly touches, in bytes: a program
-// that does nothing has 70 MiB of data and 1 MiB in memory. The watchdog counts without it.
+// reserve is the memory that the runtime maps at its start and hardly uses, in bytes: a program that does nothing has 70 MiB of data, 1 MiB
+// of it in memory. The watchdog does not count it.
 const reserve = 72 << 20
 
-// bound sets what the kernel enforces of an order's limits. A limit that cannot be set is
-// still held by the watchdog, and the time by the parent.
+// bound sets the kernel's limits for an order. If a limit cannot be set, the watchdog still bounds the memory and the parent the time.
 func bound(memory, mapped int64, timeout time.Duration) {
 	set(unix.RLIMIT_DATA, uint64(memory+reserve))
 	if mapped > 0 {

@@ -15,11 +15,11 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// turns bounds the children of this program.
+// turns has an element for each child that this program runs.
 var turns = make(chan struct{}, Running)
 
-// Run answers a query. The error is an *Error when the query's author can do something
-// about it, then the Answer holds what came before it; any other error is of the machine.
+// Run answers a query. If its author can do something about an error it is an *Error, and the Answer has the values that came before it;
+// any other error comes from ctx or from the machine.
 func Run(ctx context.Context, r Request) (Answer, error) {
 	r.MaxBytes = cmp.Or(r.MaxBytes, DefaultBytes)
 	r.Timeout = cmp.Or(r.Timeout, DefaultTimeout)
@@ -50,7 +50,7 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	// One byte more than the bound, for the newline of a value that fills it.
 	out, report := &head{max: r.MaxBytes + 1}, &head{max: maxReport}
 	cmd.Stdout, cmd.Stderr = out, report
-	cmd.WaitDelay = Grace // a document that does not end holds nobody up
+	cmd.WaitDelay = Grace // so a document that does not end does not delay the answer
 	err = cmd.Run()
 	if ctx.Err() != nil {
 		return Answer{}, ctx.Err()
@@ -58,7 +58,7 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	return read(r, out, report, err, timed.Err() != nil)
 }
 
-// awaitSlot waits until a child may be started.
+// awaitSlot waits until a child may be started, and takes its place in turns. It fails after longest, as *Error, and when ctx ends.
 func awaitSlot(ctx context.Context, longest time.Duration) error {
 	timer := time.NewTimer(longest)
 	defer timer.Stop()
@@ -72,11 +72,10 @@ func awaitSlot(ctx context.Context, longest time.Duration) error {
 	}
 }
 
-// maxReport bounds what the child says on its standard error: a report, or the first lines
-// of the runtime's complaint.
+// maxReport bounds what is read from the child's standard error, in bytes: a report, or the first lines of the runtime's message.
 const maxReport = 16 << 10
 
-// head keeps the first max bytes of what is written to it.
+// head is a writer that keeps the first max bytes and drops the rest.
 type head struct {
 	bytes.Buffer
 	max int
@@ -89,7 +88,8 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// read makes the answer of what the child left.
+// read returns the answer that the child's output and report give; failed is the error of running it, and late means that it was killed for
+// its time.
 func read(r Request, out, said *head, failed error, late bool) (Answer, error) {
 	var end report
 	answer := Answer{Output: out.Bytes()}
@@ -110,11 +110,11 @@ func read(r Request, out, said *head, failed error, late bool) (Answer, error) {
 	case strings.HasPrefix(strings.ToLower(status), "signal: cpu"):
 		return answer, tooLong(r.Timeout)
 	case strings.Contains(complaint, "fatal error"), strings.HasPrefix(complaint, "SIG"), complaint == "" && status == "exit status 2":
-		// The runtime found no memory. Often it says so, at times it stumbles over the
-		// missing piece, or cannot even say that.
+		// The runtime got no memory. Often it says so; sometimes it crashes for lack of it, or cannot even report
+		// that.
 		return answer, memoryError(r.Memory)
 	case strings.HasPrefix(status, "signal: killed"):
-		return answer, memoryError(r.Memory) // by the kernel: nobody else knows it
+		return answer, memoryError(r.Memory) // by the kernel: no other process knows this one
 	}
 	return answer, fmt.Errorf("query: the process that runs queries ended without an answer: %w", cmp.Or(failed, errors.New("it wrote no report")))
 }

@@ -8,21 +8,20 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Argument is the first argument that makes a program a child of this package.
+// Argument is the first argument with which a program runs as a child of this package.
 const Argument = "__query"
 
 // Bounds of a query. Sizes are in bytes.
 const (
 	// MaxQuery bounds the query's text.
 	MaxQuery = 16 << 10
-	// WholeBytes is the largest document that is given to a query whole.
+	// WholeBytes is the size of the largest document that a query can get as a whole.
 	WholeBytes = 16 << 20
-	// ItemBytes is the largest item of a document beyond WholeBytes.
+	// ItemBytes is the size of the largest item that is not left out in a document larger than WholeBytes.
 	ItemBytes = 4 << 20
-	// Running bounds the children that live at once in one program: each may use its whole
-	// memory.
+	// Running bounds the children of one program that run at once: each may use all of Request.Memory.
 	Running = 2
-	// Grace is the child's time beyond its deadline to report what it has; then it is killed.
+	// Grace is the time after its deadline in which a child can report what it has; then it is killed.
 	Grace = time.Second
 )
 
@@ -31,7 +30,7 @@ const (
 	DefaultBytes   = 64 << 10
 	DefaultTimeout = 5 * time.Second
 	DefaultMemory  = 256 * limit.MiB
-	// LeastMemory is the least that a child starts with: less holds no large document.
+	// LeastMemory is the smallest value of Request.Memory that is used: with less a large document has no room.
 	LeastMemory = 64 * limit.MiB
 )
 
@@ -41,29 +40,27 @@ type Shape uint8
 // The shapes.
 const (
 	JSON  Shape = iota
-	Lines       // text: an array of strings to the query
-	// Blocks are texts, one after the other: an array of values when all of them are JSON,
-	// else lines.
+	Lines       // text: the query sees an array of strings
+	// Blocks are texts, one after the other: the query sees an array of their values if all are JSON, else
+	// lines.
 	Blocks
 )
 
 // Request is one query over one document. Zero fields take the defaults.
 type Request struct {
-	// Document gives the bytes; it is read once, from its beginning.
+	// Document yields the document's bytes; it is read once, from its beginning.
 	Document io.Reader
 	Size     int64 // of the document in bytes
 	Shape    Shape
-	// Broken is set when the document ends in the middle. Then it is looked at item by item,
-	// and what came is all there is.
+	// Broken is set when the document breaks off. A JSON document is then only read item by item, up to where it ends.
 	Broken bool
-	// Path leads by object keys to the main array or object of a JSON document, whose
-	// elements are the items; empty when the document itself is that.
+	// Path holds the keys that lead to the main array or object of a JSON document, whose elements are the items; it is empty if the
+	// document itself is that.
 	Path  []string
 	Query string
 	// MaxBytes bounds the output.
 	MaxBytes int
-	// Timeout bounds the time from the child's start; waiting for a turn may take as long
-	// again.
+	// Timeout bounds the time from the child's start. The wait until a child may start can take as long again.
 	Timeout time.Duration
 	// Memory bounds the child's data: heap and stacks.
 	Memory limit.Bytes
@@ -73,16 +70,15 @@ type Request struct {
 
 // Answer is the result of a query.
 type Answer struct {
-	// Output holds the values, one to a line, as JSON.
+	// Output holds the values as JSON, one on a line.
 	Output []byte
-	Values int64 // in Output, whole ones
-	// Cut is set when there was more than MaxBytes. A value that did not fit is left out,
-	// unless it is the first: that one is cut.
+	Values int64 // number of whole values in Output
+	// Cut is set when the values are larger than MaxBytes. A value that does not fit is left out, except for the beginning of the first
+	// one.
 	Cut bool
-	// Items counts the items that were read, where the query went item by item; else 0.
+	// Items counts the items that were read if the query ran item by item; else 0.
 	Items int64
-	// Skipped counts those that were left out for their size; the first was number
-	// FirstSkipped, counted from 1.
+	// Skipped counts the items that were left out for their size; the first of them was number FirstSkipped, counted from 1.
 	Skipped, FirstSkipped int64
 }
 
@@ -91,21 +87,21 @@ type Kind string
 
 // The kinds of errors.
 const (
-	Syntax   Kind = "syntax"   // the query is no jq, or names what does not exist
-	Runtime  Kind = "runtime"  // a value was not what the query took it for
-	Memory   Kind = "memory"   // it needed more than it may
-	Time     Kind = "time"     // it took longer than it may
+	Syntax   Kind = "syntax"   // the query is not valid jq, too long, or names something that does not exist
+	Runtime  Kind = "runtime"  // the query failed, as for a value of an unexpected type
+	Memory   Kind = "memory"   // the query needed more than Request.Memory
+	Time     Kind = "time"     // the query took longer than Request.Timeout
 	Large    Kind = "large"    // the document is too large for a query of this form
-	Document Kind = "document" // the document is not what it should be
-	Busy     Kind = "busy"     // no turn came
+	Document Kind = "document" // the document is not what the request says, as invalid JSON
+	Busy     Kind = "busy"     // too many queries were running for all of Request.Timeout
 )
 
-// Error describes to the query's author what was wrong and what to do. Its text may quote the
-// query and the document, so it belongs to them and into no log.
+// Error tells the query's author what was wrong and what to do. Its text may quote the query and the document, so it is for the author and
+// must not be logged.
 type Error struct {
 	Kind Kind
 	Text string
-	// Offset is the place in the query, in bytes; -1 when there is no such place.
+	// Offset is the place in the query, in bytes; -1 if the error has no place.
 	Offset int
 }
 
@@ -115,7 +111,7 @@ func failf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...), Offset: -1}
 }
 
-// order is the parent's instruction to the child, one line of JSON before the document.
+// order is the parent's instruction to the child: one line of JSON in front of the document.
 type order struct {
 	Query    string   `json:"query"`
 	Size     int64    `json:"size"`
@@ -127,7 +123,7 @@ type order struct {
 	Memory   int64    `json:"memory"`
 }
 
-// report is the child's outcome, one line of JSON on its standard error in the end.
+// report is the child's outcome: one line of JSON that it writes to its standard error at its end.
 type report struct {
 	Kind         Kind   `json:"kind,omitempty"`
 	Text         string `json:"text,omitempty"`

@@ -2,14 +2,12 @@ package query
 
 import "github.com/itchyny/gojq"
 
-// rewrite makes a query over the whole document one over its items, in place: the path to
-// the main array with the iteration behind it becomes a call of itemsFunction. It returns
-// false, and has changed nothing that matters, when the query does not have that form.
+// rewrite turns a query over the whole document into one over its items, in place: the path to the main array with the iteration behind it
+// becomes a call of itemsFunction. It returns false if the query does not have that form; then the query must not be used for items.
 //
-// It is only done where the result is the same: where `.` is the document at that place,
-// the place is evaluated once, and nothing else in the query sees the document. So what
-// stands beside it on the same input (the first argument of limit, the start of a reduce)
-// must be a constant, and every other part takes the items or what was made of them.
+// It is only done if the result is the same: `.` is the document at that place, the place is evaluated once, and nothing else in the query
+// sees the document. So whatever gets the same input (the first argument of limit, the start of a reduce) must be a constant, and every
+// other part gets the items or what was made of them.
 func rewrite(q *gojq.Query, path []string) bool {
 	if len(q.Imports) > 0 {
 		return false
@@ -21,8 +19,8 @@ type rewriter struct {
 	path []string
 }
 
-// generators are the functions that may stand around the items, with the argument that
-// gives them; every other argument must be a constant or see the items.
+// generators are the functions that may enclose the items: how many arguments they have, which of them yields the items, and which must be
+// constants. Any other argument gets an item as its input.
 var generators = map[string]struct {
 	arguments, items int
 	constants        []int
@@ -44,7 +42,7 @@ func (r rewriter) query(q *gojq.Query) bool {
 	}
 	for _, def := range q.FuncDefs {
 		if _, taken := generators[def.Name]; taken || def.Name == "map" || def.Name == itemsFunction {
-			return false // its own meaning of it
+			return false // the query defines the function itself
 		}
 	}
 	switch {
@@ -60,7 +58,7 @@ func (r rewriter) query(q *gojq.Query) bool {
 	return r.query(q.Left)
 }
 
-// steps reports whether a query is nothing but a beginning of the path, and what remains.
+// steps reports whether a query is only a beginning of the path, and returns the rest of the path.
 func (r rewriter) steps(q *gojq.Query) (rest []string, ok bool) {
 	if q.Term == nil || len(q.FuncDefs) > 0 {
 		return nil, false
@@ -69,7 +67,7 @@ func (r rewriter) steps(q *gojq.Query) (rest []string, ok bool) {
 	return rest, ok && len(suffixes) == 0
 }
 
-// walk follows a term along the path and returns what remains of both.
+// walk follows a term along the path and returns the rest of the path and of the term's suffixes; ok is false if the term leaves the path.
 func (r rewriter) walk(t *gojq.Term) (rest []string, suffixes []*gojq.Suffix, ok bool) {
 	rest, suffixes = r.path, t.SuffixList
 	switch t.Type {
@@ -101,7 +99,7 @@ func (r rewriter) walk(t *gojq.Term) (rest []string, suffixes []*gojq.Suffix, ok
 	return rest, suffixes, true
 }
 
-// key returns the name that an index stands for, when it is a name.
+// key returns the member name in an index such as .name or ["name"]; false if it is a slice, a number or computed.
 func key(i *gojq.Index) (string, bool) {
 	switch {
 	case i == nil || i.IsSlice || i.End != nil:
@@ -174,8 +172,7 @@ func (r rewriter) call(t *gojq.Term) bool {
 	return r.query(f.Args[g.items])
 }
 
-// ignoresInput reports whether the suffixes of a term do not look at the term's own input: an
-// index in brackets does, unless it is a constant.
+// ignoresInput reports whether the suffixes of a term do not use the term's own input: an index in brackets does, unless it is a constant.
 func ignoresInput(suffixes []*gojq.Suffix) bool {
 	for _, s := range suffixes {
 		i := s.Index
@@ -189,7 +186,7 @@ func ignoresInput(suffixes []*gojq.Suffix) bool {
 	return true
 }
 
-// constant reports whether a query gives the same single value whatever its input is.
+// constant reports whether a query has the same single value for every input.
 func constant(q *gojq.Query) bool {
 	if q == nil || q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 {
 		return false

@@ -9,25 +9,24 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// stream gives the items of a document one by one, holding one of them. It is an iterator
-// of the interpreter.
+// stream reads the items of a document one by one, and holds one at a time. It is an iterator of the interpreter.
 type stream struct {
 	in    *bufio.Reader
 	path  []string
 	shape Shape
 	limit int // of one item, in bytes
-	// broken is set when the document's end in the middle is no news.
+	// broken is set when it is already known that the document breaks off: then its end is not an error.
 	broken bool
 
 	begun, object, ended bool
 	item                 []byte
-	// seen counts all items, skipped those beyond the limit, of which first was the first.
+	// seen counts all items, skipped those larger than limit; first is the number of the first of these.
 	seen, skipped, first int64
 	read                 int64 // bytes
 	err                  error
 }
 
-// maxKey is the longest key that can be one of the path.
+// maxKey is the length of the longest key that is compared with those of the path, in bytes.
 const maxKey = 64 << 10
 
 // Next implements gojq.Iter.
@@ -68,8 +67,7 @@ func (s *stream) value() (any, error) {
 	return decode(s.item)
 }
 
-// next reads an item into s.item. It returns false when the item is too large, and io.EOF
-// behind the last.
+// next reads an item into s.item. whole is false if the item is too large and was skipped; behind the last item err is io.EOF.
 func (s *stream) next() (whole bool, err error) {
 	if s.shape != JSON {
 		return s.line()
@@ -116,7 +114,7 @@ func (s *stream) line() (bool, error) {
 
 var errEnd = errors.New("the document ends in the middle")
 
-// unexpectedEnd turns io.EOF into an error: the document must go on here.
+// unexpectedEnd returns errEnd in the place of io.EOF, where the document must go on, and any other error unchanged.
 func unexpectedEnd(err error) error {
 	if err == io.EOF {
 		return errEnd
@@ -124,7 +122,7 @@ func unexpectedEnd(err error) error {
 	return err
 }
 
-// peek steps over white space and returns the byte there.
+// peek skips white space and returns the next byte without reading it; the end of the input is an error.
 func (s *stream) peek() (byte, error) {
 	for {
 		c, err := s.in.ReadByte()
@@ -140,13 +138,13 @@ func (s *stream) peek() (byte, error) {
 	}
 }
 
-// take steps over one byte that has been peeked at.
+// take reads the byte that peek has returned.
 func (s *stream) take() {
 	_, _ = s.in.ReadByte()
 	s.read++
 }
 
-// descend goes to the first item: through the members that lead to the main array.
+// descend reads up to the first item, through the members that lead to the main array; io.EOF if that is empty.
 func (s *stream) descend() error {
 	for _, want := range s.path {
 		c, err := s.peek()
@@ -200,7 +198,7 @@ func (s *stream) closing() byte {
 	return ']'
 }
 
-// enter returns io.EOF when the container ends right behind its beginning.
+// enter returns io.EOF if the container that was just opened is empty, nil if it is not.
 func (s *stream) enter(closing byte) error {
 	c, err := s.peek()
 	if err == nil && c == closing {
@@ -211,7 +209,7 @@ func (s *stream) enter(closing byte) error {
 
 func (s *stream) separator() error { return s.separatorOf(s.closing()) }
 
-// separatorOf steps over the comma before the next element; io.EOF says that there is none.
+// separatorOf reads the comma before the next element; io.EOF means that there is none.
 func (s *stream) separatorOf(closing byte) error {
 	c, err := s.peek()
 	switch {
@@ -226,7 +224,7 @@ func (s *stream) separatorOf(closing byte) error {
 	return nil
 }
 
-// key reads a member's name and colon. A name over maxKey bytes becomes "".
+// key reads a member's name and colon. For a name longer than maxKey bytes it returns "".
 func (s *stream) key() (string, error) {
 	if c, err := s.peek(); err != nil || c != '"' {
 		return "", cmpError(err, "a key is missing")
@@ -253,8 +251,8 @@ func cmpError(err error, what string) error {
 	return errors.New(what)
 }
 
-// capture reads one value, of any size and depth, into s.item; beyond limit bytes it only
-// steps over it and returns false. Whether it is valid inside is not looked at.
+// capture reads one value, of any size and depth, into s.item. If it is larger than limit bytes it is only skipped, and whole is false. The
+// value is not checked.
 func (s *stream) capture(limit int) (bool, error) {
 	if _, err := s.peek(); err != nil {
 		return false, err
@@ -289,7 +287,7 @@ func (s *stream) capture(limit int) (bool, error) {
 					end = depth == 0
 				}
 			case c == '"':
-				if begun && depth == 0 { // behind a number: it was none
+				if begun && depth == 0 { // directly behind a number or word
 					return false, errors.New("a comma or a closing bracket is missing")
 				}
 				inside = true

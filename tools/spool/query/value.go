@@ -10,12 +10,11 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// maxNames bounds the object keys that are kept once for all objects.
+// maxNames bounds the different object keys that are stored once for all objects.
 const maxNames = 4096
 
-// decode makes the interpreter's value of a JSON document. It takes about half the memory
-// of encoding/json: keys exist once, arrays have their final size. Integers that fit are
-// ints, every other number stays as it is written.
+// decode returns the interpreter's value of a JSON document. It takes about half the memory of encoding/json: keys are stored once, arrays
+// have their final size. Integers that fit become ints, every other number keeps its text.
 func decode(document []byte) (any, error) {
 	if !json.Valid(document) {
 		return nil, failf(Document, "the result is not valid JSON: use result_search or result_page")
@@ -24,7 +23,7 @@ func decode(document []byte) (any, error) {
 	return b.value(), nil
 }
 
-// sequence makes an array of JSON values that follow one another.
+// sequence returns the values of JSON texts that follow one another; ok is false if one is not JSON.
 func sequence(document []byte) (values []any, ok bool) {
 	for at := 0; at < len(document); {
 		v, err := rawjson.Value(document, at)
@@ -42,7 +41,7 @@ func sequence(document []byte) (values []any, ok bool) {
 	return values, true
 }
 
-// builder walks a text that is known to be valid.
+// builder makes a value of a text that is known to be valid JSON.
 type builder struct {
 	text  []byte
 	at    int
@@ -50,7 +49,7 @@ type builder struct {
 	depth int
 }
 
-// peek steps over white space and returns the byte there.
+// peek skips white space and returns the next byte without skipping it.
 func (b *builder) peek() byte {
 	for {
 		switch c := b.text[b.at]; c {
@@ -133,7 +132,7 @@ func (b *builder) array() any {
 	return elements
 }
 
-// literal steps over a string and returns it with its quotes.
+// literal skips a string and returns it with its quotes.
 func (b *builder) literal() []byte {
 	start := b.at
 	for b.at++; b.text[b.at] != '"'; b.at++ {
@@ -167,7 +166,7 @@ func (b *builder) name() string {
 	return name
 }
 
-// text makes a string of bytes; each that is not of UTF-8 becomes the replacement character.
+// text returns a string of the bytes, in which each byte that is not UTF-8 is replaced by U+FFFD.
 func text(raw []byte) string {
 	if utf8.Valid(raw) {
 		return string(raw)
