@@ -22,7 +22,7 @@ const (
 	maxAddress = 16 << 10
 )
 
-// address is where a dashboard is served.
+// address describes where a dashboard is served.
 type address struct {
 	Kind string `json:"kind"` // "serve" or "watch"
 	URL  string `json:"url"`  // with its token

@@ -51,7 +51,7 @@ type Glance struct {
 type GlanceOptions struct {
 	// Run is the run's ID; "" means the one that this process is in.
 	Run string
-	// Client is what a client has said on standard input; the zero value is nothing.
+	// Client holds what a client has said on standard input; the zero value is nothing.
 	Client Client
 	// Getenv looks up the environment; nil means os.Getenv.
 	Getenv func(string) string

@@ -34,18 +34,18 @@ type Plane struct {
 	swept     sync.WaitGroup
 }
 
-// sweepEvery is how often a breaker is asked for steps of recovery, so that one shows also
+// sweepEvery is the interval at which a breaker is asked for steps of recovery, so that one shows also
 // when no request comes.
 const sweepEvery = time.Minute
 
-// Options are what a run and the daemon want differently.
+// Options hold what differs between a run and the daemon.
 type Options struct {
 	Journal   *journal.Journal
 	Token     string
 	PeerPath  string // see [proxy.Options.PeerPath]
 	Upstreams []proxy.Upstream
 	Own       bool // the client compacts by itself
-	// Models are what the client's own settings say that models take, by the name of their upstream.
+	// Models holds what the client's own settings say that models take, by the name of their upstream.
 	Models map[string][]models.Listing
 	// Keeper, KeepTurns, Recaller and RecallFor join the memory; see [proxy.Options].
 	Keeper    proxy.Keeper
@@ -57,14 +57,14 @@ type Options struct {
 	Warn      func(string)
 }
 
-// heapBeside is what the soft limit of the Go memory allows beside the bodies of requests: a quarter of them for what the
+// heapBeside is the part that the soft limit of the Go memory allows beside the bodies of requests: a quarter of them for what the
 // collector has not taken yet, and all else that a daemon holds.
 const heapBeside = 32 * limit.MiB
 
 // boundHeap keeps the collector from leaving as much garbage as there are bodies.
 func boundHeap(bodies limit.Bytes) { footprint.Bound(int64(bodies + bodies/4 + heapBeside)) }
 
-// Narrowed is what is said where the agent died of memory a moment ago.
+// Narrowed is told to the user where the agent died of memory a moment ago.
 const Narrowed = "the last run was killed for lack of memory: half of the context window is used for now, and all of it again after 20 quiet minutes"
 
 // Open wires the window plane from a configuration. A part that can't be opened (a

@@ -16,7 +16,7 @@ type object struct {
 	RequiresPruning                       bool
 }
 
-// content is what the calls below an application need of it.
+// content holds the parts of an application that the calls below it need.
 type content struct {
 	name    string
 	objects []object
@@ -231,7 +231,7 @@ func getEvents(c *call) error {
 	return c.answer(append(c.render(b, "events", &v, 0, c.diceOf(t.name, &about)), '}'))
 }
 
-// event is what happened to an object.
+// event describes something that happened to an object.
 type event struct {
 	reason, message, level, from, to string
 	begins                           bool

@@ -85,7 +85,7 @@ func (s sharedClaims) warnings(dir string) []Warning {
 	return list
 }
 
-// sharing is what a Ledger remembers about its shared directory: the warnings given, and when the lock was not to be had.
+// sharing holds what a Ledger remembers about its shared directory: the warnings given, and when the lock was not to be had.
 type sharing struct {
 	mu      sync.Mutex
 	said    map[string]bool

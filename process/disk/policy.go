@@ -20,7 +20,7 @@ const (
 	trifle = 64 * limit.MiB
 	// recentLeast is the least that a process must have written since the last look to count as a writer.
 	recentLeast = 256 * limit.KiB
-	// ownFirst is how much the agent itself may write before an event says so, or a quarter of WriteMax where that is less; the next event
+	// ownFirst is the number of bytes that the agent itself may write before an event says so, or a quarter of WriteMax where that is less; the next event
 	// comes at ownAgain times as much: the log of one grew to 219 GB.
 	ownFirst = 2 * limit.GiB
 	ownAgain = 4

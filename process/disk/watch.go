@@ -34,7 +34,7 @@ const (
 	brisk = 200 * time.Millisecond
 	// hasty is the least between two looks while the run writes and a line is near: at [fastest] that is 40 MiB.
 	hasty = 20 * time.Millisecond
-	// fastest is how much a run is thought to be able to write in a second: a fast disk of 2026.
+	// fastest is an upper bound of the bytes that a run can write in a second: a fast disk of 2026.
 	fastest = 2 * limit.GiB
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Sample is what one run says about the memory that the next one needs.
+// Sample holds what one run says about the memory that the next one needs.
 type Sample struct {
 	// Demand is the need of the run, in bytes; never 0.
 	Demand limit.Bytes

@@ -16,7 +16,7 @@ type action struct {
 	peer Holder
 }
 
-// input is what the policy decides on at one look.
+// input holds what the policy decides on at one look.
 type input struct {
 	now     time.Time
 	reading Reading

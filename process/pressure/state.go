@@ -44,7 +44,7 @@ type Holder struct {
 	State State
 }
 
-// State is what a supervisor publishes about its run.
+// State holds what a supervisor publishes about its run.
 type State struct {
 	Mode Mode
 	// Frozen is the time since which the whole run is frozen, zero when it is not.

@@ -2,7 +2,7 @@ package sandbox
 
 import "time"
 
-// Processor is how many processors a run had on average while it was busy, and how many it would have used if it had not had to wait for
+// Processor holds the number of processors that a run had on average while it was busy, and how many it would have used if it had not had to wait for
 // one. Only the first thread of each process is measured. The zero value means that nothing was measured.
 type Processor struct {
 	Had, Wanted float64

@@ -27,7 +27,7 @@ const (
 	pingEvery = 20 * time.Second
 )
 
-// snapshot is what the dashboard shows at one moment. It is not changed once made.
+// snapshot holds what the dashboard shows at one moment. It is not changed once made.
 type snapshot struct {
 	version uint64
 	rows    []rowText // the order in which they are shown

@@ -25,7 +25,7 @@ type Keep struct {
 	Bytes int64
 }
 
-// DefaultKeep is how many ended runs are kept, for how long and in how many bytes.
+// DefaultKeep bounds the ended runs that are kept: how many, for how long and in how many bytes.
 var DefaultKeep = Keep{Age: 30 * 24 * time.Hour, Runs: 10_000, Bytes: 256 << 20}
 
 func (k Keep) orDefault() Keep {

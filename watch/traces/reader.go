@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
-// readPiece is how many bytes of a run's file are read at a time: its spans take some four times that.
+// readPiece is the number of bytes of a run's file are read at a time: its spans take some four times that.
 const readPiece = 64 << 10
 
 // reader turns the store of runs into spans.
