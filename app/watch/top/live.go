@@ -311,7 +311,7 @@ func (l *Live) End(id string) (note string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return "asked " + h.ID + " to end: SIGTERM, and SIGKILL if it does not", guard.End(h)
+	return "asked " + h.ID + " to end by SIGTERM; once more kills what stays", guard.End(h)
 }
 
 // Raise implements [Controls].

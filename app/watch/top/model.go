@@ -317,7 +317,7 @@ func (m *model) bottom(p painter) []string {
 	case m.asking != nil:
 		return []string{
 			p.bold(fmt.Sprintf("End %s in %s (run %s)?", printable.Name(m.asking.Tool), printable.Name(m.asking.Project), printable.Name(m.asking.ID))),
-			"y ends it: SIGTERM, SIGKILL if it stays; every other key leaves it alone",
+			"y asks it to end (SIGTERM), a second time kills what stays; every other key leaves it alone",
 		}
 	case m.leaving:
 		return []string{
