@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -73,32 +72,6 @@ func TestALargeResultIsReadAsItsNoticeSays(t *testing.T) {
 		if a := c.call("result_page", arguments); !a.Result.IsError || !strings.Contains(a.text(), want) {
 			t.Errorf("%s gives %s, want %q", arguments, a.text(), want)
 		}
-	}
-}
-
-// The same call of a tool that only reads may get the kept result, which then says its age;
-// who asks again gets a fresh one.
-func TestARepeatedCallSaysItsAge(t *testing.T) {
-	c := stdioClient(t, newSite(t), "mcp", "--", "toolserver")
-	c.request("tools/list", `{}`) // says which tools only read
-	seen := map[string]int{}      // how often each result came
-	again := 0
-	for range 8 { // a call right behind an answer may be too early for it
-		a := c.call("list", `{"items":300}`)
-		handle := a.Result.Meta.Page.Handle
-		seen[handle]++
-		if old := strings.Contains(a.text(), "This is the answer to the same call"); old != (seen[handle] > 1) || seen[handle] > 2 {
-			t.Errorf("it says its age: %t, and comes for the %d. time: %s", old, seen[handle], a.text())
-		} else if old {
-			again++
-		}
-	}
-	if again == 0 {
-		t.Error("no call was answered by what was kept")
-	}
-	kept := slices.Collect(maps.Keys(seen))[0]
-	if a := c.call("result_page", fmt.Sprintf(`{"handle":%q,"refresh":true}`, kept)); a.Result.IsError || seen[a.Result.Meta.Page.Handle] > 0 {
-		t.Errorf("a refresh gives %s", a.text())
 	}
 }
 
