@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
+	"golang.org/x/sys/unix"
+
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -52,6 +54,18 @@ func playTool(tool string, args []string) int {
 			time.Sleep(time.Duration(number(1)) * time.Millisecond)
 			hold(1)
 		}
+	case "dying": // FILE MS: starts a guard that writes into FILE whether we live, closes its pipe, and dies some time later, as the kernel has it
+		if _, err := sandbox.Guard("/bin/sh", "sh", "-c", fmt.Sprintf("case $(cut -d' ' -f3 /proc/%d/stat) in Z | X | '') echo gone ;; *) echo alive ;; esac >%s", os.Getpid(), args[0])); err != nil {
+			return 1
+		}
+		for fd := 3; fd < 64; fd++ {
+			var st unix.Stat_t
+			if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO { // the guard's
+				_ = unix.Close(fd)
+			}
+		}
+		time.Sleep(time.Duration(number(1)) * time.Millisecond)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
