@@ -66,7 +66,7 @@ func (w *world) told(file, word string) string {
 func (w *world) endsWithin(most time.Duration) {
 	w.t.Helper()
 	began := time.Now()
-	if !wait.Reached(patience, func() bool { return len(w.processes()) == 0 }) {
+	if !wait.Reached(4*most, func() bool { return len(w.processes()) == 0 }) { // the rest of the package needs its time
 		w.nothingLeft()
 		return
 	}
