@@ -353,8 +353,7 @@ func changedPaths(row string) (paths []string) {
 // titled returns the section whose title a row of a summary is, sectionNone for any other row.
 func titled(row string) section {
 	for s, title := range titles {
-		if title != "" && strings.HasPrefix(row, title) { // those of earlier versions went on
-
+		if title != "" && row == title {
 			return section(s)
 		}
 	}

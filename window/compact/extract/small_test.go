@@ -82,8 +82,7 @@ func TestSentencesOfOtherScripts(t *testing.T) {
 	}
 }
 
-// Names of files stand on one row and are read back from it; so are those of earlier versions, a row each, under the
-// longer titles that these had.
+// Names of files stand on one row and are read back from it.
 func TestChangedFilesOutliveSummaries(t *testing.T) {
 	paths := []string{"src/a.go", "docs/one, two.md", "ложка/б.go"}
 	var turns []extract.Turn
@@ -94,17 +93,5 @@ func TestChangedFilesOutliveSummaries(t *testing.T) {
 	again := extract.Summarize([]extract.Turn{{Kind: extract.Prior, Text: first}}, extract.Options{Bytes: 4000, Messages: 1}).Text
 	if got := part(t, again, changed); got != part(t, first, changed) || !strings.Contains(got, "\n- ложка/б.go, \"docs/one, two.md\", src/a.go\n") {
 		t.Errorf("%q became %q", part(t, first, changed), got)
-	}
-	old := extract.Opening + "12 earlier messages of this conversation, taken out to make room.]\n\n## What the user said, in the user's own words\n> Nenion tuŝu en la kelo.\n\n" +
-		"## Plans and lists of things to do, in their last state\n- update_plan:\n  [ ] Presi\n\n## Said at the end of tasks: what came of them, what is left\n- La keltera pordo restas malfermita ĝis merkredo.\n\n" +
-		"## Said between a failure and the next change: causes\n- La horloĝo de la kaso malfruis tutan horon.\n\n## Files that were written, changed or moved\n- src/b.go\n- src/c.go\n\n[Plimsoll: end of the summary; the conversation goes on with its newer messages.]"
-	s := extract.Summarize([]extract.Turn{{Kind: extract.Prior, Text: old}}, extract.Options{Bytes: 4000, Messages: 1}).Text
-	for title, want := range map[string]string{
-		"What the user said": "\n> Nenion tuŝu en la kelo.\n", plans: "  [ ] Presi\n", "Said at the end of tasks": "\n- La keltera pordo restas malfermita ĝis merkredo.\n",
-		"Said between a failure": "\n- La horloĝo de la kaso malfruis tutan horon.\n", changed: "\n- src/b.go, src/c.go\n",
-	} {
-		if !strings.Contains(part(t, s, title), want) {
-			t.Errorf("lost: %s\n%s", want, s)
-		}
 	}
 }
